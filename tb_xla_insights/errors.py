@@ -1,0 +1,32 @@
+"""What goes wrong in the data a user gave, and how it is said: one line each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Severity = Literal["info", "warning", "error"]
+
+
+class InputError(Exception):
+    """The input cannot be read. The message is one line: which file, where in it, what to do."""
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """Something a reader of the answers must know about the input.
+
+    `id` is one of the documented diagnostic ids, `message` one sentence or two on one line,
+    `host` the host whose file it is about, or None for the whole session.
+    """
+
+    id: str
+    severity: Severity
+    message: str
+    host: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        document: dict[str, Any] = {"id": self.id, "severity": self.severity, "message": self.message}
+        if self.host is not None:
+            document["host"] = self.host
+        return document

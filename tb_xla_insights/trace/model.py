@@ -1,0 +1,267 @@
+"""The data model: one host's trace as columns over its events, and a session of such hosts.
+
+Everything that analyses or draws a capture reads these columns; nothing here knows how a file encodes
+them or what an event's name means. All times are integer picoseconds from the session's start.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_xla_insights.errors import Diagnostic
+
+Int8 = NDArray[np.int8]
+Int16 = NDArray[np.int16]
+Int32 = NDArray[np.int32]
+Int64 = NDArray[np.int64]
+
+Role = Literal["driving", "autograd", "executor", "client", "compiler", "transfer", "loader", "op_pool", "other"]
+DeviceKind = Literal["tpu", "gpu", "cpu", "other"]
+
+
+@dataclass(frozen=True)
+class Plane:
+    """One plane of the file. `stats` are the plane's own, by name."""
+
+    index: int
+    name: str
+    stats: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line (a thread, a device row). Its events are the rows `first` to `first + count - 1`,
+    sorted by start, the longer one first where starts are equal."""
+
+    index: int
+    plane: int
+    id: int
+    name: str
+    first: int
+    count: int
+
+    @property
+    def rows(self) -> slice:
+        return slice(self.first, self.first + self.count)
+
+
+@dataclass(frozen=True)
+class StatColumn:
+    """One stat of the events that carry it: `values[i]` belongs to event `rows[i]`; rows ascend.
+
+    `text` tells columns whose values are indices into the trace's strings from those that are numbers
+    (unsigned 64-bit numbers are stored by their bits).
+    """
+
+    rows: Int32
+    values: Int64
+    text: bool
+
+    def at(self, rows: Int32 | Int64, missing: int) -> Int64:
+        """The values of the given events, `missing` where an event has none."""
+        if self.rows.size == 0:
+            return np.full(len(rows), missing, np.int64)
+        place = np.minimum(np.searchsorted(self.rows, rows), self.rows.size - 1)
+        return np.where(self.rows[place] == rows, self.values[place], missing)
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """What events of one kind share, one entry per (plane, metadata id) of the file.
+
+    `name` and `display_name` index the trace's strings (-1: none), `kind` is the class of the name as the catalogue
+    tells it (-1: none), `text` holds wanted stats of the metadata itself by stat name: string indices, -1 where absent.
+    """
+
+    plane: Int32
+    id: Int64
+    name: Int32
+    display_name: Int32
+    kind: Int8
+    text: dict[str, Int32]
+
+
+@dataclass(frozen=True)
+class Spans:
+    """Intervals on one device: modules or ops, sorted by start, the longer one first.
+
+    `row` is the event each stands for. An interval's length is not always its event's: an op of a CPU capture lasts from
+    its begin to its `end:` event. `depth`, `parent` (index into these spans, -1: none) and
+    `self_ps` (time not covered by recorded parts) describe how they nest.
+    """
+
+    row: Int32
+    start_ps: Int64
+    end_ps: Int64
+    depth: Int16
+    parent: Int32
+    self_ps: Int64
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+
+@dataclass(frozen=True)
+class Device:
+    """One device core. `made` says that it has no plane of its own and was made from events on host threads.
+
+    `modules` are its program runs, `ops` the operations (on a GPU: the kernels of all streams), `lines` the plane's
+    lines by name for whatever else it records.
+    """
+
+    id: str
+    name: str
+    kind: DeviceKind
+    host: str
+    plane: int | None
+    made: bool
+    modules: Spans
+    ops: Spans
+    lines: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Thread:
+    """A host line with what it does for the training: the driving thread, one of its helpers, a loader."""
+
+    line: int
+    name: str
+    role: Role
+
+
+@dataclass(frozen=True)
+class Flows:
+    """Pairs of events tied by `_pt/_p` (producer) and `_ct/_c` (consumer), sorted by consumer."""
+
+    producer: Int32
+    consumer: Int32
+
+    @cached_property
+    def _by_producer(self) -> NDArray[np.intp]:
+        return np.argsort(self.producer, kind="stable")
+
+    def into(self, row: int) -> Int32:
+        """The producers whose flow leads to this event."""
+        low, high = np.searchsorted(self.consumer, [row, row + 1])
+        return self.producer[low:high]
+
+    def out_of(self, row: int) -> Int32:
+        """The consumers that this event's flow leads to."""
+        order = self._by_producer
+        ordered = self.producer[order]
+        low, high = np.searchsorted(ordered, [row, row + 1])
+        return self.consumer[order[low:high]]
+
+
+@dataclass
+class Trace:
+    """One host's capture.
+
+    Event columns have one entry per event of the file, line by line: `meta` (index into `metadata`), `start_ps`,
+    `duration_ps`, `offset` (where in the file the event's message lies, for stats read on demand), and how
+    events nest within their line: `depth`, `parent` (event row, -1: none), `self_ps` (duration not covered by children).
+    """
+
+    host: str
+    path: str
+    file_bytes: int
+    strings: list[str]
+    planes: list[Plane]
+    lines: list[Line]
+    metadata: Metadata
+    meta: Int32
+    start_ps: Int64
+    duration_ps: Int64
+    offset: Int64
+    depth: Int16
+    parent: Int32
+    self_ps: Int64
+    stats: dict[str, StatColumn]
+    flows: Flows
+    threads: list[Thread]
+    devices: list[Device]
+    annotations: Int32
+    """Rows of the events that the user's own annotations recorded, in row order."""
+    hostnames: list[str]
+    base_unix_ns: int
+    """Epoch nanoseconds of time 0, or 0 where the file records no epoch."""
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.meta)
+
+    @cached_property
+    def end_ps(self) -> Int64:
+        return self.start_ps + self.duration_ps
+
+    @cached_property
+    def _line_first(self) -> Int64:
+        return np.array([line.first for line in self.lines], np.int64)
+
+    def line_of(self, row: int) -> Line:
+        """The line an event lies on."""
+        return self.lines[int(np.searchsorted(self._line_first, row, "right")) - 1]
+
+    def name(self, row: int) -> str:
+        """The event's name as recorded."""
+        return self.strings[self.metadata.name[self.meta[row]]]
+
+    def short_name(self, row: int) -> str:
+        """The display name where the file gives one (device ops), else the name."""
+        meta = self.meta[row]
+        display = self.metadata.display_name[meta]
+        return self.strings[display if display >= 0 else self.metadata.name[meta]]
+
+    def kind(self, rows: Int32 | slice) -> Int8:
+        """The catalogue's class of the events' names, -1 where it knows none. Annotations carry their class too."""
+        return self.metadata.kind[self.meta[rows]]
+
+    @cached_property
+    def span_ps(self) -> tuple[int, int]:
+        """Start of the first and end of the last event; (0, 0) without events."""
+        return (int(self.start_ps.min()), int(self.end_ps.max())) if len(self) else (0, 0)
+
+    @cached_property
+    def nbytes(self) -> int:
+        """Memory held by the event columns."""
+        columns = [self.meta, self.start_ps, self.duration_ps, self.offset, self.depth, self.parent, self.self_ps]
+        sparse = [a for stat in self.stats.values() for a in (stat.rows, stat.values)]
+        flows = [self.flows.producer, self.flows.consumer]
+        return sum(a.nbytes for a in (*columns, *sparse, *flows))
+
+
+@dataclass
+class SessionTrace:
+    """The hosts of one profile session, on one time base: 0 is the earliest event of any host."""
+
+    name: str
+    path: str
+    traces: list[Trace]
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    """About the session as a whole, and about hosts that could not be read."""
+
+    @cached_property
+    def duration_ps(self) -> int:
+        return max((trace.span_ps[1] for trace in self.traces), default=0)
+
+    @property
+    def start_unix_ns(self) -> int:
+        """Epoch nanoseconds of the session's start, 0 where no host records it."""
+        return next((trace.base_unix_ns for trace in self.traces if trace.base_unix_ns), 0)
+
+    @property
+    def devices(self) -> list[Device]:
+        return [device for trace in self.traces for device in trace.devices]
+
+    @property
+    def all_diagnostics(self) -> list[Diagnostic]:
+        return [*self.diagnostics, *(d for trace in self.traces for d in trace.diagnostics)]
+
+    @property
+    def nbytes(self) -> int:
+        return sum(trace.nbytes for trace in self.traces)

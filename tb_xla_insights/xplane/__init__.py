@@ -1,0 +1,1 @@
+"""The XPlane file format: bytes to columns. Knows nothing of frameworks or of what a name means."""
