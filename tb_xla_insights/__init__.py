@@ -1,1 +1,35 @@
-"""XLA Insights: why is the accelerator idle? Reads XPlane profile captures of PyTorch/XLA, TorchTPU and JAX."""
+"""XLA Insights: why is the accelerator idle? Reads XPlane profile captures of PyTorch/XLA, TorchTPU and JAX.
+
+    import tb_xla_insights as xi
+    session = xi.load("logdir")
+    session.report()
+
+What is behind these names is imported when first used, so that TensorBoard and `--help` start at once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tb_xla_insights.errors import InputError
+    from tb_xla_insights.session import Session, Table, load
+
+__version__ = "0.1.0"
+__all__ = ["InputError", "Session", "Table", "__version__", "load"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "InputError":
+        from tb_xla_insights import errors
+
+        return errors.InputError
+    if name in ("Session", "Table", "load"):
+        from tb_xla_insights import session
+
+        return getattr(session, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

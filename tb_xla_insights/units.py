@@ -1,0 +1,116 @@
+"""Numbers as people read them, by the rules of the interface: the one place that turns picoseconds into text.
+
+Groups of digits and a number and its unit are joined by U+202F, a narrow space that no line breaks at. Missing is
+an en dash, zero stays a number. All times are integer picoseconds, and rounding is half up on integers, so
+that the same time reads the same in every table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+THIN = "\u202f"
+MISSING = "–"
+MINUS = "\u2212"
+
+PS_PER = {"ns": 10**3, "µs": 10**6, "ms": 10**9, "s": 10**12}
+
+
+def time_unit(ps: int) -> str:
+    """The unit that fits a time: `s` from 10 s, `ms` from 0.1 ms, `µs` from 0.1 µs, else `ns`."""
+    size = abs(ps)
+    if size >= 10 * PS_PER["s"]:
+        return "s"
+    if size >= PS_PER["ms"] // 10:
+        return "ms"
+    return "µs" if size >= PS_PER["µs"] // 10 else "ns"
+
+
+def time_in(ps: int, unit: str, decimals: int = 3) -> str:
+    """A time as a bare number of `unit`, for columns that name the unit in their head."""
+    return _fixed(ps, PS_PER[unit], decimals)
+
+
+def time_text(ps: int | None, decimals: int = 3) -> str:
+    """A time with the unit that fits it: `72.143 ms`, `4.118 µs`; a dash for None."""
+    if ps is None:
+        return MISSING
+    unit = time_unit(ps)
+    return f"{time_in(ps, unit, decimals)}{THIN}{unit}"
+
+
+def column_unit(times_ps: Sequence[int]) -> str:
+    """The one unit of a column of times: that of its largest value."""
+    return time_unit(max((abs(ps) for ps in times_ps), default=0))
+
+
+def share(value: float | None) -> str:
+    """A share from 0 to 1 in percent with one decimal; `< 0.1 %` for less, `100.0 %` only when exact."""
+    if value is None:
+        return MISSING
+    if 0 < value < 0.001:
+        return f"<{THIN}0.1{THIN}%"
+    shown = 99.9 if 0.999 < value < 1 else value * 100
+    return f"{shown:.1f}{THIN}%"
+
+
+def ratio(value: float | None, decimals: int = 2) -> str:
+    """How many times as much: `1.22×`."""
+    return MISSING if value is None else f"{value:.{decimals}f}×"
+
+
+def count(value: int | None) -> str:
+    """A count with its digits in groups: `11 520`."""
+    return MISSING if value is None else _grouped(value)
+
+
+def byte_size(value: int | None) -> str:
+    """Bytes in powers of 1000 with one decimal: `318.4 MB`; below 1 kB the plain count."""
+    if value is None:
+        return MISSING
+    if value < 1000:
+        return f"{value}{THIN}B"
+    for power, unit in enumerate(("kB", "MB", "GB", "TB"), start=1):
+        # 999 950 bytes would round to "1000.0 kB".
+        if value * 20 < 1000 ** (power + 1) * 20 - 1000**power or unit == "TB":
+            return f"{_fixed(value, 1000**power, 1)}{THIN}{unit}"
+    raise AssertionError("the last unit takes every size")
+
+
+def rounded_parts(parts: Sequence[int], total: int, step: int) -> list[int]:
+    """Parts of a whole rounded to multiples of `step` so that they still add up to the rounded whole.
+
+    Largest remainder: every part is rounded down, then those that lost most get one step back.
+    `parts` add up to `total`; the result adds up to `total` rounded half up.
+    """
+    floors = [part // step for part in parts]
+    missing = (2 * total + step) // (2 * step) - sum(floors)
+    by_loss = sorted(range(len(parts)), key=lambda i: (-(parts[i] % step), i))
+    for i in by_loss[: max(missing, 0)]:
+        floors[i] += 1
+    return [floor * step for floor in floors]
+
+
+def parse_time(text: str) -> int:
+    """Picoseconds of a decimal number of milliseconds, exactly; ValueError when it is no such number."""
+    match = re.fullmatch(r"([+-]?)(\d*)(?:\.(\d*))?", text.strip())
+    if not match or not (match[2] or match[3]):
+        raise ValueError(f"not a number of milliseconds: {text!r}")
+    fraction = (match[3] or "")[:9].ljust(9, "0")
+    ps = int(match[2] or "0") * PS_PER["ms"] + int(fraction)
+    return -ps if match[1] == "-" else ps
+
+
+def _fixed(value: int, scale: int, decimals: int) -> str:
+    """value / scale with that many decimals, rounded half away from zero, digits grouped."""
+    scaled, unit = abs(value) * 10**decimals, 10**decimals
+    rounded = (2 * scaled + scale) // (2 * scale)
+    sign = MINUS if value < 0 and rounded else ""
+    whole = _grouped(rounded // unit)
+    return f"{sign}{whole}.{rounded % unit:0{decimals}d}" if decimals else f"{sign}{whole}"
+
+
+def _grouped(value: int) -> str:
+    text = f"{abs(value):,}".replace(",", THIN)
+    return MINUS + text if value < 0 else text

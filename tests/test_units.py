@@ -1,0 +1,100 @@
+"""Numbers as people read them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tb_xla_insights import units
+from tb_xla_insights.units import byte_size, count, parse_time, ratio, rounded_parts, share, time_text
+
+
+def plain(text: str) -> str:
+    return text.replace(units.THIN, " ")
+
+
+@pytest.mark.parametrize(
+    ("ps", "text"),
+    [
+        (72_143_000_000, "72.143 ms"),
+        (4_118_000, "4.118 µs"),
+        (0, "0.000 ns"),
+        (1, "0.001 ns"),
+        (99_999, "99.999 ns"),
+        (100_000, "0.100 µs"),
+        (99_999_999, "100.000 µs"),
+        (100_000_000, "0.100 ms"),
+        (9_999_000_000_000, "9 999.000 ms"),
+        (10_000_000_000_000, "10.000 s"),
+        (1_840_000_000_000_000, "1 840.000 s"),
+        (-58_200_000_000, "−58.200 ms"),
+        (None, "–"),
+    ],
+)
+def test_a_time_takes_the_unit_that_fits_it(ps: int | None, text: str) -> None:
+    assert plain(time_text(ps)) == text
+
+
+def test_a_headline_has_fewer_decimals() -> None:
+    assert plain(time_text(242_649_000_000, 1)) == "242.6 ms"
+    assert plain(time_text(242_649_000_000, 0)) == "243 ms"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.622, "62.2 %"),
+        (0.0, "0.0 %"),
+        (0.0004, "< 0.1 %"),
+        (0.9999, "99.9 %"),
+        (1.0, "100.0 %"),
+        (None, "–"),
+    ],
+)
+def test_a_share_is_never_whole_unless_it_is(value: float | None, text: str) -> None:
+    assert plain(share(value)) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1000, "1.0 kB"),
+        (999_949, "999.9 kB"),
+        (999_950, "1.0 MB"),
+        (318_449_000, "318.4 MB"),
+        (7 * 10**15, "7 000.0 TB"),
+    ],
+)
+def test_bytes_count_in_powers_of_a_thousand(value: int, text: str) -> None:
+    assert plain(byte_size(value)) == text
+
+
+def test_counts_and_ratios() -> None:
+    assert plain(count(11520)) == "11 520"
+    assert count(999) == "999"
+    assert ratio(1.2249) == "1.22×"
+    assert (count(None), ratio(None), byte_size(None)) == ("–", "–", "–")
+
+
+def test_numbers_and_units_never_part_at_a_line_end() -> None:
+    assert " " not in time_text(1_840_000_000_000_000) + share(0.0004) + byte_size(10**9) + count(10**6)
+
+
+@given(st.lists(st.integers(0, 10**13), min_size=1, max_size=12), st.sampled_from([10**6, 10**8]))
+def test_rounded_parts_add_up_to_the_rounded_whole(parts: list[int], step: int) -> None:
+    total = sum(parts)
+    rounded = rounded_parts(parts, total, step)
+    assert sum(rounded) == (2 * total + step) // (2 * step) * step
+    assert all(abs(r - p) < step for r, p in zip(rounded, parts, strict=True))
+
+
+@given(st.integers(0, 10**17))
+def test_milliseconds_are_read_back_exactly(ps: int) -> None:
+    assert parse_time(f"{ps // 10**9}.{ps % 10**9:09d}") == ps
+
+
+@pytest.mark.parametrize("text", ["", ".", "1e3", "ten", "1 000", "nan"])
+def test_what_is_no_number_of_milliseconds_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="milliseconds"):
+        parse_time(text)
