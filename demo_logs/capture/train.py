@@ -17,10 +17,10 @@ from pathlib import Path
 import torch
 import torch_xla
 import torch_xla.core.xla_model as xm
-import torch_xla.debug.metrics as metrics
 import torch_xla.debug.profiler as xp
 from torch import Tensor, nn
 from torch.nn import functional
+from torch_xla.debug import metrics
 
 SCENARIOS = ("baseline", "early_item", "slow_input", "dynamic_shapes", "dynamo", "dynamo_graph_break")
 VOCABULARY, WIDTH, HEADS, BATCH, LENGTH = 96, 48, 2, 4, 16
@@ -70,7 +70,7 @@ class Model(nn.Module):
 
     def forward(self, tokens: Tensor) -> Tensor:
         x = self.block(self.embedding(tokens))
-        if self.read_back and x.abs().max().item() > 100.0:  # the value decides: the graph so far must run first
+        if self.read_back and x.abs().max().item() > 100.0:  # decides on a value: runs the graph
             x = x.clamp(-100.0, 100.0)
         return self.head(x)
 
