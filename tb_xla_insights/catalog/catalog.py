@@ -1,0 +1,173 @@
+"""The class and the tags of an event, told from its name.
+
+The table is data (`host_events.json`): groups of names, prefixes and suffixes that share a class, tags and a note.
+Users add a file of the same form, whose entries replace or extend those of the table.
+
+    {"optional_prefixes": ["MyClient::"],
+     "groups": [{"era": "our trainer", "class": "input", "tags": ["loader"], "note": "reads shards",
+                 "names": ["ReadShard"], "prefixes": ["shard::"], "suffixes": ["::ReadShard"]}]}
+
+Tags say what an event is beside its class:
+- synchronisations: `step_marker`, `sync_call` (the calls around a synchronisation), `sync` (one synchronisation),
+  `schedule` (it hands its graph over), `barrier`, `read` (a value fetched from the device)
+- executions: `launch` (an execute call), `scheduled` and `run_start` (one core's part of it), `enqueue` (it enters the
+  device's queue), `dynamo` and `dynamo_part`, `completion`, `dispatch_then_wait` with `ends_dispatch` (what is left of
+  the first once the second has ended is waiting)
+- waits: `holds`, `backpressure`
+- others: `compile_call`, `loader`, `torch_op`, `python_tracer`
+- without a class: `pass` (a compiler pass, it belongs to what encloses it), `plumbing` (no work of the host's own),
+  `device_work` (a device at work on a host thread), `rendezvous`
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES, INPUT, TRACING
+from tb_xla_insights.errors import InputError
+
+__all__ = ["CLASSES", "Catalog", "load_catalog"]
+
+_SUFFIX = re.compile(r"#[^#]*=[^#]*#$")
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_INPUT_WORD = re.compile(
+    r"(data|load|batch|input|fetch|prefetch)(s|es|ing|ed|er|ers)?|(data|batch|input)(set|sets|load|loader|loaders|loading|"
+    r"iter|fetch|fetching|pipeline|queue)|(mini|micro)batch(es)?|(pre)?fetch(ing)?data|load(ing)?data"
+)
+_LISTS = ("names", "prefixes", "suffixes")
+
+
+@dataclass(frozen=True)
+class _Entry:
+    kind: int
+    tags: frozenset[str]
+
+
+_UNKNOWN = _Entry(-1, frozenset())
+
+
+@dataclass
+class Catalog:
+    """Names to classes. Make one with `load_catalog`."""
+
+    _names: dict[str, _Entry] = field(default_factory=dict)
+    _prefixes: dict[str, _Entry] = field(default_factory=dict)
+    _suffixes: dict[str, _Entry] = field(default_factory=dict)
+    _optional: tuple[str, ...] = ()
+    _cache: dict[str, _Entry] = field(default_factory=dict)
+
+    def kind(self, name: str) -> int:
+        """Index into CLASSES of the events of this name, -1 where the table gives them none."""
+        return self._entry(name).kind
+
+    def tags(self, name: str) -> frozenset[str]:
+        """The tags of the events of this name."""
+        return self._entry(name).tags
+
+    def knows(self, name: str) -> bool:
+        """Whether the table says anything about the name: what it knows is nobody's annotation."""
+        return self._entry(name) is not _UNKNOWN
+
+    def annotation_kind(self, name: str) -> int:
+        """The class of a user's annotation: `input` if one of its words speaks of loading data, else `tracing`."""
+        words = _WORD.findall(_SUFFIX.sub("", name))
+        return INPUT if any(_INPUT_WORD.fullmatch(word.lower()) for word in words) else TRACING
+
+    def _entry(self, name: str) -> _Entry:
+        entry = self._cache.get(name)
+        if entry is None:
+            entry = self._cache[name] = self._find(name)
+        return entry
+
+    def _find(self, name: str) -> _Entry:
+        name = _SUFFIX.sub("", name)
+        entry = self._match(name)
+        for prefix in self._optional:
+            if entry is _UNKNOWN and name.startswith(prefix):
+                entry = self._match(name[len(prefix) :])
+        return entry
+
+    def _match(self, name: str) -> _Entry:
+        if name in self._names:
+            return self._names[name]
+        longest = max((p for p in self._prefixes if name.startswith(p)), key=len, default=None)
+        if longest is not None:
+            return self._prefixes[longest]
+        longest = max((s for s in self._suffixes if name.endswith(s)), key=len, default=None)
+        return _UNKNOWN if longest is None else self._suffixes[longest]
+
+    def _add(self, table: Mapping[str, Any]) -> None:
+        for group in table["groups"]:
+            kind = CLASS_INDEX[group["class"]] if "class" in group else -1
+            entry = _Entry(kind, frozenset(group.get("tags", ())))
+            for store, key in (
+                (self._names, "names"),
+                (self._prefixes, "prefixes"),
+                (self._suffixes, "suffixes"),
+            ):
+                store.update(dict.fromkeys(group.get(key, ()), entry))
+        self._optional = tuple(dict.fromkeys([*self._optional, *table.get("optional_prefixes", ())]))
+
+
+def load_catalog(extra: str | None = None) -> Catalog:
+    """The table of known host events, with the user's own file laid over it.
+
+    An entry of `extra` replaces the table's entry for the same name, prefix or suffix; longer prefixes win over shorter
+    ones wherever they come from. Raises InputError, naming the file and the place in it.
+    """
+    catalog = Catalog()
+    catalog._add(json.loads(files(__package__).joinpath("host_events.json").read_text("utf-8")))
+    if extra is not None:
+        catalog._add(_read(extra))
+    return catalog
+
+
+def _read(path: str) -> Mapping[str, Any]:
+    try:
+        table = json.loads(Path(path).read_text("utf-8"))
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be read ({error.strerror}); give a JSON file of event groups"
+        ) from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}, byte {error.start}: not UTF-8 text; save the file as UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"{path}, line {error.lineno}, column {error.colno}: {error.msg}; correct the JSON there"
+        ) from None
+    problem = _problem(table)
+    if problem:
+        raise InputError(f"{path}, {problem}")
+    return table  # type: ignore[no-any-return]
+
+
+def _problem(table: Any) -> str | None:
+    """What is wrong with a user's table, and where."""
+    if not isinstance(table, dict) or not isinstance(table.get("groups"), list):
+        return 'top level: an object with a list "groups" is expected'
+    if not _texts(table.get("optional_prefixes", [])):
+        return "optional_prefixes: a list of texts is expected"
+    for number, group in enumerate(table["groups"]):
+        place = f"groups[{number}]"
+        if not isinstance(group, dict):
+            return f"{place}: an object is expected"
+        if "class" in group and group["class"] not in CLASSES[:-1]:
+            return f"{place}.class: {group['class']!r} is no class; use one of {', '.join(CLASSES[:-1])}"
+        if "class" not in group and not group.get("tags"):
+            return f'{place}: a "class" or "tags" is expected'
+        for key in (*_LISTS, "tags"):
+            if not _texts(group.get(key, [])):
+                return f"{place}.{key}: a list of texts that are not empty is expected"
+        if not any(group.get(key) for key in _LISTS):
+            return f'{place}: at least one of "names", "prefixes" and "suffixes" is expected'
+    return None
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) and text for text in value)

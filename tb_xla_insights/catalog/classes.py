@@ -1,0 +1,33 @@
+"""The twelve classes of host time, in the order in which every table and column numbers them."""
+
+from __future__ import annotations
+
+CLASSES = (
+    "tracing",
+    "sync_prepare",
+    "compile",
+    "program_load",
+    "to_device",
+    "from_device",
+    "dispatch",
+    "wait",
+    "input",
+    "python",
+    "other",
+    "unrecorded",
+)
+
+CLASS_INDEX = {name: index for index, name in enumerate(CLASSES)}
+
+TRACING = CLASS_INDEX["tracing"]
+WAIT = CLASS_INDEX["wait"]
+INPUT = CLASS_INDEX["input"]
+PYTHON = CLASS_INDEX["python"]
+OTHER = CLASS_INDEX["other"]
+UNRECORDED = CLASS_INDEX["unrecorded"]
+
+HELPER_WORK = tuple(
+    CLASS_INDEX[name]
+    for name in ("compile", "program_load", "from_device", "to_device", "dispatch", "sync_prepare")
+)
+"""What a helper thread does for the driving thread, the most specific first."""

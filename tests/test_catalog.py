@@ -1,0 +1,197 @@
+"""Names of host events and what they mean."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tb_xla_insights.catalog import CLASSES, Catalog, load_catalog
+from tb_xla_insights.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    return load_catalog()
+
+
+def class_of(catalog: Catalog, name: str) -> str | None:
+    kind = catalog.kind(name)
+    return None if kind < 0 else CLASSES[kind]
+
+
+def test_the_classes_in_the_order_of_the_contract() -> None:
+    assert CLASSES == (
+        "tracing", "sync_prepare", "compile", "program_load", "to_device", "from_device", "dispatch", "wait", "input",
+        "python", "other", "unrecorded",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        # PyTorch/XLA on XRT: client, then server
+        ("StepMarker", "sync_prepare"),
+        ("XLATensor::Compile", "compile"),
+        ("TransferToServerTransform", "to_device"),
+        ("TransferFromServer", "from_device"),
+        ("ExecuteChained", "dispatch"),
+        ("ReleaseHandles", "other"),
+        ("localservice:XRTExecute", "dispatch"),
+        ("TpuExecuteOp::LookupProto", "program_load"),
+        ("RunExecutable", "dispatch"),
+        # on PJRT, with both clients
+        ("SyncTensorsGraphInternal", "sync_prepare"),
+        ("TensorCollectionBarrier", "wait"),
+        ("PjRtComputationClient::Compile", "compile"),
+        ("IfrtComputationClient::Compile", "compile"),
+        ("PjRtComputationClient::TransferToServer", "to_device"),
+        ("IfrtComputationClient::TransferShardsToDevice", "to_device"),
+        ("PjRtComputationClient::TransferFromDevice", "from_device"),
+        ("IfrtComputationClient::ExecuteReplicated", "dispatch"),
+        ("PjRtComputationClient::ExecuteReplicated_argument_handle", "dispatch"),
+        ("update_placeholder", "dispatch"),
+        ("cpu_loader.next", "input"),
+        # the runtime, with older and newer names
+        ("TfrtTpuLoadedExecutable::ExecuteLaunch", "dispatch"),
+        ("TpuLoadedExecutable::ExecuteLaunch", "dispatch"),
+        ("Scheduled TfrtTpuLoadedExecutable::Execute", "dispatch"),
+        ("SomeNewLoadedExecutable::Execute", "dispatch"),
+        ("tpu::System::Execute=>IssueSequencedEvent", "dispatch"),
+        ("tpu::System::Execute=>Done", "wait"),
+        ("Acquire semaphore", "wait"),
+        ("TfrtTpuClient::BufferFromHostBuffer::TfrtTpuBuffer", "to_device"),
+        ("XlaLinearize", "to_device"),
+        ("TfrtTpuBuffer::ToLiteral", "from_device"),
+        ("DelinearizeUsingTranspose", "from_device"),
+        ("TfrtTpuCompiler::Compile", "compile"),
+        ("LSRAv2 main loop", "compile"),
+        ("LoadProgramCacheMiss", "program_load"),
+        ("TfrtTpuClient::LoadInternal", "program_load"),
+        ("MemoryDeallocation", "other"),
+        # other frameworks
+        ("PjitFunction(train_step)", "python"),
+        ("IteratorGetNextOp::DoCompute", "input"),
+        ("Iterator::Prefetch", "input"),
+        ("ApplyMemoryThrottling", "wait"),
+        ("ScalarBuffer_float", "to_device"),
+        ("$train.py:12 main", "python"),
+        # nobody's
+        ("forward", None),
+        ("back-propagation", None),
+        ("algsimp", None),
+        ("ThreadpoolListener::Record", None),
+    ],
+)
+def test_the_class_of_a_name(catalog: Catalog, name: str, expected: str | None) -> None:
+    assert class_of(catalog, name) == expected
+
+
+def test_values_written_behind_a_name_are_no_part_of_it(catalog: Catalog) -> None:
+    assert class_of(catalog, "XLAGraphExecutor::Compile#graph_hash=ab12#") == "compile"
+    assert catalog.tags("StepMarker#step=3,loop=4#") == {"step_marker"}
+
+
+def test_what_the_table_knows_is_more_than_what_it_has_a_class_for(catalog: Catalog) -> None:
+    assert all(catalog.knows(name) for name in ("StepMarker", "dce", "end: dot.3", "ThunkExecutor::Execute"))
+    assert not any(
+        catalog.knows(name) for name in ("forward", "Training_Step", "dce my tensors", "lr_scheduler")
+    )
+
+
+@pytest.mark.parametrize(
+    ("tag", "names"),
+    [
+        ("step_marker", ["StepMarker"]),
+        ("sync", ["SyncTensorsGraphInternal"]),
+        ("launch", ["ExecuteComputation", "PjRtComputationClient::ExecuteReplicated",
+                    "CommonPjRtLoadedExecutable::Execute", "TfrtTpuLoadedExecutable::Execute"]),
+        ("enqueue", ["DoEnqueueProgram"]),
+        ("dynamo", ["ExecuteComputationWithBarrier"]),
+        ("read", ["TransferFromServer", "PjRtComputationClient::TransferFromDevice"]),
+        ("barrier", ["TensorCollectionBarrier", "DeviceBarrier"]),
+        ("pass", ["algsimp", "while-loop-trip-count-annotator", "mlir::detail::OpToOpPassAdaptor"]),
+        ("plumbing", ["ThreadpoolListener::StopRegion", "end: fusion.3", "ThunkExecutor::Execute"]),
+    ],
+)  # fmt: skip
+def test_tags(catalog: Catalog, tag: str, names: list[str]) -> None:
+    assert [name for name in names if tag not in catalog.tags(name)] == []
+    assert tag not in catalog.tags("forward")
+
+
+def test_parts_of_a_launch_are_no_launches(catalog: Catalog) -> None:
+    parts = [
+        "ExecuteReplicated_execute",
+        "Scheduled TfrtTpuLoadedExecutable::Execute",
+        "ExecuteComputationWithBarrier",
+    ]
+    assert not any("launch" in catalog.tags(name) for name in parts)
+
+
+@pytest.mark.parametrize(
+    "name", ["data_loading", "fetchBatch", "DataLoader", "prefetch_next", "INPUT", "loading", "HTTPData"]
+)
+def test_annotations_that_speak_of_loading_data_are_input(catalog: Catalog, name: str) -> None:
+    assert CLASSES[catalog.annotation_kind(name)] == "input"
+
+
+@pytest.mark.parametrize(
+    "name", ["payload", "workload", "upload", "update", "metadata", "forward", "Training_Step", ""]
+)
+def test_other_annotations_are_tracing(catalog: Catalog, name: str) -> None:
+    assert CLASSES[catalog.annotation_kind(name)] == "tracing"
+
+
+def extra(tmp_path: Path, document: object) -> str:
+    path = tmp_path / "ours.json"
+    path.write_text(document if isinstance(document, str) else json.dumps(document))
+    return str(path)
+
+
+def test_a_users_file_extends_and_overrides_the_table(tmp_path: Path) -> None:
+    groups = [
+        {"class": "input", "tags": ["loader"], "names": ["StepMarker"], "prefixes": ["shard::"]},
+        {"class": "to_device", "prefixes": ["shard::push"], "suffixes": ["_toTpu"]},
+    ]
+    catalog = load_catalog(extra(tmp_path, {"optional_prefixes": ["Our"], "groups": groups}))
+    assert class_of(catalog, "StepMarker") == "input"
+    assert catalog.tags("shard::read") == {"loader"}
+    assert class_of(catalog, "shard::push_all") == "to_device", "the longest prefix wins"
+    assert class_of(catalog, "a_toTpu") == "to_device"
+    assert class_of(catalog, "OurTransferFromServer") == "from_device"
+    assert class_of(catalog, "DeviceBarrier") == "wait"
+
+
+@pytest.mark.parametrize(
+    ("document", "place"),
+    [
+        ("{", "line 1, column 2"),
+        ([], "top level"),
+        (
+            {"groups": [{"class": "dispatch", "names": ["a"]}, {"class": "idle", "names": ["a"]}]},
+            "groups[1].class",
+        ),
+        ({"groups": [{"class": "unrecorded", "names": ["a"]}]}, "groups[0].class"),
+        ({"groups": [{"names": ["a"]}]}, "groups[0]"),
+        ({"groups": [{"class": "wait", "prefixes": [""]}]}, "groups[0].prefixes"),
+        ({"groups": [{"class": "wait"}]}, "groups[0]"),
+        ({"groups": [3]}, "groups[0]"),
+        ({"groups": [], "optional_prefixes": "Our"}, "optional_prefixes"),
+    ],
+)
+def test_a_mistake_in_a_users_file_is_named_with_its_place(
+    tmp_path: Path, document: object, place: str
+) -> None:
+    path = extra(tmp_path, document)
+    with pytest.raises(InputError) as error:
+        load_catalog(path)
+    message = str(error.value)
+    assert message.startswith(path)
+    assert place in message
+    assert "\n" not in message
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.json: cannot be read"):
+        load_catalog(str(tmp_path / "none.json"))
