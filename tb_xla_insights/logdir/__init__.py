@@ -1,0 +1,1 @@
+"""Where sessions are, local or remote, and the ones that are in memory."""

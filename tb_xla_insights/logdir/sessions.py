@@ -1,0 +1,154 @@
+"""Which sessions lie under a logdir, by the names that the stock profile tab gives them."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.logdir import files
+from tb_xla_insights.logdir.files import SUFFIX, FileInfo
+
+
+@dataclass(frozen=True)
+class Root:
+    """A place to look in; its sessions' names start with `group` where that is not empty."""
+
+    path: str
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class HostFile:
+    """One host's capture: the file's name without its suffix, and the file."""
+
+    name: str
+    file: FileInfo
+
+
+@dataclass(frozen=True)
+class SessionFiles:
+    """A session: one capture per host. Two of them are equal as long as no file of theirs changed."""
+
+    name: str
+    path: str
+    hosts: tuple[HostFile, ...]
+
+    @property
+    def bytes(self) -> int:
+        return sum(host.file.bytes for host in self.hosts)
+
+    @property
+    def modified_unix_ns(self) -> int:
+        return max((host.file.modified_ns for host in self.hosts), default=0)
+
+    @property
+    def order(self) -> tuple[str, int, str]:
+        """Ascends with age: profilers name sessions by the second they started in, and copies lose file times."""
+        stamp = re.search(r"(?:^|/)(\d{4}(?:_\d\d){5})[^/]*$", self.name)
+        modified = datetime.fromtimestamp(self.modified_unix_ns // 10**9, timezone.utc)
+        return (
+            stamp[1] if stamp else modified.strftime("%Y_%m_%d_%H_%M_%S"),
+            self.modified_unix_ns,
+            self.name,
+        )
+
+
+def roots(logdir: str, logdir_spec: str = "") -> list[Root]:
+    """The places that TensorBoard's `--logdir PATH` or `--logdir_spec NAME:PATH,PATH,…` names."""
+    if logdir:
+        return [Root(files.expand(logdir))]
+    found = []
+    for part in filter(None, logdir_spec.split(",")):
+        group, path = "", part
+        if ":" in part and not files.is_url(part) and not part.startswith("/"):
+            group, _, path = part.partition(":")
+        found.append(Root(files.expand(path), group))
+    return found
+
+
+def find_sessions(places: Iterable[Root]) -> list[SessionFiles]:
+    """All sessions, newest first. Places that do not exist have none. Raises InputError where one cannot be asked."""
+    found: dict[str, SessionFiles] = {}
+    for root in places:
+        by_directory: dict[str, list[FileInfo]] = {}
+        for capture in files.captures_under(root.path):
+            by_directory.setdefault(files.parent(capture.path), []).append(capture)
+        for directory, captures in by_directory.items():
+            name = _name(root, directory)
+            if name in found:  # two unnamed places with runs of the same name
+                name = f"{root.path.strip('/')}/{name}"
+            found[name] = _session(name, directory, captures)
+    return sorted(found.values(), key=lambda session: session.order, reverse=True)
+
+
+def resolve(path: str, name: str | None = None) -> SessionFiles:
+    """The session a command's PATH means: a capture, a session's directory, or a logdir's newest or named session.
+
+    Raises InputError where there is none.
+    """
+    place = files.expand(path)
+    what = files.kind(place)
+    if what is None:
+        raise InputError(f"{path}: no such file or directory; check the path")
+    if what == "file":
+        session = _of_file(place)
+    elif captures := files.captures_in(place):
+        session = _session(posixpath.basename(_absolute(place)), place, captures)
+    else:
+        return _of_logdir(path, place, name)
+    if name not in (None, session.name):
+        raise InputError(
+            f"{path}: is session {session.name}, not {name}; leave --session out or name a logdir"
+        )
+    return session
+
+
+def _of_file(place: str) -> SessionFiles:
+    directory, file_name = posixpath.split(_absolute(place))
+    in_session = posixpath.basename(posixpath.dirname(directory)) == "profile"
+    host = file_name.removesuffix(SUFFIX)
+    name = posixpath.basename(directory) if in_session else host
+    return SessionFiles(name, place, (HostFile(host, files.file_info(place)),))
+
+
+def _of_logdir(path: str, place: str, name: str | None) -> SessionFiles:
+    sessions = find_sessions([Root(place)])
+    if not sessions:
+        raise InputError(
+            f"{path}: no profile under this directory; captures lie in <run>/plugins/profile/<session>/*{SUFFIX}"
+        )
+    if name is None:
+        return sessions[0]
+    for session in sessions:
+        if session.name == name:
+            return session
+    raise InputError(f"{path}: no session {name}; there {_are(sessions)}")
+
+
+def _are(sessions: Sequence[SessionFiles]) -> str:
+    names = [session.name for session in sessions]
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return f"{'is' if len(names) == 1 else 'are'} {', '.join(names[:5])}{more}"
+
+
+def _session(name: str, directory: str, captures: Iterable[FileInfo]) -> SessionFiles:
+    hosts = (HostFile(posixpath.basename(info.path).removesuffix(SUFFIX), info) for info in captures)
+    return SessionFiles(name, directory, tuple(hosts))
+
+
+def _name(root: Root, directory: str) -> str:
+    """`<run>/<session>`, just `<session>` for a run at the root; the run is relative to the place looked in."""
+    place = _absolute(root.path)
+    run_directory, session = posixpath.split(_absolute(directory))
+    run = posixpath.relpath(posixpath.dirname(posixpath.dirname(run_directory)), place)
+    inside = run != "." and not run.startswith("..")
+    return "/".join(filter(None, (root.group, run if inside else "", session)))
+
+
+def _absolute(path: str) -> str:
+    return path if files.is_url(path) else os.path.abspath(path)

@@ -1,0 +1,210 @@
+"""Which sessions lie where, and under which names."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import SimpleNamespace
+
+import fsspec
+import pytest
+
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.logdir.sessions import Root, SessionFiles, find_sessions, resolve, roots
+
+STAMP = "2026_01_01_00_00_0"
+
+
+def capture(directory: Path, host: str = "vm", content: bytes = b"") -> Path:
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / f"{host}.xplane.pb"
+    path.write_bytes(content)
+    return path
+
+
+def names(*places: Root) -> list[str]:
+    return [session.name for session in find_sessions(places)]
+
+
+def test_names_are_the_stock_plugin_s(tmp_path: Path) -> None:
+    capture(tmp_path / "plugins/profile" / f"{STAMP}1")
+    capture(tmp_path / "train/plugins/profile" / f"{STAMP}3")
+    capture(tmp_path / "new job/tensorboard/plugins/profile" / f"{STAMP}2")
+    assert names(Root(str(tmp_path))) == [f"train/{STAMP}3", f"new job/tensorboard/{STAMP}2", f"{STAMP}1"]
+
+
+def test_the_stock_plugin_agrees(tmp_path: Path) -> None:
+    stock = pytest.importorskip("xprof.profile_plugin", reason="the stock profile plugin is not installed")
+    capture(tmp_path / "plugins/profile/a")
+    capture(tmp_path / "train/x/plugins/profile/b")
+    flags = SimpleNamespace(master_tpu_unsecure_channel="", logdir=str(tmp_path))
+    plugin = stock.ProfilePlugin(stock.base_plugin.TBContext(logdir=str(tmp_path), flags=flags))
+    assert sorted(plugin.generate_runs()) == sorted(names(Root(str(tmp_path))))
+
+
+def test_hosts_are_the_captures_by_name(tmp_path: Path) -> None:
+    directory = tmp_path / "plugins/profile/s"
+    capture(directory, "b", b"12")
+    capture(directory, "a", b"1")
+    (directory / "a.trace.json.gz").write_bytes(b"")
+    (directory / ".xplane.pb").write_bytes(b"")
+    [session] = find_sessions([Root(str(tmp_path))])
+    assert [(host.name, host.file.bytes) for host in session.hosts] == [("a", 1), ("b", 2)]
+    assert session.bytes == 3
+
+
+def test_directories_without_a_capture_are_no_sessions(tmp_path: Path) -> None:
+    (tmp_path / "plugins/profile/empty").mkdir(parents=True)
+    (tmp_path / "plugins/profile/events.out.tfevents").write_bytes(b"")
+    capture(tmp_path / "elsewhere")
+    assert names(Root(str(tmp_path)), Root(str(tmp_path / "missing"))) == []
+
+
+def test_the_newest_session_comes_first(tmp_path: Path) -> None:
+    for number, name in enumerate(["copied", "b", "a"], start=1):
+        path = capture(tmp_path / "plugins/profile" / name)
+        os.utime(path, ns=(0, number * 10**18))
+    # The time in a name counts more than that of the file, which a copy does not keep.
+    path = capture(tmp_path / "plugins/profile/2099_01_01_00_00_00")
+    os.utime(path, ns=(0, 0))
+    assert names(Root(str(tmp_path))) == ["2099_01_01_00_00_00", "a", "b", "copied"]
+
+
+def test_a_session_differs_once_a_file_of_it_does(tmp_path: Path) -> None:
+    path = capture(tmp_path / "plugins/profile/s", content=b"1")
+    before = find_sessions([Root(str(tmp_path))])
+    assert find_sessions([Root(str(tmp_path))]) == before
+    path.write_bytes(b"2")
+    os.utime(path, ns=(0, 5))
+    assert find_sessions([Root(str(tmp_path))]) != before
+
+
+def test_links_join_runs_and_loops_end(tmp_path: Path) -> None:
+    logdir = tmp_path / "logdir"
+    capture(tmp_path / "far/plugins/profile/s")
+    logdir.mkdir()
+    (logdir / "near").symlink_to(tmp_path / "far", target_is_directory=True)
+    (logdir / "again").symlink_to(logdir, target_is_directory=True)
+    (tmp_path / "far/back").symlink_to(logdir, target_is_directory=True)
+    assert names(Root(str(logdir))) == ["near/s"]
+
+
+def test_a_broken_link_is_a_host_that_cannot_be_read(tmp_path: Path) -> None:
+    directory = tmp_path / "plugins/profile/s"
+    directory.mkdir(parents=True)
+    (directory / "gone.xplane.pb").symlink_to(tmp_path / "nowhere")
+    [session] = find_sessions([Root(str(tmp_path))])
+    assert [(host.name, host.file.bytes) for host in session.hosts] == [("gone", 0)]
+
+
+def test_a_logdir_may_start_inside_the_known_folders(tmp_path: Path) -> None:
+    capture(tmp_path / "run/plugins/profile/s")
+    for inside in ("run", "run/plugins", "run/plugins/profile"):
+        assert names(Root(str(tmp_path / inside))) == ["s"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ("a:/x,b:/y/", [Root("/x", "a"), Root("/y", "b")]),
+        ("/x,/y:z", [Root("/x"), Root("/y:z")]),
+        ("a:gs://bucket/x,s3://bucket/y", [Root("gs://bucket/x", "a"), Root("s3://bucket/y")]),
+        ("a:/x:y", [Root("/x:y", "a")]),
+        ("", []),
+    ],
+)
+def test_a_logdir_spec_names_groups(spec: str, expected: list[Root]) -> None:
+    assert roots("", spec) == expected
+
+
+def test_a_logdir_is_one_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/reader")
+    assert roots("~/logs/") == [Root("/home/reader/logs")]
+    assert roots("file:///x,y", "a:/z") == [Root("/x,y")]
+
+
+def test_groups_lead_the_names(tmp_path: Path) -> None:
+    capture(tmp_path / "x/plugins/profile/s")
+    capture(tmp_path / "y/run/plugins/profile/s")
+    assert sorted(names(Root(str(tmp_path / "x"), "a"), Root(str(tmp_path / "y"), "b"))) == ["a/s", "b/run/s"]
+
+
+def test_equal_names_of_two_places_stay_apart(tmp_path: Path) -> None:
+    capture(tmp_path / "x/plugins/profile/s")
+    capture(tmp_path / "y/plugins/profile/s")
+    found = names(Root(str(tmp_path / "x")), Root(str(tmp_path / "y")))
+    assert sorted(found) == sorted(["s", f"{str(tmp_path).strip('/')}/y/s"])
+
+
+@pytest.fixture
+def bucket() -> str:
+    system = fsspec.filesystem("memory")
+    system.store.clear()
+    system.pseudo_dirs[:] = [""]
+    for path in (
+        "logs/plugins/profile/s1/vm.xplane.pb",
+        "logs/run/plugins/profile/s2/vm.xplane.pb",
+        "logs/other/x",
+    ):
+        system.pipe_file(f"/{path}", b"12345")
+    return "memory://logs"
+
+
+def test_a_remote_logdir_reads_like_a_local_one(bucket: str) -> None:
+    sessions = find_sessions([Root(bucket)])
+    assert sorted(session.name for session in sessions) == ["run/s2", "s1"]
+    assert {session.bytes for session in sessions} == {5}
+    assert all(session.path.startswith("memory://") for session in sessions)
+    assert all(session.modified_unix_ns > 10**18 for session in sessions)
+
+
+def test_every_way_to_name_a_remote_session(bucket: str) -> None:
+    assert resolve(bucket, "run/s2").hosts[0].name == "vm"
+    assert resolve(f"{bucket}/plugins/profile/s1/").name == "s1"
+    assert resolve(f"{bucket}/plugins/profile/s1/vm.xplane.pb").name == "s1"
+    with pytest.raises(InputError, match="no such file or directory"):
+        resolve(f"{bucket}/nowhere")
+
+
+def test_a_url_that_nothing_opens_says_what_to_install() -> None:
+    with pytest.raises(InputError, match=r"^nothing://x: "):
+        find_sessions([Root("nothing://x")])
+
+
+def of(session: SessionFiles) -> tuple[str, list[str]]:
+    return session.name, [host.name for host in session.hosts]
+
+
+def test_every_way_to_name_a_local_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory = tmp_path / "run/plugins/profile" / f"{STAMP}1"
+    capture(directory, "a")
+    capture(directory, "b")
+    capture(tmp_path / "plugins/profile" / f"{STAMP}0")
+    assert of(resolve(str(directory / "a.xplane.pb"))) == (f"{STAMP}1", ["a"])
+    assert of(resolve(str(directory))) == (f"{STAMP}1", ["a", "b"])
+    assert of(resolve(str(tmp_path))) == (f"run/{STAMP}1", ["a", "b"])
+    assert of(resolve(str(tmp_path), f"{STAMP}0")) == (f"{STAMP}0", ["vm"])
+    monkeypatch.chdir(directory)
+    assert of(resolve(".")) == (f"{STAMP}1", ["a", "b"])
+    assert of(resolve("a.xplane.pb")) == (f"{STAMP}1", ["a"])
+
+
+def test_a_capture_outside_a_logdir_names_its_session(tmp_path: Path) -> None:
+    assert of(resolve(str(capture(tmp_path, "somewhere")))) == ("somewhere", ["somewhere"])
+
+
+@pytest.mark.parametrize("name", [None, "s"])
+def test_where_nothing_is_the_error_names_the_place(tmp_path: Path, name: str | None) -> None:
+    with pytest.raises(InputError, match="no such file or directory"):
+        resolve(str(tmp_path / "missing"), name)
+    with pytest.raises(InputError, match="no profile under this directory"):
+        resolve(str(tmp_path), name)
+
+
+def test_an_unknown_session_names_the_known_ones(tmp_path: Path) -> None:
+    for number in range(7):
+        capture(tmp_path / "plugins/profile" / f"{STAMP}{number}")
+    with pytest.raises(InputError, match=f"no session x; there are {STAMP}6, .* and 2 more$"):
+        resolve(str(tmp_path), "x")
+    with pytest.raises(InputError, match=f"is session {STAMP}1, not x"):
+        resolve(str(tmp_path / f"plugins/profile/{STAMP}1"), "x")
