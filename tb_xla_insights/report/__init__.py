@@ -1,0 +1,5 @@
+"""Everything that is known about a session, as the one document that the command line, Python and the page share."""
+
+from tb_xla_insights.report.document import SCHEMA, session_head, session_report
+
+__all__ = ["SCHEMA", "session_head", "session_report"]

@@ -1,0 +1,119 @@
+"""What commands share: the options that name a session, reading it with progress, and how answers are printed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from tb_xla_insights import units
+from tb_xla_insights.units import THIN
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from tb_xla_insights.logdir.read import Reading
+    from tb_xla_insights.session import Session
+
+# Tables of a file or a pipe are not broken to a terminal's width.
+_WIDE = 160
+
+
+def add_path(parser: argparse.ArgumentParser) -> None:
+    """PATH, `--session`, `--catalog` and `--json`."""
+    parser.add_argument(
+        "path", metavar="PATH", help="a .xplane.pb file, a session directory or a logdir; local or a URL"
+    )
+    parser.add_argument("--session", metavar="NAME", help="which session of a logdir (the newest)")
+    parser.add_argument("--catalog", metavar="FILE", help="a file with more host event names")
+    add_json(parser)
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="one JSON document, times in picoseconds")
+
+
+def read(options: Any) -> Session:
+    """The session that the options name, with progress on a terminal. Raises InputError."""
+    from tb_xla_insights.logdir.read import readings_of
+    from tb_xla_insights.logdir.sessions import resolve
+    from tb_xla_insights.session import open_session
+
+    files = resolve(options.path, options.session)
+    readings = readings_of(files)
+    with _progress(readings):
+        return open_session(files, options.catalog, readings)
+
+
+def warn(session: Session) -> None:
+    """Warnings about the input, on stderr, for commands whose answer has no place for them."""
+    for diagnostic in session.trace.all_diagnostics:
+        if diagnostic.severity != "info":
+            print(f"{diagnostic.severity}: {diagnostic.message}", file=sys.stderr)
+
+
+def print_json(document: Any) -> None:
+    json.dump(document, sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
+    sys.stdout.write("\n")
+
+
+def console() -> Console:
+    from rich.console import Console
+
+    width = None if sys.stdout.isatty() else _WIDE
+    return Console(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
+
+
+def table(title: str, *heads: str, left: Sequence[int] = (0,)) -> Table:
+    """An empty table; columns are right aligned except those at the places `left`."""
+    from rich import box
+    from rich.table import Table
+
+    made = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    for place, head in enumerate(heads):
+        made.add_column(head, justify="left" if place in left else "right", overflow="fold")
+    return made
+
+
+def class_text(name: str) -> str:
+    """A class as people read it: `sync_prepare` -> `sync prepare`."""
+    return name.replace("_", " ")
+
+
+@contextmanager
+def _progress(readings: Sequence[Reading]) -> Iterator[None]:
+    """One line on a terminal, from 0.3 s on, told anew until the reading has ended."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    done = threading.Event()
+
+    def tell() -> None:
+        began = time.monotonic()
+        while not done.wait(0.3):
+            sys.stderr.write(f"\r\033[K{_progress_line(readings, time.monotonic() - began)}")
+            sys.stderr.flush()
+
+    thread = threading.Thread(target=tell, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+        sys.stderr.write("\r\033[K")
+
+
+def _progress_line(readings: Sequence[Reading], elapsed: float) -> str:
+    read, total = sum(it.bytes_read for it in readings), sum(it.bytes for it in readings)
+    names = [it.name for it in readings if it.state == "reading"]
+    line = f"Reading {', '.join(names[:3])} · {units.byte_size(read)} of {units.byte_size(total)}"
+    if elapsed < 1 or not read:
+        return line
+    return f"{line} · about {max(1, round(elapsed * (total - read) / read))}{THIN}s left"

@@ -1,0 +1,59 @@
+"""`xla-insights sessions LOGDIR`: sessions and hosts, newest first."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import Any
+
+from tb_xla_insights import units
+from tb_xla_insights.cli import common
+
+
+def add_to(commands: Any) -> None:
+    parser = commands.add_parser("sessions", help="list sessions and hosts", description=__doc__)
+    parser.add_argument("logdir", metavar="LOGDIR", help="local or a URL")
+    common.add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: Any) -> int:
+    """Raises InputError where there is no session."""
+    from tb_xla_insights.errors import InputError
+    from tb_xla_insights.logdir import files
+    from tb_xla_insights.logdir.sessions import find_sessions, resolve, roots
+
+    place = files.expand(options.logdir)
+    if files.kind(place) is None:
+        raise InputError(f"{options.logdir}: no such file or directory; check the path")
+    # A session's directory or a capture is answered too, and a logdir without any gets the error that says so.
+    sessions = find_sessions(roots(place)) or [resolve(options.logdir)]
+    if options.json:
+        common.print_json(
+            {"logdir": options.logdir, "sessions": [_document(session) for session in sessions]}
+        )
+        return 0
+    listed = common.table("", "Session", "Host", "Size", "Modified", left=(0, 1))
+    for session in sessions:
+        for place_in, host in enumerate(session.hosts):
+            name = session.name if place_in == 0 else ""
+            size = units.byte_size(host.file.bytes)
+            listed.add_row(name, host.name, size, _moment(host.file.modified_ns))
+    common.console().print(listed)
+    return 0
+
+
+def _document(session: Any) -> dict[str, Any]:
+    return {
+        "name": session.name,
+        "path": session.path,
+        "modified_unix_ns": str(session.modified_unix_ns),
+        "hosts": [
+            {"name": host.name, "file": host.file.path, "bytes": host.file.bytes} for host in session.hosts
+        ],
+    }
+
+
+def _moment(unix_ns: int) -> str:
+    if not unix_ns:
+        return units.MISSING
+    return datetime.fromtimestamp(unix_ns / 1e9, timezone.utc).strftime("%Y-%m-%d %H:%M:%S")

@@ -1,0 +1,104 @@
+"""`xla-insights window PATH --start-ms A --end-ms B`: what every class, thread and device did in a window."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from tb_xla_insights import units
+from tb_xla_insights.cli import common
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def add_to(commands: Any) -> None:
+    parser = commands.add_parser("window", help="what happened in a window of time", description=__doc__)
+    common.add_path(parser)
+    for name, what in (("start", "first"), ("end", "last")):
+        parser.add_argument(
+            f"--{name}-ms",
+            required=True,
+            type=_milliseconds,
+            metavar="MS",
+            help=f"{what} moment, in milliseconds from the session's start",
+        )
+    parser.add_argument("--device", metavar="ID", help="only this device")
+    parser.set_defaults(run=run, parser=parser)
+
+
+def run(options: Any) -> int:
+    if options.end_ms <= options.start_ms:
+        options.parser.error("--end-ms must be greater than --start-ms")
+    session = common.read(options)
+    known = [device.id for device in session.trace.devices]
+    if options.device not in (None, *known):
+        options.parser.error(f"no device {options.device}; the session has {', '.join(known) or 'none'}")
+    common.warn(session)
+    answer = session.window(options.start_ms, options.end_ms, options.device)
+    if options.json:
+        common.print_json(answer)
+    else:
+        _print(common.console(), answer)
+    return 0
+
+
+def _milliseconds(text: str) -> int:
+    try:
+        return units.parse_time(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _print(out: Console, answer: dict[str, Any]) -> None:
+    duration = answer["duration_ps"]
+    start, end = (units.time_in(answer[key], "ms") for key in ("start_ps", "end_ps"))
+    out.print(f"Window  {start} – {end}{units.THIN}ms, {units.time_text(duration)} long\n")
+    unit = units.column_unit([duration])
+    for host in answer["hosts"]:
+        classes = common.table(f"What {host['host']} did", "Class", f"Time, {unit}", "Share")
+        for name, ps in sorted(host["by_class_ps"].items(), key=lambda item: -item[1]):
+            if ps:
+                classes.add_row(common.class_text(name), units.time_in(ps, unit), units.share(ps / duration))
+        out.print(classes)
+    _print_threads(out, answer["threads"], unit)
+    _print_devices(out, answer["devices"], unit)
+    _print_top(out, answer["top"], unit)
+
+
+def _print_threads(out: Console, threads: list[dict[str, Any]], unit: str) -> None:
+    table = common.table("Threads", "Thread", "Role", "Host", f"Busy, {unit}", "Events", left=(0, 1, 2))
+    for thread in threads:
+        busy = units.time_in(thread["busy_ps"], unit)
+        table.add_row(thread["name"], thread["role"], thread["host"], busy, units.count(thread["events"]))
+    out.print(table)
+
+
+def _print_devices(out: Console, devices: list[dict[str, Any]], unit: str) -> None:
+    if not devices:
+        return
+    times = [f"{name}, {unit}" for name in ("Busy", "Idle", "Stall")]
+    table = common.table("Devices", "Device", "Host", *times, "Modules", "Ops", left=(0, 1))
+    for device in devices:
+        table.add_row(
+            device["name"],
+            device["host"],
+            *(units.time_in(device[key], unit) for key in ("busy_ps", "idle_ps", "stall_ps")),
+            units.count(device["modules"]),
+            units.count(device["ops"]),
+        )
+    out.print(table)
+
+
+def _print_top(out: Console, top: list[dict[str, Any]], unit: str) -> None:
+    heads = ("Event", "Class", "Count", f"Total, {unit}", f"Self, {unit}")
+    table = common.table("Longest by self time", *heads, left=(0, 1))
+    for event in top:
+        table.add_row(
+            event["name"],
+            common.class_text(event["class"] or units.MISSING),
+            units.count(event["count"]),
+            units.time_in(event["total_ps"], unit),
+            units.time_in(event["self_ps"], unit),
+        )
+    out.print(table)

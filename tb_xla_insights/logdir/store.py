@@ -1,0 +1,180 @@
+"""Sessions in memory: each is read once, in the background, and the least recently used go when memory runs short."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.logdir.listing import Listing
+from tb_xla_insights.logdir.read import read_session, readings_of
+from tb_xla_insights.logdir.sessions import SessionFiles
+
+if TYPE_CHECKING:
+    from tb_xla_insights.timeline import Timeline
+    from tb_xla_insights.trace.model import SessionTrace
+
+_log = logging.getLogger(__name__)
+# An estimate from less than this much reading is a guess.
+_ESTIMATE_AFTER_SECONDS = 1.0
+
+
+class UnknownSessionError(InputError):
+    """No session of that name lies under the logdir."""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A session that is in memory, and what draws it."""
+
+    files: SessionFiles
+    trace: SessionTrace
+    timeline: Timeline
+
+    @cached_property
+    def bytes(self) -> int:
+        return self.trace.nbytes + self.timeline.nbytes
+
+
+class Load:
+    """One session on its way into memory. Its attributes may be looked at from any thread at any time."""
+
+    def __init__(self, files: SessionFiles, clock: Callable[[], float] = time.monotonic) -> None:
+        self.files = files
+        self.hosts = readings_of(files)
+        self.loaded: Loaded | None = None
+        self.error: str | None = None
+        self._clock = clock
+        self._began = clock()
+        self._done = threading.Event()
+        self._stop = threading.Event()
+
+    @property
+    def done(self) -> bool:
+        return self._done.is_set()
+
+    def wait(self, seconds: float | None) -> bool:
+        """Waits until the session is in memory or cannot be read; False when it takes longer."""
+        return self._done.wait(seconds)
+
+    def stop(self) -> None:
+        """Ends the reading; the session has what was read by then."""
+        self._stop.set()
+
+    def progress(self) -> dict[str, Any]:
+        """`bytes_read`, `bytes`, `seconds_left` (None as long as that is a guess) and the same per host."""
+        hosts = [
+            {
+                "name": host.name,
+                "state": host.state,
+                "bytes_read": host.bytes_read,
+                "bytes": host.bytes,
+                "message": host.message,
+            }
+            for host in self.hosts
+        ]
+        read, total = (sum(getattr(host, key) for host in self.hosts) for key in ("bytes_read", "bytes"))
+        elapsed = self._clock() - self._began
+        known = read > 0 and elapsed >= _ESTIMATE_AFTER_SECONDS
+        left = round(elapsed * max(total - read, 0) / read, 1) if known else None
+        return {"bytes_read": read, "bytes": total, "seconds_left": left, "hosts": hosts}
+
+    def run(self, catalog_file: str | None) -> None:
+        """Reads the session; never raises. To be called once."""
+        try:
+            from tb_xla_insights.catalog import load_catalog
+            from tb_xla_insights.timeline import Timeline
+
+            trace = read_session(self.files, load_catalog(catalog_file), self.hosts, self._stop.is_set)
+            self.loaded = Loaded(self.files, trace, Timeline(trace))
+        except InputError as error:
+            self.error = str(error)
+        except Exception as error:  # a fault of ours is this session's, not the server's
+            _log.exception("%s cannot be opened", self.files.path)
+            reason = " ".join(f"{type(error).__name__}: {error}".split())
+            self.error = f"{self.files.path}: cannot be opened ({reason}); report this with the file"
+        finally:
+            self._done.set()
+
+
+class Store:
+    """The sessions of a logdir, read when asked for, within a memory budget in bytes."""
+
+    def __init__(self, listing: Listing, budget: int | None = None, catalog_file: str | None = None) -> None:
+        self.listing = listing
+        self.budget = default_budget() if budget is None else budget
+        self._catalog_file = catalog_file
+        self._lock = threading.Lock()
+        self._loads: OrderedDict[str, Load] = OrderedDict()
+
+    def load(self, name: str, reload: bool = False) -> Load:
+        """The session's load, started where there is none; `reload` starts over once the last one has ended.
+
+        Raises UnknownSessionError for a name that is not in the logdir's listing.
+        """
+        with self._lock:
+            load = self._loads.get(name)
+            if load is not None and not (reload and load.done):
+                self._loads.move_to_end(name)
+                return load
+        if reload:
+            self.listing.look(wait=None, fresh=0)
+        files = self.listing.find(name)
+        if files is None:
+            raise UnknownSessionError(f"{name}: no such session under {self.listing.place}; reload the list")
+        with self._lock:
+            now = self._loads.get(name)
+            if now is not load and now is not None:  # another thread was faster
+                return now
+            fresh = self._loads[name] = Load(files)
+            self._loads.move_to_end(name)
+        threading.Thread(target=self._run, args=(fresh,), daemon=True).start()
+        return fresh
+
+    def loaded(self, name: str, wait: float | None = None) -> Loaded:
+        """The session once it is in memory. Raises InputError where it cannot be read, or not within `wait` seconds."""
+        load = self.load(name)
+        if not load.wait(wait):
+            raise InputError(f"{name}: still being read; ask again")
+        if load.loaded is None:
+            raise InputError(load.error or f"{name}: cannot be read")
+        return load.loaded
+
+    def changed(self, load: Load) -> bool:
+        """Whether the files differ from those that were read, as far as the last look at the logdir knows."""
+        now = next(
+            (session for session in self.listing.sessions if session.name == load.files.name), load.files
+        )
+        return now != load.files
+
+    def _run(self, load: Load) -> None:
+        self._release(load, load.files.bytes)
+        load.run(self._catalog_file)
+        self._release(load, load.loaded.bytes if load.loaded else 0)
+
+    def _release(self, keep: Load, needed: int) -> None:
+        """Lets go of the sessions used longest ago until `needed` more bytes fit, never of the one to keep."""
+        with self._lock:
+            others = [(name, load) for name, load in self._loads.items() if load is not keep and load.loaded]
+            used = sum(load.loaded.bytes for _, load in others if load.loaded)
+            for name, load in others:
+                if used + needed <= self.budget:
+                    return
+                used -= load.loaded.bytes if load.loaded else 0
+                del self._loads[name]
+
+
+def default_budget() -> int:
+    """A third of the machine's memory, at least half a GiB."""
+    try:
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):  # not on every system
+        memory = 6 << 30
+    return max(memory // 3, 512 << 20)

@@ -1,0 +1,118 @@
+"""The Python interface: a session's report, windows and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.logdir.read import Reading, read_session, readings_of
+from tb_xla_insights.logdir.sessions import SessionFiles, resolve
+
+if TYPE_CHECKING:
+    from tb_xla_insights.trace.model import SessionTrace
+
+Row = dict[str, Any]
+
+
+class Table(Sequence[Row]):
+    """Rows of equal keys; times are integer picoseconds under keys that end in `_ps`."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self._rows = list(rows)
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self._rows[0]) if self._rows else []
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, index: Any) -> Any:
+        return Table(self._rows[index]) if isinstance(index, slice) else self._rows[index]
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self._rows)
+
+    def to_pandas(self) -> Any:
+        """The rows as a pandas DataFrame. Raises ImportError, with the remedy, where pandas is not installed."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError('to_pandas needs pandas; pip install "tb-xla-insights[pandas]"') from error
+        return pd.DataFrame(self._rows)
+
+
+class Session:
+    """A session that was read. All times count from its start, in picoseconds."""
+
+    def __init__(self, trace: SessionTrace) -> None:
+        self.trace = trace
+
+    @property
+    def name(self) -> str:
+        return self.trace.name
+
+    @property
+    def duration_ps(self) -> int:
+        return self.trace.duration_ps
+
+    def report(self) -> dict[str, Any]:
+        """The document of `xla-insights report --json`."""
+        from tb_xla_insights.report import session_report
+
+        return session_report(self.trace)
+
+    def window(self, start_ps: int, end_ps: int, device: str | None = None) -> dict[str, Any]:
+        """What every class, thread and device did in [start_ps, end_ps), of one device (by id) or of all.
+
+        Raises InputError for an empty window or an unknown device.
+        """
+        from tb_xla_insights.analysis.window import window
+
+        if end_ps <= start_ps:
+            raise InputError(f"{self.trace.path}: the window ends before it starts; give a later end")
+        known = [it.id for it in self.trace.devices]
+        if device is not None and device not in known:
+            have = f"it has {', '.join(known)}" if known else "it has none"
+            raise InputError(f"{self.trace.path}: no device {device}; {have}")
+        return window(self.trace, start_ps, end_ps, device)
+
+    def devices(self) -> Table:
+        """One row per device core, as in the report."""
+        from tb_xla_insights.analysis.busy import device_summaries
+
+        return Table(device_summaries(self.trace))
+
+    def annotations(self) -> Table:
+        """One row per annotation of the user's own: name, host, thread, start_ps, duration_ps."""
+        return Table(
+            [
+                {
+                    "name": trace.name(row),
+                    "host": trace.host,
+                    "thread": trace.line_of(row).name,
+                    "start_ps": int(trace.start_ps[row]),
+                    "duration_ps": int(trace.duration_ps[row]),
+                }
+                for trace in self.trace.traces
+                for row in map(int, trace.annotations)
+            ]
+        )
+
+
+def load(path: str, session: str | None = None, catalog: str | None = None) -> Session:
+    """Reads the session that `path` means: a capture, a session's directory, or a logdir (its newest, or `session`).
+
+    `path` is local or a URL that fsspec opens; `catalog` a file with more event names. Raises InputError.
+    """
+    return open_session(resolve(str(path), session), catalog)
+
+
+def open_session(
+    files: SessionFiles, catalog: str | None = None, readings: list[Reading] | None = None
+) -> Session:
+    """Reads a session that was found; `readings` show others how far it is. Raises InputError."""
+    from tb_xla_insights.catalog import load_catalog
+
+    return Session(read_session(files, load_catalog(catalog), readings or readings_of(files)))
