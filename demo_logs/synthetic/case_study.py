@@ -1,0 +1,291 @@
+"""The session this tool was thought up for: UniT on eight TPU v3 cores, and an idle gap of 72.143 ms to explain.
+
+Ten training steps of PyTorch/XLA 1.9 over XRT, `XLA_HLO_DEBUG=1`. Nobody recorded it; names, nesting and flows follow
+what recorded files and the sources of the time show, and the times are chosen so that the answer is known exactly.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from synthetic.case_study_host import (
+    TPU_LAUNCH,
+    HostThreads,
+    device_flow,
+    graph_hash,
+    sort_lines,
+    transfer_bytes,
+)
+from synthetic.case_study_schedule import CORES, EARLY_STEP, RECOMPILED_STEP, Launch, Schedule, schedule
+from synthetic.device_program import Op
+from synthetic.times import MS, ms
+from synthetic.writer import Space, Uint
+
+RUN = "synthetic_case_study_8_tpu_cores"
+SESSION = "2022_02_09_20_11_37_synthetic"
+HOST = "t1v-n-8c41-w-0"
+START_UNIX_NS = 1_644_437_497_000_000_000
+NOTE = "Written by demo_logs/synthetic, not recorded: UniT on 8 TPU v3 cores, PyTorch/XLA 1.9 (XRT)."
+
+
+@dataclass(frozen=True)
+class Link:
+    """One stretch of a gap: what the host did, by class and thread."""
+
+    name: str
+    category: str
+    thread: str
+    start_ps: int
+    duration_ps: int
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Device time of one run by where an op's scope comes from."""
+
+    direct_ps: int
+    recovered_ps: int
+    bare_ps: int
+    none_ps: int
+
+
+@dataclass(frozen=True)
+class StepTruth:
+    number: int
+    start_ps: int
+    duration_ps: int
+    launches: int
+
+
+@dataclass(frozen=True)
+class DeviceTruth:
+    """Span, busy and idle time of a core, its gaps as (start, duration), and what it ran."""
+
+    name: str
+    span_ps: int
+    busy_ps: int
+    idle_ps: int
+    modules: int
+    ops: int
+    gaps: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class CaseStudyTruth:
+    """What a reader of the session must find."""
+
+    start_unix_ns: int
+    duration_ps: int
+    steps: tuple[StepTruth, ...]
+    partial_step: int
+    devices: tuple[DeviceTruth, ...]
+    gap_device: str
+    gap_step: int
+    gap_start_ps: int
+    gap_ps: int
+    gap_parts_ps: dict[str, int]
+    gap_chain: tuple[Link, ...]
+    transfer_bytes: int
+    transfers_to_device: int
+    early_step: int
+    early_annotation: str
+    early_marker_start_ps: int
+    recompiled_step: int
+    compile_start_ps: int
+    compile_ps: int
+    graph_hash: str
+    recompiled_module: str
+    module_launches: dict[str, int]
+    run_ps: int
+    coverage: Coverage
+    phase_order: tuple[tuple[str, int], ...]
+    scope_ps: dict[str, int]
+    lost_annotations: dict[str, str]
+    all_reduce_ps: int
+    events: int
+
+
+def path() -> Path:
+    """Where the session lies, below the logdir."""
+    return Path(RUN) / "plugins" / "profile" / SESSION / f"{HOST}.xplane.pb"
+
+
+def build() -> Space:
+    """The whole file, planes in the order in which profilers write them."""
+    plan = schedule()
+    space = Space(hostnames=[HOST])
+    for core in range(CORES):
+        _device(space, plan, core)
+    metadata = space.plane("/host:metadata", id=0)
+    for program in plan.programs.all():
+        metadata.event_metadata(program.event_name, program.metadata_id, stats={"Hlo Proto": program.hlo()})
+    host = space.plane("/host:CPU", id=CORES + 1)
+    HostThreads(host, plan).write()
+    sort_lines(host.lines)
+    environment = space.plane("Task Environment", id=CORES + 2)
+    environment.stats["profile_start_time"] = Uint(START_UNIX_NS)
+    environment.stats["profile_stop_time"] = Uint(START_UNIX_NS + plan.end_ps // 1000)
+    environment.stats["synthetic"] = 1
+    environment.stats["synthetic_note"] = NOTE
+    return space
+
+
+def _device(space: Space, plan: Schedule, core: int) -> None:
+    plane = space.plane(f"/device:TPU:{core}", id=core + 1)
+    plane.stats["device_type_string"] = "TPU v3"
+    plane.stats["peak_teraflops_per_second"] = 61.5
+    plane.stats["peak_hbm_bw_gigabytes_per_second"] = 450.0
+    modules = plane.line("XLA Modules", 2)
+    ops = plane.line("XLA Ops", 3)
+    metadata = {program.name: program.add_metadata(plane) for program in plan.programs.all()}
+    for launch in plan.launches:
+        start, end = launch.runs[core]
+        modules.event(
+            launch.program.event_name,
+            start,
+            end - start,
+            run_id=Uint(launch.run_id),
+            replica_id=core,
+            queue_id=Uint(0),
+            core_type=Uint(0),
+            _ct=TPU_LAUNCH,
+            _c=device_flow(launch, core),
+        )
+        moment = start
+        for what, (op, duration) in zip(
+            metadata[launch.program.name], _durations(launch, end - start), strict=True
+        ):
+            event = ops.event(what, moment, duration)
+            event.stats = {"device_offset_ps": Uint(moment), "device_duration_ps": Uint(duration)}
+            if op.collective:
+                event.stats["all_reduce_unique_id"] = Uint(launch.run_id << 16 | 1)
+            moment += duration
+
+
+def _durations(launch: Launch, run_ps: int) -> list[tuple[Op, int]]:
+    """A core that started late waits less in the all-reduce."""
+    late = launch.program.duration_ps - run_ps
+    return [(op, op.duration_ps - late if op.collective else op.duration_ps) for op in launch.program.ops]
+
+
+def truth() -> CaseStudyTruth:
+    """Everything above in numbers, taken from the plan and not from the file."""
+    plan = schedule()
+    before, after = _launch_of(plan, 1205), _launch_of(plan, 1206)
+    gap_start, gap_end = before.runs[0][1], after.runs[0][0]
+    chain = _chain(plan, after, gap_start)
+    parts: dict[str, int] = {}
+    for link in chain:
+        parts[link.category] = parts.get(link.category, 0) + link.duration_ps
+    early = next(step for step in plan.steps if step.early)
+    recompiled = next(step for step in plan.steps if step.compile)
+    assert early.early
+    assert recompiled.compile
+    assert recompiled.launch
+    module_launches: dict[str, int] = {}
+    for launch in plan.launches:
+        module_launches[launch.program.name] = module_launches.get(launch.program.name, 0) + 1
+    usual = plan.programs.usual
+    return CaseStudyTruth(
+        start_unix_ns=START_UNIX_NS,
+        duration_ps=_last_event_ps(plan),
+        steps=tuple(
+            StepTruth(step.number, step.start_ps, step.end_ps - step.start_ps, 1 + (step.early is not None))
+            for step in plan.steps
+        ),
+        partial_step=plan.cut_step.number,
+        devices=tuple(_device_truth(plan, core) for core in range(CORES)),
+        gap_device="/device:TPU:0",
+        gap_step=after.step,
+        gap_start_ps=gap_start,
+        gap_ps=gap_end - gap_start,
+        gap_parts_ps=parts,
+        gap_chain=chain,
+        transfer_bytes=transfer_bytes(after),
+        transfers_to_device=len(plan.launches),
+        early_step=EARLY_STEP,
+        early_annotation="Training_Step/forward/text_encoder",
+        early_marker_start_ps=early.early.marker.start_ps,
+        recompiled_step=RECOMPILED_STEP,
+        compile_start_ps=recompiled.compile.start_ps,
+        compile_ps=recompiled.compile.duration_ps,
+        graph_hash=graph_hash(recompiled.launch.program.name),
+        recompiled_module=recompiled.launch.program.name,
+        module_launches=module_launches,
+        run_ps=usual.duration_ps,
+        coverage=Coverage(
+            **{
+                f"{origin}_ps": sum(op.duration_ps for op in usual.ops if op.origin == origin)
+                for origin in ("direct", "recovered", "bare", "none")
+            }
+        ),
+        phase_order=_phase_order(plan),
+        scope_ps=_scope_ps(plan),
+        lost_annotations={"backward": "autograd thread", "data_loading": "no ops of its own"},
+        all_reduce_ps=sum(op.duration_ps for op in usual.ops if op.collective),
+        events=sum(len(line.events) for plane in build().planes for line in plane.lines),
+    )
+
+
+def _launch_of(plan: Schedule, number: int) -> Launch:
+    return next(step.launch for step in plan.steps if step.number == number and step.launch)
+
+
+def _chain(plan: Schedule, launch: Launch, gap_start_ps: int) -> tuple[Link, ...]:
+    """What fills the gap before a launch, in order: each link lasts until the next one begins."""
+    step = next(step for step in plan.steps if step.number == launch.step)
+    update = next(phase for phase in step.phases if phase.name == "FINISH_UPDATE")
+    starts = (
+        ("backward", "tracing", "python", gap_start_ps),
+        ("FINISH_UPDATE", "tracing", "python", update.start_ps),
+        ("StepMarker", "sync_prepare", "python", launch.marker.start_ps),
+        ("TensorCollectionBarrier", "wait", "python", launch.held_ps),
+        ("TransferToServerInternal", "to_device", "tf_xla_executor", launch.transfer.start_ps),
+        ("TensorCollectionBarrier", "wait", "python", launch.transfer.end_ps),
+        ("XRTExecute", "dispatch", "tf_Compute", launch.inputs_ps),
+        ("TpuExecuteOp::LookupProto", "program_load", "tf_Compute", launch.load_ps),
+        ("TPUExecute", "dispatch", "tf_Compute", launch.enqueue_ps),
+        ("RunExecutable", "wait", "tf_Compute", launch.enqueued_ps),
+    )
+    ends = [start for *_, start in starts[1:]] + [launch.runs[0][0]]
+    return tuple(
+        Link(name, category, thread, start, end - start)
+        for (name, category, thread, start), end in zip(starts, ends, strict=True)
+    )
+
+
+def _device_truth(plan: Schedule, core: int) -> DeviceTruth:
+    runs = [launch.runs[core] for launch in plan.launches]
+    span = runs[-1][1] - runs[0][0]
+    busy = sum(end - start for start, end in runs)
+    gaps = tuple((end, start - end) for (_, end), (start, _) in pairwise(runs) if start > end)
+    ops = sum(len(launch.program.ops) for launch in plan.launches)
+    return DeviceTruth(f"/device:TPU:{core}", span, busy, span - busy, len(runs), ops, gaps)
+
+
+def _phase_order(plan: Schedule) -> tuple[tuple[str, int], ...]:
+    """Phases of the step as a core runs them: (name, time), empty for ops without a scope; neighbours joined."""
+    order: list[tuple[str, int]] = []
+    for piece in plan.programs.usual.pieces:
+        name = piece.scope.split("/")[1].split(".")[0] if piece.scope else ""
+        if order and order[-1][0] == name:
+            order[-1] = (name, order[-1][1] + piece.total_ps)
+        else:
+            order.append((name, piece.total_ps))
+    return tuple(order)
+
+
+def _scope_ps(plan: Schedule) -> dict[str, int]:
+    """Device time of one run by annotation path, those that hold others included."""
+    found: dict[str, int] = {}
+    for piece in plan.programs.usual.pieces:
+        parts = [part.split(".")[0] for part in piece.scope.split("/")]
+        for depth in range(1, len(parts) + 1) if piece.scope else ():
+            key = "/".join(parts[:depth])
+            found[key] = found.get(key, 0) + piece.total_ps
+    return found
+
+
+def _last_event_ps(plan: Schedule) -> int:
+    """The session lasts until its last event's end: the server's, after the last run."""
+    return max(end for _, end in plan.launches[-1].runs) + ms(0.6) + MS // 20

@@ -1,0 +1,210 @@
+"""The host threads of the case study, as the profiler of PyTorch/XLA 1.9 and the XRT server would name their events.
+
+A flow ties a launch together: the main thread's `ScheduleSyncTensorsGraph` to the executor thread, that to the
+server's `XRTExecute` on each core's thread, and `TPUExecute` to the run on the device.
+"""
+
+from collections.abc import Iterable
+
+from synthetic.case_study_schedule import CORES, FORWARD_BEFORE_EARLY, Launch, Schedule, Span, Step
+from synthetic.times import MS, NS, US, hash64, jitter, ms, split
+from synthetic.writer import Line, Plane, Ref, Stat
+
+THREAD_POOL, TPU_LAUNCH = 15, 12  # flow types
+TENSORS = 64
+COMPILER_WORK = (
+    "XLA::TPU HLO optimizations",
+    "XLA::TPU lowering and optimization",
+    "XLA::TPU memory space and buffer assignment",
+    "LSRAv2 ConstructLiveRanges",
+)
+
+
+class HostThreads:
+    """The `/host:CPU` plane. Each thread counts from a moment of its own, as profilers write them."""
+
+    def __init__(self, plane: Plane, plan: Schedule) -> None:
+        self.plan = plan
+        self.main = _Thread(plane, "python", -6425952159224306882, ms(20))
+        self.loaders = [_Thread(plane, "python", hash64(f"loader {k}"), 0) for k in range(2)]
+        self.executor = _Thread(plane, "tf_xla_executor/7741", 7741, ms(20))
+        self.computes = [_Thread(plane, f"tf_Compute/{7810 + k}", 7810 + k, ms(20)) for k in range(2 * CORES)]
+        compile_span = next(step.compile for step in plan.steps if step.compile)
+        self.compilers = [
+            _Thread(plane, f"tf_xla-compile/{9120 + k}", 9120 + k, compile_span.start_ps) for k in range(4)
+        ]
+
+    def write(self) -> None:
+        self._loaders()
+        for launch in self.plan.launches:
+            self._launch(launch)
+        for step in self.plan.steps:
+            self._step(step)
+        self.main.span(self.plan.cut_step.phases[0])  # what encloses it was open when the capture ended
+
+    def _step(self, step: Step) -> None:
+        self.main.event("Training_Step", step.start_ps, step.end_ps, _r=1, step_num=step.number)
+        for phase in step.phases:
+            if phase.name == "StepMarker":
+                assert step.launch
+                self._marker(step.launch, step.compile)
+                continue
+            self.main.span(phase)
+            if phase.name == "forward":
+                self._forward(step, phase)
+            elif phase.name == "FINISH_UPDATE":
+                self.main.event("reduce_gradients", phase.start_ps + 50 * US, phase.start_ps + ms(2.154))
+                self.main.event(
+                    "optimizer_step", phase.start_ps + ms(2.2), phase.start_ps + ms(6.51) - ms(0.2)
+                )
+
+    def _forward(self, step: Step, phase: Span) -> None:
+        """The modules of the model; the one that is cut by the early execution lasts longer by it."""
+        cut = phase.start_ps + FORWARD_BEFORE_EARLY
+        added = step.early_read.end_ps - cut if step.early_read else 0
+        own = phase.duration_ps - added
+
+        def shifted(moment_ps: int) -> int:
+            return moment_ps + added if added and moment_ps > cut else moment_ps
+
+        moment = phase.start_ps + ms(2)
+        for name, per_mille in (
+            ("image_encoder", 380),
+            ("text_encoder", 200),
+            ("decoder", 270),
+            ("losses", 90),
+        ):
+            end = moment + own * per_mille // 1000 // NS * NS
+            self.main.event(name, shifted(moment), shifted(end))
+            moment = end + MS
+        if step.early and step.early_read:
+            self._marker(step.early, None)
+            read = step.early_read
+            self.main.event(read.name, read.start_ps, read.end_ps, total_size=4, num_tensors=1)
+            self.main.event("DeviceBarrier", read.start_ps, step.early.runs[0][1])
+
+    def _marker(self, launch: Launch, compile_span: Span | None) -> None:
+        """The step marker: it collects, orders and schedules the graph, and is held until the launch is through."""
+        start, end = launch.marker.start_ps, launch.marker.end_ps
+        self.main.event("StepMarker", start, end)
+        for name, delay in (
+            ("SyncLiveTensorsGraph", 20 * US),
+            ("SyncTensorsGraph", 60 * US),
+            ("SyncTensorsGraphInternal", 80 * US),
+        ):
+            self.main.event(name, start + delay, end)
+        self.main.event("CollectSyncTensors", start + ms(0.2), start + ms(1.4))
+        self.main.event("RunPostOrder", start + ms(1.5), start + ms(5.4))
+        scheduled = start + ms(5.5)
+        if compile_span:
+            scheduled = compile_span.end_ps
+            text = Ref(graph_hash(launch.program.name))
+            self.main.event(compile_span.name, compile_span.start_ps, compile_span.end_ps, graph_hash=text)
+            self.main.event("Compile", compile_span.start_ps + ms(1.2), compile_span.end_ps - ms(0.8))
+            self._compilers(compile_span)
+        scheduled += ms(0.3)
+        flow: dict[str, Stat] = {"_pt": THREAD_POOL, "_p": launch.run_id << 32}
+        self.main.event("ScheduleSyncTensorsGraph", scheduled, end, flow)
+        self.main.event("TensorCollectionBarrier", launch.held_ps, end)
+
+    def _compilers(self, span: Span) -> None:
+        """Threads that exist only while something is compiled."""
+        for k, thread in enumerate(self.compilers):
+            moment = span.start_ps + ms(4) + k * MS
+            for name, duration in zip(
+                COMPILER_WORK, split(ms(300), len(COMPILER_WORK), f"pass {k}"), strict=True
+            ):
+                thread.event(name, moment, moment + duration)
+                inner = moment + 200 * US
+                for pass_name in ("algsimp", "cse", "dce"):  # passes carry no prefix of their own
+                    thread.event(pass_name, inner, inner + ms(3.1))
+                    inner += ms(5)
+                moment += duration
+
+    def _launch(self, launch: Launch) -> None:
+        """Executor thread and server threads of one execution."""
+        from_main: dict[str, Stat] = {"_ct": THREAD_POOL, "_c": launch.run_id << 32}
+        to_server: dict[str, Stat] = {"_pt": THREAD_POOL, "_p": launch.run_id << 32 | 1}
+        transfer = launch.transfer
+        self.executor.event(transfer.name, transfer.start_ps, transfer.end_ps, from_main)
+        moment = transfer.start_ps + 60 * US
+        for size in split(transfer.duration_ps * 3 // 10, 8, f"transform {launch.run_id}"):
+            self.executor.event("TransferToServerTransform", moment, moment + size)
+            moment += size
+        self.executor.event(
+            "TransferToServerExecute",
+            moment + 20 * US,
+            transfer.end_ps - 30 * US,
+            total_size=transfer_bytes(launch),
+            num_tensors=TENSORS if not launch.early else 12,
+        )
+        self.executor.event("ExecuteReplicated", launch.inputs_ps, launch.enqueued_ps, from_main | to_server)
+        for core in range(CORES):
+            self._server(launch, core)
+
+    def _server(self, launch: Launch, core: int) -> None:
+        """One core's server thread. Cores other than 0 keep a few microseconds within core 0's times."""
+        late = (core * 7 + abs(jitter(f"{launch.run_id}/late/{core}", 20 * US)) // US) * US if core else 0
+        thread = self.computes[core + CORES * launch.early]
+        finished = launch.runs[core][1] + ms(0.6)
+        from_executor: dict[str, Stat] = {"_ct": THREAD_POOL, "_c": launch.run_id << 32 | 1}
+        thread.event("XRTExecute", launch.inputs_ps + late, finished + 50 * US, from_executor)
+        thread.event("BuildComputationInputs", launch.inputs_ps + ms(0.2) + late, launch.load_ps - 90 * US)
+        thread.event("TpuExecuteOp::LookupProto", launch.load_ps + late, launch.enqueue_ps - late)
+        enqueue = launch.enqueue_ps + late
+        thread.event("RunExecutable", enqueue, finished)
+        thread.event(
+            "TPUExecute",
+            enqueue,
+            launch.enqueued_ps - late,
+            run_id=launch.run_id,
+            queue_id=0,
+            device_ordinal=core,
+            core_type=0,
+            _pt=TPU_LAUNCH,
+            _p=device_flow(launch, core),
+        )
+
+    def _loaders(self) -> None:
+        """Two threads that load batches ahead of the main thread, from before its first step to the end."""
+        for k, thread in enumerate(self.loaders):
+            moment = k * ms(90)
+            while (end := moment + ms(128) + jitter(f"batch {k} {moment}", ms(9))) < self.plan.end_ps:
+                thread.event("load_batch", moment, end)
+                moment = end + ms(96) + jitter(f"pause {k} {moment}", ms(9))
+
+
+class _Thread:
+    """A line whose events are given in session time."""
+
+    def __init__(self, plane: Plane, name: str, id: int, base_ps: int) -> None:
+        self.base_ps = base_ps // NS * NS
+        self.line: Line = plane.line(name, id, timestamp_ns=self.base_ps // NS, display_name=name)
+
+    def event(
+        self, name: str, start_ps: int, end_ps: int, stats: dict[str, Stat] | None = None, **more: Stat
+    ) -> None:
+        self.line.event(name, start_ps - self.base_ps, end_ps - start_ps, {**(stats or {}), **more})
+
+    def span(self, span: Span) -> None:
+        self.event(span.name, span.start_ps, span.end_ps)
+
+
+def device_flow(launch: Launch, core: int) -> int:
+    """The id that `TPUExecute` and the device's module share."""
+    return hash64(f"launch {launch.run_id} core {core}")
+
+
+def graph_hash(module: str) -> str:
+    return f"{hash64(module) % (1 << 64):016x}{hash64(f'{module}/2') % (1 << 64):016x}"
+
+
+def transfer_bytes(launch: Launch) -> int:
+    """318.4 MB for a batch and its constants; the read in the middle of a step needs less."""
+    return 61_400_000 if launch.early else 318_400_000
+
+
+def sort_lines(lines: Iterable[Line]) -> None:
+    """Time order, parents before the events they enclose."""
+    for line in lines:
+        line.events.sort(key=lambda event: (event.start_ps, -event.duration_ps))

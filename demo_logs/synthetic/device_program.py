@@ -1,0 +1,172 @@
+"""Compiled programs of the synthetic sessions: their ops, in device order, and the HLO proto that fits them.
+
+What is imitated is how scopes get lost on the way to a TPU. Ops traced on the main thread carry the whole scope path in
+their metadata. A fusion may carry none and still be traced back through the instructions it fused, a copy through its
+operand. Ops of the backward pass have a bare op name, because the scope is per thread and autograd has its own. Copies
+of parameters have nothing at all. And the compiler orders ops by data flow, so phases of the step come interleaved.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from synthetic.hlo import Computation, HloModule, Instruction
+from synthetic.times import MS, US, split
+from synthetic.writer import EventMetadata, Plane, Stat, Uint
+
+Origin = Literal["direct", "recovered", "bare", "none"]
+SOURCE_ROOT = "/opt/demo/mmf/"
+SHAPES = ("f32[128,768]{1,0}", "f32[128,3072]{1,0}", "bf16[8,100,256]{2,1,0}", "f32[8,256,25,34]{3,2,1,0}")
+# opcode, operation as PyTorch/XLA names it, category as libtpu names it
+WORK: dict[str, tuple[tuple[str, str, str], ...]] = {
+    "image_encoder": (
+        ("convolution", "aten__convolution_overrideable", "convolution"),
+        ("fusion", "aten__native_batch_norm", "loop fusion"),
+        ("fusion", "aten__relu", "loop fusion"),
+    ),
+    "text_encoder": (
+        ("dot", "aten__addmm", "convolution"),
+        ("fusion", "aten__gelu", "loop fusion"),
+        ("fusion", "aten__native_layer_norm", "loop fusion"),
+    ),
+    "decoder": (("dot", "aten__bmm", "convolution"), ("fusion", "aten___softmax", "loop fusion")),
+    "losses": (("fusion", "aten__nll_loss_forward", "loop fusion"), ("reduce", "aten__sum", "reduce")),
+    "reduce_gradients": (("all-reduce", "xla__cross_replica_sum", "all-reduce"),),
+    "optimizer_step": (("fusion", "aten__add", "loop fusion"), ("fusion", "aten__addcdiv", "loop fusion")),
+    "": (
+        ("convolution", "aten__convolution_backward_overrideable", "convolution"),
+        ("fusion", "aten__threshold_backward", "loop fusion"),
+        ("dot", "aten__mm", "convolution"),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A stretch of one program that belongs to one scope; `scope` is empty for ops without."""
+
+    scope: str
+    direct_ps: int = 0
+    recovered_ps: int = 0
+    bare_ps: int = 0
+    none_ps: int = 0
+
+    @property
+    def total_ps(self) -> int:
+        return self.direct_ps + self.recovered_ps + self.bare_ps + self.none_ps
+
+
+@dataclass(frozen=True)
+class Op:
+    """One op of a program. All runs of a program have the same ops with the same durations."""
+
+    name: str
+    text: str
+    duration_ps: int
+    origin: Origin
+    scope: str
+    stats: dict[str, Stat] = field(default_factory=dict)
+
+    @property
+    def collective(self) -> bool:
+        return self.name.startswith("all-reduce")
+
+
+class Program:
+    """A module name, a program id, and ops laid end to end: a run has no idle moment inside."""
+
+    def __init__(self, number: int, program_id: int, pieces: Sequence[Piece]) -> None:
+        self.name = f"SyncTensorsGraph.{number}"
+        self.program_id = program_id
+        self.pieces = pieces
+        self.ops: list[Op] = []
+        self._bodies: list[Computation] = []
+        self._entry: list[Instruction] = []
+        for index, piece in enumerate(pieces):
+            self._add_piece(index, piece)
+        self.duration_ps = sum(op.duration_ps for op in self.ops)
+
+    @property
+    def event_name(self) -> str:
+        return f"{self.name}({self.program_id})"
+
+    @property
+    def metadata_id(self) -> int:
+        """The program id as the metadata plane keys it: reinterpreted as a signed number."""
+        return self.program_id - (1 << 64) if self.program_id >= 1 << 63 else self.program_id
+
+    def hlo(self) -> bytes:
+        entry = Computation(len(self._bodies) + 1, f"main.{self.name.rsplit('.')[-1]}", self._entry)
+        return HloModule(self.name, self.program_id, [*self._bodies, entry]).to_bytes()
+
+    def add_metadata(self, plane: Plane) -> list[EventMetadata]:
+        """Registers the ops with a device plane, in order."""
+        first = len(plane.metadata) + 1
+        return [
+            plane.event_metadata(op.text, first + index, display_name=op.name, stats=op.stats)
+            for index, op in enumerate(self.ops)
+        ]
+
+    def _add_piece(self, index: int, piece: Piece) -> None:
+        parts: tuple[tuple[Origin, int], ...] = (
+            ("direct", piece.direct_ps),
+            ("recovered", piece.recovered_ps),
+            ("bare", piece.bare_ps),
+            ("none", piece.none_ps),
+        )
+        shares: list[tuple[int, Origin, int]] = []
+        for origin, total_ps in parts:
+            if total_ps:
+                collective = piece.scope.endswith("reduce_gradients.1")
+                count = 1 if collective else max(1, total_ps * 5 // (4 * MS))
+                sizes = split(total_ps, count, f"{self.name}/{index}/{origin}")
+                shares += [(place * 1000 // count, origin, size) for place, size in enumerate(sizes)]
+        for _, origin, size in sorted(shares, key=lambda share: share[0]):
+            self._add_op(piece.scope, origin, size)
+
+    def _add_op(self, scope: str, origin: Origin, duration_ps: int) -> None:
+        place = len(self.ops)
+        number = 37 + 13 * place + self.program_id % 97
+        leaf = scope.rsplit("/")[-1].split(".")[0]
+        opcode, torch_op, category = WORK[leaf][place % len(WORK[leaf])]
+        if origin == "recovered":
+            opcode, category = ("copy", "copy") if place % 5 == 0 else ("fusion", "loop fusion")
+        elif origin == "none":
+            opcode, category = "copy", "copy"
+        name, shape = f"{opcode}.{number}", SHAPES[place % len(SHAPES)]
+        path = f"{scope}/{torch_op}" if scope else torch_op
+        instruction = Instruction(place + 1, name, opcode)
+        operand = f"%param.{place}"
+        if origin in ("direct", "bare"):
+            instruction.op_name, instruction.op_type = path, torch_op
+            instruction.source_file, instruction.source_line = f"{SOURCE_ROOT}unit.py", 100 + place
+        if opcode == "copy" and origin == "recovered":  # its scope can be told from what it copies
+            producer = next(op for op in reversed(self._entry) if op.op_name.startswith(f"{scope}/"))
+            instruction.operands, operand = [producer.id], f"%{producer.name}"
+        text = f"%{name} = {shape} {opcode}({operand})"
+        if opcode == "fusion":
+            body = Computation(len(self._bodies) + 1, f"fused_computation.{number}")
+            inner = Instruction(10_000 + place, f"multiply.{number}", "multiply")
+            if origin != "none":
+                inner.op_name, inner.op_type = path, torch_op
+            body.instructions.append(inner)
+            self._bodies.append(body)
+            instruction.calls = [body.id]
+            text += f", kind=kLoop, calls=%{body.name}"
+        elif opcode == "all-reduce":
+            text += ", replica_groups={{0,1,2,3,4,5,6,7}}, to_apply=%add"
+        self._entry.append(instruction)
+        self.ops.append(
+            Op(name, text, duration_ps, origin, scope, self._stats(instruction, category, duration_ps))
+        )
+
+    def _stats(self, instruction: Instruction, category: str, duration_ps: int) -> dict[str, Stat]:
+        stats: dict[str, Stat] = {"hlo_category": category, "program_id": Uint(self.program_id)}
+        stats["symbol_id"] = Uint(instruction.id)
+        if category == "convolution":
+            stats["flops"] = duration_ps // US * 21_000_000
+        stats["bytes_accessed"] = duration_ps // US * 410_000
+        if instruction.op_name:
+            stats["tf_op"] = f"{instruction.op_name}:{instruction.op_type}"
+            stats["source"] = f"{instruction.source_file}:{instruction.source_line}"
+        return stats
