@@ -30,7 +30,7 @@ class UnknownSessionError(InputError):
     """No session of that name lies under the logdir."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Loaded:
     """A session that is in memory, and what draws it."""
 
@@ -41,6 +41,15 @@ class Loaded:
     @cached_property
     def bytes(self) -> int:
         return self.trace.nbytes + self.timeline.nbytes
+
+    @cached_property
+    def head(self) -> dict[str, Any]:
+        """What a page needs before it draws: the report so far, phases, rows and the overview strip."""
+        from tb_xla_insights.report import session_report
+
+        report = session_report(self.trace)
+        del report["schema"]
+        return {**report, **self.timeline.head()}
 
 
 class Load:
@@ -93,7 +102,9 @@ class Load:
             from tb_xla_insights.timeline import Timeline
 
             trace = read_session(self.files, load_catalog(catalog_file), self.hosts, self._stop.is_set)
-            self.loaded = Loaded(self.files, trace, Timeline(trace))
+            loaded = Loaded(self.files, trace, Timeline(trace))
+            _ = loaded.head  # computed here, where nobody waits for it yet
+            self.loaded = loaded
         except InputError as error:
             self.error = str(error)
         except Exception as error:  # a fault of ours is this session's, not the server's
@@ -146,6 +157,14 @@ class Store:
         if load.loaded is None:
             raise InputError(load.error or f"{name}: cannot be read")
         return load.loaded
+
+    def stop(self, name: str) -> bool:
+        """Ends the reading of a session that is being read; False where none of that name is."""
+        load = self._loads.get(name)
+        if load is None or load.done:
+            return False
+        load.stop()
+        return True
 
     def changed(self, load: Load) -> bool:
         """Whether the files differ from those that were read, as far as the last look at the logdir knows."""

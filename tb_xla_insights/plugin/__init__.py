@@ -1,0 +1,38 @@
+"""The TensorBoard plugin. TensorBoard imports this module at every start, so the rest is imported when it is loaded."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from tensorboard.plugins import base_plugin
+
+
+class XlaInsights(base_plugin.TBLoader):
+    """What the entry point names: flags, and the plugin once TensorBoard asks for it."""
+
+    def define_flags(self, parser: argparse.ArgumentParser) -> None:
+        group = parser.add_argument_group("XLA Insights plugin")
+        group.add_argument(
+            "--xla_insights_catalog",
+            metavar="FILE",
+            default="",
+            help="A file with more host event names and their classes, beside the built-in ones.",
+        )
+        group.add_argument(
+            "--xla_insights_memory_mb",
+            metavar="MB",
+            type=int,
+            default=0,
+            help="How much memory sessions may take before the least recently used one is let go "
+            "(default: a third of the machine's).",
+        )
+
+    def fix_flags(self, flags: argparse.Namespace) -> None:
+        if getattr(flags, "xla_insights_memory_mb", 0) < 0:
+            raise base_plugin.FlagsError("--xla_insights_memory_mb must not be negative")
+
+    def load(self, context: base_plugin.TBContext) -> Any:
+        from tb_xla_insights.plugin.plugin import XlaInsightsPlugin
+
+        return XlaInsightsPlugin(context)

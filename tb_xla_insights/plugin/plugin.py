@@ -1,0 +1,77 @@
+"""The plugin as TensorBoard sees it: its name, whether it has something to show, its routes."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from pathlib import Path
+
+from tensorboard.plugins import base_plugin
+
+from tb_xla_insights.logdir.listing import Listing
+from tb_xla_insights.logdir.sessions import roots
+from tb_xla_insights.logdir.store import Store
+from tb_xla_insights.plugin.assets import Assets
+from tb_xla_insights.plugin.respond import Application, application, get, not_found
+from tb_xla_insights.plugin.routes import Routes
+
+_log = logging.getLogger(__name__)
+# TensorBoard asks every plugin at each of its reloads; a bucket need not be listed that often.
+_LOOK_AGAIN_SECONDS = 10.0
+
+
+class XlaInsightsPlugin(base_plugin.TBPlugin):
+    """Serves the page and its data; see `routes` for the latter. Nothing here waits for a disk or a compiler."""
+
+    plugin_name = "xla_insights"
+
+    def __init__(self, context: base_plugin.TBContext) -> None:
+        flags = context.flags
+        spec = getattr(flags, "logdir_spec", "") or ""
+        memory = getattr(flags, "xla_insights_memory_mb", 0) or 0
+        catalog = getattr(flags, "xla_insights_catalog", "") or None
+        self._listing = Listing(roots(context.logdir or "", spec))
+        self._store = Store(self._listing, memory * 10**6 or None, catalog)
+        self._assets = Assets(_page_folder())
+        self._active = False
+        self._listing.look()
+        threading.Thread(target=_warm, daemon=True).start()
+
+    def get_plugin_apps(self) -> dict[str, Application]:
+        routes = Routes(self._listing, self._store).handlers()
+        return {
+            **{f"/data/{name}": get(f"data/{name}", handler) for name, handler in routes.items()},
+            "/static/*": application(self._assets.serve),
+            "/*": application(not_found),
+        }
+
+    def is_active(self) -> bool:
+        """Whether a session was seen; answers at once from the last look, and starts another while there is none."""
+        if not self._active:
+            self._active = bool(self._listing.look(wait=0, fresh=_LOOK_AGAIN_SECONDS))
+        return self._active
+
+    def frontend_metadata(self) -> base_plugin.FrontendMetadata:
+        # TensorBoard's reload does nothing to a page in a frame; ours looks for new sessions itself.
+        return base_plugin.FrontendMetadata(
+            es_module_path=f"/static/{self._assets.digest()}/index.js",
+            tab_name="XLA Insights",
+            disable_reload=True,
+        )
+
+
+def _page_folder() -> Path:
+    """The page's files: in a wheel a package of their own, in a checkout the folder beside the package."""
+    package = Path(__file__).parents[1]
+    installed = package / "static"
+    return installed if installed.is_dir() else package.parent / "frontend"
+
+
+def _warm() -> None:
+    """Compiles the kernels, or loads them from their cache, so that no request waits for that."""
+    try:
+        from tb_xla_insights.warm import warm
+
+        warm()
+    except Exception:  # the first session then shows what is wrong, as its own error
+        _log.warning("The kernels could not be compiled ahead of the first session.", exc_info=True)

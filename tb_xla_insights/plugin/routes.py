@@ -1,0 +1,122 @@
+"""What the page asks for: one method per address, from its arguments to the document it answers with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.logdir.listing import Listing
+from tb_xla_insights.logdir.sessions import SessionFiles
+from tb_xla_insights.logdir.store import Loaded, Store
+from tb_xla_insights.plugin.arguments import Arguments
+from tb_xla_insights.plugin.respond import Handler
+
+# A request for data of a session that is not in memory (any more) waits for it this long.
+_READ_SECONDS = 120.0
+# `data/session` answers after this long at most; short enough for a page to show progress with.
+_POLL_SECONDS = 0.25
+_FIRST_LOOK_SECONDS = 5.0
+_DEEPEST = 2**15
+_MOST_EVENTS = 5000
+
+
+class Routes:
+    """The handlers, over the logdir's listing and the sessions in memory."""
+
+    def __init__(self, listing: Listing, store: Store) -> None:
+        self._listing = listing
+        self._store = store
+
+    def handlers(self) -> dict[str, Handler]:
+        """Every handler by its address below `data/`."""
+        return {
+            "sessions": self.sessions,
+            "session": self.session,
+            "stop": self.stop,
+            "timeline": self.timeline,
+            "event": self.event,
+            "neighbor": self.neighbor,
+            "search": self.search,
+            "window": self.window,
+            "table": self.table,
+        }
+
+    def sessions(self, _: Arguments) -> dict[str, Any]:
+        """All sessions, newest first; a slow place is waited for only while none is known."""
+        known = bool(self._listing.sessions)
+        sessions = self._listing.look(wait=_POLL_SECONDS if known else _FIRST_LOOK_SECONDS)
+        return {
+            "logdir": self._listing.place,
+            "sessions": [_session(session) for session in sessions],
+            "message": self._listing.message,
+        }
+
+    def session(self, arguments: Arguments) -> dict[str, Any]:
+        """Starts the reading of a session and tells how far it is; in the end what the page needs to draw it.
+
+        `changed` says that its files are not those that were read.
+        """
+        load = self._store.load(arguments.text("session"), arguments.flag("reload"))
+        load.wait(_POLL_SECONDS)
+        if not load.done:
+            return {"state": "loading", **load.progress()}
+        if load.loaded is None:
+            return {"state": "error", "message": load.error, "hosts": load.progress()["hosts"]}
+        return {"state": "ready", "changed": self._store.changed(load), **load.loaded.head}
+
+    def stop(self, arguments: Arguments) -> dict[str, Any]:
+        """Ends the reading of a session; what was read stays."""
+        stopped = self._store.stop(arguments.text("session"))
+        return {"stopped": stopped}
+
+    def timeline(self, arguments: Arguments) -> dict[str, Any]:
+        start, end = arguments.window()
+        px = arguments.integer("px", 1, 20_000)
+        rows = arguments.names("rows") or []
+        return self._loaded(arguments).timeline.view(start, end, px, rows)
+
+    def event(self, arguments: Arguments) -> dict[str, Any]:
+        """One event, by its id or by its place."""
+        timeline = self._loaded(arguments).timeline
+        event = arguments.optional_text("event")
+        if event is not None:
+            return timeline.event(event)
+        depth = arguments.optional_integer("depth", 0, _DEEPEST)
+        return timeline.event_at(arguments.text("row"), arguments.integer("start_ps"), depth)
+
+    def neighbor(self, arguments: Arguments) -> dict[str, Any]:
+        return self._loaded(arguments).timeline.neighbor(
+            arguments.text("row"),
+            arguments.integer("depth", 0, _DEEPEST),
+            arguments.integer("start_ps"),
+            arguments.choice("direction", "next", "previous"),
+        )
+
+    def search(self, arguments: Arguments) -> dict[str, Any]:
+        return self._loaded(arguments).timeline.search(arguments.text("q"), arguments.names("rows"))
+
+    def window(self, arguments: Arguments) -> dict[str, Any]:
+        from tb_xla_insights.analysis.window import window
+
+        start, end = arguments.window()
+        trace = self._loaded(arguments).trace
+        device = arguments.optional_text("device")
+        if device is not None and device not in {it.id for it in trace.devices}:
+            raise InputError(f"data/window: no device {device} in this session; leave it out for all")
+        return window(trace, start, end, device)
+
+    def table(self, arguments: Arguments) -> dict[str, Any]:
+        start, end = arguments.window()
+        limit = arguments.integer("limit", 1, _MOST_EVENTS, default=500)
+        return self._loaded(arguments).timeline.table(start, end, arguments.names("rows") or [], limit)
+
+    def _loaded(self, arguments: Arguments) -> Loaded:
+        return self._store.loaded(arguments.text("session"), _READ_SECONDS)
+
+
+def _session(session: SessionFiles) -> dict[str, Any]:
+    return {
+        "name": session.name,
+        "hosts": [{"name": host.name, "bytes": host.file.bytes} for host in session.hosts],
+        "modified_unix_ns": str(session.modified_unix_ns),
+    }
