@@ -1,0 +1,131 @@
+"""What a plane says once for many events: names of events and stats, and the stats of event kinds and of the plane itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Union
+
+import numpy as np
+
+from tb_xla_insights.xplane.proto.xplane_pb2 import EventMetadataEntry, StatMetadataEntry, XEventMetadata, XStat
+from tb_xla_insights.xplane.source import Source
+from tb_xla_insights.xplane.wire import WireError, fields
+
+StatValue = Union[int, float, str, bytes]
+
+BATCH = 1 << 24
+LARGE = 1 << 16
+"""Metadata above this size holds something bulky (a compiled program): its stats are located, not read."""
+
+
+@dataclass
+class EventKind:
+    """The metadata of one kind of event. `blobs` locates bulky stats as file ranges (offset, length), by name."""
+
+    id: int
+    name: str
+    display_name: str
+    stats: dict[str, StatValue] = field(default_factory=dict)
+    blobs: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+
+def text_of(data: bytes) -> str:
+    """Text as the format means it; a byte that is no UTF-8 shows as U+FFFD."""
+    return data.decode("utf-8", "replace")
+
+
+def stat_value(stat: XStat, names: dict[int, str]) -> StatValue | None:
+    """The value of a stat, `names` giving the texts it may refer to; None where it has none."""
+    which = stat.WhichOneof("value")
+    if which is None:
+        return None
+    if which == "ref_value":
+        return names.get(stat.ref_value, f"(text {stat.ref_value} is missing)")
+    value: int | float | bytes = getattr(stat, which)
+    return text_of(value) if which == "str_value" and isinstance(value, bytes) else value
+
+
+def named_stats(stats: Iterable[XStat], names: dict[int, str]) -> dict[str, StatValue]:
+    """The stats that have a value, by name."""
+    found = {}
+    for stat in stats:
+        value = stat_value(stat, names)
+        if value is not None:
+            found[names.get(stat.metadata_id, f"stat {stat.metadata_id}")] = value
+    return found
+
+
+def stat_names(source: Source, ranges: list[tuple[int, int]]) -> dict[int, str]:
+    """The names of stats by id, from the file ranges of a plane's stat metadata entries."""
+    names = {}
+    for _, data in _payloads(source, ranges):
+        entry = StatMetadataEntry.FromString(data)
+        names[entry.key or entry.value.id] = text_of(entry.value.name)
+    return names
+
+
+def event_kinds(source: Source, ranges: list[tuple[int, int]], names: dict[int, str]) -> list[EventKind]:
+    """The kinds of events, from the file ranges of a plane's event metadata entries."""
+    small = [r for r in ranges if r[1] <= LARGE]
+    kinds = []
+    for _, data in _payloads(source, small):
+        entry = EventMetadataEntry.FromString(data)
+        kinds.append(_kind(entry.key or entry.value.id, entry.value, names))
+    kinds += [_large_kind(source, r, names) for r in ranges if r[1] > LARGE]
+    return kinds
+
+
+def plane_stats(source: Source, ranges: list[tuple[int, int]], names: dict[int, str]) -> dict[str, StatValue]:
+    """A plane's own stats by name."""
+    return named_stats((XStat.FromString(data) for _, data in _payloads(source, ranges)), names)
+
+
+def _kind(id_: int, metadata: XEventMetadata, names: dict[int, str]) -> EventKind:
+    return EventKind(id_, text_of(metadata.name), text_of(metadata.display_name), named_stats(metadata.stats, names))
+
+
+def _large_kind(source: Source, place: tuple[int, int], names: dict[int, str]) -> EventKind:
+    """A kind whose metadata is too large to read: everything but its bulky stats."""
+    kind = EventKind(0, "", "")
+    for number, value, length in _fields(source, place):
+        if number == 1:
+            kind.id = value
+        if number != 2 or length < 0:
+            continue
+        for inner, start, size in _fields(source, (value, length)):
+            if inner == 1 and not kind.id:
+                kind.id = start
+            elif inner in (2, 4) and 0 <= size <= LARGE:
+                text = text_of(source.read(start, size).tobytes())
+                kind.name, kind.display_name = (text, kind.display_name) if inner == 2 else (kind.name, text)
+            elif inner == 5 and size > LARGE:
+                stat = {n: (v, s) for n, v, s in _fields(source, (start, size))}
+                blob = stat.get(6) or stat.get(5)
+                if blob:
+                    kind.blobs[names.get(stat.get(1, (0, 0))[0], "")] = blob
+            elif inner == 5:
+                kind.stats |= named_stats([XStat.FromString(source.read(start, size).tobytes())], names)
+    return kind
+
+
+def _fields(source: Source, place: tuple[int, int]) -> Iterator[tuple[int, int, int]]:
+    for number, value, length in fields(source, place[0], place[0] + place[1]):
+        yield from zip(number.tolist(), value.tolist(), length.tolist())
+
+
+def _payloads(source: Source, ranges: list[tuple[int, int]]) -> Iterator[tuple[int, bytes]]:
+    """The bytes of file ranges that ascend, neighbours read together: (offset, bytes)."""
+    first = 0
+    while first < len(ranges):
+        start, last = ranges[first][0], first
+        while last + 1 < len(ranges) and ranges[last + 1][0] + ranges[last + 1][1] - start <= BATCH:
+            last += 1
+        end = ranges[last][0] + ranges[last][1]
+        data = source.read(start, end - start)
+        if len(data) < end - start:
+            raise WireError(start + len(data), "the file ends here")
+        block = np.ascontiguousarray(data).tobytes()
+        for offset, length in ranges[first : last + 1]:
+            yield offset, block[offset - start : offset - start + length]
+        first = last + 1
