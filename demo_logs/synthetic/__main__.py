@@ -1,15 +1,25 @@
 """Writes every synthetic session into the logdir around this package: `python -m synthetic`, from `demo_logs`."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-from synthetic import case_study
+from synthetic import case_study, dynamo_issue
+from synthetic.writer import Space
 
 LOGDIR = Path(__file__).resolve().parents[1]
 
 
+def sessions() -> dict[Path, Callable[[], Space]]:
+    """Every synthetic session, by its path below the logdir."""
+    found: dict[Path, Callable[[], Space]] = {case_study.path(): case_study.build}
+    return found | {dynamo_issue.path(mode): partial(dynamo_issue.build, mode) for mode in dynamo_issue.MODES}
+
+
 def main() -> None:
-    written = case_study.build().write(LOGDIR / case_study.path())
-    print(f"{written.relative_to(LOGDIR)}: {written.stat().st_size:,} bytes")
+    for path, build in sessions().items():
+        written = build().write(LOGDIR / path)
+        print(f"{path}: {written.stat().st_size:,} bytes")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from synthetic.hlo import Computation, HloModule, Instruction
-from synthetic.times import MS, US, split
+from synthetic.times import US, split
 from synthetic.writer import EventMetadata, Plane, Stat, Uint
 
 Origin = Literal["direct", "recovered", "bare", "none"]
@@ -33,6 +33,16 @@ WORK: dict[str, tuple[tuple[str, str, str], ...]] = {
     "losses": (("fusion", "aten__nll_loss_forward", "loop fusion"), ("reduce", "aten__sum", "reduce")),
     "reduce_gradients": (("all-reduce", "xla__cross_replica_sum", "all-reduce"),),
     "optimizer_step": (("fusion", "aten__add", "loop fusion"), ("fusion", "aten__addcdiv", "loop fusion")),
+    "forward": (
+        ("convolution", "aten__convolution_overrideable", "convolution"),
+        ("fusion", "aten__native_batch_norm", "loop fusion"),
+    ),
+    "loss": (("fusion", "aten__nll_loss_forward", "loop fusion"), ("reduce", "aten__sum", "reduce")),
+    "FINISH_UPDATE": (("fusion", "aten__add", "loop fusion"),),
+    "Training_Step": (
+        ("convolution", "aten__convolution_overrideable", "convolution"),
+        ("fusion", "aten__relu", "loop fusion"),
+    ),
     "": (
         ("convolution", "aten__convolution_backward_overrideable", "convolution"),
         ("fusion", "aten__threshold_backward", "loop fusion"),
@@ -75,10 +85,12 @@ class Op:
 class Program:
     """A module name, a program id, and ops laid end to end: a run has no idle moment inside."""
 
-    def __init__(self, number: int, program_id: int, pieces: Sequence[Piece]) -> None:
+    def __init__(self, number: int, program_id: int, pieces: Sequence[Piece], op_ps: int = 800 * US) -> None:
+        """`op_ps` is about how long an op takes, and so decides how many there are."""
         self.name = f"SyncTensorsGraph.{number}"
         self.program_id = program_id
         self.pieces = pieces
+        self._op_ps = op_ps
         self.ops: list[Op] = []
         self._bodies: list[Computation] = []
         self._entry: list[Instruction] = []
@@ -118,7 +130,7 @@ class Program:
         for origin, total_ps in parts:
             if total_ps:
                 collective = piece.scope.endswith("reduce_gradients.1")
-                count = 1 if collective else max(1, total_ps * 5 // (4 * MS))
+                count = 1 if collective else max(1, total_ps // self._op_ps)
                 sizes = split(total_ps, count, f"{self.name}/{index}/{origin}")
                 shares += [(place * 1000 // count, origin, size) for place, size in enumerate(sizes)]
         for _, origin, size in sorted(shares, key=lambda share: share[0]):

@@ -7,8 +7,8 @@ NS, US, MS = 1_000, 1_000_000, 1_000_000_000
 
 
 def ms(value: float) -> int:
-    """Milliseconds as written in a table, three decimals at most, as exact picoseconds."""
-    return round(value * 1_000) * US
+    """Milliseconds as written in a table, six decimals at most, as exact picoseconds."""
+    return round(value * 1_000_000) * NS
 
 
 def jitter(key: str, reach_ps: int) -> int:

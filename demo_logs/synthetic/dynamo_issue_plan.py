@@ -1,0 +1,54 @@
+"""The shape of a single step: its phases on the main thread, and its executions."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from synthetic.device_program import Program
+from synthetic.times import ms
+
+
+@dataclass(frozen=True)
+class Execution:
+    """One execute call and its run. A call with a tail ends that long after its run; without, long before."""
+
+    name: str
+    kind: Literal["lazy", "dynamo"]
+    program: Program
+    call_ps: int
+    pjrt_ps: int
+    tail_ps: int = 0
+
+    @property
+    def device_ps(self) -> int:
+        return self.program.duration_ps
+
+    @property
+    def run_end_ps(self) -> int:
+        return self.call_ps + self.pjrt_ps - self.tail_ps
+
+    @property
+    def run_start_ps(self) -> int:
+        return self.run_end_ps - self.device_ps
+
+    @property
+    def call_end_ps(self) -> int:
+        """Past the run where there is a tail, else a little before the run begins."""
+        return self.call_ps + self.pjrt_ps if self.tail_ps else self.part_ps(940)
+
+    def part_ps(self, per_mille: int) -> int:
+        """A moment between the call and the run's start, as a share of that time in whole nanoseconds."""
+        return self.call_ps + (self.run_start_ps - self.call_ps) // 1000 * per_mille // 1000 * 1000
+
+
+@dataclass(frozen=True)
+class StepPlan:
+    """A step; phases follow each other without a pause, given by name and end in milliseconds from its start."""
+
+    number: int
+    start_ps: int
+    phases: tuple[tuple[str, float], ...]
+    executions: tuple[Execution, ...]
+
+    @property
+    def end_ps(self) -> int:
+        return self.start_ps + ms(self.phases[-1][1])
