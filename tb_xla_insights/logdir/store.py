@@ -95,16 +95,14 @@ class Load:
         left = round(elapsed * max(total - read, 0) / read, 1) if known else None
         return {"bytes_read": read, "bytes": total, "seconds_left": left, "hosts": hosts}
 
-    def run(self, catalog_file: str | None) -> None:
+    @property
+    def stopped(self) -> bool:
+        return self._stop.is_set()
+
+    def run(self, open_session: Opener) -> None:
         """Reads the session; never raises. To be called once."""
         try:
-            from tb_xla_insights.catalog import load_catalog
-            from tb_xla_insights.timeline import Timeline
-
-            trace = read_session(self.files, load_catalog(catalog_file), self.hosts, self._stop.is_set)
-            loaded = Loaded(self.files, trace, Timeline(trace))
-            _ = loaded.head  # computed here, where nobody waits for it yet
-            self.loaded = loaded
+            self.loaded = open_session(self)
         except InputError as error:
             self.error = str(error)
         except Exception as error:  # a fault of ours is this session's, not the server's
@@ -115,13 +113,31 @@ class Load:
             self._done.set()
 
 
+Opener = Callable[[Load], Loaded]
+
+
+def opener(catalog_file: str | None = None) -> Opener:
+    """Reads a load's captures, with a file of more event names where one is given, and prepares drawing them."""
+
+    def open_session(load: Load) -> Loaded:
+        from tb_xla_insights.catalog import load_catalog
+        from tb_xla_insights.timeline import Timeline
+
+        trace = read_session(load.files, load_catalog(catalog_file), load.hosts, lambda: load.stopped)
+        loaded = Loaded(load.files, trace, Timeline(trace))
+        _ = loaded.head  # computed here, where nobody waits for it yet
+        return loaded
+
+    return open_session
+
+
 class Store:
     """The sessions of a logdir, read when asked for, within a memory budget in bytes."""
 
-    def __init__(self, listing: Listing, budget: int | None = None, catalog_file: str | None = None) -> None:
+    def __init__(self, listing: Listing, open_session: Opener, budget: int | None = None) -> None:
         self.listing = listing
         self.budget = default_budget() if budget is None else budget
-        self._catalog_file = catalog_file
+        self._open = open_session
         self._lock = threading.Lock()
         self._loads: OrderedDict[str, Load] = OrderedDict()
 
@@ -175,7 +191,7 @@ class Store:
 
     def _run(self, load: Load) -> None:
         self._release(load, load.files.bytes)
-        load.run(self._catalog_file)
+        load.run(self._open)
         self._release(load, load.loaded.bytes if load.loaded else 0)
 
     def _release(self, keep: Load, needed: int) -> None:

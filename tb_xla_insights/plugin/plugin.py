@@ -10,7 +10,7 @@ from tensorboard.plugins import base_plugin
 
 from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.sessions import roots
-from tb_xla_insights.logdir.store import Store
+from tb_xla_insights.logdir.store import Store, opener
 from tb_xla_insights.plugin.assets import Assets
 from tb_xla_insights.plugin.respond import Application, application, get, not_found
 from tb_xla_insights.plugin.routes import Routes
@@ -31,7 +31,7 @@ class XlaInsightsPlugin(base_plugin.TBPlugin):
         memory = getattr(flags, "xla_insights_memory_mb", 0) or 0
         catalog = getattr(flags, "xla_insights_catalog", "") or None
         self._listing = Listing(roots(context.logdir or "", spec))
-        self._store = Store(self._listing, memory * 10**6 or None, catalog)
+        self._store = Store(self._listing, opener(catalog), memory * 10**6 or None)
         self._assets = Assets(_page_folder())
         self._active = False
         self._listing.look()

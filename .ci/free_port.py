@@ -1,0 +1,15 @@
+"""Prints the port given, or a free one where something listens on it already."""
+
+import socket
+import sys
+
+wanted = int(sys.argv[1])
+for port in (wanted, 0):
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            continue
+        print(probe.getsockname()[1])
+        break

@@ -1,0 +1,68 @@
+# make demo   TensorBoard on demo_logs, in a virtual environment of its own (PORT=6006; another one if it is taken)
+# make test   everything that must hold: lint, types, unit tests of both languages, the page in a real browser
+# A second run only does what changed. PYTHON=python3.12 picks the interpreter.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.PHONY: demo test lint types unit page browser clean
+
+PYTHON ?= python3
+PORT ?= 6006
+BIN := .venv/bin
+
+demo: .venv/installed
+	@echo "Preparing the kernels (only the first time takes long)."
+	@$(BIN)/python -m tb_xla_insights.warm
+	@port=$$($(BIN)/python .ci/free_port.py $(PORT)); \
+	echo; echo "  Open http://localhost:$$port/#xla_insights"; echo; \
+	exec $(BIN)/tensorboard --logdir demo_logs --port "$$port"
+
+test: lint types unit page browser
+	@echo "All tests passed."
+
+lint: .venv/installed-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: .venv/installed-test
+	$(BIN)/mypy
+
+unit: .venv/installed-test
+	$(BIN)/pytest --ignore tests/browser
+
+page: node_modules/.package-lock.json
+	npm run --silent check
+	npm test --silent
+
+browser: .venv/installed-test
+	@if chromium=$$(.ci/browser); then \
+		echo "Browser tests with $$chromium"; \
+		CHROMIUM="$$chromium" $(BIN)/pytest tests/browser; \
+	elif [ "$${CI:-}" = true ]; then \
+		echo "No browser: install Chromium or Chrome, or set CHROMIUM to its path." >&2; exit 1; \
+	else \
+		echo "BROWSER TESTS SKIPPED: install Chromium or Chrome, or set CHROMIUM to its path." >&2; \
+	fi
+
+clean:
+	rm -rf .venv node_modules build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+.venv/pyvenv.cfg:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
+		{ echo "Python 3.10 or newer is needed: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) -m venv .venv || { rm -rf .venv; \
+		echo "$(PYTHON) cannot make virtual environments; on Debian: apt-get install python3-venv" >&2; exit 1; }
+
+.venv/installed: .venv/pyvenv.cfg pyproject.toml setup.py
+	$(BIN)/pip install --quiet --editable .
+	@touch $@
+
+.venv/installed-test: .venv/pyvenv.cfg pyproject.toml setup.py
+	$(BIN)/pip install --quiet --editable '.[test]'
+	@touch $@ .venv/installed
+
+node_modules/.package-lock.json: package.json package-lock.json
+	@command -v npm > /dev/null || { echo "Node.js with npm is needed to check the page: install nodejs and npm." >&2; exit 1; }
+	npm ci --silent
+	@touch $@

@@ -1,0 +1,51 @@
+"""Small captures and what else several test files need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from synthetic.writer import Space
+
+MS = 10**9
+
+
+def small_space(steps: int = 3) -> Space:
+    """A host that trains on one TPU core: steps of 10 ms, each with forward, a sync, and 5 ms of device work."""
+    space = Space()
+    host = space.plane("/host:CPU").line("python", timestamp_ns=1_700_000_000_000_000_000)
+    device = space.plane("/device:TPU:0")
+    modules = device.line("XLA Modules", timestamp_ns=1_700_000_000_000_000_000)
+    ops = device.line("XLA Ops", timestamp_ns=1_700_000_000_000_000_000)
+    for step in range(steps):
+        at = step * 10 * MS
+        host.event("Training_Step", at, 9 * MS, _r=1, step_num=step + 2)
+        host.event("forward", at + MS, 3 * MS)
+        host.event("StepMarker", at + 5 * MS, 3 * MS)
+        modules.event("SyncTensorsGraph.1", at + 4 * MS, 5 * MS, run_id=step)
+        ops.event("fusion.1", at + 4 * MS, 5 * MS)
+    return space
+
+
+def write_session(directory: Path, *hosts: str) -> Path:
+    """Writes the small capture once per host."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for host in hosts:
+        small_space().write(directory / f"{host}.xplane.pb")
+    return directory
+
+
+def write_cut_session(directory: Path, host: str) -> Path:
+    """Writes a capture of which the end is missing."""
+    path = write_session(directory, host) / f"{host}.xplane.pb"
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    return path
+
+
+def raising(error: Exception) -> Callable[..., None]:
+    """A function that raises, whatever it is called with."""
+
+    def raise_it(*_: object, **__: object) -> None:
+        raise error
+
+    return raise_it

@@ -1,0 +1,81 @@
+"""Who may import whom, and what an import must not drag in."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "tb_xla_insights"
+# From the top of the design's list to its bottom: a module imports its own layer and those before it.
+LAYERS = [
+    "errors units",
+    "xplane",
+    "catalog",
+    "trace",
+    "analysis",
+    "report",
+    "timeline",
+    "logdir warm",
+    "session",
+]
+# The faces that stand side by side at the bottom.
+FACES = ["plugin", "cli"]
+MODULES = sorted(path for path in PACKAGE.rglob("*.py") if not path.name.endswith("_pb2.py"))
+
+
+def rank(part: str) -> int:
+    for place, names in enumerate(LAYERS):
+        if part in names.split():
+            return place
+    assert part in FACES, f"{part} has no place in the order of layers"
+    return len(LAYERS)
+
+
+def parts_imported(path: Path) -> set[str]:
+    """The parts of the package that a file imports, at its top or inside a function."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path.name} imports relatively"
+            base = node.module or ""
+            names = [f"{base}.{alias.name}" if base == "tb_xla_insights" else base for alias in node.names]
+        found |= {name.split(".")[1] for name in names if name.startswith("tb_xla_insights.")}
+    return found - {"__version__"}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_imports_run_one_way(path: Path) -> None:
+    part = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    if part == "__init__":
+        return
+    for imported in parts_imported(path) - {part}:
+        assert rank(imported) < rank(part), f"{part} must not import {imported}"
+
+
+@pytest.mark.parametrize("module", ["tb_xla_insights", "tb_xla_insights.plugin", "tb_xla_insights.cli.main"])
+def test_an_import_is_light(module: str) -> None:
+    heavy = ["numba", "llvmlite", "grpc", "fsspec", "pandas", "rich", "google.protobuf"]
+    check = f"import sys; before = set(sys.modules); import {module}; print(*(set(sys.modules) - before))"
+    # What TensorBoard itself has imported by then is not ours to answer for.
+    program = f"import tensorboard.plugins.base_plugin\n{check}"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=PACKAGE.parent
+    )
+    assert set(heavy) & set(done.stdout.split()) == set()
+
+
+def test_the_public_names_are_there() -> None:
+    import tb_xla_insights as xi
+
+    for name in xi.__all__:
+        assert hasattr(xi, name)
+    assert dir(xi) == sorted(xi.__all__)
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = xi.nothing

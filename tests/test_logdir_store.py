@@ -1,0 +1,203 @@
+"""Sessions in memory: read once, in the background, and let go when memory runs short."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from helpers import raising, write_session
+
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.logdir.listing import Listing
+from tb_xla_insights.logdir.sessions import Root, find_sessions
+from tb_xla_insights.logdir.store import Load, Loaded, Store, UnknownSessionError, default_budget
+
+OLD, NEW = "2026_01_01_00_00_00", "run/2026_01_02_00_00_00"
+
+
+class Opener:
+    """Opens sessions of a given size once the test lets it, and notes which."""
+
+    def __init__(self, size: int = 10) -> None:
+        self.size = size
+        self.may_go_on = threading.Event()
+        self.may_go_on.set()
+        self.opened: list[str] = []
+
+    def __call__(self, load: Load) -> Loaded:
+        self.may_go_on.wait()
+        self.opened.append(load.files.name)
+        part = cast(Any, SimpleNamespace(nbytes=self.size, stopped=load.stopped))
+        return Loaded(load.files, part, cast(Any, SimpleNamespace(nbytes=0)))
+
+
+def store_of(logdir: Path, opener: Any, budget: int = 10**9) -> Store:
+    return Store(Listing([Root(str(logdir))]), opener, budget)
+
+
+def test_a_session_is_read_once_however_many_ask(logdir: Path) -> None:
+    opener = Opener()
+    opener.may_go_on.clear()
+    store = store_of(logdir, opener)
+    loads: list[Load] = []
+    threads = [threading.Thread(target=lambda: loads.append(store.load(OLD))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(loads) == 8
+    assert len(set(map(id, loads))) == 1
+    assert not loads[0].wait(0)
+    opener.may_go_on.set()
+    assert store.loaded(OLD) is store.loaded(OLD)
+    assert opener.opened == [OLD]
+
+
+def test_a_reload_reads_again_but_never_twice_at_a_time(logdir: Path) -> None:
+    opener = Opener()
+    store = store_of(logdir, opener)
+    first = store.loaded(OLD)
+    opener.may_go_on.clear()
+    again = store.load(OLD, reload=True)
+    assert store.load(OLD, reload=True) is again
+    opener.may_go_on.set()
+    assert store.loaded(OLD) is not first
+    assert opener.opened == [OLD, OLD]
+
+
+def test_a_session_that_was_not_listed_is_unknown(logdir: Path) -> None:
+    store = store_of(logdir, Opener())
+    for name in ("nothing", "", "../" + OLD, str(logdir / "plugins/profile" / OLD)):
+        with pytest.raises(UnknownSessionError, match="no such session"):
+            store.load(name)
+
+
+def test_changed_files_are_noticed_and_read_on_reload(logdir: Path) -> None:
+    opener = Opener()
+    store = store_of(logdir, opener)
+    store.loaded(OLD)
+    assert not store.changed(store.load(OLD))
+    write_session(logdir / "plugins/profile" / OLD, "another")
+    store.listing.look(wait=None, fresh=0)
+    assert store.changed(store.load(OLD))
+    reloaded = store.load(OLD, reload=True)
+    assert reloaded.wait(None)
+    assert [host.name for host in reloaded.files.hosts] == ["another", "vm"]
+    assert not store.changed(reloaded)
+
+
+def test_the_session_used_longest_ago_goes_when_memory_runs_short(logdir: Path) -> None:
+    for name in ("a", "b", "c"):
+        write_session(logdir / "plugins/profile" / name, "vm")
+    opener = Opener(size=10**6)
+    store = store_of(logdir, opener, budget=2 * 10**6 + 10**5)
+    for name in ("a", "b", "a", "c", "a"):
+        store.loaded(name)
+    assert opener.opened == ["a", "b", "c"]  # c took the place of b, not of a
+    store.loaded("b")
+    assert opener.opened == ["a", "b", "c", "b"]
+
+
+def test_a_session_beyond_the_budget_is_kept_as_long_as_it_is_the_last(logdir: Path) -> None:
+    opener = Opener(size=10**9)
+    store = store_of(logdir, opener, budget=1)
+    assert store.loaded(OLD) is store.loaded(OLD)
+    store.loaded(NEW)
+    store.loaded(OLD)
+    assert opener.opened == [OLD, NEW, OLD]
+
+
+def test_what_cannot_be_read_stays_an_error_until_it_is_reloaded(logdir: Path) -> None:
+    outcome: list[Any] = [raising(InputError("x.xplane.pb: byte 3: no field; record again"))]
+    store = store_of(logdir, lambda load: outcome[0](load))
+    for _ in range(2):
+        with pytest.raises(InputError, match="byte 3"):
+            store.loaded(OLD)
+    outcome[0] = Opener()
+    assert store.load(OLD, reload=True).wait(None)
+    assert store.loaded(OLD)
+
+
+def test_a_fault_of_ours_is_one_line_too(logdir: Path, caplog: pytest.LogCaptureFixture) -> None:
+    store = store_of(logdir, raising(ZeroDivisionError("two\nlines")))
+    with pytest.raises(InputError) as caught:
+        store.loaded(OLD)
+    assert "\n" not in str(caught.value)
+    assert "ZeroDivisionError" in str(caught.value)
+    assert "Traceback" in caplog.text
+
+
+def test_waiting_for_a_session_ends(logdir: Path) -> None:
+    opener = Opener()
+    opener.may_go_on.clear()
+    with pytest.raises(InputError, match="still being read"):
+        store_of(logdir, opener).loaded(OLD, wait=0)
+    opener.may_go_on.set()
+
+
+def test_stop_reaches_the_reader_and_only_while_it_reads(logdir: Path) -> None:
+    opener = Opener()
+    opener.may_go_on.clear()
+    store = store_of(logdir, opener)
+    assert not store.stop(OLD)
+    store.load(OLD)
+    assert store.stop(OLD)
+    opener.may_go_on.set()
+    assert cast(Any, store.loaded(OLD)).trace.stopped
+    assert not store.stop(OLD)
+
+
+def test_the_time_left_is_told_once_it_is_no_guess(logdir: Path) -> None:
+    now = [100.0]
+    [session] = [it for it in Listing([Root(str(logdir))]).look(wait=None) if it.name == NEW]
+    load = Load(session, clock=lambda: now[0])
+    load.hosts[0].bytes = load.hosts[1].bytes = 400
+    load.hosts[0].bytes_read = 200
+    assert load.progress()["seconds_left"] is None
+    now[0] += 2
+    progress = load.progress()
+    assert (progress["bytes_read"], progress["bytes"], progress["seconds_left"]) == (200, 800, 6.0)
+    assert [host["state"] for host in progress["hosts"]] == ["waiting", "waiting"]
+
+
+def test_the_default_budget_is_a_share_of_memory() -> None:
+    assert default_budget() >= 512 << 20
+
+
+def test_a_look_is_shared_and_not_repeated_at_once(logdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks, now, may_go_on = [], [0.0], threading.Event()
+
+    def slow_find(places: Any) -> Any:
+        looks.append(places)
+        may_go_on.wait()
+        return find_sessions(places)
+
+    monkeypatch.setattr("tb_xla_insights.logdir.listing.find_sessions", slow_find)
+    listing = Listing([Root(str(logdir))], clock=lambda: now[0])
+    assert listing.look(wait=0) == ()
+    assert listing.look(wait=0) == ()
+    assert listing.message == f"Looking for profiles under {logdir}."
+    may_go_on.set()
+    assert [it.name for it in listing.look(wait=None)] == [NEW, OLD]
+    listing.look(wait=None)
+    assert len(looks) == 1
+    now[0] += 5
+    write_session(logdir / "plugins/profile/2026_01_03_00_00_00", "vm")
+    assert len(listing.look(wait=None)) == 3
+    assert len(looks) == 2
+
+
+def test_an_empty_logdir_says_so(tmp_path: Path) -> None:
+    listing = Listing([Root(str(tmp_path))])
+    assert listing.look(wait=None) == ()
+    assert listing.message == f"No profile under this logdir: {tmp_path}."
+    assert Listing([]).message == "No logdir: start TensorBoard with --logdir PATH."
+
+
+def test_a_place_that_cannot_be_asked_keeps_what_is_known() -> None:
+    listing = Listing([Root("nothing://x")])
+    assert listing.look(wait=None) == ()
+    assert str(listing.message).startswith("nothing://x: ")
