@@ -1,0 +1,141 @@
+"""What the host does at each instant: one class, for the whole capture."""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_xla_insights.analysis.kept import kept
+from tb_xla_insights.analysis.names import classes_of_annotations, tagged
+from tb_xla_insights.analysis.segments import ENDS, INHERIT, NOTHING, SWITCHES, Segments, innermost, overlay
+from tb_xla_insights.catalog.classes import HELPER_WORK, OTHER, PYTHON, UNRECORDED, WAIT
+from tb_xla_insights.trace.annotations import annotated
+from tb_xla_insights.trace.model import Int8, Trace
+
+HELPERS = ("autograd", "executor", "client", "compiler", "transfer")
+"""Roles whose threads work for the driving thread. Loaders work ahead of it."""
+
+_DRIVES, _HANDED_OVER, _BUILDS = 0, 1, 2
+_IDLE_DRIVER = len(HELPER_WORK) + 1
+
+
+@kept
+def event_classes(trace: Trace) -> tuple[Int8, NDArray[np.uint8]]:
+    """Per event its own class (an annotation's by its words, a runtime event's by the catalogue, else -1), and flags
+    that tell `innermost` how it acts on others. What a device does on a host thread is no class of the host's."""
+    kinds = np.where(annotated(trace), classes_of_annotations(trace)[trace.meta], trace.kind(slice(None)))
+    flags = (
+        INHERIT * tagged(trace, "device_work", "plumbing")
+        + SWITCHES * tagged(trace, "dispatch_then_wait")
+        + ENDS * tagged(trace, "ends_dispatch")
+    ).astype(np.uint8)[trace.meta]
+    if "hlo_op" in trace.stats:
+        ops = trace.stats["hlo_op"].rows
+        flags[ops[kinds[ops] < 0]] |= INHERIT
+    return kinds.astype(np.int8), flags
+
+
+def thread_segments(trace: Trace, line: int) -> Segments:
+    """One thread's timeline by its innermost event; where nothing is recorded there is no stretch.
+
+    An event without a class has that of its nearest ancestor that has one, and `other` where there is none; a device op
+    on a host thread, and what lies below it, has none at all (-1) unless a runtime event encloses it.
+    """
+    rows = trace.lines[line].rows
+    kinds, flags = event_classes(trace)
+    columns = trace.start_ps[rows], trace.end_ps[rows], trace.parent[rows], kinds[rows], flags[rows]
+    return Segments(*innermost(*columns, rows.start, np.int8(WAIT), np.int8(OTHER)))
+
+
+@kept
+def partition(trace: Trace) -> Segments:
+    """The class at every instant of the trace's span, without holes, with the event that decides it.
+
+    The innermost event on the driving thread decides. Where that is an annotation, a Python frame or nothing at all, a
+    `pt_autograd_*` thread that has a runtime event takes its place. Where the thread that drives waits or records
+    nothing, the most specific work of its helpers decides, then waiting, there or on a helper; what remains is
+    `unrecorded`. (design.md, "Class at an instant")
+    """
+    start, end = trace.span_ps
+    if end <= start:
+        return NOTHING
+    by_role: dict[str, list[int]] = {}
+    for thread in trace.threads:
+        by_role.setdefault(thread.role, []).append(thread.line)
+    drives = by_role.get("driving")
+    driving = thread_segments(trace, drives[0]) if drives else NOTHING
+    helpers = {line: thread_segments(trace, line) for role in HELPERS for line in by_role.get(role, [])}
+    driving = _hand_over(trace, driving, [helpers[line] for line in by_role.get("autograd", [])])
+    helping = _fold([_ranked(timeline) for timeline in helpers.values()])
+    rank = np.where(driving.kind == WAIT, _IDLE_DRIVER, 0).astype(np.int8)
+    both = _over((driving, rank), helping)[0]
+    known = np.where(both.kind < 0, np.int8(OTHER), both.kind)
+    return _filled(Segments(both.start_ps, both.end_ps, known, both.row), start, end)
+
+
+def line_of_rows(trace: Trace, rows: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The line each event lies on, -1 for no event."""
+    used = [line for line in trace.lines if line.count]
+    first = np.array([line.first for line in used], np.int64)
+    index = np.array([line.index for line in used], np.int32)
+    return np.where(rows < 0, -1, index[np.searchsorted(first, np.maximum(rows, 0), "right") - 1]).astype(
+        np.int32
+    )
+
+
+def _hand_over(trace: Trace, driving: Segments, autograd: list[Segments]) -> Segments:
+    """The driving thread with its backward passes handed over."""
+    annotations = annotated(trace)
+    builds = annotations[driving.row] | (driving.kind == PYTHON)
+    ranked = driving, np.where(builds, _BUILDS, _DRIVES).astype(np.int8)
+    for timeline in autograd:
+        works = timeline.where((timeline.kind >= 0) & ~annotations[timeline.row])
+        ranked = _over(ranked, (works, np.full(len(works), _HANDED_OVER, np.int8)))
+    return ranked[0]
+
+
+_Ranked = tuple[Segments, NDArray[np.int8]]
+
+
+def _ranked(timeline: Segments) -> _Ranked:
+    """A helper's work and waiting, ranked: the most specific work first, waiting last."""
+    ranks = np.full(UNRECORDED + 2, -1, np.int8)  # the last one is that of class -1
+    ranks[list(HELPER_WORK)] = np.arange(1, _IDLE_DRIVER)
+    ranks[WAIT] = _IDLE_DRIVER + 1
+    rank = ranks[timeline.kind]
+    return timeline.where(rank >= 0), rank[rank >= 0]
+
+
+def _fold(timelines: list[_Ranked]) -> _Ranked:
+    """Many ranked timelines in one, short ones first, so that no long one is walked often."""
+    heap = sorted((len(segments), number) for number, (segments, _) in enumerate(timelines))
+    by_number = dict(enumerate(timelines))
+    while len(heap) > 1:
+        one, other = sorted((heappop(heap)[1], heappop(heap)[1]))
+        by_number[one] = _over(by_number[one], by_number.pop(other))
+        heappush(heap, (len(by_number[one][0]), one))
+    return by_number[heap[0][1]] if heap else (NOTHING, np.zeros(0, np.int8))
+
+
+def _over(a: _Ranked, b: _Ranked) -> _Ranked:
+    (one, one_rank), (other, other_rank) = a, b
+    start, end, kind, row, rank = overlay(
+        one.start_ps, one.end_ps, one.kind, one.row, one_rank,
+        other.start_ps, other.end_ps, other.kind, other.row, other_rank,
+    )  # fmt: skip
+    return Segments(start, end, kind, row), rank
+
+
+def _filled(segments: Segments, start_ps: int, end_ps: int) -> Segments:
+    """The stretches with `unrecorded` between them, from start_ps to end_ps."""
+    ends = np.append(np.int64(start_ps), segments.end_ps)
+    starts = np.append(segments.start_ps, np.int64(end_ps))
+    holes = np.flatnonzero(starts > ends)
+    return Segments(
+        np.insert(segments.start_ps, holes, ends[holes]),
+        np.insert(segments.end_ps, holes, starts[holes]),
+        np.insert(segments.kind, holes, UNRECORDED),
+        np.insert(segments.row, holes, -1),
+    )

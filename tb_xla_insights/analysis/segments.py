@@ -1,0 +1,182 @@
+"""Stretches of time that do not overlap, and the sweeps that make and merge them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from tb_xla_insights.trace.model import Int8, Int32, Int64
+
+
+@dataclass(frozen=True)
+class Segments:
+    """Stretches in order of time, none overlapping: [start_ps, end_ps), the class each is of (index into CLASSES, -1:
+    none), and the event it comes from (-1: none)."""
+
+    start_ps: Int64
+    end_ps: Int64
+    kind: Int8
+    row: Int32
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def clipped(self, start_ps: int, end_ps: int) -> Segments:
+        """What of the stretches lies in the window."""
+        low = int(np.searchsorted(self.end_ps, start_ps, "right"))
+        high = max(low, int(np.searchsorted(self.start_ps, end_ps, "left")))
+        part = slice(low, high)
+        return Segments(
+            np.maximum(self.start_ps[part], start_ps),
+            np.minimum(self.end_ps[part], end_ps),
+            self.kind[part],
+            self.row[part],
+        )
+
+    def where(self, keep: NDArray[np.bool_]) -> Segments:
+        """The stretches that a mask selects."""
+        return Segments(self.start_ps[keep], self.end_ps[keep], self.kind[keep], self.row[keep])
+
+    def sums(self, count: int) -> list[int]:
+        """Time per class, for classes 0 to count - 1. Exact: no sum reaches 2**53 ps, which is two and a half hours."""
+        known = self.kind >= 0
+        lengths = (self.end_ps - self.start_ps)[known]
+        return [int(total) for total in np.bincount(self.kind[known], lengths, minlength=count)]
+
+
+NOTHING = Segments(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int8), np.zeros(0, np.int32))
+
+INHERIT, SWITCHES, ENDS = 1, 2, 4
+"""What an event may do beside having a class: it and all below it inherit; it turns to waiting; it makes one turn."""
+
+
+@njit(
+    "Tuple((int64[::1], int64[::1], int8[::1], int32[::1]))"
+    "(int64[::1], int64[::1], int32[::1], int8[::1], uint8[::1], int64, int8, int8)",
+    cache=True,
+    nogil=True,
+)
+def innermost(starts, ends, parents, kinds, flags, first, wait, other):  # type: ignore[no-untyped-def]
+    """One line's timeline by its innermost event: starts, ends, classes, rows.
+
+    The events come sorted by start, the longer one first; `parents` are rows of the trace and `first` is the row of the
+    first one. The innermost of the events that are open is the last of them. An event of class -1, or with INHERIT or
+    below such a one, has the class of its nearest ancestor that has one; without such an ancestor it is of class -1
+    because of INHERIT, else of class `other`. When an event with ENDS ends, its nearest ancestor with SWITCHES is of
+    class `wait` from then on.
+    """
+    count = len(starts)
+    own = kinds.copy()
+    nobodys = np.zeros(count, np.uint8)
+    stack = np.empty(count + 1, np.int32)
+    out_start = np.empty(2 * count, np.int64)
+    out_end = np.empty(2 * count, np.int64)
+    out_kind = np.empty(2 * count, np.int8)
+    out_row = np.empty(2 * count, np.int32)
+    made, top, now = 0, 0, np.int64(0)
+    for i in range(count + 1):
+        until = starts[i] if i < count else np.iinfo(np.int64).max
+        while top:
+            event = stack[top - 1]
+            if ends[event] <= now:
+                top -= 1
+                if flags[event] & ENDS:
+                    above = parents[event] - first
+                    while above >= 0 and not flags[above] & SWITCHES:
+                        above = parents[above] - first
+                    if above >= 0:
+                        own[above] = wait
+                continue
+            if now >= until:
+                break
+            end = min(ends[event], until)
+            kind, above = own[event], event
+            while kind < 0 and parents[above] >= 0:
+                above = parents[above] - first
+                kind = own[above]
+            if kind < 0 and not nobodys[event]:
+                kind = other
+            if (
+                made
+                and out_row[made - 1] == event + first
+                and out_kind[made - 1] == kind
+                and out_end[made - 1] == now
+            ):
+                out_end[made - 1] = end
+            else:
+                out_start[made], out_end[made], out_kind[made], out_row[made] = now, end, kind, event + first
+                made += 1
+            now = end
+        if i == count:
+            break
+        now = max(now, starts[i])
+        nobodys[i] = flags[i] & INHERIT or (parents[i] >= 0 and nobodys[parents[i] - first])
+        if nobodys[i]:
+            own[i] = -1
+        stack[top] = i
+        top += 1
+    return out_start[:made].copy(), out_end[:made].copy(), out_kind[:made].copy(), out_row[:made].copy()
+
+
+@njit(
+    "Tuple((int64[::1], int64[::1], int8[::1], int32[::1], int8[::1]))"
+    "(int64[::1], int64[::1], int8[::1], int32[::1], int8[::1], "
+    "int64[::1], int64[::1], int8[::1], int32[::1], int8[::1])",
+    cache=True,
+    nogil=True,
+)
+def overlay(  # type: ignore[no-untyped-def]
+    a_start, a_end, a_kind, a_row, a_rank, b_start, b_end, b_kind, b_row, b_rank
+):
+    """Two timelines become one: at each instant the stretch of the lower rank (the first timeline's where they are
+    equal), and the other's where one has none. Returns starts, ends, classes, rows and ranks."""
+    room = 2 * (len(a_start) + len(b_start))
+    out_start = np.empty(room, np.int64)
+    out_end = np.empty(room, np.int64)
+    out_kind = np.empty(room, np.int8)
+    out_row = np.empty(room, np.int32)
+    out_rank = np.empty(room, np.int8)
+    far = np.iinfo(np.int64).max
+    made, i, j, now = 0, 0, 0, np.iinfo(np.int64).min
+    while i < len(a_start) or j < len(b_start):
+        a_from = max(a_start[i], now) if i < len(a_start) else far
+        b_from = max(b_start[j], now) if j < len(b_start) else far
+        now = min(a_from, b_from)
+        if a_from == now and (b_from > now or a_rank[i] <= b_rank[j]):
+            kind, row, rank = a_kind[i], a_row[i], a_rank[i]
+        else:
+            kind, row, rank = b_kind[j], b_row[j], b_rank[j]
+        end = min(a_end[i] if a_from == now else a_from, b_end[j] if b_from == now else b_from)
+        last = made - 1
+        if (
+            made
+            and out_end[last] == now
+            and out_row[last] == row
+            and out_kind[last] == kind
+            and out_rank[last] == rank
+        ):
+            out_end[last] = end
+        else:
+            out_start[made], out_end[made], out_kind[made], out_row[made], out_rank[made] = (
+                now,
+                end,
+                kind,
+                row,
+                rank,
+            )
+            made += 1
+        now = end
+        while i < len(a_start) and a_end[i] <= now:
+            i += 1
+        while j < len(b_start) and b_end[j] <= now:
+            j += 1
+    return (
+        out_start[:made].copy(),
+        out_end[:made].copy(),
+        out_kind[:made].copy(),
+        out_row[:made].copy(),
+        out_rank[:made].copy(),
+    )

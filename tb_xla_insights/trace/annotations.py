@@ -1,0 +1,99 @@
+"""Which events the user's own annotations recorded."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from tb_xla_insights.catalog import Catalog
+from tb_xla_insights.catalog.classes import INPUT
+from tb_xla_insights.trace.model import Int8, Int32, Trace
+from tb_xla_insights.trace.threads import host_planes
+
+_KNOWN, _CANDIDATE, _TRANSPARENT, _PASS = 0, 1, 2, 3
+_NO, _YES, _THROUGH = 0, 1, 2
+
+
+def find_annotations(trace: Trace, catalog: Catalog) -> Int32:
+    """Rows of the user's annotations, ascending.
+
+    Those are the events that carry `_r`, and events on driving, autograd and loader threads with names that the
+    catalogue does not know, as long as nothing but annotations, Python frames and loaders encloses them: below a
+    runtime event an unknown name is the runtime's, and on a helper thread it is the helper's. A name that compiler
+    passes have is an annotation only inside of one: passes at the top of a thread belong to a compilation whose start
+    was not recorded.
+    """
+    steps = trace.stats["_r"].rows if "_r" in trace.stats else np.zeros(0, np.int32)
+    marked = np.zeros(len(trace), np.bool_)
+    marked[steps] = True
+    ops = np.zeros(len(trace), np.bool_)
+    if "hlo_op" in trace.stats:
+        ops[trace.stats["hlo_op"].rows] = True
+    role = {thread.line: thread.role for thread in trace.threads}
+    states = _states(trace, catalog)
+    hosts = host_planes(trace)
+    found = [np.zeros(0, np.int32)]
+    for line in trace.lines:
+        if line.plane not in hosts:
+            continue
+        with_annotations = (
+            role.get(line.index) in ("driving", "autograd", "loader") or marked[line.rows].any()
+        )
+        if with_annotations:
+            rows = line.rows
+            states_of_rows = states[trace.meta[rows]]
+            here = _annotations(states_of_rows, marked[rows], ops[rows], trace.parent[rows], line.first)
+            found.append(np.flatnonzero(here).astype(np.int32) + np.int32(line.first))
+    return np.sort(np.concatenate(found))
+
+
+def annotation_kinds(trace: Trace, catalog: Catalog) -> Int8:
+    """Per metadata entry, the class of the annotations of that name; -1 where no annotation has it."""
+    kinds = np.full(len(trace.metadata.name), -1, np.int8)
+    for entry in np.unique(trace.meta[trace.annotations]):
+        kinds[entry] = catalog.annotation_kind(trace.strings[trace.metadata.name[entry]])
+    return kinds
+
+
+def _states(trace: Trace, catalog: Catalog) -> Int8:
+    """Per metadata entry, what its name allows."""
+    states = np.zeros(len(trace.metadata.name), np.int8)
+    hosts = host_planes(trace)
+    for entry, (plane, text) in enumerate(zip(trace.metadata.plane, trace.metadata.name, strict=True)):
+        if plane not in hosts:
+            continue
+        name = trace.strings[text]
+        tags = catalog.tags(name)
+        if not catalog.knows(name):
+            states[entry] = _CANDIDATE
+        elif "python_tracer" in tags or catalog.kind(name) == INPUT:
+            states[entry] = _TRANSPARENT
+        elif "pass" in tags:
+            states[entry] = _PASS
+    return states
+
+
+@njit("uint8[::1](int8[::1], boolean[::1], boolean[::1], int32[::1], int64)", cache=True, nogil=True)
+def _annotations(states, marked, ops, parents, first):  # type: ignore[no-untyped-def]
+    """1 for each event of a line that is an annotation; `parents` are rows of the trace, `first` the line's first."""
+    verdict = np.zeros(len(states), np.uint8)
+    for i in range(len(states)):
+        above = _THROUGH if parents[i] < 0 else verdict[parents[i] - first]
+        state = states[i]
+        if marked[i]:
+            verdict[i] = _YES
+        elif above == _NO or ops[i]:
+            verdict[i] = _NO
+        elif state == _CANDIDATE or (state == _PASS and above == _YES):
+            verdict[i] = _YES
+        elif state == _TRANSPARENT:
+            verdict[i] = _THROUGH
+    return (verdict == _YES).astype(np.uint8)
+
+
+def annotated(trace: Trace) -> NDArray[np.bool_]:
+    """Per event, whether it is an annotation."""
+    mask = np.zeros(len(trace), np.bool_)
+    mask[trace.annotations] = True
+    return mask

@@ -1,0 +1,255 @@
+"""The class at an instant: the definition, read instant by instant, against the sweep."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from columns import CATALOG, Row, made, thread
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tb_xla_insights.analysis.classes import HELPERS, line_of_rows, partition, thread_segments
+from tb_xla_insights.catalog import CLASSES
+from tb_xla_insights.trace.model import Role, Trace
+
+INDEX = {name: number for number, name in enumerate(CLASSES)}
+NAMES = (
+    "Training_Step", "data_loading", "StepMarker", "algsimp", "PjRtComputationClient::Compile", "LoadProgram",
+    "PjRtComputationClient::TransferFromDevice", "PjRtComputationClient::TransferToDevice", "TensorCollectionBarrier",
+    "RunExecutable", "TPUExecute", "ThunkExecutor::Execute", "Transpose::Execute", "MemoryAllocation", "$train.py:3 f",
+)  # fmt: skip
+HELPER_ORDER = ("compile", "program_load", "from_device", "to_device", "dispatch", "sync_prepare")
+
+
+def shares(trace: Trace) -> dict[str, int]:
+    return {
+        name: time for name, time in zip(CLASSES, partition(trace).sums(len(CLASSES)), strict=True) if time
+    }
+
+
+def timeline(trace: Trace) -> list[tuple[int, int, str]]:
+    """The partition with neighbours of one class put together."""
+    out: list[tuple[int, int, str]] = []
+    p = partition(trace)
+    for start, end, kind in zip(p.start_ps.tolist(), p.end_ps.tolist(), p.kind.tolist(), strict=True):
+        if out and out[-1][2] == CLASSES[kind]:
+            start = out.pop()[0]
+        out.append((start, end, CLASSES[kind]))
+    return out
+
+
+# The definition, in words of one instant
+
+
+def innermost_at(trace: Trace, line: int, t: int) -> int:
+    """The event recorded last of those open at t, -1 if none is."""
+    rows = trace.lines[line].rows
+    return max(
+        (r for r in range(rows.start, rows.stop) if trace.start_ps[r] <= t < trace.end_ps[r]), default=-1
+    )
+
+
+def chain(trace: Trace, row: int) -> list[int]:
+    """The event and its ancestors, innermost first."""
+    out = []
+    while row >= 0:
+        out.append(row)
+        row = int(trace.parent[row])
+    return out
+
+
+def class_of_event(trace: Trace, row: int, t: int) -> str | None:
+    """The class at t of a thread whose innermost event is `row`."""
+    path = chain(trace, row)
+    device_work = [i for i, r in enumerate(path) if CATALOG.tags(trace.name(r)) & {"device_work", "plumbing"}]
+    if device_work:
+        path = path[device_work[-1] + 1 :]
+    annotations = set(trace.annotations.tolist())
+    for r in path:
+        if r in annotations:
+            return CLASSES[CATALOG.annotation_kind(trace.name(r))]
+        if trace.name(r) == "RunExecutable":
+            launches = [
+                x for x in range(len(trace))
+                if trace.name(x) == "TPUExecute" and trace.end_ps[x] <= t
+                and next((a for a in chain(trace, x)[1:] if trace.name(a) == "RunExecutable"), -1) == r
+            ]  # fmt: skip
+            return "wait" if launches else "dispatch"
+        if CATALOG.kind(trace.name(r)) >= 0:
+            return CLASSES[CATALOG.kind(trace.name(r))]
+    return None if device_work else "other"
+
+
+def class_at(trace: Trace, t: int) -> str:
+    lines: dict[str, list[int]] = {}
+    for each in trace.threads:
+        lines.setdefault(each.role, []).append(each.line)
+    annotations = set(trace.annotations.tolist())
+    row = innermost_at(trace, lines["driving"][0], t)
+    now = class_of_event(trace, row, t) or "other" if row >= 0 else None
+    if now is None or row in annotations or now == "python":
+        for line in lines.get("autograd", []):
+            r = innermost_at(trace, line, t)
+            here = class_of_event(trace, r, t) if r >= 0 and r not in annotations else None
+            if here is not None:
+                now = here
+                break
+    if now not in (None, "wait"):
+        return now
+    rows = [innermost_at(trace, line, t) for role in HELPERS for line in lines.get(role, [])]
+    helping = {class_of_event(trace, r, t) for r in rows if r >= 0}
+    return next(
+        (c for c in HELPER_ORDER if c in helping),
+        "wait" if now == "wait" or "wait" in helping else "unrecorded",
+    )
+
+
+@st.composite
+def events(draw: Any, names: tuple[str, ...] = NAMES) -> list[tuple[str, int, int]]:
+    """A few events on 40 ps, each inside of or apart from each other one."""
+    out: list[tuple[str, int, int]] = []
+    for _ in range(draw(st.integers(0, 7))):
+        name = draw(st.sampled_from(names))
+        start = draw(st.integers(0, 39))
+        end = draw(st.integers(start, 40))
+        apart = all(e <= start or end <= s or (s <= start and end <= e) or (start <= s and e <= end)
+                    for _, s, d in out for e in [s + d])  # fmt: skip
+        same = any((s, s + d) == (start, end) for _, s, d in out)
+        if apart and not same:
+            out.append((name, start, end - start))
+    return out
+
+
+@st.composite
+def traces(draw: Any) -> Trace:
+    roles: tuple[tuple[str, Role], ...] = (
+        ("pt_autograd_0", "autograd"), ("tf_pytorchxla/1", "executor"), ("client/2", "client"), ("codegen", "compiler"),
+        ("python", "loader"), ("tf_XLAEigen/3", "op_pool"), ("python", "other"),
+    )  # fmt: skip
+    rows: list[Row] = [thread("python", *draw(events()), role="driving")]
+    rows += [thread(name, *draw(events()), role=role) for name, role in roles if draw(st.booleans())]
+    return made(*rows)
+
+
+@settings(max_examples=300, deadline=None)
+@given(traces())
+def test_the_sweep_does_what_the_definition_says_at_every_instant(trace: Trace) -> None:
+    p = partition(trace)
+    start, end = trace.span_ps
+    assert [*p.start_ps, end] == ([start, *p.end_ps] if len(p) else [end]), "a partition has no holes"
+    for a, b, kind, row in zip(
+        p.start_ps.tolist(), p.end_ps.tolist(), p.kind.tolist(), p.row.tolist(), strict=True
+    ):
+        assert [class_at(trace, t) for t in range(a, b)] == [CLASSES[kind]] * (b - a)
+        assert (row == -1) == (CLASSES[kind] == "unrecorded")
+        assert row == -1 or (trace.start_ps[row] <= a and b <= trace.end_ps[row])
+
+
+@settings(max_examples=100, deadline=None)
+@given(events())
+def test_a_threads_own_timeline(some: list[tuple[str, int, int]]) -> None:
+    trace = made(thread("python", *some, role="driving"))
+    found: list[tuple[int, str | None] | None] = [None] * 41
+    segments = thread_segments(trace, 0)
+    for a, b, kind, row in zip(segments.start_ps, segments.end_ps, segments.kind, segments.row, strict=True):
+        found[a:b] = [(int(row), CLASSES[kind] if kind >= 0 else None)] * int(b - a)
+    rows = [innermost_at(trace, 0, t) for t in range(41)]
+    assert found == [(r, class_of_event(trace, r, t)) if r >= 0 else None for t, r in enumerate(rows)]
+
+
+# What the definition is for
+
+
+def test_a_step_by_what_its_innermost_events_are() -> None:
+    trace = made(
+        thread(
+            "python",
+            ("Training_Step", 0, 100, {"_r": 1}),
+            ("data_loading", 5, 20),
+            ("PjRtComputationClient::TransferToDevice", 15, 10),
+            ("forward", 30, 30),
+            ("StepMarker", 70, 30),
+            ("TensorCollectionBarrier", 80, 10),
+        )
+    )
+    assert timeline(trace) == [
+        (0, 5, "tracing"), (5, 15, "input"), (15, 25, "to_device"), (25, 70, "tracing"), (70, 80, "sync_prepare"),
+        (80, 90, "wait"), (90, 100, "sync_prepare"),
+    ]  # fmt: skip
+
+
+def test_passes_inside_a_compilation_are_compile_and_at_the_top_other() -> None:
+    inside = made(
+        thread("python", ("StepMarker", 0, 10), ("XLAGraphExecutor::Compile", 2, 6), ("algsimp", 3, 4))
+    )
+    assert shares(inside) == {"sync_prepare": 4, "compile": 6}
+    top = made(thread("python", ("dce", 0, 3), ("algsimp", 3, 2), ("StepMarker", 5, 5)))
+    assert shares(top) == {"other": 5, "sync_prepare": 5}
+    assert top.annotations.size == 0
+
+
+def test_backward_hands_over_to_autograd_while_that_records_runtime_events() -> None:
+    trace = made(
+        thread("python", ("backward", 0, 50), ("StepMarker", 60, 20), role="driving"),
+        thread("pt_autograd_0", ("SyncTensorsGraph", 10, 10), ("my_backward", 25, 10), ("SyncTensorsGraph", 65, 5),
+               role="autograd"),
+    )  # fmt: skip
+    assert timeline(trace) == [
+        (0, 10, "tracing"), (10, 20, "sync_prepare"), (20, 50, "tracing"), (50, 60, "unrecorded"),
+        (60, 80, "sync_prepare"),
+    ]  # fmt: skip
+
+
+def test_where_the_driving_thread_waits_its_helpers_most_specific_work_counts() -> None:
+    trace = made(
+        thread("python", ("TensorCollectionBarrier", 0, 40), role="driving"),
+        thread("tf_pytorchxla/1", ("ExecuteComputation", 5, 30), role="executor"),
+        thread("codegen", ("PjRtCpuClient::Compile", 10, 5), role="compiler"),
+        thread("client", ("Wait for donation holds", 0, 50), role="client"),
+        thread("python", ("cpu_loader.next", 0, 60), role="loader"),
+    )
+    assert timeline(trace) == [
+        (0, 5, "wait"), (5, 10, "dispatch"), (10, 15, "compile"), (15, 35, "dispatch"), (35, 50, "wait"),
+        (50, 60, "unrecorded"),
+    ]  # fmt: skip
+
+
+def test_helpers_do_not_count_while_the_driving_thread_works() -> None:
+    trace = made(
+        thread("python", ("forward", 0, 40), role="driving"),
+        thread("codegen", ("PjRtCpuClient::Compile", 10, 5), role="compiler"),
+    )
+    assert shares(trace) == {"tracing": 40}
+
+
+def test_run_executable_dispatches_then_waits() -> None:
+    launch = ("TPUExecute", 12, 8)
+    trace = made(thread("tf_Compute/1", ("RunExecutable", 10, 40), launch, role="executor"))
+    assert timeline(trace) == [(10, 20, "dispatch"), (20, 50, "wait")]
+    alone = made(thread("tf_Compute/1", ("RunExecutable", 10, 40), role="executor"))
+    assert shares(alone) == {"dispatch": 40}
+
+
+def test_what_a_device_does_on_a_host_thread_is_not_the_hosts_work() -> None:
+    trace = made(
+        thread("python", ("TensorCollectionBarrier", 0, 40), role="driving"),
+        thread("client", ("ThunkExecutor::Execute", 0, 30), ("dot.3", 5, 20, {"hlo_op": "dot.3"}),
+               ("Transpose::Execute", 6, 5), role="client"),
+    )  # fmt: skip
+    assert shares(trace) == {"wait": 40}
+
+
+def test_lines_of_rows() -> None:
+    trace = made(thread("python", ("StepMarker", 0, 10)), thread("empty"), thread("b", ("StepMarker", 0, 5)))
+    assert line_of_rows(trace, np.array([0, -1, 1], np.int32)).tolist() == [0, -1, 2]
+
+
+@pytest.mark.parametrize(
+    "scenario", ["tiny_baseline", "tiny_early_item", "tiny_dynamo_train", "tiny_dynamic"]
+)
+def test_real_traces_are_partitioned_exactly(real_trace: Any, scenario: str) -> None:
+    trace = real_trace(f"torch_xla/{scenario}")
+    start, end = trace.span_ps
+    assert sum(partition(trace).sums(len(CLASSES))) == end - start
