@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from synthetic import Plane, Ref, Space, Uint, case_study, dynamo_issue
+from synthetic import Line, Plane, Ref, Space, Uint, case_study, dynamo_issue
 from synthetic.__main__ import LOGDIR, sessions
 
 MS = 1_000_000_000
@@ -108,6 +108,55 @@ def test_case_study_file_holds_its_truth() -> None:
     assert seen["XLATensor::Compile"] == 1
     assert seen["TransferToServerInternal"] == truth.transfers_to_device
     assert seen["TransferFromServer"] == 1
+
+
+HELPER_WORK = ("program_load", "to_device", "dispatch")
+CLASS_OF = {
+    **dict.fromkeys(
+        ("Training_Step", "backward", "FINISH_UPDATE", "reduce_gradients", "optimizer_step"), "tracing"
+    ),
+    **dict.fromkeys(
+        ("StepMarker", "SyncLiveTensorsGraph", "SyncTensorsGraph", "SyncTensorsGraphInternal"), "sync_prepare"
+    ),
+    **dict.fromkeys(("CollectSyncTensors", "RunPostOrder", "ScheduleSyncTensorsGraph"), "sync_prepare"),
+    **dict.fromkeys(
+        ("TransferToServerInternal", "TransferToServerTransform", "TransferToServerExecute"), "to_device"
+    ),
+    **dict.fromkeys(("ExecuteReplicated", "XRTExecute", "BuildComputationInputs", "TPUExecute"), "dispatch"),
+    **dict.fromkeys(("TensorCollectionBarrier", "RunExecutable"), "wait"),
+    "TpuExecuteOp::LookupProto": "program_load",
+}
+
+
+def innermost(host: Plane, line: Line, moment_ps: int) -> str | None:
+    """The class of the event that was opened last among those open at a moment; None where nothing is recorded."""
+    names = {metadata.id: metadata.name for metadata in host.metadata}
+    moment_ps -= line.timestamp_ns * 1000
+    there = [event for event in line.events if event.start_ps <= moment_ps < event.end_ps]
+    return CLASS_OF[names[there[-1].metadata_id]] if there else None
+
+
+def test_case_study_gap_reads_as_stated_in_the_file() -> None:
+    """Goes through the gap by the rules for a class at an instant, knowing only what the file holds."""
+    truth = case_study.truth()
+    host = plane(case_study.build(), "/host:CPU")
+    main = next(line for line in host.lines if line.name == "python")
+    helpers = [line for line in host.lines if line.name.startswith("tf_")]
+    start, end = truth.gap_start_ps, truth.gap_start_ps + truth.gap_ps
+    cuts = {start, end}
+    for line in (main, *helpers):
+        base = line.timestamp_ns * 1000
+        ends = {base + moment for event in line.events for moment in (event.start_ps, event.end_ps)}
+        cuts |= {moment for moment in ends if start < moment < end}
+    parts: Counter[str] = Counter()
+    for moment, until in pairwise(sorted(cuts)):
+        driving = innermost(host, main, moment)
+        helping = {innermost(host, line, moment) for line in helpers}
+        if driving in (None, "wait"):
+            work = [known for known in HELPER_WORK if known in helping]
+            driving = work[0] if work else "wait" if "wait" in (driving, *helping) else "unrecorded"
+        parts[str(driving)] += until - moment
+    assert parts == truth.gap_parts_ps
 
 
 def test_threads_of_the_synthetic_sessions_nest() -> None:
