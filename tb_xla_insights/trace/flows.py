@@ -4,56 +4,87 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from tb_xla_insights.trace.model import Flows, Int32, Int64, StatColumn
 
+_SPREAD = -7046029254386353131
 
-@njit("int64(int64[::1], int64[::1], int32[::1], int64[::1], int64[::1], int32[::1], int32[::1], int32[::1])", cache=True, nogil=True)
-def _join(made_kind, made_id, made_row, used_kind, used_id, used_row, producer, consumer):  # type: ignore[no-untyped-def]
-    """Writes the pairs with equal (kind, id) and returns how many there are. Rows ascend, so of several producers of one
-    flow the last one before the consumer in file order wins, else the first."""
+
+@njit("void(int64[::1], int64[::1], int64[::1], int64[::1], int32[::1], int32[::1])", cache=True, nogil=True)
+def _match(made_kind, made_id, used_kind, used_id, head, found):  # type: ignore[no-untyped-def]
+    """`head[i]`: the first producer with the flow of producer i (i itself for most); `found[i]`: the first producer with the
+    flow of consumer i, -1 where there is none."""
     size = 16
-    while size < 2 * len(made_row):
+    while size < 2 * len(made_id):
         size *= 2
     mask = size - 1
     slots = np.full(size, -1, np.int32)
-    following = np.full(len(made_row), -1, np.int32)  # the next producer of the same flow
-    for index in range(len(made_row)):
-        slot = ((made_id[index] * 31 + made_kind[index]) * np.int64(-7046029254386353131)) >> 32 & mask
+    for index in range(len(made_id)):
+        slot = ((made_id[index] * 31 + made_kind[index]) * np.int64(_SPREAD)) >> 32 & mask
         while slots[slot] >= 0 and (made_id[slots[slot]] != made_id[index] or made_kind[slots[slot]] != made_kind[index]):
             slot = (slot + 1) & mask
-        if slots[slot] >= 0:
-            last = slots[slot]
-            while following[last] >= 0:
-                last = following[last]
-            following[last] = index
-        else:
+        if slots[slot] < 0:
             slots[slot] = index
-    count = 0
-    for index in range(len(used_row)):
-        slot = ((used_id[index] * 31 + used_kind[index]) * np.int64(-7046029254386353131)) >> 32 & mask
+        head[index] = slots[slot]
+    for index in range(len(used_id)):
+        slot = ((used_id[index] * 31 + used_kind[index]) * np.int64(_SPREAD)) >> 32 & mask
         while slots[slot] >= 0 and (made_id[slots[slot]] != used_id[index] or made_kind[slots[slot]] != used_kind[index]):
             slot = (slot + 1) & mask
-        found = slots[slot]
-        while found >= 0 and following[found] >= 0 and made_row[following[found]] < used_row[index]:
-            found = following[found]
-        if found >= 0 and made_row[found] != used_row[index]:
-            producer[count], consumer[count] = made_row[found], used_row[index]
-            count += 1
-    return count
+        found[index] = slots[slot]
 
 
-def _keys(kind: StatColumn, id_: StatColumn) -> tuple[Int64, Int64, Int32]:
-    """Kind, id and row of the events that carry both; a flow id without a kind has the generic kind 0."""
-    kinds = kind.values if len(kind.rows) == len(id_.rows) and (kind.rows == id_.rows).all() else kind.at(id_.rows, 0)
-    return np.ascontiguousarray(kinds), np.ascontiguousarray(id_.values), np.ascontiguousarray(id_.rows)
+def _columns(stats: dict[str, StatColumn], kind: str, id_: str) -> tuple[Int64, Int64, Int32]:
+    """Kind, id and row of the events that carry a flow id; one without a kind has the generic kind 0."""
+    if id_ not in stats:
+        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int32)
+    ids = stats[id_]
+    if kind not in stats:
+        return np.zeros(len(ids.rows), np.int64), ids.values, ids.rows
+    kinds = stats[kind]
+    same = len(kinds.rows) == len(ids.rows) and bool((kinds.rows == ids.rows).all())
+    return (kinds.values if same else kinds.at(ids.rows, 0)), ids.values, ids.rows
 
 
-def join_flows(stats: dict[str, StatColumn]) -> Flows:
-    """Pairs producers (`_pt`, `_p`) with consumers (`_ct`, `_c`) of the same type and id."""
-    none = StatColumn(np.empty(0, np.int32), np.empty(0, np.int64), text=False)
-    made = _keys(stats.get("_pt", none), stats.get("_p", none))
-    used = _keys(stats.get("_ct", none), stats.get("_c", none))
-    producer, consumer = np.empty(len(used[2]), np.int32), np.empty(len(used[2]), np.int32)
-    count = _join(*made, *used, producer, consumer)
-    return Flows(producer[:count].copy(), consumer[:count].copy())
+def join_flows(stats: dict[str, StatColumn], start_ps: Int64) -> Flows:
+    """Pairs producers (`_pt`, `_p`) with consumers (`_ct`, `_c`) of the same type and id.
+
+    Where several events produce one id (writers count from 0 again), a consumer belongs to the last of them that started
+    before it, or to the first one of all.
+    """
+    made_kind, made_id, made_row = _columns(stats, "_pt", "_p")
+    used_kind, used_id, used_row = _columns(stats, "_ct", "_c")
+    head, found = np.empty(len(made_id), np.int32), np.empty(len(used_id), np.int32)
+    _match(made_kind, made_id, used_kind, used_id, head, found)
+    repeated = np.zeros(len(made_id), bool)
+    repeated[head[head != np.arange(len(head))]] = True
+    joined = np.flatnonzero(found >= 0)
+    again = joined[repeated[found[joined]]]
+    if again.size:
+        found[again] = _latest(head, repeated, start_ps[made_row], found[again], start_ps[used_row[again]])
+    producer, consumer = made_row[found[joined]], used_row[joined]
+    apart = producer != consumer
+    return Flows(producer[apart], consumer[apart])
+
+
+def _latest(
+    head: Int32, repeated: NDArray[np.bool_], made_start: Int64, found: Int32, used_start: Int64
+) -> NDArray[np.int64]:
+    """For consumers of repeated flows, the producer that started last before them: one sort of both by flow and start."""
+    makers = np.flatnonzero(repeated[head])
+    flow = np.concatenate((head[makers], found))
+    start = np.concatenate((made_start[makers], used_start))
+    is_use = np.concatenate((np.zeros(len(makers), bool), np.ones(len(found), bool)))
+    order = np.lexsort((is_use, start, flow))
+    position = np.where(is_use[order], -1, np.arange(len(order)))
+    last = np.maximum.accumulate(position)
+    uses = np.flatnonzero(is_use[order])
+    before = order[np.maximum(last[uses], 0)]
+    maker = np.where(
+        (last[uses] >= 0) & (flow[before] == flow[order[uses]]),
+        makers[np.minimum(before, len(makers) - 1)],
+        found[order[uses] - len(makers)],
+    )
+    result = np.empty(len(found), np.int64)
+    result[order[uses] - len(makers)] = maker
+    return result

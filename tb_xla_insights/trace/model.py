@@ -6,7 +6,7 @@ them or what an event's name means. All times are integer picoseconds from the s
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -92,7 +92,7 @@ class Spans:
 
     `row` is the event each stands for. An interval's length is not always its event's: an op of a CPU capture lasts from
     its begin to its `end:` event. `depth`, `parent` (index into these spans, -1: none) and
-    `self_ps` (time not covered by recorded parts) describe how they nest.
+    `self_ps` (time not covered by recorded parts) describe how they nest; `name` indexes the trace's strings.
     """
 
     row: Int32
@@ -101,9 +101,13 @@ class Spans:
     depth: Int16
     parent: Int32
     self_ps: Int64
+    name: Int32
 
     def __len__(self) -> int:
         return len(self.row)
+
+    def shifted(self, by_ps: int) -> Spans:
+        return replace(self, start_ps=self.start_ps + by_ps, end_ps=self.end_ps + by_ps)
 
 
 @dataclass(frozen=True)
@@ -209,17 +213,25 @@ class Trace:
 
     def name(self, row: int) -> str:
         """The event's name as recorded."""
-        return self.strings[self.metadata.name[self.meta[row]]]
+        return self.strings[int(self.metadata.name[self.meta[row]])]
 
     def short_name(self, row: int) -> str:
         """The display name where the file gives one (device ops), else the name."""
         meta = self.meta[row]
         display = self.metadata.display_name[meta]
-        return self.strings[display if display >= 0 else self.metadata.name[meta]]
+        return self.strings[int(display if display >= 0 else self.metadata.name[meta])]
 
     def kind(self, rows: Int32 | slice) -> Int8:
         """The catalogue's class of the events' names, -1 where it knows none. Annotations carry their class too."""
         return self.metadata.kind[self.meta[rows]]
+
+    def shift(self, by_ps: int) -> None:
+        """Moves everything in time, in place. Only while nothing was computed from it yet."""
+        self.start_ps += by_ps
+        for name in ("end_ps", "span_ps"):
+            self.__dict__.pop(name, None)
+        self.devices = [replace(d, modules=d.modules.shifted(by_ps), ops=d.ops.shifted(by_ps)) for d in self.devices]
+        self.base_unix_ns -= by_ps // 1000
 
     @cached_property
     def span_ps(self) -> tuple[int, int]:
@@ -229,10 +241,10 @@ class Trace:
     @cached_property
     def nbytes(self) -> int:
         """Memory held by the event columns."""
-        columns = [self.meta, self.start_ps, self.duration_ps, self.offset, self.depth, self.parent, self.self_ps]
-        sparse = [a for stat in self.stats.values() for a in (stat.rows, stat.values)]
-        flows = [self.flows.producer, self.flows.consumer]
-        return sum(a.nbytes for a in (*columns, *sparse, *flows))
+        event = sum(a.itemsize for a in (self.meta, self.start_ps, self.duration_ps, self.offset, self.depth, self.parent))
+        sparse = sum(stat.rows.nbytes + stat.values.nbytes for stat in self.stats.values())
+        spans = sum(28 * (len(device.ops) + len(device.modules)) for device in self.devices)
+        return len(self) * (event + 16) + sparse + 8 * len(self.flows.producer) + spans
 
 
 @dataclass

@@ -8,7 +8,11 @@ from numba import njit
 from tb_xla_insights.trace.model import Int16, Int32, Int64
 
 
-@njit("void(int64[::1], int64[::1], int64, int64, int16[::1], int32[::1], int64[::1], int32[::1], int64[::1])", cache=True, nogil=True)
+@njit(
+    "void(int64[::1], int64[::1], int64, int64, int16[::1], int32[::1], int64[::1], int32[::1], int64[::1])",
+    cache=True,
+    nogil=True,
+)
 def _nest(start, end, first, count, depth, parent, self_ps, stack, covered):  # type: ignore[no-untyped-def]
     """Nests the rows `first` to `first + count - 1`, which are sorted by start, the longer first.
 
@@ -17,8 +21,10 @@ def _nest(start, end, first, count, depth, parent, self_ps, stack, covered):  # 
     open_rows = 0
     for row in range(first, first + count):
         begin, finish = start[row], end[row]
-        while open_rows > 0 and end[stack[open_rows - 1]] <= begin and (
-            finish > begin or end[stack[open_rows - 1]] < begin or start[stack[open_rows - 1]] == begin
+        while (
+            open_rows > 0
+            and end[stack[open_rows - 1]] <= begin
+            and (finish > begin or end[stack[open_rows - 1]] < begin or start[stack[open_rows - 1]] == begin)
         ):
             open_rows -= 1
         self_ps[row] = finish - begin

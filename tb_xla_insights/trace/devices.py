@@ -1,0 +1,81 @@
+"""The devices of a capture that have a plane of their own: which lines are their program runs and which their ops."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from tb_xla_insights.trace.model import Device, DeviceKind, Int32, Int64, Line, Plane, Spans, Trace
+from tb_xla_insights.trace.nesting import nest
+
+MODULES, OPS = "XLA Modules", "XLA Ops"
+DERIVED = frozenset(
+    ("Framework Name Scope", "Framework Ops", "TensorFlow Name Scope", "TensorFlow Ops", "Source code", "Steps")
+)
+"""Rows that profilers of 2020 stored with the capture: computed from the others, never device work of their own."""
+
+_PLANE = re.compile(r"^/device:([A-Z]+):(\d+)$")
+_KINDS: dict[str, DeviceKind] = {"TPU": "tpu", "GPU": "gpu", "CPU": "cpu"}
+
+
+def make_spans(row: Int32, start_ps: Int64, end_ps: Int64, name: Int32) -> Spans:
+    """Spans from columns in any order: sorted, and nested by their times."""
+    order = np.lexsort((-end_ps, start_ps))
+    row, start_ps, end_ps, name = row[order], start_ps[order], end_ps[order], name[order]
+    depth, parent, self_ps = nest(start_ps, end_ps, [(0, len(row))])
+    return Spans(row, start_ps, end_ps, depth, parent, self_ps, name)
+
+
+def event_spans(trace: Trace, rows: Int32) -> Spans:
+    """The spans of events as recorded, under their short names."""
+    meta = trace.meta[rows]
+    display = trace.metadata.display_name[meta]
+    name = np.where(display >= 0, display, trace.metadata.name[meta])
+    return make_spans(rows, trace.start_ps[rows], trace.start_ps[rows] + trace.duration_ps[rows], name)
+
+
+def plane_devices(trace: Trace) -> list[Device]:
+    """One device for each device plane that recorded something, in the order of kinds and numbers.
+
+    Planes of parts of a device (sparse cores, counters) have other names and are no devices. On a GPU the ops are the
+    kernels of all streams, copies apart.
+    """
+    found = []
+    for plane in trace.planes:
+        match = _PLANE.match(plane.name)
+        lines = [line for line in trace.lines if line.plane == plane.index]
+        if match and any(line.count for line in lines):
+            found.append((match[1], int(match[2]), _device(trace, plane, lines, match[1], match[2])))
+    return [device for _, _, device in sorted(found, key=lambda entry: entry[:2])]
+
+
+def _device(trace: Trace, plane: Plane, lines: list[Line], kind: str, number: str) -> Device:
+    modules = _rows([line for line in lines if line.name == MODULES])
+    ops = _rows([line for line in lines if line.name == OPS])
+    streams = [line for line in lines if line.name.startswith("Stream #")]
+    if not ops.size and streams:
+        ops = _kernels(trace, _rows(streams))
+    return Device(
+        id=f"{trace.host}/{kind}:{number}",
+        name=f"{kind}:{number}",
+        kind=_KINDS.get(kind, "other"),
+        host=trace.host,
+        plane=plane.index,
+        made=False,
+        modules=event_spans(trace, modules),
+        ops=event_spans(trace, ops),
+        lines={line.name: line.index for line in lines},
+    )
+
+
+def _rows(lines: list[Line]) -> Int32:
+    return np.concatenate(
+        [np.arange(line.first, line.first + line.count, dtype=np.int32) for line in lines] or [np.empty(0, np.int32)]
+    )
+
+
+def _kernels(trace: Trace, rows: Int32) -> Int32:
+    """The events among `rows` that compute, not copy."""
+    copies = [text.startswith(("Memcpy", "Memset")) for text in trace.strings]
+    return rows[~np.array(copies, bool)[trace.metadata.name[trace.meta[rows]]]]

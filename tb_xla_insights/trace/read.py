@@ -1,0 +1,155 @@
+"""From a file to the data model: one host's trace, and the hosts of a session on one time base."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from tb_xla_insights.catalog import Catalog
+from tb_xla_insights.errors import Diagnostic
+from tb_xla_insights.trace.annotations import find_annotations
+from tb_xla_insights.trace.clock import line_starts_ps
+from tb_xla_insights.trace.cpu_runs import cpu_devices
+from tb_xla_insights.trace.devices import plane_devices
+from tb_xla_insights.trace.flows import join_flows
+from tb_xla_insights.trace.model import Int64, Line, Metadata, Plane, SessionTrace, StatColumn, Trace
+from tb_xla_insights.trace.nesting import nest
+from tb_xla_insights.trace.threads import find_threads
+from tb_xla_insights.xplane.metadata import text_of
+from tb_xla_insights.xplane.read import TEXT_STATS, XSpace, read_space
+from tb_xla_insights.xplane.source import Source
+
+METADATA_STATS = ("hlo_category", "tf_op", "source", "program_id", "deduplicated_name")
+"""Stats that device planes record once per op, with its metadata, and that analyses need."""
+
+
+def read_trace(
+    source: Source,
+    catalog: Catalog,
+    *,
+    host: str,
+    progress: Callable[[int], None] | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> Trace:
+    """Reads one host's file. Damage is told in the trace's diagnostics; InputError where nothing can be read.
+
+    `progress` is told the bytes read so far. When `stop` becomes true, the trace holds what was read until then.
+    """
+    space = read_space(source, progress=progress or (lambda _: None), stop=stop or (lambda: False))
+    return build_trace(space, catalog, host)
+
+
+def build_trace(space: XSpace, catalog: Catalog, host: str) -> Trace:
+    """The data model of a decoded file, whose columns it takes over."""
+    diagnostics = [replace(d, host=host) for d in space.diagnostics]
+    lines, start_ps, zero_ns, unrelated = _lines(space)
+    if unrelated:
+        diagnostics.append(
+            Diagnostic("clock_unknown", "warning", "Lines count time from different zeros; lanes may be shifted.", host)
+        )
+    duration_ps = space.duration_ps
+    if (duration_ps < 0).any():
+        count = int((duration_ps < 0).sum())
+        diagnostics.append(
+            Diagnostic("corrupt_file", "warning", f"{count} events end before they begin; they count as instants.", host)
+        )
+        np.maximum(duration_ps, 0, out=duration_ps)
+    stats = {n: StatColumn(rows, values, n in TEXT_STATS) for n, (rows, values) in space.stats.items()}
+    meta, place = space.metadata, space.place
+    order = _order(lines, start_ps, duration_ps)
+    if order is not None:
+        meta, start_ps, duration_ps, place = meta[order], start_ps[order], duration_ps[order], place[order]
+        stats = {name: _moved(stat, order) for name, stat in stats.items()}
+    if len(start_ps):
+        first = int(start_ps.min())
+        start_ps -= first
+        zero_ns = zero_ns + first // 1000 if zero_ns else 0
+    depth, parent, self_ps = nest(start_ps, start_ps + duration_ps, [(line.first, line.count) for line in lines])
+    trace = Trace(
+        host=host, path=space.path, file_bytes=space.size, strings=space.strings,
+        planes=[Plane(index, plane.name, dict(plane.stats)) for index, plane in enumerate(space.planes)],
+        lines=lines, metadata=_metadata(space, catalog), meta=meta, start_ps=start_ps, duration_ps=duration_ps,
+        offset=place, depth=depth, parent=parent, self_ps=self_ps, stats=stats, flows=join_flows(stats, start_ps),
+        threads=[], devices=[], annotations=np.empty(0, np.int32), hostnames=space.hostnames,
+        base_unix_ns=zero_ns, diagnostics=diagnostics,
+    )  # fmt: skip
+    trace.devices = plane_devices(trace) or cpu_devices(trace, catalog)
+    trace.threads = find_threads(trace, catalog)
+    trace.annotations = find_annotations(trace, catalog)
+    return trace
+
+
+def join_hosts(name: str, path: str, traces: list[Trace], diagnostics: list[Diagnostic]) -> SessionTrace:
+    """Puts the hosts of a session on one time base, whose 0 is the earliest event of any of them.
+
+    Hosts are related by their clocks (epoch nanoseconds); one that records none starts with the session, and a diagnostic
+    says so. Shifts the traces' columns in place.
+    """
+    known = [trace.base_unix_ns for trace in traces if trace.base_unix_ns]
+    diagnostics = list(diagnostics)
+    for trace in traces:
+        if trace.base_unix_ns and trace.base_unix_ns != min(known):
+            trace.shift((trace.base_unix_ns - min(known)) * 1000)
+        elif not trace.base_unix_ns and len(traces) > 1:
+            text = "The file records no clock; its lanes start with the session and cannot be compared with other hosts'."
+            diagnostics.append(Diagnostic("clock_unknown", "warning", text, trace.host))
+    return SessionTrace(name, path, traces, diagnostics)
+
+
+def _lines(space: XSpace) -> tuple[list[Line], Int64, int, bool]:
+    starts, zero_ns, unrelated = line_starts_ps(space)
+    lines: list[Line] = []
+    start_ps = space.offset_ps
+    for plane_index, plane in enumerate(space.planes):
+        for line in plane.lines:
+            start_ps[line.first : line.first + line.count] += starts[len(lines)]
+            lines.append(Line(len(lines), plane_index, line.id, text_of(line.name), line.first, line.count))
+    return lines, start_ps, zero_ns, unrelated
+
+
+def _order(lines: list[Line], start_ps: Int64, duration_ps: Int64) -> Int64 | None:
+    """The order that sorts every line by start, the longer event first; None where all are sorted already."""
+    order = None
+    for line in lines:
+        start, duration = start_ps[line.rows], duration_ps[line.rows]
+        step = np.diff(start)
+        if (step < 0).any() or (np.diff(duration)[step == 0] > 0).any():
+            order = np.arange(len(start_ps)) if order is None else order
+            order[line.rows] = line.first + np.lexsort((-duration, start))
+    return order
+
+
+def _moved(stat: StatColumn, order: Int64) -> StatColumn:
+    """A stat column after its events changed places."""
+    place = np.empty(len(order), np.int32)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    rows = place[stat.rows]
+    ascending = np.argsort(rows, kind="stable")
+    return StatColumn(rows[ascending], stat.values[ascending], stat.text)
+
+
+def _metadata(space: XSpace, catalog: Catalog) -> Metadata:
+    index = {text: number for number, text in enumerate(space.strings)}
+
+    def intern(text: str) -> int:
+        number = index.setdefault(text, len(space.strings))
+        if number == len(space.strings):
+            space.strings.append(text)
+        return number
+
+    kinds = [(p, kind) for p, plane in enumerate(space.planes) for kind in plane.kinds]
+    texts = {name: np.full(len(kinds), -1, np.int32) for name in METADATA_STATS}
+    for number, (_, kind) in enumerate(kinds):
+        for name in METADATA_STATS:
+            if name in kind.stats:
+                texts[name][number] = intern(str(kind.stats[name]))
+    return Metadata(
+        plane=np.array([p for p, _ in kinds], np.int32),
+        id=np.array([kind.id for _, kind in kinds], np.int64),
+        name=np.array([intern(kind.name) for _, kind in kinds], np.int32),
+        display_name=np.array([intern(kind.display_name) if kind.display_name else -1 for _, kind in kinds], np.int32),
+        kind=np.array([catalog.kind(kind.name) for _, kind in kinds], np.int8),
+        text=texts,
+    )
