@@ -8,7 +8,7 @@ setup(
     package_data={
         "tb_xla_insights": ["py.typed"],
         "tb_xla_insights.catalog": ["*.json"],
-        "tb_xla_insights.xplane": ["*.proto"],
+        "tb_xla_insights.xplane.proto": ["*.proto", "*.pyi"],
         "tb_xla_insights.static": ["**/*.js", "**/*.css", "**/*.svg"],
     },
     exclude_package_data={"tb_xla_insights.static": ["**/*.test.js", "node_modules/**"]},

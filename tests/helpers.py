@@ -42,7 +42,7 @@ def write_cut_session(directory: Path, host: str) -> Path:
     return path
 
 
-def raising(error: Exception) -> Callable[..., None]:
+def raising(error: BaseException) -> Callable[..., None]:
     """A function that raises, whatever it is called with."""
 
     def raise_it(*_: object, **__: object) -> None:

@@ -77,23 +77,22 @@ class Routes:
 
     def event(self, arguments: Arguments) -> dict[str, Any]:
         """One event, by its id or by its place."""
-        timeline = self._loaded(arguments).timeline
         event = arguments.optional_text("event")
         if event is not None:
-            return timeline.event(event)
+            return self._loaded(arguments).timeline.event(event)
+        row, start = arguments.text("row"), arguments.integer("start_ps")
         depth = arguments.optional_integer("depth", 0, _DEEPEST)
-        return timeline.event_at(arguments.text("row"), arguments.integer("start_ps"), depth)
+        return self._loaded(arguments).timeline.event_at(row, start, depth)
 
     def neighbor(self, arguments: Arguments) -> dict[str, Any]:
-        return self._loaded(arguments).timeline.neighbor(
-            arguments.text("row"),
-            arguments.integer("depth", 0, _DEEPEST),
-            arguments.integer("start_ps"),
-            arguments.choice("direction", "next", "previous"),
-        )
+        row, start = arguments.text("row"), arguments.integer("start_ps")
+        depth = arguments.integer("depth", 0, _DEEPEST)
+        direction = arguments.choice("direction", "next", "previous")
+        return self._loaded(arguments).timeline.neighbor(row, depth, start, direction)
 
     def search(self, arguments: Arguments) -> dict[str, Any]:
-        return self._loaded(arguments).timeline.search(arguments.text("q"), arguments.names("rows"))
+        query, rows = arguments.text("q"), arguments.names("rows")
+        return self._loaded(arguments).timeline.search(query, rows)
 
     def window(self, arguments: Arguments) -> dict[str, Any]:
         from tb_xla_insights.analysis.window import window
@@ -108,7 +107,8 @@ class Routes:
     def table(self, arguments: Arguments) -> dict[str, Any]:
         start, end = arguments.window()
         limit = arguments.integer("limit", 1, _MOST_EVENTS, default=500)
-        return self._loaded(arguments).timeline.table(start, end, arguments.names("rows") or [], limit)
+        rows = arguments.names("rows") or []
+        return self._loaded(arguments).timeline.table(start, end, rows, limit)
 
     def _loaded(self, arguments: Arguments) -> Loaded:
         return self._store.loaded(arguments.text("session"), _READ_SECONDS)

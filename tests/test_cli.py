@@ -1,0 +1,267 @@
+"""The command line: what it prints where, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers import MS, raising, write_cut_session, write_session
+
+import tb_xla_insights as xi
+from tb_xla_insights.cli.main import main
+
+OLD, NEW = "2026_01_01_00_00_00", "run/2026_01_02_00_00_00"
+Capture = pytest.CaptureFixture[str]
+
+
+def plain(text: str) -> str:
+    return text.replace("\u202f", " ")
+
+
+def documents(text: str) -> Any:
+    """The one JSON document that the text is."""
+    return json.loads(text)
+
+
+def failure(capsys: Capture, *arguments: str) -> str:
+    """The one line on stderr of a command that cannot read its input."""
+    assert main(arguments) == 3
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    [line] = printed.err.splitlines()
+    assert line.startswith("xla-insights: ")
+    return line
+
+
+def usage(capsys: Capture, *arguments: str) -> str:
+    """The one line on stderr of a command that was used wrongly."""
+    with pytest.raises(SystemExit) as left:
+        main(arguments)
+    assert left.value.code == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    [line] = printed.err.splitlines()
+    assert line.endswith("--help")
+    return line
+
+
+def test_sessions_are_listed_newest_first(logdir: Path, capsys: Capture) -> None:
+    assert main(["sessions", str(logdir)]) == 0
+    words = capsys.readouterr().out.split()
+    assert words.index(NEW) < words.index("a") < words.index("b") < words.index(OLD) < words.index("vm")
+
+
+def test_sessions_as_json(logdir: Path, capsys: Capture) -> None:
+    assert main(["sessions", "--json", str(logdir)]) == 0
+    listed = documents(capsys.readouterr().out)["sessions"]
+    assert [(it["name"], [host["name"] for host in it["hosts"]]) for it in listed] == [
+        (NEW, ["a", "b"]),
+        (OLD, ["vm"]),
+    ]
+    assert listed[1]["path"] == str(logdir / "plugins/profile" / OLD)
+
+
+def test_a_report_is_the_document_of_the_contract(logdir: Path, capsys: Capture) -> None:
+    assert main(["report", str(logdir), "--json"]) == 0
+    report = documents(capsys.readouterr().out)
+    assert report["schema"] == 1
+    session = report["session"]
+    assert session["name"] == NEW
+    assert session["start_unix_ns"] == "1700000000000000000"
+    assert session["duration_ps"] == 29 * MS
+    assert [host["name"] for host in session["hosts"]] == ["a", "b"]
+    assert all(host["events"] == 15 and host["bytes"] > 0 for host in session["hosts"])
+    assert {"framework", "runtime", "accelerator", "hlo_scopes"} <= set(report["environment"])
+    assert len(report["devices"]) == 2
+    for device in report["devices"]:
+        assert device["span_ps"] == 25 * MS
+        assert device["busy_ps"] == 15 * MS
+        assert device["busy_ps"] + device["idle_ps"] == device["span_ps"]
+        assert device["duty_cycle"] == pytest.approx(0.6)
+
+
+def test_a_report_reads_well(logdir: Path, capsys: Capture) -> None:
+    assert main(["report", str(logdir), "--session", OLD]) == 0
+    text = plain(capsys.readouterr().out)
+    assert f"Session   {OLD}" in text
+    assert "Duration  29.000 ms" in text
+    assert "60.0 %" in text
+    assert "Busy, ms" in text
+    assert "2023-11-14 22:13:20 UTC" in text
+
+
+def test_every_way_to_name_a_session(logdir: Path, capsys: Capture) -> None:
+    directory = logdir / "run/plugins/profile/2026_01_02_00_00_00"
+    hosts = {}
+    for path in (logdir, directory, directory / "a.xplane.pb"):
+        assert main(["report", "--json", str(path)]) == 0
+        report = documents(capsys.readouterr().out)
+        hosts[path] = [host["name"] for host in report["session"]["hosts"]]
+    assert list(hosts.values()) == [["a", "b"], ["a", "b"], ["a"]]
+
+
+def test_a_window_adds_up(logdir: Path, capsys: Capture) -> None:
+    command = ["window", str(logdir), "--session", OLD, "--start-ms", "1", "--end-ms", "11.5"]
+    assert main([*command, "--json"]) == 0
+    window = documents(capsys.readouterr().out)
+    assert (window["start_ps"], window["end_ps"]) == (MS, 11_500_000_000)
+    assert window["duration_ps"] == 10_500_000_000
+    for host in window["hosts"]:
+        assert sum(host["by_class_ps"].values()) == window["duration_ps"]
+    [device] = window["devices"]
+    assert device["busy_ps"] == 5 * MS
+    assert main(command) == 0
+    text = plain(capsys.readouterr().out)
+    assert "Window  1.000 – 11.500 ms, 10.500 ms long" in text
+    assert "forward" in text
+
+
+def test_a_window_of_one_device(logdir: Path, capsys: Capture) -> None:
+    assert main(["report", str(logdir), "--json"]) == 0
+    device = documents(capsys.readouterr().out)["devices"][1]["id"]
+    command = ["window", str(logdir), "--start-ms", "0", "--end-ms", "9", "--json", "--device"]
+    assert main([*command, device]) == 0
+    assert [it["id"] for it in documents(capsys.readouterr().out)["devices"]] == [device]
+    assert "no device nothing" in usage(capsys, *command, "nothing")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["nothing"],
+        ["report"],
+        ["report", "x", "--nothing"],
+        ["window", "x"],
+        ["window", "x", "--start-ms", "a", "--end-ms", "1"],
+        ["window", "x", "--start-ms", "2", "--end-ms", "1"],
+    ],
+)
+def test_wrong_usage_is_one_line(arguments: list[str], capsys: Capture) -> None:
+    usage(capsys, *arguments)
+
+
+@pytest.mark.parametrize(
+    "command", [["sessions"], ["report"], ["window", "--start-ms", "0", "--end-ms", "1"]]
+)
+class TestBadInput:
+    def test_a_missing_path(self, command: list[str], tmp_path: Path, capsys: Capture) -> None:
+        path = str(tmp_path / "missing")
+        assert (
+            failure(capsys, *command, path)
+            == f"xla-insights: {path}: no such file or directory; check the path"
+        )
+
+    def test_an_empty_directory(self, command: list[str], tmp_path: Path, capsys: Capture) -> None:
+        assert "no profile under this directory" in failure(capsys, *command, str(tmp_path))
+
+    def test_a_url_of_an_unknown_kind(self, command: list[str], capsys: Capture) -> None:
+        assert "nothing://x: " in failure(capsys, *command, "nothing://x")
+
+
+def test_a_session_of_another_name(logdir: Path, capsys: Capture) -> None:
+    line = failure(capsys, "report", str(logdir), "--session", "nothing")
+    assert line.endswith(f"no session nothing; there are {NEW}, {OLD}")
+
+
+@pytest.mark.parametrize("content", [b"", b"\x00", b"<html>", b"\xff" * 1000, b"\x0a\xff\xff\xff\xff\x0f"])
+def test_a_file_that_is_no_capture(tmp_path: Path, content: bytes, capsys: Capture) -> None:
+    path = tmp_path / "vm.xplane.pb"
+    path.write_bytes(content)
+    assert str(path) in failure(capsys, "report", str(path))
+
+
+def test_a_directory_in_the_place_of_a_capture(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "plugins/profile/s/vm.xplane.pb").mkdir(parents=True)
+    assert "is a directory" in failure(capsys, "report", str(tmp_path))
+
+
+def test_a_cut_capture_is_told_and_the_rest_is_reported(tmp_path: Path, capsys: Capture) -> None:
+    path = write_cut_session(tmp_path, "vm")
+    assert main(["report", "--json", str(path)]) == 0
+    printed = capsys.readouterr()
+    assert "truncated_file" in [it["id"] for it in documents(printed.out)["diagnostics"]]
+    assert printed.err.startswith("warning: ")
+
+
+def test_a_host_that_cannot_be_read_is_told(tmp_path: Path, capsys: Capture) -> None:
+    directory = write_session(tmp_path / "plugins/profile/s", "good")
+    (directory / "bad.xplane.pb").write_bytes(b"\xff" * 10)
+    assert main(["report", str(tmp_path)]) == 0
+    text = capsys.readouterr().out
+    assert "Warning (bad): " in text
+
+
+def test_a_fault_of_ours_is_one_line(logdir: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tb_xla_insights.cli.report._print", raising(ZeroDivisionError("two\nlines")))
+    line = failure(capsys, "report", str(logdir))
+    assert "ZeroDivisionError: two lines" in line
+    monkeypatch.setenv("XLA_INSIGHTS_DEBUG", "1")
+    with pytest.raises(ZeroDivisionError):
+        main(["report", str(logdir)])
+
+
+def test_an_interrupt_is_no_traceback(logdir: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tb_xla_insights.cli.common.read", raising(KeyboardInterrupt()))
+    assert main(["report", str(logdir)]) == 130
+    assert capsys.readouterr().err == "xla-insights: stopped\n"
+
+
+def test_a_reader_that_leaves_early_is_no_error(logdir: Path) -> None:
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    command = [sys.executable, "-m", "tb_xla_insights.cli.main", "sessions", "--json", str(logdir)]
+    root = Path(__file__).parents[1]
+    try:
+        done = subprocess.run(
+            command, stdout=write_end, stderr=subprocess.PIPE, text=True, cwd=root, check=False
+        )
+    finally:
+        os.close(write_end)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_python_reads_the_same(logdir: Path, capsys: Capture) -> None:
+    session = xi.load(str(logdir), session=OLD)
+    assert main(["report", "--json", str(logdir), "--session", OLD]) == 0
+    assert session.report() == documents(capsys.readouterr().out)
+    assert session.name == OLD
+    assert session.window(0, session.duration_ps)["duration_ps"] == session.duration_ps
+    with pytest.raises(xi.InputError, match="ends before it starts"):
+        session.window(5, 5)
+    with pytest.raises(xi.InputError, match="no device x"):
+        session.window(0, 5, "x")
+
+
+def test_tables_become_data_frames(logdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = xi.load(str(logdir / "plugins/profile" / OLD))
+    annotations = session.annotations()
+    assert annotations.columns == ["name", "host", "thread", "start_ps", "duration_ps"]
+    assert [row["name"] for row in annotations].count("forward") == 3
+    assert list(session.devices().to_pandas()["busy_ps"]) == [15 * MS]
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"tb-xla-insights\[pandas\]"):
+        annotations.to_pandas()
+
+
+def test_a_slice_of_a_table_is_a_table() -> None:
+    table = xi.Table([{"a": 1}, {"a": 2}])
+    assert isinstance(table[1:], xi.Table)
+    assert (len(table), table[0], list(table[1:])) == (2, {"a": 1}, [{"a": 2}])
+    assert xi.Table([]).columns == []
+
+
+def test_the_module_runs_as_a_command() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tb_xla_insights.cli.main", "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parents[1],
+    )
+    assert done.stdout == f"xla-insights {xi.__version__}\n"

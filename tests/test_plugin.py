@@ -1,0 +1,271 @@
+"""The plugin inside a real TensorBoard application."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers import raising, write_cut_session, write_session
+from tensorboard import program
+from tensorboard.backend import application
+from tensorboard.plugins.core import core_plugin
+from werkzeug.test import Client, TestResponse
+
+from tb_xla_insights.plugin import XlaInsights
+from tb_xla_insights.plugin import plugin as plugin_module
+
+BASE = "/data/plugin/xla_insights"
+OLD, NEW = "2026_01_01_00_00_00", "run/2026_01_02_00_00_00"
+
+
+@pytest.fixture(autouse=True)
+def _no_warming(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests do not wait for a thread that compiles beside them."""
+    monkeypatch.setattr(plugin_module, "_warm", lambda: None)
+
+
+def tensorboard(*flags: str) -> Client:
+    """TensorBoard's own application with this plugin, configured by a command line."""
+    loaders = [core_plugin.CorePluginLoader(), XlaInsights()]
+    board = program.TensorBoard(plugins=loaders)
+    board.configure(argv=("tensorboard", *flags))
+    return Client(application.TensorBoardWSGIApp(board.flags, loaders))
+
+
+def get(client: Client, route: str, **arguments: Any) -> TestResponse:
+    return client.get(f"{BASE}/{route}", query_string=arguments)
+
+
+def document(answer: TestResponse) -> dict[str, Any]:
+    assert answer.headers["Content-Type"] == "application/json"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    found: dict[str, Any] = json.loads(answer.data)
+    return found
+
+
+def data(client: Client, route: str, **arguments: Any) -> dict[str, Any]:
+    answer = get(client, f"data/{route}", **arguments)
+    assert answer.status_code == 200, answer.data
+    return document(answer)
+
+
+def opened(client: Client, name: str, **arguments: Any) -> dict[str, Any]:
+    """Polls until a session is in memory or cannot be read; every poll of the server's waits a little."""
+    answer = data(client, "session", session=name, **arguments)
+    while answer["state"] == "loading":
+        answer = data(client, "session", session=name)
+    return answer
+
+
+@pytest.fixture
+def client(logdir: Path) -> Client:
+    return tensorboard("--logdir", str(logdir))
+
+
+def test_tensorboard_lists_the_tab(client: Client) -> None:
+    data(client, "sessions")  # so that the first look has ended
+    listed = json.loads(client.get("/data/plugins_listing").data)["xla_insights"]
+    assert listed["enabled"] is True
+    assert listed["tab_name"] == "XLA Insights"
+    assert listed["loading_mechanism"]["type"] == "IFRAME"
+
+
+def test_the_page_s_entry_is_served(client: Client) -> None:
+    shell = client.get("/data/plugin_entry.html", query_string={"name": "xla_insights"})
+    [path] = [part for part in shell.text.split('"') if part.endswith("/index.js")]
+    answer = client.get(f"{BASE}/{path.removeprefix('./')}")
+    assert answer.status_code == 200
+    assert answer.headers["Content-Type"].startswith("text/javascript")
+
+
+def test_a_logdir_without_a_session_leaves_the_tab_inactive(tmp_path: Path) -> None:
+    client = tensorboard("--logdir", str(tmp_path))
+    assert data(client, "sessions")["message"] == f"No profile under this logdir: {tmp_path}."
+    assert json.loads(client.get("/data/plugins_listing").data)["xla_insights"]["enabled"] is False
+
+
+def test_being_active_is_answered_from_the_last_look(logdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[float | None] = []
+
+    def look(_: object, wait: float | None = 0, **_more: object) -> tuple[str, ...]:
+        looks.append(wait)
+        return ("a session",) if len(looks) > 2 else ()
+
+    monkeypatch.setattr("tb_xla_insights.logdir.listing.Listing.look", look)
+    client = tensorboard("--logdir", str(logdir))
+    enabled = [
+        json.loads(client.get("/data/plugins_listing").data)["xla_insights"]["enabled"] for _ in range(4)
+    ]
+    assert enabled == [False, True, True, True]
+    assert looks == [0, 0, 0]  # never waits, and does not look any more once it knows
+
+
+def test_sessions_come_newest_first(client: Client, logdir: Path) -> None:
+    listed = data(client, "sessions")
+    assert listed["logdir"] == str(logdir)
+    assert listed["message"] is None
+    assert [session["name"] for session in listed["sessions"]] == [NEW, OLD]
+    assert [host["name"] for host in listed["sessions"][0]["hosts"]] == ["a", "b"]
+    assert listed["sessions"][0]["modified_unix_ns"].isdigit()
+
+
+def test_a_logdir_spec_works(logdir: Path) -> None:
+    client = tensorboard("--logdir_spec", f"first:{logdir},second:{logdir / 'run'}")
+    names = {session["name"] for session in data(client, "sessions")["sessions"]}
+    assert names == {f"first/{OLD}", f"first/{NEW}", f"second/{NEW.removeprefix('run/')}"}
+
+
+def test_a_path_prefix_works(logdir: Path) -> None:
+    client = tensorboard("--logdir", str(logdir), "--path_prefix", "/proxy/tb")
+    assert client.get(f"/proxy/tb{BASE}/data/sessions").status_code == 200
+
+
+def test_a_session_opens(client: Client) -> None:
+    ready = opened(client, NEW)
+    assert ready["state"] == "ready"
+    assert ready["changed"] is False
+    assert [host["name"] for host in ready["session"]["hosts"]] == ["a", "b"]
+    assert {"environment", "diagnostics", "devices", "phases", "rows", "strip"} <= set(ready)
+    assert len(ready["devices"]) == 2
+    assert {row["host"] for row in ready["rows"]} == {"a", "b"}
+
+
+def test_one_bad_host_does_not_hide_the_others(logdir: Path) -> None:
+    write_session(logdir / "plugins/profile/mixed", "good")
+    (logdir / "plugins/profile/mixed/bad.xplane.pb").write_bytes(b"\xff" * 100)
+    ready = opened(tensorboard("--logdir", str(logdir)), "mixed")
+    assert [host["name"] for host in ready["session"]["hosts"]] == ["good"]
+    [skipped] = [item for item in ready["diagnostics"] if item["id"] == "skipped_host"]
+    assert skipped["host"] == "bad"
+    assert "bad.xplane.pb" in skipped["message"]
+
+
+def test_a_session_that_cannot_be_read_says_why(logdir: Path) -> None:
+    directory = logdir / "plugins/profile/bad"
+    directory.mkdir()
+    (directory / "vm.xplane.pb").write_text("<html>not a capture</html>")
+    failed = opened(tensorboard("--logdir", str(logdir)), "bad")
+    assert failed["state"] == "error"
+    assert "vm.xplane.pb" in failed["message"]
+    assert "\n" not in failed["message"]
+    assert failed["hosts"][0]["state"] == "error"
+
+
+def test_a_new_capture_is_noticed_and_read_on_reload(client: Client, logdir: Path) -> None:
+    assert [host["name"] for host in opened(client, OLD)["session"]["hosts"]] == ["vm"]
+    write_session(logdir / "plugins/profile" / OLD, "another")
+    again = opened(client, OLD, reload=1)
+    assert [host["name"] for host in again["session"]["hosts"]] == ["another", "vm"]
+
+
+def test_a_cut_capture_opens_with_a_diagnostic(logdir: Path) -> None:
+    write_cut_session(logdir / "plugins/profile/cut", "vm")
+    ready = opened(tensorboard("--logdir", str(logdir)), "cut")
+    assert "truncated_file" in [item["id"] for item in ready["diagnostics"]]
+
+
+def test_the_views_answer(client: Client) -> None:
+    ready = opened(client, OLD)
+    window = {"session": OLD, "start_ps": 0, "end_ps": ready["session"]["duration_ps"]}
+    rows = ",".join(row["id"] for row in ready["rows"])
+    view = data(client, "timeline", **window, px=1000, rows=rows)
+    assert set(view["rows"]) == set(rows.split(","))
+    hits = data(client, "search", session=OLD, q="FORWARD")
+    assert hits["count"] == 3
+    event = data(client, "event", session=OLD, event=hits["hits"]["event"][0])
+    assert event["name"] == "forward"
+    place = {"session": OLD, "row": event["row"], "start_ps": event["start_ps"], "depth": event["depth"]}
+    assert data(client, "event", **place)["event"] == event["event"]
+    following = data(client, "neighbor", **place, direction="next")["event"]
+    assert following["start_ps"] > event["start_ps"]
+    assert data(client, "window", **window)["duration_ps"] == window["end_ps"]
+    assert data(client, "table", **window, rows=event["row"], limit=2)["items"]
+
+
+def test_data_of_a_session_that_is_not_in_memory_is_read_first(client: Client) -> None:
+    assert data(client, "search", session=OLD, q="forward")["count"] == 3
+
+
+def test_stopping_a_session_that_is_not_read_does_nothing(client: Client) -> None:
+    assert data(client, "stop", session=OLD) == {"stopped": False}
+
+
+WINDOW = {"session": OLD, "start_ps": "0", "end_ps": "10"}
+
+
+@pytest.mark.parametrize(
+    ("route", "arguments", "code", "words"),
+    [
+        ("session", {}, 400, "session is missing"),
+        ("session", {"session": "nothing"}, 404, "no such session"),
+        ("session", {"session": "../" + OLD}, 404, "no such session"),
+        ("session", {"session": "/etc"}, 404, "no such session"),
+        ("timeline", {**WINDOW, "px": "1000", "end_ps": "0"}, 400, "end_ps must be greater"),
+        ("timeline", {**WINDOW, "px": "many"}, 400, "px must be a whole number from 1 to 20000, not many"),
+        ("timeline", {**WINDOW, "px": "0"}, 400, "px must be"),
+        ("timeline", {**WINDOW, "px": "9", "start_ps": "-" + "9" * 30}, 400, "start_ps must be"),
+        ("timeline", {**WINDOW, "px": "9", "rows": "nothing"}, 400, "nothing"),
+        ("event", {"session": OLD, "event": "9.99999"}, 400, "9.99999"),
+        ("event", {"session": OLD, "event": "x"}, 400, "x"),
+        ("event", {"session": OLD, "row": "nothing", "start_ps": "0"}, 400, "nothing"),
+        ("neighbor", {**WINDOW, "row": "h0.t0", "depth": "0", "direction": "up"}, 400, "direction"),
+        ("search", {"session": OLD}, 400, "q is missing"),
+        ("window", {**WINDOW, "device": "nothing"}, 400, "no device nothing"),
+        ("table", {**WINDOW, "rows": "nothing"}, 400, "nothing"),
+        ("table", {**WINDOW, "rows": "", "limit": "1000000"}, 400, "limit must be"),
+    ],
+)  # fmt: skip
+def test_a_wrong_request_is_answered_in_one_line(
+    client: Client, route: str, arguments: dict[str, str], code: int, words: str
+) -> None:
+    answer = get(client, f"data/{route}", **arguments)
+    assert answer.status_code == code
+    message = document(answer)["error"]
+    assert words in message
+    assert "\n" not in message
+
+
+def test_a_fault_of_ours_is_one_line_and_logged(
+    client: Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("tb_xla_insights.logdir.store.Store.load", raising(ZeroDivisionError("secret")))
+    answer = get(client, "data/session", session=OLD)
+    assert answer.status_code == 500
+    message = document(answer)["error"]
+    assert "ZeroDivisionError" in message
+    assert "secret" not in message
+    assert "Traceback" in caplog.text
+
+
+@pytest.mark.parametrize("route", ["data/sessions", "data/session", "data/stop", "nothing"])
+def test_everything_is_only_read(client: Client, route: str) -> None:
+    assert client.post(f"{BASE}/{route}").status_code == 405
+
+
+def test_an_unknown_address_is_not_found(client: Client) -> None:
+    answer = get(client, "data/nothing")
+    assert answer.status_code == 404
+    assert document(answer)["error"].startswith("data/nothing: ")
+
+
+def test_json_is_packed_for_whoever_takes_it(client: Client) -> None:
+    packed = client.get(f"{BASE}/data/sessions", headers={"Accept-Encoding": "gzip, br"})
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert json.loads(gzip.decompress(packed.data)) == data(client, "sessions")
+
+
+@pytest.mark.parametrize("flag", ["--xla_insights_memory_mb=-1", "--xla_insights_memory_mb=much"])
+def test_wrong_flags_are_refused(flag: str, logdir: Path) -> None:
+    with pytest.raises((SystemExit, ValueError)):
+        tensorboard("--logdir", str(logdir), flag)
+
+
+def test_a_catalog_of_one_s_own_is_read(logdir: Path, tmp_path: Path) -> None:
+    missing = tmp_path / "nowhere.json"
+    client = tensorboard("--logdir", str(logdir), "--xla_insights_catalog", str(missing))
+    failed = opened(client, OLD)
+    assert failed["state"] == "error"
+    assert str(missing) in failed["message"]
