@@ -123,8 +123,9 @@ def opener(catalog_file: str | None = None) -> Opener:
         from tb_xla_insights.catalog import load_catalog
         from tb_xla_insights.timeline import Timeline
 
-        trace = read_session(load.files, load_catalog(catalog_file), load.hosts, lambda: load.stopped)
-        loaded = Loaded(load.files, trace, Timeline(trace))
+        catalog = load_catalog(catalog_file)
+        trace = read_session(load.files, catalog, load.hosts, lambda: load.stopped)
+        loaded = Loaded(load.files, trace, Timeline(trace, catalog))
         _ = loaded.head  # computed here, where nobody waits for it yet
         return loaded
 

@@ -32,7 +32,7 @@ class XlaInsightsPlugin(base_plugin.TBPlugin):
         catalog = getattr(flags, "xla_insights_catalog", "") or None
         self._listing = Listing(roots(context.logdir or "", spec))
         self._store = Store(self._listing, opener(catalog), memory * 10**6 or None)
-        self._assets = Assets(_page_folder())
+        self._assets = Assets(page_folder())
         self._active = False
         self._listing.look()
         threading.Thread(target=_warm, daemon=True).start()
@@ -60,7 +60,7 @@ class XlaInsightsPlugin(base_plugin.TBPlugin):
         )
 
 
-def _page_folder() -> Path:
+def page_folder() -> Path:
     """The page's files: in a wheel a package of their own, in a checkout the folder beside the package."""
     package = Path(__file__).parents[1]
     installed = package / "static"
