@@ -37,16 +37,34 @@ def event_classes(trace: Trace) -> tuple[Int8, NDArray[np.uint8]]:
     return kinds.astype(np.int8), flags
 
 
-def thread_segments(trace: Trace, line: int) -> Segments:
-    """One thread's timeline by its innermost event; where nothing is recorded there is no stretch.
+def thread_segments(
+    trace: Trace, line: int, start_ps: int | None = None, end_ps: int | None = None
+) -> Segments:
+    """One thread's timeline by its innermost event, of a window if one is given; where nothing is recorded there is no
+    stretch.
 
     An event without a class has that of its nearest ancestor that has one, and `other` where there is none; a device op
     on a host thread, and what lies below it, has none at all (-1) unless a runtime event encloses it.
     """
     rows = trace.lines[line].rows
+    if start_ps is not None and end_ps is not None:
+        rows = rows_touching(trace, line, start_ps, end_ps)
     kinds, flags = event_classes(trace)
     columns = trace.start_ps[rows], trace.end_ps[rows], trace.parent[rows], kinds[rows], flags[rows]
-    return Segments(*innermost(*columns, rows.start, np.int8(WAIT), np.int8(OTHER)))
+    segments = Segments(*innermost(*columns, rows.start, np.int8(WAIT), np.int8(OTHER)))
+    return segments if start_ps is None or end_ps is None else segments.clipped(start_ps, end_ps)
+
+
+def rows_touching(trace: Trace, line: int, start_ps: int, end_ps: int) -> slice:
+    """The shortest run of a line's events that holds all that touch the window."""
+    rows = trace.lines[line].rows
+    reached = np.maximum.accumulate(trace.end_ps[rows])
+    # An instant's event at the window's start touches it although it ends there.
+    first = min(
+        np.searchsorted(reached, start_ps, "right"), np.searchsorted(trace.start_ps[rows], start_ps, "left")
+    )
+    last = np.searchsorted(trace.start_ps[rows], end_ps, "left")
+    return slice(rows.start + int(first), rows.start + int(max(first, last)))
 
 
 @kept

@@ -94,7 +94,7 @@ def innermost(starts, ends, parents, kinds, flags, first, wait, other):  # type:
                 break
             end = min(ends[event], until)
             kind, above = own[event], event
-            while kind < 0 and parents[above] >= 0:
+            while kind < 0 and parents[above] >= first:
                 above = parents[above] - first
                 kind = own[above]
             if kind < 0 and not nobodys[event]:
@@ -113,7 +113,7 @@ def innermost(starts, ends, parents, kinds, flags, first, wait, other):  # type:
         if i == count:
             break
         now = max(now, starts[i])
-        nobodys[i] = flags[i] & INHERIT or (parents[i] >= 0 and nobodys[parents[i] - first])
+        nobodys[i] = flags[i] & INHERIT or (parents[i] >= first and nobodys[parents[i] - first])
         if nobodys[i]:
             own[i] = -1
         stack[top] = i

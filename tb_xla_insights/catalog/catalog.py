@@ -60,6 +60,8 @@ class Catalog:
     _prefixes: dict[str, _Entry] = field(default_factory=dict)
     _suffixes: dict[str, _Entry] = field(default_factory=dict)
     _optional: tuple[str, ...] = ()
+    _starts: tuple[str, ...] = ()
+    _ends: tuple[str, ...] = ()
     _cache: dict[str, _Entry] = field(default_factory=dict)
 
     def kind(self, name: str) -> int:
@@ -96,11 +98,12 @@ class Catalog:
     def _match(self, name: str) -> _Entry:
         if name in self._names:
             return self._names[name]
-        longest = max((p for p in self._prefixes if name.startswith(p)), key=len, default=None)
-        if longest is not None:
-            return self._prefixes[longest]
-        longest = max((s for s in self._suffixes if name.endswith(s)), key=len, default=None)
-        return _UNKNOWN if longest is None else self._suffixes[longest]
+        # Most names of a capture start and end like none of the table's: one call each tells those.
+        if name.startswith(self._starts):
+            return self._prefixes[max((p for p in self._prefixes if name.startswith(p)), key=len)]
+        if name.endswith(self._ends):
+            return self._suffixes[max((s for s in self._suffixes if name.endswith(s)), key=len)]
+        return _UNKNOWN
 
     def _add(self, table: Mapping[str, Any]) -> None:
         for group in table["groups"]:
@@ -112,6 +115,7 @@ class Catalog:
                 (self._suffixes, "suffixes"),
             ):
                 store.update(dict.fromkeys(group.get(key, ()), entry))
+        self._starts, self._ends = tuple(self._prefixes), tuple(self._suffixes)
         self._optional = tuple(dict.fromkeys([*self._optional, *table.get("optional_prefixes", ())]))
 
 

@@ -1,0 +1,121 @@
+"""What a capture was made of: framework, runtime, accelerator."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any
+
+from tb_xla_insights.trace.model import SessionTrace, Trace
+
+_XLA = re.compile(
+    r"(StepMarker|Sync(Live)?TensorsGraph(Internal)?|XLATensor::Compile|XLAGraphExecutor::Compile)(#|$)"
+    r"|(PjRt|Ifrt|Xrt)ComputationClient::|tf_pytorchxla/"
+)
+_TPU = re.compile(r"aten::|Optimizer\.step#|ApplyMemoryThrottling|ScalarBuffer_")
+_JAX = re.compile(r"PjitFunction\(|trace_to_jaxpr|np\.asarray\(jax\.Array\)|ArrayImpl\.|jit_\w")
+_TENSORFLOW = re.compile(
+    r"ExecutorState::Process|ExecutorPropagateOutputs|EagerExecute|IteratorGetNext|FunctionRun"
+)
+_XRT = re.compile(
+    r"(\S+:)?XRT(Execute|Compile|Allocate)|XLATensor::Compile|TransferToServer(Transform|Execute|Internal)"
+    r"|TpuExecute(Chained)?Op|ExecuteChained(#|$)"
+)
+_PJRT = re.compile(
+    r"PJRT|PjRt|Pjrt|pjrt|Ifrt|Tfrt\w+(Client|LoadedExecutable|Buffer)|\w*LoadedExecutable::Execute"
+    r"|Wait for (usage|donation) holds|ThunkExecutor::"
+)
+
+_FRAMEWORKS = {"torch_xla": "PyTorch/XLA", "torch_tpu": "TorchTPU", "jax": "JAX", "tensorflow": "TensorFlow"}
+_GPU_VENDORS = {"nvidia": "NVIDIA GPU", "amd": "AMD GPU", "intel": "Intel GPU"}
+
+
+def environment(session: SessionTrace) -> dict[str, Any]:
+    """What made the capture: `framework` (torch_xla, torch_tpu, jax, tensorflow, unknown), `runtime` (xrt, pjrt,
+    unknown), `accelerator` (a text, `unknown` without devices), `hlo_scopes` (whether device ops say which scope they come from),
+    `synthetic` (whether a generator wrote the file), and a `label` that says it in a line."""
+    names = {text for trace in session.traces for text in _names(trace)}
+    framework = next(
+        (name for name, words in (("torch_xla", _XLA), ("torch_tpu", _TPU), ("jax", _JAX), ("tensorflow", _TENSORFLOW))
+         if any(words.match(text) for text in names)),
+        "unknown",
+    )  # fmt: skip
+    runtime = next(
+        (
+            name
+            for name, words in (("xrt", _XRT), ("pjrt", _PJRT))
+            if any(words.match(text) for text in names)
+        ),
+        "unknown",
+    )
+    accelerator = _accelerator(session)
+    parts = [
+        _FRAMEWORKS.get(framework),
+        None if runtime == "unknown" else runtime.upper(),
+        _devices(session, accelerator),
+    ]
+    return {
+        "framework": framework,
+        "runtime": runtime,
+        "accelerator": accelerator,
+        "hlo_scopes": any(has_scopes(trace) for trace in session.traces),
+        "synthetic": any(trace_is_synthetic(trace) for trace in session.traces),
+        "label": " · ".join(part for part in parts if part) or "Unknown framework",
+    }
+
+
+def has_scopes(trace: Trace) -> bool:
+    """Whether an op of a device names a scope: an op name of more than one part, in the op's metadata."""
+    texts = trace.metadata.text.get("tf_op")
+    if texts is None:
+        return False
+    return any("/" in trace.strings[text].split(":", 1)[0] for text in set(texts[texts >= 0].tolist()))
+
+
+def trace_is_synthetic(trace: Trace) -> bool:
+    """Whether the file says that it was generated."""
+    return any(
+        plane.name == "Task Environment" and bool(plane.stats.get("synthetic")) for plane in trace.planes
+    )
+
+
+def _names(trace: Trace) -> set[str]:
+    """Of events, and of threads."""
+    return {line.name for line in trace.lines} | {
+        trace.strings[text] for text in set(trace.metadata.name[trace.metadata.name >= 0].tolist())
+    }
+
+
+def _accelerator(session: SessionTrace) -> str:
+    """The type of most devices, as their planes give it."""
+    kinds: Counter[str] = Counter()
+    for trace in session.traces:
+        for device in trace.devices:
+            stats = {} if device.plane is None else trace.planes[device.plane].stats
+            kinds[_device_type(device.kind, stats)] += 1
+    return kinds.most_common(1)[0][0] if kinds else "unknown"
+
+
+def _device_type(kind: str, stats: dict[str, Any]) -> str:
+    told = stats.get("device_type_string")
+    if told:
+        return str(told)
+    if kind == "gpu":
+        name = _GPU_VENDORS.get(str(stats.get("device_vendor", "")).lower(), "GPU")
+        if name != "NVIDIA GPU" or "compute_cap_major" not in stats:
+            return name
+        return f"{name} (compute capability {stats['compute_cap_major']}.{stats.get('compute_cap_minor', 0)})"
+    return {"tpu": "TPU", "cpu": "CPU"}.get(kind, "other device")
+
+
+def _devices(session: SessionTrace, accelerator: str) -> str:
+    """`8 TPU v3 cores`, `1 CPU device`, `4 AMD GPUs`."""
+    count = len(session.devices)
+    if not count:
+        return "no device"
+    plural = "" if count == 1 else "s"
+    if accelerator.startswith("TPU"):
+        return f"{count} {accelerator} core{plural}"
+    if "GPU" in accelerator:
+        return f"{count} {accelerator.split(' (')[0]}{plural}"
+    return f"{count} {accelerator} device{plural}"

@@ -1,0 +1,124 @@
+"""Sets of instants as sorted intervals that do not touch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from tb_xla_insights.trace.model import Int64
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """[start_ps, end_ps) each, ascending, with time between each two."""
+
+    start_ps: Int64
+    end_ps: Int64
+
+    def __len__(self) -> int:
+        return len(self.start_ps)
+
+    @property
+    def total_ps(self) -> int:
+        """How long they are together."""
+        return int((self.end_ps - self.start_ps).sum())
+
+    def clipped(self, start_ps: int, end_ps: int) -> Intervals:
+        """What of them lies in the window."""
+        low = int(np.searchsorted(self.end_ps, start_ps, "right"))
+        high = max(low, int(np.searchsorted(self.start_ps, end_ps, "left")))
+        return Intervals(
+            np.maximum(self.start_ps[low:high], start_ps), np.minimum(self.end_ps[low:high], end_ps)
+        )
+
+    def without(self, other: Intervals) -> Intervals:
+        """The instants of these that are none of the other ones."""
+        return Intervals(*_difference(self.start_ps, self.end_ps, other.start_ps, other.end_ps))
+
+    def gaps(self, start_ps: int, end_ps: int) -> Intervals:
+        """The instants of the window that are none of these."""
+        return span_intervals(start_ps, end_ps).without(self)
+
+
+def span_intervals(start_ps: int, end_ps: int) -> Intervals:
+    """One interval, or none where it is empty."""
+    count = int(end_ps > start_ps)
+    return Intervals(np.full(count, start_ps, np.int64), np.full(count, end_ps, np.int64))
+
+
+def union(start_ps: Int64, end_ps: Int64) -> Intervals:
+    """The union of any intervals; empty ones count for nothing."""
+    order: NDArray[np.intp] | slice = slice(None)
+    if np.any(start_ps[1:] < start_ps[:-1]):
+        order = np.argsort(start_ps, kind="stable")
+    return Intervals(*_union(np.ascontiguousarray(start_ps[order]), np.ascontiguousarray(end_ps[order])))
+
+
+@njit("UniTuple(int64[::1], 2)(int64[::1], int64[::1])", cache=True, nogil=True)
+def _union(starts, ends):  # type: ignore[no-untyped-def]
+    """Of intervals sorted by start."""
+    out_start = np.empty(len(starts), np.int64)
+    out_end = np.empty(len(starts), np.int64)
+    made = 0
+    for i in range(len(starts)):
+        if ends[i] <= starts[i]:
+            continue
+        if made and starts[i] <= out_end[made - 1]:
+            out_end[made - 1] = max(out_end[made - 1], ends[i])
+        else:
+            out_start[made], out_end[made] = starts[i], ends[i]
+            made += 1
+    return out_start[:made].copy(), out_end[:made].copy()
+
+
+@njit("UniTuple(int64[::1], 2)(int64[::1], int64[::1], int64[::1], int64[::1])", cache=True, nogil=True)
+def _difference(a_start, a_end, b_start, b_end):  # type: ignore[no-untyped-def]
+    """What of `a` is not in `b`, both of them intervals as in Intervals."""
+    out_start = np.empty(len(a_start) + len(b_start), np.int64)
+    out_end = np.empty(len(a_start) + len(b_start), np.int64)
+    made, j = 0, 0
+    for i in range(len(a_start)):
+        now = a_start[i]
+        while j < len(b_start) and b_end[j] <= now:
+            j += 1
+        at = j
+        while at < len(b_start) and b_start[at] < a_end[i]:
+            if b_start[at] > now:
+                out_start[made], out_end[made] = now, b_start[at]
+                made += 1
+            now = max(now, b_end[at])
+            at += 1
+        j = max(j, at - 1)
+        if now < a_end[i]:
+            out_start[made], out_end[made] = now, a_end[i]
+            made += 1
+    return out_start[:made].copy(), out_end[:made].copy()
+
+
+@njit("UniTuple(int64[::1], 3)(int64[::1], int64[::1], int32[::1])", cache=True, nogil=True)
+def own_time(starts, ends, parents):  # type: ignore[no-untyped-def]
+    """The stretches of each span that its children leave: which span (as int64), start, end.
+
+    Spans come sorted by start; `parents` are indices of spans, -1 for none. Spans may lie side by side.
+    """
+    count = len(starts)
+    now = starts.copy()
+    out = np.empty(2 * count, np.int64)
+    out_start = np.empty(2 * count, np.int64)
+    out_end = np.empty(2 * count, np.int64)
+    made = 0
+    for i in range(count):
+        parent = parents[i]
+        if parent >= 0 and ends[i] > now[parent]:
+            if starts[i] > now[parent]:
+                out[made], out_start[made], out_end[made] = parent, now[parent], starts[i]
+                made += 1
+            now[parent] = ends[i]
+    for i in range(count):
+        if now[i] < ends[i]:
+            out[made], out_start[made], out_end[made] = i, now[i], ends[i]
+            made += 1
+    return out[:made].copy(), out_start[:made].copy(), out_end[:made].copy()

@@ -1,0 +1,147 @@
+"""The training steps of a capture, from whatever tells them best."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_xla_insights.catalog import Catalog
+from tb_xla_insights.trace.model import Device, Int32, Trace
+
+Source = Literal["annotation", "steps_line", "step_marker", "modules"]
+
+_NUMBER = re.compile(r"(\d+)\D*$")
+_RUN = re.compile(r"\(\d+\)$")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step. `row` is the event that tells it: the annotation, the entry of the device's line, the marker at its
+    end, or the run it starts with."""
+
+    name: str
+    number: int | None
+    source: Source
+    host: str
+    start_ps: int
+    duration_ps: int
+    row: int
+
+    @property
+    def end_ps(self) -> int:
+        return self.start_ps + self.duration_ps
+
+
+def find_steps(trace: Trace, catalog: Catalog) -> list[Step]:
+    """The steps of one host in order of time, all from one source; empty where nothing tells them.
+
+    Sources, the best first: step annotations (`_r` or `step_num`, not those inside of others); a `Steps` line of a
+    device; step markers on the driving thread, a step lasting from one marker's end to the next one's; the rhythm of
+    the modules, a step lasting from one run to the next of the program that takes most time. (design.md, "Step")
+    """
+    for find in (_annotations, _steps_line, _step_markers, _modules):
+        steps = sorted(find(trace, catalog), key=lambda step: (step.start_ps, -step.duration_ps))
+        if steps:
+            return steps
+    return []
+
+
+def _annotations(trace: Trace, catalog: Catalog) -> Iterator[Step]:  # noqa: ARG001
+    marked = np.zeros(len(trace), np.bool_)
+    for name in ("_r", "step_num"):
+        if name in trace.stats:
+            marked[trace.stats[name].rows] = True
+    rows = np.flatnonzero(marked).astype(np.int32)
+    rows = _prefer_driving(trace, rows[~_below_one(trace, rows)])
+    numbers = trace.stats["step_num"].at(rows, -1) if "step_num" in trace.stats else np.full(len(rows), -1)
+    for row, number in zip(rows.tolist(), numbers.tolist(), strict=True):
+        yield _step(trace, row, trace.name(row), None if number < 0 else number, "annotation")
+
+
+def _below_one(trace: Trace, rows: Int32) -> NDArray[np.bool_]:
+    """Whether an event has one of the others among its ancestors."""
+    chosen = np.zeros(len(trace) + 1, np.bool_)  # the last one stands for no parent
+    chosen[rows] = True
+    below = np.zeros(len(rows), np.bool_)
+    above = trace.parent[rows]
+    while (above >= 0).any():
+        below |= chosen[above]
+        above = np.where(above >= 0, trace.parent[above], -1)
+    return below
+
+
+def _prefer_driving(trace: Trace, rows: Int32) -> Int32:
+    """Those on the driving thread; all where it has none."""
+    for thread in trace.threads:
+        if thread.role == "driving":
+            line = trace.lines[thread.line].rows
+            mine = rows[(rows >= line.start) & (rows < line.stop)]
+            return mine if mine.size else rows
+    return rows
+
+
+def _steps_line(trace: Trace, catalog: Catalog) -> Iterator[Step]:  # noqa: ARG001
+    """Of the first device that has one: the others tell the same steps."""
+    for device in trace.devices:
+        index = device.lines.get("Steps")
+        if index is not None and trace.lines[index].count:
+            for row in range(trace.lines[index].first, trace.lines[index].rows.stop):
+                number = _NUMBER.search(trace.name(row))
+                yield _step(trace, row, trace.name(row), int(number[1]) if number else None, "steps_line")
+            return
+
+
+def _step_markers(trace: Trace, catalog: Catalog) -> Iterator[Step]:
+    names = {
+        meta
+        for meta in np.unique(trace.meta)
+        if "step_marker" in catalog.tags(trace.strings[trace.metadata.name[meta]])
+    }
+    rows = np.flatnonzero(np.isin(trace.meta, list(names))).astype(np.int32)
+    rows = _prefer_driving(trace, rows[~_below_one(trace, rows)])
+    rows = rows[np.argsort(trace.end_ps[rows], kind="stable")]
+    ends = trace.end_ps[rows].tolist()
+    for row, before, end in zip(rows[1:].tolist(), ends, ends[1:], strict=False):
+        yield Step(trace.name(row), None, "step_marker", trace.host, before, end - before, row)
+
+
+def _modules(trace: Trace, catalog: Catalog) -> Iterator[Step]:  # noqa: ARG001
+    """Of the device with most runs. The last run has no next one: its step ends with the device's last run."""
+    device = max(trace.devices, key=lambda it: len(it.modules), default=None)
+    if device is None or not len(device.modules):
+        return
+    rows, starts = _main_runs(trace, device)
+    if len(rows) < 2:
+        return
+    ends = [*starts[1:], int(device.modules.end_ps.max())]
+    for row, start, end in zip(rows, starts, ends, strict=True):
+        yield Step(_program(trace, row), None, "modules", trace.host, start, end - start, row)
+
+
+def _main_runs(trace: Trace, device: Device) -> tuple[list[int], list[int]]:
+    """The runs of the program that takes most of the device's time, among those that run more than once."""
+    modules = device.modules
+    names = [_program(trace, row) for row in modules.row.tolist()]
+    distinct = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    program = np.array([distinct[name] for name in names])
+    time = np.bincount(program, modules.end_ps - modules.start_ps)
+    repeated = np.bincount(program) > 1
+    if not repeated.any():
+        return [], []
+    mine = program == np.argmax(np.where(repeated, time, -1))
+    return modules.row[mine].tolist(), modules.start_ps[mine].tolist()
+
+
+def _program(trace: Trace, row: int) -> str:
+    """A module's name without the id of the program: a recompiled graph keeps its name."""
+    return _RUN.sub("", trace.name(row))
+
+
+def _step(trace: Trace, row: int, name: str, number: int | None, source: Source) -> Step:
+    start, duration = int(trace.start_ps[row]), int(trace.duration_ps[row])
+    return Step(name, number, source, trace.host, start, duration, row)

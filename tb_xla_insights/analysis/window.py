@@ -1,0 +1,172 @@
+"""What every class, thread and device did in a window."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_xla_insights.analysis.busy import busy, device_span, stalls
+from tb_xla_insights.analysis.classes import line_of_rows, partition, rows_touching, thread_segments
+from tb_xla_insights.analysis.segments import Segments
+from tb_xla_insights.catalog.classes import CLASSES, UNRECORDED
+from tb_xla_insights.trace.model import Device, Int32, SessionTrace, Spans, Thread, Trace
+
+_TOP = 30
+
+
+def window(session: SessionTrace, start_ps: int, end_ps: int, device: str | None = None) -> dict[str, Any]:
+    """What happened in [start_ps, end_ps), as the page's `data/window` and the command line's `window` tell it.
+
+    `by_class_ps` is the partition on the driving thread's host, which `host` names: the device's if one is given, else
+    the first that has a driving thread; it adds up to `duration_ps`, as each host's does. Of `threads` only those that
+    recorded something in the window are listed; their `by_class_ps` adds up to `busy_ps` less what devices did on them.
+    A device's busy and idle time add up to `span_ps`, the part of its span that lies in the window. `top` goes
+    by time of its own that an event has in the window.
+    """
+    devices = [(trace, it) for trace in session.traces for it in trace.devices if device in (None, it.id)]
+    hosts = session.traces if device is None else list({id(trace): trace for trace, _ in devices}.values())
+    shares = [_shares(trace, start_ps, end_ps) for trace in hosts]
+    main = next((i for i, trace in enumerate(hosts) if any(t.role == "driving" for t in trace.threads)), 0)
+    parts = [_HostWindow(session.traces.index(trace), trace, start_ps, end_ps) for trace in hosts]
+    return {
+        "start_ps": start_ps,
+        "end_ps": end_ps,
+        "duration_ps": end_ps - start_ps,
+        "host": hosts[main].host if hosts else None,
+        "by_class_ps": shares[main] if hosts else {},
+        "hosts": [{"host": trace.host, "by_class_ps": by} for trace, by in zip(hosts, shares, strict=True)],
+        "threads": [thread for part in parts for thread in part.threads],
+        "devices": [_device(trace, it, start_ps, end_ps) for trace, it in devices],
+        "top": _top(parts),
+    }
+
+
+def _shares(trace: Trace, start_ps: int, end_ps: int) -> dict[str, int]:
+    sums = partition(trace).clipped(start_ps, end_ps).sums(len(CLASSES))
+    sums[UNRECORDED] += end_ps - start_ps - sum(sums)  # outside of what this host recorded
+    return _by_class(sums)
+
+
+def _by_class(sums: list[int]) -> dict[str, int]:
+    return {name: time for name, time in zip(CLASSES, sums, strict=True) if time}
+
+
+def _device(trace: Trace, device: Device, start_ps: int, end_ps: int) -> dict[str, Any]:
+    span_start, span_end = device_span(device)
+    span = max(0, min(span_end, end_ps) - max(span_start, start_ps))
+    at_work = busy(trace, device).clipped(start_ps, end_ps).total_ps
+    return {
+        "id": device.id,
+        "name": device.name,
+        "host": device.host,
+        "span_ps": span,
+        "busy_ps": at_work,
+        "idle_ps": span - at_work,
+        "stall_ps": stalls(trace, device).clipped(start_ps, end_ps).total_ps,
+        "modules": _touching(device.modules, start_ps, end_ps),
+        "ops": _touching(device.ops, start_ps, end_ps),
+    }
+
+
+def _touching(spans: Spans, start_ps: int, end_ps: int) -> int:
+    return int(np.count_nonzero((spans.start_ps < end_ps) & (spans.end_ps > start_ps)))
+
+
+class _HostWindow:
+    """One host's threads in the window: their timelines, and the events behind them."""
+
+    def __init__(self, index: int, trace: Trace, start_ps: int, end_ps: int) -> None:
+        self.index, self.trace, self.start_ps, self.end_ps = index, trace, start_ps, end_ps
+        self.threads: list[dict[str, Any]] = []
+        self.segments: list[Segments] = []
+        self.rows: list[Int32] = []
+        for thread in trace.threads:
+            self._add(thread)
+
+    def _add(self, thread: Thread) -> None:
+        trace = self.trace
+        run = rows_touching(trace, thread.line, self.start_ps, self.end_ps)
+        touches = (trace.end_ps[run] > self.start_ps) | (trace.start_ps[run] >= self.start_ps)
+        rows = (np.flatnonzero(touches) + run.start).astype(np.int32)
+        if not rows.size:
+            return
+        segments = thread_segments(trace, thread.line, self.start_ps, self.end_ps)
+        self.segments.append(segments.where(segments.kind >= 0))
+        self.rows.append(rows)
+        self.threads.append(
+            {
+                "row": f"h{self.index}.t{thread.line}",
+                "name": thread.name,
+                "role": thread.role,
+                "host": trace.host,
+                "busy_ps": int((segments.end_ps - segments.start_ps).sum()),
+                "events": len(rows),
+                "by_class_ps": _by_class(segments.sums(len(CLASSES))),
+            }
+        )
+
+    def names_by_own_time(self) -> dict[str, NDArray[np.float64]]:
+        """Per name of an event, its own time in the window by class."""
+        trace = self.trace
+        if not self.segments:
+            return {}
+        row = np.concatenate([segments.row for segments in self.segments])
+        kind = np.concatenate([segments.kind for segments in self.segments])
+        length = np.concatenate([segments.end_ps - segments.start_ps for segments in self.segments])
+        width = len(CLASSES)
+        key = trace.meta[row].astype(np.int64) * width + kind
+        sums = np.bincount(key, length, minlength=len(trace.metadata.name) * width).reshape(-1, width)
+        out: dict[str, NDArray[np.float64]] = {}
+        for meta in np.flatnonzero(sums.any(axis=1)):
+            name = trace.strings[trace.metadata.name[meta]]
+            out[name] = out.get(name, 0) + sums[meta]
+        return out
+
+    def events_named(self, name: str) -> Int32:
+        """The events of that name that touch the window."""
+        metas = np.array([self.trace.strings[text] == name for text in self.trace.metadata.name])
+        return np.concatenate([rows[metas[self.trace.meta[rows]]] for rows in self.rows])
+
+    def clipped_ps(self, rows: Int32) -> int:
+        end = np.minimum(self.trace.end_ps[rows], self.end_ps)
+        return int((end - np.maximum(self.trace.start_ps[rows], self.start_ps)).sum())
+
+    def brief(self, row: int, class_: str) -> dict[str, Any]:
+        trace = self.trace
+        line = int(line_of_rows(trace, np.array([row], np.int32))[0])
+        return {
+            "event": f"{self.index}.{row}",
+            "row": f"h{self.index}.t{line}",
+            "depth": int(trace.depth[row]),
+            "name": trace.name(row),
+            "class": class_,
+            "thread": trace.lines[line].name,
+            "start_ps": int(trace.start_ps[row]),
+            "duration_ps": int(trace.duration_ps[row]),
+        }
+
+
+def _top(parts: list[_HostWindow]) -> list[dict[str, Any]]:
+    """The names with most time of their own, over all threads."""
+    totals: dict[str, NDArray[np.float64]] = {}
+    for part in parts:
+        for name, sums in part.names_by_own_time().items():
+            totals[name] = totals.get(name, 0) + sums
+    found = []
+    for name in sorted(totals, key=lambda name: (-totals[name].sum(), name))[:_TOP]:
+        class_ = CLASSES[int(totals[name].argmax())]
+        events = [(part, part.events_named(name)) for part in parts if part.rows]
+        part, rows = max(events, key=lambda it: it[0].trace.duration_ps[it[1]].max(initial=-1))
+        found.append(
+            {
+                "name": name,
+                "class": class_,
+                "count": sum(len(rows) for _, rows in events),
+                "total_ps": sum(part.clipped_ps(rows) for part, rows in events),
+                "self_ps": int(totals[name].sum()),
+                "longest": part.brief(int(rows[part.trace.duration_ps[rows].argmax()]), class_),
+            }
+        )
+    return found
