@@ -12,14 +12,21 @@ EPOCH_NS = 10**17
 
 
 def line_starts_ps(space: XSpace) -> tuple[Int64, int, bool]:
-    """Where each line's time 0 lies, in picoseconds; the epoch nanoseconds of that common zero, 0 where the file does not tell;
-    and whether lines of both kinds stand beside each other with nothing that relates them.
+    """Where each line's time 0 lies, in picoseconds; the epoch nanoseconds of that common zero, 0 where
+    the file does not tell; and whether lines of both kinds stand beside each other with nothing that
+    relates them.
 
-    Lines keep their file order over all planes. The profile's start is the `profile_start_time` of the `Task Environment` plane. Nanoseconds since
-    the epoch times 1000 overflow 64 bits, so the base is taken off first.
+    Lines keep their file order over all planes. The profile's start is the `profile_start_time` of the
+    `Task Environment` plane. Nanoseconds since the epoch times 1000 overflow 64 bits, so the base is taken
+    off first.
     """
     profile_start = next(
-        (_integer(p.stats.get("profile_start_time")) for p in space.planes if "profile_start_time" in p.stats), 0
+        (
+            _integer(p.stats.get("profile_start_time"))
+            for p in space.planes
+            if "profile_start_time" in p.stats
+        ),
+        0,
     )
     times = [line.timestamp_ns for plane in space.planes for line in plane.lines]
     epoch = [time for time in times if time >= EPOCH_NS]

@@ -11,7 +11,14 @@ from tb_xla_insights.trace.nesting import nest
 
 MODULES, OPS = "XLA Modules", "XLA Ops"
 DERIVED = frozenset(
-    ("Framework Name Scope", "Framework Ops", "TensorFlow Name Scope", "TensorFlow Ops", "Source code", "Steps")
+    (
+        "Framework Name Scope",
+        "Framework Ops",
+        "TensorFlow Name Scope",
+        "TensorFlow Ops",
+        "Source code",
+        "Steps",
+    )
 )
 """Rows that profilers of 2020 stored with the capture: computed from the others, never device work of their own."""
 
@@ -38,8 +45,8 @@ def event_spans(trace: Trace, rows: Int32) -> Spans:
 def plane_devices(trace: Trace) -> list[Device]:
     """One device for each device plane that recorded something, in the order of kinds and numbers.
 
-    Planes of parts of a device (sparse cores, counters) have other names and are no devices. On a GPU the ops are the
-    kernels of all streams, copies apart.
+    Planes of parts of a device (sparse cores, counters) have other names and are no devices. On a GPU the
+    ops are the kernels of all streams, copies apart.
     """
     found = []
     for plane in trace.planes:
@@ -71,7 +78,8 @@ def _device(trace: Trace, plane: Plane, lines: list[Line], kind: str, number: st
 
 def _rows(lines: list[Line]) -> Int32:
     return np.concatenate(
-        [np.arange(line.first, line.first + line.count, dtype=np.int32) for line in lines] or [np.empty(0, np.int32)]
+        [np.arange(line.first, line.first + line.count, dtype=np.int32) for line in lines]
+        or [np.empty(0, np.int32)]
     )
 
 

@@ -13,8 +13,8 @@ _SPREAD = -7046029254386353131
 
 @njit("void(int64[::1], int64[::1], int64[::1], int64[::1], int32[::1], int32[::1])", cache=True, nogil=True)
 def _match(made_kind, made_id, used_kind, used_id, head, found):  # type: ignore[no-untyped-def]
-    """`head[i]`: the first producer with the flow of producer i (i itself for most); `found[i]`: the first producer with the
-    flow of consumer i, -1 where there is none."""
+    """`head[i]`: the first producer with the flow of producer i (i itself for most); `found[i]`: the first
+    producer with the flow of consumer i, -1 where there is none."""
     size = 16
     while size < 2 * len(made_id):
         size *= 2
@@ -22,14 +22,18 @@ def _match(made_kind, made_id, used_kind, used_id, head, found):  # type: ignore
     slots = np.full(size, -1, np.int32)
     for index in range(len(made_id)):
         slot = ((made_id[index] * 31 + made_kind[index]) * np.int64(_SPREAD)) >> 32 & mask
-        while slots[slot] >= 0 and (made_id[slots[slot]] != made_id[index] or made_kind[slots[slot]] != made_kind[index]):
+        while slots[slot] >= 0 and (
+            made_id[slots[slot]] != made_id[index] or made_kind[slots[slot]] != made_kind[index]
+        ):
             slot = (slot + 1) & mask
         if slots[slot] < 0:
             slots[slot] = index
         head[index] = slots[slot]
     for index in range(len(used_id)):
         slot = ((used_id[index] * 31 + used_kind[index]) * np.int64(_SPREAD)) >> 32 & mask
-        while slots[slot] >= 0 and (made_id[slots[slot]] != used_id[index] or made_kind[slots[slot]] != used_kind[index]):
+        while slots[slot] >= 0 and (
+            made_id[slots[slot]] != used_id[index] or made_kind[slots[slot]] != used_kind[index]
+        ):
             slot = (slot + 1) & mask
         found[index] = slots[slot]
 
@@ -49,8 +53,8 @@ def _columns(stats: dict[str, StatColumn], kind: str, id_: str) -> tuple[Int64, 
 def join_flows(stats: dict[str, StatColumn], start_ps: Int64) -> Flows:
     """Pairs producers (`_pt`, `_p`) with consumers (`_ct`, `_c`) of the same type and id.
 
-    Where several events produce one id (writers count from 0 again), a consumer belongs to the last of them that started
-    before it, or to the first one of all.
+    Where several events produce one id (writers count from 0 again), a consumer belongs to the last of
+    them that started before it, or to the first one of all.
     """
     made_kind, made_id, made_row = _columns(stats, "_pt", "_p")
     used_kind, used_id, used_row = _columns(stats, "_ct", "_c")

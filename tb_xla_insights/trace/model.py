@@ -20,17 +20,20 @@ Int16 = NDArray[np.int16]
 Int32 = NDArray[np.int32]
 Int64 = NDArray[np.int64]
 
-Role = Literal["driving", "autograd", "executor", "client", "compiler", "transfer", "loader", "op_pool", "other"]
+Role = Literal[
+    "driving", "autograd", "executor", "client", "compiler", "transfer", "loader", "op_pool", "other"
+]
 DeviceKind = Literal["tpu", "gpu", "cpu", "other"]
 
 
 @dataclass(frozen=True)
 class Plane:
-    """One plane of the file. `stats` are the plane's own, by name."""
+    """One plane of the file. `stats` are the plane's own, by name; `stat_names` the names of its events' stats, by id."""
 
     index: int
     name: str
     stats: dict[str, Any]
+    stat_names: dict[int, str]
 
 
 @dataclass(frozen=True)
@@ -74,8 +77,9 @@ class StatColumn:
 class Metadata:
     """What events of one kind share, one entry per (plane, metadata id) of the file.
 
-    `name` and `display_name` index the trace's strings (-1: none), `kind` is the class of the name as the catalogue
-    tells it (-1: none), `text` holds wanted stats of the metadata itself by stat name: string indices, -1 where absent.
+    `name` and `display_name` index the trace's strings (-1: none), `kind` is the class of the name as the
+    catalogue tells it (-1: none). `stats` are the kind's own stats, `text` the wanted ones among them by
+    name, as columns of string indices, -1 where absent.
     """
 
     plane: Int32
@@ -84,14 +88,15 @@ class Metadata:
     display_name: Int32
     kind: Int8
     text: dict[str, Int32]
+    stats: list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class Spans:
     """Intervals on one device: modules or ops, sorted by start, the longer one first.
 
-    `row` is the event each stands for. An interval's length is not always its event's: an op of a CPU capture lasts from
-    its begin to its `end:` event. `depth`, `parent` (index into these spans, -1: none) and
+    `row` is the event each stands for. An interval's length is not always its event's: an op of a CPU
+    capture lasts from its begin to its `end:` event. `depth`, `parent` (index into these spans, -1: none) and
     `self_ps` (time not covered by recorded parts) describe how they nest; `name` indexes the trace's strings.
     """
 
@@ -114,8 +119,8 @@ class Spans:
 class Device:
     """One device core. `made` says that it has no plane of its own and was made from events on host threads.
 
-    `modules` are its program runs, `ops` the operations (on a GPU: the kernels of all streams), `lines` the plane's
-    lines by name for whatever else it records.
+    `modules` are its program runs, `ops` the operations (on a GPU: the kernels of all streams), `lines`
+    the plane's lines by name for whatever else it records.
     """
 
     id: str
@@ -168,12 +173,15 @@ class Trace:
 
     Event columns have one entry per event of the file, line by line: `meta` (index into `metadata`), `start_ps`,
     `duration_ps`, `offset` (where in the file the event's message lies, for stats read on demand), and how
-    events nest within their line: `depth`, `parent` (event row, -1: none), `self_ps` (duration not covered by children).
+    events nest within their line: `depth`, `parent` (event row, -1: none), `self_ps` (duration not covered
+    by children).
     """
 
     host: str
     path: str
     file_bytes: int
+    fingerprint: str
+    """Tells whether the file is still the one that was read."""
     strings: list[str]
     planes: list[Plane]
     lines: list[Line]
@@ -191,6 +199,8 @@ class Trace:
     devices: list[Device]
     annotations: Int32
     """Rows of the events that the user's own annotations recorded, in row order."""
+    programs: dict[int, tuple[int, int]]
+    """Where the file keeps each compiled program's HLO proto: (offset, length) by program id."""
     hostnames: list[str]
     base_unix_ns: int
     """Epoch nanoseconds of time 0, or 0 where the file records no epoch."""
@@ -230,7 +240,9 @@ class Trace:
         self.start_ps += by_ps
         for name in ("end_ps", "span_ps"):
             self.__dict__.pop(name, None)
-        self.devices = [replace(d, modules=d.modules.shifted(by_ps), ops=d.ops.shifted(by_ps)) for d in self.devices]
+        self.devices = [
+            replace(d, modules=d.modules.shifted(by_ps), ops=d.ops.shifted(by_ps)) for d in self.devices
+        ]
         self.base_unix_ns -= by_ps // 1000
 
     @cached_property
@@ -241,7 +253,10 @@ class Trace:
     @cached_property
     def nbytes(self) -> int:
         """Memory held by the event columns."""
-        event = sum(a.itemsize for a in (self.meta, self.start_ps, self.duration_ps, self.offset, self.depth, self.parent))
+        event = sum(
+            a.itemsize
+            for a in (self.meta, self.start_ps, self.duration_ps, self.offset, self.depth, self.parent)
+        )
         sparse = sum(stat.rows.nbytes + stat.values.nbytes for stat in self.stats.values())
         spans = sum(28 * (len(device.ops) + len(device.modules)) for device in self.devices)
         return len(self) * (event + 16) + sparse + 8 * len(self.flows.producer) + spans

@@ -28,7 +28,8 @@ def _nest(start, end, first, count, depth, parent, self_ps, stack, covered):  # 
         ):
             open_rows -= 1
         self_ps[row] = finish - begin
-        # Only an event that lies wholly inside another is its child; one that merely overlaps it stands beside it.
+        # Only an event that lies wholly inside another is its child; one that merely overlaps it stands
+        # beside it.
         level = open_rows - 1
         while level >= 0 and end[stack[level]] < finish:
             level -= 1
@@ -54,10 +55,11 @@ DEEPEST = 1024
 
 
 def nest(start_ps: Int64, end_ps: Int64, ranges: list[tuple[int, int]]) -> tuple[Int16, Int32, Int64]:
-    """Depth, parent (-1: none) and self time of events, line by line; `ranges` gives each line's (first, count).
+    """Depth, parent (-1: none) and self time of events, line by line; `ranges` gives each line's (first,
+    count).
 
-    Rows of a line are sorted by start, the longer first. A parent is the innermost event that wholly encloses the child; self
-    time is an event's duration less the union of its children.
+    Rows of a line are sorted by start, the longer first. A parent is the innermost event that wholly
+    encloses the child; self time is an event's duration less the union of its children.
     """
     n = len(start_ps)
     depth, parent, self_ps = np.zeros(n, np.int16), np.full(n, -1, np.int32), np.zeros(n, np.int64)

@@ -17,6 +17,7 @@ from tb_xla_insights.trace.flows import join_flows
 from tb_xla_insights.trace.model import Int64, Line, Metadata, Plane, SessionTrace, StatColumn, Trace
 from tb_xla_insights.trace.nesting import nest
 from tb_xla_insights.trace.threads import find_threads
+from tb_xla_insights.xplane.hlo import program_places
 from tb_xla_insights.xplane.metadata import text_of
 from tb_xla_insights.xplane.read import TEXT_STATS, XSpace, read_space
 from tb_xla_insights.xplane.source import Source
@@ -35,7 +36,8 @@ def read_trace(
 ) -> Trace:
     """Reads one host's file. Damage is told in the trace's diagnostics; InputError where nothing can be read.
 
-    `progress` is told the bytes read so far. When `stop` becomes true, the trace holds what was read until then.
+    `progress` is told the bytes read so far. When `stop` becomes true, the trace holds what was read until
+    then.
     """
     space = read_space(source, progress=progress or (lambda _: None), stop=stop or (lambda: False))
     return build_trace(space, catalog, host)
@@ -47,13 +49,23 @@ def build_trace(space: XSpace, catalog: Catalog, host: str) -> Trace:
     lines, start_ps, zero_ns, unrelated = _lines(space)
     if unrelated:
         diagnostics.append(
-            Diagnostic("clock_unknown", "warning", "Lines count time from different zeros; lanes may be shifted.", host)
+            Diagnostic(
+                "clock_unknown",
+                "warning",
+                "Lines count time from different zeros; lanes may be shifted.",
+                host,
+            )
         )
     duration_ps = space.duration_ps
     if (duration_ps < 0).any():
         count = int((duration_ps < 0).sum())
         diagnostics.append(
-            Diagnostic("corrupt_file", "warning", f"{count} events end before they begin; they count as instants.", host)
+            Diagnostic(
+                "corrupt_file",
+                "warning",
+                f"{count} events end before they begin; they count as instants.",
+                host,
+            )
         )
         np.maximum(duration_ps, 0, out=duration_ps)
     stats = {n: StatColumn(rows, values, n in TEXT_STATS) for n, (rows, values) in space.stats.items()}
@@ -66,13 +78,17 @@ def build_trace(space: XSpace, catalog: Catalog, host: str) -> Trace:
         first = int(start_ps.min())
         start_ps -= first
         zero_ns = zero_ns + first // 1000 if zero_ns else 0
-    depth, parent, self_ps = nest(start_ps, start_ps + duration_ps, [(line.first, line.count) for line in lines])
+    depth, parent, self_ps = nest(
+        start_ps, start_ps + duration_ps, [(line.first, line.count) for line in lines]
+    )
     trace = Trace(
-        host=host, path=space.path, file_bytes=space.size, strings=space.strings,
-        planes=[Plane(index, plane.name, dict(plane.stats)) for index, plane in enumerate(space.planes)],
+        host=host, path=space.path, file_bytes=space.size, fingerprint=space.fingerprint,
+        strings=space.strings,
+        planes=[Plane(index, plane.name, dict(plane.stats), plane.stat_names) for index, plane in enumerate(space.planes)],
         lines=lines, metadata=_metadata(space, catalog), meta=meta, start_ps=start_ps, duration_ps=duration_ps,
         offset=place, depth=depth, parent=parent, self_ps=self_ps, stats=stats, flows=join_flows(stats, start_ps),
-        threads=[], devices=[], annotations=np.empty(0, np.int32), hostnames=space.hostnames,
+        threads=[], devices=[], annotations=np.empty(0, np.int32),
+        programs=program_places(space), hostnames=space.hostnames,
         base_unix_ns=zero_ns, diagnostics=diagnostics,
     )  # fmt: skip
     trace.devices = plane_devices(trace) or cpu_devices(trace, catalog)
@@ -84,8 +100,8 @@ def build_trace(space: XSpace, catalog: Catalog, host: str) -> Trace:
 def join_hosts(name: str, path: str, traces: list[Trace], diagnostics: list[Diagnostic]) -> SessionTrace:
     """Puts the hosts of a session on one time base, whose 0 is the earliest event of any of them.
 
-    Hosts are related by their clocks (epoch nanoseconds); one that records none starts with the session, and a diagnostic
-    says so. Shifts the traces' columns in place.
+    Hosts are related by their clocks (epoch nanoseconds); one that records none starts with the session,
+    and a diagnostic says so. Shifts the traces' columns in place.
     """
     known = [trace.base_unix_ns for trace in traces if trace.base_unix_ns]
     diagnostics = list(diagnostics)
@@ -149,7 +165,10 @@ def _metadata(space: XSpace, catalog: Catalog) -> Metadata:
         plane=np.array([p for p, _ in kinds], np.int32),
         id=np.array([kind.id for _, kind in kinds], np.int64),
         name=np.array([intern(kind.name) for _, kind in kinds], np.int32),
-        display_name=np.array([intern(kind.display_name) if kind.display_name else -1 for _, kind in kinds], np.int32),
+        display_name=np.array(
+            [intern(kind.display_name) if kind.display_name else -1 for _, kind in kinds], np.int32
+        ),
         kind=np.array([catalog.kind(kind.name) for _, kind in kinds], np.int8),
         text=texts,
+        stats=[kind.stats for _, kind in kinds],
     )

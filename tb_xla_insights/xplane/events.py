@@ -37,16 +37,29 @@ NUMBER, REF, TEXT, DOUBLE = 0, 1, 2, 3
 
 TEXT_SHIFT = 24
 TEXT_LONGEST = (1 << TEXT_SHIFT) - 1
-LINE_ID, LINE_TIME, LINE_NAME, LINE_NAME_LENGTH, LINE_DISPLAY, LINE_DISPLAY_LENGTH, HEADER = 0, 1, 2, 3, 4, 5, 6
+LINE_ID, LINE_TIME, LINE_NAME, LINE_NAME_LENGTH, LINE_DISPLAY, LINE_DISPLAY_LENGTH, HEADER = (
+    0,
+    1,
+    2,
+    3,
+    4,
+    5,
+    6,
+)
 
-# The kernels leave their loops at one place only: with an early return numba keeps counting references to every array
-# in every iteration, which made decoding six times as slow.
+# The kernels leave their loops at one place only: with an early return numba keeps counting references to
+# every array in every iteration, which made decoding six times as slow.
 
 
-@njit("UniTuple(int64, 4)(uint8[::1], int64, int64, int64[::1], int32[::1])", cache=True, nogil=True, forceinline=True)
+@njit(
+    "UniTuple(int64, 4)(uint8[::1], int64, int64, int64[::1], int32[::1])",
+    cache=True,
+    nogil=True,
+    forceinline=True,
+)
 def _stat(window, pos, end, wanted_ids, wanted):  # type: ignore[no-untyped-def]
-    """The stat message at [pos, end) as (column, kind, value, position reached). Column -1: not wanted, or without a value.
-    The value of a text is its place in the window and its length, packed."""
+    """The stat message at [pos, end) as (column, kind, value, position reached). Column -1: not wanted, or
+    without a value. The value of a text is its place in the window and its length, packed."""
     column, kind, value = np.int64(-1), np.int64(-1), np.int64(0)
     while pos < end:
         tag, pos = read_varint(window, pos)
@@ -94,10 +107,12 @@ def _decode(  # type: ignore[no-untyped-def]
     window, size, start, limit, metadata_ids, metadata, wanted_ids, wanted, header,
     filled, event_metadata, offset_ps, duration_ps, place, stat_row, stat_value, stat_kind, stat_count,
 ):  # fmt: skip
-    """Decodes line fields from `start` to `limit`, in a window with `size` bytes; `limit` may lie behind the window.
+    """Decodes line fields from `start` to `limit`, in a window with `size` bytes; `limit` may lie behind
+    the window.
 
-    An event is written, from row `filled` on, only when the whole of it lies in the window; places are positions in the
-    window. Returns (next position, rows filled, how it stopped); at BAD the position is that of what cannot be.
+    An event is written, from row `filled` on, only when the whole of it lies in the window; its place is
+    that of its length in the window. Returns (next position, rows filled, how it stopped); at BAD the
+    position is that of what cannot be.
     """
     row, pos, how, fullest = filled, start, DONE, 0
     while how == DONE and pos < limit:
@@ -140,7 +155,7 @@ def _decode(  # type: ignore[no-untyped-def]
         elif row == len(event_metadata) or fullest + value // 4 > stat_row.shape[1]:
             how = FULL
         else:
-            body, at = end, end
+            header_at, at = at, end
             end += value
             id_, offset, duration = np.int64(0), np.int64(0), np.int64(0)
             while at < end:
@@ -186,7 +201,12 @@ def _decode(  # type: ignore[no-untyped-def]
             elif index < 0:
                 how = UNKNOWN
             else:
-                event_metadata[row], offset_ps[row], duration_ps[row], place[row] = index, offset, duration, body
+                event_metadata[row], offset_ps[row], duration_ps[row], place[row] = (
+                    index,
+                    offset,
+                    duration,
+                    header_at,
+                )
                 row += 1
                 pos = end
     for column in range(len(stat_count)):  # an event that was not written leaves no stats
@@ -219,8 +239,8 @@ class Growing:
 
 @dataclass
 class DecodedLine:
-    """One line: what its header says, and the rows of its events, `first` to `first + count - 1`, times still counted from
-    `timestamp_ns`. `bad` is the file offset of what cannot be, where decoding had to stop."""
+    """One line: what its header says, and the rows of its events, `first` to `first + count - 1`, times
+    still counted from `timestamp_ns`. `bad` is the file offset of what cannot be, where decoding had to stop."""
 
     id: int = 0
     name: bytes = b""
@@ -234,12 +254,14 @@ class DecodedLine:
 class Decoder:
     """Decodes lines one after the other into growing columns. Not for use by two threads at once.
 
-    `stat_text[i]` says that wanted stat i is text: its column then holds what `intern` returns. Other columns hold
-    numbers; a text that is no number there is dropped.
+    `stat_text[i]` says that wanted stat i is text: its column then holds what `intern` returns. Other
+    columns hold numbers; a text that is no number there is dropped.
     """
 
     def __init__(self, source: Source, stat_text: Sequence[bool], intern: Callable[[bytes], int]) -> None:
-        self.metadata, self.offset_ps, self.duration_ps, self.place = (Growing(t) for t in (np.int32, np.int64, np.int64, np.int64))
+        self.metadata, self.offset_ps, self.duration_ps, self.place = (
+            Growing(t) for t in (np.int32, np.int64, np.int64, np.int64)
+        )
         self.stat_rows = [Growing(np.int32) for _ in stat_text]
         self.stat_values = [Growing(np.int64) for _ in stat_text]
         self._source = source
@@ -265,9 +287,10 @@ class Decoder:
     ) -> DecodedLine:
         """Decodes the line message in the file range [start, end).
 
-        `metadata` gives the index of an event metadata id (an id that it lacks is added), `wanted` the column of a stat
-        metadata id, `texts` the interned texts of stat metadata ids that stats refer to. `progress` is told the file offset
-        reached. When `stop` says so, what was decoded so far is the result.
+        `metadata` gives the index of an event metadata id (an id that it lacks is added), `wanted` the
+        column of a stat metadata id, `texts` the interned texts of stat metadata ids that stats refer to.
+        `progress` is told the file offset reached. When `stop` says so, what was decoded so far is the
+        result.
         """
         line = DecodedLine(first=self.metadata.count)
         at = start
@@ -333,11 +356,16 @@ class Decoder:
                 if kind.min() == kind.max() == REF:
                     value = texts(value)
                 else:
-                    value = np.array([self._text(int(v), int(k), texts) for v, k in zip(value, kind)], np.int64)
+                    value = np.array(
+                        [self._text(int(v), int(k), texts) for v, k in zip(value, kind)], np.int64
+                    )
             elif kind.any():
                 numbers = [self._number(int(v), int(k), texts) for v, k in zip(value, kind)]
                 known = np.array([number is not None for number in numbers])
-                row, value = row[known], np.array([number for number in numbers if number is not None], np.int64)
+                row, value = (
+                    row[known],
+                    np.array([number for number in numbers if number is not None], np.int64),
+                )
             self.stat_rows[index].append(row)
             self.stat_values[index].append(value)
         self._stat_count[:] = 0
@@ -350,7 +378,9 @@ class Decoder:
             return self._intern(self._window[place : place + length].tobytes())
         return self._intern(str(_double(value) if kind == DOUBLE else value).encode())
 
-    def _number(self, value: int, kind: int, texts: Callable[[NDArray[np.int64]], NDArray[np.int64]]) -> int | None:
+    def _number(
+        self, value: int, kind: int, texts: Callable[[NDArray[np.int64]], NDArray[np.int64]]
+    ) -> int | None:
         if kind == DOUBLE:
             return int(_double(value))
         if kind == TEXT:

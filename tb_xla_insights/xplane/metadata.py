@@ -8,7 +8,12 @@ from typing import Union
 
 import numpy as np
 
-from tb_xla_insights.xplane.proto.xplane_pb2 import EventMetadataEntry, StatMetadataEntry, XEventMetadata, XStat
+from tb_xla_insights.xplane.proto.xplane_pb2 import (
+    EventMetadataEntry,
+    StatMetadataEntry,
+    XEventMetadata,
+    XStat,
+)
 from tb_xla_insights.xplane.source import Source
 from tb_xla_insights.xplane.wire import WireError, fields
 
@@ -65,14 +70,17 @@ def stat_names(source: Source, ranges: list[tuple[int, int]]) -> dict[int, str]:
     return names
 
 
-def event_kinds(source: Source, ranges: list[tuple[int, int]], names: dict[int, str]) -> list[EventKind]:
-    """The kinds of events, from the file ranges of a plane's event metadata entries."""
-    small = [r for r in ranges if r[1] <= LARGE]
+def event_kinds(
+    source: Source, ranges: list[tuple[int, int]], names: dict[int, str], large: int = LARGE
+) -> list[EventKind]:
+    """The kinds of events, from the file ranges of a plane's event metadata entries. Stats of kinds above
+    `large` bytes are located instead of read."""
+    small = [r for r in ranges if r[1] <= large]
     kinds = []
     for _, data in _payloads(source, small):
         entry = EventMetadataEntry.FromString(data)
         kinds.append(_kind(entry.key or entry.value.id, entry.value, names))
-    kinds += [_large_kind(source, r, names) for r in ranges if r[1] > LARGE]
+    kinds += [_large_kind(source, r, names) for r in ranges if r[1] > large]
     return kinds
 
 
@@ -82,7 +90,9 @@ def plane_stats(source: Source, ranges: list[tuple[int, int]], names: dict[int, 
 
 
 def _kind(id_: int, metadata: XEventMetadata, names: dict[int, str]) -> EventKind:
-    return EventKind(id_, text_of(metadata.name), text_of(metadata.display_name), named_stats(metadata.stats, names))
+    return EventKind(
+        id_, text_of(metadata.name), text_of(metadata.display_name), named_stats(metadata.stats, names)
+    )
 
 
 def _large_kind(source: Source, place: tuple[int, int], names: dict[int, str]) -> EventKind:
@@ -99,13 +109,13 @@ def _large_kind(source: Source, place: tuple[int, int], names: dict[int, str]) -
             elif inner in (2, 4) and 0 <= size <= LARGE:
                 text = text_of(source.read(start, size).tobytes())
                 kind.name, kind.display_name = (text, kind.display_name) if inner == 2 else (kind.name, text)
-            elif inner == 5 and size > LARGE:
+            elif inner == 5:
                 stat = {n: (v, s) for n, v, s in _fields(source, (start, size))}
                 blob = stat.get(6) or stat.get(5)
                 if blob:
                     kind.blobs[names.get(stat.get(1, (0, 0))[0], "")] = blob
-            elif inner == 5:
-                kind.stats |= named_stats([XStat.FromString(source.read(start, size).tobytes())], names)
+                elif size <= LARGE:
+                    kind.stats |= named_stats([XStat.FromString(source.read(start, size).tobytes())], names)
     return kind
 
 

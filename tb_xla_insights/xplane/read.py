@@ -11,9 +11,17 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.errors import Diagnostic, InputError
 from tb_xla_insights.xplane.events import DecodedLine, Decoder
-from tb_xla_insights.xplane.metadata import EventKind, StatValue, event_kinds, plane_stats, stat_names, text_of
+from tb_xla_insights.xplane.metadata import (
+    LARGE,
+    EventKind,
+    StatValue,
+    event_kinds,
+    plane_stats,
+    stat_names,
+    text_of,
+)
 from tb_xla_insights.xplane.source import Source
-from tb_xla_insights.xplane.wire import LENGTH, Table, WireError, cut_field, fields
+from tb_xla_insights.xplane.wire import Table, WireError, cut_field, fields
 
 NUMBER_STATS = (
     "_r", "step_num", "_pt", "_p", "_ct", "_c", "run_id", "queue_id", "device_ordinal", "core_type", "program_id",
@@ -21,6 +29,10 @@ NUMBER_STATS = (
 )  # fmt: skip
 TEXT_STATS = ("hlo_op", "hlo_module", "graph_hash", "tf_op", "name")
 """Stats of events that analyses need, kept as columns; all others are read when somebody asks for them."""
+
+
+PROGRAMS = "/host:metadata"
+"""The plane whose kinds are the compiled programs: id = program id, stat `Hlo Proto`."""
 
 
 @dataclass
@@ -37,12 +49,13 @@ class XPlane:
 
 @dataclass
 class XSpace:
-    """A decoded file. Event columns hold one entry per event, line by line in file order; `metadata` indexes the kinds
-    of all planes one after the other, `offset_ps` counts from the line's `timestamp_ns`, `place` is the file offset of the
-    event's message. `stats` holds the wanted stats: (rows, values), values of text stats being indices into `strings`."""
+    """A decoded file. Event columns hold one entry per event, line by line in file order; `metadata`
+    indexes the kinds of all planes one after the other, `offset_ps` counts from the line's `timestamp_ns`,
+    `place` is the file offset of the event's message. `stats` holds the wanted stats: (rows, values), values of text stats being indices into `strings`."""
 
     path: str
     size: int
+    fingerprint: str
     strings: list[str]
     planes: list[XPlane]
     hostnames: list[str]
@@ -72,12 +85,15 @@ class Strings:
 
 
 def read_space(
-    source: Source, *, progress: Callable[[int], None] = lambda _: None, stop: Callable[[], bool] = lambda: False
+    source: Source,
+    *,
+    progress: Callable[[int], None] = lambda _: None,
+    stop: Callable[[], bool] = lambda: False,
 ) -> XSpace:
     """Decodes a file. What is whole is kept; a diagnostic says what was lost, and where.
 
-    `progress` is told the bytes read so far; when `stop` becomes true, what was read so far is the result. Raises InputError
-    where the file has no plane at all.
+    `progress` is told the bytes read so far; when `stop` becomes true, what was read so far is the result.
+    Raises InputError where the file has no plane at all.
     """
     return _Reader(source, progress, stop).read()
 
@@ -99,18 +115,23 @@ class _Reader:
         top: dict[int, list[tuple[int, int]]] = {n: [] for n in (1, 2, 3, 4)}
         self._fields(0, source.size, top, "")
         if not top[1]:
-            raise InputError(f"{source.path}: byte 0: not an XPlane file (it holds no plane); name a .xplane.pb file of a profile")
+            raise InputError(
+                f"{source.path}: byte 0: not an XPlane file (it holds no plane); name a .xplane.pb file of a profile"
+            )
         for start, length in top[1]:
             self._plane(start, start + length)
         if self.stop():
-            self._say("truncated_file", f"Reading was stopped; {len(self.planes)} of {len(top[1])} planes were begun.")
+            self._say(
+                "truncated_file",
+                f"Reading was stopped; {len(self.planes)} of {len(top[1])} planes were begun.",
+            )
         texts = {n: [text_of(source.read(*place).tobytes()) for place in top[n]] for n in (2, 3, 4)}
         for text in texts[2]:
             self._say("dropped_events", f"The profiler recorded an error: {' '.join(text.split())}")
         decoder = self.decoder
         stats = zip(self.names, decoder.stat_rows, decoder.stat_values)
         return XSpace(
-            source.path, source.size, self.strings.texts, self.planes, texts[4], texts[2], texts[3],
+            source.path, source.size, source.fingerprint, self.strings.texts, self.planes, texts[4], texts[2], texts[3],
             decoder.metadata.done(), decoder.offset_ps.done(), decoder.duration_ps.done(), decoder.place.done(),
             {name: (rows.done(), values.done()) for name, rows, values in stats if rows.count},
             self.diagnostics,
@@ -120,8 +141,8 @@ class _Reader:
         self.diagnostics.append(Diagnostic(id_, "warning", message))
 
     def _fields(self, start: int, end: int, wanted: dict[int, list[tuple[int, int]]], where: str) -> None:
-        """Collects the file ranges of the wanted fields of a message. Says what is damaged; a field that the end of the file
-        cuts is kept as far as it goes."""
+        """Collects the file ranges of the wanted fields of a message. Says what is damaged; a field that
+        the end of the file cuts is kept as far as it goes."""
         try:
             for number, value, length in fields(self.source, start, end):
                 for field_number, ranges in wanted.items():
@@ -145,14 +166,18 @@ class _Reader:
         if offset >= self.source.size:
             self._cut(where)
         else:
-            self._say("corrupt_file", f"Byte {offset}{where} cannot be: a length exceeds its parent; what follows there is lost.")
+            self._say(
+                "corrupt_file",
+                f"Byte {offset}{where} cannot be: a length exceeds its parent; what follows there is lost.",
+            )
 
     def _plane(self, start: int, end: int) -> None:
         parts: dict[int, list[tuple[int, int]]] = {n: [] for n in (2, 3, 4, 5, 6)}
         self._fields(start, end, parts, f" in plane {len(self.planes)}")
         name = text_of(self.source.read(*parts[2][-1]).tobytes()) if parts[2] else ""
         where = f" in plane {name or len(self.planes)}"
-        names, kinds, stats = self._metadata(parts, where)
+        # The kinds of this plane are the compiled programs: hundreds of megabytes that few readers ask for.
+        names, kinds, stats = self._metadata(parts, where, 0 if name == PROGRAMS else LARGE)
         plane = XPlane(name, stats, names, self.kinds, kinds)
         self.planes.append(plane)
         metadata = Table([kind.id for kind in kinds])
@@ -181,20 +206,23 @@ class _Reader:
         self.progress(end)
 
     def _metadata(
-        self, parts: dict[int, list[tuple[int, int]]], where: str
+        self, parts: dict[int, list[tuple[int, int]]], where: str, large: int
     ) -> tuple[dict[int, str], list[EventKind], dict[str, StatValue]]:
         names: dict[int, str] = {}
         kinds: list[EventKind] = []
         stats: dict[str, StatValue] = {}
         try:
             names = stat_names(self.source, parts[5])
-            kinds = event_kinds(self.source, parts[4], names)
+            kinds = event_kinds(self.source, parts[4], names, large)
             stats = plane_stats(self.source, parts[6], names)
         except WireError as error:
             self._damaged(error.offset, where)
         except DecodeError:
             first = min(place for ranges in (parts[4], parts[5], parts[6]) for place, _ in ranges)
-            self._say("corrupt_file", f"The names{where} (from byte {first} on) cannot be read; some events have none.")
+            self._say(
+                "corrupt_file",
+                f"The names{where} (from byte {first} on) cannot be read; some events have none.",
+            )
         return names, kinds, stats
 
 
@@ -206,6 +234,3 @@ class _Wanted(Table):
         keys, values = self.arrays
         filled = values >= 0
         values[filled] = [columns[int(key)] for key in keys[filled]]
-
-
-__all__ = ["LENGTH", "XPlane", "XSpace", "read_space"]

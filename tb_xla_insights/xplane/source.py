@@ -40,7 +40,9 @@ class Source(Protocol):
 
     def __enter__(self) -> Source: ...
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
 
 
 class _File(ABC):
@@ -61,7 +63,9 @@ class _File(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
 
@@ -105,7 +109,11 @@ class _RemoteFile(_File):
         if info.get("type") == "directory":
             raise InputError(f"{url}: is a directory; name a .xplane.pb file")
         self.size = int(info["size"])
-        marks = (str(info[key]) for key in ("ETag", "etag", "md5Hash", "LastModified", "mtime", "updated") if key in info)
+        marks = (
+            str(info[key])
+            for key in ("ETag", "etag", "md5Hash", "LastModified", "mtime", "updated")
+            if key in info
+        )
         self.fingerprint = "-".join((str(self.size), *marks))
 
     def read_into(self, offset: int, buffer: Bytes) -> int:
@@ -139,5 +147,9 @@ def _reason(error: Exception) -> str:
         return "no such file; check the path"
     if isinstance(error, PermissionError):
         return "permission denied; make the file readable for this user"
-    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error) or type(error).__name__
+    text = (
+        error.strerror
+        if isinstance(error, OSError) and error.strerror
+        else str(error) or type(error).__name__
+    )
     return f"cannot be read ({' '.join(text.split())}); try again or copy the file to a local disk"

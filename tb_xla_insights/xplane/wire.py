@@ -1,7 +1,9 @@
 """Protobuf's wire format, as far as an XPlane file needs it: varints, and the fields of one message.
 
-Kernels see a *window*: consecutive bytes of the file. A message may go on behind its window's end, so every kernel tells
-"the window ends here" (read on from there) from "this cannot be" (a length that leaves its parent, a varint without end).
+Kernels see a *window*: consecutive bytes of the file. A message may go on behind its window's end, so
+every kernel tells
+"the window ends here" (read on from there) from "this cannot be" (a length that leaves its parent, a
+varint without end).
 """
 
 from __future__ import annotations
@@ -16,8 +18,8 @@ from tb_xla_insights.xplane.source import Bytes, Source
 
 VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
 DONE, MORE, FULL, BAD, UNKNOWN = 0, 1, 2, 3, 4
-"""How a kernel stopped: at its limit, at the window's end, with its output full, at a byte that cannot be, at an id that
-its table lacks."""
+"""How a kernel stopped: at its limit, at the window's end, with its output full, at a byte that cannot be,
+at an id that its table lacks."""
 
 SCAN_WINDOW = 1 << 18
 SCAN_FIELDS = 1 << 14
@@ -40,8 +42,8 @@ class WireError(Exception):
 def read_varint(window, pos):  # type: ignore[no-untyped-def]
     """The varint at `pos` as (value, position after it); a varint of more than ten bytes ends at `NEVER`.
 
-    Nothing is checked on the way, for speed: the caller compares the position with what it may not exceed, and a window
-    has `PADDING` bytes behind its content.
+    Nothing is checked on the way, for speed: the caller compares the position with what it may not exceed,
+    and a window has `PADDING` bytes behind its content.
     """
     byte = np.int64(window[np.uint64(pos)])  # unsigned: no test for an index from the end
     pos += 1
@@ -59,10 +61,12 @@ def read_varint(window, pos):  # type: ignore[no-untyped-def]
     return value, pos
 
 
-@njit("UniTuple(int64, 3)(uint8[::1], int64, int64, int32[::1], int64[::1], int64[::1])", cache=True, nogil=True)
+@njit(
+    "UniTuple(int64, 3)(uint8[::1], int64, int64, int32[::1], int64[::1], int64[::1])", cache=True, nogil=True
+)
 def _scan(window, size, limit, field, value, length):  # type: ignore[no-untyped-def]
-    """Lists the fields of a window with `size` bytes, of a message that ends at `limit`: number, value (of LENGTH fields:
-    where the payload begins), payload length (-1 for numbers). Returns (fields listed, next position, how it stopped)."""
+    """Lists the fields of a window with `size` bytes, of a message that ends at `limit`: number, value (of
+    LENGTH fields: where the payload begins), payload length (-1 for numbers). Returns (fields listed, next position, how it stopped)."""
     count, pos = 0, 0
     while pos < limit:
         if count == len(field):
@@ -102,12 +106,17 @@ Columns = tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]
 
 
 def fields(source: Source, start: int, end: int) -> Iterator[Columns]:
-    """The fields of the message in the file range [start, end), as batches of columns (number, value, length).
+    """The fields of the message in the file range [start, end), as batches of columns (number, value,
+    length).
 
-    Values of LENGTH fields are file offsets; the length of a number is -1. Payloads are stepped over, not read.
-    Raises WireError.
+    Values of LENGTH fields are file offsets; the length of a number is -1. Payloads are stepped over, not
+    read. Raises WireError.
     """
-    columns = np.empty(SCAN_FIELDS, np.int32), np.empty(SCAN_FIELDS, np.int64), np.empty(SCAN_FIELDS, np.int64)
+    columns = (
+        np.empty(SCAN_FIELDS, np.int32),
+        np.empty(SCAN_FIELDS, np.int64),
+        np.empty(SCAN_FIELDS, np.int64),
+    )
     window = np.zeros(SCAN_WINDOW + PADDING, np.uint8)
     at = start
     while at < end:
@@ -133,7 +142,22 @@ def cut_field(source: Source, at: int) -> tuple[int, int] | None:
     if begin > size or tag & 7 != LENGTH:
         return None
     length, payload = read_varint(window, begin)
-    return (int(tag >> 3), at + int(payload)) if payload <= size and at + payload + length > source.size else None
+    return (
+        (int(tag >> 3), at + int(payload))
+        if payload <= size and at + payload + length > source.size
+        else None
+    )
+
+
+def message_at(source: Source, at: int) -> bytes:
+    """The message whose length stands at file offset `at`. Raises WireError."""
+    window = np.zeros(2 * PADDING, np.uint8)
+    size = source.read_into(at, window[:PADDING])
+    length, body = read_varint(window, 0)
+    data = source.read(at + body, length) if body <= size and length >= 0 else np.empty(0, np.uint8)
+    if body > size or len(data) < length:
+        raise WireError(at, "the file ends here")
+    return data.tobytes()
 
 
 @njit("int32(int64[::1], int32[::1], int64)", cache=True, nogil=True, forceinline=True)

@@ -1,0 +1,18 @@
+"""Loads every compiled kernel from its cache, or compiles it: done in the background, so that no request waits for it."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+import tb_xla_insights
+
+_WITH_KERNELS = ("xplane", "trace", "analysis", "timeline")
+
+
+def warm() -> None:
+    """Imports the packages whose kernels have explicit signatures and so are ready once imported."""
+    for package in _WITH_KERNELS:
+        found = importlib.import_module(f"{tb_xla_insights.__name__}.{package}")
+        for module in pkgutil.iter_modules(found.__path__, f"{found.__name__}."):
+            importlib.import_module(module.name)

@@ -1,0 +1,34 @@
+"""Compiled programs: where a file keeps their HLO protos, and reading one of them."""
+
+from __future__ import annotations
+
+from google.protobuf.message import DecodeError
+
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.xplane.proto.hlo_pb2 import HloModule, HloProto
+from tb_xla_insights.xplane.read import PROGRAMS, XSpace
+from tb_xla_insights.xplane.source import Source
+
+STAT = "Hlo Proto"
+
+Place = tuple[int, int]
+"""A file range: offset and length in bytes."""
+
+
+def program_places(space: XSpace) -> dict[int, Place]:
+    """Where the HLO proto of each program lies, by program id (unsigned, 64 bits)."""
+    kinds = (kind for plane in space.planes if plane.name == PROGRAMS for kind in plane.kinds)
+    return {kind.id % 2**64: kind.blobs[STAT] for kind in kinds if STAT in kind.blobs}
+
+
+def read_module(source: Source, place: Place) -> HloModule:
+    """Parses one program; everything but names, metadata, calls and frames is skipped. Raises InputError where it is cut or damaged."""
+    data = source.read(*place)
+    try:
+        if len(data) < place[1]:
+            raise DecodeError
+        return HloProto.FromString(data.tobytes()).hlo_module
+    except DecodeError as error:
+        raise InputError(
+            f"{source.path}: byte {place[0]}: the HLO proto cannot be read; capture again"
+        ) from error
