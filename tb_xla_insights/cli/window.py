@@ -57,9 +57,10 @@ def _print(out: Console, answer: dict[str, Any]) -> None:
     unit = units.column_unit([duration])
     for host in answer["hosts"]:
         classes = common.table(f"What {host['host']} did", "Class", f"Time, {unit}", "Share")
-        for name, ps in sorted(host["by_class_ps"].items(), key=lambda item: -item[1]):
-            if ps:
-                classes.add_row(common.class_text(name), units.time_in(ps, unit), units.share(ps / duration))
+        parts = sorted(((ps, name) for name, ps in host["by_class_ps"].items() if ps), reverse=True)
+        shown = units.rounded_parts([ps for ps, _ in parts], duration, units.PS_PER[unit] // 1000)
+        for (ps, name), rounded in zip(parts, shown, strict=True):
+            classes.add_row(common.class_text(name), units.time_in(rounded, unit), units.share(ps / duration))
         out.print(classes)
     _print_threads(out, answer["threads"], unit)
     _print_devices(out, answer["devices"], unit)

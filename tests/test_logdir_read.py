@@ -1,0 +1,78 @@
+"""Reading a session: every host on its own, stopped when told to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from helpers import raising, write_session
+
+from tb_xla_insights.catalog import load_catalog
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.logdir.read import read_session, readings_of
+from tb_xla_insights.logdir.sessions import SessionFiles, resolve
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> SessionFiles:
+    return resolve(str(write_session(tmp_path / "s", "a", "b", "c", "d", "e")))
+
+
+def test_every_host_is_read_in_order_and_its_progress_told(session: SessionFiles) -> None:
+    readings = readings_of(session)
+    trace = read_session(session, load_catalog(), readings)
+    assert [host.host for host in trace.traces] == ["a", "b", "c", "d", "e"]
+    assert (trace.name, trace.path) == ("s", session.path)
+    assert {reading.state for reading in readings} == {"ready"}
+    assert all(reading.bytes_read == reading.bytes > 0 for reading in readings)
+
+
+def test_a_host_that_fails_is_left_out_and_told(session: SessionFiles) -> None:
+    Path(session.hosts[1].file.path).unlink()
+    readings = readings_of(session)
+    trace = read_session(session, load_catalog(), readings)
+    assert [host.host for host in trace.traces] == ["a", "c", "d", "e"]
+    [skipped] = [it for it in trace.diagnostics if it.id == "skipped_host"]
+    assert (skipped.severity, skipped.host) == ("warning", "b")
+    assert session.hosts[1].file.path in skipped.message
+    assert readings[1].state == "error"
+    assert readings[1].message == skipped.message
+
+
+def test_when_all_fail_the_first_says_why(session: SessionFiles) -> None:
+    for host in session.hosts:
+        Path(host.file.path).write_text("<html>")
+    with pytest.raises(InputError, match=r"a\.xplane\.pb: .*\(5 hosts, all fail\)$"):
+        read_session(session, load_catalog())
+
+
+def test_nothing_more_is_read_once_stopped(session: SessionFiles) -> None:
+    read: list[str] = []
+    readings = readings_of(session)
+
+    def stop() -> bool:
+        """Says so as soon as the first host is whole."""
+        read[:] = [it.name for it in readings if it.state == "ready"]
+        return bool(read)
+
+    trace = read_session(session, load_catalog(), readings, stop)
+    names = [host.host for host in trace.traces]
+    assert names
+    assert len(names) < 5
+    left_out = {it.host for it in trace.diagnostics if it.id == "skipped_host"}
+    assert left_out == {host.name for host in session.hosts} - set(names)
+
+
+def test_stopped_before_anything_was_read_is_an_error(session: SessionFiles) -> None:
+    with pytest.raises(InputError, match="not read, stopped before"):
+        read_session(session, load_catalog(), stop=lambda: True)
+
+
+def test_a_fault_of_the_reader_is_one_line(
+    session: SessionFiles, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("tb_xla_insights.trace.read.read_trace", raising(ZeroDivisionError("two\nlines")))
+    with pytest.raises(InputError) as caught:
+        read_session(session, load_catalog())
+    assert "ZeroDivisionError: two lines" in str(caught.value)
+    assert "Traceback" in caplog.text
