@@ -1,0 +1,223 @@
+/** The frame: header, tabs, diagnostics, one view; it owns the session and the link and knows nothing of what views draw. */
+
+import { h, fill } from '../lib/dom.js';
+import { count } from '../lib/format.js';
+import { get, RequestError } from '../lib/api.js';
+import { onActivity } from '../lib/activity.js';
+import { createKeys } from '../lib/keys.js';
+import { createLink } from '../lib/link.js';
+import { createLive } from '../lib/live.js';
+import { VIEWS, DEFAULT_VIEW } from './views.js';
+import { createHeader } from './header.js';
+import { createTabs } from './tabs.js';
+import { createDiagnostics } from './diagnostics.js';
+import { createHelp } from './help.js';
+import { createLoader } from './loader.js';
+import { errorCard, loadingCard, loadingText, noSessionsCard } from './states.js';
+
+/** @typedef {import('../lib/types').Ready} Ready */
+/** @typedef {import('../lib/types').SessionList} SessionList */
+/**
+ * What a view may use.
+ * @typedef {object} App
+ * @property {import('../lib/link.js').Link} link
+ * @property {import('../lib/live.js').Live} live
+ * @property {import('../lib/keys.js').Keys} keys
+ * @property {(note: import('./diagnostics.js').Note) => void} note adds a line under the tabs
+ * @property {() => {hosts: string[], devices: string[]}} chosen hosts by name, devices by id; empty: all
+ * @property {() => void} ready the view shows data: its place stops saying that it loads
+ * @property {HTMLElement} skip the first Tab stop: a place for a view's way to its table
+ */
+
+const BUSY_AFTER_MS = 300;
+
+export function createApp() {
+  const link = createLink();
+  const live = createLive();
+  const keys = createKeys();
+  const diagnostics = createDiagnostics();
+  const place = h('main', { class: 'view', tabindex: -1 });
+  const skip = h('div', null);
+  /** @type {SessionList|null} */
+  let list = null;
+  /** @type {Ready|null} */
+  let session = null;
+  let current = '';
+  let partial = false;
+  let looking = false;
+  /** @type {Map<string, import('./views.js').View>} */
+  const views = new Map();
+
+  /** @type {App} */
+  const app = {
+    link, live, keys, skip,
+    note: (note) => { diagnostics.add(note); live.say(note.message); },
+    ready: () => { if (session) place.dataset.state = partial ? 'partial' : 'ready'; },
+    chosen: () => ({ hosts: listOf(link.state.h), devices: listOf(link.state.d) }),
+  };
+
+  const header = createHeader({
+    session: (name) => { link.set({ s: name === newest() ? '' : name, w: '', sel: '', h: '', d: '', x: '', st: '' }, 'push'); void open(name); },
+    hosts: (hosts) => { link.set({ h: hosts.join(',') }, 'push'); filtered(); },
+    devices: (devices) => { link.set({ d: devices.join(',') }, 'push'); filtered(); },
+    copy: () => { void copyLink(); },
+    help: () => help(),
+  });
+  const tabs = createTabs(VIEWS, (id) => go(id, true));
+  const help = createHelp(keys, () => session?.environment.label ?? '');
+
+  const loader = createLoader({
+    progress(loading, elapsed) {
+      if (elapsed < BUSY_AFTER_MS) return;
+      const shown = elapsed < 1000 ? { ...loading, seconds_left: null } : loading;
+      state('loading', loadingCard(shown, () => loader.stop()));
+      live.say(loadingText(shown));
+    },
+    ready: showSession,
+    error(message) {
+      state('error', errorCard(message, () => { void open(wanted(), true); }));
+      live.alarm(message);
+    },
+  });
+
+  const newest = () => list?.sessions[0]?.name ?? '';
+  const wanted = () => link.state.s || newest();
+
+  /** Fills the view's place with something that is not a view. @param {string} name @param {HTMLElement} element */
+  function state(name, element) {
+    views.get(current)?.show(false);
+    place.dataset.state = name;
+    fill(place, element);
+  }
+
+  /** @param {Ready} next */
+  function showSession(next) {
+    const entry = list?.sessions.find(({ name }) => name === next.session.name);
+    const missing = (entry?.hosts.length ?? 0) - next.session.hosts.length;
+    session = next;
+    header.open(next, app.chosen());
+    tabs.environment(next.environment.label);
+    partial = missing > 0;
+    const note = missing > 0 && entry ? [{ id: 'partial', severity: 'warning',
+      message: `${count(next.session.hosts.length)} of ${count(entry.hosts.length)} hosts read.` }] : [];
+    diagnostics.set(next.session.name, [...note, ...next.diagnostics]);
+    place.dataset.state = 'loading';
+    views.forEach((view) => view.open(next));
+    show();
+    live.say(`${next.session.name} is open.`);
+  }
+
+  /** Brings the view of the link to the front. */
+  function show() {
+    const id = VIEWS.some((view) => view.id === link.state.v) ? /** @type {string} */ (link.state.v) : DEFAULT_VIEW;
+    tabs.select(id);
+    place.dataset.testid = `view-${id}`;
+    place.setAttribute('role', 'tabpanel');
+    place.setAttribute('aria-labelledby', `tab-${id}`);
+    if (!session) return;
+    if (current !== id) views.get(current)?.show(false);
+    current = id;
+    let view = views.get(id);
+    if (!view) {
+      view = /** @type {NonNullable<import('./views.js').ViewEntry['create']>} */ (VIEWS.find((own) => own.id === id)?.create)(app);
+      views.set(id, view);
+      fill(place, view.element);
+      view.open(session);
+    } else if (view.element.parentNode !== place) {
+      fill(place, view.element);
+    }
+    view.show(true);
+  }
+
+  /** @param {string} id @param {boolean} push */
+  function go(id, push) {
+    if (push) link.set({ v: id === DEFAULT_VIEW ? '' : id }, 'push');
+    show();
+  }
+
+  function filtered() {
+    if (session) header.open(session, app.chosen());
+    views.get(current)?.filter();
+  }
+
+  /** @param {string} name @param {boolean} [reload] */
+  async function open(name, reload) {
+    header.sessions(list?.sessions ?? [], name);
+    await loader.load(name, reload);
+  }
+
+  async function copyLink() {
+    const address = link.address({ s: wanted() });
+    try {
+      await navigator.clipboard.writeText(address);
+      header.copied();
+      live.answer('The link is copied.');
+    } catch {
+      app.note({ id: 'copy', severity: 'info', message: `The browser does not let this page copy. The link is ${address}` });
+    }
+  }
+
+  /** Looks what sessions there are; opens one if none is open. */
+  async function look() {
+    if (looking) return;
+    looking = true;
+    try {
+      list = /** @type {SessionList} */ (await get('sessions'));
+    } catch (error) {
+      if (session) return;
+      const message = error instanceof RequestError ? error.message : String(error);
+      state('error', errorCard(message, () => { void look(); }));
+      live.alarm(message);
+      return;
+    } finally {
+      looking = false;
+    }
+    if (!list.sessions.length) {
+      if (!session) state('empty', noSessionsCard(list, () => { void look(); }));
+      return;
+    }
+    if (session) return header.sessions(list.sessions, wanted());
+    const known = list.sessions.some(({ name }) => name === link.state.s);
+    if (link.state.s && !known) {
+      const message = `The linked session ${link.state.s} is not in this logdir; the newest is shown.`;
+      link.set({ s: '', w: '', sel: '', h: '', d: '', x: '' }, 'replace');
+      await open(newest());
+      return app.note({ id: 'stale', severity: 'info', message });
+    }
+    await open(wanted());
+  }
+
+  link.onMove(() => {
+    if (!list) return;
+    if (session && wanted() !== session.session.name) {
+      void open(wanted());
+      return;
+    }
+    show();
+    filtered();
+    views.get(current)?.move();
+  });
+  keys.add([
+    ...VIEWS.map((view, index) => ({ code: `Digit${index + 1}`, shift: false, run: () => go(view.id, true) })),
+    { code: 'KeyY', label: 'y', does: 'copy link', run: () => { void copyLink(); } },
+    { code: 'Slash', shift: true, label: '?', does: 'this list', run: () => help() },
+  ]);
+  let timer = 0;
+  onActivity((busy) => {
+    clearTimeout(timer);
+    if (busy) timer = window.setTimeout(() => tabs.busy(true), BUSY_AFTER_MS);
+    else tabs.busy(false);
+  });
+  addEventListener('focus', () => { if (session || list?.sessions.length === 0) void look(); });
+
+  fill(document.body, skip, header.element, tabs.element, diagnostics.element, place, live.elements);
+  place.dataset.state = 'loading';
+  show();
+  return {
+    start: look,
+    recolor() { views.forEach((view) => view.recolor()); },
+  };
+}
+
+/** @param {string|undefined} text */
+const listOf = (text) => (text ? text.split(',') : []);

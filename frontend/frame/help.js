@@ -1,0 +1,26 @@
+/** The sheet of keys, with the environment for narrow windows. A dialog: focus stays inside and goes back after. */
+
+import { h, fill, button } from '../lib/dom.js';
+
+/** @param {import('../lib/keys.js').Keys} keys @param {() => string} environment */
+export function createHelp(keys, environment) {
+  const body = h('div', null);
+  const dialog = h('dialog', { 'data-testid': 'help-sheet', 'aria-label': 'Keys' },
+    h('header', null, h('h2', null, 'Keys'), h('span', { class: 'grow' }),
+      button('Close', () => dialog.close(), { 'aria-label': 'Close' })), body);
+  document.body.append(dialog);
+  const pointer = [
+    ['Drag in the lanes', 'select a window'],
+    ['Drag on the ruler, Shift+drag', 'pan'],
+    ['Ctrl+wheel', 'zoom at the pointer'],
+    ['Double click', 'frame a slice'],
+  ];
+  return () => {
+    const items = [...keys.list().map(({ label, does }) => [label, does]), ...pointer];
+    fill(body, h('div', { class: 'keys' }, items.flatMap(([label, does], index) => [
+      h('span', null, index < items.length - pointer.length
+        ? label.split(' ').flatMap((key, at) => [at ? ' ' : null, h('kbd', null, key)]) : label),
+      h('span', { class: 'sec' }, does)])), h('p', { class: 'muted small' }, environment()));
+    dialog.showModal();
+  };
+}

@@ -1,0 +1,45 @@
+/** Brings a session in: asks, shows progress while the server reads, ends with the session or with an error. */
+
+import { get, RequestError } from '../lib/api.js';
+import { begin } from '../lib/activity.js';
+
+const PAUSE_MS = 150;
+
+/** @typedef {import('../lib/types').Ready} Ready */
+
+/**
+ * @param {object} on
+ * @param {(loading: import('../lib/types').Loading, elapsed_ms: number) => void} on.progress
+ * @param {(session: Ready) => void} on.ready
+ * @param {(message: string) => void} on.error
+ */
+export function createLoader(on) {
+  let ticket = 0;
+  let name = '';
+  return {
+    /** @param {string} session @param {boolean} [reload] read the files again */
+    async load(session, reload = false) {
+      const own = ++ticket;
+      const done = begin();
+      const began = performance.now();
+      name = session;
+      try {
+        for (let again = reload; own === ticket; again = false) {
+          /** @type {import('../lib/types').SessionAnswer} */
+          const answer = await get('session', { session, reload: again ? 1 : null });
+          if (own !== ticket) return;
+          if (answer.state === 'ready') return on.ready(answer);
+          if (answer.state === 'error') return on.error(answer.message);
+          on.progress(answer, performance.now() - began);
+          await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+        }
+      } catch (error) {
+        if (own === ticket) on.error(error instanceof RequestError ? error.message : String(error));
+      } finally {
+        done();
+      }
+    },
+    /** Ends the reading; what was read becomes the session. */
+    stop() { void get('stop', { session: name }).catch(() => {}); },
+  };
+}

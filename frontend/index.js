@@ -1,0 +1,30 @@
+/** The page of XLA Insights. TensorBoard loads this module into an empty frame and calls `render()`. */
+
+import { h } from './lib/dom.js';
+import { idle } from './lib/activity.js';
+import { followTheme } from './lib/theme.js';
+import { createApp } from './frame/app.js';
+
+/** @returns {Promise<void>} resolves once the style sheet has come */
+function styles() {
+  return new Promise((resolve) => {
+    const done = () => resolve();
+    document.head.append(h('link', {
+      rel: 'stylesheet', href: new URL('./styles.css', import.meta.url).href, onload: done, onerror: done }));
+  });
+}
+
+export async function render() {
+  Object.assign(window, { xi: { drawn: null, idle } });
+  document.documentElement.lang = 'en';
+  document.title = 'XLA Insights';
+  const styled = styles();
+  /** @type {ReturnType<typeof createApp>|undefined} */
+  let app;
+  followTheme(() => app?.recolor());
+  await styled;
+  app = createApp();
+  // The frame starts without focus, and without it no key would reach us.
+  window.focus();
+  await app.start();
+}

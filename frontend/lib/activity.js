@@ -1,0 +1,41 @@
+/** Whether the page has anything under way: requests and frames still to draw. Tests wait for `idle()`. */
+
+let pending = 0;
+/** @type {(() => void)[]} */
+let waiting = [];
+/** @type {Set<(busy: boolean) => void>} */
+const listeners = new Set();
+
+/** Something begins; call the answer once when it is over. @returns {() => void} */
+export function begin() {
+  pending += 1;
+  if (pending === 1) listeners.forEach((listener) => listener(true));
+  let over = false;
+  return () => {
+    if (over) return;
+    over = true;
+    pending -= 1;
+    if (pending === 0) setTimeout(settle, 0);
+  };
+}
+
+function settle() {
+  if (pending > 0) return;
+  listeners.forEach((listener) => listener(false));
+  const ready = waiting;
+  waiting = [];
+  ready.forEach((resolve) => resolve());
+}
+
+/** Resolves when nothing has been under way for one turn of the event loop. @returns {Promise<void>} */
+export function idle() {
+  return new Promise((resolve) => {
+    waiting.push(resolve);
+    if (pending === 0) setTimeout(settle, 0);
+  });
+}
+
+/** @param {(busy: boolean) => void} listener */
+export function onActivity(listener) {
+  listeners.add(listener);
+}

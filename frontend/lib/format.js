@@ -1,0 +1,119 @@
+/** How numbers are written. Everything the page prints as a number goes through here. */
+
+const JOIN = '\u202f';
+const MINUS = '\u2212';
+export const MISSING = '–';
+
+/** @typedef {{name: string, ps: number}} Unit */
+
+/** @type {Record<'s'|'ms'|'us'|'ns', Unit>} */
+export const UNITS = {
+  s: { name: 's', ps: 1e12 },
+  ms: { name: 'ms', ps: 1e9 },
+  us: { name: 'µs', ps: 1e6 },
+  ns: { name: 'ns', ps: 1e3 },
+};
+
+/**
+ * Digits in groups of three, with a true minus: `3148.2` → `3 148.200`.
+ * @param {number} value @param {number} [decimals]
+ */
+export function digits(value, decimals = 0) {
+  const [whole, fraction] = Math.abs(value).toFixed(decimals).split('.');
+  const text = whole.replace(/\B(?=(\d{3})+$)/g, JOIN) + (fraction ? '.' + fraction : '');
+  return value < 0 && /[1-9]/.test(text) ? MINUS + text : text;
+}
+
+/** The unit that fits a value: 10 s and up in s, 0.1 ms in ms, 0.1 µs in µs, the rest in ns. @param {number} ps */
+export function unitFor(ps) {
+  const size = Math.abs(ps);
+  if (size >= 1e13) return UNITS.s;
+  if (size >= 1e8) return UNITS.ms;
+  return size >= 1e5 || size === 0 ? (size === 0 ? UNITS.ms : UNITS.us) : UNITS.ns;
+}
+
+/** One unit for a whole column, from its largest value. @param {Iterable<number>} values */
+export function columnUnit(values) {
+  let largest = 0;
+  for (const value of values) largest = Math.max(largest, Math.abs(value));
+  return unitFor(largest);
+}
+
+/** A time in a table whose head names the unit: `72.143`. @param {number|null|undefined} ps @param {Unit} unit */
+export function timeCell(ps, unit, decimals = 3) {
+  return ps == null ? MISSING : digits(ps / unit.ps, decimals);
+}
+
+/** A device time in a table: five decimals below 0.1 ms in a ms column. @param {number|null} ps @param {Unit} unit */
+export function deviceTimeCell(ps, unit) {
+  const short = ps != null && unit === UNITS.ms && ps !== 0 && Math.abs(ps) < 1e8;
+  return timeCell(ps, unit, short ? 5 : 3);
+}
+
+/** A time in a sentence, in the unit that fits it: `72.143 ms`. @param {number|null|undefined} ps @param {number} [decimals] */
+export function timeText(ps, decimals = 3) {
+  if (ps == null) return MISSING;
+  const unit = unitFor(ps);
+  return digits(ps / unit.ps, decimals) + JOIN + unit.name;
+}
+
+/** A place in the session, always in ms: `715.080 ms`. @param {number} ps */
+export function placeText(ps, decimals = 3) {
+  return digits(ps / UNITS.ms.ps, decimals) + JOIN + 'ms';
+}
+
+/**
+ * From and to, in ms with as many decimals as tell both ends apart: `715.080 – 787.223 ms`.
+ * @param {number} start @param {number} end
+ */
+export function rangeText(start, end) {
+  const decimals = Math.min(9, Math.max(3, 3 - Math.floor(Math.log10(Math.max(1, end - start) / 1e9))));
+  const capped = end - start >= 1e7 ? 3 : decimals;
+  return `${digits(start / 1e9, capped)} – ${placeText(end, capped)}`;
+}
+
+/** A headline figure, without more digits than it needs: `242.6 ms`, `1 163 ms`. @param {number} ps */
+export function headline(ps) {
+  const unit = unitFor(ps);
+  return digits(ps / unit.ps, Math.abs(ps / unit.ps) >= 1000 ? 0 : 1) + JOIN + unit.name;
+}
+
+/** A share from 0 to 1: `62.2 %`; `< 0.1 %` for less; `100.0 %` only if exact. @param {number|null|undefined} value */
+export function share(value) {
+  if (value == null || Number.isNaN(value)) return MISSING;
+  if (value > 0 && value < 0.0005) return `<${JOIN}0.1${JOIN}%`;
+  const capped = value < 1 && value > 0.999 ? 0.999 : value;
+  return digits(capped * 100, 1) + JOIN + '%';
+}
+
+/** `1.22×` @param {number} value */
+export const ratio = (value, decimals = 2) => digits(value, decimals) + '×';
+
+/** A difference has its sign always: `+20.8`, `−58.2`. @param {number} value */
+export function difference(value, decimals = 1) {
+  const text = digits(value, decimals);
+  return text.startsWith(MINUS) || !/[1-9]/.test(text) ? text : '+' + text;
+}
+
+/** Powers of 1000, one decimal: `318.4 MB`. @param {number|null|undefined} count */
+export function bytes(count) {
+  if (count == null) return MISSING;
+  const names = ['B', 'kB', 'MB', 'GB', 'TB'];
+  let power = 0;
+  let value = count;
+  while (value >= 999.95 && power < names.length - 1) { value /= 1000; power += 1; }
+  return digits(value, power ? 1 : 0) + JOIN + names[power];
+}
+
+/** `11 520` @param {number|null|undefined} value */
+export const count = (value) => (value == null ? MISSING : digits(value));
+
+/** `1 event`, `531 events` @param {number} value @param {string} one @param {string} [many] */
+export const plural = (value, one, many = one + 's') => `${count(value)}${JOIN}${value === 1 ? one : many}`;
+
+/** Long names are cut in the middle: `SyncTensors…41937`. @param {string} text @param {number} [most] */
+export function cutMiddle(text, most = 48) {
+  if (text.length <= most) return text;
+  const tail = Math.floor((most - 1) / 3);
+  return text.slice(0, most - 1 - tail) + '…' + text.slice(-tail);
+}

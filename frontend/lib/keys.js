@@ -1,0 +1,38 @@
+/** Keys by their position on the keyboard, off while typing and with Ctrl, Alt or Meta. */
+
+import { typing } from './dom.js';
+
+/**
+ * @typedef {object} Key
+ * @property {string} code `event.code`
+ * @property {boolean} [shift] must or must not be held; either way when absent
+ * @property {string} [label] as written on the key, for the help sheet; several keys may share one line
+ * @property {string} [does] what it does, for the help sheet
+ * @property {(event: KeyboardEvent) => boolean|void} run answering false leaves the key to the browser
+ */
+
+export function createKeys() {
+  /** @type {Key[][]} */
+  const groups = [];
+  addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented) return;
+    if (document.querySelector('dialog[open]') || typing(event.target)) return;
+    for (const key of groups.flat()) {
+      if (key.code !== event.code || (key.shift !== undefined && key.shift !== event.shiftKey)) continue;
+      if (key.run(event) !== false) event.preventDefault();
+      return;
+    }
+  });
+  return {
+    /** @param {Key[]} keys @returns {() => void} removes them */
+    add(keys) {
+      groups.push(keys);
+      return () => { groups.splice(groups.indexOf(keys), 1); };
+    },
+    /** What the help sheet lists. @returns {{label: string, does: string}[]} */
+    list() {
+      return groups.flat().flatMap(({ label, does }) => (label && does ? [{ label, does }] : []));
+    },
+  };
+}
+/** @typedef {ReturnType<typeof createKeys>} Keys */

@@ -1,0 +1,35 @@
+/** Two regions that screen readers follow: a polite one, at most every 2 s, and one for errors. */
+
+import { h } from './dom.js';
+
+const POLITE_MS = 2000;
+
+export function createLive() {
+  const polite = h('div', { class: 'hidden', role: 'status', 'aria-live': 'polite', 'data-testid': 'live' });
+  const urgent = h('div', { class: 'hidden', role: 'alert', 'aria-live': 'assertive' });
+  let last = 0;
+  let next = '';
+  let timer = 0;
+  const flush = () => {
+    timer = 0;
+    last = performance.now();
+    polite.textContent = next;
+  };
+  return {
+    elements: [polite, urgent],
+    /** Progress and counts: rare enough to be heard out. @param {string} text */
+    say(text) {
+      next = text;
+      if (!timer) timer = window.setTimeout(flush, Math.max(0, last + POLITE_MS - performance.now()));
+    },
+    /** The answer to a key just pressed: at once. @param {string} text */
+    answer(text) {
+      clearTimeout(timer);
+      next = text;
+      flush();
+    },
+    /** @param {string} text */
+    alarm(text) { urgent.textContent = text; },
+  };
+}
+/** @typedef {ReturnType<typeof createLive>} Live */

@@ -1,0 +1,31 @@
+/** Parts of a whole, rounded so that what is printed still adds up. */
+
+/**
+ * Rounds parts to a multiple of `step` by largest remainder: the rounded parts add up to the rounded sum.
+ *
+ *     roundParts([1.4, 1.4, 1.2], 1) → [2, 1, 1]      (sum 4)
+ *
+ * @param {number[]} parts non-negative @param {number} step @returns {number[]} multiples of step, as counts of steps
+ */
+export function roundParts(parts, step) {
+  const exact = parts.map((part) => part / step);
+  const floors = exact.map(Math.floor);
+  const whole = Math.round(parts.reduce((sum, part) => sum + part, 0) / step);
+  let missing = whole - floors.reduce((sum, part) => sum + part, 0);
+  const order = exact.map((_, index) => index).sort((a, b) => exact[b] - floors[b] - (exact[a] - floors[a]) || a - b);
+  for (const index of order) {
+    if (missing <= 0) break;
+    floors[index] += 1;
+    missing -= 1;
+  }
+  return floors;
+}
+
+/**
+ * Shares of a whole in percent with one decimal that add up to 100.0.
+ * @param {number[]} parts @returns {number[]} from 0 to 1, multiples of 0.001
+ */
+export function roundShares(parts) {
+  const sum = parts.reduce((total, part) => total + part, 0);
+  return sum > 0 ? roundParts(parts.map((part) => part / sum), 0.001).map((part) => part / 1000) : parts.map(() => 0);
+}

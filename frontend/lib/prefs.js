@@ -1,0 +1,23 @@
+/** Small choices that stay on this computer and never go into links. Storage may be blocked: then they last as long as the page. */
+
+/** @type {Map<string, string>} */
+const memory = new Map();
+
+/** @param {string} key @returns {string|null} */
+export function readPref(key) {
+  try {
+    return localStorage.getItem(`xla_insights.${key}`) ?? memory.get(key) ?? null;
+  } catch {
+    return memory.get(key) ?? null;
+  }
+}
+
+/** @param {string} key @param {string} value */
+export function writePref(key, value) {
+  memory.set(key, value);
+  try {
+    localStorage.setItem(`xla_insights.${key}`, value);
+  } catch {
+    // Blocked or full: memory has it.
+  }
+}

@@ -1,0 +1,86 @@
+/** Light or dark as the surrounding page says, and the colours a canvas draws with, read once per change. */
+
+import { CLASSES } from './classes.js';
+
+/** @typedef {{fill: string, on: string, edge: string}} Tone */
+/**
+ * @typedef {object} Palette
+ * @property {string} bg @property {string} surface @property {string} surface2 @property {string} line
+ * @property {string} line2 @property {string} ink @property {string} ink2 @property {string} ink3
+ * @property {string} accent @property {string} focus @property {string} sel @property {string} veil @property {string} hatch
+ * @property {Tone[]} classes by the order of CLASSES
+ * @property {Tone[]} phases six tones
+ * @property {Tone} dev @property {Tone} dev2 @property {Tone} devColl
+ * @property {string} font family
+ * @property {number} unit 1 at a root size of 16 px
+ * @property {boolean} plain forced colours: no hatches
+ */
+
+/** The page around the frame, if it lets us look. @returns {HTMLElement|null} */
+function outerBody() {
+  try {
+    return window.parent !== window ? window.parent.document.body : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Follows the theme of the page around, or of the system. @param {() => void} changed called after each change */
+export function followTheme(changed) {
+  const outer = outerBody();
+  const system = matchMedia('(prefers-color-scheme: dark)');
+  const apply = () => {
+    const dark = outer ? outer.classList.contains('dark-mode') : system.matches;
+    const theme = dark ? 'dark' : 'light';
+    if (document.documentElement.dataset.theme === theme) return;
+    document.documentElement.dataset.theme = theme;
+    changed();
+  };
+  apply();
+  if (outer) {
+    const observer = new MutationObserver(apply);
+    observer.observe(outer, { attributes: true, attributeFilter: ['class'] });
+    addEventListener('pagehide', () => observer.disconnect());
+  } else {
+    system.addEventListener('change', apply);
+  }
+  matchMedia('(forced-colors: active)').addEventListener('change', changed);
+}
+
+/** @param {string} color `#rrggbb` or `#rgb` @returns {number[]} */
+function channels(color) {
+  const hex = color.slice(1);
+  const full = hex.length === 3 ? [...hex].map((digit) => digit + digit).join('') : hex;
+  return [0, 2, 4].map((at) => parseInt(full.slice(at, at + 2), 16));
+}
+
+/** @param {string} from @param {string} to @param {number} part of `to`, 0 to 1 */
+export function mix(from, to, part) {
+  const [a, b] = [channels(from), channels(to)];
+  const text = a.map((value, index) => Math.round(value * (1 - part) + b[index] * part).toString(16).padStart(2, '0'));
+  return '#' + text.join('');
+}
+
+/** Reads all colours from the style sheet. @returns {Palette} */
+export function readPalette() {
+  const style = getComputedStyle(document.documentElement);
+  const read = (/** @type {string} */ name) => style.getPropertyValue(`--${name}`).trim();
+  const dark = document.documentElement.dataset.theme === 'dark';
+  const hatch = read('hatch');
+  const tone = (/** @type {string} */ fill, /** @type {string} */ on) => (
+    { fill: read(fill), on: read(on), edge: mix(read(fill), dark ? '#ffffff' : '#000000', dark ? 0.26 : 0.28) });
+  return {
+    bg: read('bg'), surface: read('surface'), surface2: read('surface-2'), line: read('line'), line2: read('line-2'),
+    ink: read('ink'), ink2: read('ink-2'), ink3: read('ink-3'), accent: read('accent'), focus: read('focus'),
+    sel: read('sel'), veil: read('veil'), hatch,
+    classes: CLASSES.map((name) => {
+      const own = tone(`c-${name}`, `on-${name}`);
+      return name === 'wait' || name === 'unrecorded' ? { ...own, edge: hatch } : own;
+    }),
+    phases: [1, 2, 3, 4, 5, 6].map((rank) => tone(`p${rank}`, `on-p${rank}`)),
+    dev: tone('dev', 'on-dev'), dev2: tone('dev-2', 'on-dev-2'), devColl: tone('dev-coll', 'on-dev-coll'),
+    font: getComputedStyle(document.body).fontFamily,
+    unit: parseFloat(style.fontSize) / 16 || 1,
+    plain: matchMedia('(forced-colors: active)').matches,
+  };
+}

@@ -1,0 +1,90 @@
+/** What the server answers (see the routes in the README). Times are integer picoseconds from the session's start. */
+
+export type ClassName =
+  | "tracing" | "sync_prepare" | "compile" | "program_load" | "to_device" | "from_device"
+  | "dispatch" | "wait" | "input" | "python" | "other" | "unrecorded";
+
+export type ByClass = Partial<Record<ClassName, number>>;
+
+export interface SessionEntry { name: string; hosts: { name: string; bytes: number }[]; modified_unix_ns: string }
+export interface SessionList { logdir: string; sessions: SessionEntry[]; message: string | null }
+
+export interface HostProgress {
+  name: string; state: "waiting" | "reading" | "ready" | "error"; bytes_read: number; bytes: number; message: string | null;
+}
+export interface Loading {
+  state: "loading"; bytes_read: number; bytes: number; seconds_left: number | null; hosts: HostProgress[];
+}
+export interface LoadError { state: "error"; message: string; hosts: HostProgress[] }
+
+export interface Diagnostic { id: string; severity: "info" | "warning" | "error"; message: string; host?: string }
+export interface Device {
+  id: string; name: string; kind: string; host: string; span_ps: number; busy_ps: number; idle_ps: number;
+  stall_ps: number; duty_cycle: number | null; modules: number; ops: number;
+}
+export type RowKind =
+  | "steps" | "annotations" | "classes" | "thread" | "modules" | "ops" | "scopes" | "async" | "stream";
+export interface Row {
+  id: string; kind: RowKind; label: string; host: string; device: string | null; role: string | null;
+  depths: number; events: number; main: boolean; share: number | null;
+}
+export interface Strip {
+  buckets: number; devices: { id: string; busy: string }[]; host: { host: string; class: string }[];
+}
+export interface Ready {
+  state: "ready";
+  session: {
+    name: string; path: string; start_unix_ns: string; duration_ps: number;
+    hosts: { name: string; file: string; bytes: number; events: number }[];
+  };
+  environment: {
+    framework: string; runtime: string; accelerator: string; hlo_scopes: boolean; synthetic: boolean; label: string;
+  };
+  diagnostics: Diagnostic[];
+  devices: Device[];
+  phases: string[];
+  rows: Row[];
+  strip: Strip;
+}
+export type SessionAnswer = Loading | LoadError | Ready;
+
+/** Slices of one depth of one row: starts and event ids are differences; k and b may be absent. */
+export interface WireSlices {
+  s: number[]; d: number[]; n: number[]; c: number[]; k?: number[]; b?: number[]; e: number[];
+}
+export interface WireTimeline {
+  start_ps: number; end_ps: number; names: string[]; rows: Record<string, WireSlices[]>;
+}
+
+/** An event in one line: enough to show it, to find it and to draw it. */
+export interface Brief {
+  event: string; row: string; depth: number; name: string; class: ClassName | null; thread: string;
+  start_ps: number; duration_ps: number;
+}
+export interface EventDetail extends Brief {
+  title: string | null; host: string; self_ps: number; path: Brief[];
+  stats: { name: string; value: string; kind: "int" | "float" | "text" | "bytes" }[];
+  flow: { from: Brief[]; to: Brief[] };
+  occurrences: {
+    count: number; index: number; mean_ps: number; min_ps: number; max_ps: number;
+    previous: Brief | null; next: Brief | null; durations_ps: number[];
+  };
+}
+export interface SearchAnswer {
+  count: number; truncated: boolean;
+  names: { name: string; class: ClassName | null; count: number; total_ps: number }[];
+  hits: { event: string[]; row: string[]; depth: number[]; s: number[]; d: number[]; n: number[] };
+}
+export interface WindowAnswer {
+  start_ps: number; end_ps: number; duration_ps: number; host?: string; by_class_ps: ByClass;
+  hosts: { host: string; by_class_ps: ByClass }[];
+  threads: {
+    row: string; name: string; role: string; host: string; busy_ps: number; events: number; by_class_ps: ByClass;
+  }[];
+  devices: {
+    id: string; name: string; host: string; busy_ps: number; idle_ps: number; stall_ps: number;
+    modules: number; ops: number;
+  }[];
+  top: { name: string; class: ClassName | null; count: number; total_ps: number; self_ps: number; longest: Brief }[];
+}
+export interface TableAnswer { count: number; items: Brief[] }

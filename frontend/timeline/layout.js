@@ -1,0 +1,132 @@
+/** Which lanes there are, from top to bottom, and how high: rows of the session, folded as the person left them. */
+
+import { share } from '../lib/format.js';
+
+/** @typedef {import('../lib/types').Row} Row */
+/** @typedef {import('../lib/types').Device} Device */
+/**
+ * One horizontal band of the canvas.
+ * @typedef {object} Lane
+ * @property {string} id unique; what folding is remembered by, in `fold.id`
+ * @property {'slices'|'more'|'device'} kind slices of one depth; threads folded into one; a folded device
+ * @property {Row} row the row whose slices it shows (of folded ones: the first)
+ * @property {Row[]} rows all rows that it draws from
+ * @property {number} depth
+ * @property {number} y @property {number} h
+ * @property {string} label @property {string} [sub] @property {string} [right]
+ * @property {boolean} bold @property {number} indent
+ * @property {{id: string, open: boolean}|null} fold
+ * @property {boolean} rule a line above
+ */
+/**
+ * @typedef {object} LayoutOptions
+ * @property {string[]} hosts names; empty: all
+ * @property {string[]} devices ids; empty: all
+ * @property {Map<string, boolean>} open what the person opened or closed
+ * @property {Set<string>} taking rows that take part in the selection: never folded away
+ * @property {Device[]} all devices of the session
+ * @property {number} [unit] 1 at a root size of 16 px
+ */
+
+const DEPTHS_OF_ANNOTATIONS = 5;
+const DEPTHS_OPEN = 4;
+const RULE_SPACE = 5;
+
+/** How many depths a row shows when it is closed. @param {Row} row */
+function closedDepths(row) {
+  if (row.kind === 'annotations') return DEPTHS_OF_ANNOTATIONS;
+  if (row.depths <= DEPTHS_OPEN) return 1;
+  return row.role === 'driving' ? DEPTHS_OPEN : 2;
+}
+
+/** Whether a row is open unless the person said otherwise. @param {Row} row */
+const openAtFirst = (row) => (row.kind === 'annotations' ? row.depths <= DEPTHS_OF_ANNOTATIONS : row.depths <= DEPTHS_OPEN);
+
+/** Height of one depth and the space after it. @param {Row} row @param {number} depth @param {boolean} last @returns {[number, number]} */
+function heightOf(row, depth, last) {
+  switch (row.kind) {
+    case 'steps': return [17, 2];
+    case 'annotations': return [depth === 0 ? 17 : depth === 1 ? 18 : 16, last ? 7 : 1];
+    case 'classes': return [22, 3];
+    case 'thread': return [15, last ? 4 : 1];
+    case 'scopes': return [16, last ? 5 : 1];
+    default: return [17, 1];
+  }
+}
+
+/** @type {Partial<Record<import('../lib/types').RowKind, string>>} */
+const NAMES = { steps: 'Steps', annotations: 'Annotations', classes: 'Host, by class' };
+
+/** @param {Row[]} rows in drawing order @param {LayoutOptions} options @returns {{lanes: Lane[], height: number}} */
+export function layoutRows(rows, { hosts, devices, open, taking, all, unit = 1 }) {
+  /** @type {Lane[]} */
+  const lanes = [];
+  let y = 3;
+  const several = new Set(rows.map(({ host }) => host)).size > 1;
+  const isOpen = (/** @type {string} */ id, /** @type {boolean} */ first) => open.get(id) ?? first;
+
+  /** @param {Omit<Lane, 'y'|'h'|'bold'|'indent'|'rule'|'fold'> & Partial<Lane>} lane @param {number} h @param {number} after */
+  function add(lane, h, after) {
+    if (lane.rule) y += RULE_SPACE;
+    lanes.push({ bold: false, indent: 0, rule: false, fold: null, ...lane, y: Math.round(y), h: Math.round(h * unit) });
+    y += h * unit + after;
+  }
+
+  /** @param {Row} row @param {Partial<Lane>} first what the first lane of the row has beside */
+  function addRow(row, first) {
+    const depths = Math.max(1, row.depths);
+    const closed = closedDepths(row);
+    const folds = (row.kind === 'thread' || row.kind === 'annotations' || depths > DEPTHS_OPEN) && depths > closed;
+    const shown = !folds || isOpen(row.id, openAtFirst(row)) ? depths : Math.min(depths, closed);
+    for (let depth = 0; depth < shown; depth += 1) {
+      const [h, after] = heightOf(row, depth, depth === shown - 1);
+      add({
+        id: `${row.id}/${depth}`, kind: 'slices', row, rows: [row], depth, label: '',
+        ...(depth === 0 ? { fold: folds ? { id: row.id, open: shown === depths } : null, ...first } : {}),
+      }, h, after);
+    }
+  }
+
+  const visible = rows.filter((row) => (!hosts.length || hosts.includes(row.host))
+    && (!row.device || !devices.length || devices.includes(row.device)));
+  const host = visible.filter((row) => !row.device);
+  for (const name of new Set(host.map((row) => row.host))) {
+    const own = host.filter((row) => row.host === name);
+    const folded = own.filter((row) => row.kind === 'thread' && !row.main && !taking.has(row.id));
+    for (const row of own.filter((each) => !folded.includes(each))) {
+      const known = NAMES[row.kind];
+      const label = known ? (several ? `${known} · ${name}` : known) : row.label;
+      addRow(row, { label, bold: row.kind === 'classes', rule: row.kind === 'classes' || (several && row.kind === 'steps' && lanes.length > 0) });
+    }
+    if (folded.length) {
+      const fold = { id: `more.${name}`, open: isOpen(`more.${name}`, false) };
+      const label = `${folded.length} more thread${folded.length === 1 ? '' : 's'}`;
+      add({ id: fold.id, kind: 'more', row: folded[0], rows: folded, depth: 0, label, fold }, 11, fold.open ? 3 : 8);
+      if (fold.open) folded.forEach((row) => addRow(row, { label: row.label, indent: 1 }));
+    }
+  }
+
+  const ids = [...new Set(visible.flatMap((row) => (row.device ? [row.device] : [])))];
+  ids.forEach((id, place) => {
+    const own = visible.filter((row) => row.device === id);
+    const device = all.find((each) => each.id === id);
+    const name = device ? (several ? `${device.name} · ${device.host}` : device.name) : id;
+    const head = { label: name, right: device ? share(device.duty_cycle) : '', fold: { id, open: isOpen(id, place === 0) }, rule: place === 0 };
+    if (!head.fold.open) {
+      add({ id, kind: 'device', row: own[0], rows: own.filter(({ kind }) => kind === 'modules' || kind === 'ops'), depth: 0, ...head }, 11, 1);
+      return;
+    }
+    own.forEach((row, index) => addRow(row, index === 0
+      ? { ...head, bold: true, sub: row.kind } : { label: row.label, indent: 1 }));
+    y += 4;
+  });
+  return { lanes, height: Math.ceil(y) + 3 };
+}
+
+/** Whether a fold is open or closed as a link writes it: `h0.t3,-d1` (a minus closes). @param {Map<string, boolean>} open */
+export const foldsText = (open) => [...open].map(([id, on]) => (on ? id : '-' + id)).join(',');
+
+/** @param {string|undefined} text @returns {Map<string, boolean>} */
+export function foldsValue(text) {
+  return new Map((text ? text.split(',') : []).map((id) => (id.startsWith('-') ? [id.slice(1), false] : [id, true])));
+}

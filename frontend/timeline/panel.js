@@ -1,0 +1,98 @@
+/** The panel under the lanes: it asks for what is selected and keeps the old content until the new one is there. */
+
+import { h, fill } from '../lib/dom.js';
+import { count, timeText } from '../lib/format.js';
+import { latest } from '../lib/api.js';
+import { eventContent } from './panel-event.js';
+import { windowContent } from './panel-window.js';
+import { listContent } from './panel-list.js';
+import { tableButton } from './panel-parts.js';
+
+/** @typedef {import('./panel-parts.js').PanelContent} PanelContent */
+/** @typedef {import('./selection.js').Selection} Selection */
+
+/**
+ * @param {import('./panel-parts.js').PanelActions} act
+ * @param {object} on
+ * @param {(detail: import('../lib/types').EventDetail) => void} on.detail
+ * @param {(message: string, status: number) => void} on.error
+ */
+export function createPanel(act, on) {
+  const title = h('h2', { id: 'panel-title' });
+  const head = h('header', null, title);
+  const body = h('div', null);
+  const element = h('section', { class: 'panel', role: 'region', 'aria-labelledby': 'panel-title', 'data-testid': 'selection-panel' }, head, body);
+  const channel = { event: latest('event'), window: latest('window'), table: latest('table') };
+  /** Only the newest of the three kinds of requests may fill the panel. */
+  let ticket = 0;
+
+  /** @param {PanelContent} content */
+  function show({ title: text, tags = [], note, buttons = [], body: next }) {
+    title.textContent = text;
+    title.title = text;
+    fill(head, title, tags.map((tag) => h('span', { class: 'tag' }, tag)), note ? h('span', { class: 'sec' }, note) : null,
+      h('span', { class: 'grow' }), buttons);
+    element.replaceChildren(head, next);
+  }
+
+  /** @param {Promise<any>} request @param {(answer: any) => PanelContent} content */
+  async function bring(request, content) {
+    const own = ++ticket;
+    try {
+      const answer = await request;
+      if (own === ticket) show(content(answer));
+    } catch (error) {
+      if (own !== ticket) return;
+      const { message, status } = /** @type {import('../lib/api.js').RequestError} */ (error);
+      on.error(message, status);
+    }
+  }
+
+  return {
+    element,
+    /**
+     * @param {import('../lib/types').Ready} session @param {Selection|null} selection @param {string[]} hosts
+     */
+    select(session, selection, hosts) {
+      const name = session.session.name;
+      if (!selection) {
+        ticket += 1;
+        show(nothing(session, act));
+      } else if (selection.kind === 'event') {
+        const query = selection.event ? { event: selection.event, row: selection.row, depth: selection.depth }
+          : { row: selection.row, start_ps: selection.start_ps, depth: selection.depth };
+        void bring(channel.event.get({ session: name, ...query }), (answer) => {
+          on.detail(answer);
+          return eventContent(answer, act);
+        });
+      } else if (selection.kind === 'merged') {
+        this.list(session, selection, [selection.row], `${count(selection.count)} events in one slice`);
+      } else {
+        void bring(channel.window.get({ session: name, start_ps: selection.start_ps, end_ps: selection.end_ps }),
+          (answer) => windowContent(answer, act, hosts));
+      }
+    },
+    /** @param {import('../lib/types').Ready} session @param {{start_ps: number, end_ps: number}} span @param {string[]} rows @param {string} heading */
+    list(session, span, rows, heading) {
+      const labels = new Map(session.rows.map(({ id, label }) => [id, label]));
+      const query = { session: session.session.name, start_ps: Math.round(span.start_ps), end_ps: Math.round(span.end_ps), rows: rows.join(','), limit: 500 };
+      void bring(channel.table.get(query), (answer) => listContent(heading, span, answer, labels, act));
+    },
+  };
+}
+
+/** @param {import('../lib/types').Ready} session @param {import('./panel-parts.js').PanelActions} act @returns {PanelContent} */
+function nothing(session, act) {
+  const { session: own, devices, rows } = session;
+  const events = own.hosts.reduce((sum, host) => sum + host.events, 0);
+  const steps = rows.filter(({ kind }) => kind === 'steps').reduce((most, row) => Math.max(most, row.events), 0);
+  const parts = [timeText(own.duration_ps), `${count(own.hosts.length)} host${own.hosts.length === 1 ? '' : 's'}`,
+    `${count(devices.length)} device${devices.length === 1 ? '' : 's'}`, `${count(steps)} step${steps === 1 ? '' : 's'}`, `${count(events)} events`];
+  return {
+    title: 'Nothing selected', note: parts.join(' · '), buttons: [tableButton(act)],
+    body: h('div', { class: 'text' },
+      h('p', null, 'Click a slice to read its times, stats and flow partners. Drag across the lanes to read what every class, thread and device did in a window.'),
+      h('p', null, 'Zoom with ', h('kbd', null, 'w'), ' ', h('kbd', null, 's'), ' or Ctrl+wheel, move with ', h('kbd', null, 'a'), ' ', h('kbd', null, 'd'),
+        ' or on the strip above. ', h('kbd', null, '?'), ' lists all keys.')),
+  };
+}

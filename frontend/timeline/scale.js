@@ -1,0 +1,89 @@
+/**
+ * The only conversion between time and pixels. Times are ps from the session's start, x is CSS pixels from the left of
+ * the canvas, where the lanes begin at `left`.
+ */
+
+/** @typedef {{start_ps: number, end_ps: number}} Span */
+/**
+ * @typedef {object} Scale
+ * @property {number} start_ps @property {number} end_ps what the lanes show
+ * @property {number} left @property {number} right in px
+ * @property {number} psPerPx
+ * @property {(ps: number) => number} x
+ * @property {(x: number) => number} ps
+ */
+
+/** Zoom stops at 1 ns per px. */
+const LEAST_PS_PER_PX = 1000;
+
+/** @param {Span} span @param {number} left @param {number} right @returns {Scale} */
+export function createScale({ start_ps, end_ps }, left, right) {
+  const psPerPx = (end_ps - start_ps) / Math.max(1, right - left);
+  return {
+    start_ps, end_ps, left, right, psPerPx,
+    x: (ps) => left + (ps - start_ps) / psPerPx,
+    ps: (x) => start_ps + (x - left) * psPerPx,
+  };
+}
+
+/** Moves a span into the session and keeps its length where it can. @param {Span} span @param {number} duration @param {number} px */
+export function clampSpan({ start_ps, end_ps }, duration, px) {
+  const least = Math.min(duration, LEAST_PS_PER_PX * Math.max(1, px));
+  const length = Math.min(duration, Math.max(least, end_ps - start_ps));
+  const middle = (start_ps + end_ps) / 2;
+  const wanted = length === end_ps - start_ps ? start_ps : middle - length / 2;
+  const start = Math.round(Math.min(Math.max(0, wanted), duration - length));
+  return { start_ps: start, end_ps: Math.round(start + length) };
+}
+
+/** Zooms so that `at` stays where it is: a factor above 1 shows less. @param {Span} span @param {number} factor @param {number} at */
+export function zoomSpan({ start_ps, end_ps }, factor, at) {
+  return { start_ps: at - (at - start_ps) / factor, end_ps: at + (end_ps - at) / factor };
+}
+
+/** @param {Span} span @param {number} by in ps */
+export const panSpan = ({ start_ps, end_ps }, by) => ({ start_ps: start_ps + by, end_ps: end_ps + by });
+
+/** A span with room on both sides, to look at something. @param {Span} span @param {number} [room] share of its length */
+export function frameSpan({ start_ps, end_ps }, room = 0.15) {
+  const margin = (end_ps - start_ps) * room;
+  return { start_ps: start_ps - margin, end_ps: end_ps + margin };
+}
+
+/** Time per pixel floored to a power of two, so that small zooms ask for the same data. @param {number} psPerPx */
+export const resolution = (psPerPx) => 2 ** Math.floor(Math.log2(psPerPx));
+
+/**
+ * What to ask the server for: three screens around the span, on a grid, inside the session.
+ * @param {Span} span @param {number} psPerPx @param {number} duration
+ * @returns {{start_ps: number, end_ps: number, px: number}}
+ */
+export function fetchSpan({ start_ps, end_ps }, psPerPx, duration) {
+  const step = resolution(psPerPx);
+  const grid = step * 256;
+  const width = end_ps - start_ps;
+  const start = Math.max(0, Math.floor((start_ps - width) / grid) * grid);
+  const end = Math.min(duration, Math.ceil((end_ps + width) / grid) * grid);
+  return { start_ps: start, end_ps: end, px: Math.max(1, Math.ceil((end - start) / step)) };
+}
+
+/** The next 1-2-5 step that is at least so long. @param {number} least */
+export function niceStep(least) {
+  const power = 10 ** Math.floor(Math.log10(least));
+  const factor = [1, 2, 5, 10].find((own) => own * power >= least * (1 - 1e-9)) ?? 10;
+  return factor * power;
+}
+
+/**
+ * Ticks of the ruler: every second one has a label.
+ * @param {Scale} scale @param {number} leastPx between ticks
+ * @returns {{step: number, ticks: {ps: number, label: boolean}[]}}
+ */
+export function rulerTicks(scale, leastPx) {
+  const step = Math.max(1, niceStep(scale.psPerPx * leastPx));
+  const ticks = [];
+  for (let n = Math.ceil(scale.start_ps / step); n * step <= scale.end_ps; n += 1) {
+    ticks.push({ ps: n * step, label: n % 2 === 0 });
+  }
+  return { step, ticks };
+}

@@ -1,0 +1,49 @@
+/** The bar between lanes and panel: dragged or moved by arrow keys; the height of the panel is remembered. */
+
+import { h } from '../lib/dom.js';
+import { readPref, writePref } from '../lib/prefs.js';
+
+export const LEAST_PANEL = 180;
+const STEP_PX = 24;
+const SHARE_OF_LANES = 0.62;
+
+/** @param {() => void} changed @param {() => number} height of the view */
+export function createSplitter(changed, height) {
+  const stored = Number(readPref('panel'));
+  let wanted = stored >= LEAST_PANEL ? stored : 0;
+  const element = h('div', { class: 'splitter', role: 'separator', tabindex: 0, 'aria-orientation': 'horizontal', 'aria-label': 'Height of the panel', 'aria-valuemin': LEAST_PANEL, 'data-testid': 'splitter' });
+
+  /** @param {number} panel */
+  function set(panel) {
+    wanted = Math.round(Math.min(Math.max(LEAST_PANEL, panel), height() - 140));
+    writePref('panel', String(wanted));
+    changed();
+  }
+  element.addEventListener('pointerdown', (event) => {
+    element.setPointerCapture(event.pointerId);
+    const panel = /** @type {HTMLElement} */ (element.nextElementSibling);
+    const offset = panel.offsetHeight + event.clientY;
+    const move = (/** @type {PointerEvent} */ next) => set(offset - next.clientY);
+    element.addEventListener('pointermove', move);
+    for (const name of ['pointerup', 'pointercancel']) {
+      element.addEventListener(name, () => element.removeEventListener('pointermove', move), { once: true });
+    }
+  });
+  element.addEventListener('keydown', (event) => {
+    const step = { ArrowUp: STEP_PX, ArrowDown: -STEP_PX }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    event.stopPropagation();
+    set((wanted || /** @type {HTMLElement} */ (element.nextElementSibling).offsetHeight) + step);
+  });
+  return {
+    element,
+    /** Height of the lanes: what they need, at most 62 % of the view or what the person left. @param {number} natural @param {number} above px of the view over the lanes */
+    lanes(natural, above) {
+      const view = height();
+      const most = wanted ? view - wanted - above - 5 : Math.min(view * SHARE_OF_LANES, view - LEAST_PANEL - 5) - (above - 34);
+      element.setAttribute('aria-valuenow', String(wanted || Math.round(view - above - most)));
+      return Math.max(80, Math.floor(Math.min(natural, most)));
+    },
+  };
+}
