@@ -13,7 +13,7 @@ BIN := .venv/bin
 
 demo: .venv/installed
 	@echo "Preparing the kernels (only the first time takes long)."
-	@$(BIN)/python -m tb_xla_insights.warm
+	@$(BIN)/python -c "from tb_xla_insights.warm import warm; warm()"
 	@port=$$($(BIN)/python .ci/free_port.py $(PORT)); \
 	echo; echo "  Open http://localhost:$$port/#xla_insights"; echo; \
 	exec $(BIN)/tensorboard --logdir demo_logs --port "$$port"

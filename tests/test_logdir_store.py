@@ -161,6 +161,8 @@ def test_the_time_left_is_told_once_it_is_no_guess(logdir: Path) -> None:
     progress = load.progress()
     assert (progress["bytes_read"], progress["bytes"], progress["seconds_left"]) == (200, 800, 6.0)
     assert [host["state"] for host in progress["hosts"]] == ["waiting", "waiting"]
+    load.hosts[0].bytes_read = load.hosts[1].bytes_read = 400
+    assert load.progress()["seconds_left"] is None  # what follows the last byte is not told as "0 s left"
 
 
 def test_the_default_budget_is_a_share_of_memory() -> None:

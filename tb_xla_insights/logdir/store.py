@@ -91,8 +91,9 @@ class Load:
         ]
         read, total = (sum(getattr(host, key) for host in self.hosts) for key in ("bytes_read", "bytes"))
         elapsed = self._clock() - self._began
-        known = read > 0 and elapsed >= _ESTIMATE_AFTER_SECONDS
-        left = round(elapsed * max(total - read, 0) / read, 1) if known else None
+        # What is left to do once all bytes are read has no measure: no estimate is better than "0 s left".
+        known = 0 < read < total and elapsed >= _ESTIMATE_AFTER_SECONDS
+        left = round(elapsed * (total - read) / read, 1) if known else None
         return {"bytes_read": read, "bytes": total, "seconds_left": left, "hosts": hosts}
 
     @property
