@@ -1,0 +1,226 @@
+"""One event: what encloses it, what it is tied to, what it carries, and the others of its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tb_xla_insights.catalog.classes import CLASSES
+from tb_xla_insights.timeline.links import Links
+from tb_xla_insights.timeline.rows import HostRows
+from tb_xla_insights.timeline.tracks import Place, Track
+
+_SPARKS = 64
+_MOST_PARTNERS = 256
+_HEX_BYTES = 32
+_BY_CLASS = ("annotations", "thread", "classes")
+"""Kinds of rows whose slices have a class of the host's."""
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """An event that no row shows as a slice: it stands at its thread, in the lane of what encloses it."""
+
+    track: Track
+    depth: int
+    event: int
+
+    @property
+    def start_ps(self) -> int:
+        return int(self.track.trace.start_ps[self.event])
+
+    @property
+    def duration_ps(self) -> int:
+        return int(self.track.trace.duration_ps[self.event])
+
+
+class Details:
+    """Answers about single events of one host."""
+
+    def __init__(self, host: HostRows) -> None:
+        self._host = host
+        self._links = Links(host.trace, host.hidden)
+
+    def find(self, event: int) -> Place | Mark | None:
+        """Where an event of the trace is at home, None where no row shows it."""
+        home = int(self._host.home[event])
+        if home < 0:
+            return None
+        track = self._host.tracks[home]
+        place = track.place(event)
+        if place is not None:
+            return place
+        above = self._links.enclosing(event)
+        around = None if above is None else track.place(above)
+        return Mark(track, 0 if around is None else around.depth, event)
+
+    def brief(self, place: Place | Mark) -> Json:
+        """What a list says about an event."""
+        track, event = place.track, place.event
+        trace = track.trace
+        if isinstance(place, Place):
+            name, kind = int(place.lane.name[place.index]), int(place.lane.kind[place.index])
+            text = track.texts[name] if name >= 0 else CLASSES[kind]
+        else:
+            text, kind = trace.short_name(event), int(self._host.kind[event])
+        if track.head.kind == "thread":
+            thread = track.head.label
+        elif event >= 0:
+            thread = self._thread(event)
+        else:
+            thread = track.head.label
+        return {
+            "event": f"{track.host}.{event}" if event >= 0 else None,
+            "row": track.head.id,
+            "depth": place.depth,
+            "name": text,
+            "class": CLASSES[kind] if track.head.kind in _BY_CLASS else None,
+            "thread": thread,
+            "start_ps": place.start_ps,
+            "duration_ps": place.duration_ps,
+        }
+
+    def _thread(self, event: int) -> str:
+        line = self._host.trace.line_of(event)
+        row = self._host.thread_rows.get(line.index)
+        return line.name if row is None else row.head.label
+
+    def full(self, place: Place | Mark) -> Json:
+        """Everything about one event, as the page's protocol gives it."""
+        event, trace = place.event, place.track.trace
+        brief = self.brief(place)
+        recorded = trace.name(event) if event >= 0 else brief["name"]
+        return {
+            **brief,
+            "title": recorded if recorded != brief["name"] else None,
+            "host": trace.host,
+            "self_ps": self._self_ps(place),
+            "path": [self.brief(it) for it in self._path(place)],
+            "stats": self._stats(event) if event >= 0 else [],
+            "flow": self._flow(event),
+            "occurrences": self._occurrences(place),
+        }
+
+    def _spans_index(self, place: Place | Mark) -> tuple[Any, int] | None:
+        """The spans of a device that a slice is from, and its place in them."""
+        track = place.track
+        if track.head.kind not in ("ops", "modules"):
+            return None
+        device = next(it for it in track.trace.devices if it.id == track.head.device)
+        spans = device.ops if track.head.kind == "ops" else device.modules
+        return spans, int(np.flatnonzero(spans.row == place.event)[0])
+
+    def _self_ps(self, place: Place | Mark) -> int:
+        spans = self._spans_index(place)
+        if spans is not None:
+            return int(spans[0].self_ps[spans[1]])
+        return int(place.track.trace.self_ps[place.event]) if place.event >= 0 else place.duration_ps
+
+    def _path(self, place: Place | Mark) -> list[Place]:
+        """What encloses an event in its own row, outermost first; before ops stands the run they are in."""
+        trace, track = place.track.trace, place.track
+        spans = self._spans_index(place)
+        above: list[Place] = []
+        if spans is None:
+            row = int(trace.parent[place.event]) if place.event >= 0 else -1
+            while row >= 0:
+                above.extend(_known(track.place(row)))
+                row = int(trace.parent[row])
+            return above[::-1]
+        at = int(spans[0].parent[spans[1]])
+        while at >= 0:
+            above.extend(_known(track.place(int(spans[0].row[at]))))
+            at = int(spans[0].parent[at])
+        if track.head.kind == "ops":
+            runs = next((it for it in self._host.tracks if _same_device(it, track)), None)
+            above.extend(_known(runs and _open_at(runs, place.start_ps)))
+        return above[::-1]
+
+    def _stats(self, event: int) -> list[Json]:
+        from tb_xla_insights.trace.details import event_stats
+
+        return [
+            {"name": it.name, "value": _text(it.value), "kind": it.kind}
+            for it in event_stats(self._host.trace, event)
+        ]
+
+    def _flow(self, event: int) -> Json:
+        if event < 0:
+            return {"from": [], "to": []}
+        return {
+            "from": self._partners(self._links.sources(event)),
+            "to": self._partners(self._links.targets(event)),
+        }
+
+    def _partners(self, events: Iterable[int]) -> list[Json]:
+        places = [place for event in list(events)[:_MOST_PARTNERS] for place in _known(self.find(event))]
+        return [self.brief(place) for place in sorted(places, key=lambda it: it.start_ps)]
+
+    def _occurrences(self, place: Place | Mark) -> Json:
+        """The events of the same name in the same row (of the same class, on the row of classes)."""
+        track = place.track
+        if isinstance(place, Mark):
+            first = track.trace.lines[track.line].rows if track.line is not None else slice(0)
+            same = np.flatnonzero(track.trace.meta[first] == track.trace.meta[place.event]) + first.start
+            depth, index = np.zeros(len(same), np.int64), same
+            start, duration = track.trace.start_ps[same], track.trace.duration_ps[same]
+            here = int(np.searchsorted(same, place.event))
+        else:
+            column = "kind" if track.head.kind == "classes" else "name"
+            wanted = getattr(place.lane, column)[place.index]
+            found = [np.flatnonzero(getattr(lane, column) == wanted) for lane in track.lanes]
+            depth = np.repeat(np.arange(len(found)), [len(it) for it in found])
+            index = np.concatenate(found)
+            start = np.concatenate([lane.start[at] for lane, at in zip(track.lanes, found, strict=True)])
+            end = np.concatenate([lane.end[at] for lane, at in zip(track.lanes, found, strict=True)])
+            order = np.lexsort((depth, start))
+            depth, index, duration = depth[order], index[order], (end - start)[order]
+            here = int(np.flatnonzero((depth == place.depth) & (index == place.index))[0])
+
+        def at(number: int) -> Json | None:
+            if not 0 <= number < len(index):
+                return None
+            if isinstance(place, Mark):
+                return self.brief(Mark(track, place.depth, int(index[number])))
+            return self.brief(Place(track, int(depth[number]), int(index[number])))
+
+        sample = np.unique(np.linspace(0, len(index) - 1, min(_SPARKS, len(index))).round().astype(np.int64))
+        return {
+            "count": len(index),
+            "index": here,
+            "mean_ps": int(duration.sum()) // len(index),
+            "min_ps": int(duration.min()),
+            "max_ps": int(duration.max()),
+            "previous": at(here - 1),
+            "next": at(here + 1),
+            "durations_ps": duration[sample].tolist(),
+        }
+
+
+def _known(place: Any) -> list[Any]:
+    return [] if place is None else [place]
+
+
+def _same_device(runs: Track, ops: Track) -> bool:
+    return runs.head.kind == "modules" and runs.head.device == ops.head.device
+
+
+def _open_at(track: Track, at_ps: int) -> Place | None:
+    """The outermost slice of a row that is open at an instant."""
+    for depth, lane in enumerate(track.lanes):
+        index = int(np.searchsorted(lane.start, at_ps, "right")) - 1
+        if index >= 0 and lane.end[index] > at_ps:
+            return Place(track, depth, index)
+    return None
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bytes):
+        more = " …" if len(value) > _HEX_BYTES else ""
+        return f"{value[:_HEX_BYTES].hex(' ')}{more} ({len(value)} bytes)"
+    return str(value)

@@ -1,0 +1,259 @@
+"""Which rows a session has, in which order, and which events each of them shows.
+
+Per host: steps, annotations, the partition of host time by class, the threads (driving first, then those that work for
+it, then the others); per device its modules, ops and what else it records.
+
+Threads do not show plumbing: the catalogue's marks of tasks handed over (`ThreadpoolListener::…`) and ends of device
+ops. They last no time of their own, are half of the events of a CPU capture, and would hide the work behind combs. What
+they tell is shown otherwise: the tie between threads as a flow of the events around them, an op's end as the length of
+the op in its device's row. Search finds them by what their names begin with, and each has its details like any event.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_xla_insights.analysis.classes import event_classes, partition
+from tb_xla_insights.analysis.names import tagged
+from tb_xla_insights.analysis.segments import INHERIT
+from tb_xla_insights.analysis.steps import find_steps
+from tb_xla_insights.catalog import Catalog
+from tb_xla_insights.catalog.classes import OTHER
+from tb_xla_insights.timeline.tracks import Columns, RowHead, Track
+from tb_xla_insights.trace.model import Device, Int8, Int16, Int32, Spans, Thread, Trace
+
+ROLES = ("driving", "autograd", "executor", "client", "compiler", "transfer", "loader", "op_pool", "other")
+_FOLDED = ("op_pool", "other")
+
+_OWN_ROWS = {"XLA Modules", "XLA Ops", "Steps"}
+"""Lines of a device plane that its modules, its ops and the host's steps already show."""
+
+_COLLECTIVE = re.compile(
+    r"%?(all-reduce|all-gather|reduce-scatter|all-to-all|ragged-all-to-all|collective-permute|collective-broadcast)"
+)
+_DONE = re.compile(r"%?[a-z-]+-done\b")
+OP, COLLECTIVE, STALL = 0, 1, 2
+
+
+@dataclass
+class Names:
+    """What events are called on the page, one text per name; the name of each metadata entry and of each string."""
+
+    texts: list[str]
+    of_meta: Int32
+    of_string: Int32
+
+    @classmethod
+    def of(cls, trace: Trace) -> Names:
+        metadata = trace.metadata
+        label = np.where(metadata.display_name >= 0, metadata.display_name, metadata.name)
+        spans = [spans.name for device in trace.devices for spans in (device.modules, device.ops)]
+        used = np.unique(np.concatenate([label, *map(np.unique, spans)]))
+        of_string = np.full(len(trace.strings) + 1, -1, np.int32)  # no name, -1, is the last entry
+        of_string[used] = np.arange(len(used), dtype=np.int32)
+        return cls([trace.strings[i] if i >= 0 else "" for i in used], of_string[label], of_string)
+
+
+class HostRows:
+    """One host's rows, and for each of its events the row that tells most about it."""
+
+    def __init__(self, index: int, trace: Trace, catalog: Catalog, duration_ps: int) -> None:
+        from tb_xla_insights.timeline import kernels
+
+        self.index, self.trace, self.catalog, self.duration_ps = index, trace, catalog, duration_ps
+        self.names = Names.of(trace)
+        self.hidden: NDArray[np.bool_] = tagged(trace, "plumbing") & ~tagged(trace, "device_work")
+        own, flags = event_classes(trace)
+        self.kind: Int8 = kernels.inherit(own, (flags & INHERIT) > 0, trace.parent, OTHER)
+        self.tracks: list[Track] = list(self._tracks())
+
+    @cached_property
+    def thread_rows(self) -> dict[int, Track]:
+        """The row of each host line that has one, by line."""
+        return {
+            track.line: track
+            for track in self.tracks
+            if track.line is not None and track.head.kind == "thread"
+        }
+
+    @cached_property
+    def home(self) -> Int16:
+        """For each event of the trace the index in `tracks` of the row it is at home in, -1 where no row shows it.
+
+        A device's row tells most (it knows how long an op lasted), then the annotations', then the thread's.
+        """
+        home = np.full(len(self.trace), -1, np.int16)
+        for index, track in enumerate(self.tracks):
+            if track.line is not None:
+                home[self.trace.lines[track.line].rows] = index
+        for kind in ("annotations", "modules", "ops"):
+            for index, track in enumerate(self.tracks):
+                if track.head.kind == kind:
+                    for lane in track.lanes:
+                        home[lane.event] = index
+        return home
+
+    def _tracks(self) -> Iterator[Track]:
+        yield from self._steps()
+        yield from self._annotations()
+        if self.trace.threads:
+            yield self._classes()
+        yield from self._threads()
+        for number, device in enumerate(self.trace.devices):
+            yield from self._device(f"h{self.index}.d{number}", device)
+
+    def _head(self, name: str, kind: str, label: str) -> RowHead:
+        return RowHead(f"h{self.index}.{name}", kind, label, self.trace.host)
+
+    def _track(self, head: RowHead, columns: Columns, line: int | None = None) -> Track:
+        return columns.track(head, self.index, self.trace, self.names.texts, self.duration_ps, line)
+
+    def _steps(self) -> Iterator[Track]:
+        steps = find_steps(self.trace, self.catalog)
+        if not steps:
+            return
+        start = np.array([step.start_ps for step in steps], np.int64)
+        duration = np.array([step.duration_ps for step in steps], np.int64)
+        texts = [str(step.number) if step.number is not None else step.name for step in steps]
+        columns = Columns(
+            start,
+            start + duration,
+            np.arange(len(steps), dtype=np.int32),
+            np.zeros(len(steps), np.int8),
+            np.array([step.row for step in steps], np.int32),
+        )
+        head = self._head("steps", "steps", "Steps")
+        yield columns.track(head, self.index, self.trace, texts, self.duration_ps)
+
+    def _annotations(self) -> Iterator[Track]:
+        """Those of the threads that drive; of all threads where those have none. Loaders' would lie across them."""
+        trace = self.trace
+        rows = trace.annotations
+        driving = {it.line for it in trace.threads if it.role in ("driving", "autograd")}
+        mine = np.zeros(len(rows), np.bool_)
+        for line in driving:
+            mine |= (rows >= trace.lines[line].first) & (rows < trace.lines[line].rows.stop)
+        rows = rows[mine] if mine.any() else rows
+        if not rows.size:
+            return
+        place = np.full(len(trace), -1, np.int32)
+        above = nearest(trace.parent, rows)
+        order = np.lexsort((-trace.duration_ps[rows], trace.start_ps[rows]))
+        rows, above = rows[order], above[order]
+        place[rows] = np.arange(len(rows), dtype=np.int32)
+        parent = np.where(above >= 0, place[above], -1).astype(np.int32)
+        yield self._track(self._head("ann", "annotations", "Annotations"), self._columns(rows, parent))
+
+    def _classes(self) -> Track:
+        parts = partition(self.trace)
+        none = np.full(len(parts.start_ps), -1, np.int32)
+        kind = parts.kind.astype(np.int8)
+        columns = Columns(parts.start_ps, parts.end_ps, none, kind, none)
+        track = self._track(self._head("classes", "classes", "Host, by class"), columns)
+        track.share = None
+        return track
+
+    def _threads(self) -> Iterator[Track]:
+        trace = self.trace
+        shown = {it.line for it in trace.threads} | {it for d in trace.devices for it in d.lines.values()}
+        own = {device.plane for device in trace.devices}
+        rest = [line for line in trace.lines if line.index not in shown and line.plane not in own]
+        threads = [*trace.threads, *(Thread(line.index, line.name, "other") for line in rest)]
+        threads = [thread for thread in threads if trace.lines[thread.line].count]
+        threads.sort(key=lambda thread: (ROLES.index(thread.role), thread.line))
+        labels = _labels([thread.name for thread in threads])
+        for thread, label in zip(threads, labels, strict=True):
+            suffix = " (driving)" if thread.role == "driving" else ""
+            id = f"h{self.index}.t{thread.line}"
+            main = thread.role not in _FOLDED
+            head = RowHead(id, "thread", label + suffix, trace.host, None, thread.role, main)
+            yield self._track(head, self._thread_columns(thread.line), thread.line)
+
+    def _thread_columns(self, index: int) -> Columns:
+        from tb_xla_insights.timeline import kernels
+
+        line = self.trace.lines[index]
+        keep = ~self.hidden[self.trace.meta[line.rows]]
+        rows = np.flatnonzero(keep) + line.first
+        parent = kernels.kept_parents(self.trace.parent, keep, line.first, line.count, len(rows))
+        return self._columns(rows.astype(np.int32), parent)
+
+    def _columns(self, rows: Int32, parent: Int32) -> Columns:
+        trace = self.trace
+        start = trace.start_ps[rows]
+        name = self.names.of_meta[trace.meta[rows]]
+        return Columns(start, start + trace.duration_ps[rows], name, self.kind[rows], rows, parent)
+
+    def _device(self, prefix: str, device: Device) -> Iterator[Track]:
+        def head(name: str, kind: str, label: str) -> RowHead:
+            return RowHead(f"{prefix}.{name}", kind, label, self.trace.host, device.id)
+
+        kinds = self._op_kinds
+        if len(device.modules):
+            yield self._track(head("modules", "modules", "modules"), self._spans(device.modules, None))
+        if len(device.ops):
+            yield self._track(head("ops", "ops", "ops"), self._spans(device.ops, kinds))
+        for name, index in device.lines.items():
+            line = self.trace.lines[index]
+            if name in _OWN_ROWS or not line.count:
+                continue
+            if name == "Async XLA Ops":
+                row = head("async", "async", "async ops")
+            elif "Name Scope" in name:
+                row = head("scopes", "scopes", "scopes")
+            else:
+                row = head(f"l{index}", "stream" if name.startswith("Stream") else "async", name)
+            rows = np.arange(line.first, line.rows.stop, dtype=np.int32)
+            above = self.trace.parent[line.rows]
+            columns = self._columns(rows, np.where(above >= 0, above - line.first, -1).astype(np.int32))
+            columns.kind = kinds[self.trace.meta[rows]]
+            yield self._track(row, columns, index)
+
+    def _spans(self, spans: Spans, kinds: Int8 | None) -> Columns:
+        kind = np.zeros(len(spans), np.int8) if kinds is None else kinds[self.trace.meta[spans.row]]
+        name = self.names.of_string[spans.name]
+        return Columns(
+            np.ascontiguousarray(spans.start_ps),
+            np.ascontiguousarray(spans.end_ps),
+            name,
+            kind,
+            spans.row.astype(np.int32),
+            spans.parent.astype(np.int32),
+        )
+
+    @cached_property
+    def _op_kinds(self) -> Int8:
+        """Per metadata entry: an op, a collective, or an op that only waits for an asynchronous one."""
+        labels = [self.names.texts[i] for i in self.names.of_meta]
+        kinds = [STALL if _DONE.match(it) else COLLECTIVE if _COLLECTIVE.match(it) else OP for it in labels]
+        return np.array(kinds, np.int8)
+
+
+def nearest(parent: Int32, rows: Int32) -> Int32:
+    """For each of the given events, its nearest ancestor that is one of them; -1 where there is none."""
+    member = np.zeros(len(parent), np.bool_)
+    member[rows] = True
+    above = parent[rows]
+    while True:
+        climb = (above >= 0) & ~member[above]
+        if not climb.any():
+            return above
+        above = np.where(climb, parent[above], above)
+
+
+def _labels(names: list[str]) -> list[str]:
+    """Threads' names without the ids that profilers append; numbered where several are left with the same."""
+    short = [re.sub(r"/-?\d+$", "", name) or "thread" for name in names]
+    total, seen = Counter(short), Counter[str]()
+    labels = []
+    for name in short:
+        seen[name] += 1
+        labels.append(f"{name} {seen[name]}" if total[name] > 1 else name)
+    return labels

@@ -1,0 +1,151 @@
+"""The timeline of a session: its rows, what a window of them looks like, and single events."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tb_xla_insights.catalog import Catalog
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.timeline.details import Details
+from tb_xla_insights.timeline.rows import HostRows
+from tb_xla_insights.timeline.search import Search, table
+from tb_xla_insights.timeline.tracks import Place, Track
+from tb_xla_insights.timeline.view import strip, view
+from tb_xla_insights.trace.model import SessionTrace
+
+_NEAR_PS = 1000
+"""Links give starts to the nanosecond."""
+
+Json = dict[str, Any]
+
+
+class Timeline:
+    """All that the page asks about a session's events, as its protocol gives it.
+
+    Times are integer picoseconds from the session's start. A row, an event or a range that is not there raises
+    InputError.
+    """
+
+    def __init__(self, session: SessionTrace, catalog: Catalog) -> None:
+        self._session = session
+        duration = session.duration_ps
+        self._hosts = [
+            HostRows(index, trace, catalog, duration) for index, trace in enumerate(session.traces)
+        ]
+        self._tracks = {track.head.id: track for host in self._hosts for track in host.tracks}
+        self._details = [Details(host) for host in self._hosts]
+        self._search = Search(self._hosts)
+
+    def head(self) -> Json:
+        """What the page needs before it draws: the phases, the rows in drawing order, the strip."""
+        return {
+            "phases": self._phases(),
+            "rows": [track.as_json() for track in self._tracks.values()],
+            "strip": strip(list(self._tracks.values()), self._session),
+        }
+
+    def view(self, start_ps: int, end_ps: int, px: int, rows: Sequence[str]) -> Json:
+        """The slices of these rows that touch [start_ps, end_ps), for a screen of `px` pixels."""
+        self._check(start_ps, end_ps)
+        if px < 1:
+            raise InputError(
+                f"{self._session.path}: a window of {px} pixels shows nothing; ask for 1 or more"
+            )
+        return view([self._row(row) for row in rows], start_ps, end_ps, px)
+
+    def event(self, event_id: str) -> Json:
+        """An event by its id, `<host index>.<event>`, in the row that tells most about it."""
+        match = re.fullmatch(r"(\d{1,6})\.(\d{1,12})", event_id)
+        host, number = (int(match[1]), int(match[2])) if match else (0, -1)
+        if match and host < len(self._hosts) and number < len(self._hosts[host].trace):
+            place = self._details[host].find(number)
+            if place is not None:
+                return self._details[host].full(place)
+        raise InputError(
+            f"{self._session.path}: no event {event_id} in this session; select one in the timeline"
+        )
+
+    def event_at(self, row: str, start_ps: int, depth: int | None = None) -> Json:
+        """The event of a row that starts at an instant, to the nanosecond: the outermost one, or that at a depth."""
+        track = self._row(row)
+        depths = range(len(track.lanes)) if depth is None else [depth] if depth < len(track.lanes) else []
+        found: list[tuple[int, int, Place]] = []
+        for at in depths:
+            start = track.lanes[at].start
+            index = int(np.searchsorted(start, start_ps))
+            near = [i for i in (index - 1, index) if 0 <= i < len(start)]
+            found.extend((abs(int(start[i]) - start_ps), at, Place(track, at, i)) for i in near)
+        best = min(found, key=lambda it: it[:2], default=None)
+        if best is None or best[0] > _NEAR_PS:
+            raise InputError(
+                f"{self._session.path}: no event of {row} starts at {start_ps} ps; select one there"
+            )
+        return self._details[track.host].full(best[2])
+
+    def neighbor(self, row: str, depth: int, start_ps: int, direction: str) -> Json:
+        """The next event at a depth of a row that starts after an instant, or the previous one that starts before."""
+        track = self._row(row)
+        if direction not in ("next", "previous"):
+            raise InputError(f"{self._session.path}: no direction {direction}; ask for next or previous")
+        if not 0 <= depth < max(1, len(track.lanes)):
+            raise InputError(
+                f"{self._session.path}: {row} has {len(track.lanes)} depths; ask for a lower one"
+            )
+        if not track.lanes:
+            return {"event": None}
+        lane = track.lanes[depth]
+        if direction == "next":
+            index = int(np.searchsorted(lane.start, start_ps, "right"))
+        else:
+            index = int(np.searchsorted(lane.start, start_ps, "left")) - 1
+        there = 0 <= index < len(lane)
+        return {"event": self._details[track.host].brief(Place(track, depth, index)) if there else None}
+
+    def search(self, query: str, rows: Sequence[str] | None = None) -> Json:
+        """Events by name: a part of it in any case, or after `name:` the whole; in all rows or in these."""
+        return self._search.find(query, [self._row(row) for row in rows] if rows else None)
+
+    def table(self, start_ps: int, end_ps: int, rows: Sequence[str], limit: int) -> Json:
+        """What rows show in a window, by start; without rows, all that are drawn unfolded and hold events."""
+        self._check(start_ps, end_ps)
+        tracks = [self._row(row) for row in rows] or [
+            track for track in self._tracks.values() if track.head.main and track.head.kind != "classes"
+        ]
+        count, places = table(tracks, start_ps, end_ps, limit)
+        return {"count": count, "items": [self._details[it.track.host].brief(it) for it in places]}
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held beside the traces."""
+        lanes = sum(lane.nbytes for track in self._tracks.values() for lane in track.lanes)
+        return lanes + sum(host.kind.nbytes + 2 * len(host.trace) for host in self._hosts)
+
+    def _row(self, row: str) -> Track:
+        if row not in self._tracks:
+            raise InputError(f"{self._session.path}: no row {row[:80]} in this session; reload the page")
+        return self._tracks[row]
+
+    def _check(self, start_ps: int, end_ps: int) -> None:
+        if end_ps <= start_ps:
+            raise InputError(
+                f"{self._session.path}: the window {start_ps} to {end_ps} ps is empty; give a later end"
+            )
+
+    def _phases(self) -> list[str]:
+        """Names of the annotations just below the outermost ones (of the outermost where none has any below), in the
+        order in which they usually come: by the median of their distance from the start of what encloses them."""
+        starts: dict[str, list[np.ndarray[Any, np.dtype[np.int64]]]] = {}
+        for track in self._tracks.values():
+            if track.head.kind != "annotations":
+                continue
+            lane, outer = track.lanes[min(1, len(track.lanes) - 1)], track.lanes[0]
+            above = np.maximum(np.searchsorted(outer.start, lane.start, "right") - 1, 0)
+            origin = outer.start[above] if len(track.lanes) > 1 else np.zeros(len(lane), np.int64)
+            for name in np.unique(lane.name).tolist():
+                here = lane.name == name
+                starts.setdefault(track.texts[name], []).append((lane.start - origin)[here])
+        return sorted(starts, key=lambda name: (float(np.median(np.concatenate(starts[name]))), name))
