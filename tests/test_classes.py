@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from columns import CATALOG, Row, made, thread
+from captures import CATALOG, Row, capture, real_trace, thread
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -130,7 +131,7 @@ def traces(draw: Any) -> Trace:
     )  # fmt: skip
     rows: list[Row] = [thread("python", *draw(events()), role="driving")]
     rows += [thread(name, *draw(events()), role=role) for name, role in roles if draw(st.booleans())]
-    return made(*rows)
+    return capture(*rows)
 
 
 @settings(max_examples=300, deadline=None)
@@ -150,7 +151,7 @@ def test_the_sweep_does_what_the_definition_says_at_every_instant(trace: Trace) 
 @settings(max_examples=100, deadline=None)
 @given(events())
 def test_a_threads_own_timeline(some: list[tuple[str, int, int]]) -> None:
-    trace = made(thread("python", *some, role="driving"))
+    trace = capture(thread("python", *some, role="driving"))
     found: list[tuple[int, str | None] | None] = [None] * 41
     segments = thread_segments(trace, 0)
     for a, b, kind, row in zip(segments.start_ps, segments.end_ps, segments.kind, segments.row, strict=True):
@@ -163,7 +164,7 @@ def test_a_threads_own_timeline(some: list[tuple[str, int, int]]) -> None:
 
 
 def test_a_step_by_what_its_innermost_events_are() -> None:
-    trace = made(
+    trace = capture(
         thread(
             "python",
             ("Training_Step", 0, 100, {"_r": 1}),
@@ -181,17 +182,17 @@ def test_a_step_by_what_its_innermost_events_are() -> None:
 
 
 def test_passes_inside_a_compilation_are_compile_and_at_the_top_other() -> None:
-    inside = made(
+    inside = capture(
         thread("python", ("StepMarker", 0, 10), ("XLAGraphExecutor::Compile", 2, 6), ("algsimp", 3, 4))
     )
     assert shares(inside) == {"sync_prepare": 4, "compile": 6}
-    top = made(thread("python", ("dce", 0, 3), ("algsimp", 3, 2), ("StepMarker", 5, 5)))
+    top = capture(thread("python", ("dce", 0, 3), ("algsimp", 3, 2), ("StepMarker", 5, 5)))
     assert shares(top) == {"other": 5, "sync_prepare": 5}
     assert top.annotations.size == 0
 
 
 def test_backward_hands_over_to_autograd_while_that_records_runtime_events() -> None:
-    trace = made(
+    trace = capture(
         thread("python", ("backward", 0, 50), ("StepMarker", 60, 20), role="driving"),
         thread("pt_autograd_0", ("SyncTensorsGraph", 10, 10), ("my_backward", 25, 10), ("SyncTensorsGraph", 65, 5),
                role="autograd"),
@@ -203,7 +204,7 @@ def test_backward_hands_over_to_autograd_while_that_records_runtime_events() -> 
 
 
 def test_where_the_driving_thread_waits_its_helpers_most_specific_work_counts() -> None:
-    trace = made(
+    trace = capture(
         thread("python", ("TensorCollectionBarrier", 0, 40), role="driving"),
         thread("tf_pytorchxla/1", ("ExecuteComputation", 5, 30), role="executor"),
         thread("codegen", ("PjRtCpuClient::Compile", 10, 5), role="compiler"),
@@ -217,7 +218,7 @@ def test_where_the_driving_thread_waits_its_helpers_most_specific_work_counts() 
 
 
 def test_helpers_do_not_count_while_the_driving_thread_works() -> None:
-    trace = made(
+    trace = capture(
         thread("python", ("forward", 0, 40), role="driving"),
         thread("codegen", ("PjRtCpuClient::Compile", 10, 5), role="compiler"),
     )
@@ -226,14 +227,14 @@ def test_helpers_do_not_count_while_the_driving_thread_works() -> None:
 
 def test_run_executable_dispatches_then_waits() -> None:
     launch = ("TPUExecute", 12, 8)
-    trace = made(thread("tf_Compute/1", ("RunExecutable", 10, 40), launch, role="executor"))
-    assert timeline(trace) == [(10, 20, "dispatch"), (20, 50, "wait")]
-    alone = made(thread("tf_Compute/1", ("RunExecutable", 10, 40), role="executor"))
+    trace = capture(thread("tf_Compute/1", ("RunExecutable", 0, 40), launch, role="executor"))
+    assert timeline(trace) == [(0, 20, "dispatch"), (20, 40, "wait")]
+    alone = capture(thread("tf_Compute/1", ("RunExecutable", 0, 40), role="executor"))
     assert shares(alone) == {"dispatch": 40}
 
 
 def test_what_a_device_does_on_a_host_thread_is_not_the_hosts_work() -> None:
-    trace = made(
+    trace = capture(
         thread("python", ("TensorCollectionBarrier", 0, 40), role="driving"),
         thread("client", ("ThunkExecutor::Execute", 0, 30), ("dot.3", 5, 20, {"hlo_op": "dot.3"}),
                ("Transpose::Execute", 6, 5), role="client"),
@@ -242,14 +243,22 @@ def test_what_a_device_does_on_a_host_thread_is_not_the_hosts_work() -> None:
 
 
 def test_lines_of_rows() -> None:
-    trace = made(thread("python", ("StepMarker", 0, 10)), thread("empty"), thread("b", ("StepMarker", 0, 5)))
-    assert line_of_rows(trace, np.array([0, -1, 1], np.int32)).tolist() == [0, -1, 2]
+    trace = capture(
+        thread("python", ("StepMarker", 0, 10)),
+        thread("empty", ("x", 3, 0)),
+        thread("b", ("StepMarker", 0, 5)),
+    )
+    assert line_of_rows(trace, np.array([0, -1, 2], np.int32)).tolist() == [0, -1, 2]
 
 
 @pytest.mark.parametrize(
     "scenario", ["tiny_baseline", "tiny_early_item", "tiny_dynamo_train", "tiny_dynamic"]
 )
-def test_real_traces_are_partitioned_exactly(real_trace: Any, scenario: str) -> None:
-    trace = real_trace(f"torch_xla/{scenario}")
+def test_real_captures_are_partitioned_exactly(shared_traces: Path, scenario: str) -> None:
+    trace = real_trace(shared_traces / "torch_xla" / scenario)
     start, end = trace.span_ps
-    assert sum(partition(trace).sums(len(CLASSES))) == end - start
+    p = partition(trace)
+    assert sum(p.sums(len(CLASSES))) == end - start
+    for t in np.linspace(start, end - 1, 50).astype(np.int64).tolist():
+        place = int(np.searchsorted(p.end_ps, t, "right"))
+        assert CLASSES[p.kind[place]] == class_at(trace, t)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.intervals import Intervals, own_time, span_intervals, union
-from tb_xla_insights.trace.model import Device, SessionTrace, Spans, Trace
+from tb_xla_insights.analysis.kept import kept
+from tb_xla_insights.trace.model import Device, Int32, SessionTrace, Spans, Trace
 
 Definition = Literal["ops", "modules", "capture"]
 """What counts as busy, and in relation to what: ops within the device's span; program runs within the device's span;
@@ -24,7 +26,6 @@ _EXCLUDED = frozenset(
 """Categories that xprof leaves out of a TPU's duty cycle: the core only waits for others in them."""
 
 _OPCODE = re.compile(r"%?([A-Za-z_][\w-]*?)(\.[\w.]*)?$")
-_STALL = re.compile(r"[-_ ]done$")
 
 
 def device_span(device: Device) -> tuple[int, int]:
@@ -38,11 +39,7 @@ def device_span(device: Device) -> tuple[int, int]:
 def busy(trace: Trace, device: Device, definition: Definition = "ops") -> Intervals:
     """When the device is busy: the union of its top-level ops without the categories that xprof leaves out, or of its
     modules where it has no ops or the definition says so. (design.md, "Busy")"""
-    if definition == "modules" or not len(device.ops):
-        spans = device.modules if len(device.modules) else device.ops
-        return union(spans.start_ps, spans.end_ps)
-    counts = (device.ops.depth == 0) & ~_op_facts(trace, device.ops)[0]
-    return union(device.ops.start_ps[counts], device.ops.end_ps[counts])
+    return _busy(trace, _index(trace, device), definition)
 
 
 def idle(trace: Trace, device: Device) -> Intervals:
@@ -52,6 +49,22 @@ def idle(trace: Trace, device: Device) -> Intervals:
 
 def stalls(trace: Trace, device: Device, definition: Definition = "ops") -> Intervals:
     """The part of busy in which every op that is innermost waits for an asynchronous one (`copy-done`, …)."""
+    return _stalls(trace, _index(trace, device), definition)
+
+
+@kept
+def _busy(trace: Trace, index: int, definition: Definition) -> Intervals:
+    device = trace.devices[index]
+    if definition == "modules" or not len(device.ops):
+        spans = device.modules if len(device.modules) else device.ops
+        return union(spans.start_ps, spans.end_ps)
+    counts = (device.ops.parent < 0) & ~_op_facts(trace, device.ops)[0]
+    return union(device.ops.start_ps[counts], device.ops.end_ps[counts])
+
+
+@kept
+def _stalls(trace: Trace, index: int, definition: Definition) -> Intervals:
+    device = trace.devices[index]
     ops = device.ops
     waits = _op_facts(trace, ops)[1]
     if not waits.any():
@@ -60,9 +73,8 @@ def stalls(trace: Trace, device: Device, definition: Definition = "ops") -> Inte
     waiting = waits[op]
     at_work = union(start[~waiting], end[~waiting])
     waited = union(start[waiting], end[waiting]).without(at_work)
-    # What of that is busy: an op that waits may be left out of it, or lie below one that is.
-    span_start, span_end = device_span(device)
-    return waited.without(busy(trace, device, definition).gaps(span_start, span_end))
+    # An op that waits may be left out of busy, or lie below one that is.
+    return waited.without(_busy(trace, index, definition).gaps(*device_span(device)))
 
 
 def device_summaries(session: SessionTrace, definition: Definition = "ops") -> list[dict[str, Any]]:
@@ -91,23 +103,36 @@ def device_summaries(session: SessionTrace, definition: Definition = "ops") -> l
 
 
 def _op_facts(trace: Trace, ops: Spans) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Per op, whether busy leaves it out, and whether it only waits."""
-    metas = trace.meta[ops.row]
-    left_out = np.zeros(len(trace.metadata.name), np.bool_)
-    waits = np.zeros(len(trace.metadata.name), np.bool_)
+    """Per op, whether busy leaves it out, and whether it only waits: by its category, or by its name without one."""
     categories = trace.metadata.text.get("hlo_category")
-    for meta in np.unique(metas):
-        text = -1 if categories is None else categories[meta]
-        category = "" if text < 0 else re.sub(r"[-_ ]+", " ", trace.strings[text].lower())
-        opcode = _opcode(trace, int(meta))
-        left_out[meta] = category in _EXCLUDED if category else re.sub("[-_]", " ", opcode) in _EXCLUDED
-        waits[meta] = bool(_STALL.search(category) or _STALL.search(opcode))
-    return left_out[metas], waits[metas]
+    metas = trace.meta[ops.row]
+    category = np.full(len(ops), -1, np.int32) if categories is None else categories[metas]
+    out_by_category = _texts(trace, category, lambda text: _plain(text) in _EXCLUDED)
+    out_by_name = _texts(trace, ops.name, lambda text: _plain(_opcode(text)) in _EXCLUDED)
+    waits_by_category = _texts(trace, category, lambda text: _plain(text).endswith(" done"))
+    waits_by_name = _texts(trace, ops.name, lambda text: _plain(_opcode(text)).endswith(" done"))
+    return np.where(category >= 0, out_by_category, out_by_name), waits_by_category | waits_by_name
 
 
-def _opcode(trace: Trace, meta: int) -> str:
-    """What the op's short name says it is: `copy-done` of `%copy-done.3 = …`."""
-    display = trace.metadata.display_name[meta]
-    name = trace.strings[display if display >= 0 else trace.metadata.name[meta]]
+def _texts(trace: Trace, texts: Int32, holds: Callable[[str], bool]) -> NDArray[np.bool_]:
+    """Whether something holds for each of the texts, asked once per different one; False for -1."""
+    answers = np.zeros(len(trace.strings) + 1, np.bool_)
+    present = np.zeros(len(answers), np.bool_)
+    present[texts] = True
+    for text in np.flatnonzero(present[:-1]):
+        answers[text] = holds(trace.strings[text])
+    return answers[texts]
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[-_ ]+", " ", text.lower())
+
+
+def _opcode(name: str) -> str:
+    """What an op's name says it is: `copy-done` of `%copy-done.3 = …`."""
     match = _OPCODE.match(name.split(" ", 1)[0])
     return match[1] if match else ""
+
+
+def _index(trace: Trace, device: Device) -> int:
+    return next(index for index, it in enumerate(trace.devices) if it is device)

@@ -31,9 +31,12 @@ _GPU_VENDORS = {"nvidia": "NVIDIA GPU", "amd": "AMD GPU", "intel": "Intel GPU"}
 
 
 def environment(session: SessionTrace) -> dict[str, Any]:
-    """What made the capture: `framework` (torch_xla, torch_tpu, jax, tensorflow, unknown), `runtime` (xrt, pjrt,
-    unknown), `accelerator` (a text, `unknown` without devices), `hlo_scopes` (whether device ops say which scope they come from),
-    `synthetic` (whether a generator wrote the file), and a `label` that says it in a line."""
+    """What made the capture.
+
+    `framework` is torch_xla, torch_tpu, jax, tensorflow or unknown, `runtime` xrt, pjrt or unknown, `accelerator` a
+    text (`unknown` without devices); `hlo_scopes` says whether device ops tell the scope they come from, `synthetic`
+    whether a generator wrote the file; `label` says it all in a line.
+    """
     names = {text for trace in session.traces for text in _names(trace)}
     framework = next(
         (name for name, words in (("torch_xla", _XLA), ("torch_tpu", _TPU), ("jax", _JAX), ("tensorflow", _TENSORFLOW))

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 from tb_xla_insights.trace.model import Trace
 
-P = ParamSpec("P")
-T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
-def kept(answer: Callable[[Trace], T]) -> Callable[[Trace], T]:
-    """Keeps `answer(trace)` as long as the trace lives. Two threads that ask at once may both compute it."""
+def kept(answer: F) -> F:
+    """Keeps `answer(trace, …)`, per further arguments, as long as the trace lives.
+
+    Those arguments must be hashable. Two threads that ask at once may both compute the answer.
+    """
 
     @wraps(answer)
-    def ask(trace: Trace) -> T:
+    def ask(trace: Trace, *more: Hashable) -> Any:
         store = vars(trace).setdefault("_answers", {})
-        if answer not in store:
-            store[answer] = answer(trace)
-        return store[answer]  # type: ignore[no-any-return]
+        key = (answer, *more)
+        if key not in store:
+            store[key] = answer(trace, *more)
+        return store[key]
 
-    return ask
+    return ask  # type: ignore[return-value]

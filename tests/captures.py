@@ -1,0 +1,95 @@
+"""Captures in a few lines: threads with events, device cores with ops.
+
+    trace = capture(thread("python", ("Training_Step", 0, 90, {"_r": 1}), ("forward", 10, 20)), Core([("dot", 5, 9)]))
+
+Times are picoseconds; that of the first event becomes 0, as in every trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from build import trace_of
+from synthetic.writer import Space
+
+from tb_xla_insights.catalog import load_catalog
+from tb_xla_insights.trace.annotations import find_annotations
+from tb_xla_insights.trace.model import Role, SessionTrace, Thread, Trace
+from tb_xla_insights.trace.read import read_trace
+from tb_xla_insights.xplane.source import open_source
+
+CATALOG = load_catalog()
+
+Event = tuple[Any, ...]
+"""Name, start, duration, and perhaps stats by name; `hlo_category` and `tf_op` belong to the name."""
+
+
+@dataclass
+class Row:
+    """A thread. With a role that is its role, whatever it looks like."""
+
+    name: str
+    events: list[Event]
+    role: Role | None = None
+
+
+def thread(name: str, *events: Event, role: Role | None = None) -> Row:
+    return Row(name, list(events), role)
+
+
+@dataclass
+class Core:
+    """A device plane with its lines."""
+
+    ops: list[Event] = field(default_factory=list)
+    modules: list[Event] = field(default_factory=list)
+    name: str = "TPU:0"
+    stats: Mapping[str, Any] = field(default_factory=dict)
+    lines: Mapping[str, list[Event]] = field(default_factory=dict)
+
+
+def capture(*parts: Row | Core, environment: Mapping[str, Any] | None = None, host: str = "vm") -> Trace:
+    """The trace of a file with these threads and devices. If roles are given, a thread without one is `other`."""
+    space = Space()
+    threads = [part for part in parts if isinstance(part, Row)]
+    plane = space.plane("/host:CPU")
+    for number, row in enumerate(threads, 1):
+        line = plane.line(row.name, id=number)
+        for event in row.events:
+            line.event(event[0], event[1], event[2], stats=event[3] if len(event) > 3 else None)
+    for core in parts:
+        if isinstance(core, Core):
+            _write(space, core)
+    if environment is not None:
+        space.plane("Task Environment", stats=environment)
+    trace = trace_of(space.to_bytes(), host)
+    if any(row.role for row in threads):
+        roles = {number: row.role for number, row in enumerate(threads, 1)}
+        lines = trace.lines
+        trace.threads = [Thread(t.line, t.name, roles[lines[t.line].id] or "other") for t in trace.threads]
+        trace.annotations = find_annotations(trace, CATALOG)
+    return trace
+
+
+def real_trace(folder: Path) -> Trace:
+    """The trace of the one file below a folder of real captures."""
+    path = next(iter(sorted(folder.rglob("*.xplane.pb"))))
+    with open_source(str(path)) as source:
+        return read_trace(source, CATALOG, host=path.name.split(".")[0])
+
+
+def session(*traces: Trace) -> SessionTrace:
+    return SessionTrace("session", "run/session", list(traces))
+
+
+def _write(space: Space, core: Core) -> None:
+    plane = space.plane(f"/device:{core.name}", stats=core.stats)
+    for name, events in {"XLA Modules": core.modules, "XLA Ops": core.ops, **core.lines}.items():
+        line = plane.line(name)
+        for event in events:
+            stats = dict(event[3]) if len(event) > 3 else {}
+            of_name = {key: stats.pop(key) for key in ("hlo_category", "tf_op") if key in stats}
+            line.event(plane.event_metadata(event[0], stats=of_name), event[1], event[2], stats=stats)
