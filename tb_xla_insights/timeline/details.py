@@ -94,10 +94,9 @@ class Details:
         """Everything about one event, as the page's protocol gives it."""
         event, trace = place.event, place.track.trace
         brief = self.brief(place)
-        recorded = trace.name(event) if event >= 0 else brief["name"]
         return {
             **brief,
-            "title": recorded if recorded != brief["name"] else None,
+            "title": self._title(event, brief["name"]),
             "host": trace.host,
             "self_ps": self._self_ps(place),
             "path": [self.brief(it) for it in self._path(place)],
@@ -105,6 +104,13 @@ class Details:
             "flow": self._flow(event),
             "occurrences": self._occurrences(place),
         }
+
+    def _title(self, event: int, name: str) -> str | None:
+        """The long name of an event that has a short one."""
+        trace = self._host.trace
+        if event < 0 or trace.metadata.display_name[trace.meta[event]] < 0 or trace.name(event) == name:
+            return None
+        return trace.name(event)
 
     def _spans_index(self, place: Place | Mark) -> tuple[Any, int] | None:
         """The spans of a device that a slice is from, and its place in them."""

@@ -68,7 +68,7 @@ def rung_of(span_ps: int, px: int) -> int:
     return max(0, (2 * span_ps // max(px, 4)).bit_length() - 1)
 
 
-@dataclass
+@dataclass(eq=False)
 class Lane:
     """The events of one depth of a row, sorted by start; `names` is more than any name's id."""
 

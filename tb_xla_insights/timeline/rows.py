@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -31,6 +31,9 @@ from tb_xla_insights.trace.model import Device, Int8, Int16, Int32, Spans, Threa
 
 ROLES = ("driving", "autograd", "executor", "client", "compiler", "transfer", "loader", "op_pool", "other")
 _FOLDED = ("op_pool", "other")
+_MANY = ("executor", "client", "compiler", "transfer", "loader")
+_MOST_HELPERS = 8
+"""So many helpers, the busiest, are drawn unfolded: a TPU host has a hundred threads that transfer something."""
 
 _OWN_ROWS = {"XLA Modules", "XLA Ops", "Steps"}
 """Lines of a device plane that its modules, its ops and the host's steps already show."""
@@ -169,12 +172,17 @@ class HostRows:
         threads = [thread for thread in threads if trace.lines[thread.line].count]
         threads.sort(key=lambda thread: (ROLES.index(thread.role), thread.line))
         labels = _labels([thread.name for thread in threads])
+        tracks = []
         for thread, label in zip(threads, labels, strict=True):
             suffix = " (driving)" if thread.role == "driving" else ""
             id = f"h{self.index}.t{thread.line}"
             main = thread.role not in _FOLDED
             head = RowHead(id, "thread", label + suffix, trace.host, None, thread.role, main)
-            yield self._track(head, self._thread_columns(thread.line), thread.line)
+            tracks.append(self._track(head, self._thread_columns(thread.line), thread.line))
+        helpers = sorted((it for it in tracks if it.head.role in _MANY), key=lambda it: -(it.share or 0))
+        for track in helpers[_MOST_HELPERS:]:
+            track.head = replace(track.head, main=False)
+        yield from tracks
 
     def _thread_columns(self, index: int) -> Columns:
         from tb_xla_insights.timeline import kernels

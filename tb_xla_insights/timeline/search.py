@@ -25,10 +25,11 @@ class Search:
         self._hosts = [_Searchable(host) for host in hosts]
 
     def find(self, query: str, rows: Sequence[Track] | None) -> dict[str, Any]:
-        """Events whose name, or whose long name, contains the query in any case; after `name:`, is the query.
+        """Events whose name contains the query in any case or, after `name:`, is the query.
 
-        Each event is found once, in the row it is at home in; where rows are given, in each of those. What threads do
-        not show is found by what its name begins with: the end of an op is not wanted by who looks for the op.
+        A long name, which tells an op's operands too, is looked into where no name of the page's is found. Each event
+        is found once, in the row it is at home in; where rows are given, in each of those. What threads do not show is
+        found by what its name begins with: the end of an op is not wanted by who looks for the op.
         """
         found = _Found()
         for host in self._hosts if query else []:
@@ -58,7 +59,8 @@ class _Searchable:
         begun = np.array([match(*text, begins=True) for text in self.texts], np.bool_)
         shown, marks = named & ~self.marks, begun & self.marks
         entries = np.zeros(len(host.hidden), np.bool_)
-        entries[[entry for entry, text in self.long.items() if match(*text)]] = True
+        if not shown.any():
+            entries[[entry for entry, text in self.long.items() if match(*text)]] = True
         if not (shown.any() or marks.any() or entries.any()):
             return
         sums = _Sums(len(named))

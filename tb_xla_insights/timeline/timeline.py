@@ -15,7 +15,7 @@ from tb_xla_insights.timeline.rows import HostRows
 from tb_xla_insights.timeline.search import Search, table
 from tb_xla_insights.timeline.tracks import Place, Track
 from tb_xla_insights.timeline.view import strip, view
-from tb_xla_insights.trace.model import SessionTrace
+from tb_xla_insights.trace.model import Int64, SessionTrace
 
 _NEAR_PS = 1000
 """Links give starts to the nanosecond."""
@@ -137,15 +137,20 @@ class Timeline:
 
     def _phases(self) -> list[str]:
         """Names of the annotations just below the outermost ones (of the outermost where none has any below), in the
-        order in which they usually come: by the median of their distance from the start of what encloses them."""
-        starts: dict[str, list[np.ndarray[Any, np.dtype[np.int64]]]] = {}
+        order in which they usually come: by the median of their distance from the start of what encloses them.
+
+        A name that is mostly found elsewhere is none: where a capture cuts a step, what lay deeper comes up.
+        """
+        distances: dict[str, list[Int64]] = {}
         for track in self._tracks.values():
             if track.head.kind != "annotations":
                 continue
-            lane, outer = track.lanes[min(1, len(track.lanes) - 1)], track.lanes[0]
+            outer, lane = track.lanes[0], track.lanes[min(1, len(track.lanes) - 1)]
             above = np.maximum(np.searchsorted(outer.start, lane.start, "right") - 1, 0)
-            origin = outer.start[above] if len(track.lanes) > 1 else np.zeros(len(lane), np.int64)
-            for name in np.unique(lane.name).tolist():
-                here = lane.name == name
-                starts.setdefault(track.texts[name], []).append((lane.start - origin)[here])
-        return sorted(starts, key=lambda name: (float(np.median(np.concatenate(starts[name]))), name))
+            distance = lane.start - outer.start[above] if lane is not outer else lane.start
+            names = len(track.texts)
+            counts = [np.bincount(it.name, minlength=names) for it in track.lanes]
+            here = np.bincount(lane.name, minlength=names)
+            for name in np.flatnonzero((here > 0) & (2 * here >= np.sum(counts, axis=0))).tolist():
+                distances.setdefault(track.texts[name], []).append(distance[lane.name == name])
+        return sorted(distances, key=lambda name: (float(np.median(np.concatenate(distances[name]))), name))

@@ -26,7 +26,7 @@ class RowHead:
     main: bool = True
 
 
-@dataclass
+@dataclass(eq=False)
 class Track:
     """A row's events. `texts` are the names their ids stand for, `share` the part of the session they cover."""
 

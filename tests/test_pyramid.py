@@ -1,0 +1,269 @@
+"""Level of detail of a lane, against its definition computed event by event."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tb_xla_insights.timeline import kernels, pyramid
+from tb_xla_insights.timeline.pyramid import Lane, Slices, rung_of
+
+NAMES, KINDS = 3, 2
+
+
+@dataclass(frozen=True)
+class Event:
+    start: int
+    end: int
+    name: int
+    kind: int
+    id: int
+
+    @property
+    def length(self) -> int:
+        return self.end - self.start
+
+
+def lane_of(events: list[Event]) -> Lane:
+    def column(attribute: str, dtype: type) -> np.ndarray:
+        return np.array([getattr(event, attribute) for event in events], dtype)
+
+    return Lane(
+        column("start", np.int64),
+        column("end", np.int64),
+        column("name", np.int32),
+        column("kind", np.int8),
+        column("id", np.int32),
+        NAMES,
+    )
+
+
+@st.composite
+def lanes(draw: st.DrawFn, overlap: bool = False) -> list[Event]:
+    """Events sorted by start; without `overlap` one ends before the next begins, as siblings on a thread do."""
+    at, events = 0, []
+    lengths = st.one_of(st.integers(0, 4), st.integers(0, 40), st.integers(0, 400))
+    for id in range(draw(st.integers(0, 30))):
+        at += draw(lengths)
+        length = draw(lengths)
+        events.append(
+            Event(at, at + length, draw(st.integers(-1, NAMES - 1)), draw(st.integers(0, KINDS - 1)), id)
+        )
+        at += draw(st.integers(0, length)) if overlap else length
+    return events
+
+
+any_lane = st.one_of(lanes(), lanes(overlap=True))
+rungs = st.integers(0, 12)
+
+
+def buckets(events: list[Event], rung: int) -> list[list[Event]]:
+    """The events of each slice of a rung, by the words of the definition."""
+    width = 2**rung
+    slices: list[list[Event]] = []
+    for event in events:
+        last = slices[-1][-1] if slices else None
+        both_short = last is not None and last.length < width and event.length < width
+        if both_short and last is not None and last.start // width == event.start // width:
+            slices[-1].append(event)
+        else:
+            slices.append([event])
+    return slices
+
+
+def most(weights: list[tuple[int, int]]) -> tuple[int, int]:
+    """The key with the largest sum, the first seen where sums are equal, and that sum."""
+    sums: Counter[int] = Counter()
+    for key, weight in weights:
+        sums[key] += weight
+    best = max(sums.values())
+    return next(key for key, _ in weights if sums[key] == best), best
+
+
+def covered(events: list[Event]) -> set[int]:
+    return {at for event in events for at in range(event.start, event.end)}
+
+
+def combs(slices: list[list[Event]], rung: int) -> list[list[list[Event]]]:
+    """Neighbouring slices of short events joined where class and pause allow it."""
+    joined: list[list[list[Event]]] = []
+    for part in slices:
+        short = all(event.length < 2**rung for event in part)
+        if joined and short and all(event.length < 2**rung for it in joined[-1] for event in it):
+            before = joined[-1]
+            pause = part[0].start - max(event.end for it in before for event in it)
+            kinds = {most([(e.kind, e.length) for e in it])[0] for it in (before[0], part)}
+            if pause < 2**rung and len(kinds) == 1:
+                before.append(part)
+                continue
+        joined.append([part])
+    return joined
+
+
+def touching(slices: list[list[Event]], start: int, end: int) -> list[list[Event]]:
+    return [it for it in slices if it[0].start < end and max(event.end for event in it) >= start]
+
+
+def listed(slices: Slices) -> list[tuple[int, ...]]:
+    return [tuple(int(x) for x in row) for row in zip(*slices, strict=True)]
+
+
+def window_of(events: list[Event], rung: int, part: float) -> tuple[int, int]:
+    """A window that the rung is fit for: at least two buckets wide."""
+    last = max((event.end for event in events), default=0)
+    start = int(part * last)
+    return start, start + 2 ** (rung + 1) + last // 3
+
+
+@given(any_lane, rungs, st.floats(0, 1))
+def test_a_view_shows_the_combs_of_the_slices_that_touch_the_window(
+    events: list[Event], rung: int, part: float
+) -> None:
+    start, end = window_of(events, rung, part)
+    expected = []
+    seen: list[Event] = []
+    slices = buckets(events, rung)
+    for group in combs(touching(slices, start, end), rung):
+        members = [event for it in group for event in it]
+        winners = [most([(event.name, event.length) for event in it]) for it in group]
+        seen = [event for event in events if event.id < members[0].id]
+        busy = len(covered(members) - covered(seen))
+        shape = members[0].start, max(event.end for event in members)
+        kind = most([(event.kind, event.length) for event in group[0]])[0]
+        count = len(members)
+        expected.append((*shape, winners, kind, count, busy if count > 1 else 0, members[0].id))
+    found = listed(lane_of(events).view(start, end, rung))
+    assert len(found) == len(expected)
+    for (s, e, name, *rest), (es, ee, winners, *expected_rest) in zip(found, expected, strict=True):
+        assert (s, e, rest) == (es, ee, expected_rest)
+        sums: Counter[int] = Counter()
+        for winner, weight in winners:
+            sums[winner] += weight
+        assert sums[name] == max(sums.values())
+
+
+@given(any_lane, rungs, st.floats(0, 1))
+def test_nothing_is_lost(events: list[Event], rung: int, part: float) -> None:
+    start, end = window_of(events, rung, part)
+    shown = lane_of(events).view(start, end, rung)
+    inside = [event for it in touching(buckets(events, rung), start, end) for event in it]
+    assert int(shown.events.sum()) == len(inside)
+    touch = [event for event in events if event.start < end and event.end >= start]
+    assert {event.id for event in touch} <= {event.id for event in inside}
+    alone = {event.id: event for event in inside if event.id in set(shown.event.tolist())}
+    for s, e, name, kind, count, busy, id in listed(shown):
+        if count == 1:
+            assert (s, e, name, kind, busy) == (
+                alone[id].start,
+                alone[id].end,
+                alone[id].name,
+                alone[id].kind,
+                0,
+            )
+
+
+@given(lanes(), rungs)
+def test_busy_times_add_up_to_the_union(events: list[Event], rung: int) -> None:
+    shown = lane_of(events).view(0, 10**6, rung)
+    alone = shown.events == 1
+    total = int(shown.busy.sum() + (shown.end - shown.start)[alone].sum())
+    assert total == len(covered(events))
+
+
+@given(any_lane, rungs)
+def test_long_events_are_slices_of_their_own(events: list[Event], rung: int) -> None:
+    shown = listed(lane_of(events).view(0, 10**6, rung))
+    for event in events:
+        if event.length >= 2**rung:
+            assert (event.start, event.end, event.name, event.kind, 1, 0, event.id) in shown
+
+
+@given(any_lane, rungs, st.floats(0, 1))
+def test_a_view_does_not_depend_on_what_is_kept(events: list[Event], rung: int, part: float) -> None:
+    start, end = window_of(events, rung, part)
+    fresh = listed(lane_of(events).view(start, end, rung))
+    keeping = lane_of(events)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pyramid, "_FEW", 0)
+        patch.setattr(pyramid, "_KEEP_ONE_IN", 1)
+        assert listed(keeping.view(start, end, rung)) == fresh
+        assert listed(keeping.view(start, end, rung)) == fresh
+        assert bool(keeping._levels) == bool(events)
+
+
+@given(any_lane)
+def test_the_number_of_slices_of_every_rung_is_known_beforehand(events: list[Event]) -> None:
+    lane = lane_of(events)
+    sizes = kernels.sizes(lane.start, lane.end).tolist()
+    assert sizes[:14] == [len(buckets(events, rung)) for rung in range(14)]
+
+
+def test_a_rung_is_kept_only_where_it_has_a_quarter_of_the_events() -> None:
+    events = [Event(at, at + 10, 0, 0, at) for at in range(0, 80_000, 16)]
+    lane = lane_of(events)
+    lane.view(0, 80_000, 5)  # two events to a slice
+    assert not lane._levels
+    lane.view(0, 80_000, 6)  # four
+    assert list(lane._levels) == [6]
+    assert len(lane._levels[6][0].start) == len(events) // 4
+
+
+@given(st.integers(1, 2**50), st.integers(1, 5000))
+def test_slices_merge_between_one_and_two_pixels(span: int, px: int) -> None:
+    width, pixel = 2 ** rung_of(span, px), span / max(px, 4)
+    assert width <= 2 * pixel < 2 * width or (width == 1 and pixel < 1)
+
+
+@st.composite
+def nested(draw: st.DrawFn) -> list[tuple[int, int, int]]:
+    """(start, end, parent) of events that overlap, or nest: a child lies within its parent."""
+    events: list[tuple[int, int, int]] = []
+    for _ in range(draw(st.integers(0, 25))):
+        parent = draw(st.integers(-1, len(events) - 1))
+        low, high = events[parent][:2] if parent >= 0 else (0, 100)
+        start = draw(st.integers(low, high))
+        events.append((start, draw(st.integers(start, high)), parent))
+    order = sorted(range(len(events)), key=lambda i: (events[i][0], -events[i][1], i))
+    place = {old: new for new, old in enumerate(order)}
+    return [(events[i][0], events[i][1], place[events[i][2]] if events[i][2] >= 0 else -1) for i in order]
+
+
+def packed(events: list[tuple[int, int, int]]) -> list[int]:
+    starts, ends, parents = zip(*events, strict=True) if events else ((), (), ())
+    columns = np.array(starts, np.int64), np.array(ends, np.int64), np.array(parents, np.int32)
+    return kernels.pack(*columns).tolist()  # type: ignore[no-any-return]
+
+
+@given(nested())
+def test_lanes_hold_no_overlap_and_children_lie_below(events: list[tuple[int, int, int]]) -> None:
+    lane = packed(events)
+    for i, (start, end, parent) in enumerate(events):
+        assert parent < 0 or lane[i] > lane[parent]
+        for j in range(i):
+            if lane[j] == lane[i]:
+                assert events[j][1] <= start or end == start
+
+
+def test_the_lane_of_events_that_nest_is_their_depth() -> None:
+    assert packed([(0, 100, -1), (0, 40, 0), (5, 20, 1), (20, 40, 1), (40, 90, 0), (100, 120, -1)]) == [
+        0, 1, 2, 2, 1, 0,
+    ]  # fmt: skip
+
+
+@given(any_lane, st.integers(1, 12))
+def test_time_spread_over_buckets_adds_up(events: list[Event], count: int) -> None:
+    duration = max((event.end for event in events), default=0) + 1
+    lane = lane_of(events)
+    time = kernels.spread(lane.start, lane.end, lane.kind, KINDS, duration, count)
+    for bucket in range(count):
+        low, high = duration * bucket // count, duration * (bucket + 1) // count
+        for kind in range(KINDS):
+            expected = sum(
+                max(0, min(event.end, high) - max(event.start, low)) for event in events if event.kind == kind
+            )
+            assert time[kind, bucket] == expected
