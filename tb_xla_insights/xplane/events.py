@@ -1,15 +1,21 @@
-"""The events of a file, decoded from the wire into columns: the one loop that sees every byte of a capture."""
+"""The events of a file, decoded from the wire into columns: the one loop that sees every byte of a capture.
+
+Events of a line are counted first, which only hops from length to length. So every line knows its rows before decoding
+begins, columns are made once at their final size, and lines can be decoded side by side, straight into their places.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from threading import Lock
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from tb_xla_insights.xplane.proto.xplane_pb2 import XEvent
 from tb_xla_insights.xplane.source import Source
 from tb_xla_insights.xplane.wire import (
     BAD,
@@ -29,8 +35,8 @@ from tb_xla_insights.xplane.wire import (
 )
 
 WINDOW = 1 << 20
-STATS = 1 << 15
-"""How many values of one stat a kernel call has room for. Windows and stat buffers stay in the processor's cache."""
+ODD = 1 << 12
+"""How many stat values of an unexpected kind one kernel call may leave for Python."""
 
 NUMBER, REF, TEXT, DOUBLE = 0, 1, 2, 3
 """What a stat's stored value is: a number, a stat metadata id, a place and length in the window, the bits of a double."""
@@ -97,24 +103,59 @@ def _stat(window, pos, end, wanted_ids, wanted):  # type: ignore[no-untyped-def]
     return column if kind >= 0 else np.int64(-1), kind, value, pos
 
 
+@njit("UniTuple(int64, 3)(uint8[::1], int64, int64)", cache=True, nogil=True)
+def _count(window, size, limit):  # type: ignore[no-untyped-def]
+    """Counts the events of a line in a window. Returns (next position, events, how it stopped)."""
+    events, pos, how = 0, 0, DONE
+    while how == DONE and pos < limit:
+        if pos >= size:
+            how = MORE
+            break
+        tag, at = read_varint(window, pos)
+        wire = tag & 7
+        length, end = np.int64(0), at
+        if wire == VARINT or wire == LENGTH:
+            if at <= size:
+                length, end = read_varint(window, at)
+            if wire == VARINT:
+                length = np.int64(0)
+        elif wire == FIXED64:
+            end = at + 8
+        else:
+            end = at + 4
+        if end <= size and (length < 0 or length > limit - end):
+            end = np.int64(NEVER)
+        if end > limit or tag < 8 or wire == 3 or wire == 4 or wire > 5:
+            how = BAD
+        elif end > size:
+            how = MORE
+        else:
+            pos = end + length
+            if tag == 4 << 3 | LENGTH:
+                events += 1
+    return pos, events, how
+
+
 @njit(
-    "UniTuple(int64, 3)(uint8[::1], int64, int64, int64, int64[::1], int32[::1], int64[::1], int32[::1], int64[::1],"
-    " int64, int32[::1], int64[::1], int64[::1], int64[::1], int32[:, ::1], int64[:, ::1], int8[:, ::1], int64[::1])",
+    "UniTuple(int64, 3)(uint8[::1], int64, int64, int64, int64[::1], int32[::1], int64[::1], int32[::1], int8[::1],"
+    " int64[::1], int64, int64, int64, int32[::1], int64[::1], int64[::1], int64[::1], int32[:, ::1], int64[:, ::1], int64[::1],"
+    " int64[:, ::1])",
     cache=True,
     nogil=True,
 )
 def _decode(  # type: ignore[no-untyped-def]
-    window, size, start, limit, metadata_ids, metadata, wanted_ids, wanted, header,
-    filled, event_metadata, offset_ps, duration_ps, place, stat_row, stat_value, stat_kind, stat_count,
+    window, size, start, limit, metadata_ids, metadata, wanted_ids, wanted, native, header,
+    base, filled, room, event_metadata, offset_ps, duration_ps, place, stat_row, stat_value, stat_count, odd,
 ):  # fmt: skip
-    """Decodes line fields from `start` to `limit`, in a window with `size` bytes; `limit` may lie behind
-    the window.
+    """Decodes line fields from `start` to `limit`, in a window with `size` bytes; `limit` may lie behind the window.
 
-    An event is written, from row `filled` on, only when the whole of it lies in the window; its place is
-    that of its length in the window. Returns (next position, rows filled, how it stopped); at BAD the
-    position is that of what cannot be.
+    An event is written, from row `filled` to below `room`, only when the whole of it lies in the window; its place is
+    that of its length in the window. Values of stat c go to `stat_row[c]` and `stat_value[c]` from `base` on, where
+    `stat_count[c]` counts them. A value that is not of its column's `native` kind is listed in `odd` as (column, index,
+    kind), whose last row counts them. Returns (next position, rows filled, how it stopped); at BAD the position is that of what cannot be.
     """
-    row, pos, how, fullest = filled, start, DONE, 0
+    row, pos, how = filled, start, DONE
+    odds = odd[len(odd) - 1, 0]
     while how == DONE and pos < limit:
         if pos >= size:
             how = MORE
@@ -152,7 +193,7 @@ def _decode(  # type: ignore[no-untyped-def]
                 pos = end + value
         elif end + value > size:
             how = MORE
-        elif row == len(event_metadata) or fullest + value // 4 > stat_row.shape[1]:
+        elif row == room or odds + len(stat_count) >= len(odd):
             how = FULL
         else:
             header_at, at = at, end
@@ -181,12 +222,16 @@ def _decode(  # type: ignore[no-untyped-def]
                         if reached != at:
                             at = np.int64(NEVER)
                         elif column >= 0:
-                            count = stat_count[column]
-                            stat_row[column, count] = row
-                            stat_value[column, count] = number
-                            stat_kind[column, count] = kind
-                            stat_count[column] = count + 1
-                            fullest = max(fullest, count + 1)
+                            index = base + stat_count[column]
+                            if (
+                                index == base or stat_row[column, index - 1] != row
+                            ):  # given twice, the first counts
+                                stat_row[column, index] = row
+                                stat_value[column, index] = number
+                                stat_count[column] += 1
+                                if kind != native[column]:
+                                    odd[odds, 0], odd[odds, 1], odd[odds, 2] = column, index, kind
+                                    odds += 1
                     else:
                         at += value
                 elif wire == FIXED64:
@@ -195,53 +240,64 @@ def _decode(  # type: ignore[no-untyped-def]
                     at += 4
                 else:
                     at = np.int64(NEVER)
-            index = lookup(metadata_ids, metadata, id_)
+            which = lookup(metadata_ids, metadata, id_)
             if at != end:
                 how = BAD
-            elif index < 0:
+            elif which < 0:
                 how = UNKNOWN
             else:
                 event_metadata[row], offset_ps[row], duration_ps[row], place[row] = (
-                    index,
+                    which,
                     offset,
                     duration,
                     header_at,
                 )
                 row += 1
                 pos = end
-    for column in range(len(stat_count)):  # an event that was not written leaves no stats
-        while stat_count[column] > 0 and stat_row[column, stat_count[column] - 1] == row:
-            stat_count[column] -= 1
+    if how == BAD or how == UNKNOWN:  # an event that was not written leaves no stats
+        for column in range(len(stat_count)):
+            if stat_count[column] > 0 and stat_row[column, base + stat_count[column] - 1] == row:
+                stat_count[column] -= 1
+        while odds > 0 and odd[odds - 1, 1] >= base + stat_count[odd[odds - 1, 0]]:
+            odds -= 1
+    odd[len(odd) - 1, 0] = odds
     return pos, row, how
 
 
-class Growing:
-    """A column that grows at its end. Growing moves memory pages, not numbers, so no second copy is ever held."""
-
-    def __init__(self, dtype: type[np.generic]) -> None:
-        self.room: NDArray[Any] = np.empty(0, dtype)
-        self.count = 0
-
-    def reserve(self, room: int) -> None:
-        if room > len(self.room):
-            self.room.resize(max(room, 2 * len(self.room)), refcheck=False)
-
-    def append(self, values: NDArray[Any]) -> None:
-        self.reserve(self.count + len(values))
-        self.room[self.count : self.count + len(values)] = values
-        self.count += len(values)
-
-    def done(self) -> NDArray[Any]:
-        """The column, at its final length. Ends the growing."""
-        self.room.resize(self.count, refcheck=False)
-        return self.room
+@njit("void(int64[::1], int64[::1], int32[::1], int64[::1], int64)", cache=True, nogil=True)
+def _resolve(values, keys, positions, texts, missing):  # type: ignore[no-untyped-def]
+    """Turns stat metadata ids into the texts they stand for, in place."""
+    for index in range(len(values)):
+        position = lookup(keys, positions, values[index])
+        values[index] = texts[position] if position >= 0 else missing
 
 
 @dataclass
-class DecodedLine:
-    """One line: what its header says, and the rows of its events, `first` to `first + count - 1`, times
-    still counted from `timestamp_ns`. `bad` is the file offset of what cannot be, where decoding had to stop."""
+class PlaneTables:
+    """What decoding a plane's events needs: the index of each event metadata id (ids that it lacks are added), the column of
+    each wanted stat's id, and the interned text of each stat metadata id."""
 
+    metadata: Table
+    wanted: Table
+    ids: Table
+    texts: NDArray[np.int64]
+    missing_text: int
+    lock: Lock = field(default_factory=Lock)
+
+    def add(self, id_: int) -> None:
+        with self.lock:
+            if id_ not in self.metadata.ids:
+                self.metadata.add(id_)
+
+
+@dataclass
+class Line:
+    """One line of a plane: its file range, what its header says, and the rows of its events, `first` to `first + count - 1`,
+    times still counted from `timestamp_ns`. `bad` is the file offset of what cannot be, where decoding had to stop."""
+
+    start: int
+    end: int
+    tables: PlaneTables
     id: int = 0
     name: bytes = b""
     timestamp_ns: int = 0
@@ -249,155 +305,157 @@ class DecodedLine:
     count: int = 0
     bad: int | None = None
     stopped: bool = False
+    stat_count: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+
+
+class Columns:
+    """The columns of all events of a file, and of the wanted stats, whose values are texts where `text` says so."""
+
+    def __init__(self, events: int, text: Sequence[bool]) -> None:
+        self.native = np.array([REF if is_text else NUMBER for is_text in text], np.int8)
+        self.metadata = np.empty(events, np.int32)
+        self.offset_ps, self.duration_ps, self.place = (np.empty(events, np.int64) for _ in range(3))
+        # No event needs more than one place per stat. Memory that nothing is written to is never really taken.
+        self.stat_row = np.empty((len(text), events), np.int32)
+        self.stat_value = np.empty((len(text), events), np.int64)
+
+    def stat(self, column: int, lines: Sequence[Line]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """The rows and values of one stat. The values of lines, which lie apart, are moved together in place."""
+        rows, values, end = self.stat_row[column], self.stat_value[column], 0
+        for line in lines:
+            count = int(line.stat_count[column])
+            rows[end : end + count] = rows[line.first : line.first + count]
+            values[end : end + count] = values[line.first : line.first + count]
+            end += count
+        return rows[:end], values[:end]
+
+    def close_holes(self, lines: Sequence[Line]) -> None:
+        """Moves events together where lines have fewer than were counted."""
+        end = 0
+        for line in lines:
+            kept = slice(line.first, line.first + line.count)
+            for events in (self.metadata, self.offset_ps, self.duration_ps, self.place):
+                events[end : end + line.count] = events[kept]
+            for column in range(len(self.native)):
+                stats = slice(line.first, line.first + line.stat_count[column])
+                moved = slice(end, end + line.stat_count[column])
+                self.stat_row[column, moved] = self.stat_row[column, stats] - (line.first - end)
+                self.stat_value[column, moved] = self.stat_value[column, stats]
+            line.first, end = end, end + line.count
+        self.metadata, self.offset_ps = self.metadata[:end], self.offset_ps[:end]
+        self.duration_ps, self.place = self.duration_ps[:end], self.place[:end]
+
+
+def count_events(source: Source, line: Line) -> None:
+    """Sets the number of events a line has at most: damage shows only when they are decoded."""
+    window = np.zeros(min(WINDOW, line.end - line.start) + PADDING, np.uint8)
+    at, line.count = line.start, 0
+    while at < line.end:
+        size = source.read_into(at, window[: min(WINDOW, line.end - at)])
+        pos, events, how = _count(window, size, line.end - at)
+        line.count += int(events)
+        if how == BAD or pos == 0:
+            break
+        at += int(pos)
+
+
+_Strange = tuple[int, int, int | None]
+"""A stat value that needs care: (column, index in the column, value or None to take it out)."""
 
 
 class Decoder:
-    """Decodes lines one after the other into growing columns. Not for use by two threads at once.
+    """Decodes lines. Each thread needs one of its own; `intern` gives the number of a text."""
 
-    `stat_text[i]` says that wanted stat i is text: its column then holds what `intern` returns. Other
-    columns hold numbers; a text that is no number there is dropped.
-    """
-
-    def __init__(self, source: Source, stat_text: Sequence[bool], intern: Callable[[bytes], int]) -> None:
-        self.metadata, self.offset_ps, self.duration_ps, self.place = (
-            Growing(t) for t in (np.int32, np.int64, np.int64, np.int64)
-        )
-        self.stat_rows = [Growing(np.int32) for _ in stat_text]
-        self.stat_values = [Growing(np.int64) for _ in stat_text]
-        self._source = source
-        self._stat_text = stat_text
-        self._intern = intern
+    def __init__(self, source: Source, columns: Columns, intern: Callable[[bytes], int]) -> None:
+        self._source, self._columns, self._intern = source, columns, intern
         self._window = np.zeros(WINDOW + PADDING, np.uint8)
-        self._make_stat_buffers(STATS)
+        self._odd = np.zeros((ODD + 1, 3), np.int64)
 
-    def _make_stat_buffers(self, room: int) -> None:
-        shape = (len(self._stat_text), room)
-        self._stat = np.empty(shape, np.int32), np.empty(shape, np.int64), np.empty(shape, np.int8)
-        self._stat_count = np.zeros(len(self._stat_text), np.int64)
-
-    def line(
-        self,
-        start: int,
-        end: int,
-        metadata: Table,
-        wanted: Table,
-        texts: Callable[[NDArray[np.int64]], NDArray[np.int64]],
-        progress: Callable[[int], None],
-        stop: Callable[[], bool],
-    ) -> DecodedLine:
-        """Decodes the line message in the file range [start, end).
-
-        `metadata` gives the index of an event metadata id (an id that it lacks is added), `wanted` the
-        column of a stat metadata id, `texts` the interned texts of stat metadata ids that stats refer to.
-        `progress` is told the file offset reached. When `stop` says so, what was decoded so far is the
-        result.
-        """
-        line = DecodedLine(first=self.metadata.count)
-        at = start
-        while at < end:
-            if stop():
-                line.stopped = True
-                break
-            room = len(self._window) - PADDING
-            size = self._source.read_into(at, self._window[: min(room, end - at)])
-            pos, how = self._window_events(line, at, size, end - at, metadata, wanted, texts)
-            if how == BAD or (how == MORE and pos < size < room):
+    def decode(self, line: Line, progress: Callable[[int], None], stop: Callable[[], bool]) -> None:
+        """Decodes a line's events into its rows; afterwards `count` says how many there are. `progress` is told the bytes
+        decoded since it was told last. Ends early when `stop` says so."""
+        columns = self._columns
+        at, room = line.start, line.first + line.count
+        line.stat_count = np.zeros(len(columns.native), np.int64)
+        line.count = 0
+        strange: list[_Strange] = []
+        while at < line.end and not stop():
+            size = self._source.read_into(at, self._window[: min(len(self._window) - PADDING, line.end - at)])
+            pos, how = self._decode_window(line, columns, at, size, room, strange)
+            if how == BAD or (how in (MORE, FULL) and pos < size < len(self._window) - PADDING):
                 line.bad = at + pos
                 break
             if how == MORE and pos == 0:  # one event fills the window: read it again with more room
-                self._window = np.zeros(2 * room + PADDING, np.uint8)
+                self._window = np.zeros(2 * len(self._window), np.uint8)
             at += pos
-            progress(at)
-        line.count = self.metadata.count - line.first
-        return line
+            progress(pos)
+        line.stopped = at < line.end and line.bad is None
+        for column in np.flatnonzero(columns.native == REF).tolist():
+            values = columns.stat_value[column, line.first : line.first + line.stat_count[column]]
+            _resolve(values, *line.tables.ids.arrays, line.tables.texts, line.tables.missing_text)
+        self._settle(line, columns, strange)
 
-    def _window_events(
-        self,
-        line: DecodedLine,
-        at: int,
-        size: int,
-        limit: int,
-        metadata: Table,
-        wanted: Table,
-        texts: Callable[[NDArray[np.int64]], NDArray[np.int64]],
+    def _decode_window(
+        self, line: Line, columns: Columns, at: int, size: int, room: int, strange: list[_Strange]
     ) -> tuple[int, int]:
         """Decodes one window, which begins at file offset `at`. Returns (position reached, how it stopped)."""
         header = np.array([line.id, line.timestamp_ns, 0, 0, 0, 0], np.int64)
-        events = (self.metadata, self.offset_ps, self.duration_ps, self.place)
-        pos, how = 0, FULL
-        while how in (FULL, UNKNOWN):
-            before, first = pos, self.metadata.count
-            for column in events:
-                column.reserve(first + WINDOW // 32)
+        first, pos, how = line.first + line.count, 0, UNKNOWN
+        while how in (UNKNOWN, FULL):
+            self._odd[-1, 0] = 0
+            before = pos
             pos, rows, how = _decode(
-                self._window, size, pos, limit, *metadata.arrays, *wanted.arrays, header,
-                first, *(column.room for column in events), *self._stat, self._stat_count,
+                self._window, size, pos, line.end - at, *line.tables.metadata.arrays, *line.tables.wanted.arrays,
+                columns.native, header, line.first, line.first + line.count, room,
+                columns.metadata, columns.offset_ps, columns.duration_ps, columns.place,
+                columns.stat_row, columns.stat_value, line.stat_count, self._odd,
             )  # fmt: skip
-            pos, rows = int(pos), int(rows)
-            for column in events:
-                column.count = rows
-            self.place.room[first:rows] += at
-            self._keep_stats(texts)
+            line.count = int(rows) - line.first
+            strange += (self._strange(columns, *odd) for odd in self._odd[: self._odd[-1, 0]].tolist())
             if how == UNKNOWN:
-                metadata.add(_event_metadata_id(self._window[pos:size]))
-            elif how == FULL and pos == before:  # one event may have more wanted stats than there is room for
-                self._make_stat_buffers(2 * self._stat[0].shape[1])
+                line.tables.add(_event_metadata_id(self._window[pos:size]))
+            elif how == FULL and pos == before:
+                break
+        columns.place[first : line.first + line.count] += at
         line.id, line.timestamp_ns = int(header[LINE_ID]), int(header[LINE_TIME])
         for place in (LINE_NAME, LINE_DISPLAY):
             if header[place + 1] and not line.name:
                 line.name = self._window[header[place] : header[place] + header[place + 1]].tobytes()
-        return pos, int(how)
+        return int(pos), int(how)
 
-    def _keep_stats(self, texts: Callable[[NDArray[np.int64]], NDArray[np.int64]]) -> None:
-        """Moves what a kernel call found from the buffers into the columns, texts interned."""
-        for index in np.flatnonzero(self._stat_count).tolist():
-            row, value, kind = (buffer[index, : self._stat_count[index]] for buffer in self._stat)
-            if self._stat_text[index]:
-                if kind.min() == kind.max() == REF:
-                    value = texts(value)
-                else:
-                    value = np.array(
-                        [self._text(int(v), int(k), texts) for v, k in zip(value, kind)], np.int64
-                    )
-            elif kind.any():
-                numbers = [self._number(int(v), int(k), texts) for v, k in zip(value, kind)]
-                known = np.array([number is not None for number in numbers])
-                row, value = (
-                    row[known],
-                    np.array([number for number in numbers if number is not None], np.int64),
-                )
-            self.stat_rows[index].append(row)
-            self.stat_values[index].append(value)
-        self._stat_count[:] = 0
-
-    def _text(self, value: int, kind: int, texts: Callable[[NDArray[np.int64]], NDArray[np.int64]]) -> int:
-        if kind == REF:
-            return int(texts(np.array([value], np.int64))[0])
-        if kind == TEXT:
-            place, length = divmod(value, TEXT_LONGEST + 1)
-            return self._intern(self._window[place : place + length].tobytes())
-        return self._intern(str(_double(value) if kind == DOUBLE else value).encode())
-
-    def _number(
-        self, value: int, kind: int, texts: Callable[[NDArray[np.int64]], NDArray[np.int64]]
-    ) -> int | None:
-        if kind == DOUBLE:
-            return int(_double(value))
+    def _strange(self, columns: Columns, column: int, index: int, kind: int) -> _Strange:
+        """A value of another kind than its column's, turned into what the column holds; None where that cannot be."""
+        value = int(columns.stat_value[column, index])
+        text, number = b"", value
         if kind == TEXT:
             place, length = divmod(value, TEXT_LONGEST + 1)
             text = self._window[place : place + length].tobytes()
-            return int(text) if text.lstrip(b"-").isdigit() and len(text) < 19 else None
-        return value if kind == NUMBER else None
+        elif kind == DOUBLE:
+            double = float(np.array([value], np.int64).view(np.float64)[0])
+            number, text = int(double) if np.isfinite(double) else 0, str(double).encode()
+        if columns.native[column] == REF:
+            return column, index, self._intern(text or str(number).encode())
+        if kind == TEXT:
+            return column, index, int(text) if re.fullmatch(rb"-?\d{1,18}", text) else None
+        return column, index, number if kind == DOUBLE else None
 
-
-def _double(bits: int) -> float:
-    return float(np.array([bits], np.int64).view(np.float64)[0])
+    def _settle(self, line: Line, columns: Columns, strange: list[_Strange]) -> None:
+        """Puts values of other kinds in their places, and takes out those that their column cannot hold."""
+        lost: dict[int, list[int]] = {}
+        for column, index, value in strange:
+            if value is None:
+                lost.setdefault(column, []).append(index - line.first)
+            else:
+                columns.stat_value[column, index] = value
+        for column, indices in lost.items():
+            for values in (columns.stat_row, columns.stat_value):
+                kept = np.delete(values[column, line.first : line.first + line.stat_count[column]], indices)
+                values[column, line.first : line.first + len(kept)] = kept
+            line.stat_count[column] -= len(indices)
 
 
 def _event_metadata_id(window: NDArray[np.uint8]) -> int:
     """The metadata id of the event field that begins the window."""
-    from tb_xla_insights.xplane.proto.xplane_pb2 import XEvent
-
     _, at = read_varint(window, 0)
     length, body = read_varint(window, at)
     return int(XEvent.FromString(window[body : body + length].tobytes()).metadata_id)

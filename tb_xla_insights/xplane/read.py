@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import numpy as np
 from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
 from tb_xla_insights.errors import Diagnostic, InputError
-from tb_xla_insights.xplane.events import DecodedLine, Decoder
+from tb_xla_insights.xplane.events import Columns, Decoder, Line, PlaneTables, count_events
 from tb_xla_insights.xplane.metadata import (
     LARGE,
     EventKind,
@@ -42,9 +45,9 @@ class XPlane:
     name: str
     stats: dict[str, StatValue]
     stat_names: dict[int, str]
-    first_kind: int
     kinds: list[EventKind]
-    lines: list[DecodedLine] = field(default_factory=list)
+    lines: list[Line]
+    first_kind: int = 0
 
 
 @dataclass
@@ -75,12 +78,14 @@ class Strings:
     def __init__(self) -> None:
         self.texts: list[str] = []
         self._index: dict[str, int] = {}
+        self._lock = threading.Lock()
 
     def intern(self, text: str | bytes) -> int:
         text = text if isinstance(text, str) else text_of(text)
-        index = self._index.setdefault(text, len(self.texts))
-        if index == len(self.texts):
-            self.texts.append(text)
+        with self._lock:
+            index = self._index.setdefault(text, len(self.texts))
+            if index == len(self.texts):
+                self.texts.append(text)
         return index
 
 
@@ -100,13 +105,13 @@ def read_space(
 
 class _Reader:
     def __init__(self, source: Source, progress: Callable[[int], None], stop: Callable[[], bool]) -> None:
-        self.source, self.progress, self.stop = source, progress, stop
+        self.source, self.stop = source, stop
         self.strings = Strings()
         self.names = (*NUMBER_STATS, *TEXT_STATS)
-        self.decoder = Decoder(source, [name in TEXT_STATS for name in self.names], self.strings.intern)
         self.diagnostics: list[Diagnostic] = []
         self.planes: list[XPlane] = []
-        self.kinds = 0
+        self.tables: list[PlaneTables] = []
+        self._report, self._read, self._lock = progress, 0, threading.Lock()
 
     def read(self) -> XSpace:
         source = self.source
@@ -115,27 +120,68 @@ class _Reader:
         top: dict[int, list[tuple[int, int]]] = {n: [] for n in (1, 2, 3, 4)}
         self._fields(0, source.size, top, "")
         if not top[1]:
-            raise InputError(
-                f"{source.path}: byte 0: not an XPlane file (it holds no plane); name a .xplane.pb file of a profile"
-            )
+            what = "not an XPlane file (it holds no plane); name a .xplane.pb file of a profile"
+            raise InputError(f"{source.path}: byte 0: {what}")
         for start, length in top[1]:
             self._plane(start, start + length)
-        if self.stop():
-            self._say(
-                "truncated_file",
-                f"Reading was stopped; {len(self.planes)} of {len(top[1])} planes were begun.",
-            )
+        columns = self._events()
         texts = {n: [text_of(source.read(*place).tobytes()) for place in top[n]] for n in (2, 3, 4)}
         for text in texts[2]:
             self._say("dropped_events", f"The profiler recorded an error: {' '.join(text.split())}")
-        decoder = self.decoder
-        stats = zip(self.names, decoder.stat_rows, decoder.stat_values)
+        self._number_kinds(columns)
         return XSpace(
             source.path, source.size, source.fingerprint, self.strings.texts, self.planes, texts[4], texts[2], texts[3],
-            decoder.metadata.done(), decoder.offset_ps.done(), decoder.duration_ps.done(), decoder.place.done(),
-            {name: (rows.done(), values.done()) for name, rows, values in stats if rows.count},
-            self.diagnostics,
+            columns.metadata, columns.offset_ps, columns.duration_ps, columns.place, self._stats(columns), self.diagnostics,
         )  # fmt: skip
+
+    def _events(self) -> Columns:
+        """Decodes the lines of all planes, the largest first, by as many threads as there are processors."""
+        lines = [line for plane in self.planes for line in plane.lines]
+        order = sorted(lines, key=lambda line: line.start - line.end)
+        with ThreadPoolExecutor(max_workers=min(os.cpu_count() or 1, max(len(lines), 1))) as pool:
+            list(pool.map(lambda line: count_events(self.source, line), order))
+            first = 0
+            for line in lines:
+                line.first, first = first, first + line.count
+            columns = Columns(first, [name in TEXT_STATS for name in self.names])
+
+            def decode(line: Line) -> None:
+                Decoder(self.source, columns, self.strings.intern).decode(line, self._progress, self.stop)
+
+            list(pool.map(decode, order))
+        for plane in self.planes:
+            for line in plane.lines:
+                if line.bad is not None:
+                    self._damaged(line.bad, f" in plane {plane.name}, line {text_of(line.name)}")
+        if any(line.stopped for line in lines):
+            self._say("truncated_file", "Reading was stopped; what was read until then is shown.")
+        if sum(line.count for line in lines) < first:
+            columns.close_holes(lines)
+        return columns
+
+    def _progress(self, count: int) -> None:
+        with self._lock:
+            self._read += count
+            self._report(self._read)
+
+    def _number_kinds(self, columns: Columns) -> None:
+        """Numbers the kinds of events through all planes, those that only events tell of included."""
+        first = 0
+        for plane, tables in zip(self.planes, self.tables, strict=True):
+            plane.kinds += [EventKind(i, f"event {i}", "") for i in tables.metadata.ids[len(plane.kinds) :]]
+            plane.first_kind = first
+            for line in plane.lines:
+                columns.metadata[line.first : line.first + line.count] += first
+            first += len(plane.kinds)
+
+    def _stats(self, columns: Columns) -> dict[str, tuple[NDArray[np.int32], NDArray[np.int64]]]:
+        lines = [line for plane in self.planes for line in plane.lines]
+        found = {}
+        for column, name in enumerate(self.names):
+            rows, values = columns.stat(column, lines)
+            if rows.size:
+                found[name] = rows, values
+        return found
 
     def _say(self, id_: str, message: str) -> None:
         self.diagnostics.append(Diagnostic(id_, "warning", message))
@@ -178,32 +224,16 @@ class _Reader:
         where = f" in plane {name or len(self.planes)}"
         # The kinds of this plane are the compiled programs: hundreds of megabytes that few readers ask for.
         names, kinds, stats = self._metadata(parts, where, 0 if name == PROGRAMS else LARGE)
-        plane = XPlane(name, stats, names, self.kinds, kinds)
-        self.planes.append(plane)
-        metadata = Table([kind.id for kind in kinds])
-        ids = list(names)
-        stat_table = Table(ids)
-        text_index = np.array([self.strings.intern(names[i]) for i in ids] or [0], np.int64)
-        missing = self.strings.intern("(missing text)") if parts[3] else 0
-
-        def texts(references: NDArray[np.int64]) -> NDArray[np.int64]:
-            position = stat_table.positions(references)
-            return np.where(position >= 0, text_index[position], missing)
-
-        wanted = _Wanted({i: self.names.index(n) for i, n in names.items() if n in self.names})
-        first = self.decoder.metadata.count
-        for place, length in parts[3]:
-            line = self.decoder.line(place, place + length, metadata, wanted, texts, self.progress, self.stop)
-            plane.lines.append(line)
-            if line.bad is not None:
-                self._damaged(line.bad, f"{where}, line {text_of(line.name)}")
-            if line.stopped:
-                break
-        for id_ in metadata.ids[len(kinds) :]:
-            kinds.append(EventKind(id_, f"event {id_}", ""))
-        self.decoder.metadata.room[first : self.decoder.metadata.count] += self.kinds
-        self.kinds += len(kinds)
-        self.progress(end)
+        tables = PlaneTables(
+            metadata=Table([kind.id for kind in kinds]),
+            wanted=Table.of({i: self.names.index(n) for i, n in names.items() if n in self.names}),
+            ids=Table(list(names)),
+            texts=np.array([self.strings.intern(text) for text in names.values()], np.int64),
+            missing_text=self.strings.intern("(missing text)") if parts[3] else 0,
+        )
+        lines = [Line(place, place + length, tables) for place, length in parts[3]]
+        self.planes.append(XPlane(name, stats, names, kinds, lines))
+        self.tables.append(tables)
 
     def _metadata(
         self, parts: dict[int, list[tuple[int, int]]], where: str, large: int
@@ -224,13 +254,3 @@ class _Reader:
                 f"The names{where} (from byte {first} on) cannot be read; some events have none.",
             )
         return names, kinds, stats
-
-
-class _Wanted(Table):
-    """A table from stat metadata ids to the columns of the wanted stats."""
-
-    def __init__(self, columns: dict[int, int]) -> None:
-        super().__init__(list(columns))
-        keys, values = self.arrays
-        filled = values >= 0
-        values[filled] = [columns[int(key)] for key in keys[filled]]

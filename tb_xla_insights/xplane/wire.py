@@ -204,6 +204,15 @@ class Table:
         self.arrays = np.zeros(size, np.int64), np.full(size, -1, np.int32)
         _insert(*self.arrays, np.array(self.ids, np.int64))
 
+    @classmethod
+    def of(cls, values: dict[int, int]) -> Table:
+        """A table from ids to given values instead of positions. Nothing can be added to it."""
+        made = cls(list(values))
+        keys, found = made.arrays
+        filled = found >= 0
+        found[filled] = [values[int(key)] for key in keys[filled]]
+        return made
+
     def add(self, id_: int) -> None:
         """Adds an id at the next position."""
         self.ids.append(id_)
