@@ -1,0 +1,173 @@
+"""Busy, idle, stalled: against instants counted one by one, and against what is known of real captures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from captures import Core, capture, real_trace, session, thread
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tb_xla_insights.analysis.busy import busy, device_span, device_summaries, idle, stalls
+from tb_xla_insights.analysis.intervals import Intervals, own_time, union
+from tb_xla_insights.trace.model import Trace
+
+HOST = thread("python", ("step", 0, 100, {"_r": 1}))
+
+
+def instants(intervals: Intervals) -> set[int]:
+    return {
+        t for a, b in zip(intervals.start_ps, intervals.end_ps, strict=True) for t in range(int(a), int(b))
+    }
+
+
+def one(trace: Trace, **kwargs: Any) -> dict[str, Any]:
+    return device_summaries(session(trace), **kwargs)[0]
+
+
+def test_busy_is_the_union_of_top_level_ops_within_the_span_of_modules_and_ops() -> None:
+    trace = capture(HOST, Core(ops=[("while.1", 20, 20), ("fusion.1", 22, 5), ("fusion.2", 50, 10)],
+                               modules=[("jit_f(1)", 10, 55)]))  # fmt: skip
+    assert device_span(trace.devices[0]) == (10, 65)
+    assert instants(busy(trace, trace.devices[0])) == set(range(20, 40)) | set(range(50, 60))
+    assert instants(idle(trace, trace.devices[0])) == set(range(10, 20)) | set(range(40, 50)) | set(
+        range(60, 65)
+    )
+    assert one(trace) == {
+        "id": "vm/TPU:0", "name": "TPU:0", "kind": "tpu", "host": "vm", "span_ps": 55, "busy_ps": 30, "idle_ps": 25,
+        "stall_ps": 0, "duty_cycle": 30 / 55, "modules": 1, "ops": 3,
+    }  # fmt: skip
+
+
+def test_modules_where_there_are_no_ops() -> None:
+    trace = capture(HOST, Core(modules=[("jit_f(1)", 10, 20), ("jit_f(1)", 40, 10)]))
+    assert (one(trace)["busy_ps"], one(trace)["span_ps"]) == (30, 40)
+
+
+@pytest.mark.parametrize(
+    "category", ["infeed", "outfeed", "host send", "host recv-done", "async-done", "megacore fusion"]
+)
+def test_categories_in_which_a_core_only_waits_for_others_are_not_busy(category: str) -> None:
+    excluded = ("op.1", 10, 20, {"hlo_category": category})
+    trace = capture(HOST, Core(ops=[excluded, ("fusion.2", 30, 10, {"hlo_category": "loop fusion"})]))
+    assert (one(trace)["busy_ps"], one(trace)["span_ps"]) == (10, 30)
+
+
+def test_without_a_category_the_name_tells() -> None:
+    trace = capture(HOST, Core(ops=[("%infeed.3 = f32[] infeed()", 0, 10), ("infeed_fusion.2", 30, 10)]))
+    assert one(trace)["busy_ps"] == 10
+
+
+def test_what_lies_inside_of_a_busy_op_is_busy_whatever_it_is() -> None:
+    trace = capture(HOST, Core(ops=[("while.1", 0, 20), ("outfeed.1", 5, 5, {"hlo_category": "outfeed"})]))
+    assert one(trace)["busy_ps"] == 20
+
+
+def test_ops_that_overlap_on_several_streams_count_once() -> None:
+    streams = {"Stream #1(Compute)": [("k1", 0, 10), ("k2", 30, 5)], "Stream #2(Compute)": [("k3", 5, 10)]}
+    trace = capture(HOST, Core(name="GPU:0", lines=streams))
+    assert one(trace)["busy_ps"] == 20
+
+
+def test_a_stall_is_the_own_time_of_ops_that_wait() -> None:
+    ops = [
+        ("copy-start.1", 0, 2),
+        ("copy-done.1", 2, 30),
+        ("while.1", 40, 20),
+        ("all-reduce-done", 45, 5),
+        ("dot", 70, 5),
+    ]
+    trace = capture(HOST, Core(ops=ops))
+    assert instants(stalls(trace, trace.devices[0])) == set(range(2, 32)) | set(range(45, 50))
+    assert one(trace)["stall_ps"] == 35
+    assert one(trace)["busy_ps"] == 57
+
+
+def test_a_stall_ends_where_another_stream_works() -> None:
+    streams = {"Stream #1": [("all-reduce-done", 0, 20)], "Stream #2": [("dot", 5, 5)]}
+    trace = capture(HOST, Core(name="GPU:0", lines=streams))
+    assert one(trace)["stall_ps"] == 15
+
+
+def test_a_stall_is_part_of_busy() -> None:
+    trace = capture(HOST, Core(ops=[("copy-done", 0, 9, {"hlo_category": "async-done"}), ("dot", 20, 5)]))
+    assert (one(trace)["stall_ps"], one(trace)["busy_ps"]) == (0, 5)
+
+
+def test_the_other_definitions() -> None:
+    trace = capture(HOST, Core(ops=[("dot", 20, 10)], modules=[("jit_f(1)", 10, 30)]))
+    found = {
+        d: (one(trace, definition=d)["busy_ps"], one(trace, definition=d)["idle_ps"])
+        for d in ("ops", "modules", "capture")
+    }
+    assert found == {"ops": (10, 20), "modules": (30, 0), "capture": (10, 90)}
+
+
+def test_a_device_that_did_nothing() -> None:
+    trace = capture(HOST, Core(lines={"XLA TraceMe": [("barrier-cores", 5, 5)]}))
+    assert (one(trace)["span_ps"], one(trace)["duty_cycle"]) == (0, 0.0)
+
+
+intervals = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 10)), max_size=8)
+
+
+def as_union(some: list[tuple[int, int]]) -> tuple[Intervals, set[int]]:
+    starts = np.array([a for a, _ in some], np.int64)
+    return union(starts, starts + np.array([d for _, d in some], np.int64)), {
+        t for a, d in some for t in range(a, a + d)
+    }
+
+
+@settings(deadline=None)
+@given(intervals, intervals, st.integers(0, 40), st.integers(0, 40))
+def test_sets_of_instants(a: list[tuple[int, int]], b: list[tuple[int, int]], low: int, high: int) -> None:
+    (one_, first), (other, second) = as_union(a), as_union(b)
+    assert instants(one_) == first
+    assert one_.total_ps == len(first)
+    assert all(one_.end_ps[:-1] < one_.start_ps[1:]), "they do not even touch"
+    assert instants(one_.without(other)) == first - second
+    assert instants(one_.clipped(low, high)) == first & set(range(low, high))
+    assert instants(one_.gaps(low, high)) == set(range(low, high)) - first
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 20), st.integers(1, 20)), max_size=7))
+def test_own_time_is_what_children_leave(some: list[tuple[int, int]]) -> None:
+    trace = capture(HOST, Core(ops=[(f"op{i}", a, d) for i, (a, d) in enumerate(some)]))
+    if not trace.devices:
+        return
+    ops = trace.devices[0].ops
+    found: dict[int, set[int]] = {i: set() for i in range(len(ops))}
+    for i, a, b in zip(*own_time(ops.start_ps, ops.end_ps, ops.parent), strict=True):
+        assert not found[int(i)] & set(range(int(a), int(b)))
+        found[int(i)] |= set(range(int(a), int(b)))
+    for i in range(len(ops)):
+        whole = set(range(int(ops.start_ps[i]), int(ops.end_ps[i])))
+        for child in range(len(ops)):
+            if ops.parent[child] == i:
+                whole -= set(range(int(ops.start_ps[child]), int(ops.end_ps[child])))
+        assert found[i] == whole
+        assert ops.self_ps[i] == len(whole)
+
+
+def test_a_real_tpu_capture_looks_busy_and_only_waits(shared_traces: Path) -> None:
+    """86.5 % over its four cores; of core 0's 79 s, 76 s are copy-done."""
+    cores = device_summaries(session(real_trace(shared_traces / "public/tpu_v6e_jax")))
+    busy_ps, span_ps = sum(c["busy_ps"] for c in cores), sum(c["span_ps"] for c in cores)
+    assert (len(cores), round(busy_ps / span_ps, 3)) == (4, 0.865)
+    assert (round(cores[0]["busy_ps"] / 1e12), round(cores[0]["stall_ps"] / 1e12)) == (79, 76)
+    assert all(c["busy_ps"] + c["idle_ps"] == c["span_ps"] for c in cores)
+
+
+@pytest.mark.parametrize(
+    "folder", ["torch_xla/tiny_baseline", "torch_xla/spmd_fsdp_debug", "public/gpu_v100_tf"]
+)
+def test_sums_of_real_captures_hold(shared_traces: Path, folder: str) -> None:
+    trace = real_trace(shared_traces / folder)
+    for device, told in zip(trace.devices, device_summaries(session(trace)), strict=True):
+        assert told["busy_ps"] + told["idle_ps"] == told["span_ps"]
+        assert idle(trace, device).total_ps == told["idle_ps"]
+        assert told["stall_ps"] <= told["busy_ps"]

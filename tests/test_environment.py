@@ -1,0 +1,162 @@
+"""What made a capture, and what it lacks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from captures import Core, Row, capture, real_trace, session, thread
+
+from tb_xla_insights.analysis.diagnostics import diagnose
+from tb_xla_insights.analysis.environment import environment
+
+TPU = {"device_type_string": "TPU v3"}
+XRT = thread(
+    "python", ("Training_Step", 0, 90, {"_r": 1}), ("StepMarker", 5, 9), ("TransferToServerInternal", 20, 9)
+)
+
+
+def cores(count: int, **stats: Any) -> list[Core]:
+    return [Core([("dot", 0, 9)], name=f"TPU:{i}", stats=stats or TPU) for i in range(count)]
+
+
+def test_the_label_says_it_in_a_line() -> None:
+    found = environment(session(capture(XRT, *cores(8))))
+    assert found == {
+        "framework": "torch_xla", "runtime": "xrt", "accelerator": "TPU v3", "hlo_scopes": False, "synthetic": False,
+        "label": "PyTorch/XLA · XRT · 8 TPU v3 cores",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("row", "framework", "runtime"),
+    [
+        (thread("python", ("PjRtComputationClient::TransferToDevice", 0, 9)), "torch_xla", "pjrt"),
+        (thread("python", ("IfrtComputationClient::Compile", 0, 9)), "torch_xla", "pjrt"),
+        (thread("tf_pytorchxla/12", ("Wait for donation holds", 0, 9)), "torch_xla", "pjrt"),
+        (thread("python", ("XLATensor::Compile", 0, 9), ("StepMarker", 9, 9)), "torch_xla", "xrt"),
+        (thread("python", ("SyncTensorsGraph", 0, 9)), "torch_xla", "unknown"),
+        (thread("python", ("aten::mm", 0, 9), ("PjRtFuture::Await", 9, 9)), "torch_tpu", "pjrt"),
+        (
+            thread("main/1", ("PjitFunction(f)", 0, 9), ("TfrtTpuLoadedExecutable::Execute", 1, 2)),
+            "jax",
+            "pjrt",
+        ),
+        (thread("tf_Compute/1", ("ExecutorState::Process", 0, 9)), "tensorflow", "unknown"),
+        (thread("python", ("forward", 0, 9)), "unknown", "unknown"),
+    ],
+)
+def test_framework_and_runtime_are_told_from_names(row: Row, framework: str, runtime: str) -> None:
+    found = environment(session(capture(row)))
+    assert (found["framework"], found["runtime"]) == (framework, runtime)
+
+
+@pytest.mark.parametrize(
+    ("core", "accelerator", "label"),
+    [
+        (cores(1, device_type_string="TPU v6 Lite")[0], "TPU v6 Lite", "1 TPU v6 Lite core"),
+        (Core([("k", 0, 9)], name="GPU:0", stats={"device_vendor": "AMD"}), "AMD GPU", "1 AMD GPU"),
+        (
+            Core([("k", 0, 9)], name="GPU:0",
+                 stats={"device_vendor": "Nvidia", "compute_cap_major": 9, "compute_cap_minor": 0}),
+            "NVIDIA GPU (compute capability 9.0)", "1 NVIDIA GPU",
+        ),
+        (Core([("k", 0, 9)], name="GPU:0"), "GPU", "1 GPU"),
+    ],
+)  # fmt: skip
+def test_the_accelerator(core: Core, accelerator: str, label: str) -> None:
+    found = environment(session(capture(thread("python", ("forward", 0, 9)), core)))
+    assert (found["accelerator"], found["label"]) == (accelerator, label)
+
+
+def test_without_devices() -> None:
+    found = environment(session(capture(XRT)))
+    assert (found["accelerator"], found["label"]) == ("unknown", "PyTorch/XLA · XRT · no device")
+
+
+@pytest.mark.parametrize(
+    ("op_name", "scopes"),
+    [("jit(f)/forward/attention/dot_general:MatMul", True), ("dot_general:a/b", False), ("", False)],
+)
+def test_scopes_are_op_names_of_several_parts(op_name: str, scopes: bool) -> None:
+    core = Core([("dot", 0, 9, {"tf_op": op_name} if op_name else {})])
+    assert environment(session(capture(XRT, core)))["hlo_scopes"] is scopes
+
+
+def test_a_generators_file_says_so() -> None:
+    assert environment(session(capture(XRT, environment={"synthetic": 1})))["synthetic"] is True
+
+
+def test_the_accelerators_of_several_hosts_are_counted_together() -> None:
+    both = session(capture(XRT, *cores(4), host="a"), capture(XRT, *cores(4), host="b"))
+    assert environment(both)["label"] == "PyTorch/XLA · XRT · 8 TPU v3 cores"
+
+
+# Diagnostics
+
+
+def ids(*traces: Any) -> list[tuple[str, str]]:
+    return [(it.id, it.severity) for it in diagnose(session(*traces))]
+
+
+def test_a_capture_that_lacks_nothing() -> None:
+    assert ids(capture(XRT, *cores(1))) == []
+
+
+def test_no_device_plane() -> None:
+    (found,) = diagnose(session(capture(XRT)))
+    assert found.as_json() == {
+        "id": "no_device_plane",
+        "severity": "warning",
+        "message": "This capture has no device plane: the profiler ran without device tracing.",
+    }
+
+
+def test_no_steps() -> None:
+    assert ids(capture(thread("python", ("forward", 0, 9)), *cores(1))) == [("no_steps", "warning")]
+    markers = thread("python", ("StepMarker", 0, 9), ("StepMarker", 20, 9))
+    (found,) = diagnose(session(capture(markers, *cores(1))))
+    assert (found.id, found.severity) == ("no_steps", "info")
+    assert found.message == "No step annotation; steps come from StepMarker."
+
+
+def test_among_several_hosts_it_is_said_which_one() -> None:
+    found = diagnose(session(capture(XRT, *cores(1), host="a"), capture(XRT, host="b")))
+    assert [(it.id, it.host) for it in found] == [("no_device_plane", "b")]
+
+
+def test_a_low_host_level() -> None:
+    low = thread("tf_pytorchxla/1", ("PjRtCpuExecutable::ExecuteHelper", 0, 9))
+    assert ("low_host_level", "warning") in ids(capture(XRT_WITHOUT_MARKER, low))
+    full = thread("tf_pytorchxla/1", ("PjRtComputationClient::ExecuteComputation", 0, 9), *low.events)
+    assert "low_host_level" not in [id_ for id_, _ in ids(capture(XRT_WITHOUT_MARKER, full))]
+
+
+XRT_WITHOUT_MARKER = thread("python", ("Training_Step", 0, 90, {"_r": 1}))
+
+
+def test_dropped_events() -> None:
+    (found,) = diagnose(session(capture(XRT, *cores(1), environment={"dropped_events": 1200})))
+    assert found.id == "dropped_events"
+    assert "1,200" in found.message
+
+
+@pytest.mark.parametrize(
+    ("folder", "label", "diagnostics"),
+    [
+        ("torch_xla/tiny_baseline", "PyTorch/XLA · PJRT · 1 CPU device", [("no_device_plane", "info")]),
+        ("torch_xla/spmd_fsdp_debug", "PyTorch/XLA · PJRT · 2 CPU devices", [("no_device_plane", "info")]),
+        ("torch_xla/baseline_server_level1", "PyTorch/XLA · PJRT · 1 CPU device",
+         [("no_device_plane", "info"), ("low_host_level", "warning")]),
+        ("public/tpu_v6e_jax", "JAX · PJRT · 4 TPU v6 Lite cores", [("no_steps", "info")]),
+        ("public/gpu_mi300_jax", "JAX · PJRT · 8 AMD GPUs", [("no_steps", "warning")]),
+        ("public/gpu_v100_tf", "TensorFlow · 3 GPUs", [("no_steps", "info")]),
+    ],
+)  # fmt: skip
+def test_real_captures(
+    shared_traces: Path, folder: str, label: str, diagnostics: list[tuple[str, str]]
+) -> None:
+    trace = real_trace(shared_traces / folder)
+    assert environment(session(trace))["label"] == label
+    assert ids(trace) == diagnostics

@@ -1,0 +1,114 @@
+"""Where steps come from, and where they begin and end."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from captures import CATALOG, Core, capture, real_trace, thread
+
+from tb_xla_insights.analysis.steps import Step, find_steps
+from tb_xla_insights.trace.model import Trace
+
+
+def steps(trace: Trace) -> list[tuple[str, int | None, str, int, int]]:
+    return [(s.name, s.number, s.source, s.start_ps, s.duration_ps) for s in find_steps(trace, CATALOG)]
+
+
+MARKERS = [("StepMarker", 10, 10), ("StepMarker", 40, 10), ("StepMarker", 70, 15)]
+RUNS = Core(
+    modules=[
+        ("init(1)", 0, 50),
+        ("step(7)", 60, 20),
+        ("copy(2)", 80, 5),
+        ("step(8)", 90, 20),
+        ("step(7)", 130, 20),
+        ("copy(2)", 155, 5),
+    ]
+)
+
+
+def test_annotations_tell_best() -> None:
+    line = Core(lines={"Steps": [("3", 0, 50)]}, modules=RUNS.modules)
+    events = [
+        ("Training_Step", 5, 40, {"_r": 1, "step_num": 7}),
+        ("Training_Step", 50, 40, {"_r": 1}),
+        *MARKERS,
+    ]
+    assert steps(capture(thread("python", ("start", 0, 1), *events), line)) == [
+        ("Training_Step", 7, "annotation", 5, 40),
+        ("Training_Step", None, "annotation", 50, 40),
+    ]
+
+
+def test_a_step_inside_of_a_step_is_a_part_of_it() -> None:
+    events = [("epoch", 0, 90, {"_r": 1}), ("evaluation", 50, 30), ("batch", 51, 9, {"_r": 1, "step_num": 1})]
+    assert steps(capture(thread("python", *events))) == [("epoch", None, "annotation", 0, 90)]
+
+
+def test_steps_of_other_threads_count_only_where_the_driving_thread_has_none() -> None:
+    other = thread("python", ("eval", 0, 9, {"_r": 1}), role="other")
+    with_steps = thread("python", ("train", 0, 40, {"_r": 1}), role="driving")
+    assert [name for name, *_ in steps(capture(with_steps, other))] == ["train"]
+    assert [
+        name for name, *_ in steps(capture(thread("python", ("forward", 0, 40), role="driving"), other))
+    ] == ["eval"]
+
+
+def test_a_devices_steps_line() -> None:
+    line = {"Steps": [("3", 100, 50), ("train 4", 150, 50), ("?", 200, 10)]}
+    trace = capture(thread("python", ("x", 0, 1), *MARKERS), Core(lines=line), Core(name="TPU:1", lines=line))
+    assert steps(trace) == [
+        ("3", 3, "steps_line", 100, 50), ("train 4", 4, "steps_line", 150, 50), ("?", None, "steps_line", 200, 10),
+    ]  # fmt: skip
+
+
+def test_step_markers_a_step_lasts_from_the_end_of_one_to_the_end_of_the_next() -> None:
+    trace = capture(thread("python", ("forward", 0, 8), *MARKERS), RUNS)
+    assert steps(trace) == [
+        ("StepMarker", None, "step_marker", 20, 30),
+        ("StepMarker", None, "step_marker", 50, 35),
+    ]
+
+
+def test_one_marker_is_no_step() -> None:
+    assert steps(capture(thread("python", ("forward", 0, 8), MARKERS[0]))) == []
+
+
+def test_the_rhythm_of_the_program_that_takes_most_time_of_those_that_repeat() -> None:
+    assert steps(capture(thread("python", ("f", 0, 8)), RUNS)) == [
+        ("step", None, "modules", 60, 30), ("step", None, "modules", 90, 40), ("step", None, "modules", 130, 30),
+    ]  # fmt: skip
+
+
+def test_nothing_tells() -> None:
+    assert steps(capture(thread("python", ("f", 0, 8)), Core(modules=[("a(1)", 0, 5), ("b(2)", 9, 5)]))) == []
+
+
+def test_a_step_knows_its_end_and_its_event() -> None:
+    trace = capture(thread("python", ("forward", 0, 8), *MARKERS))
+    first: Step = find_steps(trace, CATALOG)[0]
+    assert (first.end_ps, trace.name(first.row), int(trace.start_ps[first.row])) == (50, "StepMarker", 40)
+
+
+@pytest.mark.parametrize(
+    ("folder", "count", "source", "first"),
+    [
+        ("torch_xla/tiny_baseline", 6, "annotation", 3),
+        ("torch_xla/tiny_server", 13, "annotation", 4),
+        ("torch_xla/tiny_grad_accum_sync", 4, "annotation", 2),
+        ("torch_xla/baseline_server_level1", 24, "annotation", 5),
+        ("public/gpu_v100_tf", 1, "steps_line", 0),
+        ("public/tpu_v6e_jax", 100, "modules", None),
+        ("public/gpu_mi300_jax", 0, None, None),
+    ],
+)
+def test_steps_of_real_captures(
+    shared_traces: Path, folder: str, count: int, source: str | None, first: int | None
+) -> None:
+    found = find_steps(real_trace(shared_traces / folder), CATALOG)
+    assert len(found) == count
+    assert {step.source for step in found} == ({source} if source else set())
+    assert [step.number for step in found[:1]] == ([first] if count else [])
+    assert all(a.end_ps <= b.start_ps for a, b in pairwise(found))
