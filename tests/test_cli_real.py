@@ -1,0 +1,75 @@
+"""The documents of real captures keep the contract's promises."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tb_xla_insights as xi
+from tb_xla_insights.catalog import CLASSES
+from tb_xla_insights.cli.main import main
+from tb_xla_insights.logdir.sessions import Root, find_sessions
+
+DEVICE_KEYS = {
+    *("id", "name", "kind", "host", "span_ps", "busy_ps", "idle_ps", "stall_ps", "duty_cycle", "modules", "ops")
+}  # fmt: skip
+
+
+def only_plain_numbers(document: Any) -> bool:
+    """Every integer is exact in a double: larger ones are decimal strings."""
+    if isinstance(document, dict):
+        return all(only_plain_numbers(value) for value in document.values())
+    if isinstance(document, list):
+        return all(map(only_plain_numbers, document))
+    return not isinstance(document, int) or abs(document) < 2**53
+
+
+@pytest.fixture(scope="module")
+def sessions(shared_traces: Path) -> list[xi.Session]:
+    found = find_sessions([Root(str(shared_traces))])
+    assert len(found) > 15
+    return [xi.load(session.path) for session in found]
+
+
+def test_every_report_keeps_the_contract(sessions: list[xi.Session]) -> None:
+    for session in sessions:
+        report = session.report()
+        assert json.loads(json.dumps(report)) == report
+        assert only_plain_numbers(report)
+        assert report["environment"]["framework"] in (
+            "torch_xla",
+            "torch_tpu",
+            "jax",
+            "tensorflow",
+            "unknown",
+        )
+        assert report["session"]["start_unix_ns"].isdigit()
+        assert report["devices"], session.name
+        for device in report["devices"]:
+            assert set(device) >= DEVICE_KEYS
+            assert device["busy_ps"] + device["idle_ps"] == device["span_ps"]
+            assert 0 <= device["stall_ps"] <= device["busy_ps"]
+            assert 0 <= device["duty_cycle"] <= 1
+
+
+def test_classes_add_up_in_every_window(sessions: list[xi.Session]) -> None:
+    for session in sessions:
+        for start, end in [(0, session.duration_ps), (session.duration_ps // 3, session.duration_ps // 2)]:
+            window = session.window(start, end)
+            assert only_plain_numbers(window)
+            for host in window["hosts"]:
+                assert set(host["by_class_ps"]) <= set(CLASSES)
+                assert sum(host["by_class_ps"].values()) == end - start, (session.name, host["host"])
+            for device in window["devices"]:
+                assert device["busy_ps"] + device["idle_ps"] <= end - start
+
+
+def test_a_text_report_of_everything_is_printed(
+    sessions: list[xi.Session], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for session in sessions:
+        assert main(["report", session.trace.path]) == 0
+        assert session.name in capsys.readouterr().out
