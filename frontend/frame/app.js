@@ -98,9 +98,17 @@ export function createApp() {
     header.open(next, app.chosen());
     tabs.environment(next.environment.label);
     partial = missing > 0;
-    const note = missing > 0 && entry ? [{ id: 'partial', severity: 'warning',
-      message: `${count(next.session.hosts.length)} of ${count(entry.hosts.length)} hosts read.` }] : [];
-    diagnostics.set(next.session.name, [...note, ...next.diagnostics]);
+    /** @type {import('./diagnostics.js').Note[]} */
+    const notes = [];
+    if (next.changed) {
+      notes.push({ id: 'changed', severity: 'info', message: 'The files of this session have changed since they were read.',
+        action: { label: 'Read again', run: () => { void open(next.session.name, true); } } });
+    }
+    if (missing > 0 && entry) {
+      notes.push({ id: 'partial', severity: 'warning',
+      message: `${count(next.session.hosts.length)} of ${count(entry.hosts.length)} hosts read.` });
+    }
+    diagnostics.set(next.session.name, [...notes, ...next.diagnostics]);
     place.dataset.state = 'loading';
     views.forEach((view) => view.open(next));
     show();

@@ -2,7 +2,7 @@
 
 import { h, fill, button } from '../lib/dom.js';
 
-/** @typedef {{id: string, severity: string, message: string, host?: string}} Note */
+/** @typedef {{id: string, severity: string, message: string, host?: string, action?: {label: string, run: () => void}}} Note */
 
 const MOST = 2;
 /** @type {Record<string, number>} */
@@ -27,6 +27,7 @@ export function createDiagnostics() {
       h('span', { class: `tag ${note.severity}` }, note.severity),
       h('p', { title: note.message }, note.host && !note.message.startsWith(note.host) ? `${note.host}: ${note.message}` : note.message),
       h('span', { class: 'grow' }),
+      note.action ? button(note.action.label, note.action.run, { class: 'link' }) : null,
       more && index === shown.length - 1 ? button(`+${more} more`, () => { all = true; draw(); }, { class: 'link' }) : null,
       button('×', () => { dismissed.add(keyOf(note)); draw(); }, { class: 'ghost', 'aria-label': 'Dismiss' }))));
   }

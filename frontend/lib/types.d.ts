@@ -33,6 +33,8 @@ export interface Strip {
 }
 export interface Ready {
   state: "ready";
+  /** The files are not those that were read. */
+  changed?: boolean;
   session: {
     name: string; path: string; start_unix_ns: string; duration_ps: number;
     hosts: { name: string; file: string; bytes: number; events: number }[];

@@ -36,11 +36,15 @@ export function drawFlows(g, scene, palette, arrows) {
       if (!source || !target) continue;
       const times = arrowTimes(arrow);
       const [x0, x1] = [scale.x(times.start_ps), scale.x(times.end_ps)];
+      const seen = (/** @type {Place} */ place) => place.start_ps < scale.end_ps && place.start_ps + place.duration_ps > scale.start_ps;
+      if (!seen(arrow.from) && !seen(arrow.to) && (Math.max(x0, x1) < scale.left || Math.min(x0, x1) > scale.right)) continue;
       const [y0, y1] = [source, target].map((lane) => laneTop(scene, lane) + lane.h / 2);
-      if (Math.max(x0, x1) < scale.left || Math.min(x0, x1) > scale.right) continue;
-      drawArrow(g, palette, x0, y0, x1, y1);
-      if (x1 > scale.right) note(g, palette, `→ ${placeText(times.end_ps)}`, scale.right - 6, y1, 'right');
-      if (x0 < scale.left) note(g, palette, `${placeText(times.start_ps)} →`, scale.left + 6, y0, 'left');
+      // Off screen an arrow begins or ends at the border, with the time it goes on to.
+      const inside = (/** @type {number} */ x) => Math.min(scale.right - 2, Math.max(scale.left + 4, x));
+      drawArrow(g, palette, inside(x0 > scale.right ? scale.right - 40 : x0), y0, inside(x1), y1);
+      if (x1 > scale.right) note(g, palette, `→ ${placeText(times.end_ps)}`, scale.right - 12, y1, 'right');
+      if (x1 < scale.left) note(g, palette, `← ${placeText(times.end_ps)}`, scale.left + 12, y1, 'left');
+      if (x0 < scale.left) note(g, palette, `${placeText(times.start_ps)} →`, scale.left + 12, y0, 'left');
     }
     if (left > 0) note(g, palette, `+${left} more`, scale.right - 6, scene.top + 8, 'right');
   });

@@ -30,6 +30,7 @@ import { share } from '../lib/format.js';
 
 const DEPTHS_OF_ANNOTATIONS = 5;
 const DEPTHS_OPEN = 4;
+const MOST_HELPERS = 5;
 const RULE_SPACE = 5;
 
 /** How many depths a row shows when it is closed. @param {Row} row */
@@ -52,6 +53,23 @@ function heightOf(row, depth, last) {
     case 'scopes': return [16, last ? 5 : 1];
     default: return [17, 1];
   }
+}
+
+/** Names of alike threads differ by a number at the end: `tf_Compute 12`. @param {Row} row */
+const stem = ({ label }) => label.replace(/ \(driving\)$/, '').replace(/[ _/-]?\d+$/, '');
+
+/**
+ * The threads of a host that stand in the folded lane: those that only fill in, and of alike ones all but the busiest, so
+ * that a pool of sixteen does not push the devices out of sight. What takes part in the selection is never among them.
+ * @param {Row[]} rows of one host @param {Set<string>} taking
+ */
+export function foldedThreads(rows, taking) {
+  const threads = rows.filter(({ kind }) => kind === 'thread');
+  const shown = new Set(threads.filter(({ role }) => role === 'driving').map(stem));
+  const busiest = threads.filter(({ main, role }) => main && role !== 'driving')
+    .sort((a, b) => (b.share ?? 0) - (a.share ?? 0));
+  const kept = new Set(busiest.filter((row) => !shown.has(stem(row)) && shown.add(stem(row))).slice(0, MOST_HELPERS));
+  return threads.filter((row) => row.role !== 'driving' && !kept.has(row) && !taking.has(row.id));
 }
 
 /** @type {Partial<Record<import('../lib/types').RowKind, string>>} */
@@ -92,7 +110,7 @@ export function layoutRows(rows, { hosts, devices, open, taking, all, unit = 1 }
   const host = visible.filter((row) => !row.device);
   for (const name of new Set(host.map((row) => row.host))) {
     const own = host.filter((row) => row.host === name);
-    const folded = own.filter((row) => row.kind === 'thread' && !row.main && !taking.has(row.id));
+    const folded = foldedThreads(own, taking);
     for (const row of own.filter((each) => !folded.includes(each))) {
       const known = NAMES[row.kind];
       const label = known ? (several ? `${known} · ${name}` : known) : row.label;

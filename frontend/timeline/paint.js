@@ -216,8 +216,9 @@ function drawRuler(g, scene, palette, { step, ticks }, marks) {
     g.fillStyle = palette.accent;
     for (const ps of marks.hits) g.fillRect(Math.round(scale.x(ps)), RULER - 4, 2, 4);
     const span = marks.preview ?? (marks.selection && { start_ps: marks.selection.start_ps, end_ps: endOf(marks.selection) });
-    if (span && span.end_ps > scale.start_ps && span.start_ps < scale.end_ps) drawMeasure(g, scene, palette, span);
-    if (marks.pointer !== null) drawHair(g, scene, palette, marks.pointer, decimals);
+    const measured = span && span.end_ps > scale.start_ps && span.start_ps < scale.end_ps;
+    const tag = measured ? drawMeasure(g, scene, palette, span) : null;
+    if (marks.pointer !== null) drawHair(g, scene, palette, marks.pointer, decimals, tag);
   });
 }
 
@@ -235,17 +236,24 @@ function drawMeasure(g, { scale }, palette, span) {
   g.fillRect(x, 3, wide, 15);
   g.fillStyle = palette.surface;
   g.fillText(text, x + 7, 11);
+  return { from: x, to: x + wide };
 }
 
-/** The time under the pointer. @param {CanvasRenderingContext2D} g @param {Scene} scene @param {Palette} palette @param {number} x @param {number} decimals */
-function drawHair(g, { scale }, palette, x, decimals) {
+/**
+ * The time under the pointer; only the line where the tag of the selection has the place.
+ * @param {CanvasRenderingContext2D} g @param {Scene} scene @param {Palette} palette @param {number} x @param {number} decimals
+ * @param {{from: number, to: number}|null} tag
+ */
+function drawHair(g, { scale }, palette, x, decimals, tag) {
   const text = digits(scale.ps(x) / 1e9, Math.min(6, decimals + 2)) + '\u202fms';
   const wide = textWidth(g, text) + 8;
   const left = Math.min(scale.right - wide, x + 3);
+  g.fillStyle = palette.ink;
+  g.fillRect(Math.round(x), 2, 1, RULER);
+  if (tag && left < tag.to + 4 && left + wide > tag.from - 4) return;
   g.fillStyle = palette.surface;
   g.fillRect(left, 2, wide, 16);
   g.fillStyle = palette.ink;
-  g.fillRect(Math.round(x), 2, 1, RULER);
   g.fillText(text, left + 4, 10.5);
 }
 

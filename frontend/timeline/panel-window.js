@@ -52,8 +52,8 @@ function devicesTable({ devices, duration_ps }) {
       { key: 'bar', head: 'Busy in the window', cell: ({ busy_ps }) => shareBar(busy_ps / duration_ps) },
       { key: 'share', head: 'Share', number: true, value: ({ busy_ps }) => busy_ps, cell: ({ busy_ps }) => share(busy_ps / duration_ps) },
       { key: 'busy', head: `Busy, ${unit.name}`, number: true, value: ({ busy_ps }) => busy_ps, ps: ({ busy_ps }) => busy_ps, cell: ({ busy_ps }) => deviceTimeCell(busy_ps, unit) },
-      { key: 'idle', head: `Idle, ${unit.name}`, number: true, value: ({ idle_ps }) => idle_ps, ps: ({ idle_ps }) => idle_ps, cell: ({ idle_ps }) => deviceTimeCell(idle_ps, unit) },
       { key: 'stall', head: `of it stalled, ${unit.name}`, number: true, value: ({ stall_ps }) => stall_ps, ps: ({ stall_ps }) => stall_ps, cell: ({ stall_ps }) => deviceTimeCell(stall_ps, unit) },
+      { key: 'idle', head: `Idle, ${unit.name}`, number: true, value: ({ idle_ps }) => idle_ps, ps: ({ idle_ps }) => idle_ps, cell: ({ idle_ps }) => deviceTimeCell(idle_ps, unit) },
       { key: 'ops', head: 'Ops', number: true, value: ({ ops }) => ops, cell: ({ ops }) => count(ops) },
     ],
   }));

@@ -1,12 +1,12 @@
 /** The panel under the lanes: it asks for what is selected and keeps the old content until the new one is there. */
 
 import { h, fill } from '../lib/dom.js';
-import { count, timeText } from '../lib/format.js';
+import { count } from '../lib/format.js';
 import { latest } from '../lib/api.js';
 import { eventContent } from './panel-event.js';
 import { windowContent } from './panel-window.js';
 import { listContent } from './panel-list.js';
-import { tableButton } from './panel-parts.js';
+import { nothingContent } from './panel-nothing.js';
 
 /** @typedef {import('./panel-parts.js').PanelContent} PanelContent */
 /** @typedef {import('./selection.js').Selection} Selection */
@@ -57,7 +57,7 @@ export function createPanel(act, on) {
       const name = session.session.name;
       if (!selection) {
         ticket += 1;
-        show(nothing(session, act));
+        show(nothingContent(session, act));
       } else if (selection.kind === 'event') {
         const query = selection.event ? { event: selection.event, row: selection.row, depth: selection.depth }
           : { row: selection.row, start_ps: selection.start_ps, depth: selection.depth };
@@ -78,21 +78,5 @@ export function createPanel(act, on) {
       const query = { session: session.session.name, start_ps: Math.round(span.start_ps), end_ps: Math.round(span.end_ps), rows: rows.join(','), limit: 500 };
       void bring(channel.table.get(query), (answer) => listContent(heading, span, answer, labels, act));
     },
-  };
-}
-
-/** @param {import('../lib/types').Ready} session @param {import('./panel-parts.js').PanelActions} act @returns {PanelContent} */
-function nothing(session, act) {
-  const { session: own, devices, rows } = session;
-  const events = own.hosts.reduce((sum, host) => sum + host.events, 0);
-  const steps = rows.filter(({ kind }) => kind === 'steps').reduce((most, row) => Math.max(most, row.events), 0);
-  const parts = [timeText(own.duration_ps), `${count(own.hosts.length)} host${own.hosts.length === 1 ? '' : 's'}`,
-    `${count(devices.length)} device${devices.length === 1 ? '' : 's'}`, `${count(steps)} step${steps === 1 ? '' : 's'}`, `${count(events)} events`];
-  return {
-    title: 'Nothing selected', note: parts.join(' · '), buttons: [tableButton(act)],
-    body: h('div', { class: 'text' },
-      h('p', null, 'Click a slice to read its times, stats and flow partners. Drag across the lanes to read what every class, thread and device did in a window.'),
-      h('p', null, 'Zoom with ', h('kbd', null, 'w'), ' ', h('kbd', null, 's'), ' or Ctrl+wheel, move with ', h('kbd', null, 'a'), ' ', h('kbd', null, 'd'),
-        ' or on the strip above. ', h('kbd', null, '?'), ' lists all keys.')),
   };
 }

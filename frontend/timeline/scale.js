@@ -16,6 +16,9 @@
 /** Zoom stops at 1 ns per px. */
 const LEAST_PS_PER_PX = 1000;
 
+/** The server answers for so many pixels; a very wide screen asks for half of its own. */
+const MOST_PX = 18_000;
+
 /** @param {Span} span @param {number} left @param {number} right @returns {Scale} */
 export function createScale({ start_ps, end_ps }, left, right) {
   const psPerPx = (end_ps - start_ps) / Math.max(1, right - left);
@@ -59,9 +62,10 @@ export const resolution = (psPerPx) => 2 ** Math.floor(Math.log2(psPerPx));
  * @returns {{start_ps: number, end_ps: number, px: number}}
  */
 export function fetchSpan({ start_ps, end_ps }, psPerPx, duration) {
-  const step = resolution(psPerPx);
-  const grid = step * 256;
   const width = end_ps - start_ps;
+  const fine = resolution(psPerPx);
+  const step = width * 3 > fine * MOST_PX ? fine * 2 : fine;
+  const grid = step * 256;
   const start = Math.max(0, Math.floor((start_ps - width) / grid) * grid);
   const end = Math.min(duration, Math.ceil((end_ps + width) / grid) * grid);
   return { start_ps: start, end_ps: end, px: Math.max(1, Math.ceil((end - start) / step)) };

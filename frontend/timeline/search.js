@@ -23,7 +23,8 @@ export function createSearch(on) {
   let at = -1;
   let timer = 0;
   let text = '';
-  let step = /** @type {1|-1|0} */ (0);
+  /** A step to take once the answer is there. @type {{by: 1|-1, from: number}|null} */
+  let step = null;
 
   /** @param {number} index @returns {Brief} */
   function hit(index) {
@@ -45,15 +46,15 @@ export function createSearch(on) {
     at = -1;
     on.marks(answer.hits.s);
     on.count(answer.count, at, answer.truncated);
-    if (step) go(step);
+    if (step) go(step.by, step.from);
   }
 
-  /** @param {1|-1} by @param {number} [from] begin at the first hit from this time on */
+  /** @param {1|-1} by @param {number} from begin at the first hit from this time on */
   function go(by, from) {
-    step = 0;
+    step = null;
     const many = answer?.hits.s.length ?? 0;
     if (!answer || !many) return;
-    if (at < 0 && from !== undefined) {
+    if (at < 0) {
       const first = answer.hits.s.findIndex((start) => start >= from);
       at = by > 0 ? (first < 0 ? 0 : first) : (first <= 0 ? many : first) - 1;
     } else {
@@ -83,7 +84,7 @@ export function createSearch(on) {
     next(by, from) {
       if (timer) {
         clearTimeout(timer);
-        step = by;
+        step = { by, from };
         void ask();
       } else {
         go(by, from);

@@ -231,11 +231,12 @@ export function create(app) {
   /** @param {boolean} [again] whether the session is open already */
   function fromLink(again) {
     if (!session) return;
+    const { selection } = model.state;
     const stale = model.open(session.session.duration_ps);
     toolbar.setWindow(model.state.window, model.duration);
     toolbar.setSearch(app.link.state.q ?? '');
     search.set(app.link.state.q ?? '');
-    if (!again) showPanel();
+    if (!again && selection === model.state.selection) showPanel();
     if (stale.length) app.note({ id: 'stale', severity: 'info', message: stale.join(' ') });
   }
 

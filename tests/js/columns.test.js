@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { decode, firstAfter, sliceAt, sliceOf } from '../../frontend/timeline/columns.js';
+
+const wire = {
+  start_ps: 100, end_ps: 1000, names: ['a', 'b'],
+  rows: {
+    'h0.t0': [{ s: [-50, 100, 200], d: [100, 50, 10], n: [0, 1, -1], c: [0, 1, 2], k: [1, 12, 1], b: [0, 30, 0], e: [7, 1, 20] }],
+    'h0.classes': [{ s: [0], d: [900], n: [-1], c: [11], e: [-1] }],
+  },
+};
+
+test('starts and event ids are differences', () => {
+  const [columns] = decode(wire).rows.get('h0.t0');
+  assert.deepEqual([...columns.start], [50, 150, 350]);
+  assert.deepEqual([...columns.end], [150, 200, 360]);
+  assert.deepEqual([...columns.event], [7, 8, 28]);
+  assert.deepEqual([...columns.count], [1, 12, 1]);
+});
+
+test('absent counts mean single events, and rows without events have no ids', () => {
+  const [columns] = decode(wire, new Set(['h0.classes'])).rows.get('h0.classes');
+  assert.deepEqual([...columns.count], [1]);
+  assert.deepEqual([...columns.event], [-1]);
+});
+
+test('a slice is found by time, within reach', () => {
+  const [columns] = decode(wire).rows.get('h0.t0');
+  assert.equal(firstAfter(columns, 149), 0);
+  assert.equal(firstAfter(columns, 150), 1);
+  assert.equal(firstAfter(columns, 999), 3);
+  assert.equal(sliceAt(columns, 160, 0), 1);
+  assert.equal(sliceAt(columns, 345, 5), 2);
+  assert.equal(sliceAt(columns, 210, 5), -1);
+  assert.equal(sliceAt(columns, 203, 5), 1);
+  assert.equal(sliceOf(columns, 150), 1);
+  assert.equal(sliceOf(columns, 349), -1);
+});

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { foldedThreads, layoutRows } from '../../frontend/timeline/layout.js';
+
+const row = (id, kind, more = {}) => ({ id, kind, label: id, host: 'vm', device: null, role: null, depths: 1, events: 1, main: true, share: 0.5, ...more });
+const thread = (id, label, more = {}) => row(id, 'thread', { label, role: 'executor', ...more });
+const device = (id) => ({ id, name: id, kind: 'tpu', host: 'vm', span_ps: 1, busy_ps: 1, idle_ps: 0, stall_ps: 0, duty_cycle: 0.622, modules: 1, ops: 1 });
+const ROWS = [
+  row('h0.steps', 'steps'), row('h0.ann', 'annotations', { depths: 3 }), row('h0.classes', 'classes'),
+  thread('h0.t0', 'python (driving)', { role: 'driving', depths: 3 }), thread('h0.t1', 'tf_Compute 1', { depths: 2 }),
+  thread('h0.t2', 'pool 1', { main: false }), thread('h0.t3', 'pool 2', { main: false }),
+  row('h0.d0.modules', 'modules', { device: 'TPU:0' }), row('h0.d0.ops', 'ops', { device: 'TPU:0' }),
+  row('h0.d1.modules', 'modules', { device: 'TPU:1' }), row('h0.d1.ops', 'ops', { device: 'TPU:1' }),
+];
+const OPTIONS = { hosts: [], devices: [], open: new Map(), taking: new Set(), all: [device('TPU:0'), device('TPU:1')] };
+const lay = (options = {}, rows = ROWS) => layoutRows(rows, { ...OPTIONS, ...options });
+const ids = (result) => result.lanes.map(({ id }) => id);
+
+test('steps, annotations, classes, threads, folded threads, devices: in this order', () => {
+  assert.deepEqual(ids(lay()), ['h0.steps/0', 'h0.ann/0', 'h0.ann/1', 'h0.ann/2', 'h0.classes/0', 'h0.t0/0', 'h0.t0/1', 'h0.t0/2',
+    'h0.t1/0', 'h0.t1/1', 'more.vm', 'h0.d0.modules/0', 'h0.d0.ops/0', 'TPU:1']);
+});
+
+test('heights are those of the specification, and lanes do not overlap', () => {
+  const { lanes, height } = lay();
+  const heights = Object.fromEntries(lanes.map(({ id, h }) => [id, h]));
+  assert.deepEqual([heights['h0.steps/0'], heights['h0.ann/0'], heights['h0.ann/1'], heights['h0.ann/2'], heights['h0.classes/0'],
+    heights['h0.t0/0'], heights['more.vm'], heights['h0.d0.modules/0'], heights['TPU:1']], [17, 17, 18, 16, 22, 15, 11, 17, 11]);
+  lanes.slice(1).forEach((lane, index) => assert.ok(lane.y >= lanes[index].y + lanes[index].h));
+  assert.ok(height >= lanes.at(-1).y + lanes.at(-1).h);
+});
+
+test('a closed thread shows one depth, an open device all its rows', () => {
+  const result = ids(lay({ open: new Map([['h0.t0', false], ['TPU:1', true], ['TPU:0', false]]) }));
+  assert.ok(!result.includes('h0.t0/1') && result.includes('TPU:0') && result.includes('h0.d1.ops/0'));
+});
+
+test('annotations fold below depth 4', () => {
+  const rows = [row('h0.ann', 'annotations', { depths: 7 })];
+  assert.equal(lay({}, rows).lanes.length, 5);
+  assert.equal(lay({ open: new Map([['h0.ann', true]]) }, rows).lanes.length, 7);
+});
+
+test('hosts and devices that are not chosen have no lanes', () => {
+  assert.ok(!ids(lay({ devices: ['TPU:1'] })).some((id) => id.includes('d0')));
+  assert.deepEqual(ids(lay({ hosts: ['other'] })), []);
+});
+
+test('of threads that are alike the busiest stands for all', () => {
+  const rows = [thread('a', 'python 1 (driving)', { role: 'driving' }), thread('b', 'pool 1', { share: 0.1 }), thread('c', 'pool 2', { share: 0.9 }),
+    thread('d', 'python 2')];
+  assert.deepEqual(foldedThreads(rows, new Set()).map(({ id }) => id), ['b', 'd']);
+});
+
+test('a thread that takes part in the selection is never folded away', () => {
+  const result = lay({ taking: new Set(['h0.t2']) });
+  assert.ok(ids(result).includes('h0.t2/0'));
+  assert.equal(result.lanes.find(({ id }) => id === 'more.vm').label, '1 more thread');
+});

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { formatHash, msText, msValue, parseHash, spanText, spanValue, toNs } from '../../frontend/lib/link.js';
+import { foldsText, foldsValue } from '../../frontend/timeline/layout.js';
+import { selectionText, selectionValue } from '../../frontend/timeline/selection.js';
+
+test('only our keys are read from a hash', () => {
+  assert.deepEqual(parseHash('#xla_insights&p.xla_insights.w=520+380&p.other.w=1&p.xla_insights.s=run/2026%20a'), { w: '520+380', s: 'run/2026 a' });
+  assert.deepEqual(parseHash(''), {});
+  assert.deepEqual(parseHash('#p.xla_insights.q=%E0%A4%A'), { q: '%E0%A4%A' });
+});
+
+test('what belongs to others stays in the hash', () => {
+  assert.equal(formatHash('#xla_insights&p.xla_insights.q=old&p.other.k=1', { w: '520+380', q: '' }),
+    '#xla_insights&p.other.k=1&p.xla_insights.w=520+380');
+});
+
+test('a state survives the way through a hash', () => {
+  const state = { s: 'run/a b&c=d', d: 'vm/TPU:0,vm/TPU:1', sel: 'ev:h0.t3@739.896/1', q: 'a+b %' };
+  assert.deepEqual(parseHash(formatHash('#xla_insights', state)), state);
+});
+
+test('times are decimal ms, rounded to ns unless they must be exact', () => {
+  assert.equal(msText(715_080_172_721), '715.080173');
+  assert.equal(msText(715_080_172_721, true), '715.080172721');
+  assert.equal(msText(520_000_000_000), '520');
+  assert.equal(msValue('715.080172721'), 715_080_172_721);
+  assert.ok(Number.isNaN(msValue('1e5')));
+  assert.equal(toNs(1_499), 1_000);
+});
+
+test('a span is its start and its length', () => {
+  assert.equal(spanText(520e9, 900e9), '520+380');
+  assert.deepEqual(spanValue('520+380'), { start_ps: 520e9, end_ps: 900e9 });
+  assert.equal(spanValue('520'), null);
+  assert.equal(spanValue('520+0'), null);
+  assert.equal(spanValue('-1+5'), null);
+});
+
+test('a selected window rounded to ns comes back as it was', () => {
+  const selection = { kind: 'window', start_ps: toNs(715_080_172_721), end_ps: toNs(787_223_345_678) };
+  assert.deepEqual(selectionValue(selectionText(selection)), selection);
+});
+
+test('a selected event comes back with its exact place', () => {
+  const text = selectionText({ kind: 'event', row: 'h0.t3', depth: 2, start_ps: 715_080_172_721, duration_ps: 5, name: 'x', event: '0.7' });
+  assert.equal(text, 'ev:h0.t3@715.080172721/2');
+  const { row, depth, start_ps } = selectionValue(text);
+  assert.deepEqual({ row, depth, start_ps }, { row: 'h0.t3', depth: 2, start_ps: 715_080_172_721 });
+  for (const wrong of ['', 'ev:', 'ev:h0@x', 'win:5', 'gap', undefined]) assert.equal(selectionValue(wrong), null);
+});
+
+test('folds name what is open, with a minus what is closed', () => {
+  const folds = new Map([['h0.t3', true], ['vm/TPU:0', false]]);
+  assert.equal(foldsText(folds), 'h0.t3,-vm/TPU:0');
+  assert.deepEqual(foldsValue(foldsText(folds)), folds);
+  assert.equal(foldsValue(undefined).size, 0);
+});

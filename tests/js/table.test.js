@@ -1,0 +1,15 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sorted } from '../../frontend/lib/table.js';
+
+const ITEMS = [{ name: 'b', ps: 1 }, { name: 'a', ps: 3 }, { name: 'c', ps: 1 }];
+
+test('ties keep the order of time, in both directions', () => {
+  assert.deepEqual(sorted(ITEMS, ({ ps }) => ps, false).map(({ name }) => name), ['b', 'c', 'a']);
+  assert.deepEqual(sorted(ITEMS, ({ ps }) => ps, true).map(({ name }) => name), ['a', 'b', 'c']);
+});
+
+test('texts sort too, and the items given stay as they were', () => {
+  assert.deepEqual(sorted(ITEMS, ({ name }) => name, true).map(({ name }) => name), ['c', 'b', 'a']);
+  assert.equal(ITEMS[0].name, 'b');
+});
