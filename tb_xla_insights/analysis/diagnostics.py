@@ -18,6 +18,12 @@ _STEP_SOURCES = {
 }
 
 
+_DROPPED = ("dropped_events", "num_dropped_events", "dropped_traces", "dropped_traceme_events")
+"""Stats in which profilers tell how many events did not fit their buffers."""
+
+_CALLS = ("ExecuteComputation", "ExecuteReplicated")
+
+
 def diagnose(session: SessionTrace) -> list[Diagnostic]:
     """What the capture lacks, per host: devices, steps, a host level that shows op events. The readers' own diagnostics
     are not repeated."""
@@ -64,19 +70,18 @@ def _lacks(trace: Trace) -> Iterator[tuple[str, str, str]]:
         )
 
 
-_DROPPED = ("dropped_events", "num_dropped_events", "dropped_traceme_events", "num_events_dropped")
-
-
 def _count(value: object) -> int:
     return value if isinstance(value, int) else 0
 
 
 def _low_level(trace: Trace) -> bool:
-    """Runs of programs are there, but none of the events that PyTorch/XLA records from level 2 on: what else shows that
-    it is PyTorch/XLA are its threads."""
+    """Whether programs of PyTorch/XLA run, and nothing of what it records itself from level 2 on is there. At level 1
+    only its thread's name tells that it is PyTorch/XLA."""
     if not any(thread.name.startswith("tf_pytorchxla") for thread in trace.threads):
         return False
     present = np.zeros(len(trace.metadata.name), np.bool_)
     present[trace.meta] = True
-    runs = bool((present & tagged(trace, "run_start", "device_work")).any())
-    return runs and not (present & tagged(trace, "step_marker", "sync", "launch")).any()
+    calls = [trace.strings[text].endswith(_CALLS) for text in trace.metadata.name]
+    shown = tagged(trace, "step_marker", "sync", "dynamo", "dynamo_part") | np.array(calls, np.bool_)
+    runs = tagged(trace, "run_start", "device_work", "launch", "enqueue")
+    return bool((present & runs).any()) and not (present & shown).any()

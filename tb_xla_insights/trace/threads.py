@@ -34,7 +34,7 @@ _WORK: dict[str, Role] = {
     "sync_prepare": "executor",
     "input": "loader",
 }
-_LOADER, _MARK, _LAUNCH, _UNKNOWN = 1, 2, 4, 8
+_LOADER, _MARK, _LAUNCH, _UNKNOWN, _CALL = 1, 2, 4, 8, 16
 _MARKS = {"step_marker", "sync", "dynamo"}
 _LAUNCHES = {"launch", "run_start", "scheduled", "enqueue"}
 
@@ -73,6 +73,8 @@ def _role(line: Line, facts: _Facts, catalog: Catalog) -> Role:
         return named
     if not _NATIVE.match(line.name):
         return "loader" if facts.loads(line, catalog) else "other"
+    if facts.count(line, _CALL):
+        return "executor"
     work = Counter({"other": 0, **facts.work_ps(line)})
     return _WORK.get(work.most_common(1)[0][0], "client" if work["wait"] else "other")
 
@@ -163,5 +165,6 @@ def _flags(trace: Trace, catalog: Catalog) -> NDArray[np.int8]:
                 | _MARK * bool(tags & _MARKS)
                 | _LAUNCH * bool(tags & _LAUNCHES)
                 | _UNKNOWN * (not catalog.knows(name))
+                | _CALL * ("launch" in tags)
             )
     return flags
