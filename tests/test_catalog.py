@@ -77,6 +77,8 @@ def test_the_classes_in_the_order_of_the_contract() -> None:
         ("ApplyMemoryThrottling", "wait"),
         ("ScalarBuffer_float", "to_device"),
         ("$train.py:12 main", "python"),
+        ("$builtins len", "python"),
+        ("$api.py:3165 block_until_ready", "wait"),
         # nobody's
         ("forward", None),
         ("back-propagation", None),
@@ -153,6 +155,7 @@ def test_a_users_file_extends_and_overrides_the_table(tmp_path: Path) -> None:
     groups = [
         {"class": "input", "tags": ["loader"], "names": ["StepMarker"], "prefixes": ["shard::"]},
         {"class": "to_device", "prefixes": ["shard::push"], "suffixes": ["_toTpu"]},
+        {"class": "input", "names": ["$next_batch"]},
     ]
     catalog = load_catalog(extra(tmp_path, {"optional_prefixes": ["Our"], "groups": groups}))
     assert class_of(catalog, "StepMarker") == "input"
@@ -160,6 +163,7 @@ def test_a_users_file_extends_and_overrides_the_table(tmp_path: Path) -> None:
     assert class_of(catalog, "shard::push_all") == "to_device", "the longest prefix wins"
     assert class_of(catalog, "a_toTpu") == "to_device"
     assert class_of(catalog, "OurTransferFromServer") == "from_device"
+    assert class_of(catalog, "$loop.py:7 next_batch") == "input"
     assert class_of(catalog, "DeviceBarrier") == "wait"
 
 

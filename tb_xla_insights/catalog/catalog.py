@@ -7,6 +7,8 @@ Users add a file of the same form, whose entries replace or extend those of the 
      "groups": [{"era": "our trainer", "class": "input", "tags": ["loader"], "note": "reads shards",
                  "names": ["ReadShard"], "prefixes": ["shard::"], "suffixes": ["::ReadShard"]}]}
 
+A name `$func` stands for the Python tracer's frames of that function, whichever file they are in.
+
 Tags say what an event is beside its class:
 - synchronisations: `step_marker`, `sync_call` (the calls around a synchronisation), `sync` (one synchronisation),
   `schedule` (it hands its graph over), `barrier`, `read` (a value fetched from the device)
@@ -35,8 +37,10 @@ from tb_xla_insights.errors import InputError
 __all__ = ["CLASSES", "Catalog", "load_catalog"]
 
 _SUFFIX = re.compile(r"#[^#]*=[^#]*#$")
+_FRAME = re.compile(r"\$\S+ (.+)")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_INPUT_WORD = re.compile(
+_INPUT_FRAME = re.compile(r"\$\S+ (.+)")
+_WORD = re.compile(
     r"(data|load|batch|input|fetch|prefetch)(s|es|ing|ed|er|ers)?|(data|batch|input)(set|sets|load|loader|loaders|loading|"
     r"iter|fetch|fetching|pipeline|queue)|(mini|micro)batch(es)?|(pre)?fetch(ing)?data|load(ing)?data"
 )
@@ -89,6 +93,9 @@ class Catalog:
 
     def _find(self, name: str) -> _Entry:
         name = _SUFFIX.sub("", name)
+        frame = _FRAME.fullmatch(name)
+        if frame and "$" + frame[1] in self._names:
+            return self._names["$" + frame[1]]
         entry = self._match(name)
         for prefix in self._optional:
             if entry is _UNKNOWN and name.startswith(prefix):
