@@ -32,7 +32,7 @@ def run(options: Any) -> int:
             {"logdir": options.logdir, "sessions": [_document(session) for session in sessions]}
         )
         return 0
-    listed = common.table("", "Session", "Host", "Size", "Modified", left=(0, 1))
+    listed = common.table("", "Session", "Host", "Size", "Modified, UTC", left=(0, 1))
     for session in sessions:
         for place_in, host in enumerate(session.hosts):
             name = session.name if place_in == 0 else ""
