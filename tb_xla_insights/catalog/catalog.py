@@ -39,8 +39,7 @@ __all__ = ["CLASSES", "Catalog", "load_catalog"]
 _SUFFIX = re.compile(r"#[^#]*=[^#]*#$")
 _FRAME = re.compile(r"\$\S+ (.+)")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_INPUT_FRAME = re.compile(r"\$\S+ (.+)")
-_WORD = re.compile(
+_INPUT_WORD = re.compile(
     r"(data|load|batch|input|fetch|prefetch)(s|es|ing|ed|er|ers)?|(data|batch|input)(set|sets|load|loader|loaders|loading|"
     r"iter|fetch|fetching|pipeline|queue)|(mini|micro)batch(es)?|(pre)?fetch(ing)?data|load(ing)?data"
 )
