@@ -1,4 +1,4 @@
-"""Loads every compiled kernel from its cache, or compiles it: done in the background, so that no request waits for it."""
+"""Loads every compiled kernel from its cache, or compiles it, so that no request has to wait for a compiler."""
 
 from __future__ import annotations
 

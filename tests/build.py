@@ -30,6 +30,12 @@ class MemorySource:
     def close(self) -> None:
         pass
 
+    def __enter__(self) -> MemorySource:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
 
 def trace_of(data: bytes, host: str = "host") -> Trace:
     """The trace of a file's bytes."""

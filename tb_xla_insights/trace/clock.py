@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tb_xla_insights.trace.model import Int64
 from tb_xla_insights.xplane.read import XSpace
-
-import numpy as np
 
 EPOCH_NS = 10**17
 """A line time above this (March 1973) counts from the epoch; no profile runs for three years."""

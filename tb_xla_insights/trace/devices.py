@@ -1,4 +1,5 @@
-"""The devices of a capture that have a plane of their own: which lines are their program runs and which their ops."""
+"""The devices of a capture that have a plane of their own: which lines are their program runs and which their
+ops."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ DERIVED = frozenset(
         "Steps",
     )
 )
-"""Rows that profilers of 2020 stored with the capture: computed from the others, never device work of their own."""
+"""Rows that profilers of 2020 stored with the capture: computed from the others, never device work of their
+own."""
 
 _PLANE = re.compile(r"^/device:([A-Z]+):(\d+)$")
 _KINDS: dict[str, DeviceKind] = {"TPU": "tpu", "GPU": "gpu", "CPU": "cpu"}
@@ -43,21 +45,22 @@ def event_spans(trace: Trace, rows: Int32) -> Spans:
 
 
 def plane_devices(trace: Trace) -> list[Device]:
-    """One device for each device plane that recorded something, in the order of kinds and numbers.
+    """One device for each device plane that recorded program runs or ops, in the order of kinds and numbers.
 
     Planes of parts of a device (sparse cores, counters) have other names and are no devices. On a GPU the
     ops are the kernels of all streams, copies apart.
     """
     found = []
     for plane in trace.planes:
-        match = _PLANE.match(plane.name)
-        lines = [line for line in trace.lines if line.plane == plane.index]
-        if match and any(line.count for line in lines):
-            found.append((match[1], int(match[2]), _device(trace, plane, lines, match[1], match[2])))
+        if match := _PLANE.match(plane.name):
+            device = _device(trace, plane, match[1], match[2])
+            if len(device.modules) or len(device.ops):
+                found.append((match[1], int(match[2]), device))
     return [device for _, _, device in sorted(found, key=lambda entry: entry[:2])]
 
 
-def _device(trace: Trace, plane: Plane, lines: list[Line], kind: str, number: str) -> Device:
+def _device(trace: Trace, plane: Plane, kind: str, number: str) -> Device:
+    lines = [line for line in trace.lines if line.plane == plane.index]
     modules = _rows([line for line in lines if line.name == MODULES])
     ops = _rows([line for line in lines if line.name == OPS])
     streams = [line for line in lines if line.name.startswith("Stream #")]
@@ -86,4 +89,5 @@ def _rows(lines: list[Line]) -> Int32:
 def _kernels(trace: Trace, rows: Int32) -> Int32:
     """The events among `rows` that compute, not copy."""
     copies = [text.startswith(("Memcpy", "Memset")) for text in trace.strings]
-    return rows[~np.array(copies, bool)[trace.metadata.name[trace.meta[rows]]]]
+    kernels: Int32 = rows[~np.array(copies, bool)[trace.metadata.name[trace.meta[rows]]]]
+    return kernels

@@ -74,7 +74,8 @@ def join_flows(stats: dict[str, StatColumn], start_ps: Int64) -> Flows:
 def _latest(
     head: Int32, repeated: NDArray[np.bool_], made_start: Int64, found: Int32, used_start: Int64
 ) -> NDArray[np.int64]:
-    """For consumers of repeated flows, the producer that started last before them: one sort of both by flow and start."""
+    """For consumers of repeated flows, the producer that started last before them: one sort of both by flow
+    and start."""
     makers = np.flatnonzero(repeated[head])
     flow = np.concatenate((head[makers], found))
     start = np.concatenate((made_start[makers], used_start))

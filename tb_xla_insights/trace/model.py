@@ -28,7 +28,8 @@ DeviceKind = Literal["tpu", "gpu", "cpu", "other"]
 
 @dataclass(frozen=True)
 class Plane:
-    """One plane of the file. `stats` are the plane's own, by name; `stat_names` the names of its events' stats, by id."""
+    """One plane of the file. `stats` are the plane's own, by name; `stat_names` the names of its events'
+    stats, by id."""
 
     index: int
     name: str
@@ -171,10 +172,10 @@ class Flows:
 class Trace:
     """One host's capture.
 
-    Event columns have one entry per event of the file, line by line: `meta` (index into `metadata`), `start_ps`,
-    `duration_ps`, `offset` (where in the file the event's message lies, for stats read on demand), and how
-    events nest within their line: `depth`, `parent` (event row, -1: none), `self_ps` (duration not covered
-    by children).
+    Event columns have one entry per event of the file, line by line: `meta` (index into `metadata`),
+    `start_ps`, `duration_ps`, `offset` (where in the file the event's message lies, for stats read on
+    demand), and how events nest within their line: `depth`, `parent` (event row, -1: none), `self_ps`
+    (duration not covered by children).
     """
 
     host: str
@@ -221,6 +222,17 @@ class Trace:
         """The line an event lies on."""
         return self.lines[int(np.searchsorted(self._line_first, row, "right")) - 1]
 
+    def intern(self, text: str) -> int:
+        """The index of a text in the trace's strings, to which it is added if need be."""
+        if text not in self._string_index:
+            self._string_index[text] = len(self.strings)
+            self.strings.append(text)
+        return self._string_index[text]
+
+    @cached_property
+    def _string_index(self) -> dict[str, int]:
+        return {text: index for index, text in enumerate(self.strings)}
+
     def name(self, row: int) -> str:
         """The event's name as recorded."""
         return self.strings[int(self.metadata.name[self.meta[row]])]
@@ -232,7 +244,8 @@ class Trace:
         return self.strings[int(display if display >= 0 else self.metadata.name[meta])]
 
     def kind(self, rows: Int32 | slice) -> Int8:
-        """The catalogue's class of the events' names, -1 where it knows none. Annotations carry their class too."""
+        """The catalogue's class of the events' names, -1 where it knows none. Annotations carry their class
+        too."""
         return self.metadata.kind[self.meta[rows]]
 
     def shift(self, by_ps: int) -> None:

@@ -83,8 +83,8 @@ def build_trace(space: XSpace, catalog: Catalog, host: str) -> Trace:
     )
     trace = Trace(
         host=host, path=space.path, file_bytes=space.size, fingerprint=space.fingerprint,
-        strings=space.strings,
-        planes=[Plane(index, plane.name, dict(plane.stats), plane.stat_names) for index, plane in enumerate(space.planes)],
+        strings=space.strings.texts,
+        planes=[Plane(index, p.name, dict(p.stats), p.stat_names) for index, p in enumerate(space.planes)],
         lines=lines, metadata=_metadata(space, catalog), meta=meta, start_ps=start_ps, duration_ps=duration_ps,
         offset=place, depth=depth, parent=parent, self_ps=self_ps, stats=stats, flows=join_flows(stats, start_ps),
         threads=[], devices=[], annotations=np.empty(0, np.int32),
@@ -109,7 +109,7 @@ def join_hosts(name: str, path: str, traces: list[Trace], diagnostics: list[Diag
         if trace.base_unix_ns and trace.base_unix_ns != min(known):
             trace.shift((trace.base_unix_ns - min(known)) * 1000)
         elif not trace.base_unix_ns and len(traces) > 1:
-            text = "The file records no clock; its lanes start with the session and cannot be compared with other hosts'."
+            text = "The file records no clock; its lanes start with the session, other hosts' may be shifted."
             diagnostics.append(Diagnostic("clock_unknown", "warning", text, trace.host))
     return SessionTrace(name, path, traces, diagnostics)
 
@@ -147,14 +147,7 @@ def _moved(stat: StatColumn, order: Int64) -> StatColumn:
 
 
 def _metadata(space: XSpace, catalog: Catalog) -> Metadata:
-    index = {text: number for number, text in enumerate(space.strings)}
-
-    def intern(text: str) -> int:
-        number = index.setdefault(text, len(space.strings))
-        if number == len(space.strings):
-            space.strings.append(text)
-        return number
-
+    intern = space.strings.intern
     kinds = [(p, kind) for p, plane in enumerate(space.planes) for kind in plane.kinds]
     texts = {name: np.full(len(kinds), -1, np.int32) for name in METADATA_STATS}
     for number, (_, kind) in enumerate(kinds):

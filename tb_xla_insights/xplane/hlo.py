@@ -22,7 +22,8 @@ def program_places(space: XSpace) -> dict[int, Place]:
 
 
 def read_module(source: Source, place: Place) -> HloModule:
-    """Parses one program; everything but names, metadata, calls and frames is skipped. Raises InputError where it is cut or damaged."""
+    """Parses one program; everything but names, metadata, calls and frames is skipped. Raises InputError
+    where it is cut or damaged."""
     data = source.read(*place)
     try:
         if len(data) < place[1]:

@@ -1,10 +1,10 @@
-"""What a plane says once for many events: names of events and stats, and the stats of event kinds and of the plane itself."""
+"""What a plane says once for many events: names of events and stats, stats of event kinds and of the plane
+itself."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Union
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from tb_xla_insights.xplane.proto.xplane_pb2 import (
 from tb_xla_insights.xplane.source import Source
 from tb_xla_insights.xplane.wire import WireError, fields
 
-StatValue = Union[int, float, str, bytes]
+StatValue = int | float | str | bytes
 
 BATCH = 1 << 24
 LARGE = 1 << 16
@@ -26,7 +26,8 @@ LARGE = 1 << 16
 
 @dataclass
 class EventKind:
-    """The metadata of one kind of event. `blobs` locates bulky stats as file ranges (offset, length), by name."""
+    """The metadata of one kind of event. `blobs` locates bulky stats as file ranges (offset, length), by
+    name."""
 
     id: int
     name: str
@@ -121,7 +122,7 @@ def _large_kind(source: Source, place: tuple[int, int], names: dict[int, str]) -
 
 def _fields(source: Source, place: tuple[int, int]) -> Iterator[tuple[int, int, int]]:
     for number, value, length in fields(source, place[0], place[0] + place[1]):
-        yield from zip(number.tolist(), value.tolist(), length.tolist())
+        yield from zip(number.tolist(), value.tolist(), length.tolist(), strict=True)
 
 
 def _payloads(source: Source, ranges: list[tuple[int, int]]) -> Iterator[tuple[int, bytes]]:

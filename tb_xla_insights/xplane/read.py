@@ -13,7 +13,8 @@ from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
 from tb_xla_insights.errors import Diagnostic, InputError
-from tb_xla_insights.xplane.events import Columns, Decoder, Line, PlaneTables, count_events
+from tb_xla_insights.xplane.columns import Columns, Line, PlaneTables
+from tb_xla_insights.xplane.events import Decoder, count_events
 from tb_xla_insights.xplane.metadata import (
     LARGE,
     EventKind,
@@ -28,7 +29,8 @@ from tb_xla_insights.xplane.wire import Table, WireError, cut_field, fields
 
 NUMBER_STATS = (
     "_r", "step_num", "_pt", "_p", "_ct", "_c", "run_id", "queue_id", "device_ordinal", "core_type", "program_id",
-    "correlation_id", "replica_id", "total_size", "size", "num_threads", "num_tensors", "all_reduce_unique_id", "group_id",
+    "correlation_id", "replica_id", "total_size", "size", "num_threads", "num_tensors", "all_reduce_unique_id",
+    "group_id",
 )  # fmt: skip
 TEXT_STATS = ("hlo_op", "hlo_module", "graph_hash", "tf_op", "name")
 """Stats of events that analyses need, kept as columns; all others are read when somebody asks for them."""
@@ -52,14 +54,15 @@ class XPlane:
 
 @dataclass
 class XSpace:
-    """A decoded file. Event columns hold one entry per event, line by line in file order; `metadata`
-    indexes the kinds of all planes one after the other, `offset_ps` counts from the line's `timestamp_ns`,
-    `place` is the file offset of the event's message. `stats` holds the wanted stats: (rows, values), values of text stats being indices into `strings`."""
+    """A decoded file. Event columns hold one entry per event, line by line in file order; `metadata` indexes
+    the kinds of all planes one after the other, `offset_ps` counts from the line's `timestamp_ns`, `place` is
+    the file offset of the event's message. `stats` holds the wanted stats: (rows, values), values of text
+    stats being numbers of texts in `strings`."""
 
     path: str
     size: int
     fingerprint: str
-    strings: list[str]
+    strings: Strings
     planes: list[XPlane]
     hostnames: list[str]
     errors: list[str]
@@ -130,8 +133,9 @@ class _Reader:
             self._say("dropped_events", f"The profiler recorded an error: {' '.join(text.split())}")
         self._number_kinds(columns)
         return XSpace(
-            source.path, source.size, source.fingerprint, self.strings.texts, self.planes, texts[4], texts[2], texts[3],
-            columns.metadata, columns.offset_ps, columns.duration_ps, columns.place, self._stats(columns), self.diagnostics,
+            source.path, source.size, source.fingerprint, self.strings, self.planes, texts[4], texts[2], texts[3],
+            columns.metadata, columns.offset_ps, columns.duration_ps, columns.place, self._stats(columns),
+            self.diagnostics,
         )  # fmt: skip
 
     def _events(self) -> Columns:
@@ -193,7 +197,7 @@ class _Reader:
             for number, value, length in fields(self.source, start, end):
                 for field_number, ranges in wanted.items():
                     chosen = np.flatnonzero((number == field_number) & (length >= 0))
-                    ranges.extend(zip(value[chosen].tolist(), length[chosen].tolist()))
+                    ranges.extend(zip(value[chosen].tolist(), length[chosen].tolist(), strict=True))
         except WireError as error:
             cut = cut_field(self.source, error.offset)
             if cut is None:
@@ -205,8 +209,8 @@ class _Reader:
 
     def _cut(self, where: str) -> None:
         if not any(d.id == "truncated_file" for d in self.diagnostics):
-            message = f"File ends early, at byte {self.source.size}{where}; copy it again if it was still being written."
-            self._say("truncated_file", message)
+            place = f"File ends early, at byte {self.source.size}{where}"
+            self._say("truncated_file", f"{place}; copy it again if it was still being written.")
 
     def _damaged(self, offset: int, where: str) -> None:
         if offset >= self.source.size:

@@ -1,7 +1,8 @@
 """Where a capture's bytes come from: random reads of a local file, or of any URL that fsspec opens.
 
-A file is never mapped: a map of a file that somebody truncates kills the process. Reads go into buffers of our own,
-and `fingerprint` tells later reads of single ranges whether the file is still the one that was decoded.
+A file is never mapped: a map of a file that somebody truncates kills the process. Reads go into buffers of
+our own, and `fingerprint` tells later reads of single ranges whether the file is still the one that was
+decoded.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ class Source(Protocol):
     fingerprint: str
 
     def read_into(self, offset: int, buffer: Bytes) -> int:
-        """Fills `buffer` from `offset`; the number of bytes is less than its length where the file ends. Raises InputError."""
+        """Fills `buffer` from `offset`; the number of bytes is less than its length where the file ends.
+        Raises InputError."""
 
     def read(self, offset: int, length: int) -> Bytes:
         """The bytes from `offset`, fewer than `length` where the file ends. Raises InputError."""
@@ -84,7 +86,7 @@ class _LocalFile(_File):
         filled = 0
         try:
             while filled < len(buffer):
-                count = os.preadv(self._descriptor, [memoryview(buffer)[filled:]], offset + filled)
+                count = os.preadv(self._descriptor, [buffer.data[filled:]], offset + filled)
                 if count == 0:
                     break
                 filled += count

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from tb_xla_insights.xplane.source import Bytes, Source
+from tb_xla_insights.xplane.source import Source
 
 VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
 DONE, MORE, FULL, BAD, UNKNOWN = 0, 1, 2, 3, 4
@@ -66,7 +66,8 @@ def read_varint(window, pos):  # type: ignore[no-untyped-def]
 )
 def _scan(window, size, limit, field, value, length):  # type: ignore[no-untyped-def]
     """Lists the fields of a window with `size` bytes, of a message that ends at `limit`: number, value (of
-    LENGTH fields: where the payload begins), payload length (-1 for numbers). Returns (fields listed, next position, how it stopped)."""
+    LENGTH fields: where the payload begins), payload length (-1 for numbers). Returns (fields listed, next
+    position, how it stopped)."""
     count, pos = 0, 0
     while pos < limit:
         if count == len(field):
@@ -124,7 +125,11 @@ def fields(source: Source, start: int, end: int) -> Iterator[Columns]:
         size = source.read_into(at, window[:want])
         count, pos, stop = _scan(window, size, end - at, *columns)
         if count:
-            number, value, length = (column[:count].copy() for column in columns)
+            number, value, length = (
+                columns[0][:count].copy(),
+                columns[1][:count].copy(),
+                columns[2][:count].copy(),
+            )
             value[length >= 0] += at
             yield number, value, length
         if stop == BAD:
@@ -135,7 +140,8 @@ def fields(source: Source, start: int, end: int) -> Iterator[Columns]:
 
 
 def cut_field(source: Source, at: int) -> tuple[int, int] | None:
-    """The field at `at` if it is a message or text that goes on behind the end of the file: (number, where its payload begins)."""
+    """The field at `at` if it is a message or text that goes on behind the end of the file: (number, where
+    its payload begins)."""
     window = np.zeros(2 * PADDING, np.uint8)
     size = source.read_into(at, window[:PADDING])
     tag, begin = read_varint(window, 0)
@@ -193,7 +199,8 @@ def _lookup_all(keys, values, ids, found):  # type: ignore[no-untyped-def]
 
 
 class Table:
-    """A hash table from ids, which may be sparse or negative, to their positions; of equal ids the last one counts."""
+    """A hash table from ids, which may be sparse or negative, to their positions; of equal ids the last one
+    counts."""
 
     def __init__(self, ids: Sequence[int] | NDArray[np.int64]) -> None:
         self.ids = [int(i) for i in ids]

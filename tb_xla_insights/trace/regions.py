@@ -1,0 +1,142 @@
+"""Stretches of work that a thread pool was given, from what its threads record, and the program run each is
+part of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
+
+_START, _STOP, _HELPER, _EXECUTE, _COMPLETION = 1, 2, 3, 4, 5
+_MARKS = {
+    "ThreadpoolListener::StartRegion": _START,
+    "ThreadpoolListener::StopRegion": _STOP,
+    "ThunkExecutor::Execute": _EXECUTE,
+    "ThunkExecutor::Execute (wait for completion)": _COMPLETION,
+}
+
+
+@dataclass(frozen=True)
+class Regions:
+    """Regions by line and start: the event that begins each, its times, the region around it (-1: none),
+    whether a program runs in it, and which region's run it is part of (-1: none). `of_row` is the innermost
+    region around each event.
+
+    A region goes from its `StartRegion` to its `StopRegion`; `ExecuteHelper` is one as well, since small
+    programs run inside it. A program runs in the innermost region around a `ThunkExecutor::Execute (wait for
+    completion)`.
+    """
+
+    row: Int32
+    start_ps: Int64
+    end_ps: Int64
+    outer: Int32
+    runs: NDArray[np.bool_]
+    of_row: Int32
+    run: Int32
+
+
+@njit(
+    "int64(int64, int64, int8[::1], int64[::1], int64[::1], int32[::1], int32[::1], int64[::1], int64[::1], int32[::1],"
+    " boolean[::1], int64)",
+    cache=True,
+    nogil=True,
+)
+def _find(first, count, mark, start, end, of_row, row, region_start, region_end, outer, runs, regions):  # type: ignore[no-untyped-def]
+    """Finds the regions of one line, numbered from `regions` on. Returns the number of regions so far.
+
+    A region without an end lasts until the line's last event. Where a run ends whose beginning was not
+    recorded, it began with the `ThunkExecutor::Execute` before, or with the waiting itself.
+    """
+    stack = np.empty(1024, np.int32)
+    depth, last_end, executes = 0, np.int64(0), -1
+    for event in range(first, first + count):
+        last_end = max(last_end, end[event])
+        while depth > 0 and 0 <= region_end[stack[depth - 1]] <= start[event]:
+            depth -= 1
+        kind = mark[event]
+        if kind == _STOP:
+            while (
+                depth > 0 and region_end[stack[depth - 1]] >= 0
+            ):  # an inline run inside the region that ends
+                depth -= 1
+            if depth > 0:
+                region_end[stack[depth - 1]] = start[event]
+                depth -= 1
+            executes = -1
+        elif (kind == _START or kind == _HELPER) and depth < len(stack):
+            row[regions], region_start[regions] = event, start[event]
+            region_end[regions] = -1 if kind == _START else end[event]
+            outer[regions] = stack[depth - 1] if depth > 0 else -1
+            stack[depth] = regions
+            depth += 1
+            regions += 1
+            executes = -1
+        elif kind == _EXECUTE:
+            executes = event
+        elif kind == _COMPLETION and depth > 0:
+            runs[stack[depth - 1]] = True
+        elif kind == _COMPLETION:
+            begin = executes if executes >= 0 else event
+            row[regions], region_start[regions], region_end[regions] = begin, start[begin], end[event]
+            outer[regions], runs[regions] = -1, True
+            for inside in range(begin, event):
+                of_row[inside] = regions
+            stack[depth] = regions
+            depth += 1
+            regions += 1
+        of_row[event] = stack[depth - 1] if depth > 0 else -1
+    for place in range(depth):
+        if region_end[stack[place]] < 0:
+            region_end[stack[place]] = last_end
+    return regions
+
+
+@njit(
+    "void(int32[::1], int32[::1], int32[::1], boolean[::1], int32[::1], int32[::1])", cache=True, nogil=True
+)
+def _resolve(row, outer, producer_of, runs, of_row, run):  # type: ignore[no-untyped-def]
+    """The run each region is part of: itself, or the one that its flow reaches first. A region starts from
+    the event that its flow comes from, or else from the region around it."""
+    for region in range(len(row)):
+        at, steps = region, 0
+        while at >= 0 and not runs[at] and run[at] < 0 and steps <= len(row):
+            record = producer_of[row[at]]
+            at = of_row[record] if record >= 0 else outer[at]
+            steps += 1
+        if at >= 0 and steps <= len(row):
+            run[region] = at if runs[at] else run[at]
+
+
+def find_regions(trace: Trace, producer_of: Int32) -> Regions | None:
+    """The regions of all lines; None where no line records any. `producer_of` is the event that each event's
+    flow comes from."""
+    mark = _marks(trace)
+    room = int(((mark == _START) | (mark == _HELPER) | (mark == _COMPLETION)).sum())
+    if not room:
+        return None
+    of_row = np.full(len(trace), -1, np.int32)
+    row, outer, runs = np.empty(room, np.int32), np.empty(room, np.int32), np.zeros(room, bool)
+    start, end = np.empty(room, np.int64), np.empty(room, np.int64)
+    count = 0
+    for line in trace.lines:
+        if line.count:
+            where = line.first, line.count, mark, trace.start_ps, trace.end_ps
+            count = _find(*where, of_row, row, start, end, outer, runs, count)
+    row, start, end, outer, runs = row[:count], start[:count], end[:count], outer[:count], runs[:count]
+    run = np.full(count, -1, np.int32)
+    _resolve(row, outer, producer_of, runs, of_row, run)
+    return Regions(row, start, end, outer, runs, of_row, run)
+
+
+def _marks(trace: Trace) -> Int8:
+    """What each event is to the regions, by its name."""
+    by_name = np.zeros(len(trace.strings) + 1, np.int8)
+    for index, text in enumerate(trace.strings):
+        by_name[index] = _HELPER if text.endswith("::ExecuteHelper") else _MARKS.get(text, 0)
+    marks: Int8 = by_name[trace.metadata.name][trace.meta] if len(trace) else np.zeros(0, np.int8)
+    return marks
