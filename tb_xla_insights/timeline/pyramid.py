@@ -14,9 +14,10 @@ A view shows the rung with T <= 2 px < 2 T and then joins, from left to right wi
 short events that have the same class and less than T of pause between them: a comb. The name of a comb is that with
 most time among the names of its slices. Counts and busy times add up through both steps.
 
-Rungs are made when a view first needs them, from the events in one pass, and kept where they have at most a quarter
-of the lane's events; where they have more, a window does not show many more events than slices, and merging those at
-each view is as good. All rungs kept of a lane together thus have less than half as many slices as it has events.
+A window of few events is merged at each view. For one of many, the rung of the whole lane is made when it is first
+needed, in one pass over the events, and kept if it has at most a quarter as many slices; if it has more, a window does
+not show many more events than slices. All rungs kept of a lane together have less than half as many slices as it has
+events.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ from numpy.typing import NDArray
 from tb_xla_insights.trace.model import Int8, Int32, Int64
 
 _KEEP_ONE_IN = 4
-_FEW = 4096
-"""Lanes of at most so many events keep nothing: merging them takes microseconds."""
+_FEW = 1 << 15
+"""So many events are merged within a fraction of a millisecond."""
 
 
 class Slices(NamedTuple):
@@ -99,9 +100,10 @@ class Lane:
         """The slices that touch [start_ps, end_ps) at a rung."""
         from tb_xla_insights.timeline import kernels
 
-        kept = self._level(rung)
+        first, stop = window(self.start, self.reach, start_ps, end_ps)
+        kept = self._level(rung) if stop - first > _FEW else None
         if kept is None:
-            level = self._merge(*window(self.start, self.reach, start_ps, end_ps), rung)
+            level = self._merge(first, stop, rung)
             first, stop = 0, len(level.start)
         else:
             level, reach = kept
@@ -110,8 +112,6 @@ class Lane:
 
     def _level(self, rung: int) -> tuple[_Level, Int64] | None:
         """A rung that is kept, with the latest end so far of its slices."""
-        if len(self) <= _FEW:
-            return None
         if rung not in self._levels:
             if self._sizes[rung] > len(self) // _KEEP_ONE_IN:
                 return None
