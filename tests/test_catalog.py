@@ -139,7 +139,18 @@ def test_annotations_that_speak_of_loading_data_are_input(catalog: Catalog, name
 
 
 @pytest.mark.parametrize(
-    "name", ["payload", "workload", "upload", "update", "metadata", "forward", "Training_Step", ""]
+    "name",
+    [
+        "payload",
+        "workload",
+        "upload",
+        "update",
+        "metadata",
+        "Training_Step",
+        "BatchNorm2d",
+        "input_layernorm",
+        "",
+    ],
 )
 def test_other_annotations_are_tracing(catalog: Catalog, name: str) -> None:
     assert CLASSES[catalog.annotation_kind(name)] == "tracing"

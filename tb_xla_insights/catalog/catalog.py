@@ -43,6 +43,9 @@ _INPUT_WORD = re.compile(
     r"(data|load|batch|input|fetch|prefetch)(s|es|ing|ed|er|ers)?|(data|batch|input)(set|sets|load|loader|loaders|loading|"
     r"iter|fetch|fetching|pipeline|queue)|(mini|micro)batch(es)?|(pre)?fetch(ing)?data|load(ing)?data"
 )
+_MODEL_WORD = re.compile(r"\w*norm|embed(ding|dings)?")
+"""Parts of a model whose names have a word of loading in them: batch_norm, input_layernorm, input_embedding."""
+
 _LISTS = ("names", "prefixes", "suffixes")
 
 
@@ -81,8 +84,10 @@ class Catalog:
 
     def annotation_kind(self, name: str) -> int:
         """The class of a user's annotation: `input` if one of its words speaks of loading data, else `tracing`."""
-        words = _WORD.findall(_SUFFIX.sub("", name))
-        return INPUT if any(_INPUT_WORD.fullmatch(word.lower()) for word in words) else TRACING
+        words = [word.lower() for word in _WORD.findall(_SUFFIX.sub("", name))]
+        if any(map(_MODEL_WORD.fullmatch, words)):
+            return TRACING
+        return INPUT if any(map(_INPUT_WORD.fullmatch, words)) else TRACING
 
     def _entry(self, name: str) -> _Entry:
         entry = self._cache.get(name)
