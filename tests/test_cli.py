@@ -10,8 +10,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import pytest
-from helpers import MS, raising, write_cut_session, write_session
+from helpers import MS, raising, small_space, write_cut_session, write_session
 
 import tb_xla_insights as xi
 from tb_xla_insights.cli.main import main
@@ -104,6 +105,20 @@ def test_every_way_to_name_a_session(logdir: Path, capsys: Capture) -> None:
         report = documents(capsys.readouterr().out)
         hosts[path] = [host["name"] for host in report["session"]["hosts"]]
     assert list(hosts.values()) == [["a", "b"], ["a", "b"], ["a"]]
+
+
+def test_a_remote_logdir_is_reported_like_a_local_one(capsys: Capture) -> None:
+    system = fsspec.filesystem("memory")
+    path = "/cli-test/run/plugins/profile/s/vm.xplane.pb"
+    system.pipe_file(path, small_space().to_bytes())
+    try:
+        assert main(["report", "--json", "memory://cli-test"]) == 0
+        report = documents(capsys.readouterr().out)
+    finally:
+        system.rm("/cli-test", recursive=True)
+    assert report["session"]["name"] == "run/s"
+    assert report["session"]["hosts"][0]["file"] == f"memory://{path}"
+    assert report["devices"][0]["busy_ps"] == 15 * MS
 
 
 def test_a_window_adds_up(logdir: Path, capsys: Capture) -> None:
