@@ -106,8 +106,7 @@ class HostRows:
     def _tracks(self) -> Iterator[Track]:
         yield from self._steps()
         yield from self._annotations()
-        if self.trace.threads:
-            yield self._classes()
+        yield from self._classes()
         yield from self._threads()
         for number, device in enumerate(self.trace.devices):
             yield from self._device(f"h{self.index}.d{number}", device)
@@ -154,14 +153,16 @@ class HostRows:
         parent = np.where(above >= 0, place[above], -1).astype(np.int32)
         yield self._track(self._head("ann", "annotations", "Annotations"), self._columns(rows, parent))
 
-    def _classes(self) -> Track:
+    def _classes(self) -> Iterator[Track]:
         parts = partition(self.trace)
+        if not len(parts) or not self.trace.threads:
+            return
         none = np.full(len(parts.start_ps), -1, np.int32)
         kind = parts.kind.astype(np.int8)
         columns = Columns(parts.start_ps, parts.end_ps, none, kind, none)
         track = self._track(self._head("classes", "classes", "Host, by class"), columns)
         track.share = None
-        return track
+        yield track
 
     def _threads(self) -> Iterator[Track]:
         trace = self.trace

@@ -179,7 +179,8 @@ def table(tracks: Sequence[Track], start_ps: int, end_ps: int, limit: int) -> tu
     for number, track in enumerate(tracks):
         for depth, lane in enumerate(track.lanes):
             low, stop = window(lane.start, lane.reach, start_ps, end_ps)
-            touching = np.flatnonzero(lane.end[low:stop] >= start_ps) + low
+            inside = (lane.end[low:stop] > start_ps) | (lane.start[low:stop] >= start_ps)
+            touching = np.flatnonzero(inside) + low
             count += len(touching)
             places = [Place(track, depth, index) for index in touching[:limit].tolist()]
             first.extend((place.start_ps, number, place) for place in places)
