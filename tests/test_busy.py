@@ -106,9 +106,9 @@ def test_the_other_definitions() -> None:
     assert found == {"ops": (10, 20), "modules": (30, 0), "capture": (10, 90)}
 
 
-def test_a_device_that_did_nothing() -> None:
-    trace = capture(HOST, Core(lines={"XLA TraceMe": [("barrier-cores", 5, 5)]}))
-    assert (one(trace)["span_ps"], one(trace)["duty_cycle"]) == (0, 0.0)
+def test_a_device_whose_ops_are_all_left_out_is_idle() -> None:
+    trace = capture(HOST, Core(ops=[("infeed.1", 10, 20, {"hlo_category": "infeed"})]))
+    assert (one(trace)["span_ps"], one(trace)["busy_ps"], one(trace)["duty_cycle"]) == (20, 0, 0.0)
 
 
 intervals = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 10)), max_size=8)

@@ -151,7 +151,7 @@ def test_dropped_events() -> None:
          [("no_device_plane", "info"), ("low_host_level", "warning")]),
         ("public/tpu_v6e_jax", "JAX · PJRT · 4 TPU v6 Lite cores", [("no_steps", "info")]),
         ("public/gpu_mi300_jax", "JAX · PJRT · 8 AMD GPUs", [("no_steps", "warning")]),
-        ("public/gpu_v100_tf", "TensorFlow · 3 GPUs", [("no_steps", "info")]),
+        ("public/gpu_v100_tf", "TensorFlow · 2 GPUs", [("no_steps", "info")]),
     ],
 )  # fmt: skip
 def test_real_captures(

@@ -86,11 +86,10 @@ def _prefer_driving(trace: Trace, rows: Int32) -> Int32:
 
 
 def _steps_line(trace: Trace, catalog: Catalog) -> Iterator[Step]:  # noqa: ARG001
-    """Of the first device that has one: the others tell the same steps."""
-    for device in trace.devices:
-        index = device.lines.get("Steps")
-        if index is not None and trace.lines[index].count:
-            for row in range(trace.lines[index].first, trace.lines[index].rows.stop):
+    """Of the first device plane that has one: the others tell the same steps."""
+    for line in trace.lines:
+        if line.name == "Steps" and line.count and trace.planes[line.plane].name.startswith("/device:"):
+            for row in range(line.first, line.rows.stop):
                 number = _NUMBER.search(trace.name(row))
                 yield _step(trace, row, trace.name(row), int(number[1]) if number else None, "steps_line")
             return
