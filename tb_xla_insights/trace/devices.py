@@ -31,8 +31,9 @@ _KINDS: dict[str, DeviceKind] = {"TPU": "tpu", "GPU": "gpu", "CPU": "cpu"}
 def make_spans(row: Int32, start_ps: Int64, end_ps: Int64, name: Int32) -> Spans:
     """Spans from columns in any order: sorted, and nested by their times."""
     order = np.argsort(start_ps, kind="stable")  # lines one after the other: merging them is quick
-    if (np.diff(start_ps[order]) == 0).any():
-        order = np.lexsort((-end_ps, start_ps))
+    same = np.diff(start_ps[order]) == 0
+    tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
+    order[tied] = order[tied][np.lexsort((-end_ps[order[tied]], start_ps[order[tied]]))]
     row, start_ps, end_ps, name = row[order], start_ps[order], end_ps[order], name[order]
     depth, parent, self_ps = nest(start_ps, end_ps, [(0, len(row))])
     return Spans(row, start_ps, end_ps, depth, parent, self_ps, name)
