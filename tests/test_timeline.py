@@ -193,6 +193,20 @@ def test_narrow_neighbours_merge_and_name_what_takes_most_time(timeline: Timelin
     assert view["rows"]["h0.ann"][1]["b"] == [STEPS * 9 * MS]
 
 
+@pytest.mark.parametrize(("most", "lanes"), [(12, [3, 6, 3]), (9, [3, 1, 1])])
+def test_deep_lanes_give_way_where_a_view_would_have_too_many_slices(
+    timeline: Timeline, monkeypatch: pytest.MonkeyPatch, most: int, lanes: list[int]
+) -> None:
+    monkeypatch.setattr("tb_xla_insights.timeline.view._MOST_SLICES", most)
+    view = timeline.view(0, STEPS * STEP, 1200, ["h0.ann"])
+    assert [len(lane) for lane in slices(view, "h0.ann")] == lanes
+
+
+def test_the_occurrences_of_a_step_are_all_steps(timeline: Timeline) -> None:
+    same = timeline.event_at("h0.steps", STEP)["occurrences"]
+    assert (same["count"], same["previous"]["name"], same["next"]["name"]) == (STEPS, "5", "7")
+
+
 @pytest.mark.parametrize(
     ("ask", "message"),
     [

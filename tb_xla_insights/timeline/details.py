@@ -168,7 +168,7 @@ class Details:
         return [self.brief(place) for place in sorted(places, key=lambda it: it.start_ps)]
 
     def _occurrences(self, place: Place | Mark) -> Json:
-        """The events of the same name in the same row (of the same class, on the row of classes)."""
+        """The events of the same name in the same row; on the row of classes those of the class, on that of steps all."""
         track = place.track
         if isinstance(place, Mark):
             first = track.trace.lines[track.line].rows if track.line is not None else slice(0)
@@ -177,7 +177,7 @@ class Details:
             start, duration = track.trace.start_ps[same], track.trace.duration_ps[same]
             here = int(np.searchsorted(same, place.event))
         else:
-            column = "kind" if track.head.kind == "classes" else "name"
+            column = "name" if track.head.kind not in ("classes", "steps") else "kind"
             wanted = getattr(place.lane, column)[place.index]
             found = [np.flatnonzero(getattr(lane, column) == wanted) for lane in track.lanes]
             depth = np.repeat(np.arange(len(found)), [len(it) for it in found])

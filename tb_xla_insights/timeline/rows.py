@@ -57,11 +57,16 @@ class Names:
     def of(cls, trace: Trace) -> Names:
         metadata = trace.metadata
         label = np.where(metadata.display_name >= 0, metadata.display_name, metadata.name)
-        spans = [spans.name for device in trace.devices for spans in (device.modules, device.ops)]
-        used = np.unique(np.concatenate([label, *map(np.unique, spans)]))
-        of_string = np.full(len(trace.strings) + 1, -1, np.int32)  # no name, -1, is the last entry
+        named = np.zeros(len(trace.strings) + 1, np.bool_)  # no name, -1, is the last entry
+        named[label] = True
+        for device in trace.devices:
+            named[device.modules.name] = True
+            named[device.ops.name] = True
+        used = np.flatnonzero(named).tolist()
+        of_string = np.full(len(named), -1, np.int32)
         of_string[used] = np.arange(len(used), dtype=np.int32)
-        return cls([trace.strings[i] if i >= 0 else "" for i in used], of_string[label], of_string)
+        texts = [trace.strings[i] if i < len(trace.strings) else "" for i in used]
+        return cls(texts, of_string[label], of_string)
 
 
 class HostRows:

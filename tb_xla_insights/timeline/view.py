@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -48,10 +48,13 @@ def view(tracks: Sequence[Track], start_ps: int, end_ps: int, px: int) -> dict[s
     return {"start_ps": start_ps, "end_ps": end_ps, "names": list(names), "rows": rows}
 
 
-def _ways_up(depths: int, rungs: int) -> list[tuple[int, int]]:
+def _ways_up(depths: int, rungs: int) -> Iterator[tuple[int, int]]:
     """How many rungs up, at which depth, in the order in which lanes give way."""
-    ways = [(more, depth) for more in range(1, rungs) for depth in range(depths)]
-    return sorted(ways, key=lambda way: (way[0] + (_DEEP_FIRST if way[1] == 0 else 0), -way[1]))
+    for level in range(1, rungs + _DEEP_FIRST):
+        for depth in reversed(range(depths)):
+            more = level if depth else level - _DEEP_FIRST
+            if 0 < more < rungs:
+                yield more, depth
 
 
 def _lane(slices: Slices, texts: list[str], names: dict[str, int], start_ps: int) -> dict[str, list[int]]:

@@ -1,0 +1,73 @@
+"""What the timeline costs: preparing a session, views of ever smaller windows, search, single events.
+
+    python benchmarks/bench_view.py [SESSION, LOGDIR OR FILE]
+
+Times are processor time of this process in milliseconds, so that others on the machine do not count; sizes are of the
+compressed answer. "first" is the first answer of its kind, "again" the best of five after it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tb_xla_insights.catalog import load_catalog
+from tb_xla_insights.session import load
+from tb_xla_insights.timeline import Timeline
+from tb_xla_insights.warm import warm
+
+DEMO = Path(__file__).parents[1] / "demo_logs" / "torch_xla_baseline"
+PX = 1200
+ZOOMS = (1, 2, 4, 8, 16, 32, 128, 1024, 16384)
+
+
+def timed(ask: Callable[[], Any]) -> tuple[float, Any]:
+    start = time.process_time()
+    answer = ask()
+    return 1e3 * (time.process_time() - start), answer
+
+
+def line(what: str, ask: Callable[[], Any], again: int = 5) -> Any:
+    first, answer = timed(ask)
+    best = min(timed(ask)[0] for _ in range(again)) if again else first
+    text = json.dumps(answer, separators=(",", ":")).encode() if isinstance(answer, dict) else b""
+    size = f"{len(gzip.compress(text, 6)) / 1e3:8.1f} kB" if text else ""
+    print(f"{what:<38}{first:9.1f}{best:9.1f} {size}")
+    return answer
+
+
+def main(path: str) -> None:
+    warm()
+    print(f"{'':<38}{'first':>9}{'again':>9}")
+    session = line("read", lambda: load(path), again=0)
+    catalog = load_catalog()
+    timeline = line("prepare", lambda: Timeline(session.trace, catalog), again=0)
+    rows = line("head", timeline.head)["rows"]
+    shown = [row["id"] for row in rows if row["main"]]
+    duration = session.duration_ps
+    for zoom in ZOOMS:
+        start = 0 if zoom == 1 else duration // 3
+        line(
+            f"view of 1/{zoom}",
+            lambda s=start, z=zoom: timeline.view(s, s + max(1, duration // z), PX, shown),
+        )
+    line("view of the whole, all rows", lambda: timeline.view(0, duration, PX, [row["id"] for row in rows]))
+    most = max(rows, key=lambda row: row["events"])
+    for query in ("dot", "e", "name:StepMarker", "end: ", "nothing has this name"):
+        line(f"search {query}", lambda q=query: timeline.search(q))
+    for row in (shown[0], most["id"]):
+        start = timeline.neighbor(row, 0, duration // 2, "next")["event"]["start_ps"]
+        line(f"event of {row}", lambda r=row, s=start: timeline.event_at(r, s))
+    line("table of the whole", lambda: timeline.table(0, duration, [], 500))
+    events = sum(len(trace) for trace in session.trace.traces)
+    print(f"{events} events, {len(rows)} rows, {len(shown)} of them unfolded")
+    print(f"{timeline.nbytes / 1e6:.1f} MB held, beside {session.trace.nbytes / 1e6:.1f} MB of the trace")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) > 1 else str(DEMO))
