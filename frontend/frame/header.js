@@ -16,6 +16,7 @@ export function createHeader(on) {
   const sessions = pickOne('session', 'session-select', on.session);
   const hosts = pickSome('hosts', 'host-select', on.hosts);
   const devices = pickSome('devices', 'device-select', on.devices);
+  sessions.element.classList.add('none');
   hosts.element.classList.add('none');
   devices.element.classList.add('none');
   const synthetic = h('span', { class: 'tag warning none', 'data-testid': 'synthetic', title: 'Made by a program, not recorded on a machine.' }, 'synthetic');
@@ -28,6 +29,7 @@ export function createHeader(on) {
     element,
     /** @param {import('../lib/types').SessionEntry[]} entries @param {string} name */
     sessions(entries, name) {
+      sessions.element.classList.toggle('none', !name);
       const known = entries.some((entry) => entry.name === name);
       sessions.set([...(known ? [] : [{ value: name, label: name }]),
         ...entries.map((entry) => ({ value: entry.name, label: entry.name, title: sessionTitle(entry) }))], name);
@@ -37,7 +39,7 @@ export function createHeader(on) {
       synthetic.classList.toggle('none', !ready.environment.synthetic);
       hosts.set(ready.session.hosts.map(({ name }) => ({ value: name, label: name })), chosen.hosts);
       const visible = ready.devices.filter(({ host }) => !chosen.hosts.length || chosen.hosts.includes(host));
-      devices.set(visible.map(({ id, name, duty_cycle }) => ({ value: id, label: name, note: share(duty_cycle) })), chosen.devices);
+      devices.set(visible.map(({ id, name, host, duty_cycle }) => ({ value: id, label: ready.session.hosts.length > 1 ? `${name} · ${host}` : name, note: share(duty_cycle) })), chosen.devices);
     },
     /** Says that the link is copied, in place, without a change of width. */
     copied() {

@@ -8,7 +8,6 @@ export function createHelp(keys, environment) {
   const dialog = h('dialog', { 'data-testid': 'help-sheet', 'aria-label': 'Keys' },
     h('header', null, h('h2', null, 'Keys'), h('span', { class: 'grow' }),
       button('Close', () => dialog.close(), { 'aria-label': 'Close' })), body);
-  document.body.append(dialog);
   const pointer = [
     ['Drag in the lanes', 'select a window'],
     ['Drag on the ruler, Shift+drag', 'pan'],
@@ -21,6 +20,7 @@ export function createHelp(keys, environment) {
       h('span', null, index < items.length - pointer.length
         ? label.split(' ').flatMap((key, at) => [at ? ' ' : null, h('kbd', null, key)]) : label),
       h('span', { class: 'sec' }, does)])), h('p', { class: 'muted small' }, environment()));
+    if (!dialog.isConnected) document.body.append(dialog);
     dialog.showModal();
   };
 }

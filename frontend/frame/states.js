@@ -60,17 +60,19 @@ export function errorCard(message, again) {
   return element;
 }
 
-const CAPTURE_CODE = `import torch_xla.debug.profiler as xp
+const SERVER_CODE = `import torch_xla.debug.profiler as xp
 server = xp.start_server(9012)`;
+const CAPTURE_CODE = `import torch_xla.debug.profiler as xp
+xp.trace('localhost:9012', LOGDIR, duration_ms=3000)`;
 
 /** @param {import('../lib/types').SessionList} list @param {() => void} again */
 export function noSessionsCard(list, again) {
   const element = card('No profile under this logdir.',
-    h('p', { class: 'sec' }, list.message ?? `Nothing was found in ${list.logdir}.`),
+    h('p', { class: 'sec' }, list.logdir ? `Nothing was found in ${list.logdir}.` : list.message),
     h('p', null, 'Start the profiler server in the process that owns the device, before the training loop:'),
+    h('pre', null, h('code', null, SERVER_CODE)),
+    h('p', null, 'Capture from another process while the loop runs:'),
     h('pre', null, h('code', null, CAPTURE_CODE)),
-    h('p', null, 'Capture while the loop runs:'),
-    h('pre', null, h('code', null, 'xla-insights capture localhost:9012 LOGDIR --duration-ms 3000')),
     h('p', { class: 'sec' }, 'This page looks again when it gets the focus. ', button('Look again', again)));
   element.dataset.testid = 'no-sessions';
   return element;

@@ -109,7 +109,7 @@ export function bytes(count) {
 export const count = (value) => (value == null ? MISSING : digits(value));
 
 /** `1 event`, `531 events` @param {number} value @param {string} one @param {string} [many] */
-export const plural = (value, one, many = one + 's') => `${count(value)}${JOIN}${value === 1 ? one : many}`;
+export const plural = (value, one, many = one + 's') => `${count(value)}\u00a0${value === 1 ? one : many}`;
 
 /** Long names are cut in the middle: `SyncTensors…41937`. @param {string} text @param {number} [most] */
 export function cutMiddle(text, most = 48) {

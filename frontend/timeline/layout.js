@@ -125,11 +125,12 @@ export function layoutRows(rows, { hosts, devices, open, taking, all, unit = 1 }
   }
 
   const ids = [...new Set(visible.flatMap((row) => (row.device ? [row.device] : [])))];
+  const active = ids.find((id) => (all.find((each) => each.id === id)?.busy_ps ?? 0) > 0) ?? ids[0];
   ids.forEach((id, place) => {
     const own = visible.filter((row) => row.device === id);
     const device = all.find((each) => each.id === id);
     const name = device ? (several ? `${device.name} · ${device.host}` : device.name) : id;
-    const head = { label: name, right: device ? share(device.duty_cycle) : '', fold: { id, open: isOpen(id, place === 0) }, rule: place === 0 };
+    const head = { label: name, right: device ? share(device.duty_cycle) : '', fold: { id, open: isOpen(id, id === active) }, rule: place === 0 };
     if (!head.fold.open) {
       add({ id, kind: 'device', row: own[0], rows: own.filter(({ kind }) => kind === 'modules' || kind === 'ops'), depth: 0, ...head }, 11, 1);
       return;

@@ -209,9 +209,11 @@ function drawRuler(g, scene, palette, { step, ticks }, marks) {
       g.fillStyle = palette.line2;
       g.fillRect(x, label ? 12 : 16, 1, label ? 8 : 4);
       if (!label) continue;
-      g.fillStyle = palette.ink2;
-      g.fillText(digits(ps / 1e9, decimals) + (first ? '\u202fms' : ''), x + 4, 10.5);
+      const text = digits(ps / 1e9, decimals) + (first ? '\u202fms' : '');
       first = false;
+      if (x + 4 + textWidth(g, text) > scale.right) continue;
+      g.fillStyle = palette.ink2;
+      g.fillText(text, x + 4, 10.5);
     }
     g.fillStyle = palette.accent;
     for (const ps of marks.hits) g.fillRect(Math.round(scale.x(ps)), RULER - 4, 2, 4);

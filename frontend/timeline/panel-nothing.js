@@ -40,7 +40,7 @@ function phases(names) {
 }
 
 /** @param {Ready} session */
-function devicesTable({ devices }) {
+function devicesTable({ devices, session: { hosts } }) {
   const unit = columnUnit(devices.map(({ span_ps }) => span_ps));
   /** @param {'busy_ps'|'stall_ps'|'idle_ps'} key @param {string} head @returns {import('../lib/table.js').Column<import('../lib/types').Device>} */
   const time = (key, head) => ({ key, head: `${head}, ${unit.name}`, number: true, value: (device) => device[key], ps: (device) => device[key],
@@ -48,7 +48,7 @@ function devicesTable({ devices }) {
   return table({
     label: 'Devices', items: devices,
     columns: [
-      { key: 'name', head: 'Device', value: ({ name }) => name, cell: ({ name }) => name },
+      { key: 'name', head: 'Device', value: ({ name }) => name, cell: ({ name, host }) => (hosts.length > 1 ? `${name} · ${host}` : name) },
       { key: 'duty', head: 'Duty cycle', number: true, value: ({ duty_cycle }) => duty_cycle ?? 0, cell: ({ duty_cycle }) => share(duty_cycle) },
       time('busy_ps', 'Busy'), time('stall_ps', 'of it stalled'), time('idle_ps', 'Idle'),
       { key: 'modules', head: 'Modules', number: true, value: ({ modules }) => modules, cell: ({ modules }) => count(modules) },

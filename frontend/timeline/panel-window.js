@@ -43,12 +43,12 @@ function hostPart(answer, host) {
 }
 
 /** @param {WindowAnswer} answer */
-function devicesTable({ devices, duration_ps }) {
+function devicesTable({ devices, duration_ps, hosts }) {
   const unit = columnUnit([duration_ps]);
   return h('div', { 'data-testid': 'window-devices' }, table({
     label: 'Devices in the window', items: devices,
     columns: [
-      { key: 'name', head: 'Device', value: ({ name }) => name, cell: ({ name }) => name },
+      { key: 'name', head: 'Device', value: ({ name }) => name, cell: ({ name, host }) => (hosts.length > 1 ? `${name} · ${host}` : name) },
       { key: 'bar', head: 'Busy in the window', cell: ({ busy_ps }) => shareBar(busy_ps / duration_ps) },
       { key: 'share', head: 'Share', number: true, value: ({ busy_ps }) => busy_ps, cell: ({ busy_ps }) => share(busy_ps / duration_ps) },
       { key: 'busy', head: `Busy, ${unit.name}`, number: true, value: ({ busy_ps }) => busy_ps, ps: ({ busy_ps }) => busy_ps, cell: ({ busy_ps }) => deviceTimeCell(busy_ps, unit) },

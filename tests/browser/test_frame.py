@@ -1,0 +1,170 @@
+"""The frame around the views: what is open, what the link says, what stands there when nothing can be shown."""
+
+from __future__ import annotations
+
+import json
+
+from conftest import Xi
+from playwright.sync_api import Page, Route, expect
+
+
+def answer(page: Page, route: str, *bodies: object, status: int = 200) -> None:
+    """Answers a route of the plugin with these documents in turn, then lets requests through."""
+    left = list(bodies)
+
+    def fulfil(it: Route) -> None:
+        if left:
+            it.fulfill(status=status, content_type="application/json", body=json.dumps(left.pop(0)))
+        else:
+            it.continue_()
+
+    page.route(f"**/data/{route}*", fulfil)
+
+
+def test_first_view_takes_three_requests(xi: Xi, page: Page, case_study: str) -> None:
+    routes: list[str] = []
+    page.on("request", lambda request: routes.append(request.url) if "/xla_insights/data/" in request.url else None)
+    xi.open(case_study)
+    asked = [url.split("/data/")[-1].split("?")[0] for url in routes]
+    # While a file is read the page asks again how far it is.
+    assert list(dict.fromkeys(asked)) == ["sessions", "session", "timeline"]
+    assert asked.count("sessions") == asked.count("timeline") == 1
+
+
+def test_header_names_what_is_open(xi: Xi, page: Page, case_study: str, baseline: str) -> None:
+    xi.open(case_study)
+    expect(page.get_by_test_id("session-select")).to_have_value(case_study)
+    expect(page.get_by_test_id("synthetic")).to_be_visible()
+    assert xi.text("environment") == "PyTorch/XLA · XRT · 8 TPU v3 cores"
+    assert xi.text("device-select") == "8 of 8"
+    page.get_by_test_id("session-select").select_option(baseline)
+    page.wait_for_function("document.querySelector('[data-testid=environment]').textContent.includes('CPU')")
+    xi.ready()
+    expect(page.get_by_test_id("synthetic")).to_be_hidden()
+    assert xi.link()["s"] == baseline
+
+
+def test_only_views_that_exist_have_tabs(xi: Xi, page: Page, baseline: str) -> None:
+    xi.open(baseline)
+    assert page.get_by_role("tab").all_text_contents() == ["Timeline"]
+    expect(page.get_by_role("tab", selected=True)).to_have_text("Timeline")
+
+
+def test_devices_that_are_not_chosen_leave_the_lanes(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study)
+    page.get_by_test_id("device-select").click()
+    page.get_by_label("TPU:0").uncheck()
+    rows = xi.drawn("rows")
+    assert not any(row["label"] == "TPU:0" for row in rows)
+    assert any(row["label"] == "TPU:1" for row in rows)
+    assert xi.text("device-select") == "7 of 8"
+    assert "TPU:0" not in xi.link()["d"]
+
+
+def test_copied_link_names_the_session(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, w="520+380", sel="win:715.08+72.143")
+    page.get_by_test_id("copy-link").click()
+    expect(page.get_by_test_id("copy-link")).to_have_text("Copied")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert f"p.xla_insights.s={case_study}" in copied
+    assert "p.xla_insights.w=520+380" in copied
+    assert "p.xla_insights.sel=win:715.08+72.143" in copied
+
+
+def test_help_lists_the_keys_and_gives_the_focus_back(xi: Xi, page: Page, baseline: str) -> None:
+    xi.open(baseline)
+    page.get_by_test_id("help-button").focus()
+    page.keyboard.press("Enter")
+    sheet = page.get_by_test_id("help-sheet")
+    expect(sheet).to_be_visible()
+    expect(sheet).to_contain_text("back to the whole session")
+    page.keyboard.press("Escape")
+    expect(sheet).to_be_hidden()
+    expect(page.get_by_test_id("help-button")).to_be_focused()
+
+
+def test_theme_follows_the_system_when_nothing_is_around(xi: Xi, page: Page, baseline: str) -> None:
+    xi.open(baseline)
+    background = "getComputedStyle(document.body).backgroundColor"
+    assert page.evaluate(background) == "rgb(244, 245, 247)"
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_selector(":root[data-theme=dark]")
+    assert page.evaluate(background) == "rgb(17, 21, 26)"
+
+
+def test_reading_shows_progress_and_stops_on_demand(xi: Xi, page: Page, baseline: str) -> None:
+    stopped: list[str] = []
+    hosts = [
+        {"name": "w-0", "state": "ready", "bytes_read": 400_000_000, "bytes": 400_000_000, "message": None},
+        {"name": "w-1", "state": "reading", "bytes_read": 12_000_000, "bytes": 804_000_000, "message": None},
+    ]
+    loading = {"state": "loading", "bytes_read": 412_000_000, "bytes": 1_204_000_000, "seconds_left": 6.1, "hosts": hosts}
+
+    def session(route: Route) -> None:
+        if stopped:
+            route.continue_()
+        else:
+            route.fulfill(content_type="application/json", body=json.dumps(loading))
+
+    def stop(route: Route) -> None:
+        stopped.append(route.request.url)
+        route.fulfill(content_type="application/json", body='{"stopped": true}')
+
+    page.route("**/data/session?*", session)
+    page.route("**/data/stop?*", stop)
+    xi.open(baseline, wait=False)
+    progress = page.get_by_test_id("progress")
+    expect(progress).to_contain_text("about 6\u202fs left")
+    assert "Reading 2 hosts · 412 of 1 204 MB" in xi.text("progress")
+    assert page.locator("main").get_attribute("data-state") == "loading"
+    progress.get_by_role("button", name="Stop").click()
+    xi.ready()
+    assert len(stopped) == 1
+
+
+def test_an_error_says_what_to_do_and_can_be_tried_again(xi: Xi, page: Page, baseline: str) -> None:
+    message = "vm.xplane.pb: cut at byte 88; copy the file again"
+    answer(page, "session?", {"state": "error", "message": message, "hosts": []})
+    xi.open(baseline, wait=False)
+    expect(page.get_by_test_id("error")).to_contain_text(message)
+    expect(page.get_by_role("alert")).to_have_text(message)
+    page.get_by_test_id("try-again").click()
+    xi.ready()
+    expect(page.get_by_test_id("error")).to_have_count(0)
+
+
+def test_an_empty_logdir_says_how_to_capture(xi: Xi, page: Page, baseline: str) -> None:
+    empty = {"logdir": "logs", "sessions": [], "message": "No profile under this logdir: logs"}
+    answer(page, "sessions", empty)
+    xi.open(baseline, wait=False)
+    card = page.get_by_test_id("no-sessions")
+    expect(card).to_contain_text("No profile under this logdir.")
+    expect(card).to_contain_text("xp.start_server(9012)")
+    assert page.locator("main").get_attribute("data-state") == "empty"
+    card.get_by_role("button", name="Look again").click()
+    xi.ready()
+
+
+def test_a_stale_link_shows_what_still_fits(xi: Xi, page: Page, baseline: str) -> None:
+    xi.open("nowhere/gone")
+    expect(page.get_by_test_id("diagnostic-stale")).to_contain_text("The linked session nowhere/gone is not in this logdir")
+    xi.open(baseline, sel="ev:h0.t0@1.234567891")
+    expect(page.get_by_test_id("diagnostic-stale")).to_contain_text("The linked event is not in this session.")
+    assert xi.drawn("selection") is None
+    page.get_by_role("button", name="Dismiss").click()
+    expect(page.get_by_test_id("diagnostic-stale")).to_have_count(0)
+
+
+def test_names_of_a_trace_are_text_and_never_markup(xi: Xi, page: Page, baseline: str) -> None:
+    evil = "<img src=x onerror=alert(1)>"
+
+    def poison(route: Route) -> None:
+        body = route.fetch().json()
+        body.update(name=evil, thread=evil, stats=[{"name": evil, "value": evil, "kind": "text"}])
+        route.fulfill(content_type="application/json", body=json.dumps(body))
+
+    page.route("**/data/event?*", poison)
+    xi.open(baseline)
+    xi.click(xi.slices(row="h0.ann", depth=0)[0])
+    expect(page.get_by_test_id("event-stats")).to_contain_text(evil)
+    assert page.locator("img").count() == 0

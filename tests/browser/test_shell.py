@@ -1,0 +1,62 @@
+"""The whole way through TensorBoard: its tab, our frame, its theme, its address."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Frame, Page, expect
+
+
+def plugin_frame(page: Page) -> Frame:
+    """Our frame, once it has drawn."""
+    handle = page.wait_for_selector("iframe[src*=xla_insights], tb-dashboard iframe, iframe", state="attached")
+    assert handle is not None
+    frame = handle.content_frame()
+    assert frame is not None
+    frame.wait_for_selector("main[data-state=ready]")
+    frame.evaluate("xi.idle()")
+    return frame
+
+
+def test_search_select_copy_and_open_the_link(page: Page, tensorboard: str, case_study: str) -> None:
+    page.goto(f"{tensorboard}/#xla_insights&p.xla_insights.s={case_study}")
+    frame = plugin_frame(page)
+    frame.get_by_test_id("timeline-search").fill("Training_Step")
+    frame.get_by_test_id("timeline-search").press("Enter")
+    expect(frame.get_by_test_id("search-count")).to_contain_text("1 of")
+    frame.evaluate("xi.idle()")
+    assert frame.evaluate("xi.drawn.selection.name") == "Training_Step"
+
+    box = frame.get_by_test_id("timeline-canvas").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 500, box["y"] + 60)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 700, box["y"] + 70)
+    page.mouse.move(box["x"] + 900, box["y"] + 80)
+    page.mouse.up()
+    frame.evaluate("xi.idle()")
+    expect(frame.get_by_test_id("window-breakdown")).to_be_visible()
+    breakdown = frame.get_by_test_id("window-breakdown").text_content()
+    selection = frame.evaluate("xi.drawn.selection")
+    window = frame.evaluate("xi.drawn.window")
+    assert selection["kind"] == "window"
+
+    frame.get_by_test_id("copy-link").click()
+    expect(frame.get_by_test_id("copy-link")).to_have_text("Copied")
+    address = frame.evaluate("navigator.clipboard.readText()")
+    assert address.startswith(f"{tensorboard}/#xla_insights&")
+
+    page.goto("about:blank")
+    page.goto(address)
+    again = plugin_frame(page)
+    assert again.evaluate("xi.drawn.selection") == selection
+    assert again.evaluate("xi.drawn.window") == window
+    assert again.get_by_test_id("window-breakdown").text_content() == breakdown
+
+
+def test_theme_follows_tensorboard(page: Page, tensorboard: str, case_study: str) -> None:
+    page.goto(f"{tensorboard}/#xla_insights&p.xla_insights.s={case_study}")
+    frame = plugin_frame(page)
+    assert frame.evaluate("document.documentElement.dataset.theme") == "light"
+    page.evaluate("document.body.classList.add('dark-mode')")
+    frame.wait_for_selector(":root[data-theme=dark]")
+    frame.evaluate("xi.idle()")
+    assert frame.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(17, 21, 26)"
