@@ -168,7 +168,7 @@ class Details:
         return [self.brief(place) for place in sorted(places, key=lambda it: it.start_ps)]
 
     def _occurrences(self, place: Place | Mark) -> Json:
-        """The events of the same name in the same row; on the row of classes those of the class, on that of steps all."""
+        """The events of the same name in the same row; on the rows of steps and of classes, those of the class."""
         track = place.track
         if isinstance(place, Mark):
             first = track.trace.lines[track.line].rows if track.line is not None else slice(0)

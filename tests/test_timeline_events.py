@@ -1,0 +1,177 @@
+"""Single events of the timeline: what they tell, how they are found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers import MS
+from synthetic.writer import Space
+from timelines import STEP, STEPS, brief, space, timeline_of
+
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.timeline import Timeline
+
+
+@pytest.fixture
+def timeline(tmp_path: Path) -> Timeline:
+    return timeline_of(space(), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda t: t.view(0, 10, 100, ["h0.t9"]), "no row h0.t9"),
+        (lambda t: t.view(10, 10, 100, ["h0.t0"]), "is empty"),
+        (lambda t: t.view(0, 10, 0, ["h0.t0"]), "0 pixels"),
+        (lambda t: t.event("0.99999"), "no event 0.99999"),
+        (lambda t: t.event("1.0"), "no event 1.0"),
+        (lambda t: t.event("x"), "no event x"),
+        (lambda t: t.event_at("h0.t0", 5 * MS), "no event of h0.t0 starts"),
+        (lambda t: t.event_at("h0.t0", 0, 7), "no event of h0.t0 starts"),
+        (lambda t: t.neighbor("h0.t0", 9, 0, "next"), "h0.t0 has 4 depths"),
+        (lambda t: t.neighbor("h0.t0", 0, 0, "up"), "no direction up"),
+        (lambda t: t.search("a", ["nothing"]), "no row nothing"),
+        (lambda t: t.table(5, 4, [], 10), "is empty"),
+    ],
+)
+def test_what_is_not_there_is_said_in_one_line(timeline: Timeline, ask: Any, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        ask(timeline)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_occurrences_of_a_step_are_all_steps(timeline: Timeline) -> None:
+    same = timeline.event_at("h0.steps", STEP)["occurrences"]
+    assert (same["count"], same["previous"]["name"], same["next"]["name"]) == (STEPS, "5", "7")
+
+
+def test_an_event_tells_what_encloses_it_and_the_others_of_its_name(timeline: Timeline) -> None:
+    event = timeline.event_at("h0.t0", STEP + 12 * MS)
+    assert brief(event) == ("ScheduleSyncTensorsGraph", "h0.t0", 3)
+    assert [brief(it) for it in event["path"]] == [
+        ("Training_Step", "h0.t0", 0),
+        ("StepMarker", "h0.t0", 1),
+        ("SyncTensorsGraphInternal", "h0.t0", 2),
+    ]
+    same = event["occurrences"]
+    assert (same["count"], same["index"], same["mean_ps"]) == (STEPS, 1, MS // 2)
+    assert (same["previous"]["start_ps"], same["next"]["start_ps"]) == (12 * MS, 2 * STEP + 12 * MS)
+    assert same["durations_ps"] == [MS // 2] * STEPS
+    assert event["thread"] == "python (driving)"
+    assert event["class"] == "sync_prepare"
+
+
+def test_self_time_is_what_children_leave(timeline: Timeline) -> None:
+    assert timeline.event_at("h0.t0", 10 * MS)["self_ps"] == 7 * MS
+
+
+def test_stats_come_as_text_with_their_kind(timeline: Timeline) -> None:
+    stats = timeline.event_at("h0.steps", 2 * STEP)["stats"]
+    assert {"name": "step_num", "value": "7", "kind": "int"} in stats
+
+
+def test_an_event_is_at_home_in_the_row_that_tells_most(timeline: Timeline) -> None:
+    for name, row in (("dot.2", "h0.d0.ops"), ("forward", "h0.ann"), ("StepMarker", "h0.t0")):
+        hit = timeline.search(f"name:{name}")["hits"]["event"][0]
+        assert timeline.event(hit)["row"] == row
+
+
+def test_an_op_lies_in_the_run_of_its_program(timeline: Timeline) -> None:
+    event = timeline.event_at("h0.d0.ops", 16 * MS)
+    assert event["name"] == "dot.2"
+    assert [it["row"] for it in event["path"]] == ["h0.d0.modules"]
+    assert event["class"] is None
+
+
+def test_flows_lead_from_work_to_work(timeline: Timeline) -> None:
+    schedule = timeline.event_at("h0.t0", 12 * MS)
+    execute = timeline.event_at("h0.t1", 13 * MS + 1000)
+    thunk = timeline.event_at("h0.t2", 15 * MS + 1000)
+    assert [it["name"] for it in schedule["flow"]["to"]] == [execute["name"]]
+    assert [it["event"] for it in execute["flow"]["from"]] == [schedule["event"]]
+    assert [it["event"] for it in execute["flow"]["to"]] == [thunk["event"]]
+    assert [it["event"] for it in thunk["flow"]["from"]] == [execute["event"]]
+
+
+def test_the_end_of_an_op_is_no_partner(timeline: Timeline) -> None:
+    assert timeline.event_at("h0.d0.ops", 16 * MS)["flow"] == {"from": [], "to": []}
+
+
+def test_marks_have_details_and_are_found_by_what_their_names_begin_with(timeline: Timeline) -> None:
+    found = timeline.search("end: dot")
+    assert found["count"] == 2 * STEPS
+    mark = timeline.event(found["hits"]["event"][0])
+    assert mark["name"].startswith("end: dot")
+    assert mark["row"] in ("h0.t2", "h0.t3")
+    assert mark["occurrences"]["count"] == STEPS
+    assert not [it for it in timeline.search("dot")["names"] if it["name"].startswith("end")]
+
+
+def test_neighbours_of_a_slice(timeline: Timeline) -> None:
+    forward = timeline.neighbor("h0.ann", 1, 9 * MS, "previous")["event"]
+    assert brief(forward) == ("forward", "h0.ann", 1)
+    assert timeline.neighbor("h0.ann", 1, 9 * MS, "next")["event"]["start_ps"] == STEP + 1 * MS
+    assert timeline.neighbor("h0.ann", 0, 0, "previous") == {"event": None}
+    assert timeline.neighbor("h0.ann", 0, 2 * STEP, "next") == {"event": None}
+
+
+def test_search_ignores_case_and_counts_each_event_once(timeline: Timeline) -> None:
+    found = timeline.search("DOT")
+    assert (found["count"], found["truncated"]) == (2 * STEPS, False)
+    assert [(it["name"], it["count"], it["total_ps"]) for it in found["names"]] == [
+        ("dot.2", STEPS, STEPS * 2 * MS),
+        ("dot.1", STEPS, STEPS * MS),
+    ]
+    hits = found["hits"]
+    assert set(hits["row"]) == {"h0.d0.ops"}
+    assert hits["s"] == sorted(hits["s"])
+    assert [found["names"][n]["name"] for n in hits["n"]] == ["dot.1", "dot.2"] * STEPS
+
+
+def test_search_for_a_whole_name(timeline: Timeline) -> None:
+    assert timeline.search("name:ThunkExecutor::Execute")["count"] == STEPS
+    assert timeline.search("ThunkExecutor::Execute")["count"] == 2 * STEPS
+    assert timeline.search("name:thunkexecutor::execute")["count"] == 0
+
+
+def test_search_in_some_rows(timeline: Timeline) -> None:
+    assert timeline.search("dot", ["h0.t3"])["names"] == [
+        {"name": "dot.2", "class": "other", "count": STEPS, "total_ps": STEPS * 2 * MS}
+    ]
+    assert set(timeline.search("forward", ["h0.ann", "h0.t0"])["hits"]["row"]) == {"h0.ann", "h0.t0"}
+
+
+def test_only_the_first_thousand_hits_are_listed_but_all_are_counted(tmp_path: Path) -> None:
+    found = timeline_of(space(600), tmp_path).search("dot")
+    assert (found["count"], found["truncated"], len(found["hits"]["s"])) == (1200, True, 1000)
+    assert found["hits"]["s"][-1] < 500 * STEP
+
+
+def test_the_table_lists_what_touches_the_window_by_start(timeline: Timeline) -> None:
+    listed = timeline.table(STEP + 9 * MS, STEP + 12 * MS, ["h0.t0"], 3)
+    assert listed["count"] == 4  # forward ends where the window starts, the schedule starts where it ends
+    assert [it["name"] for it in listed["items"]] == ["Training_Step", "loss", "StepMarker"]
+
+
+def test_names_of_a_device_are_the_short_ones_and_the_long_one_is_the_title(tmp_path: Path) -> None:
+    space = Space()
+    plane = space.plane("/device:TPU:0")
+    text = "%copy-done.2 = f32[8] copy-done(%copy-start.2)"
+    done = plane.event_metadata(text, display_name="copy-done.2")
+    reduce = plane.event_metadata("%all-reduce.3 = f32[8] all-reduce(%x)", display_name="all-reduce.3")
+    dot = plane.event_metadata("%dot.4 = f32[8] dot(%all-reduce.3)", display_name="dot.4")
+    modules, ops = plane.line("XLA Modules"), plane.line("XLA Ops")
+    modules.event("jit_f(1)", 0, 40)
+    for number, metadata in enumerate((dot, reduce, done)):
+        ops.event(metadata, 10 * number, 10)
+    plane.line("Async XLA Ops").event("copy-start.2", 5, 20)
+    timeline = timeline_of(space, tmp_path)
+    view = timeline.view(0, 40, 20_000, ["h0.d0.ops"])
+    assert view["rows"]["h0.d0.ops"][0]["c"] == [0, 1, 2]
+    assert timeline.event_at("h0.d0.ops", 20, 0)["title"] == text
+    assert timeline.search("all-reduce")["count"] == 1
+    assert timeline.search("f32[8]")["count"] == 3
+    assert [row["id"] for row in timeline.head()["rows"]] == ["h0.d0.modules", "h0.d0.ops", "h0.d0.async"]

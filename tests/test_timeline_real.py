@@ -1,0 +1,69 @@
+"""What holds for the timeline of every capture, on recorded ones."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from timelines import slices
+
+from tb_xla_insights.catalog import load_catalog
+from tb_xla_insights.session import load
+from tb_xla_insights.timeline import Timeline
+
+DEMO = Path(__file__).parents[1] / "demo_logs" / "torch_xla_baseline"
+
+
+def check_whole(timeline: Timeline, duration_ps: int) -> None:
+    """What holds for every session: all events are in the whole view, and each slice of one can be selected."""
+    rows = {row["id"]: row for row in timeline.head()["rows"]}
+    view = timeline.view(0, duration_ps + 1, 1200, list(rows))
+    for id, row in rows.items():
+        lanes = slices(view, id)
+        assert sum(count for lane in lanes for *_, count in lane) == row["events"]
+        for depth, lane in enumerate(lanes):
+            for start, duration, name, count in lane[:3]:
+                if count > 1 or not name:
+                    continue
+                event = timeline.event_at(id, start, depth)
+                if event["start_ps"] == start:  # a nearer one may start within a nanosecond
+                    assert (event["name"], event["row"], event["depth"]) == (name, id, depth)
+                    assert event["duration_ps"] >= 0
+                    assert duration >= 0
+
+
+def check_sizes(timeline: Timeline, duration_ps: int) -> None:
+    """Every view of what is drawn unfolded fits through a tunnel."""
+    rows = [row["id"] for row in timeline.head()["rows"] if row["main"]]
+    for zoom in (1, 2, 3, 5, 10, 30, 100, 1000):
+        view = timeline.view(duration_ps // 3, duration_ps // 3 + duration_ps // zoom + 1, 1200, rows)
+        assert len(gzip.compress(json.dumps(view, separators=(",", ":")).encode(), 6)) < 60_000
+
+
+def test_a_demo_capture_as_a_whole() -> None:
+    session = load(str(DEMO))
+    timeline = Timeline(session.trace, load_catalog())
+    check_whole(timeline, session.duration_ps)
+    check_sizes(timeline, session.duration_ps)
+    assert timeline.nbytes > 0
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "public/tpu_v6e_jax",
+        "public/gpu_mi300_jax",
+        "public/gpu_v100_tf",
+        "torch_xla/multihost_server_debug",
+        "torch_xla/spmd_fsdp_debug",
+        "torch_xla/dynamo_train_session",
+        "torch_xla/baseline_server_level1",
+    ],
+)
+def test_real_captures_as_a_whole(shared_traces: Path, name: str) -> None:
+    session = load(str(shared_traces / name))
+    timeline = Timeline(session.trace, load_catalog())
+    check_whole(timeline, session.duration_ps)
+    check_sizes(timeline, session.duration_ps)
