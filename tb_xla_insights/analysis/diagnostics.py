@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_xla_insights.analysis.names import built_in, tagged
+from tb_xla_insights.analysis.names import tagged
 from tb_xla_insights.analysis.steps import find_steps
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace.model import SessionTrace, Trace
@@ -46,7 +46,7 @@ def _lacks(trace: Trace) -> Iterator[tuple[str, str, str]]:
     elif all(device.made for device in trace.devices):
         source = "op events" if any(len(device.ops) for device in trace.devices) else "program runs"
         yield "no_device_plane", "info", f"Devices made from {source} on host threads (torch_xla on CPU)."
-    steps = find_steps(trace, built_in())
+    steps = find_steps(trace, trace.catalog)
     if not steps:
         yield (
             "no_steps",

@@ -24,9 +24,8 @@ def built_in() -> Catalog:
 def tags(trace: Trace) -> list[frozenset[str]]:
     """The tags of each metadata entry's name; none on planes that are no host's."""
     hosts = host_planes(trace)
-    catalog = built_in()
     return [
-        catalog.tags(trace.strings[text]) if plane in hosts else frozenset()
+        trace.catalog.tags(trace.strings[text]) if plane in hosts else frozenset()
         for plane, text in zip(trace.metadata.plane, trace.metadata.name, strict=True)
     ]
 
@@ -40,4 +39,4 @@ def tagged(trace: Trace, *wanted: str) -> NDArray[np.bool_]:
 @kept
 def classes_of_annotations(trace: Trace) -> Int8:
     """Per metadata entry, the class that annotations of that name have."""
-    return annotation_kinds(trace, built_in())
+    return annotation_kinds(trace, trace.catalog)

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.errors import Diagnostic
 
 Int8 = NDArray[np.int8]
@@ -186,6 +187,8 @@ class Trace:
     strings: list[str]
     planes: list[Plane]
     lines: list[Line]
+    catalog: Catalog
+    """What the names of events mean."""
     metadata: Metadata
     meta: Int32
     start_ps: Int64

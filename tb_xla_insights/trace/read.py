@@ -85,7 +85,7 @@ def build_trace(space: XSpace, catalog: Catalog, host: str) -> Trace:
         host=host, path=space.path, file_bytes=space.size, fingerprint=space.fingerprint,
         strings=space.strings.texts,
         planes=[Plane(index, p.name, dict(p.stats), p.stat_names) for index, p in enumerate(space.planes)],
-        lines=lines, metadata=_metadata(space, catalog), meta=meta, start_ps=start_ps, duration_ps=duration_ps,
+        lines=lines, catalog=catalog, metadata=_metadata(space, catalog), meta=meta, start_ps=start_ps, duration_ps=duration_ps,
         offset=place, depth=depth, parent=parent, self_ps=self_ps, stats=stats, flows=join_flows(stats, start_ps),
         threads=[], devices=[], annotations=np.empty(0, np.int32),
         programs=program_places(space), hostnames=space.hostnames,
