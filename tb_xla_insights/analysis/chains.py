@@ -1,0 +1,187 @@
+"""The chain of events that ended a gap: what was done in it, piece by piece, until the device worked again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_xla_insights.analysis.classes import event_classes, line_of_rows, partition, thread_segments
+from tb_xla_insights.analysis.gaps import QUEUED, find_gaps
+from tb_xla_insights.analysis.kept import kept
+from tb_xla_insights.analysis.launches import find_launches
+from tb_xla_insights.analysis.reach import ENQUEUE, TURNS, event_flags, steps_of, ways_back
+from tb_xla_insights.analysis.segments import Segments
+from tb_xla_insights.analysis.shares import overlaps
+from tb_xla_insights.catalog.classes import CLASSES, OTHER, PYTHON, UNRECORDED
+from tb_xla_insights.trace.model import Int32, Int64, Trace
+
+_SHORTEST = 1000
+"""Parts of a gap that a piece of its chain is at least one of."""
+
+_HOST, _NOTHING, _RUN = -1, -2, -3
+"""Where a stretch of a gap is read from, beside lines: the partition, nowhere, the run that has begun."""
+
+
+def find_chains(trace: Trace, which: NDArray[np.int64]) -> list[list[dict[str, Any]]]:
+    """For each of some gaps (indices into `find_gaps`), consecutive pieces that add up to it:
+    `{name, class, thread, start_ps, duration_ps}`.
+
+    Until the work was handed over, what the driving thread did (the class at an instant, `classes.partition`); from then
+    on what the threads did that carried the launch from one to the next, until the run began; at last the run itself, if
+    its first op came later. Where those threads recorded nothing, the piece is `unrecorded`. In a queued gap, or one that
+    no known run ended, there is nothing to follow: the whole chain is what the driving thread did.
+
+    A piece has the name of the outermost event of its class around it, below the step: `forward`, not what it calls; the
+    instant of launching keeps its own name. What takes less than a thousandth of the gap counts with the piece before it.
+    """
+    window, start, end, source = _windows(trace, which)
+    pieces = [_read(trace, int(line), window, start, end, source) for line in np.unique(source)]
+    if not pieces:
+        return [[] for _ in which]
+    gap, begin, finish, kind, row = (np.concatenate(column) for column in zip(*pieces, strict=True))
+    order = np.lexsort((begin, gap))
+    gap, begin, finish, kind, row = gap[order], begin[order], finish[order], kind[order], row[order]
+    return _documents(trace, which, gap, begin, finish, kind, _named(trace, kind, row))
+
+
+def _windows(trace: Trace, which: NDArray[np.int64]) -> tuple[Int32, Int64, Int64, Int32]:
+    """Stretches that make up each gap in order: gap (index into `which`), start, end, and where each is read from."""
+    gaps, launches = find_gaps(trace), find_launches(trace)
+    start, end, run = gaps.start_ps[which], gaps.end_ps[which], gaps.run[which]
+    enqueue = np.append(launches.runs.enqueue_row, -1)[run].astype(np.int32)
+    followed = (run >= 0) & (enqueue >= 0) & (gaps.kind[which] != QUEUED)
+    hops = ways_back(trace, np.where(followed, enqueue, -1).astype(np.int32)).hops[:, ::-1]
+    lines = np.where(hops >= 0, line_of_rows(trace, hops.ravel()).reshape(hops.shape), -1)
+    times = np.where(hops >= 0, trace.start_ps[hops], np.iinfo(np.int64).min) if len(trace) else hops
+    # Without a thread that took over, the driving thread launched the work itself.
+    own = followed & (hops < 0).all(axis=1)
+    lines[own, -1] = line_of_rows(trace, enqueue[own])
+    times[own, -1] = trace.start_ps[enqueue[own]]
+    begun = np.append(launches.runs.start_ps, 0)[run]
+    carried = np.where(followed, np.minimum(np.maximum(_done(trace, enqueue), start), end), end)
+    cuts = np.where(followed[:, None], np.maximum.accumulate(times, axis=1), end[:, None])
+    # The driving thread's part lasts until the first take-over; a cut that no take-over stands for is that one.
+    first = np.where(cuts == np.iinfo(np.int64).min, np.iinfo(np.int64).max, cuts).min(axis=1)
+    cuts = np.where(cuts == np.iinfo(np.int64).min, first[:, None], cuts)
+    begun = np.where(followed, begun, end)
+    bounds = np.column_stack((start, cuts, np.minimum(carried, begun), begun, end))
+    bounds = np.minimum(np.maximum(np.maximum.accumulate(bounds, axis=1), start[:, None]), end[:, None])
+    count, width = len(which), bounds.shape[1] - 1
+    kinds = [np.full((count, 1), _HOST), lines, np.full((count, 1), _NOTHING), np.full((count, 1), _RUN)]
+    source = np.concatenate(kinds, axis=1).astype(np.int32)
+    window = np.repeat(np.arange(count, dtype=np.int32), width)
+    some = (bounds[:, 1:] > bounds[:, :-1]).ravel()
+    return (
+        window[some], bounds[:, :-1].ravel()[some], bounds[:, 1:].ravel()[some], source.ravel()[some],
+    )  # fmt: skip
+
+
+def _done(trace: Trace, rows: Int32) -> Int64:
+    """Until when the outermost event around each of some events lasts."""
+    top = rows.copy()
+    above = np.where(top >= 0, trace.parent[top], -1)
+    while (above >= 0).any():
+        top = np.where(above >= 0, above, top)
+        above = np.where(above >= 0, trace.parent[above], -1)
+    return trace.end_ps[top]
+
+
+_Pieces = tuple[Int32, Int64, Int64, NDArray[np.int8], Int32]
+
+
+def _read(trace: Trace, line: int, window: Int32, start: Int64, end: Int64, source: Int32) -> _Pieces:
+    """What one source tells about its stretches: gap, start, end, class and event of each piece, without holes."""
+    mine = source == line
+    gap, start, end = window[mine], start[mine], end[mine]
+    if line in (_NOTHING, _RUN):
+        kind = UNRECORDED if line == _NOTHING else OTHER
+        return gap, start, end, np.full(len(gap), kind, np.int8), np.full(len(gap), line, np.int32)
+    segments = partition(trace) if line == _HOST else timelines(trace)(line)
+    at, stretch = overlaps(segments.start_ps, segments.end_ps, start, end)
+    begin = np.maximum(segments.start_ps[stretch], start[at])
+    finish = np.minimum(segments.end_ps[stretch], end[at])
+    # Holes: before each piece from where the one before it ended, and after the last one of each stretch.
+    before = np.append(np.int64(0), finish[:-1])
+    opens = np.append(True, at[1:] != at[:-1]) if len(at) else np.zeros(0, np.bool_)
+    before = np.where(opens, start[at], before)
+    reached = start.copy()
+    reached[at] = finish  # the last one stays
+    hole_gap = np.concatenate((gap[at], gap))
+    hole_start = np.concatenate((before, reached))
+    hole_end = np.concatenate((begin, end))
+    hole = hole_end > hole_start
+    holes = int(hole.sum())
+    kind = np.where(segments.kind[stretch] < 0, np.int8(OTHER), segments.kind[stretch])
+    return (
+        np.concatenate((gap[at], hole_gap[hole])),
+        np.concatenate((begin, hole_start[hole])),
+        np.concatenate((finish, hole_end[hole])),
+        np.concatenate((kind, np.full(holes, UNRECORDED, np.int8))),
+        np.concatenate((segments.row[stretch], np.full(holes, _NOTHING, np.int32))),
+    )
+
+
+class _Timelines:
+    """Threads' timelines, each made when it is first asked for."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._known: dict[int, Segments] = {}
+
+    def __call__(self, line: int) -> Segments:
+        if line not in self._known:
+            self._known[line] = thread_segments(self._trace, line)
+        return self._known[line]
+
+
+@kept
+def timelines(trace: Trace) -> _Timelines:
+    """The threads' timelines by line."""
+    return _Timelines(trace)
+
+
+def _named(trace: Trace, kind: NDArray[np.int8], row: Int32) -> Int32:
+    """The event that gives each piece its name."""
+    classes, flags = event_classes(trace)[0], event_flags(trace)
+    steps = steps_of(trace)
+    is_step = np.zeros(len(trace) + 1, np.bool_)
+    is_step[[step.row for step in steps if step.source == "annotation"]] = True
+    named, at = row.copy(), row.copy()
+    climbs = (row >= 0) & (kind != PYTHON)
+    climbs[climbs] = flags[trace.meta[row[climbs]]] & (ENQUEUE | TURNS) == 0
+    while climbs.any():
+        at = np.where(climbs, trace.parent[at], -1)
+        same = np.where(at >= 0, classes[at], -1)
+        climbs = (at >= 0) & ~is_step[at] & ((same == kind) | (same < 0))
+        named = np.where(climbs & (same == kind), at, named)
+    return named
+
+
+def _documents(
+    trace: Trace, which: NDArray[np.int64], gap: Int32, begin: Int64, finish: Int64, kind: NDArray[np.int8], row: Int32
+) -> list[list[dict[str, Any]]]:
+    gaps, launches = find_gaps(trace), find_launches(trace)
+    line = line_of_rows(trace, row)
+    shortest = (gaps.duration_ps[which] // _SHORTEST).tolist()
+    chains: list[list[dict[str, Any]]] = [[] for _ in which]
+    columns = (column.tolist() for column in (gap, begin, finish, kind, row, line))
+    for number, start, end, class_, event, thread in zip(*columns, strict=True):
+        if chains[number] and end - start < shortest[number]:
+            chains[number][-1]["duration_ps"] += end - start
+            continue
+        if event >= 0:
+            name, place = trace.name(event), trace.lines[thread].name
+        elif event == _RUN:
+            name = launches.programs[gaps.after[which[number]]][0]
+            place = trace.devices[gaps.device[which[number]]].name
+        else:
+            name, place = CLASSES[UNRECORDED], ""
+        chain = chains[number]
+        head = {"name": name, "class": CLASSES[class_], "thread": place}
+        if chain and all(chain[-1][key] == value for key, value in head.items()):
+            chain[-1]["duration_ps"] += end - start
+        else:
+            chain.append(head | {"start_ps": start, "duration_ps": end - start})
+    return chains

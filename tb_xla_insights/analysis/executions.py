@@ -1,0 +1,185 @@
+"""What each execution costs: the host's time, the device's, the time in the queue, and what is left as overhead."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_xla_insights.analysis.kept import kept
+from tb_xla_insights.analysis.launches import JOINS, KINDS, NONE, OTHER, Launches, find_launches
+from tb_xla_insights.analysis.reach import steps_of
+from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
+
+_FEWEST = 3
+"""Executions that a fit takes at least."""
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Per run of `Launches.runs`; `host_ps = device_ps + queue_ps + overhead_ps`, none of them negative.
+
+    `lead_ps` tells how far the host runs ahead: from the instant the run was enqueued to the one at which its core was
+    done with what it had before. It is negative where the core had nothing left to do; 0 for a core's first run, and
+    where the enqueue instant is not known.
+    """
+
+    host_ps: Int64
+    device_ps: Int64
+    queue_ps: Int64
+    overhead_ps: Int64
+    lead_ps: Int64
+
+
+@kept
+def find_costs(trace: Trace) -> Costs:
+    """Host time lasts from the execute call's start to the later of its end and the run's end; queue time from the call's
+    start until the core has finished what was launched before, but not past the run's start; device time is the run's own.
+    (design.md, "Execution")
+
+    A run cannot begin before its call does. Where clocks that are some microseconds apart say so, host time counts from
+    the run's start, so that overhead is never negative. Of a run whose call is not known, host time is device time.
+    """
+    launches = find_launches(trace)
+    runs = launches.runs
+    joined = runs.launch >= 0
+    row = launches.row[runs.launch[joined]]
+    begin, end = runs.start_ps.copy(), runs.end_ps.copy()
+    begin[joined] = np.minimum(trace.start_ps[row], begin[joined])
+    end[joined] = np.maximum(trace.end_ps[row], end[joined])
+    before = _free_from(launches)
+    first = before == np.iinfo(np.int64).min
+    until = np.minimum(before, runs.start_ps)
+    queue = np.maximum(0, np.where(first, begin, until) - begin)
+    device = runs.end_ps - runs.start_ps
+    lead = np.where(first | (runs.enqueue_row < 0), 0, until - runs.enqueue_ps)
+    return Costs(end - begin, device, queue, end - begin - device - queue, lead)
+
+
+def _free_from(launches: Launches) -> Int64:
+    """When each run's core is done with the runs before it; the smallest number for the first one."""
+    runs = launches.runs
+    free = np.full(len(runs), np.iinfo(np.int64).min)
+    for device in np.unique(runs.device).tolist():
+        mine = runs.of_device(device)
+        free[mine][1:] = np.maximum.accumulate(runs.end_ps[mine])[:-1]
+    return free
+
+
+def executions_report(session: SessionTrace) -> list[dict[str, Any]]:
+    """The report's `executions`: a row per program and quality of the join, the programs with most device time first.
+
+    Programs are told by name: recompiled variants of a graph share theirs and come together, with all their ids.
+    """
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    kinds: dict[tuple[str, str], Counter[str]] = {}
+    for trace in session.traces:
+        launches, costs = find_launches(trace), find_costs(trace)
+        runs = launches.runs
+        for program, join, kind, mine in _groups(launches):
+            name, id_ = launches.programs[program]
+            key = name, JOINS[join]
+            entry = rows.setdefault(key, {
+                "program": name, "program_ids": [], "kind": "", "launches": 0, "count": 0,
+                "host_ps": 0, "device_ps": 0, "queue_ps": 0, "overhead_ps": 0, "join": JOINS[join],
+            })  # fmt: skip
+            if id_ and id_ not in entry["program_ids"]:
+                entry["program_ids"].append(id_)
+            some = runs.launch[mine]
+            entry["launches"] += len(np.unique(some[some >= 0]))
+            entry["count"] += len(mine)
+            for column in ("host_ps", "device_ps", "queue_ps", "overhead_ps"):
+                entry[column] += int(getattr(costs, column)[mine].sum())
+            kinds.setdefault(key, Counter())[KINDS[kind]] += len(mine)
+    for key, entry in rows.items():
+        entry["kind"] = kinds[key].most_common(1)[0][0]
+    return sorted(rows.values(), key=lambda row: (-row["device_ps"], row["program"], row["join"]))
+
+
+def _groups(launches: Launches) -> Iterator[tuple[int, int, int, NDArray[np.intp]]]:
+    """The runs of each program, join quality and kind."""
+    runs = launches.runs
+    kind = np.where(runs.launch >= 0, launches.kind[runs.launch], OTHER) if len(launches) else np.full(len(runs), OTHER)
+    key = (runs.program.astype(np.int64) * len(JOINS) + runs.join) * len(KINDS) + kind
+    order = np.argsort(key, kind="stable")
+    for mine in np.split(order, np.flatnonzero(np.diff(key[order])) + 1) if len(order) else []:
+        its = int(key[mine[0]])
+        yield its // len(KINDS) // len(JOINS), its // len(KINDS) % len(JOINS), its % len(KINDS), mine
+
+
+def execution_runs(session: SessionTrace) -> list[dict[str, Any]]:
+    """One entry per device run, for the page: what the report sums up, with `lead_ps`, and where it is in time.
+
+    `call` is the execute call's event as `host.row`; it, `call_start_ps` and `enqueue_ps` are None where no call is known.
+    """
+    found = []
+    for host, trace in enumerate(session.traces):
+        launches, costs, steps = find_launches(trace), find_costs(trace), steps_of(trace)
+        runs = launches.runs
+        for i in range(len(runs)):
+            launch = int(runs.launch[i])
+            joined = launch >= 0
+            name, id_ = launches.programs[runs.program[i]]
+            step = steps[launches.step[launch]] if joined and launches.step[launch] >= 0 else None
+            found.append(
+                {
+                    "device": trace.devices[runs.device[i]].id,
+                    "program": name,
+                    "program_id": id_,
+                    "kind": KINDS[launches.kind[launch]] if joined else KINDS[OTHER],
+                    "join": JOINS[runs.join[i]],
+                    "step": None if step is None else step.number,
+                    "call": f"{host}.{launches.row[launch]}" if joined else None,
+                    "call_start_ps": int(trace.start_ps[launches.row[launch]]) if joined else None,
+                    "enqueue_ps": int(runs.enqueue_ps[i]) if joined else None,
+                    "start_ps": int(runs.start_ps[i]),
+                    "host_ps": int(costs.host_ps[i]),
+                    "device_ps": int(costs.device_ps[i]),
+                    "queue_ps": int(costs.queue_ps[i]),
+                    "overhead_ps": int(costs.overhead_ps[i]),
+                    "lead_ps": int(costs.lead_ps[i]),
+                }
+            )
+    return found
+
+
+def fixed_cost(session: SessionTrace) -> dict[str, Any] | None:
+    """What an execution costs however short it is: `fixed_ps`, the overhead at no device time, `per_device` (overhead
+    that each ps of device time adds) and `n`, the runs behind them. None for fewer than three such runs.
+
+    A straight line through overhead over device time, fitted so that a few executions that took long do not bend it. It
+    takes the runs with known calls that did not queue: in the others the overhead hides behind the queue.
+    """
+    device, overhead = [], []
+    for trace in session.traces:
+        costs = find_costs(trace)
+        shown = (find_launches(trace).runs.join != NONE) & (costs.queue_ps == 0)
+        device.append(costs.device_ps[shown])
+        overhead.append(costs.overhead_ps[shown])
+    x = np.concatenate(device or [np.zeros(0)]).astype(np.float64)
+    if len(x) < _FEWEST:
+        return None
+    fixed, slope = robust_line(x, np.concatenate(overhead).astype(np.float64))
+    return {"fixed_ps": max(0, round(fixed)), "per_device": slope, "n": len(x)}
+
+
+def robust_line(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float, float]:
+    """Intercept and slope of y over x by least squares, points far from the line weighing less (Huber's weights). Where
+    the x are hardly apart there is no slope to tell, and the intercept is the median."""
+    if np.ptp(x) <= 0.05 * np.abs(x).max(initial=0.0):
+        return float(np.median(y)), 0.0
+    weight = np.ones(len(x))
+    intercept = slope = 0.0
+    for _ in range(50):
+        mean_x, mean_y = np.average(x, weights=weight), np.average(y, weights=weight)
+        spread = float((weight * (x - mean_x) ** 2).sum())
+        slope = float((weight * (x - mean_x) * (y - mean_y)).sum()) / spread if spread else 0.0
+        intercept = float(mean_y - slope * mean_x)
+        off = np.abs(y - intercept - slope * x)
+        scale = 1.4826 * float(np.median(off))
+        weight = np.minimum(1.0, 1.345 * scale / np.maximum(off, 1e-9)) if scale else (off <= 1e-9) + 1e-9
+    return intercept, slope

@@ -1,0 +1,225 @@
+"""Back through the flow: from an event to the execute call it belongs to, and to what asked for that.
+
+An event is caused by the producer of the flow that leads to it; else by what encloses it on its thread; at the top of a
+thread-pool's task by the task, which begins with a `ThreadpoolListener::StartRegion`, the consumer of a flow of its own.
+The way ends on the thread that drives (its backward pass included): what lies above there is read from nesting alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from tb_xla_insights.analysis.kept import kept
+from tb_xla_insights.analysis.names import built_in, tagged
+from tb_xla_insights.analysis.steps import Step, find_steps
+from tb_xla_insights.trace.model import Int16, Int32, Int64, Trace
+from tb_xla_insights.trace.threads import host_planes
+
+LAUNCH, HELPER, SYNC, MARKER, DYNAMO, DYNAMO_PART, BEGINS, ENDS, ENQUEUE, READ, COMPILE, TURNS = (
+    1 << bit for bit in range(12)
+)
+_TAGS = {
+    LAUNCH: "launch",
+    HELPER: "run_start",
+    SYNC: "sync",
+    MARKER: "step_marker",
+    DYNAMO: "dynamo",
+    DYNAMO_PART: "dynamo_part",
+    ENQUEUE: "enqueue",
+    READ: "read",
+    COMPILE: "compile_call",
+    TURNS: "ends_dispatch",
+}
+_NAMES = {
+    "ThreadpoolListener::StartRegion": BEGINS,
+    "ThreadpoolListener::StopRegion": ENDS,
+    "SyncLiveTensorsGraph": MARKER,  # what a step marker does, and what is left of it where it has another name
+}
+HOPS = 12
+"""Threads that a way may cross."""
+
+
+@dataclass(frozen=True)
+class Ways:
+    """What lies on the way back from each of some events; rows of the trace, -1 where there is none.
+
+    `launch`: the outermost execute call. `helper`: the first preparation of a run. `origin`: the first event on the
+    driving thread or in its backward pass. `sync`: the synchronisation or dynamo call there, the innermost; `marker`:
+    the step marker around it. `dynamo`: whether a dynamo execution lies on the way. `hops`, one row of HOPS each: the
+    events with which the way's threads took the work over, the last thread first.
+    """
+
+    launch: Int32
+    helper: Int32
+    origin: Int32
+    sync: Int32
+    marker: Int32
+    dynamo: NDArray[np.bool_]
+    hops: Int32
+
+
+@kept
+def event_flags(trace: Trace) -> Int16:
+    """Per metadata entry, what its name is to a launch."""
+    flags = np.zeros(len(trace.metadata.name), np.int16)
+    for flag, tag in _TAGS.items():
+        flags |= (flag * tagged(trace, tag)).astype(np.int16)
+    for entry, text in enumerate(trace.metadata.name):
+        flags[entry] |= _NAMES.get(trace.strings[text], 0)
+    return flags
+
+
+@kept
+def steps_of(trace: Trace) -> list[Step]:
+    """The trace's steps, found once."""
+    return find_steps(trace, built_in())
+
+
+@kept
+def host_lines(trace: Trace) -> tuple[Int64, Int32]:
+    """Lines that hold events: their first rows, ascending, and their indices."""
+    used = [line for line in trace.lines if line.count]
+    return np.array([line.first for line in used], np.int64), np.array(
+        [line.index for line in used], np.int32
+    )
+
+
+@kept
+def _flagged(trace: Trace) -> tuple[Int32, Int16]:
+    """Events whose names are something to a launch, and what."""
+    flags = event_flags(trace)
+    if not flags.any():
+        return np.zeros(0, np.int32), np.zeros(0, np.int16)
+    rows = np.flatnonzero((flags != 0)[trace.meta]).astype(np.int32)
+    return rows, flags[trace.meta[rows]]
+
+
+def rows_with(trace: Trace, flag: int) -> Int32:
+    """The events that have one of the flags, in row order."""
+    rows, flags = _flagged(trace)
+    return rows[flags & flag != 0]
+
+
+def driving_lines(trace: Trace) -> list[int]:
+    """The driving thread's line, then those of its backward passes."""
+    roles = ("driving", "autograd")
+    return [thread.line for role in roles for thread in trace.threads if thread.role == role]
+
+
+@kept
+def _regions(trace: Trace) -> tuple[Int64, Int32]:
+    """Events that begin or end a thread pool's task, and the task that is open after each (-1: none)."""
+    rows, flags = _flagged(trace)
+    chosen = flags & (BEGINS | ENDS) != 0
+    marks = rows[chosen].astype(np.int64)
+    first, _ = host_lines(trace)
+    line = np.searchsorted(first, marks, "right").astype(np.int32)
+    return marks, _open_after(marks, flags[chosen] & BEGINS != 0, line)
+
+
+@njit("int32[::1](int64[::1], boolean[::1], int32[::1])", cache=True, nogil=True)
+def _open_after(marks, begins, line):  # type: ignore[no-untyped-def]
+    open_after = np.full(len(marks), -1, np.int32)
+    stack = np.empty(len(marks) + 1, np.int32)
+    depth, now = 0, -1
+    for i in range(len(marks)):
+        if line[i] != now:
+            depth, now = 0, line[i]
+        if begins[i]:
+            stack[depth] = marks[i]
+            depth += 1
+        elif depth > 0:
+            depth -= 1
+        open_after[i] = stack[depth - 1] if depth > 0 else -1
+    return open_after
+
+
+def ways_back(trace: Trace, begin: Int32) -> Ways:
+    """The ways back from the given events. A way ends at the run of another program: a run that had to queue was let go
+    by the one before it, which is not what launched it."""
+    first, index = host_lines(trace)
+    drives = np.isin(index, driving_lines(trace))
+    hosts = host_planes(trace)
+    on_host = np.array([trace.lines[line].plane in hosts for line in index], np.bool_)
+    marks, open_after = _regions(trace)
+    runs = [device.modules.row for device in trace.devices if device.made]
+    run_rows = np.sort(np.concatenate(runs)) if runs else np.zeros(0, np.int32)
+    count = len(begin)
+    found = np.full((5, count), -1, np.int32)
+    dynamo = np.zeros(count, np.bool_)
+    hops = np.full((count, HOPS), -1, np.int32)
+    _walk(
+        begin.astype(np.int32), event_flags(trace), trace.meta, trace.parent, trace.flows.consumer,
+        trace.flows.producer, marks, open_after, first, drives, on_host, run_rows, found, dynamo, hops,
+    )  # fmt: skip
+    return Ways(*found, dynamo, hops)
+
+
+@njit(
+    "void(int32[::1], int16[::1], int32[::1], int32[::1], int32[::1], int32[::1], int64[::1], int32[::1], int64[::1], "
+    "boolean[::1], boolean[::1], int32[::1], int32[:, ::1], boolean[::1], int32[:, ::1])",
+    cache=True,
+    nogil=True,
+)
+def _walk(  # type: ignore[no-untyped-def]
+    begin,
+    flags,
+    meta,
+    parent,
+    consumer,
+    producer,
+    marks,
+    open_after,
+    first,
+    drives,
+    on_host,
+    runs,
+    found,
+    dynamo,
+    hops,
+):
+    """`found`: launch, helper, origin, sync, marker, as in Ways."""
+    for i in range(len(begin)):
+        at, steps, hop = begin[i], 0, 0
+        while at >= 0 and steps < 10_000:
+            steps += 1
+            flag = flags[meta[at]]
+            line = np.searchsorted(first, at, "right") - 1
+            if flag & LAUNCH:
+                found[0, i] = at
+            if flag & HELPER and found[1, i] < 0:
+                found[1, i] = at
+            if flag & (DYNAMO | DYNAMO_PART):
+                dynamo[i] = True
+            before = np.int32(-1)
+            if drives[line] or not on_host[line]:
+                if found[2, i] < 0 and drives[line]:
+                    found[2, i] = at
+                if flag & (SYNC | DYNAMO) and found[3, i] < 0:
+                    found[3, i] = at
+                if flag & MARKER:
+                    found[4, i] = at
+                before = parent[at]
+            else:
+                flow = np.searchsorted(consumer, at)
+                if flow < len(consumer) and consumer[flow] == at:
+                    before = producer[flow]
+                    if hop < HOPS:
+                        hops[i, hop] = at
+                        hop += 1
+                else:
+                    before = parent[at]
+                    mark = np.searchsorted(marks, at, "right") - 1
+                    if mark >= 0 and marks[mark] >= first[line]:
+                        task = open_after[mark]
+                        if task > before and task != at:
+                            before = task
+            if before >= 0 and before != begin[i]:
+                run = np.searchsorted(runs, before)
+                if run < len(runs) and runs[run] == before:
+                    before = np.int32(-1)
+            at = before
