@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from helpers import MS
 from synthetic.writer import Space
-from timelines import STEP, STEPS, brief, space, timeline_of
+from timelines import STEP, STEPS, brief, hand_over, space, timeline_of
 
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.timeline import Timeline
@@ -94,6 +94,41 @@ def test_flows_lead_from_work_to_work(timeline: Timeline) -> None:
     assert [it["event"] for it in execute["flow"]["from"]] == [schedule["event"]]
     assert [it["event"] for it in execute["flow"]["to"]] == [thunk["event"]]
     assert [it["event"] for it in thunk["flow"]["from"]] == [execute["event"]]
+
+
+def test_a_task_handed_over_between_events_comes_from_the_last_one(tmp_path: Path) -> None:
+    marks = Space()
+    host = marks.plane("/host:CPU")
+    one, two = host.line("tf_pytorchxla/1"), host.line("tf_XLAEigen/2")
+    one.event("PjRtComputationClient::ExecuteComputation", 0, 10 * MS)
+    one.event("PjRtCpuExecutable::ExecuteHelper", 2 * MS, MS)
+    hand_over(one, 11 * MS, two, 12 * MS, 1)
+    one.event("Wait for usage holds", 13 * MS, MS)
+    two.event("ThunkExecutor::Execute", 12 * MS + 1000, MS)
+    timeline = timeline_of(marks, tmp_path)
+    taken_up = timeline.event_at("h0.t1", 12 * MS + 1000)
+    assert [it["name"] for it in taken_up["flow"]["from"]] == ["PjRtComputationClient::ExecuteComputation"]
+    handed_over = timeline.event_at("h0.t0", 0)
+    assert [it["event"] for it in handed_over["flow"]["to"]] == [taken_up["event"]]
+    assert timeline.event_at("h0.t0", 2 * MS)["flow"]["to"] == []
+    assert timeline.event_at("h0.t0", 13 * MS)["flow"]["to"] == []
+
+
+def test_a_region_without_work_stands_for_itself(tmp_path: Path) -> None:
+    marks = Space()
+    host = marks.plane("/host:CPU")
+    one, two = host.line("tf_pytorchxla/1"), host.line("tf_XLAEigen/2")
+    one.event("PjRtComputationClient::ExecuteComputation", 0, 10 * MS)
+    hand_over(one, 1 * MS, two, 2 * MS, 1)
+    two.event("ThreadpoolListener::StopRegion", 3 * MS, 0)
+    two.event("ThunkExecutor::Execute", 4 * MS, MS)
+    timeline = timeline_of(marks, tmp_path)
+    (partner,) = timeline.event_at("h0.t0", 0)["flow"]["to"]
+    assert brief(partner) == ("ThreadpoolListener::StartRegion", "h0.t1", 0)
+    assert [it["name"] for it in timeline.event(partner["event"])["flow"]["from"]] == [
+        "PjRtComputationClient::ExecuteComputation"
+    ]
+    assert timeline.event_at("h0.t1", 4 * MS)["flow"]["from"] == []
 
 
 def test_the_end_of_an_op_is_no_partner(timeline: Timeline) -> None:

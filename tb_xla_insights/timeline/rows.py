@@ -177,13 +177,12 @@ class HostRows:
         threads = [*trace.threads, *(Thread(line.index, line.name, "other") for line in rest)]
         threads = [thread for thread in threads if trace.lines[thread.line].count]
         threads.sort(key=lambda thread: (ROLES.index(thread.role), thread.line))
-        labels = _labels([thread.name for thread in threads])
+        labels = _labels(threads)
         tracks = []
         for thread, label in zip(threads, labels, strict=True):
-            suffix = " (driving)" if thread.role == "driving" else ""
             id = f"h{self.index}.t{thread.line}"
             main = thread.role not in _FOLDED
-            head = RowHead(id, "thread", label + suffix, trace.host, None, thread.role, main)
+            head = RowHead(id, "thread", label, trace.host, None, thread.role, main)
             tracks.append(self._track(head, self._thread_columns(thread.line), thread.line))
         helpers = sorted((it for it in tracks if it.head.role in _MANY), key=lambda it: -(it.share or 0))
         for track in helpers[_MOST_HELPERS:]:
@@ -262,9 +261,12 @@ def nearest(parent: Int32, rows: Int32) -> Int32:
         above = np.where(climb, parent[above], above)
 
 
-def _labels(names: list[str]) -> list[str]:
+def _labels(threads: list[Thread]) -> list[str]:
     """Threads' names without the ids that profilers append; numbered where several are left with the same."""
-    short = [re.sub(r"/-?\d+$", "", name) or "thread" for name in names]
+    short = [
+        (re.sub(r"/-?\d+$", "", thread.name) or "thread") + (" (driving)" if thread.role == "driving" else "")
+        for thread in threads
+    ]
     total, seen = Counter(short), Counter[str]()
     labels = []
     for name in short:
