@@ -7,13 +7,13 @@ import { onActivity } from '../lib/activity.js';
 import { createKeys } from '../lib/keys.js';
 import { createLink } from '../lib/link.js';
 import { createLive } from '../lib/live.js';
-import { VIEWS, DEFAULT_VIEW } from './views.js';
+import { VIEWS, offered } from './views.js';
 import { createHeader } from './header.js';
 import { createTabs } from './tabs.js';
 import { createDiagnostics } from './diagnostics.js';
 import { createHelp } from './help.js';
 import { createLoader } from './loader.js';
-import { errorCard, loadingCard, loadingText, noSessionsCard } from './states.js';
+import { createLoadingCard, errorCard, loadingText, noSessionsCard } from './states.js';
 
 /** @typedef {import('../lib/types').Ready} Ready */
 /** @typedef {import('../lib/types').SessionList} SessionList */
@@ -25,7 +25,9 @@ import { errorCard, loadingCard, loadingText, noSessionsCard } from './states.js
  * @property {import('../lib/keys.js').Keys} keys
  * @property {(note: import('./diagnostics.js').Note) => void} note adds a line under the tabs
  * @property {() => {hosts: string[], devices: string[]}} chosen hosts by name, devices by id; empty: all
- * @property {() => void} ready the view shows data: its place stops saying that it loads
+ * @property {(how?: 'loading'|'ready'|'error'|'empty') => void} ready what the view shows: data, unless it says otherwise
+ * @property {(changes: import('../lib/link.js').LinkState) => void} open goes to a place as a link does: `{v: 'timeline', sel: …}`
+ * @property {(view: string, text: string) => void} count writes a number beside the name of a tab
  * @property {HTMLElement} skip the first Tab stop: a place for a view's way to its table
  */
 
@@ -45,6 +47,7 @@ export function createApp() {
   let current = '';
   let partial = false;
   let looking = false;
+  let shown = VIEWS;
   /** @type {Map<string, import('./views.js').View>} */
   const views = new Map();
 
@@ -52,7 +55,13 @@ export function createApp() {
   const app = {
     link, live, keys, skip,
     note: (note) => { diagnostics.add(note); live.say(note.message); },
-    ready: () => { if (session) place.dataset.state = partial ? 'partial' : 'ready'; },
+    ready: (how = 'ready') => { if (session) place.dataset.state = partial && how === 'ready' ? 'partial' : how; },
+    open(changes) {
+      link.set(changes, 'push');
+      show();
+      views.get(current)?.move();
+    },
+    count: (view, text) => tabs.count(view, text),
     chosen: () => ({ hosts: listOf(link.state.h), devices: listOf(link.state.d) }),
   };
 
@@ -70,7 +79,8 @@ export function createApp() {
     progress(loading, elapsed) {
       if (elapsed < BUSY_AFTER_MS) return;
       const shown = elapsed < 1000 ? { ...loading, seconds_left: null } : loading;
-      state('loading', loadingCard(shown, () => loader.stop()));
+      loadingCard.update(shown);
+      if (loadingCard.element.parentNode !== place) state('loading', loadingCard.element);
       live.say(loadingText(shown));
     },
     ready: showSession,
@@ -80,6 +90,7 @@ export function createApp() {
     },
   });
 
+  const loadingCard = createLoadingCard(() => loader.stop());
   const newest = () => list?.sessions[0]?.name ?? '';
   const wanted = () => link.state.s || newest();
 
@@ -97,6 +108,9 @@ export function createApp() {
     session = next;
     header.open(next, app.chosen());
     tabs.environment(next.environment.label);
+    shown = offered(next.views);
+    tabs.offer(shown.map(({ id }) => id));
+    Object.entries(next.counts ?? {}).forEach(([id, number]) => tabs.count(id, count(number)));
     partial = missing > 0;
     /** @type {import('./diagnostics.js').Note[]} */
     const notes = [];
@@ -117,7 +131,7 @@ export function createApp() {
 
   /** Brings the view of the link to the front. */
   function show() {
-    const id = VIEWS.some((view) => view.id === link.state.v) ? /** @type {string} */ (link.state.v) : DEFAULT_VIEW;
+    const { id } = shown.find((view) => view.id === link.state.v) ?? shown[0];
     tabs.select(id);
     place.dataset.testid = `view-${id}`;
     place.setAttribute('role', 'tabpanel');
@@ -139,7 +153,7 @@ export function createApp() {
 
   /** @param {string} id @param {boolean} push */
   function go(id, push) {
-    if (push) link.set({ v: id === DEFAULT_VIEW ? '' : id }, 'push');
+    if (push) link.set({ v: id === shown[0].id ? '' : id }, 'push');
     show();
   }
 
@@ -206,7 +220,10 @@ export function createApp() {
     views.get(current)?.move();
   });
   keys.add([
-    ...VIEWS.map((view, index) => ({ code: `Digit${index + 1}`, shift: false, run: () => go(view.id, true) })),
+    ...VIEWS.map((_, index) => ({
+      code: `Digit${index + 1}`, shift: false, label: index ? '' : `1…${VIEWS.length}`, does: 'views',
+      run: () => { if (shown[index]) go(shown[index].id, true); },
+    })),
     { code: 'KeyY', label: 'y', does: 'copy link', run: () => { void copyLink(); } },
     { code: 'Slash', shift: true, label: '?', does: 'this list', run: () => help() },
   ]);

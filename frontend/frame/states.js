@@ -1,6 +1,6 @@
 /** What stands in the view's place when there is no session to show: loading, error, nothing there. */
 
-import { h, button } from '../lib/dom.js';
+import { h, fill, button } from '../lib/dom.js';
 import { bytes, count, digits } from '../lib/format.js';
 
 /** @typedef {import('../lib/types').HostProgress} HostProgress */
@@ -28,7 +28,7 @@ function meter(part) {
 /** `Reading t1v-n-8c41-w-0 · 412 of 1 204 MB · about 6 s left` @param {import('../lib/types').Loading} loading */
 export function loadingText({ hosts, bytes_read, bytes: whole, seconds_left }) {
   const who = hosts.length === 1 ? hosts[0].name : `${count(hosts.length)} hosts`;
-  const left = seconds_left == null ? '' : ` · about ${count(Math.max(1, Math.ceil(seconds_left)))}\u202fs left`;
+  const left = seconds_left == null ? '' : ` · about ${count(Math.max(1, Math.round(seconds_left)))}\u202fs left`;
   return `Reading ${who} · ${amount(bytes_read, whole)}${left}`;
 }
 
@@ -38,17 +38,25 @@ function hostText(host) {
   return host.state === 'error' ? host.message ?? 'error' : host.state;
 }
 
-/** @param {import('../lib/types').Loading} loading @param {() => void} stop */
-export function loadingCard(loading, stop) {
-  const bar = meter(loading.bytes ? loading.bytes_read / loading.bytes : 0);
-  const hosts = loading.hosts.length > 1 ? h('div', { class: 'hosts' }, ...loading.hosts.flatMap((host) => [
-    h('span', null, host.name), meter(host.state === 'ready' ? 1 : host.bytes ? host.bytes_read / host.bytes : 0),
-    h('span', { class: 'num sec' }, hostText(host)),
-  ])) : null;
-  const element = card('Loading', h('p', { class: 'lead' }, loadingText(loading)), bar, hosts,
+/** How far the reading is. The card stays while its content changes, so that `Stop` keeps the focus. @param {() => void} stop */
+export function createLoadingCard(stop) {
+  const text = h('p', { class: 'lead' });
+  const bars = h('div', null);
+  const element = card('Loading', text, bars,
     h('p', null, button('Stop and keep what was read', stop, { 'data-testid': 'stop-loading' })));
   element.dataset.testid = 'progress';
-  return element;
+  return {
+    element,
+    /** @param {import('../lib/types').Loading} loading */
+    update(loading) {
+      text.textContent = loadingText(loading);
+      fill(bars, meter(loading.bytes ? loading.bytes_read / loading.bytes : 0),
+        loading.hosts.length > 1 ? h('div', { class: 'hosts' }, ...loading.hosts.flatMap((host) => [
+          h('span', null, host.name), meter(host.state === 'ready' ? 1 : host.bytes ? host.bytes_read / host.bytes : 0),
+          h('span', { class: 'num sec' }, hostText(host)),
+        ])) : null);
+    },
+  };
 }
 
 /** @param {string} message @param {() => void} again */

@@ -4,18 +4,20 @@ import { h, button } from '../lib/dom.js';
 
 /** @param {{id: string, label: string}[]} views @param {(id: string) => void} chosen */
 export function createTabs(views, chosen) {
+  const counts = new Map(views.map(({ id }) => [id, h('b', null)]));
   const tabs = views.map(({ id, label }) => button(label, () => chosen(id), {
-    role: 'tab', id: `tab-${id}`, 'data-testid': `tab-${id}`, 'data-view': id }));
+    role: 'tab', id: `tab-${id}`, 'data-testid': `tab-${id}`, 'data-view': id }, counts.get(id)));
   const note = h('span', { class: 'note', 'data-testid': 'environment' });
   const bar = h('div', { class: 'busy' }, h('i', null));
   const row = h('div', { role: 'tablist', 'data-testid': 'tabs', 'aria-label': 'Views' }, tabs);
   row.addEventListener('keydown', (event) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    const at = tabs.findIndex((tab) => tab === event.target);
+    const open = tabs.filter((tab) => !tab.hidden);
+    const at = open.findIndex((tab) => tab === event.target);
     if (!step || at < 0) return;
     event.stopPropagation();
     event.preventDefault();
-    const next = tabs[(at + step + tabs.length) % tabs.length];
+    const next = open[(at + step + open.length) % open.length];
     next.focus();
     next.click();
   });
@@ -28,6 +30,16 @@ export function createTabs(views, chosen) {
         tab.setAttribute('aria-selected', String(on));
         tab.tabIndex = on ? 0 : -1;
       });
+    },
+    /** Shows the tabs of these views, without numbers yet. @param {string[]} ids */
+    offer(ids) {
+      tabs.forEach((tab) => { tab.hidden = !ids.includes(tab.dataset.view ?? ''); });
+      counts.forEach((mark) => { mark.textContent = ''; });
+    },
+    /** @param {string} id @param {string} text */
+    count(id, text) {
+      const mark = counts.get(id);
+      if (mark) mark.textContent = text;
     },
     /** @param {string} text */
     environment(text) { note.textContent = text; },

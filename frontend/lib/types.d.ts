@@ -47,6 +47,9 @@ export interface Ready {
   phases: string[];
   rows: Row[];
   strip: Strip;
+  /** Views that the server has data for, and what their tabs count. */
+  views?: string[];
+  counts?: Record<string, number>;
 }
 export type SessionAnswer = Loading | LoadError | Ready;
 

@@ -65,7 +65,7 @@ export function sliceAt(columns, ps, reach) {
   let best = -1;
   let distance = Infinity;
   const first = firstAfter(columns, ps);
-  for (const i of [first - 1, first]) {
+  for (const i of [first, first - 1]) {
     if (i < 0 || i >= columns.length) continue;
     const away = Math.max(columns.start[i] - ps, ps - columns.end[i], 0);
     if (away <= reach && away < distance) [best, distance] = [i, away];

@@ -2,7 +2,7 @@
 
 import { get } from '../lib/api.js';
 import { columnsOf, foundAt } from './scene.js';
-import { firstAfter, sliceAt } from './columns.js';
+import { firstAfter, sliceAt, sliceOf } from './columns.js';
 import { foundText, laneText } from './access.js';
 
 /** @typedef {import('./scene.js').Found} Found */
@@ -49,7 +49,7 @@ export function createCursor(model, lanes, on) {
       if (!from) return;
       const columns = from.lane.kind === 'slices' ? columnsOf(scene, from.lane) : null;
       if (!columns) return;
-      const index = !from.at ? firstAfter(columns, from.ps) : sliceAt(columns, from.at.start_ps, 0) + step;
+      const index = !from.at ? firstAfter(columns, from.ps) : sliceOf(columns, from.at.start_ps) + step;
       const found = foundAt(scene, from.lane, index);
       const end = step > 0 ? scene.slices?.end_ps ?? 0 : scene.slices?.start_ps ?? 0;
       if (found) {

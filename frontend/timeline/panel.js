@@ -48,6 +48,20 @@ export function createPanel(act, on) {
     }
   }
 
+  /**
+   * An event is asked for by its place, as a link would, so that it is the one of that row; some have no slice of their own
+   * and are known by their id only.
+   * @param {string} session @param {import('./selection.js').EventSelection} selection
+   */
+  async function askEvent(session, { row, depth, start_ps, event }) {
+    try {
+      return await channel.event.get({ session, row, start_ps, depth });
+    } catch (error) {
+      if (!event || /** @type {import('../lib/api.js').RequestError} */ (error).status === 0) throw error;
+      return channel.event.get({ session, event });
+    }
+  }
+
   return {
     element,
     /**
@@ -59,9 +73,7 @@ export function createPanel(act, on) {
         ticket += 1;
         show(nothingContent(session, act));
       } else if (selection.kind === 'event') {
-        const query = selection.event ? { event: selection.event, row: selection.row, depth: selection.depth }
-          : { row: selection.row, start_ps: selection.start_ps, depth: selection.depth };
-        void bring(channel.event.get({ session: name, ...query }), (answer) => {
+        void bring(askEvent(name, selection), (answer) => {
           on.detail(answer);
           return eventContent(answer, act);
         });

@@ -16,7 +16,12 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 ROOT = Path(__file__).parents[2]
-ARGUMENTS = ["--no-sandbox", "--disable-dev-shm-usage", "--force-device-scale-factor=1", "--disable-background-networking"]
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-dev-shm-usage",
+    "--force-device-scale-factor=1",
+    "--disable-background-networking",
+]
 
 
 def session_named(prefix: str) -> str:
@@ -42,7 +47,9 @@ def tensorboard() -> Iterator[str]:
     """The address of a TensorBoard over `demo_logs`, stopped after the last test."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, str(Path(__file__).with_name("serve.py")), str(ROOT / "demo_logs")]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=environment) as process:
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=environment
+    ) as process:
         said = []
         assert process.stderr is not None
         for line in process.stderr:
@@ -59,9 +66,14 @@ def tensorboard() -> Iterator[str]:
 
 
 @pytest.fixture
-def page(browser: Browser, tensorboard: str) -> Iterator[Page]:
+def complaints() -> list[str]:
+    """What the browser complained about. A test that provokes something takes it out of the list."""
+    return []
+
+
+@pytest.fixture
+def page(browser: Browser, tensorboard: str, complaints: list[str]) -> Iterator[Page]:
     """A page whose test fails on a console error, an uncaught one, or a request to another origin."""
-    complaints: list[str] = []
     context = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light")
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = context.new_page()
@@ -70,7 +82,9 @@ def page(browser: Browser, tensorboard: str) -> Iterator[Page]:
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     own = (tensorboard, "data:", "blob:", "about:")
-    page.on("request", lambda request: None if request.url.startswith(own) else complaints.append(request.url))
+    page.on(
+        "request", lambda request: None if request.url.startswith(own) else complaints.append(request.url)
+    )
     yield page
     context.close()
     assert not complaints
@@ -143,7 +157,11 @@ class Xi:
         )
 
     def text(self, testid: str) -> str:
-        return (self.page.get_by_test_id(testid).text_content() or "").replace("\u202f", " ").replace("\u00a0", " ")
+        return (
+            (self.page.get_by_test_id(testid).text_content() or "")
+            .replace("\u202f", " ")
+            .replace("\u00a0", " ")
+        )
 
 
 @pytest.fixture

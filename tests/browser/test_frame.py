@@ -23,7 +23,10 @@ def answer(page: Page, route: str, *bodies: object, status: int = 200) -> None:
 
 def test_first_view_takes_three_requests(xi: Xi, page: Page, case_study: str) -> None:
     routes: list[str] = []
-    page.on("request", lambda request: routes.append(request.url) if "/xla_insights/data/" in request.url else None)
+    page.on(
+        "request",
+        lambda request: routes.append(request.url) if "/xla_insights/data/" in request.url else None,
+    )
     xi.open(case_study)
     asked = [url.split("/data/")[-1].split("?")[0] for url in routes]
     # While a file is read the page asks again how far it is.
@@ -98,7 +101,13 @@ def test_reading_shows_progress_and_stops_on_demand(xi: Xi, page: Page, baseline
         {"name": "w-0", "state": "ready", "bytes_read": 400_000_000, "bytes": 400_000_000, "message": None},
         {"name": "w-1", "state": "reading", "bytes_read": 12_000_000, "bytes": 804_000_000, "message": None},
     ]
-    loading = {"state": "loading", "bytes_read": 412_000_000, "bytes": 1_204_000_000, "seconds_left": 6.1, "hosts": hosts}
+    loading = {
+        "state": "loading",
+        "bytes_read": 412_000_000,
+        "bytes": 1_204_000_000,
+        "seconds_left": 6.1,
+        "hosts": hosts,
+    }
 
     def session(route: Route) -> None:
         if stopped:
@@ -145,12 +154,18 @@ def test_an_empty_logdir_says_how_to_capture(xi: Xi, page: Page, baseline: str) 
     xi.ready()
 
 
-def test_a_stale_link_shows_what_still_fits(xi: Xi, page: Page, baseline: str) -> None:
+def test_a_stale_link_shows_what_still_fits(xi: Xi, page: Page, baseline: str, complaints: list[str]) -> None:
     xi.open("nowhere/gone")
-    expect(page.get_by_test_id("diagnostic-stale")).to_contain_text("The linked session nowhere/gone is not in this logdir")
+    expect(page.get_by_test_id("diagnostic-stale")).to_contain_text(
+        "The linked session nowhere/gone is not in this logdir"
+    )
     xi.open(baseline, sel="ev:h0.t0@1.234567891")
-    expect(page.get_by_test_id("diagnostic-stale")).to_contain_text("The linked event is not in this session.")
+    expect(page.get_by_test_id("diagnostic-stale")).to_contain_text(
+        "The linked event is not in this session."
+    )
     assert xi.drawn("selection") is None
+    assert complaints == ["Failed to load resource: the server responded with a status of 400 (BAD REQUEST)"]
+    complaints.clear()
     page.get_by_role("button", name="Dismiss").click()
     expect(page.get_by_test_id("diagnostic-stale")).to_have_count(0)
 

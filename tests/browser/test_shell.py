@@ -7,7 +7,9 @@ from playwright.sync_api import Frame, Page, expect
 
 def plugin_frame(page: Page) -> Frame:
     """Our frame, once it has drawn."""
-    handle = page.wait_for_selector("iframe[src*=xla_insights], tb-dashboard iframe, iframe", state="attached")
+    handle = page.wait_for_selector(
+        "iframe[src*=xla_insights], tb-dashboard iframe, iframe", state="attached"
+    )
     assert handle is not None
     frame = handle.content_frame()
     assert frame is not None
