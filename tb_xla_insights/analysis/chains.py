@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.classes import event_classes, line_of_rows, partition, thread_segments
-from tb_xla_insights.analysis.gaps import QUEUED, find_gaps
+from tb_xla_insights.analysis.idle import QUEUED, find_gaps
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.reach import ENQUEUE, TURNS, event_flags, steps_of, ways_back
@@ -28,13 +28,13 @@ def find_chains(trace: Trace, which: NDArray[np.int64]) -> list[list[dict[str, A
     """For each of some gaps (indices into `find_gaps`), consecutive pieces that add up to it:
     `{name, class, thread, start_ps, duration_ps}`.
 
-    Until the work was handed over, what the driving thread did (the class at an instant, `classes.partition`); from then
-    on what the threads did that carried the launch from one to the next, until the run began; at last the run itself, if
-    its first op came later. Where those threads recorded nothing, the piece is `unrecorded`. In a queued gap, or one that
-    no known run ended, there is nothing to follow: the whole chain is what the driving thread did.
+    Until the work was handed over, what the driving thread did (the class at an instant, `classes.partition`); from
+    then on what the threads did that carried the launch from one to the next, until the run began; at last the run
+    itself, if its first op came later. Where those threads recorded nothing, the piece is `unrecorded`. In a queued
+    gap, or one that no known run ended, there is nothing to follow: the whole chain is what the driving thread did.
 
-    A piece has the name of the outermost event of its class around it, below the step: `forward`, not what it calls; the
-    instant of launching keeps its own name. What takes less than a thousandth of the gap counts with the piece before it.
+    A piece has the name of the outermost event of its class around it, below the step: `forward`, not what it calls;
+    the launching itself keeps its own name. What takes less than a thousandth of the gap counts with the piece before.
     """
     window, start, end, source = _windows(trace, which)
     pieces = [_read(trace, int(line), window, start, end, source) for line in np.unique(source)]
@@ -53,8 +53,8 @@ def _windows(trace: Trace, which: NDArray[np.int64]) -> tuple[Int32, Int64, Int6
     enqueue = np.append(launches.runs.enqueue_row, -1)[run].astype(np.int32)
     followed = (run >= 0) & (enqueue >= 0) & (gaps.kind[which] != QUEUED)
     hops = ways_back(trace, np.where(followed, enqueue, -1).astype(np.int32)).hops[:, ::-1]
-    lines = np.where(hops >= 0, line_of_rows(trace, hops.ravel()).reshape(hops.shape), -1)
-    times = np.where(hops >= 0, trace.start_ps[hops], np.iinfo(np.int64).min) if len(trace) else hops
+    lines = line_of_rows(trace, hops.ravel()).reshape(hops.shape)
+    times = np.where(hops >= 0, trace.start_ps[hops], np.iinfo(np.int64).min)
     # Without a thread that took over, the driving thread launched the work itself.
     own = followed & (hops < 0).all(axis=1)
     lines[own, -1] = line_of_rows(trace, enqueue[own])
@@ -95,9 +95,10 @@ def _read(trace: Trace, line: int, window: Int32, start: Int64, end: Int64, sour
     """What one source tells about its stretches: gap, start, end, class and event of each piece, without holes."""
     mine = source == line
     gap, start, end = window[mine], start[mine], end[mine]
+    kind: NDArray[np.int8]
     if line in (_NOTHING, _RUN):
-        kind = UNRECORDED if line == _NOTHING else OTHER
-        return gap, start, end, np.full(len(gap), kind, np.int8), np.full(len(gap), line, np.int32)
+        kind = np.full(len(gap), UNRECORDED if line == _NOTHING else OTHER, np.int8)
+        return gap, start, end, kind, np.full(len(gap), line, np.int32)
     segments = partition(trace) if line == _HOST else timelines(trace)(line)
     at, stretch = overlaps(segments.start_ps, segments.end_ps, start, end)
     begin = np.maximum(segments.start_ps[stretch], start[at])
@@ -145,43 +146,62 @@ def timelines(trace: Trace) -> _Timelines:
 def _named(trace: Trace, kind: NDArray[np.int8], row: Int32) -> Int32:
     """The event that gives each piece its name."""
     classes, flags = event_classes(trace)[0], event_flags(trace)
-    steps = steps_of(trace)
-    is_step = np.zeros(len(trace) + 1, np.bool_)
-    is_step[[step.row for step in steps if step.source == "annotation"]] = True
+    steps = np.sort([step.row for step in steps_of(trace) if step.source == "annotation"] or [-2])
     named, at = row.copy(), row.copy()
     climbs = (row >= 0) & (kind != PYTHON)
     climbs[climbs] = flags[trace.meta[row[climbs]]] & (ENQUEUE | TURNS) == 0
     while climbs.any():
         at = np.where(climbs, trace.parent[at], -1)
         same = np.where(at >= 0, classes[at], -1)
-        climbs = (at >= 0) & ~is_step[at] & ((same == kind) | (same < 0))
+        is_step = steps[np.minimum(np.searchsorted(steps, at), len(steps) - 1)] == at
+        climbs = (at >= 0) & ~is_step & ((same == kind) | (same < 0))
         named = np.where(climbs & (same == kind), at, named)
     return named
 
 
 def _documents(
-    trace: Trace, which: NDArray[np.int64], gap: Int32, begin: Int64, finish: Int64, kind: NDArray[np.int8], row: Int32
+    trace: Trace,
+    which: NDArray[np.int64],
+    gap: Int32,
+    begin: Int64,
+    finish: Int64,
+    kind: NDArray[np.int8],
+    row: Int32,
 ) -> list[list[dict[str, Any]]]:
-    gaps, launches = find_gaps(trace), find_launches(trace)
+    gaps = find_gaps(trace)
     line = line_of_rows(trace, row)
-    shortest = (gaps.duration_ps[which] // _SHORTEST).tolist()
+    name = np.where(row >= 0, trace.metadata.name[trace.meta[row]], row)
+    first = np.append(True, gap[1:] != gap[:-1])
+    long = np.flatnonzero(first | (finish - begin >= gaps.duration_ps[which][gap] // _SHORTEST))
+    same = np.zeros(len(long), np.bool_)
+    for column in (gap, name, kind, line):
+        same |= np.append(True, column[long[1:]] != column[long[:-1]])
+    starts = long[same]
+    gap, begin, kind, row, line = gap[starts], begin[starts], kind[starts], row[starts], line[starts]
+    last = np.append(gap[1:] != gap[:-1], True)
+    until = np.where(last, gaps.end_ps[which][gap], np.append(begin[1:], 0))
     chains: list[list[dict[str, Any]]] = [[] for _ in which]
-    columns = (column.tolist() for column in (gap, begin, finish, kind, row, line))
-    for number, start, end, class_, event, thread in zip(*columns, strict=True):
-        if chains[number] and end - start < shortest[number]:
-            chains[number][-1]["duration_ps"] += end - start
-            continue
+    columns = (column.tolist() for column in (gap, begin, until - begin, kind, row, line))
+    for number, start, duration, class_, event, thread in zip(*columns, strict=True):
         if event >= 0:
-            name, place = trace.name(event), trace.lines[thread].name
+            text, place = trace.name(event), trace.lines[thread].name
         elif event == _RUN:
-            name = launches.programs[gaps.after[which[number]]][0]
-            place = trace.devices[gaps.device[which[number]]].name
+            text, place = _run(trace, int(which[number]))
         else:
-            name, place = CLASSES[UNRECORDED], ""
-        chain = chains[number]
-        head = {"name": name, "class": CLASSES[class_], "thread": place}
-        if chain and all(chain[-1][key] == value for key, value in head.items()):
-            chain[-1]["duration_ps"] += end - start
-        else:
-            chain.append(head | {"start_ps": start, "duration_ps": end - start})
+            text, place = CLASSES[UNRECORDED], ""
+        chains[number].append(
+            {
+                "name": text,
+                "class": CLASSES[class_],
+                "thread": place,
+                "start_ps": start,
+                "duration_ps": duration,
+            }
+        )
     return chains
+
+
+def _run(trace: Trace, gap: int) -> tuple[str, str]:
+    """The program and the device of the run that ended a gap."""
+    gaps = find_gaps(trace)
+    return find_launches(trace).programs[gaps.after[gap]][0], trace.devices[gaps.device[gap]].name

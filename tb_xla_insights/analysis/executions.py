@@ -37,9 +37,9 @@ class Costs:
 
 @kept
 def find_costs(trace: Trace) -> Costs:
-    """Host time lasts from the execute call's start to the later of its end and the run's end; queue time from the call's
-    start until the core has finished what was launched before, but not past the run's start; device time is the run's own.
-    (design.md, "Execution")
+    """Host time lasts from the execute call's start to the later of its end and the run's end; queue time from the
+    call's start until the core has finished what was launched before, but not past the run's start; device time is the
+    run's own. (design.md, "Execution")
 
     A run cannot begin before its call does. Where clocks that are some microseconds apart say so, host time counts from
     the run's start, so that overhead is never negative. Of a run whose call is not known, host time is device time.
@@ -103,7 +103,11 @@ def executions_report(session: SessionTrace) -> list[dict[str, Any]]:
 def _groups(launches: Launches) -> Iterator[tuple[int, int, int, NDArray[np.intp]]]:
     """The runs of each program, join quality and kind."""
     runs = launches.runs
-    kind = np.where(runs.launch >= 0, launches.kind[runs.launch], OTHER) if len(launches) else np.full(len(runs), OTHER)
+    kind = (
+        np.where(runs.launch >= 0, launches.kind[runs.launch], OTHER)
+        if len(launches)
+        else np.full(len(runs), OTHER)
+    )
     key = (runs.program.astype(np.int64) * len(JOINS) + runs.join) * len(KINDS) + kind
     order = np.argsort(key, kind="stable")
     for mine in np.split(order, np.flatnonzero(np.diff(key[order])) + 1) if len(order) else []:
@@ -114,7 +118,8 @@ def _groups(launches: Launches) -> Iterator[tuple[int, int, int, NDArray[np.intp
 def execution_runs(session: SessionTrace) -> list[dict[str, Any]]:
     """One entry per device run, for the page: what the report sums up, with `lead_ps`, and where it is in time.
 
-    `call` is the execute call's event as `host.row`; it, `call_start_ps` and `enqueue_ps` are None where no call is known.
+    `call` is the execute call's event as `host.row`; it, `call_start_ps` and `enqueue_ps` are None where no call is
+    known.
     """
     found = []
     for host, trace in enumerate(session.traces):
@@ -160,7 +165,7 @@ def fixed_cost(session: SessionTrace) -> dict[str, Any] | None:
         shown = (find_launches(trace).runs.join != NONE) & (costs.queue_ps == 0)
         device.append(costs.device_ps[shown])
         overhead.append(costs.overhead_ps[shown])
-    x = np.concatenate(device or [np.zeros(0)]).astype(np.float64)
+    x = np.concatenate(device or [np.zeros(0, np.int64)]).astype(np.float64)
     if len(x) < _FEWEST:
         return None
     fixed, slope = robust_line(x, np.concatenate(overhead).astype(np.float64))
@@ -181,5 +186,6 @@ def robust_line(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float, 
         intercept = float(mean_y - slope * mean_x)
         off = np.abs(y - intercept - slope * x)
         scale = 1.4826 * float(np.median(off))
-        weight = np.minimum(1.0, 1.345 * scale / np.maximum(off, 1e-9)) if scale else (off <= 1e-9) + 1e-9
+        near = 1.345 * scale if scale else 1e-9  # most points lie on the line: the others hardly count
+        weight = np.minimum(1.0, near / np.maximum(off, 1e-9))
     return intercept, slope

@@ -12,9 +12,9 @@ def in_order(run_start: Int64, taken: Int64, call_start: Int64) -> Int64:
     order, so the runs that have one say where the others' are.
 
     `run_start` in any order; `taken[i]` is the call that run i has, -1: none; `call_start` ascends. Between two runs
-    that have calls, and after the last one, waiting runs take the calls from the first on; before the first run that has
-    one, they take the calls before its own from the last back, because a capture may begin between a call and its run. No
-    run takes a call that starts after it.
+    that have calls, and after the last one, waiting runs take the calls from the first on; before the first run that
+    has one, they take the calls before its own from the last back, because a capture may begin between a call and its
+    run. No run takes a call that starts after it.
     """
     found = np.full(len(run_start), -1, np.int64)
     order = np.argsort(run_start, kind="stable")

@@ -15,7 +15,16 @@ from numpy.typing import NDArray
 from tb_xla_insights.analysis.classes import line_of_rows
 from tb_xla_insights.analysis.in_order import in_order
 from tb_xla_insights.analysis.kept import kept
-from tb_xla_insights.analysis.reach import ENQUEUE, HELPER, LAUNCH, TURNS, Ways, rows_with, steps_of, ways_back
+from tb_xla_insights.analysis.reach import (
+    ENQUEUE,
+    HELPER,
+    LAUNCH,
+    TURNS,
+    Ways,
+    rows_with,
+    steps_of,
+    ways_back,
+)
 from tb_xla_insights.trace.model import Device, Int8, Int32, Int64, Trace
 
 KINDS = ("lazy", "dynamo", "other")
@@ -30,9 +39,9 @@ _RUN_ID = (1 << 27) - 1
 
 @dataclass(frozen=True)
 class Runs:
-    """Device runs in the order of devices and their modules: `device` (index into the trace's devices), `module` (index
-    into its modules), the launch each belongs to (-1: none), the event that put it into the device's queue (-1: none) and
-    when, how it was joined (index into JOINS), its program (index into Launches.programs), and its times."""
+    """Device runs in the order of devices and their modules: `device` (index into the trace's devices), `module`
+    (index into its modules), the launch each belongs to (-1: none), the event that put it into the device's queue (-1:
+    none) and when, how it was joined (index into JOINS), its program (index into Launches.programs), and its times."""
 
     device: Int32
     module: Int32
@@ -58,10 +67,10 @@ class Launches:
     """Execute calls in order of time. Rows of the trace, -1 where there is none.
 
     `row`: the outermost call. `line`: its thread. `sync`: the synchronisation (or dynamo call, or step marker) on the
-    driving or an autograd thread that asked for it; `marker`: the step marker around that; `origin`: the event there that
-    handed the work over. `step`: index into the trace's steps, -1 outside of them. `kind`: index into KINDS.
-    `program`: what its runs run, -1 where none is known. `programs`: names and ids of programs; an id is a decimal string,
-    empty where none is recorded.
+    driving or an autograd thread that asked for it; `marker`: the step marker around that; `origin`: the event there
+    that handed the work over. `step`: index into the trace's steps, -1 outside of them. `kind`: index into KINDS.
+    `program`: what its runs run, -1 where none is known. `programs`: names and ids of programs; an id is a decimal
+    string, empty where none is recorded.
     """
 
     row: Int32
@@ -81,7 +90,7 @@ class Launches:
 
 @kept
 def find_launches(trace: Trace) -> Launches:
-    """The launches of one host and the device runs they made. A call that made no run in the capture is a launch too."""
+    """The launches of one host and the device runs they made. A call without a run in the capture is a launch too."""
     runs = _runs(trace)
     rows = rows_with(trace, LAUNCH)
     outer = ways_back(trace, rows).launch
@@ -100,22 +109,29 @@ def find_launches(trace: Trace) -> Launches:
     program[runs.launch[known][::-1]] = runs.program[known][::-1]
     line = line_of_rows(trace, row)
     step = _steps(trace, ways, runs, len(row))
-    return Launches(
-        row, line, asked, ways.marker, ways.origin, step, kind, program, _programs(trace), runs
-    )
+    return Launches(row, line, asked, ways.marker, ways.origin, step, kind, program, _programs(trace), runs)
 
 
 def _steps(trace: Trace, ways: Ways, runs: Runs, count: int) -> Int32:
-    """The step of each launch: where the driving thread asked for it; of steps that devices tell, where its first run is."""
+    """The step of each launch: the one in which the driving thread asked for it; where a device tells the steps, the
+    one in which its run on that device begins."""
     steps = steps_of(trace)
-    if not steps:
-        return np.full(count, -1, np.int32)
-    when = np.where(ways.origin >= 0, trace.start_ps[ways.origin], -1)
-    if steps[0].source in ("steps_line", "modules"):
-        when = np.full(count, -1, np.int64)
-        joined = np.flatnonzero(runs.launch >= 0)
-        joined = joined[np.argsort(-runs.start_ps[joined], kind="stable")]
-        when[runs.launch[joined]] = runs.start_ps[joined]
+    if not steps or steps[0].source in ("annotation", "step_marker"):
+        return steps_at(trace, np.where(ways.origin >= 0, np.append(trace.start_ps, 0)[ways.origin], -1))
+    teller = next(
+        number
+        for number, device in enumerate(trace.devices)
+        if (
+            steps[0].row in device.modules.row
+            if device.made
+            else device.plane == trace.line_of(steps[0].row).plane
+        )
+    )
+    when = np.full(count, -1, np.int64)
+    mine = np.flatnonzero((runs.launch >= 0) & (runs.device == teller))[
+        ::-1
+    ]  # a launch's first run is written last
+    when[runs.launch[mine]] = runs.start_ps[mine]
     return steps_at(trace, when)
 
 
@@ -150,8 +166,8 @@ def _runs(trace: Trace) -> Runs:
     module = np.concatenate([np.arange(len(m)) for m in modules] or [none]).astype(np.int32)
     start = np.concatenate([m.start_ps for m in modules] or [none])
     end = np.concatenate([m.end_ps for m in modules] or [none])
-    row = np.concatenate([m.row for m in modules] or [none]).astype(np.int32)
-    name = np.concatenate([m.name for m in modules] or [none])
+    row = np.concatenate([m.row for m in modules] or [none.astype(np.int32)])
+    name = np.concatenate([m.name for m in modules] or [none.astype(np.int32)])
     made = bool(devices) and devices[0].made
     enqueue, join = _helpers(trace, row, start) if made else _enqueues(trace, device, row, start)
     when = trace.start_ps if made else trace.end_ps
@@ -179,7 +195,9 @@ def _left(trace: Trace, exact: Int32, candidates: Int32, start: Int64, when: Int
     place = {r: i for i, r in enumerate(candidates.tolist())}
     taken = np.array([place.get(r, -1) for r in exact.tolist()], np.int64)
     found = in_order(start, taken, trace.start_ps[candidates])
-    return np.where((found >= 0) & (exact < 0), candidates[found] if candidates.size else -1, -1).astype(np.int32)
+    return np.where((found >= 0) & (exact < 0), candidates[found] if candidates.size else -1, -1).astype(
+        np.int32
+    )
 
 
 def _enqueues(trace: Trace, device: Int32, row: Int32, start: Int64) -> tuple[Int32, Int8]:
@@ -231,7 +249,9 @@ def _by_key(trace: Trace, device: Int32, row: Int32, candidates: Int32) -> Int32
     order = np.argsort(trace.end_ps[candidates], kind="stable")
     rows = candidates[order]
     known: dict[tuple[int, ...], list[int]] = {}
-    for candidate, its in zip(rows.tolist(), key(rows, trace.stats["device_ordinal"].at(rows, -1)), strict=True):
+    for candidate, its in zip(
+        rows.tolist(), key(rows, trace.stats["device_ordinal"].at(rows, -1)), strict=True
+    ):
         known.setdefault(its, []).append(candidate)
     ordinals = np.array([_ordinal(it) for it in trace.devices], np.int64)[device]
     found = none

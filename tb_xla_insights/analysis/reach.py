@@ -1,8 +1,8 @@
 """Back through the flow: from an event to the execute call it belongs to, and to what asked for that.
 
-An event is caused by the producer of the flow that leads to it; else by what encloses it on its thread; at the top of a
-thread-pool's task by the task, which begins with a `ThreadpoolListener::StartRegion`, the consumer of a flow of its own.
-The way ends on the thread that drives (its backward pass included): what lies above there is read from nesting alone.
+An event is caused by the producer of the flow that leads to it; else by what encloses it on its thread; at the top of
+a thread pool's task by the task, which begins with a `ThreadpoolListener::StartRegion`, the consumer of a flow of its
+own. The way ends on the thread that drives (its backward pass included): what lies above there is read from nesting.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.kept import kept
-from tb_xla_insights.analysis.names import built_in, tagged
+from tb_xla_insights.analysis.names import tagged
 from tb_xla_insights.analysis.steps import Step, find_steps
 from tb_xla_insights.trace.model import Int16, Int32, Int64, Trace
 from tb_xla_insights.trace.threads import host_planes
@@ -76,7 +76,7 @@ def event_flags(trace: Trace) -> Int16:
 @kept
 def steps_of(trace: Trace) -> list[Step]:
     """The trace's steps, found once."""
-    return find_steps(trace, built_in())
+    return find_steps(trace, trace.catalog)
 
 
 @kept
@@ -101,7 +101,8 @@ def _flagged(trace: Trace) -> tuple[Int32, Int16]:
 def rows_with(trace: Trace, flag: int) -> Int32:
     """The events that have one of the flags, in row order."""
     rows, flags = _flagged(trace)
-    return rows[flags & flag != 0]
+    has: NDArray[np.bool_] = flags & flag != 0
+    return rows[has]
 
 
 def driving_lines(trace: Trace) -> list[int]:
@@ -118,7 +119,8 @@ def _regions(trace: Trace) -> tuple[Int64, Int32]:
     marks = rows[chosen].astype(np.int64)
     first, _ = host_lines(trace)
     line = np.searchsorted(first, marks, "right").astype(np.int32)
-    return marks, _open_after(marks, flags[chosen] & BEGINS != 0, line)
+    open_after: Int32 = _open_after(marks, flags[chosen] & BEGINS != 0, line)
+    return marks, open_after
 
 
 @njit("int32[::1](int64[::1], boolean[::1], int32[::1])", cache=True, nogil=True)
@@ -149,14 +151,14 @@ def ways_back(trace: Trace, begin: Int32) -> Ways:
     runs = [device.modules.row for device in trace.devices if device.made]
     run_rows = np.sort(np.concatenate(runs)) if runs else np.zeros(0, np.int32)
     count = len(begin)
-    found = np.full((5, count), -1, np.int32)
+    found = np.full((5, count), -1, np.int32)  # launch, helper, origin, sync, marker
     dynamo = np.zeros(count, np.bool_)
     hops = np.full((count, HOPS), -1, np.int32)
     _walk(
         begin.astype(np.int32), event_flags(trace), trace.meta, trace.parent, trace.flows.consumer,
         trace.flows.producer, marks, open_after, first, drives, on_host, run_rows, found, dynamo, hops,
     )  # fmt: skip
-    return Ways(*found, dynamo, hops)
+    return Ways(found[0], found[1], found[2], found[3], found[4], dynamo, hops)
 
 
 @njit(

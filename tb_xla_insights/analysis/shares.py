@@ -14,17 +14,19 @@ from tb_xla_insights.trace.model import Int32, Int64
 def class_shares(segments: Segments, start_ps: Int64, end_ps: Int64) -> Int64:
     """One row per window, one column per class: its time in the window. A row adds up to the window's length; what no
     stretch covers is `unrecorded`."""
-    shares = _shares(segments.start_ps, segments.end_ps, segments.kind, start_ps, end_ps, len(CLASSES))
+    shares: Int64 = _shares(segments.start_ps, segments.end_ps, segments.kind, start_ps, end_ps, len(CLASSES))
     shares[:, UNRECORDED] += end_ps - start_ps - shares.sum(axis=1)
     return shares
 
 
 def by_class(shares: Int64) -> dict[str, int]:
     """One row of shares by name, without the classes that have no time."""
-    return {CLASSES[kind]: int(shares[kind]) for kind in np.flatnonzero(shares)}
+    return {name: time for name, time in zip(CLASSES, shares.tolist(), strict=True) if time}
 
 
-@njit("int64[:, ::1](int64[::1], int64[::1], int8[::1], int64[::1], int64[::1], int64)", cache=True, nogil=True)
+@njit(
+    "int64[:, ::1](int64[::1], int64[::1], int8[::1], int64[::1], int64[::1], int64)", cache=True, nogil=True
+)
 def _shares(seg_start, seg_end, seg_kind, start, end, classes):  # type: ignore[no-untyped-def]
     out = np.zeros((len(start), classes), np.int64)
     for i in range(len(start)):
@@ -41,7 +43,8 @@ def overlaps(seg_start: Int64, seg_end: Int64, start_ps: Int64, end_ps: Int64) -
     low = np.searchsorted(seg_end, start_ps, "right")
     high = np.maximum(np.searchsorted(seg_start, end_ps, "left"), low)
     high = np.where(end_ps > start_ps, high, low)
-    return _pairs(low, high)
+    window, stretch = _pairs(low, high)
+    return window, stretch
 
 
 @njit("UniTuple(int32[::1], 2)(int64[::1], int64[::1])", cache=True, nogil=True)

@@ -1,0 +1,237 @@
+"""Graphs that run before the step is over, because a value was asked for; and values read from the device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_xla_insights.analysis.idle import STARVED, find_gaps
+from tb_xla_insights.analysis.kept import kept
+from tb_xla_insights.analysis.launches import Launches, find_launches, steps_at
+from tb_xla_insights.analysis.reach import (
+    DYNAMO,
+    MARKER,
+    READ,
+    SYNC,
+    driving_lines,
+    event_flags,
+    rows_with,
+    steps_of,
+)
+from tb_xla_insights.catalog.classes import CLASS_INDEX
+from tb_xla_insights.trace.annotations import annotated
+from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
+
+_FROM_DEVICE = CLASS_INDEX["from_device"]
+
+
+@dataclass(frozen=True)
+class Early:
+    """What one host synchronised and read besides its step markers.
+
+    Per early execution: `launch` (index into Launches), `read` (the event that fetched the value, -1: a step marker
+    below the step did it), `annotation` (the innermost one around it, -1: none), `step` (index, -1: outside of steps),
+    `device_ps` (time of its runs, over all cores: what later runs may repeat) and `idle_ps` (starved gaps right after
+    them). `input_syncs` are launches that get a dynamo execution its inputs. `reads` are reads from the device on the
+    driving thread and in its backward passes, the outermost events.
+    """
+
+    launch: Int32
+    read: Int32
+    annotation: Int32
+    step: Int32
+    device_ps: Int64
+    idle_ps: Int64
+    input_syncs: Int32
+    reads: Int32
+
+    def per_step(self, trace: Trace) -> tuple[Int64, Int64, Int64]:
+        """Per step: early executions, input syncs, reads."""
+        count = len(steps_of(trace))
+        input_steps = find_launches(trace).step[self.input_syncs]
+        read_steps = steps_at(trace, trace.start_ps[self.reads])
+        return (_counts(self.step, count), _counts(input_steps, count), _counts(read_steps, count))
+
+
+def _counts(step: Int32, steps: int) -> Int64:
+    return np.bincount(step[step >= 0], minlength=steps).astype(np.int64)
+
+
+@kept
+def find_early(trace: Trace) -> Early:
+    """Early executions, input syncs and reads of one host. (design.md, "Early execution")
+
+    Outside of step markers, a synchronisation that launches something is an early execution where a read follows it on
+    its thread, and an input sync where a dynamo execution does. A step marker that launches something is an early
+    execution where an annotation below the step's root encloses it. A read after a step marker that launched nothing
+    follows no launch, so it is none.
+    """
+    launches = find_launches(trace)
+    lines = driving_lines(trace)
+    rows, lines_of = _on_lines(trace, rows_with(trace, READ | DYNAMO | SYNC | MARKER), lines)
+    flags = event_flags(trace)[trace.meta[rows]]
+    asked = np.flatnonzero((launches.sync >= 0) & (launches.marker < 0))
+    asked = asked[event_flags(trace)[trace.meta[launches.sync[asked]]] & SYNC != 0]
+    after = _following(trace, rows, lines_of, launches.sync[asked])
+    what = np.append(flags, 0)[after]
+    fetched = what & READ != 0
+    marked = _markers_below_steps(trace, launches)
+    launch = np.concatenate((asked[fetched], marked)).astype(np.int32)
+    read = np.concatenate((rows[after[fetched]], np.full(len(marked), -1))).astype(np.int32)
+    order = np.argsort(launch)
+    launch, read = launch[order], read[order]
+    device, idle = _costs(trace, launches, launch)
+    around = np.array([_annotation(trace, int(launches.sync[it])) for it in launch], np.int32)
+    reads = rows[flags & READ != 0]
+    return Early(
+        launch, read, around, launches.step[launch], device, idle,
+        asked[what & DYNAMO != 0].astype(np.int32), reads[~_inside(trace, reads, READ)],
+    )  # fmt: skip
+
+
+def _on_lines(trace: Trace, rows: Int32, lines: list[int]) -> tuple[Int32, NDArray[np.intp]]:
+    """Those of the events that lie on one of the lines, and the place of its line."""
+    some, where = [np.zeros(0, np.int32)], [np.zeros(0, np.intp)]
+    for number, line in enumerate(sorted(lines)):
+        its = trace.lines[line].rows
+        low, high = np.searchsorted(rows, [its.start, its.stop])
+        some.append(rows[low:high])
+        where.append(np.full(high - low, number))
+    return np.concatenate(some), np.concatenate(where)
+
+
+def _following(trace: Trace, rows: Int32, lines: NDArray[np.intp], syncs: Int32) -> NDArray[np.intp]:
+    """For each synchronisation, the first of `rows` on its thread that starts after it; -1: none."""
+    place = np.searchsorted(rows, syncs)
+    found = np.full(len(syncs), -1, np.intp)
+    for number, (sync, at) in enumerate(zip(syncs.tolist(), place.tolist(), strict=True)):
+        line, end = lines[at], trace.end_ps[sync]
+        at += 1
+        while at < len(rows) and lines[at] == line and trace.start_ps[rows[at]] < end:
+            at += 1
+        if at < len(rows) and lines[at] == line:
+            found[number] = at
+    return found
+
+
+def _markers_below_steps(trace: Trace, launches: Launches) -> NDArray[np.intp]:
+    """Launches whose step marker lies inside an annotation that lies inside a step's."""
+    roots = {step.row for step in steps_of(trace) if step.source == "annotation"}
+    if not roots:
+        return np.zeros(0, np.intp)
+    annotations = annotated(trace)
+    found = []
+    for number in np.flatnonzero(launches.marker >= 0).tolist():
+        at, below = int(trace.parent[launches.marker[number]]), False
+        while at >= 0 and at not in roots:
+            below |= bool(annotations[at])
+            at = int(trace.parent[at])
+        if at >= 0 and below:
+            found.append(number)
+    return np.array(found, np.intp)
+
+
+def _inside(trace: Trace, rows: Int32, flag: int) -> NDArray[np.bool_]:
+    """Whether an event lies inside another one that has the flag."""
+    flags = event_flags(trace)
+    inside = np.zeros(len(rows), np.bool_)
+    above = trace.parent[rows]
+    while (above >= 0).any():
+        inside |= (above >= 0) & (flags[trace.meta[above]] & flag != 0)
+        above = np.where(above >= 0, trace.parent[above], -1)
+    return inside
+
+
+def _annotation(trace: Trace, row: int) -> int:
+    """The innermost annotation around an event; around one of a backward pass, the one open on the driving thread."""
+    found = _enclosing(trace, int(trace.parent[row]))
+    driving = driving_lines(trace)[0]
+    if found < 0 and trace.line_of(row).index != driving:
+        its = trace.lines[driving].rows
+        last = int(np.searchsorted(trace.start_ps[its], trace.start_ps[row], "right")) - 1 + its.start
+        while last >= its.start and trace.end_ps[last] < trace.start_ps[row]:
+            last = int(trace.parent[last]) if trace.parent[last] >= 0 else its.start - 1
+        found = _enclosing(trace, last) if last >= its.start else -1
+    return found
+
+
+def _enclosing(trace: Trace, row: int) -> int:
+    while row >= 0:
+        at = int(np.searchsorted(trace.annotations, row))
+        if at < len(trace.annotations) and trace.annotations[at] == row:
+            return row
+        row = int(trace.parent[row])
+    return -1
+
+
+def annotation_path(trace: Trace, row: int) -> str | None:
+    """An annotation with those around it, as `Training_Step/forward/text_encoder`; None for no annotation."""
+    names: list[str] = []
+    while (row := _enclosing(trace, row)) >= 0:
+        names.append(trace.name(row))
+        row = int(trace.parent[row])
+    return "/".join(reversed(names)) or None
+
+
+def _costs(trace: Trace, launches: Launches, early: Int32) -> tuple[Int64, Int64]:
+    """Per early launch, the time of its runs and the starved gaps that follow them."""
+    runs, gaps = launches.runs, find_gaps(trace)
+    device, idle = np.zeros(len(launches) + 1, np.int64), np.zeros(len(launches) + 1, np.int64)
+    np.add.at(device, runs.launch, runs.end_ps - runs.start_ps)
+    starved = gaps.kind == STARVED
+    before = np.append(runs.launch, np.int32(-1))[gaps.before_run[starved]]
+    np.add.at(idle, before, gaps.duration_ps[starved])
+    return device[early], idle[early]
+
+
+def early_executions(session: SessionTrace) -> list[dict[str, Any]]:
+    """One entry per early execution, in order of hosts and time.
+
+    `how` is `read` (a value was fetched) or `step_marker`; `annotation` the path of annotations around it; `device_ps`
+    the time of its runs, an upper bound of what the step's later runs repeat; `idle_ps` the starved gaps after them.
+    `step` is an index into the report's `steps`.
+    """
+    found, offset = [], 0
+    for trace in session.traces:
+        early, launches = find_early(trace), find_launches(trace)
+        for i, launch in enumerate(early.launch.tolist()):
+            sync, step, program = (
+                int(launches.sync[launch]),
+                int(early.step[i]),
+                int(launches.program[launch]),
+            )
+            found.append(
+                {
+                    "host": trace.host,
+                    "step": step + offset if step >= 0 else None,
+                    "annotation": annotation_path(trace, int(early.annotation[i])),
+                    "how": "read" if early.read[i] >= 0 else "step_marker",
+                    "program": launches.programs[program][0] if program >= 0 else None,
+                    "start_ps": int(trace.start_ps[sync]),
+                    "duration_ps": int(trace.end_ps[max(sync, early.read[i])] - trace.start_ps[sync]),
+                    "device_ps": int(early.device_ps[i]),
+                    "idle_ps": int(early.idle_ps[i]),
+                }
+            )
+        offset += len(steps_of(trace))
+    return found
+
+
+def reads_report(session: SessionTrace) -> dict[str, Any]:
+    """Whether the host reads from the device in every step: `steps`, `steps_with_reads`, `every_step` (at least half
+    of them), `reads` and `duration_ps` (in steps), and `idle_ps`, the part of starved gaps in which the host read."""
+    totals = {"steps": 0, "steps_with_reads": 0, "reads": 0, "duration_ps": 0, "idle_ps": 0}
+    for trace in session.traces:
+        early, gaps = find_early(trace), find_gaps(trace)
+        per_step = early.per_step(trace)[2]
+        inside = steps_at(trace, trace.start_ps[early.reads]) >= 0
+        totals["steps"] += len(per_step)
+        totals["steps_with_reads"] += int(np.count_nonzero(per_step))
+        totals["reads"] += int(per_step.sum())
+        totals["duration_ps"] += int(trace.duration_ps[early.reads[inside]].sum())
+        totals["idle_ps"] += int(gaps.shares[gaps.kind == STARVED, _FROM_DEVICE].sum())
+    with_reads = totals["steps_with_reads"]
+    return totals | {"every_step": with_reads > 0 and 2 * with_reads >= totals["steps"]}

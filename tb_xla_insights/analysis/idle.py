@@ -1,0 +1,143 @@
+"""When each device is idle, what the host did meanwhile, and why it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_xla_insights.analysis.busy import busy, device_span
+from tb_xla_insights.analysis.classes import partition
+from tb_xla_insights.analysis.intervals import Intervals, union
+from tb_xla_insights.analysis.kept import kept
+from tb_xla_insights.analysis.launches import find_launches
+from tb_xla_insights.analysis.shares import class_shares, covered
+from tb_xla_insights.catalog.classes import WAIT
+from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
+
+LISTED_PS = 10_000_000
+"""Gaps from this length on are listed; shorter ones are summed."""
+
+SLACK_PS = 10_000_000
+"""Host and device clocks agree to some microseconds: what lies closer together has no order."""
+
+KINDS = ("starved", "queued", "unknown")
+STARVED, QUEUED, UNKNOWN = range(3)
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """Idle stretches of a host's devices from LISTED_PS up, by device and time.
+
+    `device`: index into the trace's devices. `shares`: one column per class, adds up to the gap. `before` and `after`:
+    indices into Launches.programs, -1: none. `before_run`: the last run that began before the gap, `run`: the one whose
+    work ended it, indices into Launches.runs, -1: none. `step`: the one that the latter belongs to, -1: none. `kind`:
+    index into KINDS; `cause`: index into CLASSES. `together_ps`: the part in which every device of the host was idle.
+    """
+
+    device: Int32
+    start_ps: Int64
+    end_ps: Int64
+    shares: Int64
+    before: Int32
+    after: Int32
+    before_run: Int32
+    run: Int32
+    step: Int32
+    kind: Int8
+    cause: Int8
+    together_ps: Int64
+
+    def __len__(self) -> int:
+        return len(self.device)
+
+    @property
+    def duration_ps(self) -> Int64:
+        return self.end_ps - self.start_ps
+
+
+@kept
+def busy_times(trace: Trace) -> list[Intervals]:
+    """When each device is busy."""
+    return [busy(trace, device) for device in trace.devices]
+
+
+@kept
+def idle_times(trace: Trace) -> list[Intervals]:
+    """Each device's idle stretches within its span, the shortest ones included."""
+    return [
+        its.gaps(*device_span(device)) for its, device in zip(busy_times(trace), trace.devices, strict=True)
+    ]
+
+
+@kept
+def find_gaps(trace: Trace) -> Gaps:
+    """The gaps of one host's devices. (design.md, "Gap", "Why a gap ended")
+
+    A gap is `starved` where the run that ended it was enqueued after the gap began, `queued` where it had been before,
+    and `unknown` where the two lie within SLACK_PS or the run's call is not known. The cause of a starved gap is the
+    class with most of its time until the run was enqueued, that of a queued one `wait`, else the one with most time.
+    """
+    idles = idle_times(trace)
+    parts = [np.flatnonzero(it.end_ps - it.start_ps >= LISTED_PS) for it in idles]
+    device = np.repeat(np.arange(len(parts), dtype=np.int32), [len(part) for part in parts])
+    none = np.zeros(0, np.int64)
+    start = np.concatenate([it.start_ps[p] for it, p in zip(idles, parts, strict=True)] or [none])
+    end = np.concatenate([it.end_ps[p] for it, p in zip(idles, parts, strict=True)] or [none])
+    before, run = _neighbours(trace, device, start, end)
+    launches = find_launches(trace)
+    runs = launches.runs
+    enqueue = np.where(run >= 0, np.append(runs.enqueue_ps, -1)[run], -1)
+    known = (run >= 0) & (np.append(runs.enqueue_row, -1)[run] >= 0)
+    kind = np.where(
+        enqueue > start + SLACK_PS, STARVED, np.where(enqueue < start - SLACK_PS, QUEUED, UNKNOWN)
+    )
+    kind = np.where(known, kind, UNKNOWN).astype(np.int8)
+    segments = partition(trace)
+    shares = class_shares(segments, start, end)
+    until = np.where(kind == STARVED, np.minimum(enqueue, end), end)
+    most = class_shares(segments, start, until).argmax(axis=1)
+    cause = np.where(kind == QUEUED, WAIT, most).astype(np.int8)
+    program = np.append(runs.program, np.int32(-1))
+    launch = np.append(runs.launch, np.int32(-1))[run]
+    step = np.append(launches.step, np.int32(-1))[launch]
+    together = end - start - covered(*_any_busy(trace), start, end)
+    return Gaps(
+        device, start, end, shares, program[before], program[run], before, run, step, kind, cause, together
+    )
+
+
+def _any_busy(trace: Trace) -> tuple[Int64, Int64]:
+    """When some device of the host is busy."""
+    some = busy_times(trace)
+    if len(some) == 1:
+        return some[0].start_ps, some[0].end_ps
+    none = np.zeros(0, np.int64)
+    all_ = union(
+        np.concatenate([it.start_ps for it in some] or [none]),
+        np.concatenate([it.end_ps for it in some] or [none]),
+    )
+    return all_.start_ps, all_.end_ps
+
+
+def _neighbours(trace: Trace, device: Int32, start: Int64, end: Int64) -> tuple[Int32, Int32]:
+    """The last run that began before each gap, and the run whose work ends it (-1: none)."""
+    runs = find_launches(trace).runs
+    before, after = np.full(len(device), -1, np.int32), np.full(len(device), -1, np.int32)
+    for number in np.unique(device).tolist():
+        mine = device == number
+        its = runs.of_device(number)
+        begins = runs.start_ps[its]
+        if not len(begins):
+            continue
+        last = np.searchsorted(begins, start[mine], "left") - 1
+        before[mine] = np.where(last >= 0, last + its.start, -1)
+        at = np.searchsorted(begins, end[mine], "right") - 1
+        # A gap at the end of the span is ended by nothing; one that ends in no run by something that is no program's.
+        works = (
+            (at >= 0)
+            & (runs.end_ps[its][at] >= end[mine])
+            & (end[mine] < device_span(trace.devices[number])[1])
+        )
+        after[mine] = np.where(works, at + its.start, -1)
+    return before, after

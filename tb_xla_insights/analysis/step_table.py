@@ -1,0 +1,89 @@
+"""What each step consists of: the host's time by class, the device's work, and how often what happened."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tb_xla_insights.analysis.classes import partition
+from tb_xla_insights.analysis.early import find_early
+from tb_xla_insights.analysis.idle import busy_times
+from tb_xla_insights.analysis.launches import find_launches, steps_at
+from tb_xla_insights.analysis.reach import COMPILE, rows_with, steps_of
+from tb_xla_insights.analysis.shares import by_class, class_shares, covered
+from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
+
+
+def steps_report(session: SessionTrace) -> list[dict[str, Any]]:
+    """The report's `steps`, of all hosts in order, counted through by `index`.
+
+    `host_ps` adds up to the step's duration. `device_busy_ps` is how long the busiest core worked on the step's
+    executions, whenever that was; `executions` are launches. `compiles` are the outermost compile events that begin in
+    the step.
+    """
+    rows: list[dict[str, Any]] = []
+    for trace in session.traces:
+        steps = steps_of(trace)
+        start = np.array([step.start_ps for step in steps], np.int64)
+        end = np.array([step.end_ps for step in steps], np.int64)
+        host = class_shares(partition(trace), start, end)
+        counts = (_device_ps(trace), _executions(trace), _compiles(trace), *find_early(trace).per_step(trace))
+        columns = zip(*(column.tolist() for column in counts), strict=True)
+        for number, (step, (device, executions, compiles, early, inputs, reads)) in enumerate(
+            zip(steps, columns, strict=True)
+        ):
+            rows.append(
+                {
+                    "index": len(rows),
+                    "name": step.name,
+                    "number": step.number,
+                    "source": step.source,
+                    "host": step.host,
+                    "start_ps": step.start_ps,
+                    "duration_ps": step.duration_ps,
+                    "host_ps": by_class(host[number]),
+                    "device_busy_ps": device,
+                    "executions": executions,
+                    "compiles": compiles,
+                    "early_syncs": early,
+                    "input_syncs": inputs,
+                    "from_device": reads,
+                }
+            )
+    return rows
+
+
+def _device_ps(trace: Trace) -> Int64:
+    """Per step, the most that one core was busy with the step's runs."""
+    launches = find_launches(trace)
+    runs = launches.runs
+    most = np.zeros(len(steps_of(trace)), np.int64)
+    for device, busy in enumerate(busy_times(trace)):
+        its = runs.of_device(device)
+        work = covered(busy.start_ps, busy.end_ps, runs.start_ps[its], runs.end_ps[its])
+        step = np.append(launches.step, np.int32(-1))[runs.launch[its]]
+        mine = np.zeros(len(most), np.int64)
+        np.add.at(mine, step[step >= 0], work[step >= 0])
+        np.maximum(most, mine, out=most)
+    return most
+
+
+def _executions(trace: Trace) -> Int64:
+    step = find_launches(trace).step
+    return np.bincount(step[step >= 0], minlength=len(steps_of(trace)))
+
+
+def outermost_compiles(trace: Trace) -> Int32:
+    """Compile events without those inside of others, on the same thread or within the time of one on another."""
+    rows = rows_with(trace, COMPILE)
+    order = np.lexsort((-trace.duration_ps[rows], trace.start_ps[rows]))
+    rows = rows[order]
+    ends = trace.end_ps[rows]
+    reached = np.maximum.accumulate(np.append(np.int64(-1), ends))[:-1]
+    return rows[ends > reached]
+
+
+def _compiles(trace: Trace) -> Int64:
+    step = steps_at(trace, trace.start_ps[outermost_compiles(trace)])
+    return np.bincount(step[step >= 0], minlength=len(steps_of(trace)))
