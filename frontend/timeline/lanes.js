@@ -96,9 +96,17 @@ export function createLanes(model, on) {
       selection: state.selection, preview: state.preview, hover: state.hover, cursor: state.cursor, pointer: state.pointer,
       focused: document.activeElement === element, hits: state.hits, partners: selected ? [...flow.from, ...flow.to] : [],
     });
+    if (element.matches(':focus-visible')) drawFocus(g, now);
     if (selected) drawFlows(g, now, palette, arrowsOf(selected, flow));
     publish(now);
     on.drawn(palette);
+  }
+
+  /** The ring around the lanes: an outline of the element would lie under its canvas. @param {CanvasRenderingContext2D} g @param {Scene} now */
+  function drawFocus(g, now) {
+    g.strokeStyle = palette.focus;
+    g.lineWidth = 2;
+    g.strokeRect(1, 1, now.width - 2, now.height - 2);
   }
 
   /** What tests read instead of pixels. @param {Scene} now */

@@ -11,8 +11,13 @@ import { classMark, eventLink, frameButton, tableButton } from './panel-parts.js
 /** @typedef {import('../lib/types').ClassName} ClassName */
 /** @typedef {import('./panel-parts.js').PanelActions} PanelActions */
 
-/** @param {WindowAnswer} answer @param {PanelActions} act @param {string[]} hosts chosen ones; empty: all @returns {import('./panel-parts.js').PanelContent} */
-export function windowContent(answer, act, hosts) {
+/**
+ * @param {WindowAnswer} received @param {PanelActions} act @param {string[]} hosts chosen ones; empty: all
+ * @param {Map<string, string>} labels of rows: threads are called here as on the canvas
+ * @returns {import('./panel-parts.js').PanelContent}
+ */
+export function windowContent(received, act, hosts, labels) {
+  const answer = { ...received, threads: received.threads.map((thread) => ({ ...thread, name: labels.get(thread.row) ?? thread.name })) };
   const host = answer.hosts.find((own) => hosts.includes(own.host)) ?? answer.hosts[0];
   const right = h('section', null,
     answer.devices.length ? devicesTable(answer) : null, threadsTable(answer, act), topTable(answer, act));

@@ -81,14 +81,16 @@ export function createPanel(act, on) {
         this.list(session, selection, [selection.row], `${count(selection.count)} events in one slice`);
       } else {
         void bring(channel.window.get({ session: name, start_ps: selection.start_ps, end_ps: selection.end_ps }),
-          (answer) => windowContent(answer, act, hosts));
+          (answer) => windowContent(answer, act, hosts, labelsOf(session)));
       }
     },
     /** @param {import('../lib/types').Ready} session @param {{start_ps: number, end_ps: number}} span @param {string[]} rows @param {string} heading */
     list(session, span, rows, heading) {
-      const labels = new Map(session.rows.map(({ id, label }) => [id, label]));
       const query = { session: session.session.name, start_ps: Math.round(span.start_ps), end_ps: Math.round(span.end_ps), rows: rows.join(','), limit: 500 };
-      void bring(channel.table.get(query), (answer) => listContent(heading, span, answer, labels, act));
+      void bring(channel.table.get(query), (answer) => listContent(heading, span, answer, labelsOf(session), act));
     },
   };
 }
+
+/** What rows are called on the canvas, by id. @param {import('../lib/types').Ready} session */
+const labelsOf = (session) => new Map(session.rows.map(({ id, label }) => [id, label]));

@@ -1,4 +1,4 @@
-"""One TensorBoard over the demo logs for all browser tests, and a page that fails a test on any complaint of the browser."""
+"""One TensorBoard over the demo logs for all browser tests, and a page that fails a test on any complaint."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
 
 import pytest
+from browser.driver import Xi
 from playwright.sync_api import Browser, Page, sync_playwright
 
 ROOT = Path(__file__).parents[2]
@@ -88,80 +87,6 @@ def page(browser: Browser, tensorboard: str, complaints: list[str]) -> Iterator[
     yield page
     context.close()
     assert not complaints
-
-
-class Xi:
-    """The plugin's page on its own, without TensorBoard around it."""
-
-    def __init__(self, page: Page, tensorboard: str) -> None:
-        self.page = page
-        self.address = f"{tensorboard}/data/plugin_entry.html?name=xla_insights"
-
-    def open(self, session: str, wait: bool = True, **state: str) -> None:
-        """Opens a session with link state, as if by a link, and waits until it is drawn."""
-        pairs = {"s": session, **state}
-        keys = "&".join(f"p.xla_insights.{key}={quote(value, safe='+,:@/')}" for key, value in pairs.items())
-        self.page.goto("about:blank")
-        self.page.goto(f"{self.address}#xla_insights&{keys}")
-        if wait:
-            self.ready()
-
-    def ready(self) -> None:
-        self.page.wait_for_selector("main[data-state=ready]")
-        self.idle()
-
-    def idle(self) -> None:
-        """Until no request is under way and the last frame is drawn."""
-        self.page.evaluate("xi.idle()")
-
-    def drawn(self, what: str) -> Any:
-        """`rows`, `slices`, `selection`, `cursor`, `hover` or `window` of the last frame."""
-        self.idle()
-        return self.page.evaluate(f"xi.drawn.{what}")
-
-    def slices(self, **wanted: Any) -> list[dict[str, Any]]:
-        """The slices in sight with these properties, by start."""
-        return [it for it in self.drawn("slices") if all(it[key] == value for key, value in wanted.items())]
-
-    def point(self, slice_: dict[str, Any]) -> tuple[float, float]:
-        """The middle of a slice, in the window."""
-        box = self.lanes()
-        return box["x"] + slice_["x"] + slice_["w"] / 2, box["y"] + slice_["y"] + slice_["h"] / 2
-
-    def lanes(self) -> dict[str, float]:
-        box = self.page.get_by_test_id("timeline-canvas").bounding_box()
-        assert box is not None
-        return {key: float(value) for key, value in box.items()}
-
-    def click(self, slice_: dict[str, Any]) -> None:
-        self.page.mouse.click(*self.point(slice_))
-        self.idle()
-
-    def drag(self, start: tuple[float, float], end: tuple[float, float]) -> None:
-        self.page.mouse.move(*start)
-        self.page.mouse.down()
-        self.page.mouse.move((start[0] + end[0]) / 2, end[1])
-        self.page.mouse.move(*end)
-        self.page.mouse.up()
-        self.idle()
-
-    def press(self, key: str) -> None:
-        self.page.keyboard.press(key)
-        self.idle()
-
-    def link(self) -> dict[str, str]:
-        """The link state in the address, once panning has been written."""
-        return self.page.evaluate(
-            "Object.fromEntries(location.hash.split('&').filter(p => p.startsWith('p.xla_insights.'))"
-            ".map(p => p.slice(15).split('=').map(decodeURIComponent)))"
-        )
-
-    def text(self, testid: str) -> str:
-        return (
-            (self.page.get_by_test_id(testid).text_content() or "")
-            .replace("\u202f", " ")
-            .replace("\u00a0", " ")
-        )
 
 
 @pytest.fixture

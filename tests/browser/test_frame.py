@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from conftest import Xi
+from browser.driver import Xi
 from playwright.sync_api import Page, Route, expect
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
-from conftest import Xi
+from browser.driver import Xi
 from playwright.sync_api import Page, Route, expect
 
 MS = 10**9
@@ -29,7 +30,7 @@ def test_lanes_stand_in_their_order(xi: Xi, case_study: str) -> None:
 def test_classes_leave_no_hole(xi: Xi, case_study: str) -> None:
     xi.open(case_study, w="700+100")
     classes = xi.slices(row="h0.classes")
-    assert all(a["end_ps"] == b["start_ps"] for a, b in zip(classes, classes[1:], strict=False))
+    assert all(a["end_ps"] == b["start_ps"] for a, b in pairwise(classes))
     assert classes[0]["start_ps"] <= 700 * MS
     assert classes[-1]["end_ps"] >= 800 * MS
 
@@ -294,11 +295,14 @@ def test_panel_height_is_remembered(xi: Xi, page: Page, baseline: str) -> None:
     for _ in range(4):
         xi.press("ArrowUp")
     after = page.get_by_test_id("selection-panel").bounding_box()
-    assert before and after and after["height"] > before["height"]
+    assert before
+    assert after
+    assert after["height"] > before["height"]
     page.reload()
     xi.ready()
     again = page.get_by_test_id("selection-panel").bounding_box()
-    assert again and again["height"] == after["height"]
+    assert again
+    assert again["height"] == after["height"]
 
 
 def test_failed_slices_say_so_and_leave_the_page_alive(xi: Xi, page: Page, case_study: str) -> None:
