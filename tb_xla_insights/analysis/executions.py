@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.kept import kept
-from tb_xla_insights.analysis.launches import JOINS, KINDS, NONE, OTHER, Launches, find_launches
+from tb_xla_insights.analysis.launches import KINDS, OTHER, Launches, find_launches
 from tb_xla_insights.analysis.reach import steps_of
+from tb_xla_insights.analysis.runs import JOINS, NONE
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 
 _FEWEST = 3

@@ -12,14 +12,15 @@ from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.reach import steps_of
 from tb_xla_insights.analysis.shares import by_class
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.trace.model import SessionTrace, Trace
+from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 
 
 def gaps_report(session: SessionTrace, all_gaps: bool = False, items: int = 1000) -> dict[str, Any]:
     """The report's `gaps`. `items` are the longest ones, all with `all_gaps`, the longest first.
 
     `step` is a step's index in the report's `steps`, `step_number` its number; `together_ps` the part of the gap in
-    which all devices of the host were idle. `cause` of a pattern is that of most of its time.
+    which all devices of the host were idle; `inside_run` tells that the same run was at work before and after it.
+    The cause of a pattern is that of most of its time.
     """
     found = [find_gaps(trace) for trace in session.traces]
     duration = np.concatenate([gaps.duration_ps for gaps in found] or [np.zeros(0, np.int64)])
@@ -60,6 +61,7 @@ def _item(trace: Trace, gaps: Gaps, gap: int, offset: int) -> dict[str, Any]:
         "step_number": steps_of(trace)[step].number if step >= 0 else None,
         "before": _program(trace, int(gaps.before[gap])),
         "after": _program(trace, int(gaps.after[gap])),
+        "inside_run": bool(gaps.run[gap] >= 0 and gaps.run[gap] == gaps.before_run[gap]),
         "kind": KINDS[gaps.kind[gap]],
         "cause": CLASSES[gaps.cause[gap]],
         "together_ps": int(gaps.together_ps[gap]),
@@ -68,31 +70,33 @@ def _item(trace: Trace, gaps: Gaps, gap: int, offset: int) -> dict[str, Any]:
 
 
 def _patterns(session: SessionTrace, found: list[Gaps]) -> list[dict[str, Any]]:
-    """Gaps between the same two programs, those with most time first."""
-    totals: dict[tuple[str | None, str | None], list[int]] = {}
-    causes: dict[tuple[str | None, str | None], list[int]] = {}
+    """Gaps between the same two programs, or inside of one program's runs, those with most time first."""
+    counts: dict[tuple[str | None, str | None, bool], int] = {}
+    times: dict[tuple[str | None, str | None, bool], Int64] = {}
     for trace, gaps in zip(session.traces, found, strict=True):
-        width = len(find_launches(trace).programs) + 1
-        key = ((gaps.before + 1).astype(np.int64) * width + gaps.after + 1) * len(CLASSES) + gaps.cause
-        keys, place, counts = np.unique(key, return_inverse=True, return_counts=True)
-        times = np.zeros(len(keys), np.int64)
-        np.add.at(times, place, gaps.duration_ps)
-        for its, count, time in zip(keys.tolist(), counts.tolist(), times.tolist(), strict=True):
-            before, after = divmod(its // len(CLASSES), width)
-            names = _program(trace, before - 1), _program(trace, after - 1)
-            total = totals.setdefault(names, [0, 0])
-            total[0] += count
-            total[1] += time
-            causes.setdefault(names, [0] * len(CLASSES))[its % len(CLASSES)] += time
+        inside = (gaps.run >= 0) & (gaps.run == gaps.before_run)
+        groups, place = np.unique(np.stack((gaps.before, gaps.after, inside)), axis=1, return_inverse=True)
+        by_cause = np.zeros((groups.shape[1], len(CLASSES)), np.int64)
+        np.add.at(by_cause, (place.ravel(), gaps.cause), gaps.duration_ps)
+        for (before, after, within), number, its in zip(
+            groups.T.tolist(),
+            np.bincount(place.ravel(), minlength=len(by_cause)).tolist(),
+            by_cause,
+            strict=True,
+        ):
+            key = _program(trace, before), _program(trace, after), bool(within)
+            counts[key] = counts.get(key, 0) + number
+            times[key] = times.get(key, np.zeros(len(CLASSES), np.int64)) + its
     rows = [
         {
             "before": before,
             "after": after,
+            "inside_run": inside,
             "count": count,
-            "total_ps": time,
-            "mean_ps": time // count,
-            "cause": CLASSES[max(range(len(CLASSES)), key=causes[before, after].__getitem__)],
+            "total_ps": int(times[before, after, inside].sum()),
+            "mean_ps": int(times[before, after, inside].sum()) // count,
+            "cause": CLASSES[int(times[before, after, inside].argmax())],
         }
-        for (before, after), (count, time) in totals.items()
+        for (before, after, inside), count in counts.items()
     ]
-    return sorted(rows, key=lambda row: (-row["total_ps"], str(row["before"]), str(row["after"])))
+    return sorted(rows, key=lambda row: -row["total_ps"])

@@ -19,8 +19,8 @@ from tb_xla_insights.analysis.steps import Step, find_steps
 from tb_xla_insights.trace.model import Int16, Int32, Int64, Trace
 from tb_xla_insights.trace.threads import host_planes
 
-LAUNCH, HELPER, SYNC, MARKER, DYNAMO, DYNAMO_PART, BEGINS, ENDS, ENQUEUE, READ, COMPILE, TURNS = (
-    1 << bit for bit in range(12)
+LAUNCH, HELPER, SYNC, MARKER, DYNAMO, DYNAMO_PART, BEGINS, ENDS, ENQUEUE, READ, COMPILE, TURNS, SCHEDULE = (
+    1 << bit for bit in range(13)
 )
 _TAGS = {
     LAUNCH: "launch",
@@ -33,6 +33,7 @@ _TAGS = {
     READ: "read",
     COMPILE: "compile_call",
     TURNS: "ends_dispatch",
+    SCHEDULE: "schedule",
 }
 _NAMES = {
     "ThreadpoolListener::StartRegion": BEGINS,

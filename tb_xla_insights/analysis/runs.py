@@ -1,0 +1,168 @@
+"""What put each run into its device's queue, and when.
+
+A run and its enqueuing are tied by a flow. Where a file has none, a TPU's run shares a key with it; where even that is
+missing, the order of both decides, and the answer says so.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_xla_insights.analysis.in_order import in_order
+from tb_xla_insights.analysis.kept import kept
+from tb_xla_insights.analysis.reach import ENQUEUE, HELPER, LAUNCH, TURNS, rows_with, ways_back
+from tb_xla_insights.trace.model import Device, Int8, Int32, Int64, Trace
+
+JOINS = ("exact", "ordered", "none")
+EXACT, ORDERED, NONE = range(3)
+
+_PROGRAM = re.compile(r"^(.*)\((-?\d+)\)$")
+_RUN_ID = (1 << 27) - 1
+"""The bits of a run's id that hosts and devices agree on."""
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Device runs in the order of devices and their modules: `device` (index into the trace's devices), `module`
+    (index into its modules), the launch each belongs to (-1: none), the event that put it into the device's queue (-1:
+    none) and when, how it was joined (index into JOINS), its program (index into Launches.programs), and its times."""
+
+    device: Int32
+    module: Int32
+    launch: Int32
+    enqueue_row: Int32
+    enqueue_ps: Int64
+    join: Int8
+    program: Int32
+    start_ps: Int64
+    end_ps: Int64
+
+    def __len__(self) -> int:
+        return len(self.device)
+
+    def of_device(self, device: int) -> slice:
+        """The runs of one device, in the order of its modules."""
+        low, high = np.searchsorted(self.device, [device, device + 1])
+        return slice(int(low), int(high))
+
+
+@kept
+def programs_of(trace: Trace) -> list[tuple[str, str]]:
+    texts = np.unique(np.concatenate([d.modules.name for d in trace.devices] or [np.zeros(0, np.int32)]))
+    return [program_of(trace.strings[text]) for text in texts.tolist()]
+
+
+def program_of(name: str) -> tuple[str, str]:
+    """A module's program and its id, of `program(id)`."""
+    match = _PROGRAM.match(name)
+    return (match[1], match[2]) if match else (name, "")
+
+
+def find_runs(trace: Trace) -> Runs:
+    """Every run of the host's devices; its launch is left for others to fill in."""
+    devices = trace.devices
+    modules = [device.modules for device in devices]
+    none = np.zeros(0, np.int64)
+    device = np.repeat(np.arange(len(devices), dtype=np.int32), [len(m) for m in modules])
+    module = np.concatenate([np.arange(len(m)) for m in modules] or [none]).astype(np.int32)
+    start = np.concatenate([m.start_ps for m in modules] or [none])
+    end = np.concatenate([m.end_ps for m in modules] or [none])
+    row = np.concatenate([m.row for m in modules] or [none.astype(np.int32)])
+    name = np.concatenate([m.name for m in modules] or [none.astype(np.int32)])
+    made = bool(devices) and devices[0].made
+    enqueue, join = _helpers(trace, row, start) if made else _enqueues(trace, device, row, start)
+    when = trace.start_ps if made else trace.end_ps
+    enqueue_ps = np.where(enqueue >= 0, when[enqueue], -1) if len(trace) else np.zeros(0, np.int64)
+    program = np.searchsorted(np.unique(name), name).astype(np.int32)
+    launch = np.full(len(row), -1, np.int32)
+    return Runs(device, module, launch, enqueue, enqueue_ps, join, program, start, end)
+
+
+def _joins(exact: Int32, ordered: Int32) -> tuple[Int32, Int8]:
+    """Rows of either kind, and how they were found."""
+    join = np.where(exact >= 0, EXACT, np.where(ordered >= 0, ORDERED, NONE)).astype(np.int8)
+    return np.where(exact >= 0, exact, ordered).astype(np.int32), join
+
+
+def _helpers(trace: Trace, row: Int32, start: Int64) -> tuple[Int32, Int8]:
+    """On a CPU, the `ExecuteHelper` of each run; runs that had to queue take those that are left, in order."""
+    exact = ways_back(trace, row).helper
+    return _joins(exact, _left(trace, exact, rows_with(trace, HELPER), start, trace.start_ps))
+
+
+def _left(trace: Trace, exact: Int32, candidates: Int32, start: Int64, when: Int64) -> Int32:
+    """For the runs that flows do not join, the candidates in order of time."""
+    candidates = candidates[np.argsort(when[candidates], kind="stable")]
+    place = {r: i for i, r in enumerate(candidates.tolist())}
+    taken = np.array([place.get(r, -1) for r in exact.tolist()], np.int64)
+    found = in_order(start, taken, trace.start_ps[candidates])
+    return np.where((found >= 0) & (exact < 0), candidates[found] if candidates.size else -1, -1).astype(
+        np.int32
+    )
+
+
+def _enqueues(trace: Trace, device: Int32, row: Int32, start: Int64) -> tuple[Int32, Int8]:
+    """On devices with planes, the event that put each run into its queue: by flow, by key, or in order."""
+    flows = trace.flows
+    at = np.minimum(np.searchsorted(flows.consumer, row), max(len(flows.consumer) - 1, 0))
+    exact = np.full(len(row), -1, np.int32)
+    if flows.consumer.size:
+        exact = np.where(flows.consumer[at] == row, flows.producer[at], -1).astype(np.int32)
+    candidates = rows_with(trace, ENQUEUE | TURNS)
+    exact = np.where(exact < 0, _by_key(trace, device, row, candidates), exact)
+    if (exact >= 0).all():
+        return _joins(exact, exact)
+    calls = candidates
+    if not calls.size:
+        calls = rows_with(trace, LAUNCH)
+        outer = ways_back(trace, calls).launch
+        calls = calls[outer == calls]
+    ordinal = trace.stats["device_ordinal"].at(calls, -1) if "device_ordinal" in trace.stats else None
+    ordered = np.full(len(row), -1, np.int32)
+    for number in np.unique(device[exact < 0]).tolist():
+        mine = np.flatnonzero(device == number)
+        some = calls
+        if ordinal is not None and (ordinal >= 0).any():
+            some = calls[ordinal == _ordinal(trace.devices[number])]
+        ordered[mine] = _left(trace, exact[mine], some, start[mine], trace.end_ps)
+    return _joins(exact, ordered)
+
+
+def _ordinal(device: Device) -> int:
+    digits = re.search(r"(\d+)$", device.name)
+    return int(digits[1]) if digits else -1
+
+
+def _by_key(trace: Trace, device: Int32, row: Int32, candidates: Int32) -> Int32:
+    """What shares device, queue, run id and core type with each run; the last one before the run where several do."""
+    none = np.full(len(row), -1, np.int32)
+    if "run_id" not in trace.stats or "device_ordinal" not in trace.stats:
+        return none
+
+    def key(rows: Int32, ordinals: NDArray[np.int64]) -> list[tuple[int, ...]]:
+        def stat(name: str) -> Int64:
+            return trace.stats[name].at(rows, 0) if name in trace.stats else np.zeros(len(rows), np.int64)
+
+        ids = trace.stats["run_id"].at(rows, -1)
+        columns = (ordinals, stat("queue_id"), np.where(ids < 0, -1, ids & _RUN_ID), stat("core_type"))
+        return list(zip(*(column.tolist() for column in columns), strict=True))
+
+    order = np.argsort(trace.end_ps[candidates], kind="stable")
+    rows = candidates[order]
+    known: dict[tuple[int, ...], list[int]] = {}
+    for candidate, its in zip(
+        rows.tolist(), key(rows, trace.stats["device_ordinal"].at(rows, -1)), strict=True
+    ):
+        known.setdefault(its, []).append(candidate)
+    ordinals = np.array([_ordinal(it) for it in trace.devices], np.int64)[device]
+    found = none
+    for number, its in enumerate(key(row, ordinals)):
+        if its[2] >= 0 and its in known:
+            same = known[its]
+            before = [r for r in same if trace.start_ps[r] <= trace.start_ps[row[number]]]
+            found[number] = before[-1] if before else same[0]
+    return found
