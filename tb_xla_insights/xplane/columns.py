@@ -23,11 +23,12 @@ class PlaneTables:
     ids: Table
     texts: NDArray[np.int64]
     missing_text: int
+    names: dict[int, str]
     lock: Lock = field(default_factory=Lock)
 
     def add(self, id_: int) -> None:
         with self.lock:
-            if id_ not in self.metadata.ids:
+            if self.metadata.positions(np.array([id_], np.int64))[0] < 0:
                 self.metadata.add(id_)
 
 
@@ -42,6 +43,7 @@ class Line:
     tables: PlaneTables
     id: int = 0
     name: bytes = b""
+    display_name: bytes = b""
     timestamp_ns: int = 0
     first: int = 0
     count: int = 0

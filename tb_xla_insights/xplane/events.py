@@ -11,12 +11,12 @@ import re
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tb_xla_insights.xplane import kernels
-from tb_xla_insights.xplane.columns import Columns, Line
-from tb_xla_insights.xplane.proto.xplane_pb2 import XEvent
-from tb_xla_insights.xplane.source import Bytes, Source
-from tb_xla_insights.xplane.wire import BAD, FULL, MORE, PADDING, UNKNOWN, read_varint
+from tb_xla_insights.xplane.columns import Columns, Line, PlaneTables
+from tb_xla_insights.xplane.source import Source
+from tb_xla_insights.xplane.wire import BAD, FULL, MORE, PADDING, UNKNOWN
 
 WINDOW = 1 << 20
 """How much of a line is read at once. Windows stay in the processor's cache."""
@@ -59,9 +59,10 @@ class Decoder:
         line.count = 0
         strange: list[_Strange] = []
         while at < line.end and not stop():
-            size = self._source.read_into(at, self._window[: min(len(self._window) - PADDING, line.end - at)])
+            want = min(len(self._window) - PADDING, line.end - at)
+            size = self._source.read_into(at, self._window[:want])
             pos, how = self._decode_window(line, columns, at, size, room, strange)
-            if how == BAD or (how in (MORE, FULL) and pos < size < len(self._window) - PADDING):
+            if how in (BAD, FULL) or size < want:  # more events than were counted: the file is being changed
                 line.bad = at + pos
                 break
             if how == MORE and pos == 0:  # one event fills the window: read it again with more room
@@ -69,6 +70,7 @@ class Decoder:
             at += pos
             progress(pos)
         line.stopped = at < line.end and line.bad is None
+        line.name = line.name or line.display_name
         for column in np.flatnonzero(columns.native == kernels.REF).tolist():
             values = columns.stat_value[column, line.first : line.first + line.stat_count[column]]
             kernels.resolve_texts(
@@ -80,7 +82,8 @@ class Decoder:
         self, line: Line, columns: Columns, at: int, size: int, room: int, strange: list[_Strange]
     ) -> tuple[int, int]:
         """Decodes one window, which begins at file offset `at`. Returns (position reached, how it stopped)."""
-        header = np.array([line.id, line.timestamp_ns, 0, 0, 0, 0], np.int64)
+        header = np.zeros(kernels.HEADER, np.int64)
+        header[kernels.LINE_ID], header[kernels.LINE_TIME] = line.id, line.timestamp_ns
         first, pos, how = line.first + line.count, 0, UNKNOWN
         while how in (UNKNOWN, FULL):
             self._odd[-1, 0] = 0
@@ -92,34 +95,41 @@ class Decoder:
                 columns.stat_row, columns.stat_value, line.stat_count, self._odd,
             )  # fmt: skip
             line.count = int(rows) - line.first
-            strange += (self._strange(columns, *odd) for odd in self._odd[: self._odd[-1, 0]].tolist())
+            odds = self._odd[: self._odd[-1, 0]].tolist()
+            strange += (self._strange(line.tables, columns, *odd) for odd in odds)
             if how == UNKNOWN:
-                line.tables.add(_event_metadata_id(self._window[pos:size]))
+                line.tables.add(int(header[kernels.UNKNOWN_ID]))
             elif how == FULL and pos == before:
                 break
         columns.place[first : line.first + line.count] += at
         line.id, line.timestamp_ns = int(header[kernels.LINE_ID]), int(header[kernels.LINE_TIME])
-        for place in (kernels.LINE_NAME, kernels.LINE_DISPLAY):
-            if header[place + 1] and not line.name:
-                line.name = self._window[header[place] : header[place] + header[place + 1]].tobytes()
+        line.name = self._text(header, kernels.LINE_NAME) or line.name
+        line.display_name = self._text(header, kernels.LINE_DISPLAY) or line.display_name
         return int(pos), int(how)
 
-    def _strange(self, columns: Columns, column: int, index: int, kind: int) -> _Strange:
+    def _text(self, header: NDArray[np.int64], slot: int) -> bytes:
+        place, length = header[slot : slot + 2].tolist()
+        return self._window[place : place + length].tobytes()
+
+    def _strange(self, tables: PlaneTables, columns: Columns, column: int, index: int, kind: int) -> _Strange:
         """A value of another kind than its column's, turned into what the column holds; None where that
         cannot be."""
         value = int(columns.stat_value[column, index])
-        text, number = b"", value
+        double = float(np.int64(value).view(np.float64)) if kind == kernels.DOUBLE else 0.0
         if kind == kernels.TEXT:
             place, length = divmod(value, kernels.TEXT_LONGEST + 1)
             text = self._window[place : place + length].tobytes()
+        elif kind == kernels.REF:
+            text = tables.names.get(value, "").encode()
         elif kind == kernels.DOUBLE:
-            double = float(np.array([value], np.int64).view(np.float64)[0])
-            number, text = int(double) if np.isfinite(double) else 0, str(double).encode()
+            text = str(double).encode()
+        else:
+            text = str(value % 2**64 if kind == kernels.UNSIGNED else value).encode()
         if columns.native[column] == kernels.REF:
-            return column, index, self._intern(text or str(number).encode())
-        if kind == kernels.TEXT:
-            return column, index, int(text) if re.fullmatch(rb"-?\d{1,18}", text) else None
-        return column, index, number if kind == kernels.DOUBLE else None
+            return column, index, self._intern(text)
+        if kind == kernels.DOUBLE:
+            return column, index, int(double) if -(2.0**63) <= double < 2.0**63 else None
+        return column, index, int(text) if re.fullmatch(rb"-?\d{1,18}", text) else None
 
     def _settle(self, line: Line, columns: Columns, strange: list[_Strange]) -> None:
         """Puts values of other kinds in their places, and takes out those that their column cannot hold."""
@@ -134,10 +144,3 @@ class Decoder:
                 kept = np.delete(values[column, line.first : line.first + line.stat_count[column]], indices)
                 values[column, line.first : line.first + len(kept)] = kept
             line.stat_count[column] -= len(indices)
-
-
-def _event_metadata_id(window: Bytes) -> int:
-    """The metadata id of the event field that begins the window."""
-    _, at = read_varint(window, 0)
-    length, body = read_varint(window, at)
-    return int(XEvent.FromString(window[body : body + length].tobytes()).metadata_id)

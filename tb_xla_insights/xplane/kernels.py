@@ -20,20 +20,14 @@ from tb_xla_insights.xplane.wire import (
     read_varint,
 )
 
-NUMBER, REF, TEXT, DOUBLE = 0, 1, 2, 3
+NUMBER, REF, TEXT, DOUBLE, UNSIGNED = 0, 1, 2, 3, 4
 """What a stat's stored value is: a number, a stat metadata id, a place and length in the window, the bits of
-a double."""
+a double, those of a number from 2^63 on."""
 
 TEXT_SHIFT = 24
 TEXT_LONGEST = (1 << TEXT_SHIFT) - 1
-LINE_ID, LINE_TIME, LINE_NAME, LINE_NAME_LENGTH, LINE_DISPLAY, LINE_DISPLAY_LENGTH, HEADER = (
-    0,
-    1,
-    2,
-    3,
-    4,
-    5,
-    6,
+LINE_ID, LINE_TIME, LINE_NAME, LINE_NAME_LENGTH, LINE_DISPLAY, LINE_DISPLAY_LENGTH, UNKNOWN_ID, HEADER = (
+    range(8)
 )
 
 # The kernels leave their loops at one place only: with an early return numba keeps counting references to
@@ -61,7 +55,9 @@ def _read_stat(window, pos, end, wanted_ids, wanted):  # type: ignore[no-untyped
                 column = np.int64(lookup(wanted_ids, wanted, number))
                 if column < 0:  # left for reading on demand
                     pos = end
-            elif tag == 3 << 3 or tag == 4 << 3:
+            elif tag == 3 << 3:
+                kind, value = np.int64(UNSIGNED if number < 0 else NUMBER), number
+            elif tag == 4 << 3:
                 kind, value = np.int64(NUMBER), number
             elif tag == 7 << 3:
                 kind, value = np.int64(REF), number
@@ -108,10 +104,12 @@ def count_events(window, size, limit):  # type: ignore[no-untyped-def]
             end = at + 4
         if end <= size and (length < 0 or length > limit - end):
             end = np.int64(NEVER)
-        if end > limit or tag < 8 or wire == 3 or wire == 4 or wire > 5:
+        if end > limit:
             how = BAD
         elif end > size:
             how = MORE
+        elif tag < 8 or wire == 3 or wire == 4 or wire > 5:
+            how = BAD
         else:
             pos = end + length
             if tag == 4 << 3 | LENGTH:
@@ -155,10 +153,12 @@ def decode_events(  # type: ignore[no-untyped-def]
             end = at + 8
         else:
             end = at + 4
-        if end > limit or tag < 8 or wire == 3 or wire == 4 or wire > 5:
+        if end > limit:
             how = BAD
         elif end > size:
             how = MORE
+        elif tag < 8 or wire == 3 or wire == 4 or wire > 5:
+            how = BAD
         elif wire != LENGTH:
             if tag == 1 << 3:
                 header[LINE_ID] = value
@@ -214,7 +214,7 @@ def decode_events(  # type: ignore[no-untyped-def]
                                 stat_row[column, index] = row
                                 stat_value[column, index] = number
                                 stat_count[column] += 1
-                                if kind != native[column]:
+                                if kind != native[column] and (kind != UNSIGNED or native[column] != NUMBER):
                                     odd[odds, 0], odd[odds, 1], odd[odds, 2] = column, index, kind
                                     odds += 1
                     else:
@@ -230,6 +230,7 @@ def decode_events(  # type: ignore[no-untyped-def]
                 how = BAD
             elif which < 0:
                 how = UNKNOWN
+                header[UNKNOWN_ID] = id_
             else:
                 event_metadata[row], offset_ps[row], duration_ps[row], place[row] = (
                     which,

@@ -23,6 +23,9 @@ BATCH = 1 << 24
 LARGE = 1 << 16
 """Metadata above this size holds something bulky (a compiled program): its stats are located, not read."""
 
+MISSING = "(missing text)"
+"""What stands for a text that a stat refers to and the file lacks."""
+
 
 @dataclass
 class EventKind:
@@ -47,18 +50,18 @@ def stat_value(stat: XStat, names: dict[int, str]) -> StatValue | None:
     if which is None:
         return None
     if which == "ref_value":
-        return names.get(stat.ref_value, f"(text {stat.ref_value} is missing)")
+        return names.get(stat.ref_value - (stat.ref_value >> 63 << 64), MISSING)  # ids are signed
     value: int | float | bytes = getattr(stat, which)
     return text_of(value) if which == "str_value" and isinstance(value, bytes) else value
 
 
 def named_stats(stats: Iterable[XStat], names: dict[int, str]) -> dict[str, StatValue]:
-    """The stats that have a value, by name."""
-    found = {}
+    """The stats that have a value, by name; of one given twice the first counts."""
+    found: dict[str, StatValue] = {}
     for stat in stats:
         value = stat_value(stat, names)
         if value is not None:
-            found[names.get(stat.metadata_id, f"stat {stat.metadata_id}")] = value
+            found.setdefault(names.get(stat.metadata_id, f"stat {stat.metadata_id}"), value)
     return found
 
 

@@ -17,6 +17,7 @@ from tb_xla_insights.xplane.columns import Columns, Line, PlaneTables
 from tb_xla_insights.xplane.events import Decoder, count_events
 from tb_xla_insights.xplane.metadata import (
     LARGE,
+    MISSING,
     EventKind,
     StatValue,
     event_kinds,
@@ -233,7 +234,8 @@ class _Reader:
             wanted=Table.of({i: self.names.index(n) for i, n in names.items() if n in self.names}),
             ids=Table(list(names)),
             texts=np.array([self.strings.intern(text) for text in names.values()], np.int64),
-            missing_text=self.strings.intern("(missing text)") if parts[3] else 0,
+            missing_text=self.strings.intern(MISSING) if parts[3] else 0,
+            names=names,
         )
         lines = [Line(place, place + length, tables) for place, length in parts[3]]
         self.planes.append(XPlane(name, stats, names, kinds, lines))

@@ -88,10 +88,12 @@ def _scan(window, size, limit, field, value, length):  # type: ignore[no-untyped
             end = at + 4
         else:
             return count, pos, BAD
-        if end > limit or tag < 8:
+        if end > limit:
             return count, pos, BAD
         if end > size:
             return count, pos, MORE
+        if tag < 8:  # not before: of a tag that the window cuts, only the first byte may be here
+            return count, pos, BAD
         if wire == LENGTH:
             if number < 0 or number > limit - end:
                 return count, pos, BAD

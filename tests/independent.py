@@ -1,0 +1,236 @@
+"""A second reading of XPlane files, to compare ours with: protobuf's own parser, on messages described here.
+
+Slow, and the whole file in memory, but nothing of it is ours. Texts are declared as bytes, as files hold names that are
+not UTF-8, and maps as what they are on the wire: repeated entries, of which the last one counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from build import MemorySource
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+from tb_xla_insights.xplane.read import NUMBER_STATS, TEXT_STATS, XSpace, read_space
+
+_INT64, _UINT64, _DOUBLE, _BYTES = 3, 4, 1, 12
+_TYPE_BYTES, _TYPE_MESSAGE = (
+    descriptor_pb2.FieldDescriptorProto.TYPE_BYTES,
+    descriptor_pb2.FieldDescriptorProto.TYPE_MESSAGE,
+)
+_MESSAGES: dict[str, dict[str, tuple[int, int | str]]] = {
+    "XStat": {
+        "metadata_id": (1, _INT64), "double_value": (2, _DOUBLE), "uint64_value": (3, _UINT64),
+        "int64_value": (4, _INT64), "str_value": (5, _BYTES), "bytes_value": (6, _BYTES), "ref_value": (7, _UINT64),
+    },
+    "XEvent": {
+        "metadata_id": (1, _INT64), "offset_ps": (2, _INT64), "duration_ps": (3, _INT64), "stats": (4, "XStat*"),
+        "num_occurrences": (5, _INT64),
+    },
+    "XLine": {
+        "id": (1, _INT64), "name": (2, _BYTES), "timestamp_ns": (3, _INT64), "events": (4, "XEvent*"),
+        "display_name": (11, _BYTES),
+    },
+    "XEventMetadata": {"id": (1, _INT64), "name": (2, _BYTES), "display_name": (4, _BYTES), "stats": (5, "XStat*")},
+    "XStatMetadata": {"id": (1, _INT64), "name": (2, _BYTES)},
+    "EventEntry": {"key": (1, _INT64), "value": (2, "XEventMetadata")},
+    "StatEntry": {"key": (1, _INT64), "value": (2, "XStatMetadata")},
+    "XPlane": {
+        "name": (2, _BYTES), "lines": (3, "XLine*"), "event_metadata": (4, "EventEntry*"),
+        "stat_metadata": (5, "StatEntry*"), "stats": (6, "XStat*"),
+    },
+    "XSpace": {
+        "planes": (1, "XPlane*"), "errors": (2, "bytes*"), "warnings": (3, "bytes*"), "hostnames": (4, "bytes*"),
+    },
+}  # fmt: skip
+_ONEOFS = {
+    "XStat": {"double_value", "uint64_value", "int64_value", "str_value", "bytes_value", "ref_value"},
+    "XEvent": {"offset_ps", "num_occurrences"},
+}
+
+
+def _message_class() -> Any:
+    file = descriptor_pb2.FileDescriptorProto(
+        name="independent.proto", package="independent", syntax="proto3"
+    )
+    for name, members in _MESSAGES.items():
+        message = file.message_type.add(name=name)
+        if name in _ONEOFS:
+            message.oneof_decl.add(name="value")
+        for member, (number, kind) in members.items():
+            field = message.field.add(name=member, number=number, label=1)
+            if isinstance(kind, int):
+                field.type = kind  # type: ignore[assignment]
+            else:
+                field.label = 3 if kind.endswith("*") else 1
+                field.type = _TYPE_BYTES if kind == "bytes*" else _TYPE_MESSAGE
+                if kind != "bytes*":
+                    field.type_name = f".independent.{kind.rstrip('*')}"
+            if member in _ONEOFS.get(name, ()):
+                field.oneof_index = 0
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName("independent.XSpace"))
+
+
+SPACE = _message_class()
+
+Value = int | float | str | bytes
+
+
+@dataclass
+class Event:
+    """`stats` are its own, by name; of a stat given twice the first counts."""
+
+    name: str
+    kind: int
+    offset_ps: int
+    duration_ps: int
+    stats: dict[str, Value]
+
+
+@dataclass
+class Line:
+    id: int
+    name: str
+    timestamp_ns: int
+    events: list[Event]
+
+
+@dataclass
+class Plane:
+    """`kinds` holds what all events of one metadata id share: name, display name, stats."""
+
+    name: str
+    stats: dict[str, Value]
+    kinds: dict[int, tuple[str, str, dict[str, Value]]]
+    lines: list[Line]
+
+
+def parse(data: bytes) -> list[Plane]:
+    """The planes of a file. Raises google.protobuf's DecodeError where it is damaged."""
+    return [_plane(plane) for plane in SPACE.FromString(data).planes]
+
+
+def number_of(value: Value) -> int | None:
+    """What a column of numbers holds of a value: 64 bits, signed; None where it is no number."""
+    if isinstance(value, (str, bytes)):
+        text = value if isinstance(value, str) else _text(value)
+        whole = text.removeprefix("-")
+        return int(text) if whole.isascii() and whole.isdigit() and len(whole) <= 18 else None
+    if isinstance(value, float):
+        return int(value) if -(2.0**63) <= value < 2.0**63 else None
+    return (value + 2**63) % 2**64 - 2**63
+
+
+def text_of(value: Value) -> str:
+    """What a column of texts holds of a value."""
+    return _text(value) if isinstance(value, bytes) else str(value)
+
+
+def _plane(plane: Any) -> Plane:
+    names = {entry.key: _text(entry.value.name) for entry in plane.stat_metadata}
+    kinds = {
+        entry.key: (
+            _text(entry.value.name),
+            _text(entry.value.display_name),
+            _stats(entry.value.stats, names),
+        )
+        for entry in plane.event_metadata
+    }
+    lines = [
+        Line(
+            line.id,
+            _text(line.name or line.display_name),
+            line.timestamp_ns,
+            [
+                Event(
+                    kinds.get(event.metadata_id, (f"event {event.metadata_id}",))[0],
+                    event.metadata_id,
+                    event.offset_ps,
+                    event.duration_ps,
+                    _stats(event.stats, names),
+                )
+                for event in line.events
+            ],
+        )
+        for line in plane.lines
+    ]
+    return Plane(_text(plane.name), _stats(plane.stats, names), kinds, lines)
+
+
+def _stats(stats: Any, names: dict[int, str]) -> dict[str, Value]:
+    found: dict[str, Value] = {}
+    for stat in stats:
+        which = stat.WhichOneof("value")
+        if which is None:
+            continue
+        value = getattr(stat, which)
+        if which == "ref_value":
+            value = names.get((value + 2**63) % 2**64 - 2**63, "(missing text)")
+        elif which == "str_value":
+            value = _text(value)
+        found.setdefault(names.get(stat.metadata_id, f"stat {stat.metadata_id}"), value)
+    return found
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def as_columns(planes: list[Plane], numbers: frozenset[str], texts: frozenset[str]) -> list[Plane]:
+    """The same planes with only those stats of events that columns of numbers and of texts hold, as they hold them."""
+    for plane in planes:
+        for line in plane.lines:
+            for event in line.events:
+                held: dict[str, Value] = {}
+                for name, value in event.stats.items():
+                    number = number_of(value) if name in numbers else None
+                    if number is not None:
+                        held[name] = number
+                    elif name in texts:
+                        held[name] = text_of(value)
+                event.stats = held
+    return planes
+
+
+def of_space(space: XSpace) -> list[Plane]:
+    """What our reader made of a file, in the same form."""
+    kinds = [kind for plane in space.planes for kind in plane.kinds]
+    stats: list[dict[str, Value]] = [{} for _ in range(len(space.metadata))]
+    for name, (rows, values) in space.stats.items():
+        for row, value in zip(rows.tolist(), values.tolist(), strict=True):
+            assert name not in stats[row], "one value of a stat per event"
+            stats[row][name] = space.strings.texts[value] if name in TEXT_STATS else value
+    columns = (space.metadata.tolist(), space.offset_ps.tolist(), space.duration_ps.tolist(), stats)
+    events = [
+        Event(kinds[kind].name, kinds[kind].id, offset, duration, held)
+        for kind, offset, duration, held in zip(*columns, strict=True)
+    ]
+    return [
+        Plane(
+            plane.name,
+            plane.stats,
+            {kind.id: (kind.name, kind.display_name, kind.stats) for kind in plane.kinds},
+            [
+                Line(line.id, line.name.decode("utf-8", "replace"), line.timestamp_ns,
+                     events[line.first : line.first + line.count])
+                for line in plane.lines
+            ],
+        )
+        for plane in space.planes
+    ]  # fmt: skip
+
+
+def both(data: bytes) -> tuple[list[Plane], list[Plane]]:
+    """A file as our reader sees it and as protobuf sees it, which must be the same."""
+    ours = of_space(read_space(MemorySource(data)))
+    theirs = as_columns(parse(data), frozenset(NUMBER_STATS), frozenset(TEXT_STATS))
+    for our, their in zip(ours, theirs, strict=True):
+        # Kinds that only events tell of have no entry; bulky stats are located instead of read.
+        our.kinds = {id_: kind for id_, kind in our.kinds.items() if id_ in their.kinds}
+        for id_, (_, _, held) in our.kinds.items():
+            for name in their.kinds[id_][2].keys() - held.keys():
+                assert isinstance(their.kinds[id_][2].pop(name), (str, bytes))
+    return ours, theirs

@@ -1,0 +1,291 @@
+"""The reader gives what the file says, as protobuf reads it: real files, and whatever the format allows."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from build import MemorySource
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from independent import both, of_space
+from synthetic.wire import block, double, integer, varint
+from synthetic.writer import Ref, Space, Uint
+
+from tb_xla_insights.xplane import events, wire
+from tb_xla_insights.xplane.read import NUMBER_STATS, TEXT_STATS, read_space
+
+DEMOS = Path(__file__).parents[1] / "demo_logs"
+
+# Random files. Ids are few, so that events and names meet; they are sparse, negative and huge.
+IDS = [1, 2, 3, -1, -77, 1 << 20, (1 << 33) + 1, (1 << 63) - 1, -(1 << 63)]
+STAT_NAMES = [
+    b"_p",
+    b"program_id",
+    b"step_num",
+    b"hlo_op",
+    b"graph_hash",
+    b"bytes",
+    b"12",
+    b"-7",
+    b"\xff\xfe",
+    b"dot.1",
+]
+TEXTS = [b"", b"17", b"-3", b"1_000", b"x" * 19, b"9" * 19, "µ".encode(), b"\xff\x80", b"long " * 40]
+NUMBERS = [0, 1, -1, 300, 1 << 40, (1 << 63) - 1, -(1 << 63)]
+DOUBLES = [0.0, -1.5, 3e9, 1e19, -1e300]
+
+
+class RandomFile:
+    """A file of the format with fields in any order, left out, or unknown; the same for the same seed."""
+
+    def __init__(self, seed: int) -> None:
+        self._pick = random.Random(seed)
+        self.data = self._message(
+            self._some(1, self._plane, 3) or block(1, self._plane()), self._some(4, self._text, 1)
+        )
+
+    def _message(self, *fields: bytes) -> bytes:
+        parts = [*fields, self._unknown() if self._pick.random() < 0.2 else b""]
+        self._pick.shuffle(parts)
+        return b"".join(parts)
+
+    def _unknown(self) -> bytes:
+        number = self._pick.choice([13, 15, 16, 2047, 1 << 28])
+        four = self._pick.randbytes(4)
+        return self._pick.choice(
+            [
+                integer(number, self._number()),
+                block(number, self._text()),
+                double(number, 1.5),
+                varint(number << 3 | 5) + four,
+            ]
+        )
+
+    def _number(self) -> int:
+        return self._pick.choice([*NUMBERS, self._pick.getrandbits(63), self._pick.randrange(-200, 200)])
+
+    def _text(self) -> bytes:
+        return self._pick.choice([*TEXTS, self._pick.randbytes(5)])
+
+    def _maybe(self, field: bytes) -> bytes:
+        return field if self._pick.random() < 0.8 else b""
+
+    def _some(self, number: int, make: Callable[[], bytes], most: int) -> bytes:
+        return b"".join(block(number, make()) for _ in range(self._pick.randint(0, most)))
+
+    def _stat(self) -> bytes:
+        some = [
+            integer(3, self._number() % 2**64),
+            integer(4, self._number()),
+            block(5, self._text()),
+            block(6, self._text()),
+        ]
+        some += [double(2, self._pick.choice(DOUBLES)), integer(7, self._pick.choice(IDS)), b""]
+        return self._message(integer(1, self._pick.choice(IDS)), self._pick.choice(some))
+
+    def _event(self) -> bytes:
+        place = self._pick.choice([integer(2, self._number()), integer(5, 7), b""])
+        kind = self._pick.choice([*IDS, 90, 91, 92])
+        duration = self._maybe(integer(3, self._number()))
+        return self._message(self._maybe(integer(1, kind)), place, duration, self._some(4, self._stat, 5))
+
+    def _line(self) -> bytes:
+        head = [self._maybe(integer(1, self._number())), self._maybe(block(2, self._text()))]
+        head += [self._maybe(integer(3, self._number())), self._maybe(block(11, self._text()))]
+        return self._message(*head, self._some(4, self._event, 12))
+
+    def _entries(self, number: int, make: Callable[[], bytes]) -> bytes:
+        ids = self._pick.sample(IDS, self._pick.randint(0, len(IDS)))
+        return b"".join(block(number, self._message(integer(1, it), block(2, make()))) for it in ids)
+
+    def _kind(self) -> bytes:
+        return self._message(
+            block(2, self._text()), self._maybe(block(4, self._text())), self._some(5, self._stat, 2)
+        )
+
+    def _plane(self) -> bytes:
+        names = self._entries(5, lambda: block(2, self._pick.choice(STAT_NAMES)))
+        lines = self._some(3, self._line, 4)
+        return self._message(
+            block(2, self._text()), lines, self._entries(4, self._kind), names, self._some(6, self._stat, 2)
+        )
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(st.builds(RandomFile, st.integers(0, 2**32)))
+def test_whatever_the_format_allows_is_read_as_protobuf_reads_it(file: RandomFile) -> None:
+    ours, theirs = both(file.data)
+    assert ours == theirs
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(st.builds(RandomFile, st.integers(0, 2**32)), st.integers(24, 90))
+def test_windows_may_end_anywhere(file: RandomFile, window: int) -> None:
+    whole = of_space(read_space(MemorySource(file.data)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(events, "WINDOW", window)
+        patch.setattr(wire, "SCAN_WINDOW", window)
+        patch.setattr(wire, "SCAN_FIELDS", 3)
+        assert of_space(read_space(MemorySource(file.data))) == whole
+
+
+def captures() -> list[str]:
+    here = {path.parts[-5]: path for path in sorted(DEMOS.rglob("*.xplane.pb"))}
+    return sorted(here)
+
+
+@pytest.mark.parametrize("demo", captures())
+def test_the_demo_logs(demo: str) -> None:
+    (path,) = (DEMOS / demo).rglob("*.xplane.pb")
+    ours, theirs = both(path.read_bytes())
+    assert ours == theirs
+
+
+def test_real_captures(shared_traces: Path) -> None:
+    paths = sorted(shared_traces.rglob("*.xplane.pb"))
+    assert len(paths) >= 18
+    for path in paths:
+        ours, theirs = both(path.read_bytes())
+        assert sum(len(line.events) for plane in ours for line in plane.lines) > 1000
+        assert ours == theirs, path
+
+
+def test_one_thread_and_several_read_the_same(shared_traces: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = next((shared_traces / "torch_xla" / "baseline_session_debug").rglob("*.xplane.pb"))
+    data, read = path.read_bytes(), []
+    for threads in (1, 2, 5):
+        monkeypatch.setattr("tb_xla_insights.xplane.read.os.cpu_count", lambda threads=threads: threads)
+        read.append(of_space(read_space(MemorySource(data))))
+    assert read[0] == read[1] == read[2]
+
+
+def one_value(value: object, stat: str) -> object:
+    """What the column of `stat` holds for an event with that value; None: it holds none."""
+    space = Space()
+    space.plane("p").line("l").event("e", 0, 1, {stat: value})  # type: ignore[dict-item]
+    read = read_space(MemorySource(space.to_bytes()))
+    if stat not in read.stats:
+        return None
+    rows, (held,) = read.stats[stat]
+    assert rows.tolist() == [0]
+    return read.strings.texts[held] if stat in TEXT_STATS else int(held)
+
+
+@pytest.mark.parametrize(
+    ("value", "held"),
+    [
+        (7, 7), (-7, -7), (Uint(2**64 - 1), -1), (2.9, 2), (-2.9, -2), ("17", 17), (b"-17", -17), (Ref("17"), 17),
+        ("many", None), (Ref("many"), None), ("", None), (b"\xff", None), ("9" * 19, None), ("١", None),
+        (1e300, None), (math.nan, None), (math.inf, None), (2.0**63, None), (-(2.0**63), -(2**63)),
+    ],
+)  # fmt: skip
+def test_a_column_of_numbers_takes_what_is_a_number(value: object, held: int | None) -> None:
+    assert one_value(value, "run_id") == held
+
+
+@pytest.mark.parametrize(
+    ("value", "held"),
+    [
+        ("dot.1", "dot.1"), (Ref("dot.1"), "dot.1"), (b"dot.1", "dot.1"), (b"\xff", "\ufffd"), ("", ""), (Ref(""), ""),
+        (5, "5"), (-5, "-5"), (Uint(2**64 - 1), "18446744073709551615"), (0.5, "0.5"),
+    ],
+)  # fmt: skip
+def test_a_column_of_texts_takes_everything(value: object, held: str) -> None:
+    assert one_value(value, "hlo_op") == held
+
+
+def test_of_a_stat_given_twice_the_first_counts() -> None:
+    names = block(5, integer(1, 3) + block(2, block(2, "run_id")))
+    twice = block(4, integer(1, 3) + integer(4, 10)) + block(4, integer(1, 3) + integer(4, 20))
+    data = block(1, block(3, block(4, twice) * 2) + names)
+    rows, values = read_space(MemorySource(data)).stats["run_id"]
+    assert (rows.tolist(), values.tolist()) == ([0, 1], [10, 10])
+
+
+def test_a_text_that_nothing_explains_says_so() -> None:
+    names = block(5, integer(1, 3) + block(2, block(2, "hlo_op")))
+    data = block(1, block(3, block(4, block(4, integer(1, 3) + integer(7, 99)))) + names)
+    space = read_space(MemorySource(data))
+    assert "missing" in space.strings.texts[space.stats["hlo_op"][1][0]]
+
+
+def test_an_event_larger_than_the_window() -> None:
+    space = Space()
+    line = space.plane("p").line("l")
+    for number in range(3):
+        line.event("small", number, 1, run_id=number)
+        line.event("large", number, 1, {"run_id": 100 + number, "text": "x" * (3 * events.WINDOW)})
+    ours, theirs = both(space.to_bytes())
+    assert ours == theirs
+
+
+def test_more_odd_values_than_one_call_may_leave() -> None:
+    space = Space()
+    line = space.plane("p").line("l")
+    for number in range(3 * events.ODD):
+        line.event("e", number, 1, run_id=str(number), step_num=f"not {number}", hlo_op=number)
+    ours, theirs = both(space.to_bytes())
+    assert ours == theirs
+
+
+def test_thousands_of_tiny_lines_and_of_kinds_that_nothing_names() -> None:
+    space = Space()
+    plane = space.plane("p")
+    for number in range(3000):
+        plane.line(f"l{number}", id=-number).event("e", number, 1, run_id=number)
+    plane.metadata.clear()
+    for number, line in enumerate(plane.lines):
+        line.events[0].metadata_id = number * 7919
+    ours, theirs = both(space.to_bytes())
+    assert ours == theirs
+
+
+def test_empty_planes_and_lines_stay() -> None:
+    space = Space()
+    space.plane("empty")
+    space.plane("p").line("no events", id=-5, timestamp_ns=12)
+    ours, theirs = both(space.to_bytes())
+    assert ours == theirs
+    assert [(plane.name, len(plane.lines)) for plane in ours] == [("empty", 0), ("p", 1)]
+
+
+def test_a_line_without_a_name_shows_its_display_name() -> None:
+    space = Space()
+    space.plane("p").line("", display_name="shown").event("e", 0, 1)
+    space.plane("q").line("name", display_name="shown").event("e", 0, 1)
+    assert [plane.lines[0].name for plane in read_space(MemorySource(space.to_bytes())).planes] == [
+        b"shown",
+        b"name",
+    ]
+
+
+def test_places_lead_back_to_the_events() -> None:
+    space = Space()
+    line = space.plane("p").line("l")
+    for number in range(100):
+        line.event("e", number, 1, run_id=number)
+    data = space.to_bytes()
+    read = read_space(MemorySource(data))
+    assert (np.diff(read.place) > 0).all()
+    for place, number in zip(read.place.tolist(), range(100), strict=True):
+        assert wire.message_at(MemorySource(data), place).startswith(integer(1, 1) + integer(2, number))
+
+
+def test_a_stat_is_a_number_or_a_text_never_both() -> None:
+    assert not set(NUMBER_STATS) & set(TEXT_STATS)
+    assert len(set(NUMBER_STATS)) == len(NUMBER_STATS)
+
+
+def test_what_the_profiler_itself_complained_about_is_told() -> None:
+    space = Space(hostnames=["vm"], errors=["lost\n2 events"], warnings=["slow"])
+    space.plane("p")
+    read = read_space(MemorySource(space.to_bytes()))
+    assert (read.hostnames, read.warnings) == (["vm"], ["slow"])
+    assert [(d.id, d.message) for d in read.diagnostics] == [
+        ("dropped_events", "The profiler recorded an error: lost 2 events")
+    ]
