@@ -9,6 +9,7 @@ import { fetchSpan, resolution } from './scale.js';
 
 /** Ask before the edge comes into sight, by this share of a screen. */
 const AHEAD = 0.25;
+const KEPT = 12;
 
 /**
  * @param {() => void} arrived
@@ -20,12 +21,15 @@ export function createFeed(arrived, failed) {
   /** @type {Loaded|null} */
   let loaded = null;
   let asked = '';
+  /** Answers of before, the newest last, so that the way back needs no request. @type {Map<string, Loaded>} */
+  const kept = new Map();
   return {
     get slices() { return loaded; },
     /** Forgets everything: another session. */
     clear() {
       loaded = null;
       asked = '';
+      kept.clear();
       channel.cancel();
     },
     /** @param {string} session @param {import('./scale.js').Scale} scale @param {number} duration @param {import('../lib/types').Row[]} rows */
@@ -38,6 +42,13 @@ export function createFeed(arrived, failed) {
       const query = { session, ...fetchSpan(scale, scale.psPerPx, duration), rows: rows.map(({ id }) => id).join(',') };
       const key = JSON.stringify(query);
       if (covers || !rows.length || key === asked) return;
+      const again = kept.get(key);
+      if (again) {
+        channel.cancel();
+        asked = '';
+        loaded = again;
+        return;
+      }
       asked = key;
       const eventless = new Set(rows.filter(({ kind }) => kind === 'classes').map(({ id }) => id));
       channel.get(query).then((wire) => {
@@ -45,6 +56,8 @@ export function createFeed(arrived, failed) {
         for (const { id } of rows) if (!slices.rows.has(id)) slices.rows.set(id, []);
         loaded = { ...slices, step, start_ps: query.start_ps, end_ps: query.end_ps };
         asked = '';
+        kept.set(key, loaded);
+        if (kept.size > KEPT) kept.delete(/** @type {string} */ (kept.keys().next().value));
         arrived();
       }).catch((error) => {
         // `asked` stays: the same request is not repeated by every frame, only by a change or by Try again.

@@ -2,8 +2,7 @@
 
 import { placeText } from '../lib/format.js';
 import { laneFor, laneTop } from './scene.js';
-import { textWidth } from './slices.js';
-import { clipped } from './paint.js';
+import { clipped, textWidth } from './slices.js';
 
 /** @typedef {import('./scene.js').Scene} Scene */
 /** @typedef {{row: string, depth: number, start_ps: number, duration_ps: number}} Place */

@@ -5,7 +5,8 @@ import { begin } from '../lib/activity.js';
 import { readPalette } from '../lib/theme.js';
 import { createScale } from './scale.js';
 import { layoutRows } from './layout.js';
-import { paint, RULER } from './paint.js';
+import { paint } from './paint.js';
+import { RULER } from './ruler.js';
 import { arrowsOf, drawFlows } from './flows.js';
 import { resize } from './strip.js';
 import { phaseTones } from './tones.js';
@@ -48,12 +49,13 @@ export function createLanes(model, on) {
 
   const left = () => (innerWidth < NARROW_BELOW ? LABELS_PX.narrow : LABELS_PX.wide);
 
-  /** Rows that the selection involves: never folded away. */
+  /** Rows that the selection involves, down to which depth: never folded away. @returns {Map<string, number>} */
   function taking() {
     const { selection, detail } = model.state;
-    const rows = new Set(detail ? [...detail.flow.from, ...detail.flow.to].map(({ row }) => row) : []);
-    if (selection && selection.kind !== 'window') rows.add(selection.row);
-    return rows;
+    const places = [...(detail ? [...detail.flow.from, ...detail.flow.to] : []), ...(selection && selection.kind !== 'window' ? [selection] : [])];
+    const deepest = new Map();
+    for (const { row, depth } of places) deepest.set(row, Math.max(depth, deepest.get(row) ?? 0));
+    return deepest;
   }
 
   function arrange() {
@@ -88,6 +90,7 @@ export function createLanes(model, on) {
     const rest = Math.max(0, natural - now.height);
     if (spacer.style.height !== `${rest}px`) spacer.style.height = `${rest}px`;
     on.frame(now, wanted(now));
+    now.slices = on.slices();
     const g = resize(canvas, now.width, now.height);
     const { state } = model;
     const flow = state.flows && state.detail ? state.detail.flow : { from: [], to: [] };

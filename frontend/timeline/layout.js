@@ -23,7 +23,7 @@ import { share } from '../lib/format.js';
  * @property {string[]} hosts names; empty: all
  * @property {string[]} devices ids; empty: all
  * @property {Map<string, boolean>} open what the person opened or closed
- * @property {Set<string>} taking rows that take part in the selection: never folded away
+ * @property {Map<string, number>} taking rows that take part in the selection and the depth they need: never folded away
  * @property {Device[]} all devices of the session
  * @property {number} [unit] 1 at a root size of 16 px
  */
@@ -61,7 +61,7 @@ const stem = ({ label }) => label.replace(/ \(driving\)$/, '').replace(/[ _/-]?\
 /**
  * The threads of a host that stand in the folded lane: those that only fill in, and of alike ones all but the busiest, so
  * that a pool of sixteen does not push the devices out of sight. What takes part in the selection is never among them.
- * @param {Row[]} rows of one host @param {Set<string>} taking
+ * @param {Row[]} rows of one host @param {Map<string, number>} taking
  */
 export function foldedThreads(rows, taking) {
   const threads = rows.filter(({ kind }) => kind === 'thread');
@@ -95,7 +95,7 @@ export function layoutRows(rows, { hosts, devices, open, taking, all, unit = 1 }
     const depths = Math.max(1, row.depths);
     const closed = closedDepths(row);
     const folds = (row.kind === 'thread' || row.kind === 'annotations' || depths > DEPTHS_OPEN) && depths > closed;
-    const shown = !folds || isOpen(row.id, openAtFirst(row)) ? depths : Math.min(depths, closed);
+    const shown = !folds || isOpen(row.id, openAtFirst(row)) ? depths : Math.min(depths, Math.max(closed, (taking.get(row.id) ?? 0) + 1));
     for (let depth = 0; depth < shown; depth += 1) {
       const [h, after] = heightOf(row, depth, depth === shown - 1);
       add({

@@ -1,10 +1,11 @@
-/** Draws one frame of the lanes: grid, lanes, veil, selection, ruler, labels. */
+/** Draws one frame of the lanes: grid, slices, veil, selection; ruler and labels have files of their own. */
 
-import { digits, timeText } from '../lib/format.js';
 import { firstAfter } from './columns.js';
-import { drawMerged, drawSlice, fitText, outline, textWidth } from './slices.js';
+import { drawLabels } from './labels.js';
+import { drawRuler, RULER } from './ruler.js';
+import { clipped, drawMerged, drawSlice, outline } from './slices.js';
 import { lookOf, textOf } from './tones.js';
-import { columnsOf, laneFor, laneTop } from './scene.js';
+import { columnsOf, laneFor, laneTop, visibleLanes } from './scene.js';
 import { rulerTicks } from './scale.js';
 import { endOf } from './selection.js';
 
@@ -21,8 +22,6 @@ import { endOf } from './selection.js';
  * @property {number[]} hits where the search found something, in ps
  * @property {number|null} pointer x of the hair line
  */
-
-export const RULER = 20;
 
 /** @param {CanvasRenderingContext2D} g @param {Scene} scene @param {Palette} palette @param {Map<string, number>} tones @param {Marks} marks */
 export function paint(g, scene, palette, tones, marks) {
@@ -42,24 +41,15 @@ export function paint(g, scene, palette, tones, marks) {
     if (marks.selection?.kind === 'event' && !marks.preview) sameName(g, scene, palette, tones, marks.selection);
     if (span) drawEdges(g, scene, palette, span, marks.preview !== null || marks.selection?.kind === 'window');
     drawOutlines(g, scene, palette, marks);
+    if (marks.pointer !== null) {
+      g.fillStyle = palette.ink3;
+      g.globalAlpha = 0.4;
+      g.fillRect(Math.round(marks.pointer), scene.top - 2, 1, height);
+      g.globalAlpha = 1;
+    }
   });
   drawRuler(g, scene, palette, ruler, marks);
   drawLabels(g, scene, palette);
-}
-
-/** @param {CanvasRenderingContext2D} g @param {number} x @param {number} y @param {number} w @param {number} h @param {() => void} draw */
-export function clipped(g, x, y, w, h, draw) {
-  g.save();
-  g.beginPath();
-  g.rect(x, y, w, h);
-  g.clip();
-  draw();
-  g.restore();
-}
-
-/** @param {Scene} scene */
-function visibleLanes(scene) {
-  return scene.lanes.filter((lane) => laneTop(scene, lane) + lane.h > scene.top && laneTop(scene, lane) < scene.height);
 }
 
 /** @param {CanvasRenderingContext2D} g @param {Scene} scene @param {Palette} palette @param {{ps: number}[]} ticks */
@@ -91,7 +81,7 @@ function drawLane(g, scene, palette, tones, lane) {
     if (w < 1 && Math.floor(from) === drawn) continue;
     if (w < 1) drawn = Math.floor(from);
     const { tone, sign } = lookOf(palette, tones, lane.row.kind, lane.depth, columns, i, names, depths);
-    if (columns.count[i] > 1 && lane.row.kind !== 'classes') drawMerged(g, palette, from, y, w, lane.h, tone, columns.count[i]);
+    if (columns.count[i] > 1) drawMerged(g, palette, from, y, w, lane.h, tone, columns.count[i]);
     else drawSlice(g, palette, from, y, w, lane.h, tone, sign, w >= 22 ? textOf(lane.row.kind, columns, i, names) : '');
   }
   return undefined;
@@ -192,103 +182,4 @@ function drawOutlines(g, scene, palette, { selection, partners, hover, cursor, f
   if (selection && selection.kind !== 'window') around(selection.row, selection.depth, selection.start_ps, endOf(selection), 2, palette.sel);
   if (hover) around(hover.row, hover.depth, hover.start_ps, hover.end_ps, 1, palette.sel);
   if (cursor && focused) around(cursor.row, cursor.depth, cursor.start_ps, cursor.end_ps, 2, palette.focus);
-}
-
-/** @param {CanvasRenderingContext2D} g @param {Scene} scene @param {Palette} palette @param {ReturnType<typeof rulerTicks>} ruler @param {Marks} marks */
-function drawRuler(g, scene, palette, { step, ticks }, marks) {
-  const { scale, width } = scene;
-  g.fillStyle = palette.surface;
-  g.fillRect(scale.left, 0, width, RULER);
-  g.fillStyle = palette.line;
-  g.fillRect(0, RULER, width, 1);
-  const decimals = Math.max(0, Math.ceil(-Math.log10(step / 1e9) - 1e-9));
-  let first = true;
-  clipped(g, scale.left, 0, width, RULER + 1, () => {
-    for (const { ps, label } of ticks) {
-      const x = Math.round(scale.x(ps));
-      g.fillStyle = palette.line2;
-      g.fillRect(x, label ? 12 : 16, 1, label ? 8 : 4);
-      if (!label) continue;
-      const text = digits(ps / 1e9, decimals) + (first ? '\u202fms' : '');
-      first = false;
-      if (x + 4 + textWidth(g, text) > scale.right) continue;
-      g.fillStyle = palette.ink2;
-      g.fillText(text, x + 4, 10.5);
-    }
-    g.fillStyle = palette.accent;
-    for (const ps of marks.hits) g.fillRect(Math.round(scale.x(ps)), RULER - 4, 2, 4);
-    const span = marks.preview ?? (marks.selection && { start_ps: marks.selection.start_ps, end_ps: endOf(marks.selection) });
-    const measured = span && span.end_ps > scale.start_ps && span.start_ps < scale.end_ps;
-    const tag = measured ? drawMeasure(g, scene, palette, span) : null;
-    if (marks.pointer !== null) drawHair(g, scene, palette, marks.pointer, decimals, tag);
-  });
-}
-
-/** The length of the selection in a filled tag. @param {CanvasRenderingContext2D} g @param {Scene} scene @param {Palette} palette @param {{start_ps: number, end_ps: number}} span */
-function drawMeasure(g, { scale }, palette, span) {
-  const text = timeText(span.end_ps - span.start_ps);
-  const wide = textWidth(g, text) + 14;
-  const [from, to] = [Math.max(scale.left, scale.x(span.start_ps)), Math.min(scale.right, scale.x(span.end_ps))];
-  const x = Math.min(scale.right - wide, Math.max(scale.left, (from + to) / 2 - wide / 2));
-  g.fillStyle = palette.surface;
-  g.fillRect(from, 1, to - from, RULER - 2);
-  g.fillStyle = palette.sel;
-  if (to - from > wide) g.fillRect(from, 10, to - from, 1);
-  for (const edge of [span.start_ps, span.end_ps].map(scale.x)) g.fillRect(Math.round(edge) - 0.75, 2, 1.5, RULER);
-  g.fillRect(x, 3, wide, 15);
-  g.fillStyle = palette.surface;
-  g.fillText(text, x + 7, 11);
-  return { from: x, to: x + wide };
-}
-
-/**
- * The time under the pointer; only the line where the tag of the selection has the place.
- * @param {CanvasRenderingContext2D} g @param {Scene} scene @param {Palette} palette @param {number} x @param {number} decimals
- * @param {{from: number, to: number}|null} tag
- */
-function drawHair(g, { scale }, palette, x, decimals, tag) {
-  const text = digits(scale.ps(x) / 1e9, Math.min(6, decimals + 2)) + '\u202fms';
-  const wide = textWidth(g, text) + 8;
-  const left = Math.min(scale.right - wide, x + 3);
-  g.fillStyle = palette.ink;
-  g.fillRect(Math.round(x), 2, 1, RULER);
-  if (tag && left < tag.to + 4 && left + wide > tag.from - 4) return;
-  g.fillStyle = palette.surface;
-  g.fillRect(left, 2, wide, 16);
-  g.fillStyle = palette.ink;
-  g.fillText(text, left + 4, 10.5);
-}
-
-/** @param {CanvasRenderingContext2D} g @param {Scene} scene @param {Palette} palette */
-function drawLabels(g, scene, palette) {
-  const { scale, height } = scene;
-  const right = scale.left - 8;
-  g.fillStyle = palette.surface;
-  g.fillRect(0, 0, scale.left, RULER);
-  g.fillStyle = palette.ink3;
-  g.fillText(fitText(g, 'ms from session start', right - 12), 12, 10.5);
-  clipped(g, 0, RULER + 1, scale.left, height, () => {
-    for (const lane of visibleLanes(scene)) {
-      const y = laneTop(scene, lane) + lane.h / 2 + 0.5;
-      if (lane.fold) {
-        g.fillStyle = palette.ink3;
-        g.fillText(lane.fold.open ? '▾' : '▸', lane.indent ? 20 : 9, y);
-      }
-      if (!lane.label) continue;
-      g.fillStyle = palette.ink3;
-      const aside = lane.right ? textWidth(g, lane.right) + 8 : 0;
-      if (lane.right) g.fillText(lane.right, right - aside + 8, y);
-      const x = lane.indent ? 34 : 22;
-      g.fillStyle = lane.indent ? palette.ink2 : palette.ink;
-      if (lane.bold) g.font = `600 ${g.font}`;
-      const text = fitText(g, lane.label, right - x - aside);
-      const wide = textWidth(g, text);
-      g.fillText(text, x, y);
-      if (lane.bold) g.font = g.font.replace(/^(600|bold) /, '');
-      g.fillStyle = palette.ink3;
-      if (lane.sub && x + wide + 10 + textWidth(g, lane.sub) < right - aside) g.fillText(lane.sub, x + wide + 10, y);
-    }
-  });
-  g.fillStyle = palette.line;
-  g.fillRect(scale.left - 1, 0, 1, height);
 }

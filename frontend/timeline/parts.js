@@ -45,7 +45,7 @@ export function partsTable(parts, whole, where) {
       { key: 'class', head: 'Class', value: ({ name }) => LABELS[name], cell: ({ name }) => [chip(name), LABELS[name]] },
       { key: 'where', head: 'Mostly on', cell: ({ name }) => h('span', { class: 'sec' }, where(name)), title: ({ name }) => where(name) },
       { key: 'time', head: `Time, ${unit.name}`, number: true, value: ({ ps }) => ps, cell: ({ text }) => text, ps: ({ ps }) => ps },
-      { key: 'share', head: 'Share', number: true, value: ({ ps }) => ps, cell: (item) => (item.share ? share(item.share) : share(item.ps / sum)) },
+      { key: 'share', head: 'Share', number: true, value: ({ ps }) => ps, cell: (item) => share(item.share > 0 && item.share < 1 ? item.share : item.ps / sum) },
     ],
     foot: [whole, '', h('span', { 'data-ps': sum }, digits(rounded.reduce((total, value) => total + value, 0) / 1000, 3)), share(sum ? 1 : 0)],
   });

@@ -1,6 +1,6 @@
 /** The pointer on the lanes: drag selects, on the ruler or with Shift it pans, wheel with Ctrl zooms, double click frames. */
 
-import { RULER } from './paint.js';
+import { RULER } from './ruler.js';
 
 /** @typedef {import('./scale.js').Span} Span */
 /**

@@ -31,6 +31,11 @@ export function columnsOf(scene, lane) {
 /** Where a lane stands on the canvas. @param {Scene} scene @param {Lane} lane */
 export const laneTop = (scene, lane) => scene.top + lane.y - scene.scroll;
 
+/** The lanes in sight. @param {Scene} scene */
+export function visibleLanes(scene) {
+  return scene.lanes.filter((lane) => laneTop(scene, lane) + lane.h > scene.top && laneTop(scene, lane) < scene.height);
+}
+
 /** The lane at a height of the canvas, if it is in sight there. @param {Scene} scene @param {number} y @returns {Lane|null} */
 export function laneAt(scene, y) {
   if (y < scene.top) return null;

@@ -109,9 +109,11 @@ export function drawSlice(g, palette, x, y, w, h, tone, sign, text) {
 export function drawMerged(g, palette, x, y, w, h, tone, count) {
   const tall = Math.round(h * 0.62);
   const floor = y + h;
-  g.fillStyle = mix(tone.fill, palette.surface, 0.62);
+  // What is drawn in outline only would hardly be seen as a comb.
+  const fill = tone.fill === palette.surface2 || tone.fill === palette.surface ? palette.line2 : tone.fill;
+  g.fillStyle = mix(fill, palette.surface, 0.62);
   g.fillRect(x, floor - tall, Math.max(1, w), tall);
-  g.fillStyle = tone.fill;
+  g.fillStyle = fill;
   for (let at = 0; at < Math.max(1, w - 1); at += 3) {
     const dip = (at * 7) % 3;
     g.fillRect(x + at, floor - tall + dip, 1.6, tall - dip);
@@ -133,4 +135,14 @@ export function outline(g, color, width, x, y, w, h) {
   g.strokeStyle = color;
   g.lineWidth = width;
   g.strokeRect(Math.round(x) - out, Math.round(y) - out, Math.max(2, Math.round(w)) + 2 * out, Math.round(h) + 2 * out);
+}
+
+/** @param {CanvasRenderingContext2D} g @param {number} x @param {number} y @param {number} w @param {number} h @param {() => void} draw */
+export function clipped(g, x, y, w, h, draw) {
+  g.save();
+  g.beginPath();
+  g.rect(x, y, w, h);
+  g.clip();
+  draw();
+  g.restore();
 }

@@ -118,6 +118,44 @@ def test_zoom_and_pan_by_keys(xi: Xi, case_study: str) -> None:
     assert xi.drawn("window") == whole
 
 
+def test_going_to_a_time_and_framing_the_selection(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, w="500+400")
+    xi.press("g")
+    page.keyboard.type("1500.5")
+    xi.press("Enter")
+    assert xi.drawn("window") == {"start_ps": 1300.5 * MS, "end_ps": 1700.5 * MS}
+    expect(page.get_by_test_id("go-to-time")).to_be_hidden()
+    xi.click(xi.slices(row="h0.steps")[0])
+    xi.press("f")
+    window, selection = xi.drawn("window"), xi.drawn("selection")
+    assert window["start_ps"] < selection["start_ps"]
+    assert selection["start_ps"] + selection["duration_ps"] < window["end_ps"]
+    assert page.get_by_test_id("flows-toggle").get_attribute("aria-pressed") == "true"
+    xi.press("e")
+    assert page.get_by_test_id("flows-toggle").get_attribute("aria-pressed") == "false"
+
+
+def test_the_way_back_needs_no_request(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study)
+    for key in "www":
+        xi.press(key)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    xi.press("m")
+    assert not asked
+    assert xi.slices(row="h0.steps")[0]["name"] == "1204"
+
+
+def test_a_selected_event_is_never_folded_away(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study)
+    xi.press("/")
+    page.keyboard.type("TensorCollectionBarrier")
+    xi.press("Enter")
+    selection = xi.drawn("selection")
+    assert selection["depth"] > 4
+    assert xi.slices(row=selection["row"], depth=selection["depth"], start_ps=selection["start_ps"])
+
+
 def test_zoom_at_the_pointer_keeps_its_time(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, w="500+400")
     box = xi.lanes()

@@ -12,7 +12,7 @@ const ROWS = [
   row('h0.d0.modules', 'modules', { device: 'TPU:0' }), row('h0.d0.ops', 'ops', { device: 'TPU:0' }),
   row('h0.d1.modules', 'modules', { device: 'TPU:1' }), row('h0.d1.ops', 'ops', { device: 'TPU:1' }),
 ];
-const OPTIONS = { hosts: [], devices: [], open: new Map(), taking: new Set(), all: [device('TPU:0'), device('TPU:1')] };
+const OPTIONS = { hosts: [], devices: [], open: new Map(), taking: new Map(), all: [device('TPU:0'), device('TPU:1')] };
 const lay = (options = {}, rows = ROWS) => layoutRows(rows, { ...OPTIONS, ...options });
 const ids = (result) => result.lanes.map(({ id }) => id);
 
@@ -49,11 +49,17 @@ test('hosts and devices that are not chosen have no lanes', () => {
 test('of threads that are alike the busiest stands for all', () => {
   const rows = [thread('a', 'python 1 (driving)', { role: 'driving' }), thread('b', 'pool 1', { share: 0.1 }), thread('c', 'pool 2', { share: 0.9 }),
     thread('d', 'python 2')];
-  assert.deepEqual(foldedThreads(rows, new Set()).map(({ id }) => id), ['b', 'd']);
+  assert.deepEqual(foldedThreads(rows, new Map()).map(({ id }) => id), ['b', 'd']);
 });
 
 test('a thread that takes part in the selection is never folded away', () => {
-  const result = lay({ taking: new Set(['h0.t2']) });
+  const result = lay({ taking: new Map([['h0.t2', 0]]) });
   assert.ok(ids(result).includes('h0.t2/0'));
   assert.equal(result.lanes.find(({ id }) => id === 'more.vm').label, '1 more thread');
+});
+
+test('a closed row shows as many depths as the selection needs', () => {
+  const rows = [thread('h0.t0', 'python (driving)', { role: 'driving', depths: 9 })];
+  assert.equal(lay({}, rows).lanes.length, 4);
+  assert.equal(lay({ taking: new Map([['h0.t0', 6]]) }, rows).lanes.length, 7);
 });
