@@ -1,0 +1,128 @@
+"""Collectives: how long cores exchange data, and how much of that no computation hides."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_xla_insights.analysis.intervals import own_time, union
+from tb_xla_insights.analysis.kept import kept
+from tb_xla_insights.analysis.shares import covered
+from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Spans, Trace
+
+KINDS = (
+    "all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute", "collective-broadcast",
+    "send", "recv", "collective",
+)  # fmt: skip
+_HLO = re.compile(
+    r"%?(?:\w+[._-])??(all-reduce|all-gather|reduce-scatter|ragged-all-to-all|all-to-all|collective-permute|"
+    r"collective-broadcast|send|recv)(?:-(start|done))?(?:[._ ]|$)"
+)
+_KERNEL = re.compile(
+    r"(?:void )?(?:nccl|rccl)\w*?_?(AllReduce|AllGather|ReduceScatter|AllToAll|SendRecv|Broadcast)?(?:_|\W|$)",
+    re.I,
+)
+_OF_KERNEL = {
+    "allreduce": "all-reduce", "allgather": "all-gather", "reducescatter": "reduce-scatter", "alltoall": "all-to-all",
+    "sendrecv": "collective-permute", "broadcast": "collective-broadcast",
+}  # fmt: skip
+_DONE = re.compile(r"%?[\w.-]*-done(?:[._ ]|$)")
+
+
+@dataclass(frozen=True)
+class Collectives:
+    """Per collective op of one device: its place in the device's ops, its kind (index into KINDS), its self time and how
+    much of that no other op's computing hides."""
+
+    op: Int32
+    kind: NDArray[np.int8]
+    duration_ps: Int64
+    exposed_ps: Int64
+
+
+def kind_of(name: str) -> str | None:
+    """Which collective an op's name means, as HLO (`all-reduce-start.3`, `%all-gather.1 = …`) or as a GPU kernel
+    (`ncclDevKernel_AllReduce_Sum_f32_RING_LL`); None for all others."""
+    match = _HLO.match(name)
+    if match:
+        return match[1].removeprefix("ragged-")
+    kernel = _KERNEL.match(name)
+    return _OF_KERNEL.get((kernel[1] or "").lower(), "collective") if kernel else None
+
+
+@kept
+def find_collectives(trace: Trace, device: int) -> Collectives:
+    """The collectives of one device (an index into the trace's devices).
+
+    A collective is hidden while another op of the same core computes: on another stream of a GPU, on another thread of a
+    CPU, or, for the asynchronous ones of a TPU, between start and done, where it takes no time of its own. Ops that only
+    wait for something compute nothing.
+    """
+    ops = trace.devices[device].ops
+    kinds, waits = _kinds(trace, ops)
+    chosen = np.flatnonzero(kinds >= 0)
+    if not chosen.size:
+        none = np.zeros(0, np.int64)
+        return Collectives(chosen.astype(np.int32), kinds[chosen], none, none)
+    op, start, end = own_time(ops.start_ps, ops.end_ps, ops.parent)
+    computes = (kinds[op] < 0) & ~waits[op]
+    computing = union(start[computes], end[computes])
+    collective = kinds[op] >= 0
+    op, start, end = op[collective], start[collective], end[collective]
+    exposed = end - start - covered(computing.start_ps, computing.end_ps, start, end)
+    sums = np.zeros((2, len(ops)), np.int64)
+    np.add.at(sums[0], op, end - start)
+    np.add.at(sums[1], op, exposed)
+    return Collectives(chosen.astype(np.int32), kinds[chosen], sums[0][chosen], sums[1][chosen])
+
+
+def _kinds(trace: Trace, ops: Spans) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
+    """Per op its kind, -1 for none, and whether it only waits; each name and category is looked at once."""
+    kinds = np.full(len(trace.strings) + 1, -1, np.int8)
+    waits = np.zeros(len(kinds), np.bool_)
+    for text in np.unique(ops.name).tolist():
+        name = trace.strings[text]
+        kind = kind_of(name)
+        kinds[text] = -1 if kind is None else KINDS.index(kind)
+        waits[text] = _DONE.match(name) is not None
+    found, waiting = kinds[ops.name], waits[ops.name]
+    categories = trace.metadata.text.get("hlo_category")
+    if categories is not None:  # fusions around a collective are told by their category alone
+        category = categories[trace.meta[ops.row]]
+        for text in np.unique(category[category >= 0]).tolist():
+            kind = kind_of(trace.strings[text].replace(" fusion", ""))
+            if kind is not None:
+                found = np.where((category == text) & (found < 0), KINDS.index(kind), found).astype(np.int8)
+    return found, waiting
+
+
+def collectives_report(session: SessionTrace) -> list[dict[str, Any]]:
+    """The report's `collectives`: a row per op name and kind, over all devices, those with most time first. Times are self
+    times; `count` counts the two halves of an asynchronous collective apart, as they are two ops."""
+    rows: dict[tuple[str, str], list[int]] = {}
+    for trace in session.traces:
+        for index, device in enumerate(trace.devices):
+            found = find_collectives(trace, index)
+            names = device.ops.name[found.op]
+            for name in np.unique(names).tolist():
+                mine = names == name
+                key = _short(trace.strings[name]), KINDS[found.kind[mine][0]]
+                total = rows.setdefault(key, [0, 0, 0])
+                for place, value in enumerate(
+                    (mine.sum(), found.duration_ps[mine].sum(), found.exposed_ps[mine].sum())
+                ):
+                    total[place] += int(value)
+    listed = [
+        {"op": op, "kind": kind, "count": count, "duration_ps": time, "exposed_ps": exposed}
+        for (op, kind), (count, time, exposed) in rows.items()
+    ]
+    return sorted(listed, key=lambda row: (-row["duration_ps"], row["op"]))  # type: ignore[operator]
+
+
+def _short(name: str) -> str:
+    """An op's name without the HLO text behind it."""
+    return name.split(" = ", 1)[0].lstrip("%")

@@ -1,0 +1,212 @@
+"""What was compiled during the capture: which graph, when, where in the program, and whether it had to be.
+
+Compile events nested in others, and those within the time of one on another thread, count once. (design.md,
+"Recompilation")
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_xla_insights.analysis.classes import line_of_rows
+from tb_xla_insights.analysis.early import annotation_path
+from tb_xla_insights.analysis.kept import kept
+from tb_xla_insights.analysis.launches import find_launches, steps_at
+from tb_xla_insights.analysis.reach import driving_lines, steps_of
+from tb_xla_insights.analysis.step_table import outermost_compiles
+from tb_xla_insights.analysis.thresholds import FIRST_WARM_STEP
+from tb_xla_insights.trace.model import Int32, SessionTrace, Trace
+
+
+@dataclass(frozen=True)
+class Compiles:
+    """Compilations of one host in order of time.
+
+    `row`: the outermost event. `step`: index into the trace's steps, -1: none. `annotation`: the innermost annotation
+    around it, on the driving thread at that time where another thread compiled, -1: none. `program`: what it made, an
+    index into Launches.programs, -1 where it did not run. `module` and `graph_hash` are None where nothing records them.
+    `warm_up`: everything was new then.
+    """
+
+    row: Int32
+    step: Int32
+    annotation: Int32
+    program: Int32
+    module: list[str | None]
+    graph_hash: list[str | None]
+    warm_up: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def graph(self, number: int) -> str | None:
+        """What tells the graph: its hash, or the module's name."""
+        return self.graph_hash[number] or self.module[number]
+
+
+@kept
+def find_compiles(trace: Trace) -> Compiles:
+    """The compilations of one host.
+
+    Warm-up is what falls into a step with a number below 2; where steps have no numbers, or outside of them, what comes
+    before the first execution of the capture, and the first compilation of a module that has not run in it before.
+    """
+    row = outermost_compiles(trace)
+    program = _programs(trace, row)
+    launches = find_launches(trace)
+    names = [launches.programs[it][0] if it >= 0 else None for it in program.tolist()]
+    recorded = _texts(trace, row, "name")
+    module = [a or b for a, b in zip(names, recorded, strict=True)]
+    step = steps_at(trace, trace.start_ps[row])
+    around = np.array([annotation_at(trace, it) for it in row.tolist()], np.int32)
+    return Compiles(
+        row, step, around, program, module, _texts(trace, row, "graph_hash"), _warm_up(trace, row, step, module)
+    )  # fmt: skip
+
+
+def _programs(trace: Trace, row: Int32) -> Int32:
+    """What each compilation made: the program of the launch that its synchronisation asked for; without one, the program
+    that runs for the first time in the capture, and first after it."""
+    launches = find_launches(trace)
+    runs = launches.runs
+    found = np.full(len(row), -1, np.int32)
+    of_sync = {s: p for s, p in zip(launches.sync.tolist(), launches.program.tolist(), strict=True) if s >= 0}
+    first = np.full(len(launches.programs), np.iinfo(np.int64).max)
+    np.minimum.at(first, runs.program, runs.start_ps)
+    new = np.argsort(first, kind="stable")
+    claimed: set[int] = set()
+    for number, its in enumerate(row.tolist()):
+        at = its
+        while at >= 0 and at not in of_sync:
+            at = int(trace.parent[at])
+        if at >= 0:
+            found[number] = of_sync[at]
+        else:
+            until = trace.start_ps[row[number + 1]] if number + 1 < len(row) else np.iinfo(np.int64).max
+            after = new[(first[new] >= trace.end_ps[its]) & (first[new] < until)]
+            if after.size and int(after[0]) not in claimed:
+                found[number] = after[0]
+        claimed.add(int(found[number]))
+    return found
+
+
+def _texts(trace: Trace, row: Int32, stat: str) -> list[str | None]:
+    """A text that each event carries, or else the first of those below it that does."""
+    if stat not in trace.stats:
+        return [None] * len(row)
+    column = trace.stats[stat]
+    found: list[str | None] = []
+    for its in row.tolist():
+        low = int(np.searchsorted(column.rows, its))
+        # What lies below an event follows it on its line, and starts before it ends.
+        inside = low < len(column.rows) and column.rows[low] < trace.line_of(its).rows.stop
+        inside = inside and (column.rows[low] == its or trace.start_ps[column.rows[low]] < trace.end_ps[its])
+        found.append(trace.strings[int(column.values[low])] if inside else None)
+    return found
+
+
+def _warm_up(trace: Trace, row: Int32, step: Int32, module: list[str | None]) -> NDArray[np.bool_]:
+    launches, steps = find_launches(trace), steps_of(trace)
+    runs = launches.runs
+    begun = [trace.start_ps[launches.row].min(initial=np.iinfo(np.int64).max)]
+    first_run = int(min([*begun, runs.start_ps.min(initial=np.iinfo(np.int64).max)]))
+    first_of: dict[str, int] = {}
+    for program, start in zip(runs.program.tolist(), runs.start_ps.tolist(), strict=True):
+        name = launches.programs[program][0]
+        first_of[name] = min(start, first_of.get(name, start))
+    compiled: set[str] = set()
+    warm = np.zeros(len(row), np.bool_)
+    for number, its in enumerate(row.tolist()):
+        name, start = module[number], int(trace.start_ps[its])
+        known = steps[step[number]].number if step[number] >= 0 else None
+        if known is not None:
+            warm[number] = known < FIRST_WARM_STEP
+        else:
+            new = name is not None and name not in compiled and first_of.get(name, start) >= start
+            warm[number] = start < first_run or new
+        if name is not None:
+            compiled.add(name)
+    return warm
+
+
+def annotation_at(trace: Trace, row: int) -> int:
+    """The innermost annotation around an event; around one of another thread, the one open on the driving thread as it
+    begins. -1: none."""
+    lines = driving_lines(trace)
+    found = _enclosing(trace, int(trace.parent[row]))
+    if found >= 0 or not lines or int(line_of_rows(trace, np.array([row], np.int32))[0]) == lines[0]:
+        return found
+    its, start = trace.lines[lines[0]].rows, trace.start_ps[row]
+    last = int(np.searchsorted(trace.start_ps[its], start, "right")) - 1 + its.start
+    while last >= its.start and trace.end_ps[last] <= start:
+        last = int(trace.parent[last])
+    return _enclosing(trace, last) if last >= its.start else -1
+
+
+def _enclosing(trace: Trace, row: int) -> int:
+    while row >= 0:
+        at = int(np.searchsorted(trace.annotations, row))
+        if at < len(trace.annotations) and trace.annotations[at] == row:
+            return row
+        row = int(trace.parent[row])
+    return -1
+
+
+def compiles_report(
+    session: SessionTrace, causes: dict[str, dict[str, str]] | None = None
+) -> list[dict[str, Any]]:
+    """The report's `compiles`, of all hosts in order of time.
+
+    `step` is an index into the report's `steps`, `step_number` its number; `graph` the hash or else the module's name;
+    `kin` are the other graphs with modules of the same name: those compiled here by their graph, those that only ran as
+    `module(program id)`. `causes` has what a PT_XLA_DEBUG log says by graph hash: `cause` and `frame`.
+    """
+    rows: list[dict[str, Any]] = []
+    offset = 0
+    for host, trace in enumerate(session.traces):
+        compiles, launches, steps = find_compiles(trace), find_launches(trace), steps_of(trace)
+        for number, row in enumerate(compiles.row.tolist()):
+            step, program = int(compiles.step[number]), int(compiles.program[number])
+            told = (causes or {}).get(compiles.graph_hash[number] or "", {})
+            rows.append(
+                {
+                    "start_ps": int(trace.start_ps[row]),
+                    "duration_ps": int(trace.duration_ps[row]),
+                    "host": trace.host,
+                    "step": step + offset if step >= 0 else None,
+                    "step_number": steps[step].number if step >= 0 else None,
+                    "module": compiles.module[number],
+                    "graph_hash": compiles.graph_hash[number],
+                    "graph": compiles.graph(number),
+                    "program_id": (launches.programs[program][1] or None) if program >= 0 else None,
+                    "warm_up": bool(compiles.warm_up[number]),
+                    "annotation": annotation_path(trace, int(compiles.annotation[number])),
+                    "cause": told.get("cause"),
+                    "frame": told.get("frame"),
+                    "event": f"{host}.{row}",
+                }
+            )
+        offset += len(steps)
+    for entry in rows:
+        entry["kin"] = _kin(session, rows, entry)
+    return sorted(rows, key=lambda entry: entry["start_ps"])
+
+
+def _kin(session: SessionTrace, rows: list[dict[str, Any]], entry: dict[str, Any]) -> list[str]:
+    module = entry["module"]
+    if not module:
+        return []
+    compiled = {row["program_id"]: row["graph"] for row in rows if row["module"] == module}
+    ran = {
+        id_
+        for trace in session.traces
+        for name, id_ in find_launches(trace).programs
+        if name == module and id_
+    }
+    kin = {row["graph"] for row in rows if row["module"] == module}
+    kin |= {f"{module}({id_})" for id_ in ran if id_ not in compiled}
+    return sorted(kin - {entry["graph"]})

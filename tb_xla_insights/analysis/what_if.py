@@ -1,0 +1,247 @@
+"""How long a step would take without one of its costs: the capture replayed along its dependencies.
+
+Method. The host is one sequence of work, by class (`classes.partition`), cut at the instants at which launches were
+enqueued. A device core runs what it was given in order, each run beginning as long after the later of its enqueuing and
+the end of the run before as it did in the capture. Where the host waited (`wait`, or a read) until a run ended, the rest
+of its work follows that run's end, as late after it as in the capture. Replayed unchanged this gives the capture's own
+times. A fix takes time away: host time of some classes, waits for some runs, device time of some runs; what depends on
+it moves forward and everything else stays.
+
+Limits. The answer is a lower bound of the step, and so an upper bound of the gain: what a fix would add is not known,
+threads compete for the machine, and a wait that the capture never had to make is none in the replay. It is never below
+what the busiest core works in a step, and never above the measured mean.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from tb_xla_insights.analysis.classes import partition
+from tb_xla_insights.analysis.idle import SLACK_PS
+from tb_xla_insights.analysis.kept import kept
+from tb_xla_insights.analysis.launches import find_launches
+from tb_xla_insights.analysis.reach import steps_of
+from tb_xla_insights.analysis.shares import class_shares
+from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES, WAIT
+from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
+
+_FROM_DEVICE = CLASS_INDEX["from_device"]
+_KNOWN_SHARE = 0.8
+"""Of the runs in the steps, how many must have a known launch for a replay to mean something."""
+
+
+@dataclass(frozen=True)
+class Fix:
+    """What to take away from one host's replay.
+
+    `classes`: host time of these classes, everywhere, or only before the launches `before` and after the launches `after`
+    (indices into Launches, up to the launch before or behind). `released`: waits for runs of these launches, and what
+    these runs waited for after they were enqueued. `reads`: all waits in reads. `device_ps`: per run of Launches.runs,
+    device time that goes.
+    """
+
+    classes: tuple[str, ...] = ()
+    before: NDArray[np.intp] | None = None
+    after: NDArray[np.intp] | None = None
+    released: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, np.intp))
+    reads: bool = False
+    device_ps: Int64 | None = None
+
+
+@dataclass(frozen=True)
+class _Model:
+    """Points: the first step's start, launches by their enqueuing, the last step's end. Per interval between two of them:
+    the launch at its end (-1: none), host work before and after its wait, the run waited for (-1: none), how long after
+    that run's end the wait lasted, whether it was a read. Per run, by point: its index, offset, delay, time, core."""
+
+    steps: int
+    mean_ps: int
+    launch: Int32
+    before: Int64
+    after: Int64
+    waits_for: Int32
+    late_ps: Int64
+    read: NDArray[np.bool_]
+    first_run: Int64
+    run: Int32
+    offset_ps: Int64
+    delay_ps: Int64
+    device_ps: Int64
+    core: Int32
+    free_ps: Int64
+
+
+@kept
+def _model(trace: Trace) -> _Model | None:
+    """None where there are no steps, or too few runs have known launches."""
+    steps, launches = steps_of(trace), find_launches(trace)
+    runs = launches.runs
+    if not steps or not len(launches):
+        return None
+    begin, end = steps[0].start_ps, steps[-1].end_ps
+    known = (runs.launch >= 0) & (runs.enqueue_row >= 0)
+    inside = (runs.start_ps >= begin) & (runs.start_ps < end)
+    if not inside.any() or (known & inside).sum() < _KNOWN_SHARE * inside.sum():
+        return None
+    when = np.full(len(launches), np.iinfo(np.int64).max)
+    np.minimum.at(when, runs.launch[known], runs.enqueue_ps[known])
+    its = np.flatnonzero((when >= begin) & (when < end))
+    its = its[np.argsort(when[its], kind="stable")]
+    points = np.concatenate(([begin], when[its], [end])).astype(np.int64)
+    place = np.full(len(launches), -1, np.int64)
+    place[its] = np.arange(len(its))
+
+    number = np.flatnonzero(known)
+    number = number[place[runs.launch[number]] >= 0]
+    number = number[np.lexsort((runs.start_ps[number], place[runs.launch[number]]))].astype(np.int32)
+    at = place[runs.launch[number]]
+    free = _free(runs.device, runs.start_ps, runs.end_ps)
+    offset = runs.enqueue_ps[number] - when[runs.launch[number]]
+    delay = runs.start_ps[number] - np.maximum(runs.enqueue_ps[number], free[number])
+    count = len(trace.devices)
+    core_free = np.full(count, begin, np.int64)
+    for device in range(count):
+        earlier = runs.end_ps[(runs.device == device) & (runs.start_ps < begin)]
+        core_free[device] = max(begin, int(earlier.max(initial=begin)))
+    before, after, waits_for, late, read = _intervals(trace, points, number, at)
+    return _Model(
+        len(steps), round(sum(step.duration_ps for step in steps) / len(steps)),
+        np.append(its, -1).astype(np.int32), before, after, waits_for, late, read,
+        np.searchsorted(at, np.arange(len(its) + 2)), number, offset, delay,
+        runs.end_ps[number] - runs.start_ps[number], runs.device[number].astype(np.int32), core_free,
+    )  # fmt: skip
+
+
+def _free(device: Int32, start: Int64, end: Int64) -> Int64:
+    """When each run's core was done with the runs before it; the smallest number for the first."""
+    free = np.full(len(start), np.iinfo(np.int64).min)
+    for number in np.unique(device).tolist():
+        mine = np.flatnonzero(device == number)
+        free[mine[1:]] = np.maximum.accumulate(end[mine])[:-1]
+    return free
+
+
+def _intervals(
+    trace: Trace, points: Int64, run: Int32, at: NDArray[np.int64]
+) -> tuple[Int64, Int64, Int32, Int64, NDArray[np.bool_]]:
+    """Host work before and after the last wait of each interval that a run's end ended; see _Model."""
+    segments, runs = partition(trace), find_launches(trace).runs
+    low, high = points[:-1], points[1:]
+    total = class_shares(segments, low, high)
+    long = (segments.end_ps - segments.start_ps >= SLACK_PS) & np.isin(segments.kind, (WAIT, _FROM_DEVICE))
+    wait_start, wait_end, kind = segments.start_ps[long], segments.end_ps[long], segments.kind[long]
+    count = len(low)
+    none = np.full(count, -1, np.int32)
+    if not wait_end.size or not len(run):
+        return np.zeros_like(total), total, none, np.zeros(count, np.int64), np.zeros(count, np.bool_)
+    last = np.searchsorted(wait_end, high, "right") - 1
+    until = np.where(last >= 0, wait_end[last], 0)
+    since = np.maximum(np.where(last >= 0, wait_start[last], 0), low)
+    order = np.argsort(runs.end_ps[run], kind="stable")
+    ended = np.searchsorted(runs.end_ps[run][order], until, "right") - 1
+    which = order[np.maximum(ended, 0)]
+    finish = runs.end_ps[run][which]
+    # The run's end lies in the wait, and it was launched before the interval's end.
+    ends_it = (last >= 0) & (until > low) & (ended >= 0) & (finish >= since) & (at[which] < np.arange(count))
+    until = np.where(ends_it, until, low)
+    before = class_shares(segments, low, until)
+    after = total - before
+    waited = np.where(ends_it, until - since, 0)
+    before[np.arange(count), np.where(last >= 0, kind[last], WAIT)] -= waited
+    return (
+        before, after, np.where(ends_it, which, -1).astype(np.int32), np.where(ends_it, until - finish, 0),
+        ends_it & (kind[last] == _FROM_DEVICE),
+    )  # fmt: skip
+
+
+@njit(
+    "int64(int64, int64[::1], int64[::1], int32[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], "
+    "int32[::1], int64[::1])",
+    cache=True,
+    nogil=True,
+)
+def _replay(begin, before, after, waits_for, late, first_run, offset, delay, device, core, free):  # type: ignore[no-untyped-def]
+    """When the host reaches the last point. `waits_for`, and the columns of runs, count runs by point."""
+    ends = np.zeros(len(device), np.int64)
+    free = free.copy()
+    now = begin
+    for i in range(len(before)):
+        now += before[i]
+        if waits_for[i] >= 0:
+            now = max(now, ends[waits_for[i]] + late[i])
+        now += after[i]
+        for run in range(first_run[i], first_run[i + 1]):
+            start = max(now + offset[run], free[core[run]]) + delay[run]
+            ends[run] = start + device[run]
+            free[core[run]] = max(free[core[run]], ends[run])
+    return now
+
+
+@kept
+def _unchanged(trace: Trace) -> int:
+    model = _model(trace)
+    return (
+        0
+        if model is None
+        else _run(model, model.before, model.after, model.waits_for, model.delay_ps, model.device_ps)
+    )
+
+
+def _run(model: _Model, before: Int64, after: Int64, waits_for: Int32, delay: Int64, device: Int64) -> int:
+    return int(
+        _replay(
+            0,
+            before.sum(axis=1),
+            after.sum(axis=1),
+            waits_for,
+            model.late_ps,
+            model.first_run,
+            model.offset_ps,
+            delay,
+            device,
+            model.core,
+            model.free_ps - model.free_ps.min(),
+        )  # fmt: skip
+    )
+
+
+def step_without(trace: Trace, fix: Fix) -> int | None:
+    """The mean step of one host after a fix, in ps; None where the capture does not allow a replay."""
+    model = _model(trace)
+    if model is None:
+        return None
+    before, after = model.before.copy(), model.after.copy()
+    count = len(model.launch)
+    everywhere = fix.before is None and fix.after is None
+    chosen = np.full(count, everywhere)
+    if fix.before is not None:
+        chosen |= np.isin(model.launch, fix.before)
+    if fix.after is not None:
+        chosen |= np.append(False, np.isin(model.launch[:-1], fix.after))
+    columns = [CLASSES.index(name) for name in fix.classes]
+    for part in (before, after):
+        part[np.ix_(chosen, columns)] = 0
+    launch_of_run = find_launches(trace).runs.launch[model.run]
+    released = np.isin(launch_of_run, fix.released)
+    free = (model.waits_for >= 0) & (released[model.waits_for] | (fix.reads & model.read))
+    waits_for = np.where(free, -1, model.waits_for).astype(np.int32)
+    delay = np.where(released, np.minimum(model.delay_ps, 0), model.delay_ps)
+    device = model.device_ps
+    if fix.device_ps is not None:
+        device = device - np.minimum(fix.device_ps[model.run], device)
+    gain = _unchanged(trace) - _run(model, before, after, waits_for, delay, device)
+    work = np.bincount(model.core, device, minlength=1).max() if len(device) else 0
+    return min(model.mean_ps, max(round(work / model.steps), model.mean_ps - max(0, gain) // model.steps))
+
+
+def session_step_without(session: SessionTrace, fixes: list[Fix | None]) -> int | None:
+    """The mean step after a fix per host: the slowest host's, since hosts of one training wait for each other."""
+    found = [
+        step_without(trace, fix) for trace, fix in zip(session.traces, fixes, strict=True) if fix is not None
+    ]
+    known = [its for its in found if its is not None]
+    return max(known, default=None)
