@@ -34,9 +34,10 @@ export const lazy = (load, styles = []) => (app) => {
   /** @type {import('../lib/types').Ready|null} */
   let session = null;
   let shown = false;
+  /** @type {'loading'|'ready'|'error'|'empty'} */
   let state = 'loading';
   /** What the view says about itself counts only while it is in front. @type {App} */
-  const own = Object.create(app, { ready: { value: (/** @type {string} */ how = 'ready') => {
+  const own = Object.create(app, { ready: { value: (/** @type {typeof state} */ how = 'ready') => {
     state = how;
     if (shown) app.ready(how);
   } } });

@@ -2,6 +2,7 @@
 
 import { h, fill } from './dom.js';
 
+/** In panels; cards have rows of 24. */
 const ROW_HEIGHT = 21;
 const DRAW_ALL = 200;
 
@@ -42,9 +43,13 @@ export function sorted(items, value, descending) {
  * @param {(item: T) => void} [options.open] Enter and double click
  * @param {(item: T) => void} [options.select] Space and click
  * @param {(item: T) => boolean} [options.selected]
- * @returns {HTMLElement}
+ * @param {(order: string) => void} [options.ordered] the person has sorted
+ * @param {(item: T) => T[]} [options.parts] rows that follow an open row
+ * @param {(item: T) => string} [options.group] items come in groups, in the order of `items`; each has a row above it
+ * @param {(item: T) => string} [options.rowid] test id of a row
+ * @param {number} [options.rowHeight] px at a root size of 16 px
  */
-export function table({ label, testid, columns, items, sort, foot, open, select, selected }) {
+export function liveTable({ label, testid, columns, items, sort, foot, open, select, selected, ordered, parts, group, rowid, rowHeight = ROW_HEIGHT }) {
   let order = sort ?? '';
   let shown = items;
   const head = h('tr', null);
@@ -61,6 +66,11 @@ export function table({ label, testid, columns, items, sort, foot, open, select,
   function arrange() {
     const column = columns.find(({ key }) => key === order.replace('-', ''));
     shown = column?.value ? sorted(items, column.value, order.startsWith('-')) : items;
+    if (group) {
+      const ranks = new Map([...new Set(items.map(group))].map((name, rank) => [name, rank]));
+      shown = sorted(shown, (item) => ranks.get(group(item)) ?? 0, false);
+    }
+    if (parts) shown = shown.flatMap((item) => [item, ...parts(item)]);
     fill(head, columns.map((own) => headCell(own)));
     drawBody();
   }
@@ -74,32 +84,41 @@ export function table({ label, testid, columns, items, sort, foot, open, select,
     const click = () => {
       order = active ? (descending ? column.key : '-' + column.key) : (column.number ? '-' : '') + column.key;
       arrange();
+      ordered?.(order);
     };
     const direction = active ? (descending ? 'descending' : 'ascending') : 'none';
     return h('th', { ...attributes, 'aria-sort': direction }, h('button', { type: 'button', onclick: click }, column.head));
   }
 
   function drawBody() {
-    const from = long ? Math.max(0, Math.floor(scroller.scrollTop / ROW_HEIGHT) - 20) : 0;
-    const to = long ? Math.min(shown.length, from + Math.ceil((scroller.clientHeight || 600) / ROW_HEIGHT) + 40) : shown.length;
+    const at = body.contains(document.activeElement) ? document.activeElement?.closest('tr')?.dataset.index : undefined;
+    const from = long ? Math.max(0, Math.floor(scroller.scrollTop / rowHeight) - 20) : 0;
+    const to = long ? Math.min(shown.length, from + Math.ceil((scroller.clientHeight || 600) / rowHeight) + 40) : shown.length;
     const rows = shown.slice(from, to).map((item, index) => bodyRow(item, from + index));
-    if (rows.length && select) rows[0].tabIndex = 0;
-    fill(body, spacer(from), rows, spacer(shown.length - to));
+    const entry = (selected && rows.find((_, index) => selected(shown[from + index]))) ?? rows[0];
+    if (entry && select) entry.tabIndex = 0;
+    const heads = rows.map((row, index) => (group && group(shown[from + index]) !== (index && group(shown[from + index - 1]))
+      ? [groupRow(group(shown[from + index])), row] : [row]));
+    fill(body, spacer(from), heads.flat(), spacer(shown.length - to));
+    if (at !== undefined) rows.find((row) => row.dataset.index === at)?.focus();
   }
 
   /** @param {number} rows */
   function spacer(rows) {
     if (rows <= 0) return null;
     const cell = h('td', { colspan: columns.length });
-    cell.style.height = `${rows * ROW_HEIGHT}px`;
+    cell.style.height = `${rows * rowHeight}px`;
     return h('tr', { 'aria-hidden': 'true' }, cell);
   }
+
+  /** @param {string} text */
+  const groupRow = (text) => h('tr', { class: 'group' }, h('td', { colspan: columns.length }, text));
 
   /** @param {T} item @param {number} index */
   function bodyRow(item, index) {
     const row = h('tr', {
       'aria-rowindex': index + 2, tabindex: select ? -1 : null, 'data-index': index,
-      'aria-selected': selected ? String(selected(item)) : null,
+      'aria-selected': selected ? String(selected(item)) : null, 'data-testid': rowid?.(item),
       onclick: select && (() => select(item)),
       ondblclick: open && (() => open(item)),
     });
@@ -117,7 +136,9 @@ export function table({ label, testid, columns, items, sort, foot, open, select,
     if (event.key === 'Enter') (open ?? select)?.(item);
     else if (event.key === ' ') select?.(item);
     else if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
-      const next = event.key === 'ArrowDown' ? row.nextElementSibling : row.previousElementSibling;
+      const side = event.key === 'ArrowDown' ? 'nextElementSibling' : 'previousElementSibling';
+      let next = row[side];
+      if (next?.classList.contains('group')) next = next[side];
       if (next instanceof HTMLElement && next.dataset.index) next.focus();
     } else return;
     event.preventDefault();
@@ -125,5 +146,13 @@ export function table({ label, testid, columns, items, sort, foot, open, select,
   });
   if (long) scroller.addEventListener('scroll', drawBody, { passive: true });
   arrange();
-  return scroller;
+  /** Draws the rows anew: what is selected or open has changed. */
+  return { element: scroller, refresh: arrange };
 }
+
+/**
+ * A table that is drawn once.
+ * @template T
+ * @param {Parameters<typeof liveTable<T>>[0]} options @returns {HTMLElement}
+ */
+export const table = (options) => liveTable(options).element;

@@ -1,0 +1,78 @@
+/** Graph × step: what was compiled when, what ran from the cache. */
+
+import { h } from '../lib/dom.js';
+import { columnUnit, count, cutMiddle, digits, timeCell, timeText } from '../lib/format.js';
+
+/** @typedef {import('../lib/views').Compiles} Compiles */
+/** @typedef {import('../lib/views').CompileRow} CompileRow */
+/** @typedef {import('../lib/views').CompileGraph} CompileGraph */
+
+const MOST = 40;
+
+/** Graphs that compiled first, then as the server has them. @param {CompileGraph[]} graphs */
+export const compiledFirst = (graphs) => [...graphs].sort((a, b) => Number(b.compiles > 0) - Number(a.compiles > 0));
+
+/**
+ * Compiles of a graph by step index; without a step under -1.
+ * @param {CompileRow[]} rows @returns {Map<string, CompileRow[]>} by `graph\nstep`
+ */
+export function byCell(rows) {
+  /** @type {Map<string, CompileRow[]>} */
+  const cells = new Map();
+  for (const row of rows) {
+    const key = `${row.graph}\n${row.step ?? -1}`;
+    cells.set(key, [...(cells.get(key) ?? []), row]);
+  }
+  return cells;
+}
+
+/** @param {Compiles} answer @param {() => CompileRow|null} chosen @param {(row: CompileRow) => void} choose */
+export function createGrid({ compiles, graphs, steps }, chosen, choose) {
+  const cells = byCell(compiles);
+  const outside = compiles.some(({ step }) => step === null);
+  const columns = [...(outside ? [-1] : []), ...steps.keys()];
+  const unit = columnUnit(compiles.map(({ duration_ps }) => duration_ps));
+  const all = graphs.length > MOST ? compiledFirst(graphs) : graphs;
+  const nameOf = (/** @type {number} */ step) => (step < 0 ? 'outside' : String(steps[step] ?? step));
+  const body = h('tbody', null);
+  const more = h('p', { class: 'small muted' });
+  let shown = MOST;
+
+  /** @param {CompileGraph} graph @param {number} step */
+  function cell(graph, step) {
+    const rows = cells.get(`${graph.graph}\n${step}`) ?? [];
+    if (rows.length) {
+      const ps = rows.reduce((sum, { duration_ps }) => sum + duration_ps, 0);
+      const title = `${graph.graph} compiled in ${step < 0 ? 'no step' : `step ${nameOf(step)}`}: ${timeText(ps)}`;
+      return h('td', { class: 'c' }, h('button', { type: 'button', 'data-testid': 'compile-cell', 'data-ps': ps, title, 'aria-label': title,
+        'aria-pressed': 'false', onclick: () => choose(rows[0]) }, digits(ps / unit.ps, 1)));
+    }
+    const state = graph.steps[String(step)];
+    return state ? h('td', { class: 'r', title: state === 'run' ? 'run from the cache' : 'compiled' }, h('span', { class: 'hidden' }, state === 'run' ? 'run' : 'compiled')) : h('td', { class: 'u' });
+  }
+
+  function rows() {
+    body.replaceChildren(...all.slice(0, shown).map((graph) => h('tr', { 'data-graph': graph.graph },
+      h('th', { scope: 'row', title: [graph.graph, ...graph.program_ids].join('\n') }, cutMiddle(graph.graph, 34),
+        graph.module && graph.module !== graph.graph ? h('span', { class: 'muted small' }, ` ${cutMiddle(graph.module, 18)}`) : ''),
+      columns.map((step) => cell(graph, step)),
+      h('td', { class: 'num', 'data-ps': graph.cost_ps }, timeCell(graph.cost_ps, unit)), h('td', { class: 'num' }, count(graph.compiles)),
+      h('td', { class: 'num' }, count(Object.values(graph.steps).filter((state) => state === 'run' || state === 'compiled').length)))));
+    more.replaceChildren(...(all.length > shown ? [`${count(shown)} of ${count(all.length)} graphs, those that compiled first. `,
+      h('button', { type: 'button', class: 'link', onclick: () => { shown = all.length; rows(); refresh(); } }, 'Show all')] : ['Hatched: the graph was not seen in that step.']));
+  }
+
+  function refresh() {
+    const own = chosen();
+    body.querySelectorAll('button').forEach((mark) => mark.setAttribute('aria-pressed', 'false'));
+    if (!own) return;
+    const row = [...body.rows].find(({ dataset }) => dataset.graph === own.graph);
+    row?.cells[columns.indexOf(own.step ?? -1) + 1]?.querySelector('button')?.setAttribute('aria-pressed', 'true');
+  }
+
+  rows();
+  const element = h('div', null, h('div', { class: 'scroll' }, h('table', { class: 'graph-grid', 'data-testid': 'compile-grid', 'aria-label': 'Graphs and steps' },
+    h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'Graph'), columns.map((step) => h('th', { scope: 'col', class: 's' }, nameOf(step))),
+      h('th', { scope: 'col', class: 'num' }, `Cost, ${unit.name}`), h('th', { scope: 'col', class: 'num' }, 'Compiles'), h('th', { scope: 'col', class: 'num' }, 'Steps'))), body)), more);
+  return { element, refresh };
+}

@@ -1,0 +1,64 @@
+/** What executions cost per run, per step or in all, and what fewer of them would save. Nothing here draws. */
+
+/** @typedef {import('../lib/views').ExecutionRow} ExecutionRow */
+/** @typedef {'host_ps'|'device_ps'|'queue_ps'|'overhead_ps'} CostName */
+/** @typedef {'run'|'step'|'total'} Scope */
+
+/** @type {CostName[]} */
+export const COSTS = ['host_ps', 'device_ps', 'queue_ps', 'overhead_ps'];
+
+/**
+ * What a total is divided by.
+ * @param {Scope} scope @param {ExecutionRow} row @param {number} steps @param {number} devices
+ */
+export function divisor(scope, row, steps, devices) {
+  if (scope === 'run') return Math.max(1, row.count);
+  return scope === 'step' ? Math.max(1, steps * devices) : 1;
+}
+
+/** @param {ExecutionRow[]} rows @returns {Record<CostName|'count'|'launches', number>} */
+export function sumCosts(rows) {
+  const sum = { count: 0, launches: 0, host_ps: 0, device_ps: 0, queue_ps: 0, overhead_ps: 0 };
+  for (const row of rows) for (const key of /** @type {(keyof typeof sum)[]} */ (Object.keys(sum))) sum[key] += row[key];
+  return sum;
+}
+
+/** Programs whose runs take less time than their overhead. @param {ExecutionRow[]} rows */
+export const smallOnes = (rows) => rows.filter((row) => row.join !== 'none' && row.device_ps < row.overhead_ps);
+
+/**
+ * What a device would save without the small executions, and with all work of a step in one, by the fit of overhead
+ * against device time. Per step and core.
+ * @param {ExecutionRow[]} rows @param {{fixed_ps: number, slope: number}|null} fit @param {number} steps @param {number} devices
+ * @returns {{name: string, now_ps: number, then_ps: number}[]}
+ */
+export function savings(rows, fit, steps, devices) {
+  const each = Math.max(1, steps * devices);
+  const sum = sumCosts(rows);
+  const small = smallOnes(rows);
+  const now_ps = sum.overhead_ps / each;
+  /** @type {{name: string, now_ps: number, then_ps: number}[]} */
+  const found = [];
+  if (small.length && small.length < rows.length) {
+    found.push({ name: `without the ${small.length === 1 ? 'small one' : `${small.length} small ones`}`, now_ps, then_ps: now_ps - sumCosts(small).overhead_ps / each });
+  }
+  const one = fit ? fit.fixed_ps + fit.slope * (sum.device_ps / each) : 0;
+  if (fit && sum.count / each > 1.5 && one >= 0 && one < now_ps) found.push({ name: 'all work in one execution', now_ps, then_ps: one });
+  return found;
+}
+
+/**
+ * Puts spans that overlap into rows under each other: the first row that is free.
+ * @param {{start: number, end: number}[]} spans by start @param {number} most rows; what does not fit shares the last
+ * @returns {number[]} the row of each
+ */
+export function stackSpans(spans, most) {
+  /** @type {number[]} */
+  const ends = [];
+  return spans.map(({ start, end }) => {
+    let row = ends.findIndex((until) => until <= start);
+    if (row < 0) row = Math.min(ends.length, most - 1);
+    ends[row] = Math.max(ends[row] ?? 0, end);
+    return row;
+  });
+}

@@ -1,0 +1,52 @@
+/** The data of a view that is one document. */
+
+import { fill } from '../lib/dom.js';
+import { latest } from '../lib/api.js';
+import { errorCard } from './states.js';
+
+/** @typedef {import('../lib/types').Ready} Ready */
+
+/**
+ * Asks for a view's data once per session, when it is first in front; what was drawn stays until the new data is there.
+ * @template T
+ * @param {import('./app.js').App} app @param {string} route @param {HTMLElement} element
+ * @param {(answer: T, session: Ready) => 'ready'|'empty'} draw
+ */
+export function loadOnce(app, route, element, draw) {
+  /** @type {Ready|null} */
+  let session = null;
+  let shown = false;
+  let have = false;
+  const channel = latest(route);
+
+  async function bring() {
+    const own = session;
+    if (!own || have || !shown) return;
+    have = true;
+    try {
+      const answer = await channel.get({ session: own.session.name });
+      if (own === session) app.ready(draw(answer, own));
+    } catch (error) {
+      if (own !== session) return;
+      have = false;
+      const { message } = /** @type {Error} */ (error);
+      fill(element, errorCard(message, () => { void bring(); }));
+      app.live.alarm(message);
+      app.ready('error');
+    }
+  }
+
+  return {
+    /** @param {Ready} next */
+    open(next) {
+      session = next;
+      have = false;
+      void bring();
+    },
+    /** @param {boolean} on */
+    show(on) {
+      shown = on;
+      void bring();
+    },
+  };
+}

@@ -1,0 +1,74 @@
+/** Gaps at the same time on several cores are one row; filters of the list. Nothing here draws. */
+
+import { CLASSES } from '../lib/classes.js';
+
+/** @typedef {import('../lib/views').GapItem} GapItem */
+/** @typedef {import('../lib/views').GapPattern} GapPattern */
+/** @typedef {import('../lib/types').ByClass} ByClass */
+/**
+ * @typedef {object} GapRow
+ * @property {GapItem} gap the first of its gaps by device, or the gap itself
+ * @property {GapItem[]} gaps one per core @property {number} mean_ps @property {ByClass} by_class_ps of all its gaps
+ * @property {GapRow|null} whole the row that opens into this one
+ */
+
+/** Two gaps are the same where they share this part of the shorter one. */
+const SHARED = 0.5;
+
+/** @param {GapItem[]} gaps @returns {ByClass} */
+export function sumClasses(gaps) {
+  /** @type {ByClass} */
+  const sum = {};
+  for (const name of CLASSES) {
+    const ps = gaps.reduce((all, gap) => all + (gap.by_class_ps[name] ?? 0), 0);
+    if (ps) sum[name] = ps;
+  }
+  return sum;
+}
+
+/** @param {GapItem[]} gaps @param {GapRow|null} [whole] @returns {GapRow} */
+export function rowOf(gaps, whole = null) {
+  return { gap: gaps[0], gaps, whole, mean_ps: gaps.reduce((sum, gap) => sum + gap.duration_ps, 0) / gaps.length, by_class_ps: sumClasses(gaps) };
+}
+
+/**
+ * One row per gap of the program: gaps between the same programs that overlap on different devices of a host.
+ * @param {GapItem[]} items in any order @param {string[]} devices all of them, in their order @returns {GapRow[]} longest first
+ */
+export function groupGaps(items, devices) {
+  /** @type {Map<string, {start: number, end: number, gaps: Map<string, GapItem>}[]>} */
+  const open = new Map();
+  const groups = [];
+  for (const gap of [...items].sort((a, b) => a.start_ps - b.start_ps)) {
+    const key = [gap.host, gap.before, gap.after, gap.cause, gap.step].join('\n');
+    const end = gap.start_ps + gap.duration_ps;
+    const near = (open.get(key) ?? []).filter((group) => group.end > gap.start_ps);
+    let group = near.find((own) => !own.gaps.has(gap.device)
+      && Math.min(own.end, end) - Math.max(own.start, gap.start_ps) >= SHARED * Math.min(own.end - own.start, gap.duration_ps));
+    if (!group) {
+      group = { start: gap.start_ps, end, gaps: new Map() };
+      groups.push(group);
+      near.push(group);
+    }
+    group.gaps.set(gap.device, gap);
+    open.set(key, near);
+  }
+  const rank = new Map(devices.map((id, index) => [id, index]));
+  const rows = groups.map(({ gaps }) => rowOf([...gaps.values()].sort((a, b) => (rank.get(a.device) ?? 0) - (rank.get(b.device) ?? 0))));
+  return rows.sort((a, b) => b.mean_ps - a.mean_ps || a.gap.start_ps - b.gap.start_ps);
+}
+
+/** @param {GapItem} gap as the page names it @returns {string} */
+export const stepOf = (gap) => String(gap.step_number ?? gap.step ?? '');
+
+/**
+ * @param {GapItem[]} items @param {Map<string, string>} filters device, cause, kind, step, min (ms)
+ * @param {GapPattern|null} pattern @param {{hosts: string[], devices: string[]}} chosen
+ */
+export function filterGaps(items, filters, pattern, chosen) {
+  const least = Number(filters.get('min') ?? 0) * 1e9;
+  const is = (/** @type {string} */ key, /** @type {string} */ value) => !filters.get(key) || filters.get(key) === value;
+  return items.filter((gap) => gap.duration_ps >= least && is('device', gap.device) && is('cause', gap.cause) && is('kind', gap.kind) && is('step', stepOf(gap))
+    && (!pattern || (gap.before === pattern.before && gap.after === pattern.after))
+    && (!chosen.devices.length || chosen.devices.includes(gap.device)) && (!chosen.hosts.length || !gap.host || chosen.hosts.includes(gap.host)));
+}

@@ -1,0 +1,63 @@
+/** What the routes of the views answer. Times are integer picoseconds from the session's start. */
+
+import type { ByClass, ClassName, Device } from "./types";
+
+export type Severity = "good" | "info" | "warning" | "critical";
+
+export interface Finding {
+  id: string; severity: "info" | "warning" | "critical"; title: string; detail: string; advice: string; cost_ps: number | null;
+  step_if_fixed_ps: number | null; evidence: Record<string, unknown>;
+  windows: { start_ps: number; end_ps: number; device: string | null }[];
+}
+export type DutyDefinition = "ops" | "modules" | "capture";
+export interface StepColumns {
+  index: number[]; number: (number | null)[]; start_ps: number[]; duration_ps: number[]; device_busy_ps: number[];
+  executions: number[]; compiles: number[]; early_syncs: number[]; input_syncs: number[]; from_device: number[];
+  host_ps: Partial<Record<ClassName, number[]>>;
+}
+export interface Overview {
+  verdict: { text: string; severity: Severity };
+  figures: { name: string; label: string; value: number | null; unit: "share" | "ps" | "count"; note: string | null }[];
+  devices: (Device & { duty: Record<DutyDefinition, number | null> })[];
+  idle: { total_ps: number; by_class_ps: ByClass; small_ps: number };
+  steps: { source: string | null; count: number; partial: number; columns: StepColumns };
+  findings: Finding[];
+}
+
+export interface GapItem {
+  index?: number; device: string; host?: string; devices?: string[]; cores?: number; start_ps: number; duration_ps: number;
+  step: number | null; step_number?: number | null; before: string | null; after: string | null;
+  kind: "starved" | "queued" | "unknown"; cause: ClassName; by_class_ps: ByClass;
+}
+export interface GapPattern {
+  before: string | null; after: string | null; count: number; total_ps: number; mean_ps: number; cause: ClassName;
+  min_ps?: number; max_ps?: number; by_class_ps?: ByClass;
+}
+export interface Gaps {
+  count: number; total_ps: number; listed_ps: number; by_class_ps: ByClass; items: GapItem[]; patterns: GapPattern[];
+}
+
+export type Join = "exact" | "ordered" | "none";
+export interface Costs { launches: number; count: number; host_ps: number; device_ps: number; queue_ps: number; overhead_ps: number }
+export interface ExecutionRow extends Costs { program: string; program_ids: string[]; kind: "lazy" | "dynamo" | "other"; join: Join }
+export interface RunColumns {
+  device: string[]; start_ps: number[]; duration_ps: number[]; program: string[]; launch_start_ps: (number | null)[];
+  host_ps: number[]; queue_ps: number[]; overhead_ps: number[]; lead_ps: (number | null)[]; join: Join[];
+}
+export interface Executions {
+  executions: ExecutionRow[]; kinds: Record<string, Partial<Costs> & { tracing_ps?: number; wall_ps?: number }>;
+  fit: { fixed_ps: number; n: number; slope: number } | null; runs: RunColumns | null; step?: number | null;
+  between: { before: string | null; after: string | null; count: number; mean_ps: number; cause?: ClassName }[];
+  lead: { mean_ps: number; min_ps: number; max_ps: number } | null;
+}
+
+export interface CompileRow {
+  start_ps: number; duration_ps: number; step: number | null; step_number?: number | null; module: string | null;
+  graph_hash: string | null; cause: string | null; frame: string | null; graph: string; warm_up: boolean;
+  event?: string | null; annotation: string | null; kin?: string[]; idle_ps?: number | null;
+}
+export interface CompileGraph {
+  graph: string; module: string | null; program_ids: string[]; compiles: number; cost_ps: number;
+  steps: Record<string, "compiled" | "run">;
+}
+export interface Compiles { compiles: CompileRow[]; graphs: CompileGraph[]; steps: (number | null)[] }

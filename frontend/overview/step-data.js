@@ -1,0 +1,27 @@
+/** Steps as the server sends them, column by column, as rows; and the ticks of an axis. */
+
+/** @typedef {import('../lib/views').StepColumns} StepColumns */
+/**
+ * @typedef {object} Step
+ * @property {number} index @property {number|null} number @property {number} start_ps @property {number} duration_ps
+ * @property {number} device_busy_ps @property {number} executions @property {number} compiles @property {number} early_syncs
+ * @property {number} input_syncs @property {number} from_device @property {import('../lib/types').ByClass} host_ps
+ */
+
+/** @param {StepColumns} columns @returns {Step[]} */
+export function stepRows({ host_ps, ...columns }) {
+  const names = /** @type {import('../lib/types').ClassName[]} */ (Object.keys(host_ps));
+  return columns.index.map((_, row) => /** @type {Step} */ ({
+    ...Object.fromEntries(Object.entries(columns).map(([key, values]) => [key, values[row]])),
+    host_ps: Object.fromEntries(names.map((name) => [name, host_ps[name]?.[row] ?? 0])),
+  }));
+}
+
+/** About five ticks from 0 at 1-2-5 steps, the last one at or below `most`. @param {number} most */
+export function niceTicks(most) {
+  if (!(most > 0)) return [0];
+  const rough = most / 5;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough) ?? rough;
+  return Array.from({ length: Math.floor(most / step + 1e-9) + 1 }, (_, index) => Number((index * step).toPrecision(12)));
+}

@@ -1,0 +1,226 @@
+/** Steps as stacked bars of what the driving thread did, a line across each for how long the device was busy. */
+
+import { h, fill, button } from '../lib/dom.js';
+import { CLASSES, LABELS, chip } from '../lib/classes.js';
+import { card, link, windowPlace } from '../lib/cards.js';
+import { columnUnit, count, digits, plural, timeCell, timeText } from '../lib/format.js';
+import { liveTable } from '../lib/table.js';
+import { begin } from '../lib/activity.js';
+import { niceTicks, stepRows } from './step-data.js';
+
+/** @typedef {import('./step-data.js').Step} Step */
+
+/** Up to here every bar is wide; beyond, bars are thin, and what does not fit is reached by the brush. */
+const WIDE = 60;
+const THIN_PX = 5;
+const LABEL_PX = 44;
+
+/** @type {Record<string, string>} */
+const SOURCES = {
+  step_marker: 'No step annotation; steps come from StepMarker.', modules: 'No step annotation; steps come from the rhythm of modules.',
+  steps_line: 'No step annotation; steps come from the Steps line.',
+};
+
+/** @param {import('../frame/app.js').App} app */
+export function createSteps(app) {
+  const element = h('div', { class: 'steps' });
+  const chart = h('div', { class: 'chart', role: 'listbox', 'aria-label': 'Steps', 'data-testid': 'steps-chart' });
+  const brush = h('div', { class: 'brush none', role: 'slider', tabindex: 0, 'aria-label': 'Steps in sight' });
+  const note = h('p', { class: 'step-note' });
+  const body = h('div', { class: 'fill column' });
+  /** @type {Step[]} */
+  let steps = [];
+  let from = 0;
+  let fits = WIDE;
+  let listed = false;
+  /** @type {ReturnType<typeof liveTable>|null} */
+  let rows = null;
+  const toggle = button('Table', () => { listed = !listed; draw(); }, { class: 'small-button', 'aria-pressed': 'false' });
+
+  const keyOf = (/** @type {Step} */ { number, index }) => String(number ?? index);
+  const chosen = () => steps.find((step) => keyOf(step) === app.link.state.st) ?? null;
+  const show = (/** @type {Step} */ step) => app.open({ ...windowPlace(step.start_ps, step.start_ps + step.duration_ps), st: keyOf(step) });
+
+  /** @param {Step|null} step */
+  function choose(step) {
+    app.link.set({ st: step ? keyOf(step) : '' }, 'push');
+    mark();
+    if (step) app.live.answer(`Step ${keyOf(step)}, ${timeText(step.duration_ps)}.`);
+  }
+
+  function mark() {
+    const own = chosen();
+    chart.querySelectorAll('[role=option]').forEach((bar) => bar.setAttribute('aria-selected', String(bar.getAttribute('data-step') === (own ? keyOf(own) : null))));
+    rows?.refresh();
+    fill(note, own ? [h('b', null, `Step ${keyOf(own)}`), ` ${timeText(own.duration_ps)} · device busy ${timeText(own.device_busy_ps)} · `,
+      [plural(own.executions, 'execution'), own.compiles ? plural(own.compiles, 'compilation') : '', own.early_syncs ? plural(own.early_syncs, 'early sync') : '',
+        own.input_syncs ? plural(own.input_syncs, 'input sync') : '', own.from_device ? plural(own.from_device, 'read') + ' from the device' : ''].filter(Boolean).join(' · '), ' ',
+      link('Show', () => show(own), { 'data-testid': 'step-show' })] : h('span', { class: 'muted' }, 'Click a bar to select a step.'));
+  }
+
+  function draw() {
+    toggle.setAttribute('aria-pressed', String(listed));
+    rows = listed ? stepsTable() : null;
+    fill(body, rows ? rows.element : [chart, brush], note);
+    if (!rows) drawChart();
+    mark();
+  }
+
+  function drawChart() {
+    const width = chart.clientWidth - LABEL_PX;
+    fits = steps.length <= WIDE ? WIDE : Math.max(WIDE, Math.floor(width / THIN_PX));
+    from = Math.max(0, Math.min(from, steps.length - fits));
+    const seen = steps.slice(from, from + fits);
+    const most = Math.max(1, ...seen.map((step) => Math.max(step.duration_ps, step.device_busy_ps)));
+    const unit = columnUnit([most]);
+    const ticks = niceTicks(most / unit.ps);
+    const top = Math.max(ticks.at(-1) ?? 1, most / unit.ps) * unit.ps * 1.06;
+    const slot = width / seen.length;
+    const every = [1, 2, 5, 10, 20, 50, 100].find((step) => slot * step >= 34) ?? 200;
+    fill(chart, ticks.map((tick) => {
+      const line = h('span', { class: 'grid-line', 'aria-hidden': 'true' }, h('span', null, digits(tick), tick === ticks.at(-1) ? `\u202f${unit.name}` : ''));
+      line.style.bottom = `calc(20px + (100% - 20px) * ${(tick * unit.ps) / top})`;
+      return line;
+    }), h('div', { class: steps.length > WIDE ? 'bars thin' : 'bars' }, seen.map((step, index) => bar(step, top, slot >= 38, (from + index) % every === 0, unit))));
+    const options = [...chart.querySelectorAll('[role=option]')];
+    (options.find((option) => option.getAttribute('data-step') === app.link.state.st) ?? options[0])?.setAttribute('tabindex', '0');
+    drawBrush();
+  }
+
+  /** @param {Step} step @param {number} top @param {boolean} value @param {boolean} label @param {import('../lib/format.js').Unit} unit */
+  function bar(step, top, value, label, unit) {
+    const height = (/** @type {number} */ ps) => `${(ps / top) * 100}%`;
+    const stack = h('div', { class: 'pile' }, CLASSES.map((name) => {
+      const ps = step.host_ps[name] ?? 0;
+      if (!ps) return null;
+      const part = h('i', { class: `k-${name}`, title: `${LABELS[name]} ${timeText(ps)}` });
+      part.style.setProperty('--k', `var(--c-${name})`);
+      part.style.height = height(ps);
+      return part;
+    }), value ? h('span', { class: 'value' }, digits(step.duration_ps / unit.ps, 1)) : null);
+    const busy = h('i', { class: 'busy-line' });
+    busy.style.bottom = height(step.device_busy_ps);
+    return h('div', {
+      role: 'option', 'data-step': keyOf(step), tabindex: -1, 'aria-selected': 'false', 'data-ps': step.duration_ps,
+      'aria-label': `Step ${keyOf(step)}, ${timeText(step.duration_ps)}, device busy ${timeText(step.device_busy_ps)}`,
+      title: `${keyOf(step)}: ${timeText(step.duration_ps)}, device busy ${timeText(step.device_busy_ps)}`,
+      onclick: () => choose(step), ondblclick: () => show(step),
+    }, h('div', { class: 'plot' }, stack, step.device_busy_ps ? busy : null), h('span', { class: 'name' }, label ? keyOf(step) : ''));
+  }
+
+  chart.addEventListener('keydown', (event) => {
+    const options = /** @type {HTMLElement[]} */ ([...chart.querySelectorAll('[role=option]')]);
+    const at = options.indexOf(/** @type {HTMLElement} */ (event.target));
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (at < 0) return;
+    const step = steps[from + at];
+    if (by) {
+      const next = at + by;
+      if (next >= 0 && next < options.length) options[next].focus();
+      else if (moveTo(from + by)) /** @type {HTMLElement|undefined} */ (chart.querySelectorAll('[role=option]')[at])?.focus();
+    } else if (event.key === 'Enter') show(step);
+    else if (event.key === ' ') choose(step);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+
+  /** @param {number} first */
+  function moveTo(first) {
+    const next = Math.max(0, Math.min(Math.round(first), steps.length - fits));
+    if (next === from) return false;
+    from = next;
+    drawChart();
+    mark();
+    return true;
+  }
+
+  function drawBrush() {
+    brush.classList.toggle('none', steps.length <= fits);
+    if (steps.length <= fits) return;
+    const width = 400;
+    const most = Math.max(...steps.map(({ duration_ps }) => duration_ps));
+    const columns = new Array(Math.min(width, steps.length)).fill(0);
+    steps.forEach(({ duration_ps }, index) => {
+      const at = Math.floor((index * columns.length) / steps.length);
+      columns[at] = Math.max(columns[at], duration_ps);
+    });
+    const handle = h('b', null);
+    handle.style.left = `${(from / steps.length) * 100}%`;
+    handle.style.width = `${(fits / steps.length) * 100}%`;
+    fill(brush, columns.map((ps) => {
+      const mark = h('i', null);
+      mark.style.height = `${(ps / most) * 100}%`;
+      return mark;
+    }), handle);
+    brush.setAttribute('aria-valuemin', '0');
+    brush.setAttribute('aria-valuemax', String(steps.length - fits));
+    brush.setAttribute('aria-valuenow', String(from));
+    brush.setAttribute('aria-valuetext', `Steps ${keyOf(steps[from])} to ${keyOf(steps[Math.min(steps.length, from + fits) - 1])} of ${count(steps.length)}`);
+  }
+  const toPointer = (/** @type {PointerEvent} */ event) => {
+    const box = brush.getBoundingClientRect();
+    moveTo(((event.clientX - box.left) / box.width) * steps.length - fits / 2);
+  };
+  brush.addEventListener('pointerdown', (event) => { brush.setPointerCapture(event.pointerId); toPointer(event); });
+  brush.addEventListener('pointermove', (event) => { if (brush.hasPointerCapture(event.pointerId)) toPointer(event); });
+  brush.addEventListener('keydown', (event) => {
+    const by = { ArrowRight: 1, ArrowLeft: -1, PageDown: fits, PageUp: -fits, End: steps.length, Home: -steps.length }[event.key];
+    if (!by) return;
+    moveTo(from + by);
+    event.preventDefault();
+    event.stopPropagation();
+  });
+
+  function stepsTable() {
+    const unit = columnUnit(steps.map(({ duration_ps }) => duration_ps));
+    const names = CLASSES.filter((name) => steps.some(({ host_ps }) => host_ps[name]));
+    /** @param {'executions'|'compiles'|'early_syncs'|'input_syncs'|'from_device'} key @param {string} head @returns {import('../lib/table.js').Column<Step>} */
+    const number = (key, head) => ({ key, head, number: true, value: (step) => step[key], cell: (step) => count(step[key]) });
+    /** @param {string} key @param {string} head @param {(step: Step) => number} ps @returns {import('../lib/table.js').Column<Step>} */
+    const time = (key, head, ps) => ({ key, head: `${head}, ${unit.name}`, number: true, value: ps, ps, cell: (step) => timeCell(ps(step), unit) });
+    return liveTable({
+      label: 'Steps', testid: 'steps-table', items: steps, rowHeight: 24, open: show, select: choose, selected: (step) => step === chosen(),
+      columns: [
+        { key: 'step', head: 'Step', number: true, value: (step) => step.number ?? step.index, cell: keyOf },
+        { key: 'start', head: 'Start, ms', number: true, value: ({ start_ps }) => start_ps, ps: ({ start_ps }) => start_ps, cell: (step) => link(digits(step.start_ps / 1e9, 3), () => show(step)) },
+        time('time', 'Time', ({ duration_ps }) => duration_ps), time('busy', 'Device busy', (step) => step.device_busy_ps),
+        number('executions', 'Executions'), number('compiles', 'Compiles'), number('early_syncs', 'Early syncs'), number('input_syncs', 'Input syncs'), number('from_device', 'Reads'),
+        ...names.map((name) => time(name, LABELS[name], ({ host_ps }) => host_ps[name] ?? 0)),
+      ],
+    });
+  }
+
+  let timer = 0;
+  new ResizeObserver(() => {
+    cancelAnimationFrame(timer);
+    const done = begin();
+    timer = requestAnimationFrame(() => { if (steps.length && !listed && chart.isConnected) { drawChart(); mark(); } });
+    requestAnimationFrame(done);
+  }).observe(chart);
+
+  return {
+    element,
+    /** @param {import('../lib/views').Overview['steps']} answer */
+    open({ columns, source, partial }) {
+      steps = stepRows(columns);
+      from = 0;
+      const names = CLASSES.filter((name) => steps.some(({ host_ps }) => host_ps[name]));
+      const busy = h('span', null, h('i', { class: 'line-mark', 'aria-hidden': 'true' }), 'device busy');
+      const cut = partial ? ` · ${plural(partial, 'step')} cut by the edge of the capture` : '';
+      fill(element, steps.length
+        ? card('Step time', { note: `by class${cut}${source && SOURCES[source] ? ' · ' + SOURCES[source] : ''}`, class: 'steps-card',
+          right: [h('span', { class: 'legend' }, names.map((name) => h('span', null, chip(name), LABELS[name])), busy), toggle] }, body)
+        : card('Step time', {}, h('p', null, 'This capture has no steps: no step annotation, no StepMarker, no rhythm of modules.'),
+          h('p', { class: 'sec' }, 'Wrap the loop in xp.StepTrace, or capture more than one step.')));
+      if (steps.length) draw();
+    },
+    /** The link says which step is selected. */
+    select() {
+      const own = chosen();
+      const at = own ? steps.indexOf(own) : -1;
+      if (at >= 0 && (at < from || at >= from + fits)) moveTo(at - fits / 2);
+      mark();
+    },
+  };
+}
