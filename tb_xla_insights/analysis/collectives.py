@@ -24,7 +24,7 @@ _HLO = re.compile(
 )
 _KERNEL = re.compile(
     r"(?:void )?(?:nccl|rccl)\w*?_?(AllReduce|AllGather|ReduceScatter|AllToAll|SendRecv|Broadcast)?(?:_|\W|$)",
-    re.I,
+    re.IGNORECASE,
 )
 _OF_KERNEL = {
     "allreduce": "all-reduce", "allgather": "all-gather", "reducescatter": "reduce-scatter", "alltoall": "all-to-all",
@@ -35,8 +35,8 @@ _DONE = re.compile(r"%?[\w.-]*-done(?:[._ ]|$)")
 
 @dataclass(frozen=True)
 class Collectives:
-    """Per collective op of one device: its place in the device's ops, its kind (index into KINDS), its self time and how
-    much of that no other op's computing hides."""
+    """Per collective op of one device: its place in the device's ops, its kind (index into KINDS), its self
+    time and how much of that no other op's computing hides."""
 
     op: Int32
     kind: NDArray[np.int8]
@@ -45,8 +45,8 @@ class Collectives:
 
 
 def kind_of(name: str) -> str | None:
-    """Which collective an op's name means, as HLO (`all-reduce-start.3`, `%all-gather.1 = …`) or as a GPU kernel
-    (`ncclDevKernel_AllReduce_Sum_f32_RING_LL`); None for all others."""
+    """Which collective an op's name means, as HLO (`all-reduce-start.3`, `%all-gather.1 = …`) or as a GPU
+    kernel (`ncclDevKernel_AllReduce_Sum_f32_RING_LL`); None for all others."""
     match = _HLO.match(name)
     if match:
         return match[1].removeprefix("ragged-")
@@ -58,9 +58,9 @@ def kind_of(name: str) -> str | None:
 def find_collectives(trace: Trace, device: int) -> Collectives:
     """The collectives of one device (an index into the trace's devices).
 
-    A collective is hidden while another op of the same core computes: on another stream of a GPU, on another thread of a
-    CPU, or, for the asynchronous ones of a TPU, between start and done, where it takes no time of its own. Ops that only
-    wait for something compute nothing.
+    A collective is hidden while another op of the same core computes: on another stream of a GPU, on another
+    thread of a CPU, or, for the asynchronous ones of a TPU, between start and done, where it takes no time of
+    its own. Ops that only wait for something compute nothing.
     """
     ops = trace.devices[device].ops
     kinds, waits = _kinds(trace, ops)
@@ -101,8 +101,9 @@ def _kinds(trace: Trace, ops: Spans) -> tuple[NDArray[np.int8], NDArray[np.bool_
 
 
 def collectives_report(session: SessionTrace) -> list[dict[str, Any]]:
-    """The report's `collectives`: a row per op name and kind, over all devices, those with most time first. Times are self
-    times; `count` counts the two halves of an asynchronous collective apart, as they are two ops."""
+    """The report's `collectives`: a row per op name and kind, over all devices, those with most time first.
+    Times are self times; `count` counts the two halves of an asynchronous collective apart, as they are two
+    ops."""
     rows: dict[tuple[str, str], list[int]] = {}
     for trace in session.traces:
         for index, device in enumerate(trace.devices):
@@ -112,15 +113,14 @@ def collectives_report(session: SessionTrace) -> list[dict[str, Any]]:
                 mine = names == name
                 key = _short(trace.strings[name]), KINDS[found.kind[mine][0]]
                 total = rows.setdefault(key, [0, 0, 0])
-                for place, value in enumerate(
-                    (mine.sum(), found.duration_ps[mine].sum(), found.exposed_ps[mine].sum())
-                ):
+                sums = mine.sum(), found.duration_ps[mine].sum(), found.exposed_ps[mine].sum()
+                for place, value in enumerate(sums):
                     total[place] += int(value)
-    listed = [
+    listed: list[dict[str, Any]] = [
         {"op": op, "kind": kind, "count": count, "duration_ps": time, "exposed_ps": exposed}
         for (op, kind), (count, time, exposed) in rows.items()
     ]
-    return sorted(listed, key=lambda row: (-row["duration_ps"], row["op"]))  # type: ignore[operator]
+    return sorted(listed, key=lambda row: (-row["duration_ps"], row["op"]))
 
 
 def _short(name: str) -> str:

@@ -26,10 +26,10 @@ from tb_xla_insights.trace.model import Int32, SessionTrace, Trace
 class Compiles:
     """Compilations of one host in order of time.
 
-    `row`: the outermost event. `step`: index into the trace's steps, -1: none. `annotation`: the innermost annotation
-    around it, on the driving thread at that time where another thread compiled, -1: none. `program`: what it made, an
-    index into Launches.programs, -1 where it did not run. `module` and `graph_hash` are None where nothing records them.
-    `warm_up`: everything was new then.
+    `row`: the outermost event. `step`: index into the trace's steps, -1: none. `annotation`: the innermost
+    annotation around it, on the driving thread at that time where another thread compiled, -1: none.
+    `program`: what it made, an index into Launches.programs, -1 where it did not run. `module` and
+    `graph_hash` are None where nothing records them. `warm_up`: everything was new then.
     """
 
     row: Int32
@@ -52,8 +52,9 @@ class Compiles:
 def find_compiles(trace: Trace) -> Compiles:
     """The compilations of one host.
 
-    Warm-up is what falls into a step with a number below 2; where steps have no numbers, or outside of them, what comes
-    before the first execution of the capture, and the first compilation of a module that has not run in it before.
+    Warm-up is what falls into a step with a number below 2; where steps have no numbers, or outside of them,
+    what comes before the first execution of the capture, and the first compilation of a module that has not
+    run in it before.
     """
     row = outermost_compiles(trace)
     program = _programs(trace, row)
@@ -69,8 +70,8 @@ def find_compiles(trace: Trace) -> Compiles:
 
 
 def _programs(trace: Trace, row: Int32) -> Int32:
-    """What each compilation made: the program of the launch that its synchronisation asked for; without one, the program
-    that runs for the first time in the capture, and first after it."""
+    """What each compilation made: the program of the launch that its synchronisation asked for; without one,
+    the program that runs for the first time in the capture, and first after it."""
     launches = find_launches(trace)
     runs = launches.runs
     found = np.full(len(row), -1, np.int32)
@@ -134,8 +135,8 @@ def _warm_up(trace: Trace, row: Int32, step: Int32, module: list[str | None]) ->
 
 
 def annotation_at(trace: Trace, row: int) -> int:
-    """The innermost annotation around an event; around one of another thread, the one open on the driving thread as it
-    begins. -1: none."""
+    """The innermost annotation around an event; around one of another thread, the one open on the driving
+    thread as it begins. -1: none."""
     lines = driving_lines(trace)
     found = _enclosing(trace, int(trace.parent[row]))
     if found >= 0 or not lines or int(line_of_rows(trace, np.array([row], np.int32))[0]) == lines[0]:
@@ -161,9 +162,10 @@ def compiles_report(
 ) -> list[dict[str, Any]]:
     """The report's `compiles`, of all hosts in order of time.
 
-    `step` is an index into the report's `steps`, `step_number` its number; `graph` the hash or else the module's name;
-    `kin` are the other graphs with modules of the same name: those compiled here by their graph, those that only ran as
-    `module(program id)`. `causes` has what a PT_XLA_DEBUG log says by graph hash: `cause` and `frame`.
+    `step` is an index into the report's `steps`, `step_number` its number; `graph` the hash or else the
+    module's name; `kin` are the other graphs with modules of the same name: those compiled here by their
+    graph, those that only ran as `module(program id)`. `causes` has what a PT_XLA_DEBUG log says by graph
+    hash: `cause` and `frame`.
     """
     rows: list[dict[str, Any]] = []
     offset = 0

@@ -1,7 +1,8 @@
-"""Whether the device waits for data: who loads, how long the driving thread waits for a batch, and what overlaps.
+"""Whether the device waits for data: who loads, how long the driving thread waits for a batch, and what
+overlaps.
 
-One answer for every way to load: hand-written annotations and torch loaders on the driving thread, loader threads
-(MpDeviceLoader's, tf.data's, or those whose annotations speak of loading), and infeed on the device.
+One answer for every way to load: hand-written annotations and torch loaders on the driving thread, loader
+threads (MpDeviceLoader's, tf.data's, or those whose annotations speak of loading), and infeed on the device.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ Verdict = Literal["bound", "partly_hidden", "hidden", "unknown"]
 class InputPipeline:
     """What one host does to get batches.
 
-    `kind`: how batches come: `mp_device_loader`, `tf_data`, `loader_threads`, `driving_thread`, `infeed`, or None.
-    `waits`: when the driving thread loads or waits for a batch. `starved_ps`: how much of them lies in starved gaps, and
-    how much devices idled in infeed ops, over all devices. `batches`: the outermost events that load or wait for one on
-    the driving thread. `loaders`: lines of loader threads. `loading`: when those, or the driving thread, load.
-    `sending`: when data goes to the device.
+    `kind`: how batches come: `mp_device_loader`, `tf_data`, `loader_threads`, `driving_thread`, `infeed`, or
+    None. `waits`: when the driving thread loads or waits for a batch. `starved_ps`: how much of them lies in
+    starved gaps, and how much devices idled in infeed ops, over all devices. `batches`: the outermost events
+    that load or wait for one on the driving thread. `loaders`: lines of loader threads. `loading`: when
+    those, or the driving thread, load. `sending`: when data goes to the device.
     """
 
     kind: str | None
@@ -153,10 +154,11 @@ def _kind(trace: Trace, loaders: list[int], infeed: bool, waits: bool) -> str | 
 def input_report(session: SessionTrace) -> dict[str, Any]:
     """The report's `input_pipeline`, over all hosts.
 
-    `wait_ps`: the driving threads load or wait for batches; `idle_ps`: devices are idle meanwhile; `share`: that of their
-    spans. `load_ps` and `load_hidden`: loading on any thread, and its share while a device works; `send_ps` and
-    `send_hidden`: the same for transfers to the device. `verdict`: `bound` (a tenth of the span or more is lost),
-    `partly_hidden`, `hidden`, or `unknown` where nothing recorded tells of loading.
+    `wait_ps`: the driving threads load or wait for batches; `idle_ps`: devices are idle meanwhile; `share`:
+    that of their spans. `load_ps` and `load_hidden`: loading on any thread, and its share while a device
+    works; `send_ps` and `send_hidden`: the same for transfers to the device. `verdict`: `bound` (a tenth of
+    the span or more is lost), `partly_hidden`, `hidden`, or `unknown` where nothing recorded tells of
+    loading.
     """
     parts = [find_input_pipeline(trace) for trace in session.traces]
     span = sum(_span(trace) for trace in session.traces)

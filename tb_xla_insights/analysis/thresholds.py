@@ -1,6 +1,8 @@
-"""From where on something is worth a finding, and how loud it is said. One place, with the reason for each number.
+"""From where on something is worth a finding, and how loud it is said. One place, with the reason for each
+number.
 
-Shares are shares of the devices' spans together: a cost of 0.1 is a tenth of all the time the devices were there.
+Shares are shares of the devices' spans together: a cost of 0.1 is a tenth of all the time the devices were
+there.
 """
 
 from __future__ import annotations
@@ -18,20 +20,25 @@ WARNING_SHARE = 0.10
 """What a tenth of the time is lost to is worth somebody's afternoon."""
 
 CRITICAL_SHARE = 0.30
-"""More than a change of batch size or of the compiler's flags usually wins: nothing else should be looked at first."""
+"""More than a change of batch size or of the compiler's flags usually wins: nothing else should be looked at
+first."""
 
 BOUND_SHARE = 0.85
-"""A device that computes for more of its span than this is what limits the training. What is left are gaps between
-executions that hardly anybody gets rid of: input sync, the step's own launch, the clocks' uncertainty."""
+"""A device that computes for more of its span than this is what limits the training. What is left are gaps
+between executions that hardly anybody gets rid of: input sync, the step's own launch, the clocks'
+uncertainty."""
 
 FEWEST_LAUNCHES = 3
-"""Launches a step from which on they are many: forward and backward, or one lazy graph and one read, are usual."""
+"""Launches a step from which on they are many: forward and backward, or one lazy graph and one read, are
+usual."""
 
 SMALL_SHARE = 0.5
-"""Of a step's launches, how many must take more of the host's overhead than of the device's time to be called small."""
+"""Of a step's launches, how many must take more of the host's overhead than of the device's time to be called
+small."""
 
 READS_SHARE = 0.5
-"""Of the steps, how many must read from the device to say that every step does. (design.md, "Early execution")"""
+"""Of the steps, how many must read from the device to say that every step does. (design.md, "Early
+execution")"""
 
 DYNAMO_GRAPHS = 2
 """Graphs a step of a training that torch.compile did not break: one forward and one backward."""

@@ -27,8 +27,8 @@ _CARRIERS = ("client", "transfer", "op_pool", "compiler")
 class Transfers:
     """Transfers of one host by row: the outermost events of their direction on each thread.
 
-    `direction`: index into DIRECTIONS. `bytes`: -1 where none are recorded. `step`: index into the trace's steps, -1:
-    outside of them.
+    `direction`: index into DIRECTIONS. `bytes`: -1 where none are recorded. `step`: index into the trace's
+    steps, -1: outside of them.
     """
 
     row: Int32
@@ -49,8 +49,9 @@ class Transfers:
 def find_transfers(trace: Trace) -> Transfers:
     """The transfers of one host.
 
-    A transfer is asked for on one thread and often carried out on another, by a client or a pool. Those threads count
-    only where no thread that asks recorded a transfer of that direction, so that none counts twice.
+    A transfer is asked for on one thread and often carried out on another, by a client or a pool. Those
+    threads count only where no thread that asks recorded a transfer of that direction, so that none counts
+    twice.
     """
     kinds = np.where(_on_host(trace), trace.metadata.kind, -1)
     direction_of = np.full(len(CLASSES) + 1, -1, np.int8)  # the last one is that of no class
@@ -114,8 +115,8 @@ def _bytes(trace: Trace, row: Int32, candidates: Int32) -> Int64:
 
 
 def transfers_report(session: SessionTrace) -> dict[str, dict[str, Any]]:
-    """The report's `transfers`: per direction `count`, `duration_ps`, `bytes` (None where none are recorded), `per_step`
-    (mean count over the steps, None without steps) and `sized`, the transfers behind `bytes`."""
+    """The report's `transfers`: per direction `count`, `duration_ps`, `bytes` (None where none are recorded),
+    `per_step` (mean count over the steps, None without steps) and `sized`, the transfers behind `bytes`."""
     out: dict[str, dict[str, Any]] = {}
     for number, name in enumerate(DIRECTIONS):
         count = duration = total = sized = in_steps = steps = 0

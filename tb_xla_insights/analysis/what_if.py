@@ -1,15 +1,15 @@
 """How long a step would take without one of its costs: the capture replayed along its dependencies.
 
-Method. The host is one sequence of work, by class (`classes.partition`), cut at the instants at which launches were
-enqueued. A device core runs what it was given in order, each run beginning as long after the later of its enqueuing and
-the end of the run before as it did in the capture. Where the host waited (`wait`, or a read) until a run ended, the rest
-of its work follows that run's end, as late after it as in the capture. Replayed unchanged this gives the capture's own
-times. A fix takes time away: host time of some classes, waits for some runs, device time of some runs; what depends on
-it moves forward and everything else stays.
+Method. The host is one sequence of work, by class (`classes.partition`), cut at the instants at which
+launches were enqueued. A device core runs what it was given in order, each run beginning as long after the
+later of its enqueuing and the end of the run before as it did in the capture. Where the host waited (`wait`,
+or a read) until a run ended, the rest of its work follows that run's end, as late after it as in the capture.
+Replayed unchanged this gives the capture's own times. A fix takes time away: host time of some classes, waits
+for some runs, device time of some runs; what depends on it moves forward and everything else stays.
 
-Limits. The answer is a lower bound of the step, and so an upper bound of the gain: what a fix would add is not known,
-threads compete for the machine, and a wait that the capture never had to make is none in the replay. It is never below
-what the busiest core works in a step, and never above the measured mean.
+Limits. The answer is a lower bound of the step, and so an upper bound of the gain: what a fix would add is
+not known, threads compete for the machine, and a wait that the capture never had to make is none in the
+replay. It is never below what the busiest core works in a step, and never above the measured mean.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _KNOWN_SHARE = 0.8
 class Fix:
     """What to take away from one host's replay.
 
-    `classes`: host time of these classes, everywhere, or only before the launches `before` and after the launches `after`
-    (indices into Launches, up to the launch before or behind). `released`: waits for runs of these launches, and what
-    these runs waited for after they were enqueued. `reads`: all waits in reads. `device_ps`: per run of Launches.runs,
-    device time that goes.
+    `classes`: host time of these classes, everywhere, or only before the launches `before` and after the
+    launches `after` (indices into Launches, up to the launch before or behind). `released`: waits for runs of
+    these launches, and what these runs waited for after they were enqueued. `reads`: all waits in reads.
+    `device_ps`: per run of Launches.runs, device time that goes.
     """
 
     classes: tuple[str, ...] = ()
@@ -54,9 +54,10 @@ class Fix:
 
 @dataclass(frozen=True)
 class _Model:
-    """Points: the first step's start, launches by their enqueuing, the last step's end. Per interval between two of them:
-    the launch at its end (-1: none), host work before and after its wait, the run waited for (-1: none), how long after
-    that run's end the wait lasted, whether it was a read. Per run, by point: its index, offset, delay, time, core."""
+    """Points: the first step's start, launches by their enqueuing, the last step's end. Per interval between
+    two of them: the launch at its end (-1: none), host work before and after its wait, the run waited for
+    (-1: none), how long after that run's end the wait lasted, whether it was a read. Per run, by point: its
+    index, offset, delay, time, core."""
 
     steps: int
     mean_ps: int
@@ -95,18 +96,17 @@ def _model(trace: Trace) -> _Model | None:
     place = np.full(len(launches), -1, np.int64)
     place[its] = np.arange(len(its))
 
-    number = np.flatnonzero(known)
-    number = number[place[runs.launch[number]] >= 0]
-    number = number[np.lexsort((runs.start_ps[number], place[runs.launch[number]]))].astype(np.int32)
+    some = np.flatnonzero(known)
+    some = some[place[runs.launch[some]] >= 0]
+    number: Int32 = some[np.lexsort((runs.start_ps[some], place[runs.launch[some]]))].astype(np.int32)
     at = place[runs.launch[number]]
     free = _free(runs.device, runs.start_ps, runs.end_ps)
     offset = runs.enqueue_ps[number] - when[runs.launch[number]]
     delay = runs.start_ps[number] - np.maximum(runs.enqueue_ps[number], free[number])
-    count = len(trace.devices)
-    core_free = np.full(count, begin, np.int64)
-    for device in range(count):
-        earlier = runs.end_ps[(runs.device == device) & (runs.start_ps < begin)]
-        core_free[device] = max(begin, int(earlier.max(initial=begin)))
+    core_free = np.zeros(len(trace.devices), np.int64)
+    others = np.setdiff1d(np.arange(len(runs)), number)
+    earlier = others[runs.start_ps[others] < points[1]]
+    np.maximum.at(core_free, runs.device[earlier], runs.end_ps[earlier] - begin)
     before, after, waits_for, late, read = _intervals(trace, points, number, at)
     return _Model(
         len(steps), round(sum(step.duration_ps for step in steps) / len(steps)),
@@ -159,16 +159,16 @@ def _intervals(
 
 
 @njit(
-    "int64(int64, int64[::1], int64[::1], int32[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], "
+    "int64(int64[::1], int64[::1], int32[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], "
     "int32[::1], int64[::1])",
     cache=True,
     nogil=True,
 )
-def _replay(begin, before, after, waits_for, late, first_run, offset, delay, device, core, free):  # type: ignore[no-untyped-def]
+def _replay(before, after, waits_for, late, first_run, offset, delay, device, core, free):  # type: ignore[no-untyped-def]
     """When the host reaches the last point. `waits_for`, and the columns of runs, count runs by point."""
     ends = np.zeros(len(device), np.int64)
     free = free.copy()
-    now = begin
+    now = np.int64(0)
     for i in range(len(before)):
         now += before[i]
         if waits_for[i] >= 0:
@@ -184,29 +184,15 @@ def _replay(begin, before, after, waits_for, late, first_run, offset, delay, dev
 @kept
 def _unchanged(trace: Trace) -> int:
     model = _model(trace)
-    return (
-        0
-        if model is None
-        else _run(model, model.before, model.after, model.waits_for, model.delay_ps, model.device_ps)
-    )
+    if model is None:
+        return 0
+    return _run(model, model.before, model.after, model.waits_for, model.delay_ps, model.device_ps)
 
 
 def _run(model: _Model, before: Int64, after: Int64, waits_for: Int32, delay: Int64, device: Int64) -> int:
-    return int(
-        _replay(
-            0,
-            before.sum(axis=1),
-            after.sum(axis=1),
-            waits_for,
-            model.late_ps,
-            model.first_run,
-            model.offset_ps,
-            delay,
-            device,
-            model.core,
-            model.free_ps - model.free_ps.min(),
-        )  # fmt: skip
-    )
+    host = before.sum(axis=1), after.sum(axis=1), waits_for, model.late_ps
+    cores = model.first_run, model.offset_ps, delay, device, model.core, model.free_ps
+    return int(_replay(*host, *cores))
 
 
 def step_without(trace: Trace, fix: Fix) -> int | None:
@@ -222,9 +208,9 @@ def step_without(trace: Trace, fix: Fix) -> int | None:
         chosen |= np.isin(model.launch, fix.before)
     if fix.after is not None:
         chosen |= np.append(False, np.isin(model.launch[:-1], fix.after))
-    columns = [CLASSES.index(name) for name in fix.classes]
+    columns = np.array([CLASSES.index(name) for name in fix.classes], np.intp)
     for part in (before, after):
-        part[np.ix_(chosen, columns)] = 0
+        part[np.flatnonzero(chosen)[:, None], columns] = 0
     launch_of_run = find_launches(trace).runs.launch[model.run]
     released = np.isin(launch_of_run, fix.released)
     free = (model.waits_for >= 0) & (released[model.waits_for] | (fix.reads & model.read))
@@ -239,7 +225,8 @@ def step_without(trace: Trace, fix: Fix) -> int | None:
 
 
 def session_step_without(session: SessionTrace, fixes: list[Fix | None]) -> int | None:
-    """The mean step after a fix per host: the slowest host's, since hosts of one training wait for each other."""
+    """The mean step after a fix per host: the slowest host's, since hosts of one training wait for each
+    other."""
     found = [
         step_without(trace, fix) for trace, fix in zip(session.traces, fixes, strict=True) if fix is not None
     ]
