@@ -36,7 +36,7 @@ class PlaneTables:
 class Line:
     """One line of a plane: its file range, what its header says, and the rows of its events, `first` to
     `first + count - 1`, times still counted from `timestamp_ns`. `bad` is the file offset of what cannot be,
-    where decoding had to stop."""
+    where decoding had to stop; `ended` says that the file has become shorter."""
 
     start: int
     end: int
@@ -48,6 +48,7 @@ class Line:
     first: int = 0
     count: int = 0
     bad: int | None = None
+    ended: bool = False
     stopped: bool = False
     stat_count: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
 

@@ -63,7 +63,7 @@ class Decoder:
             size = self._source.read_into(at, self._window[:want])
             pos, how = self._decode_window(line, columns, at, size, room, strange)
             if how in (BAD, FULL) or size < want:  # more events than were counted: the file is being changed
-                line.bad = at + pos
+                line.bad, line.ended = at + pos, size < want
                 break
             if how == MORE and pos == 0:  # one event fills the window: read it again with more room
                 self._window = np.zeros(2 * len(self._window), np.uint8)

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
+from google.protobuf.message import DecodeError
 
 from tb_xla_insights.xplane.proto.xplane_pb2 import (
     EventMetadataEntry,
@@ -15,7 +17,7 @@ from tb_xla_insights.xplane.proto.xplane_pb2 import (
     XStat,
 )
 from tb_xla_insights.xplane.source import Source
-from tb_xla_insights.xplane.wire import WireError, fields
+from tb_xla_insights.xplane.wire import PADDING, WireError, fields
 
 StatValue = int | float | str | bytes
 
@@ -65,32 +67,43 @@ def named_stats(stats: Iterable[XStat], names: dict[int, str]) -> dict[str, Stat
     return found
 
 
-def stat_names(source: Source, ranges: list[tuple[int, int]]) -> dict[int, str]:
-    """The names of stats by id, from the file ranges of a plane's stat metadata entries."""
+def stat_names(source: Source, ranges: list[tuple[int, int]], damaged: list[int]) -> dict[int, str]:
+    """The names of stats by id, from the file ranges of a plane's stat metadata entries. The offsets of entries
+    that cannot be read go to `damaged`, here as below."""
     names = {}
-    for _, data in _payloads(source, ranges):
-        entry = StatMetadataEntry.FromString(data)
+    for entry in _parsed(StatMetadataEntry, source, ranges, damaged):
         names[entry.key or entry.value.id] = text_of(entry.value.name)
     return names
 
 
 def event_kinds(
-    source: Source, ranges: list[tuple[int, int]], names: dict[int, str], large: int = LARGE
+    source: Source,
+    ranges: list[tuple[int, int]],
+    names: dict[int, str],
+    damaged: list[int],
+    large: int = LARGE,
 ) -> list[EventKind]:
     """The kinds of events, from the file ranges of a plane's event metadata entries. Stats of kinds above
     `large` bytes are located instead of read."""
     small = [r for r in ranges if r[1] <= large]
-    kinds = []
-    for _, data in _payloads(source, small):
-        entry = EventMetadataEntry.FromString(data)
-        kinds.append(_kind(entry.key or entry.value.id, entry.value, names))
-    kinds += [_large_kind(source, r, names) for r in ranges if r[1] > large]
+    entries = _parsed(EventMetadataEntry, source, small, damaged)
+    kinds = [_kind(entry.key or entry.value.id, entry.value, names) for entry in entries]
+    for place in ranges:
+        if place[1] > large:
+            try:
+                kinds.append(_large_kind(source, place, names))
+            except WireError as error:
+                damaged.append(error.offset)
+            except DecodeError:
+                damaged.append(place[0])
     return kinds
 
 
-def plane_stats(source: Source, ranges: list[tuple[int, int]], names: dict[int, str]) -> dict[str, StatValue]:
+def plane_stats(
+    source: Source, ranges: list[tuple[int, int]], names: dict[int, str], damaged: list[int]
+) -> dict[str, StatValue]:
     """A plane's own stats by name."""
-    return named_stats((XStat.FromString(data) for _, data in _payloads(source, ranges)), names)
+    return named_stats(_parsed(XStat, source, ranges, damaged), names)
 
 
 def _kind(id_: int, metadata: XEventMetadata, names: dict[int, str]) -> EventKind:
@@ -110,22 +123,39 @@ def _large_kind(source: Source, place: tuple[int, int], names: dict[int, str]) -
         for inner, start, size in _fields(source, (value, length)):
             if inner == 1 and not kind.id:
                 kind.id = start
-            elif inner in (2, 4) and 0 <= size <= LARGE:
-                text = text_of(source.read(start, size).tobytes())
+            elif inner in (2, 4) and size >= 0:
+                text = text_of(source.read(start, min(size, LARGE)).tobytes())
                 kind.name, kind.display_name = (text, kind.display_name) if inner == 2 else (kind.name, text)
             elif inner == 5:
                 stat = {n: (v, s) for n, v, s in _fields(source, (start, size))}
-                blob = stat.get(6) or stat.get(5)
-                if blob:
+                blob = stat.get(6) or stat.get(5, (0, 0))
+                if blob[1] > LARGE or 6 in stat:
                     kind.blobs[names.get(stat.get(1, (0, 0))[0], "")] = blob
-                elif size <= LARGE:
-                    kind.stats |= named_stats([XStat.FromString(source.read(start, size).tobytes())], names)
+                elif 0 <= size <= LARGE + PADDING:
+                    own = named_stats([XStat.FromString(source.read(start, size).tobytes())], names)
+                    kind.stats = own | kind.stats
     return kind
 
 
 def _fields(source: Source, place: tuple[int, int]) -> Iterator[tuple[int, int, int]]:
     for number, value, length in fields(source, place[0], place[0] + place[1]):
         yield from zip(number.tolist(), value.tolist(), length.tolist(), strict=True)
+
+
+_Entry = TypeVar("_Entry", EventMetadataEntry, StatMetadataEntry, XStat)
+
+
+def _parsed(
+    kind: type[_Entry], source: Source, ranges: list[tuple[int, int]], damaged: list[int]
+) -> Iterator[_Entry]:
+    """The messages in file ranges that ascend."""
+    for offset, data in _payloads(source, ranges):
+        try:
+            entry = kind.FromString(data)
+        except DecodeError:  # noqa: PERF203 (each entry counts on its own)
+            damaged.append(offset)
+        else:
+            yield entry
 
 
 def _payloads(source: Source, ranges: list[tuple[int, int]]) -> Iterator[tuple[int, bytes]]:
@@ -138,7 +168,7 @@ def _payloads(source: Source, ranges: list[tuple[int, int]]) -> Iterator[tuple[i
         end = ranges[last][0] + ranges[last][1]
         data = source.read(start, end - start)
         if len(data) < end - start:
-            raise WireError(start + len(data), "the file ends here")
+            raise WireError(start + len(data), "the file ends here", ended=True)
         block = np.ascontiguousarray(data).tobytes()
         for offset, length in ranges[first : last + 1]:
             yield offset, block[offset - start : offset - start + length]

@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
 from tb_xla_insights.errors import Diagnostic, InputError
@@ -157,7 +156,8 @@ class _Reader:
         for plane in self.planes:
             for line in plane.lines:
                 if line.bad is not None:
-                    self._damaged(line.bad, f" in plane {plane.name}, line {text_of(line.name)}")
+                    where = f" in plane {plane.name}, line {text_of(line.name)}"
+                    self._damaged(line.bad, where, ended=line.ended)
         if any(line.stopped for line in lines):
             self._say("truncated_file", "Reading was stopped; what was read until then is shown.")
         if sum(line.count for line in lines) < first:
@@ -200,23 +200,20 @@ class _Reader:
                     chosen = np.flatnonzero((number == field_number) & (length >= 0))
                     ranges.extend(zip(value[chosen].tolist(), length[chosen].tolist(), strict=True))
         except WireError as error:
-            cut = cut_field(self.source, error.offset)
+            # What the end of the file cuts lies in nothing that ends before.
+            cut = cut_field(self.source, error.offset) if end == self.source.size else None
             if cut is None:
-                self._damaged(error.offset, where)
-            elif cut[0] in wanted and not where:
+                self._damaged(error.offset, where, ended=error.ended)
+            else:
+                self._damaged(self.source.size, where, ended=True)
+            if cut is not None and cut[0] in wanted and not where:
                 wanted[cut[0]].append((cut[1], self.source.size - cut[1]))
-            if cut is not None:
-                self._cut(where)
 
-    def _cut(self, where: str) -> None:
-        if not any(d.id == "truncated_file" for d in self.diagnostics):
-            place = f"File ends early, at byte {self.source.size}{where}"
+    def _damaged(self, offset: int, where: str, *, ended: bool) -> None:
+        if ended and not any(d.id == "truncated_file" for d in self.diagnostics):
+            place = f"File ends early, at byte {offset}{where}"
             self._say("truncated_file", f"{place}; copy it again if it was still being written.")
-
-    def _damaged(self, offset: int, where: str) -> None:
-        if offset >= self.source.size:
-            self._cut(where)
-        else:
+        elif not ended:
             self._say(
                 "corrupt_file",
                 f"Byte {offset}{where} cannot be: a length exceeds its parent; what follows there is lost.",
@@ -247,16 +244,14 @@ class _Reader:
         names: dict[int, str] = {}
         kinds: list[EventKind] = []
         stats: dict[str, StatValue] = {}
+        damaged: list[int] = []
         try:
-            names = stat_names(self.source, parts[5])
-            kinds = event_kinds(self.source, parts[4], names, large)
-            stats = plane_stats(self.source, parts[6], names)
+            names = stat_names(self.source, parts[5], damaged)
+            kinds = event_kinds(self.source, parts[4], names, damaged, large)
+            stats = plane_stats(self.source, parts[6], names, damaged)
         except WireError as error:
-            self._damaged(error.offset, where)
-        except DecodeError:
-            first = min(place for ranges in (parts[4], parts[5], parts[6]) for place, _ in ranges)
-            self._say(
-                "corrupt_file",
-                f"The names{where} (from byte {first} on) cannot be read; some events have none.",
-            )
+            self._damaged(error.offset, where, ended=error.ended)
+        if damaged:
+            text = f"Byte {min(damaged)}{where} cannot be: of {len(damaged)} names or stats there nothing is known."
+            self._say("corrupt_file", text)
         return names, kinds, stats

@@ -30,12 +30,13 @@ SPREAD = -7046029254386353131
 
 
 class WireError(Exception):
-    """A byte that no writer of the format makes. `offset` is its place in the file."""
+    """A byte that no writer of the format makes. `offset` is its place in the file; `ended` says that there is
+    none any more, since the file has become shorter."""
 
-    def __init__(self, offset: int, what: str) -> None:
+    def __init__(self, offset: int, what: str, *, ended: bool = False) -> None:
         super().__init__(what)
         self.offset = offset
-        self.what = what
+        self.ended = ended
 
 
 @njit("UniTuple(int64, 2)(uint8[::1], int64)", cache=True, nogil=True, forceinline=True)
@@ -137,24 +138,25 @@ def fields(source: Source, start: int, end: int) -> Iterator[Columns]:
         if stop == BAD:
             raise WireError(at + pos, "a field or its length does not fit its message")
         if pos == 0 or (size < want and at + pos >= source.size):
-            raise WireError(at + pos, "the file ends here")
+            raise WireError(at + pos, "the file ends here", ended=True)
         at += pos
 
 
 def cut_field(source: Source, at: int) -> tuple[int, int] | None:
-    """The field at `at` if it is a message or text that goes on behind the end of the file: (number, where
-    its payload begins)."""
+    """The field at `at` if it goes on behind the end of the file: (number, where its payload begins), or (0, `at`)
+    where not even its length is whole."""
     window = np.zeros(2 * PADDING, np.uint8)
     size = source.read_into(at, window[:PADDING])
-    tag, begin = read_varint(window, 0)
-    if begin > size or tag & 7 != LENGTH:
-        return None
-    length, payload = read_varint(window, begin)
-    return (
-        (int(tag >> 3), at + int(payload))
-        if payload <= size and at + payload + length > source.size
-        else None
-    )
+    tag, payload = read_varint(window, 0)
+    length = 0
+    if payload <= size and tag & 7 in (VARINT, LENGTH):
+        length, payload = read_varint(window, payload)
+    elif payload <= size:
+        payload += 8 if tag & 7 == FIXED64 else 4
+    if size < payload < NEVER:
+        return 0, at
+    cut = tag & 7 == LENGTH and payload <= size and at + payload + length > source.size
+    return (int(tag >> 3), at + int(payload)) if cut else None
 
 
 def message_at(source: Source, at: int) -> bytes:
