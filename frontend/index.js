@@ -2,6 +2,7 @@
 
 import { h } from './lib/dom.js';
 import { idle } from './lib/activity.js';
+import { copyPlainDigits } from './lib/copy.js';
 import { followTheme } from './lib/theme.js';
 import { createApp } from './frame/app.js';
 
@@ -18,6 +19,7 @@ export async function render() {
   Object.assign(window, { xi: { drawn: null, idle } });
   document.documentElement.lang = 'en';
   document.title = 'XLA Insights';
+  copyPlainDigits();
   const styled = styles();
   /** @type {ReturnType<typeof createApp>|undefined} */
   let app;

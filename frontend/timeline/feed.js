@@ -34,6 +34,12 @@ export function createFeed(arrived, failed) {
     },
     /** @param {string} session @param {import('./scale.js').Scale} scale @param {number} duration @param {import('../lib/types').Row[]} rows */
     want(session, scale, duration, rows) {
+      if (!rows.length) {
+        if (loaded) return;
+        loaded = { start_ps: 0, end_ps: duration, names: [], rows: new Map(), step: 0 };
+        arrived();
+        return;
+      }
       const step = resolution(scale.psPerPx);
       const ahead = (scale.end_ps - scale.start_ps) * AHEAD;
       const covers = loaded && loaded.step === step
@@ -41,7 +47,7 @@ export function createFeed(arrived, failed) {
         && rows.every(({ id }) => loaded?.rows.has(id));
       const query = { session, ...fetchSpan(scale, scale.psPerPx, duration), rows: rows.map(({ id }) => id).join(',') };
       const key = JSON.stringify(query);
-      if (covers || !rows.length || key === asked) return;
+      if (covers || key === asked) return;
       const again = kept.get(key);
       if (again) {
         channel.cancel();

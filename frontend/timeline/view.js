@@ -34,8 +34,13 @@ export function create(app) {
   let removeKeys = null;
   const name = () => session?.session.name ?? '';
 
+  const again = () => {
+    feed.again();
+    lanes.request();
+    showPanel();
+  };
   const failed = (/** @type {Error} */ error) => {
-    app.note({ id: 'timeline', severity: 'error', message: error.message });
+    app.note({ id: 'timeline', severity: 'error', message: error.message, action: { label: 'Try again', run: again } });
     app.live.alarm(error.message);
   };
   const feed = createFeed(() => {
@@ -208,7 +213,7 @@ export function create(app) {
 
   /** The step before or after what is selected, or before or after the middle of the window. @param {'next'|'previous'} direction */
   async function step(direction) {
-    const row = session?.rows.find(({ kind }) => kind === 'steps') ?? session?.rows.find(({ kind }) => kind === 'annotations');
+    const row = ['steps', 'annotations'].flatMap((kind) => lanes.lanes.filter((lane) => lane.row.kind === kind))[0]?.row;
     const { selection, window: span } = model.state;
     if (!row) return;
     const from = selection?.start_ps ?? (span.start_ps + span.end_ps) / 2;

@@ -1,0 +1,15 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { plainDigits } from '../../frontend/lib/copy.js';
+import { count, difference, digits, timeText } from '../../frontend/lib/format.js';
+
+test('what was printed is copied as a program would read it', () => {
+  assert.equal(plainDigits(digits(1234567.25, 2)), '1234567.25');
+  assert.equal(plainDigits(timeText(1_163_250_000_000)), '1163.250 ms');
+  assert.equal(plainDigits(difference(-58.2)), '-58.2');
+  assert.equal(plainDigits(`${count(11520)}\t${count(7)}`), '11520\t7');
+});
+
+test('text stays as it is', () => {
+  assert.equal(plainDigits('SyncTensorsGraph.41937 – forward'), 'SyncTensorsGraph.41937 – forward');
+});
