@@ -115,12 +115,13 @@ def _read(trace: Trace, line: int, window: Int32, start: Int64, end: Int64, sour
     hole = hole_end > hole_start
     holes = int(hole.sum())
     kind = np.where(segments.kind[stretch] < 0, np.int8(OTHER), segments.kind[stretch])
+    row = np.where(kind == UNRECORDED, np.int32(_NOTHING), segments.row[stretch])
     return (
         np.concatenate((gap[at], hole_gap[hole])),
         np.concatenate((begin, hole_start[hole])),
         np.concatenate((finish, hole_end[hole])),
         np.concatenate((kind, np.full(holes, UNRECORDED, np.int8))),
-        np.concatenate((segments.row[stretch], np.full(holes, _NOTHING, np.int32))),
+        np.concatenate((row, np.full(holes, _NOTHING, np.int32))),
     )
 
 
@@ -171,13 +172,13 @@ def _documents(
     gaps = find_gaps(trace)
     line = line_of_rows(trace, row)
     name = np.where(row >= 0, trace.metadata.name[trace.meta[row]], row)
-    first = np.append(True, gap[1:] != gap[:-1])
-    long = np.flatnonzero(first | (finish - begin >= gaps.duration_ps[which][gap] // _SHORTEST))
-    same = np.zeros(len(long), np.bool_)
-    for column in (gap, name, kind, line):
-        same |= np.append(True, column[long[1:]] != column[long[:-1]])
-    starts = long[same]
-    gap, begin, kind, row, line = gap[starts], begin[starts], kind[starts], row[starts], line[starts]
+    keys = gap, name, kind, line
+    keep = _changes(*keys)
+    length = finish[np.append(keep[1:], len(finish)) - 1] - begin[keep]
+    shortest = gaps.duration_ps[which][gap[keep]] // _SHORTEST
+    keep = keep[_firsts(gap[keep]) | (length >= shortest)]
+    keep = keep[_changes(*(key[keep] for key in keys))]
+    gap, begin, kind, row, line = gap[keep], begin[keep], kind[keep], row[keep], line[keep]
     last = np.append(gap[1:] != gap[:-1], True)
     until = np.where(last, gaps.end_ps[which][gap], np.append(begin[1:], 0))
     chains: list[list[dict[str, Any]]] = [[] for _ in which]
@@ -199,6 +200,18 @@ def _documents(
             }
         )
     return chains
+
+
+def _changes(*keys: NDArray[Any]) -> NDArray[np.intp]:
+    """Where one of the columns differs from the entry before."""
+    differs = np.zeros(len(keys[0]), np.bool_)
+    for key in keys:
+        differs |= _firsts(key)
+    return np.flatnonzero(differs)
+
+
+def _firsts(key: NDArray[Any]) -> NDArray[np.bool_]:
+    return np.append(np.ones(min(1, len(key)), np.bool_), key[1:] != key[:-1])
 
 
 def _run(trace: Trace, gap: int) -> tuple[str, str]:

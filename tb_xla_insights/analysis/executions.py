@@ -97,6 +97,7 @@ def executions_report(session: SessionTrace) -> list[dict[str, Any]]:
                 entry[column] += int(getattr(costs, column)[mine].sum())
             kinds.setdefault(key, Counter())[KINDS[kind]] += len(mine)
     for key, entry in rows.items():
+        entry["program_ids"].sort(key=int)
         entry["kind"] = kinds[key].most_common(1)[0][0]
     return sorted(rows.values(), key=lambda row: (-row["device_ps"], row["program"], row["join"]))
 

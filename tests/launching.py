@@ -1,0 +1,97 @@
+"""A launch in a few lines: what PyTorch/XLA and libtpu record from a synchronisation to the run on the device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from captures import Core, Event, Row, capture, real_trace, thread
+from synthetic.__main__ import LOGDIR
+
+from tb_xla_insights.trace.model import Trace
+
+US = 1_000_000
+TO_EXECUTOR, TO_DEVICE = 15, 12
+
+
+@dataclass
+class Tpu:
+    """One training loop on TPU cores. Times are microseconds; every launch makes one run on each of its cores."""
+
+    main: list[Event] = field(default_factory=list)
+    autograd: list[Event] = field(default_factory=list)
+    executor: list[Event] = field(default_factory=list)
+    runs: dict[int, list[Event]] = field(default_factory=dict)
+    ops: dict[int, list[Event]] = field(default_factory=dict)
+    flows: bool = True
+    key: bool = True
+    number: int = 0
+
+    def step(self, start: float, duration: float, number: int) -> None:
+        self.on_main("Training_Step", start, duration, _r=1, step_num=number)
+
+    def on_main(self, name: str, start: float, duration: float, /, **stats: object) -> None:
+        self.main.append(event(name, start, duration, **stats))
+
+    def launch(
+        self,
+        asked: float,
+        call: tuple[float, float],
+        run: tuple[float, float],
+        *,
+        program: str = "train(7)",
+        by: str = "sync",
+        autograd: bool = False,
+        cores: tuple[int, ...] = (0,),
+        enqueue: float | None = None,
+    ) -> None:
+        """`by` is `sync` (from `asked` on, 4 us), `marker` (the same below a step marker) or `dynamo`; `call` is the
+        execute call's start and duration, `enqueue` the instant of enqueuing (else the middle of the call)."""
+        self.number += 1
+        flow = {"_pt": TO_EXECUTOR, "_p": self.number} if self.flows else {}
+        line = self.autograd if autograd else self.main
+        if by == "dynamo":
+            line.append(event("ExecuteComputationWithBarrier", asked, 4))
+        else:
+            if by == "marker":
+                line.append(event("StepMarker", asked, 6))
+            line.append(event("SyncTensorsGraphInternal", asked, 4))
+            line.append(event("ScheduleSyncTensorsGraph", asked + 1, 2))
+        line.append(event("ThreadpoolListener::Record", asked + 2, 0, **flow))
+        begun = call[0]
+        taken = {"_ct": TO_EXECUTOR, "_c": self.number} if self.flows else {}
+        self.executor.append(event("ThreadpoolListener::StartRegion", begun - 0.25, 0, **taken))
+        self.executor.append(event("PjRtComputationClient::ExecuteComputation", begun, call[1]))
+        at = begun + call[1] / 2 if enqueue is None else enqueue
+        for core in cores:
+            key = {"run_id": self.number, "queue_id": 0, "core_type": 0} if self.key else {}
+            flow = {"_pt": TO_DEVICE, "_p": self.number * 100 + core} if self.flows else {}
+            ordinal = {"device_ordinal": core} if self.key else {}
+            self.executor.append(event("DoEnqueueProgram", at - 1, 1, **key, **ordinal, **flow))
+            used = {"_ct": TO_DEVICE, "_c": self.number * 100 + core} if self.flows else {}
+            if self.key:  # the device knows more bits of a run's id than the host
+                key["run_id"] = self.number | 5 << 27
+            self.runs.setdefault(core, []).append(event(program, *run, **key, **used))
+            self.ops.setdefault(core, []).append(event("fusion.1", *run))
+        self.executor.append(event("ThreadpoolListener::StopRegion", begun + call[1] + 0.25, 0))
+
+    def trace(self) -> Trace:
+        rows: list[Row | Core] = [thread("python", *_sorted(self.main), role="driving")]
+        if self.autograd:
+            rows.append(thread("pt_autograd_0", *_sorted(self.autograd), role="autograd"))
+        rows.append(thread("tf_pytorchxla/7", *_sorted(self.executor), role="executor"))
+        rows += [Core(self.ops[core], self.runs[core], f"TPU:{core}") for core in sorted(self.runs)]
+        return capture(*rows)
+
+
+def event(name: str, start: float, duration: float, /, **stats: object) -> Event:
+    return name, round(start * US), round(duration * US), stats
+
+
+def _sorted(events: list[Event]) -> list[Event]:
+    return sorted(events, key=lambda it: (it[1], -it[2]))
+
+
+def demo(run: str) -> Trace:
+    """The trace of one of the sessions that come with the project."""
+    return real_trace(Path(LOGDIR) / run)

@@ -1,0 +1,139 @@
+"""The chain that ended a gap: piece by piece, adding up to it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from captures import real_trace
+from launching import US, Tpu, demo
+from synthetic import case_study
+
+from tb_xla_insights.analysis.chains import find_chains
+from tb_xla_insights.analysis.idle import KINDS, find_gaps
+from tb_xla_insights.trace.model import Trace
+
+
+def chains(trace: Trace) -> list[list[dict[str, Any]]]:
+    return find_chains(trace, np.arange(len(find_gaps(trace))))
+
+
+def brief(chain: list[dict[str, Any]]) -> list[tuple[str, str, str, float]]:
+    return [(it["name"], it["class"], it["thread"].split("/")[0], it["duration_ps"] / US) for it in chain]
+
+
+def test_the_case_studys_gap() -> None:
+    trace, truth = demo("synthetic_case_study_8_tpu_cores"), case_study.truth()
+    gaps = find_gaps(trace)
+    which = np.flatnonzero((gaps.device == 0) & (gaps.start_ps == truth.gap_start_ps))
+    (chain,) = find_chains(trace, which)
+    assert [
+        (it["name"], it["class"], it["thread"].split("/")[0], it["start_ps"], it["duration_ps"])
+        for it in chain
+    ] == [
+        (link.name, link.category, link.thread, link.start_ps, link.duration_ps) for link in truth.gap_chain
+    ]
+
+
+def a_step(queued: bool = False) -> Tpu:
+    """A run until 100; the next one is enqueued at 190, or had been at 60."""
+    loop = Tpu()
+    loop.step(0, 180, 3)
+    loop.launch(2, (5, 5), (20, 80))
+    loop.on_main("backward", 90, 60)
+    loop.on_main("embedding", 100, 20)
+    loop.on_main("PjRtComputationClient::TransferToDevice", 120, 10)
+    if queued:
+        loop.launch(40, (50, 20), (250, 50))
+    else:
+        loop.launch(155, (170, 40), (250, 50), by="marker")
+    loop.on_main("data_loading", 182, 150)
+    return loop
+
+
+def test_a_starved_gap_follows_the_launch_from_thread_to_thread() -> None:
+    (chain,) = chains(a_step().trace())
+    assert brief(chain) == [
+        ("backward", "tracing", "python", 20),
+        ("PjRtComputationClient::TransferToDevice", "to_device", "python", 10),
+        ("backward", "tracing", "python", 20),
+        ("Training_Step", "tracing", "python", 5),
+        ("StepMarker", "sync_prepare", "python", 6),
+        ("Training_Step", "tracing", "python", 8.75),
+        ("unrecorded", "unrecorded", "", 0.25),
+        ("PjRtComputationClient::ExecuteComputation", "dispatch", "tf_pytorchxla", 19),
+        ("DoEnqueueProgram", "dispatch", "tf_pytorchxla", 1),
+        ("PjRtComputationClient::ExecuteComputation", "dispatch", "tf_pytorchxla", 20),
+        ("unrecorded", "unrecorded", "", 40),
+    ]
+
+
+def test_a_run_that_begins_before_its_first_op_closes_the_chain() -> None:
+    loop = a_step()
+    loop.ops[0][-1] = ("fusion.1", 260 * US, 40 * US)
+    (chain,) = chains(loop.trace())
+    assert brief(chain)[-2:] == [("unrecorded", "unrecorded", "", 40), ("train", "other", "TPU:0", 10)]
+
+
+def test_a_queued_gap_tells_what_the_host_did_meanwhile() -> None:
+    trace = a_step(queued=True).trace()
+    assert [KINDS[kind] for kind in find_gaps(trace).kind] == ["queued"]
+    (chain,) = chains(trace)
+    assert brief(chain) == [
+        ("backward", "tracing", "python", 20),
+        ("PjRtComputationClient::TransferToDevice", "to_device", "python", 10),
+        ("backward", "tracing", "python", 20),
+        ("Training_Step", "tracing", "python", 30),
+        ("unrecorded", "unrecorded", "", 2),
+        ("data_loading", "input", "python", 68),
+    ]
+
+
+def test_what_takes_no_time_worth_telling_counts_with_the_piece_before() -> None:
+    loop = a_step()
+    loop.on_main("Wait for usage holds", 101, 0.1)
+    loop.on_main("Wait for donation holds", 105, 0.2)
+    (chain,) = chains(loop.trace())
+    names = [name for name, *_ in brief(chain)]
+    assert "Wait for usage holds" not in names
+    assert brief(chain)[:3] == [
+        ("backward", "tracing", "python", 5),
+        ("Wait for donation holds", "wait", "python", 0.2),
+        ("backward", "tracing", "python", 14.8),
+    ]
+
+
+def test_no_gaps_no_chains() -> None:
+    assert find_chains(a_step().trace(), np.zeros(0, np.int64)) == []
+
+
+RUNS = [
+    *(f"torch_xla/tiny_{name}" for name in ("baseline", "dynamo_train", "early_item")),
+    *(f"torch_xla/{name}" for name in ("spmd_fsdp_debug", "baseline_server_level1", "dynamo_train_session")),
+    *(f"public/{name}" for name in ("tpu_v6e_jax", "gpu_mi300_jax", "gpu_v100_tf")),
+]
+
+
+@pytest.mark.parametrize("folder", RUNS)
+def test_chains_add_up_to_their_gaps(shared_traces: Path, folder: str) -> None:
+    trace = real_trace(shared_traces / folder)
+    gaps = find_gaps(trace)
+    for gap, chain in enumerate(chains(trace)):
+        assert chain[0]["start_ps"] == gaps.start_ps[gap]
+        assert all(a["start_ps"] + a["duration_ps"] == b["start_ps"] for a, b in pairwise(chain))
+        assert chain[-1]["start_ps"] + chain[-1]["duration_ps"] == gaps.end_ps[gap]
+        assert all(it["duration_ps"] > 0 for it in chain)
+        same = ("name", "class", "thread")
+        assert not any([a[key] for key in same] == [b[key] for key in same] for a, b in pairwise(chain))
+
+
+def test_a_real_gap_reads_in_the_order_of_the_step(shared_traces: Path) -> None:
+    trace = real_trace(shared_traces / "torch_xla/tiny_baseline")
+    gaps = find_gaps(trace)
+    (chain,) = find_chains(trace, np.array([gaps.duration_ps.argmax()]))
+    told = [it["name"] for it in chain if it["name"] not in ("Training_Step", "unrecorded")]
+    assert told == ["loss", "backward", "FINISH_UPDATE", "StepMarker", "TensorCollectionBarrier", "StepMarker",
+                    "PjRtComputationClient::ExecuteComputation", "SyncTensorsGraph.290"]  # fmt: skip

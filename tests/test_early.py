@@ -1,0 +1,158 @@
+"""Early executions, input syncs and reads: what is accused and what is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from captures import real_trace, session
+from launching import Tpu, demo
+from synthetic import case_study
+
+from tb_xla_insights.analysis.early import annotation_path, early_executions, find_early, reads_report
+from tb_xla_insights.trace.model import Trace
+
+
+def per_step(trace: Trace) -> list[list[int]]:
+    """Early executions, input syncs, reads; each per step."""
+    return [column.tolist() for column in find_early(trace).per_step(trace)]
+
+
+def a_step() -> Tpu:
+    loop = Tpu()
+    loop.step(0, 200, 5)
+    loop.on_main("forward", 10, 60)
+    loop.launch(150, (160, 10), (200, 80), by="marker")
+    return loop
+
+
+def test_a_value_fetched_in_the_middle_of_a_step() -> None:
+    loop = a_step()
+    loop.on_main("attention", 15, 50)
+    loop.launch(20, (25, 10), (40, 10), program="part(9)")
+    loop.on_main("PjRtComputationClient::TransferFromDevice", 40, 12)
+    trace = loop.trace()
+    assert per_step(trace) == [[1], [0], [1]]
+    (found,) = early_executions(session(trace))
+    us = 1_000_000
+    assert found == {
+        "host": "vm", "step": 0, "annotation": "Training_Step/forward/attention", "how": "read", "program": "part",
+        "start_ps": 20 * us, "duration_ps": 32 * us, "device_ps": 10 * us, "idle_ps": 150 * us,
+    }  # fmt: skip
+
+
+def test_a_sync_before_a_dynamo_execution_gets_it_its_inputs() -> None:
+    loop = a_step()
+    loop.launch(20, (25, 10), (40, 10), program="inputs(9)")
+    loop.launch(38, (45, 10), (60, 10), by="dynamo")
+    loop.on_main("PjRtComputationClient::TransferFromDevice", 90, 12)
+    assert per_step(loop.trace()) == [[0], [1], [1]]
+
+
+def test_a_step_markers_sync_is_no_input_sync_of_the_next_step() -> None:
+    loop = a_step()
+    loop.step(200, 100, 6)
+    loop.launch(210, (215, 10), (290, 10), by="dynamo")
+    assert per_step(loop.trace()) == [[0, 0], [0, 0], [0, 0]]
+
+
+def test_a_step_closure_is_not_accused() -> None:
+    """It reads after the marker; its synchronisation launches nothing, or there is none."""
+    loop = a_step()
+    loop.on_main("SyncTensorsGraphInternal", 170, 5)
+    loop.on_main("PjRtComputationClient::TransferFromDevice", 176, 12)
+    assert per_step(loop.trace()) == [[0], [0], [1]]
+
+
+def test_a_sync_that_nothing_follows_is_not_accused() -> None:
+    loop = a_step()
+    loop.launch(20, (25, 10), (40, 10), program="part(9)")
+    assert per_step(loop.trace()) == [[0], [0], [0]]
+
+
+def test_a_read_on_another_thread_does_not_follow() -> None:
+    loop = a_step()
+    loop.launch(20, (25, 10), (40, 10), program="part(9)", autograd=True)
+    loop.on_main("PjRtComputationClient::TransferFromDevice", 40, 12)
+    assert per_step(loop.trace()) == [[0], [0], [1]]
+
+
+def test_a_step_marker_below_the_step() -> None:
+    loop = a_step()
+    loop.launch(20, (30, 10), (50, 10), program="part(9)", by="marker")
+    trace = loop.trace()
+    assert per_step(trace) == [[1], [0], [0]]
+    (found,) = early_executions(session(trace))
+    assert (found["annotation"], found["how"]) == ("Training_Step/forward", "step_marker")
+
+
+def test_a_step_marker_in_an_annotation_outside_of_steps() -> None:
+    loop = Tpu()
+    loop.on_main("epoch", 0, 100)
+    loop.launch(20, (30, 10), (50, 10), by="marker")
+    loop.launch(60, (70, 10), (90, 10), by="marker")
+    assert find_early(loop.trace()).launch.size == 0
+
+
+def test_an_early_execution_of_the_backward_pass_belongs_to_the_open_annotation() -> None:
+    loop = a_step()
+    loop.on_main("backward", 80, 60)
+    loop.launch(90, (95, 10), (110, 10), program="part(9)", autograd=True)
+    loop.autograd.append(("PjRtComputationClient::TransferFromDevice", 105_000_000, 12_000_000))
+    (found,) = early_executions(session(loop.trace()))
+    assert (found["annotation"], found["step"]) == ("Training_Step/backward", 0)
+
+
+def test_reads_in_half_of_the_steps() -> None:
+    loop = Tpu()
+    for i in range(4):
+        loop.step(100 * i, 90, i)
+        loop.launch(100 * i + 60, (100 * i + 70, 5), (100 * i + 80, 5), by="marker")
+    loop.on_main("PjRtComputationClient::TransferFromDevice", 10, 20)
+    assert not reads_report(session(loop.trace()))["every_step"]
+    loop.on_main("PjRtComputationClient::TransferFromDevice", 130, 20)
+    loop.on_main("CommonPjRtBuffer::ToLiteral", 132, 5)
+    found = reads_report(session(loop.trace()))
+    assert (found["steps"], found["steps_with_reads"], found["reads"], found["every_step"]) == (4, 2, 2, True)
+    assert found["duration_ps"] == 40_000_000
+    assert found["idle_ps"] == 20_000_000  # the first read lies before the device's first run
+
+
+def test_the_case_studys_early_execution() -> None:
+    trace, truth = demo("synthetic_case_study_8_tpu_cores"), case_study.truth()
+    early = find_early(trace)
+    assert [annotation_path(trace, int(row)) for row in early.annotation] == [truth.early_annotation]
+    steps = [truth.early_step == step.number for step in truth.steps]
+    assert per_step(trace) == [steps, [0] * len(steps), steps]
+    (found,) = early_executions(session(trace))
+    assert (found["how"], found["program"]) == ("step_marker", "SyncTensorsGraph.41102")
+
+
+def test_the_dynamo_issues_input_syncs() -> None:
+    assert per_step(demo("synthetic_dynamo_issue_dynamo")) == [[0], [2], [0]]
+    assert per_step(demo("synthetic_dynamo_issue_lazy")) == [[0], [0], [0]]
+
+
+REAL = {
+    "tiny_early_item": (2, 0, 2), "tiny_dynamo_train": (0, 1, 0), "dynamo_train_session": (0, 1, 0),
+    "lazy_train_session": (0, 0, 0), "tiny_baseline": (0, 0, 0), "tiny_nodebug": (0, 0, 0), "tiny_server": (0, 0, 0),
+    "tiny_coldstart": (0, 0, 0), "tiny_dynamic": (0, 0, 0), "tiny_grad_accum_sync": (0, 0, 0),
+    "tiny_mp_loader": (0, 0, 0), "tiny_slow_input": (0, 0, 0), "spmd_fsdp_debug": (0, 0, 0),
+    "baseline_session_debug": (0, 0, 0), "baseline_server_level1": (0, 0, 0), "multihost_server_debug": (0, 0, 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("scenario", REAL)
+def test_real_steps(shared_traces: Path, scenario: str) -> None:
+    trace = real_trace(shared_traces / "torch_xla" / scenario)
+    counts = set(zip(*per_step(trace), strict=True))
+    assert counts == {REAL[scenario]}
+    assert len(find_early(trace).launch) == sum(per_step(trace)[0])
+
+
+def test_real_items_are_fetched_in_forward(shared_traces: Path) -> None:
+    trace = session(real_trace(shared_traces / "torch_xla/tiny_early_item"))
+    found = early_executions(trace)
+    assert {(it["annotation"], it["how"]) for it in found} == {("Training_Step/forward", "read")}
+    assert [it["program"] for it in found[:2]] == ["SyncTensorsGraph.30", "SyncTensorsGraph.44"]
+    assert reads_report(trace)["every_step"]

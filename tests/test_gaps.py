@@ -1,0 +1,252 @@
+"""Gaps: where they are, how they divide, why they ended, and what recurs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from captures import Core, capture, real_trace, session, thread
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from launching import US, Tpu, demo, event
+from synthetic import case_study, dynamo_issue
+
+from tb_xla_insights.analysis.busy import device_span, device_summaries
+from tb_xla_insights.analysis.classes import partition
+from tb_xla_insights.analysis.gaps import gaps_report
+from tb_xla_insights.analysis.idle import KINDS, LISTED_PS, find_gaps, idle_times
+from tb_xla_insights.analysis.shares import by_class, class_shares, covered
+from tb_xla_insights.catalog import CLASSES
+from tb_xla_insights.trace.model import Trace
+
+
+def report(trace: Trace, **how: Any) -> dict[str, Any]:
+    return gaps_report(session(trace), **how)
+
+
+def in_us(shares: dict[str, int]) -> dict[str, float]:
+    return {name: time / US for name, time in shares.items()}
+
+
+@st.composite
+def captures(draw: st.DrawFn) -> Trace:
+    """A driving thread and one or two devices, in microseconds."""
+
+    def stretches(most: int) -> list[tuple[int, int]]:
+        edges = sorted(draw(st.sets(st.integers(0, 120), max_size=2 * most)))
+        return list(zip(edges[::2], edges[1::2], strict=False))
+
+    names = st.sampled_from(["forward", "data_loading", "StepMarker", "TensorCollectionBarrier"])
+    host = [event(draw(names), a, b - a) for a, b in stretches(5)]
+    cores = []
+    for number in range(draw(st.integers(1, 2))):
+        runs = stretches(4)
+        ops = [event("fusion", a + d, max(0, b - a - d)) for a, b in runs for d in [draw(st.integers(0, 3))]]
+        cores.append(Core(ops, [event("f(1)", a, b - a) for a, b in runs], f"TPU:{number}"))
+    return capture(thread("python", event("start", 0, 1), *host, role="driving"), *cores)
+
+
+@settings(max_examples=150, deadline=None)
+@given(captures())
+def test_gaps_by_the_microsecond(trace: Trace) -> None:
+    segments, gaps = partition(trace), find_gaps(trace)
+    kinds = ["unrecorded"] * 200
+    for start, end, kind in zip(segments.start_ps, segments.end_ps, segments.kind, strict=True):
+        kinds[start // US : end // US] = [CLASSES[kind]] * int((end - start) // US)
+    idles = []
+    for device in trace.devices:
+        start, end = (it // US for it in device_span(device))
+        busy = {
+            t
+            for a, b in zip(device.ops.start_ps, device.ops.end_ps, strict=True)
+            for t in range(a // US, b // US)
+        }
+        idles.append([t for t in range(start, end) if t not in busy])
+    work = [set(range(200)) - set(idle) if idle else set(range(200)) for idle in idles]
+    expected = []
+    for number, (device, idle) in enumerate(zip(trace.devices, idles, strict=True)):
+        start, end = (it // US for it in device_span(device))
+        work[number] = set(range(start, end)) - set(idle)
+    for number, idle in enumerate(idles):
+        cells = set(idle)
+        for start in [t for t in idle if t - 1 not in cells]:
+            end = start
+            while end in cells:
+                end += 1
+            if end - start >= 10:
+                shares = {name: kinds[start:end].count(name) for name in CLASSES if name in kinds[start:end]}
+                together = sum(not any(t in its for its in work) for t in range(start, end))
+                expected.append((number, start, end, shares, together))
+    found = [
+        (int(gaps.device[i]), int(gaps.start_ps[i]) // US, int(gaps.end_ps[i]) // US,
+         {name: time // US for name, time in by_class(gaps.shares[i]).items()}, int(gaps.together_ps[i]) // US)
+        for i in range(len(gaps))
+    ]  # fmt: skip
+    assert found == expected
+    assert [it.total_ps // US for it in idle_times(trace)] == [len(idle) for idle in idles]
+    for row in device_summaries(session(trace)):
+        assert row["busy_ps"] + row["idle_ps"] == row["span_ps"]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=5), captures())
+def test_windows_divide_by_class(windows: list[tuple[int, int]], trace: Trace) -> None:
+    start = np.array([min(w) * US for w in windows], np.int64)
+    end = np.array([max(w) * US for w in windows], np.int64)
+    segments = partition(trace)
+    shares = class_shares(segments, start, end)
+    assert shares.sum(axis=1).tolist() == (end - start).tolist()
+    for i in range(len(windows)):
+        inside = segments.clipped(int(start[i]), int(end[i]))
+        sums = inside.sums(len(CLASSES))
+        sums[-1] += int(end[i] - start[i]) - sum(sums)
+        assert shares[i].tolist() == sums
+    cover = covered(segments.start_ps, segments.end_ps, start, end)
+    assert cover.tolist() == [
+        int((its.end_ps - its.start_ps).sum())
+        for its in (segments.clipped(int(a), int(b)) for a, b in zip(start, end, strict=True))
+    ]
+
+
+def two_runs(call: float, enqueue: float, begin: float = 200) -> Trace:
+    """A run until 100, and another one from `begin`, enqueued at that instant."""
+    loop = Tpu()
+    loop.step(0, 180, 3)
+    loop.launch(0, (5, 5), (20, 80))
+    loop.on_main("forward", 30, 90)
+    loop.launch(call - 10, (call, 2 * (enqueue - call)), (begin, 50), program="g(2)", enqueue=enqueue)
+    return loop.trace()
+
+
+@pytest.mark.parametrize(
+    ("call", "enqueue", "kind"),
+    [(140, 150, "starved"), (50, 60, "queued"), (90, 95, "unknown"), (98, 110, "unknown")],
+)
+def test_why_a_gap_ended(call: float, enqueue: float, kind: str) -> None:
+    (gap,) = report(two_runs(call, enqueue))["items"]
+    assert (gap["start_ps"] // US, gap["duration_ps"] // US, gap["kind"]) == (100, 100, kind)
+    assert (gap["before"], gap["after"], gap["step"], gap["step_number"]) == ("train", "g", 0, 3)
+    assert sum(gap["by_class_ps"].values()) == gap["duration_ps"]
+
+
+def test_the_cause_of_a_gap() -> None:
+    """What the host does once the run is enqueued does not count."""
+    loop = Tpu()
+    loop.launch(0, (5, 5), (20, 80))
+    loop.on_main("forward", 90, 40)
+    loop.launch(130, (136, 10), (200, 50))
+    loop.on_main("data_loading", 150, 45)
+    (gap,) = report(loop.trace())["items"]
+    shares = in_us(gap["by_class_ps"])
+    assert (shares["tracing"], shares["input"]) == (30, 45)
+    assert (gap["kind"], gap["cause"]) == ("starved", "tracing")
+    (gap,) = report(two_runs(50, 60))["items"]
+    assert (gap["kind"], gap["cause"]) == ("queued", "wait")
+
+
+def test_a_gap_that_nothing_known_ended() -> None:
+    ops = [event("fusion", 0, 10), event("fusion", 40, 10), event("fusion", 100, 10)]
+    trace = capture(thread("python", event("forward", 0, 120)), Core(ops, [event("f(1)", 0, 10)]))
+    found = report(trace)
+    assert [(gap["before"], gap["after"], gap["kind"], gap["cause"]) for gap in found["items"]] == [
+        ("f", None, "unknown", "tracing"),
+        ("f", None, "unknown", "tracing"),
+    ]
+
+
+def test_gaps_inside_of_a_run_and_at_the_end_of_the_span() -> None:
+    ops = [event("fusion", 0, 10), event("fusion", 30, 10)]
+    trace = capture(thread("python", event("forward", 0, 90)), Core(ops, [event("f(1)", 0, 80)]))
+    inside, after = sorted(report(trace)["items"], key=lambda gap: gap["start_ps"])
+    assert (inside["before"], inside["after"], inside["inside_run"]) == ("f", "f", True)
+    assert (after["start_ps"] // US, after["duration_ps"] // US, after["after"]) == (40, 40, None)
+
+
+def test_short_gaps_count_but_are_not_listed() -> None:
+    ops = [event("fusion", 0, 10), event("fusion", 12, 10), event("fusion", 40, 10)]
+    found = report(capture(thread("python", event("forward", 0, 60)), Core(ops, [event("f(1)", 0, 50)])))
+    assert (found["count"], found["listed_ps"] // US, found["total_ps"] // US) == (1, 18, 20)
+    assert in_us(found["by_class_ps"]) == {"tracing": 18}
+
+
+def a_rhythm() -> Trace:
+    loop = Tpu()
+    for i in range(6):
+        at = 1000 * i
+        loop.launch(at, (at + 10, 10), (at + 30, 100), program="f(1)", cores=(0, 1))
+        loop.launch(at + 200, (at + 210, 10), (at + 230 + i, 100), program="g(2)", cores=(0, 1))
+    return loop.trace()
+
+
+def test_patterns_recur() -> None:
+    patterns = report(a_rhythm())["patterns"]
+    assert [(row["before"], row["after"], row["count"]) for row in patterns] == [
+        ("g", "f", 10),
+        ("f", "g", 12),
+    ]
+    assert patterns[0]["total_ps"] // US == 2 * sum(1000 - 330 - i + 30 for i in range(5))
+    assert patterns[0]["mean_ps"] == patterns[0]["total_ps"] // 10
+
+
+def test_items_are_the_longest() -> None:
+    trace = a_rhythm()
+    every = report(trace, all_gaps=True)
+    assert len(every["items"]) == every["count"] == 22
+    lengths = [gap["duration_ps"] for gap in every["items"]]
+    assert lengths == sorted(lengths, reverse=True)
+    assert report(trace, items=3)["items"] == every["items"][:3]
+    assert all(gap["together_ps"] == gap["duration_ps"] for gap in every["items"])
+
+
+def test_every_gap_of_the_case_study() -> None:
+    trace = demo("synthetic_case_study_8_tpu_cores")
+    gaps, truth = find_gaps(trace), case_study.truth()
+    for number, device in enumerate(truth.devices):
+        mine = gaps.device == number
+        listed = [gap for gap in device.gaps if gap[1] >= LISTED_PS]
+        assert list(zip(gaps.start_ps[mine].tolist(), gaps.duration_ps[mine].tolist(), strict=True)) == listed
+    found = report(trace)
+    assert found["total_ps"] == sum(device.idle_ps for device in truth.devices)
+    gap = next(
+        it for it in found["items"] if it["device"].endswith("TPU:0") and it["start_ps"] == truth.gap_start_ps
+    )
+    assert (gap["duration_ps"], gap["by_class_ps"]) == (72_143_000_000, truth.gap_parts_ps)
+    assert (gap["kind"], gap["cause"], gap["step_number"]) == ("starved", "tracing", truth.gap_step)
+    assert gap["before"] == gap["after"] == "SyncTensorsGraph.41937"
+
+
+def test_the_gaps_of_the_dynamo_issue() -> None:
+    truth = dynamo_issue.truth("dynamo")
+    found = sorted(report(demo("synthetic_dynamo_issue_dynamo"))["items"], key=lambda gap: gap["start_ps"])
+    assert [gap["duration_ps"] for gap in found] == [duration for _, _, duration in truth.gaps_ps]
+    assert {gap["kind"] for gap in found} == {"starved"}
+
+
+@pytest.mark.parametrize(
+    ("scenario", "cause"),
+    [("tiny_slow_input", "input"), ("baseline_session_debug", "tracing"), ("tiny_coldstart", "compile")],
+)
+def test_what_real_devices_wait_for(shared_traces: Path, scenario: str, cause: str) -> None:
+    found = report(real_trace(shared_traces / "torch_xla" / scenario))
+    assert found["patterns"][0]["cause"] == cause
+    assert found["items"][0]["kind"] == "starved"
+
+
+@pytest.mark.parametrize("folder", ["torch_xla/spmd_fsdp_debug", "torch_xla/dynamo_train_session", "public/tpu_v6e_jax",
+                                    "public/gpu_mi300_jax", "public/gpu_v100_tf"])  # fmt: skip
+def test_sums_of_real_gaps(shared_traces: Path, folder: str) -> None:
+    trace = real_trace(shared_traces / folder)
+    found = report(trace, all_gaps=True)
+    assert found["total_ps"] == sum(row["idle_ps"] for row in device_summaries(session(trace)))
+    assert (
+        found["listed_ps"]
+        == sum(gap["duration_ps"] for gap in found["items"])
+        == sum(found["by_class_ps"].values())
+    )
+    assert found["listed_ps"] == sum(row["total_ps"] for row in found["patterns"])
+    for gap in found["items"]:
+        assert sum(gap["by_class_ps"].values()) == gap["duration_ps"] >= LISTED_PS
+        assert gap["kind"] in KINDS
+        assert gap["cause"] in CLASSES

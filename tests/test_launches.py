@@ -1,0 +1,222 @@
+"""Which call a run comes from, who asked for it, and in which step: by flow, by key, and in order."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from pathlib import Path
+
+import numpy as np
+import pytest
+from captures import real_trace
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from launching import US, Tpu, demo
+
+from tb_xla_insights.analysis.in_order import in_order
+from tb_xla_insights.analysis.launches import KINDS, Launches, find_launches
+from tb_xla_insights.analysis.reach import steps_of
+from tb_xla_insights.analysis.runs import JOINS
+from tb_xla_insights.trace.model import Flows, Trace
+
+
+def joins(launches: Launches) -> dict[str, int]:
+    return {
+        name: int((launches.runs.join == join).sum())
+        for join, name in enumerate(JOINS)
+        if join in launches.runs.join
+    }
+
+
+def step_numbers(trace: Trace, launches: Launches) -> list[int | None]:
+    return [None if step < 0 else steps_of(trace)[step].number for step in launches.step.tolist()]
+
+
+def a_loop(flows: bool = True, key: bool = True) -> Tpu:
+    """Two steps; the first one's run begins in the second step, and lasts past its end."""
+    loop = Tpu(flows=flows, key=key)
+    loop.step(0, 100, 7)
+    loop.launch(80, (90, 20), (130, 120), by="marker")
+    loop.step(100, 100, 8)
+    loop.launch(110, (120, 10), (250, 5), program="inputs(3)")
+    loop.launch(120, (135, 10), (255, 20), program="forward(4)", by="dynamo")
+    loop.launch(180, (190, 20), (275, 50), by="marker")
+    return loop
+
+
+@pytest.mark.parametrize(("flows", "key"), [(True, True), (True, False), (False, True), (False, False)])
+def test_a_run_leads_to_its_call_its_sync_and_its_step(flows: bool, key: bool) -> None:
+    trace = a_loop(flows=flows, key=key).trace()
+    launches = find_launches(trace)
+    assert [trace.name(row) for row in launches.row] == ["PjRtComputationClient::ExecuteComputation"] * 4
+    assert (trace.start_ps[launches.row] // US).tolist() == [90, 120, 135, 190]
+    assert [trace.lines[line].name for line in launches.line] == ["tf_pytorchxla/7"] * 4
+    asked = ["SyncTensorsGraphInternal", "SyncTensorsGraphInternal", "ExecuteComputationWithBarrier"]
+    assert [trace.name(row) for row in launches.sync] == [*asked, "SyncTensorsGraphInternal"]
+    assert [KINDS[kind] for kind in launches.kind] == ["lazy", "lazy", "dynamo", "lazy"]
+    assert (launches.marker >= 0).tolist() == [True, False, False, True]
+    assert step_numbers(trace, launches) == [7, 8, 8, 8]
+    assert launches.runs.launch.tolist() == [0, 1, 2, 3]
+    names = [launches.programs[program] for program in launches.program]
+    assert names == [("train", "7"), ("inputs", "3"), ("forward", "4"), ("train", "7")]
+    assert joins(launches) == {"exact" if flows else "ordered": 4}
+    assert [trace.name(row) for row in launches.runs.enqueue_row] == ["DoEnqueueProgram"] * 4
+    assert (launches.runs.enqueue_ps == trace.end_ps[launches.runs.enqueue_row]).all()
+
+
+def test_a_backward_pass_launches_from_its_own_thread() -> None:
+    loop = Tpu()
+    loop.step(0, 100, 1)
+    loop.on_main("backward", 10, 80)
+    loop.launch(20, (30, 10), (50, 10), autograd=True)
+    trace = loop.trace()
+    launches = find_launches(trace)
+    assert trace.line_of(int(launches.sync[0])).name == "pt_autograd_0"
+    assert (step_numbers(trace, launches), launches.marker.tolist()) == ([1], [-1])
+
+
+def test_a_launch_makes_one_run_on_each_core() -> None:
+    loop = Tpu()
+    loop.step(0, 100, 1)
+    loop.launch(5, (10, 10), (30, 10), cores=(0, 1, 2))
+    loop.launch(50, (60, 10), (80, 10), cores=(0, 1, 2), by="marker")
+    launches = find_launches(loop.trace())
+    assert len(launches) == 2
+    assert launches.runs.launch.tolist() == [0, 1] * 3
+    assert launches.runs.device.tolist() == [0, 0, 1, 1, 2, 2]
+
+
+def test_a_call_whose_run_lies_beyond_the_capture_is_a_launch() -> None:
+    loop = a_loop()
+    loop.runs[0].pop()
+    launches = find_launches(loop.trace())
+    assert (len(launches), len(launches.runs), launches.program[3]) == (4, 3, -1)
+
+
+def test_a_run_whose_call_lies_before_the_capture_has_none() -> None:
+    loop = a_loop()
+    loop.runs[0].insert(0, ("train(7)", 0, 5 * US, {"run_id": 99, "queue_id": 0, "core_type": 0}))
+    launches = find_launches(loop.trace())
+    assert launches.runs.launch.tolist() == [-1, 0, 1, 2, 3]
+    assert joins(launches) == {"exact": 4, "none": 1}
+
+
+@st.composite
+def queues(draw: st.DrawFn) -> tuple[list[int], list[int], list[int]]:
+    """Starts of a device's runs, the call of each (-1: before the capture), and starts of the calls in the capture."""
+    count = draw(st.integers(1, 12))
+    calls = list(accumulate(draw(st.lists(st.integers(1, 9), min_size=count, max_size=count))))
+    free, runs = 0, []
+    for call in calls:
+        free = max(free, call) + draw(st.integers(0, 25))
+        runs.append(free)
+    begin = draw(st.integers(0, calls[-1]))
+    end = draw(st.integers(begin, runs[-1]))
+    seen = [i for i, call in enumerate(calls) if begin <= call <= end]
+    ran = [i for i, run in enumerate(runs) if begin <= run <= end]
+    return [runs[i] for i in ran], [seen.index(i) if i in seen else -1 for i in ran], [calls[i] for i in seen]
+
+
+@settings(max_examples=300, deadline=None)
+@given(queues(), st.data())
+def test_order_finds_every_call_next_to_one_that_is_known(
+    queue: tuple[list[int], list[int], list[int]], data: st.DataObject
+) -> None:
+    """A device runs what it was given in order: with one run's call known, those of all others follow."""
+    runs, truth, calls = queue
+    joined = [i for i, call in enumerate(truth) if call >= 0]
+    if not joined:
+        return
+    known = data.draw(st.sets(st.sampled_from(joined), min_size=1))
+    taken = np.array([call if i in known else -1 for i, call in enumerate(truth)], np.int64)
+    shuffled = np.array(data.draw(st.permutations(range(len(runs)))))
+    found = in_order(np.array(runs)[shuffled], taken[shuffled], np.array(calls, np.int64))
+    expected = [-1 if run in known else truth[run] for run in shuffled.tolist()]
+    starts = [runs[i] for i in shuffled.tolist()]
+    if len(set(starts)) == len(starts):  # runs of no length may start together
+        assert found.tolist() == expected
+
+
+DEMOS = [
+    "synthetic_case_study_8_tpu_cores",
+    "synthetic_dynamo_issue_dynamo",
+    "torch_xla_dynamo",
+    "torch_xla_early_item",
+]
+
+
+def without_flows(trace: Trace) -> Trace:
+    trace.flows = Flows(np.zeros(0, np.int32), np.zeros(0, np.int32))
+    return trace
+
+
+@pytest.mark.parametrize("run", DEMOS)
+def test_order_tells_the_same_as_flows(run: str) -> None:
+    by_flow, by_order = find_launches(demo(run)), find_launches(without_flows(demo(run)))
+    for column in ("row", "sync", "marker", "step", "kind", "program"):
+        assert getattr(by_order, column).tolist() == getattr(by_flow, column).tolist(), column
+    assert by_order.runs.launch.tolist() == by_flow.runs.launch.tolist()
+    assert by_order.runs.enqueue_row.tolist() == by_flow.runs.enqueue_row.tolist()
+    assert joins(by_order) == {"ordered": len(by_flow.runs)}
+
+
+def test_order_tells_the_same_as_flows_on_a_tpu(shared_traces: Path) -> None:
+    folder = shared_traces / "public/tpu_v6e_jax"
+    by_flow, by_order = find_launches(real_trace(folder)), find_launches(without_flows(real_trace(folder)))
+    assert by_order.runs.launch.tolist() == by_flow.runs.launch.tolist()
+
+
+def test_the_case_study_over_xrt() -> None:
+    trace = demo("synthetic_case_study_8_tpu_cores")
+    launches = find_launches(trace)
+    assert joins(launches) == {"exact": 96}
+    assert {trace.name(row) for row in launches.row} == {"ExecuteReplicated"}
+    assert {trace.name(row) for row in launches.runs.enqueue_row} == {"TPUExecute"}
+    # The first launch's marker lies before the capture.
+    assert step_numbers(trace, launches) == [
+        None,
+        1204,
+        1205,
+        1206,
+        1207,
+        1208,
+        1209,
+        1210,
+        1211,
+        1211,
+        1212,
+        1213,
+    ]
+    assert [KINDS[kind] for kind in launches.kind] == ["other", *["lazy"] * 11]
+
+
+def test_every_run_of_a_real_tpu_joins(shared_traces: Path) -> None:
+    launches = find_launches(real_trace(shared_traces / "public/tpu_v6e_jax"))
+    assert (joins(launches), len(launches)) == ({"exact": 414}, 105)
+
+
+PER_STEP = {
+    "tiny_baseline": 1, "tiny_nodebug": 1, "tiny_coldstart": 1, "tiny_dynamic": 1, "tiny_mp_loader": 1,
+    "tiny_slow_input": 1, "tiny_server": 1, "baseline_session_debug": 1, "baseline_server_level1": 1,
+    "lazy_train_session": 1, "multihost_server_debug": 1, "spmd_fsdp_debug": 1, "tiny_early_item": 3,
+    "tiny_grad_accum_sync": 4, "tiny_dynamo_train": 4, "dynamo_train_session": 4,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("scenario", PER_STEP)
+def test_launches_per_step_of_real_runs(shared_traces: Path, scenario: str) -> None:
+    trace = real_trace(shared_traces / "torch_xla" / scenario)
+    launches = find_launches(trace)
+    counts = np.bincount(launches.step[launches.step >= 0], minlength=len(steps_of(trace)))
+    assert counts.tolist() == [PER_STEP[scenario]] * len(steps_of(trace))
+    assert (launches.runs.launch >= 0).all()
+
+
+def test_runs_that_had_to_queue_take_their_calls_in_order(shared_traces: Path) -> None:
+    """Each step runs the same four programs, and no run begins before its call."""
+    trace = real_trace(shared_traces / "torch_xla/dynamo_train_session")
+    launches = find_launches(trace)
+    assert joins(launches) == {"exact": 19, "ordered": 29}
+    names = [launches.programs[program][0].removeprefix("SyncTensorsGraph.") for program in launches.program]
+    assert names == ["760", "72", "1055", "616"] * 12
+    assert [KINDS[kind] for kind in launches.kind] == ["dynamo", "lazy"] * 24
+    assert (trace.start_ps[launches.row[launches.runs.launch]] < launches.runs.start_ps).all()

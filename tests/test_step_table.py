@@ -1,0 +1,121 @@
+"""The report's steps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from captures import capture, real_trace, session, thread
+from launching import US, Tpu, demo, event
+from synthetic import case_study, dynamo_issue
+
+from tb_xla_insights.analysis.busy import device_summaries
+from tb_xla_insights.analysis.classes import partition
+from tb_xla_insights.analysis.reach import steps_of
+from tb_xla_insights.analysis.step_table import outermost_compiles, steps_report
+from tb_xla_insights.catalog import CLASSES
+
+
+def test_a_step_and_what_belongs_to_it_however_late_it_runs() -> None:
+    loop = Tpu()
+    loop.step(0, 100, 7)
+    loop.on_main("data_loading", 0, 30)
+    loop.launch(80, (90, 20), (130, 120), by="marker", cores=(0, 1))
+    loop.step(100, 100, 8)
+    loop.launch(110, (120, 10), (250, 5), program="inputs(3)")
+    loop.launch(120, (135, 10), (255, 20), by="dynamo", program="g(4)")
+    first, second = steps_report(session(loop.trace()))
+    host = {name: time / US for name, time in first.pop("host_ps").items()}
+    assert host == {"input": 30, "tracing": 64, "sync_prepare": 6}
+    assert first == {
+        "index": 0, "name": "Training_Step", "number": 7, "source": "annotation", "host": "vm", "start_ps": 0,
+        "duration_ps": 100 * US, "device_busy_ps": 120 * US, "executions": 1, "compiles": 0, "early_syncs": 0,
+        "input_syncs": 0, "from_device": 0,
+    }  # fmt: skip
+    assert (second["executions"], second["device_busy_ps"] // US, second["input_syncs"]) == (2, 25, 1)
+
+
+def test_compilations_count_once() -> None:
+    trace = capture(
+        thread(
+            "python",
+            event("Training_Step", 0, 100, _r=1),
+            event("XLAGraphExecutor::Compile", 10, 60),
+            event("PjRtComputationClient::Compile", 12, 50),
+            event("XLAGraphExecutor::Compile", 80, 5),
+            role="driving",
+        ),
+        thread("tf_xla-cpu-codegen/1", event("PjRtCpuClient::Compile", 15, 20), role="compiler"),
+        thread("tf_xla-cpu-codegen/2", event("PjRtCpuClient::Compile", 110, 20), role="compiler"),
+    )
+    assert (trace.start_ps[outermost_compiles(trace)] // US).tolist() == [10, 80, 110]
+    assert [row["compiles"] for row in steps_report(session(trace))] == [2]
+
+
+def test_steps_of_several_hosts_are_counted_through() -> None:
+    one = capture(thread("python", event("a", 0, 10, _r=1), event("b", 20, 10, _r=1)), host="one")
+    other = capture(thread("python", event("c", 0, 10, _r=1)), host="other")
+    rows = steps_report(session(one, capture(thread("python", event("x", 0, 1))), other))
+    found = [(row["index"], row["name"], row["host"]) for row in rows]
+    assert found == [(0, "a", "one"), (1, "b", "one"), (2, "c", "other")]
+
+
+def test_the_case_study() -> None:
+    trace, truth = demo("synthetic_case_study_8_tpu_cores"), case_study.truth()
+    rows = steps_report(session(trace))
+    assert [(row["number"], row["start_ps"], row["duration_ps"], row["executions"]) for row in rows] == [
+        (step.number, step.start_ps, step.duration_ps, step.launches) for step in truth.steps
+    ]
+    assert [row["compiles"] for row in rows] == [
+        int(step.number == truth.recompiled_step) for step in truth.steps
+    ]
+    plain = next(row for row in rows if row["number"] == truth.gap_step)
+    assert truth.run_ps <= plain["device_busy_ps"] <= truth.run_ps + 200 * US  # cores start a little apart
+
+
+@pytest.mark.parametrize("mode", dynamo_issue.MODES)
+def test_the_dynamo_issue(mode: dynamo_issue.Mode) -> None:
+    truth = dynamo_issue.truth(mode)
+    (row,) = steps_report(session(demo(f"synthetic_dynamo_issue_{mode}")))
+    assert (row["number"], row["duration_ps"], row["device_busy_ps"]) == (
+        truth.step_number,
+        truth.step_ps,
+        truth.device_ps,
+    )
+    assert (row["executions"], row["input_syncs"], row["early_syncs"]) == (
+        len(truth.executions),
+        truth.input_syncs,
+        0,
+    )
+    if truth.tracing_ps is not None:
+        assert row["host_ps"]["tracing"] == truth.tracing_ps
+
+
+@pytest.mark.parametrize(
+    "folder",
+    [
+        "torch_xla/tiny_dynamo_train",
+        "torch_xla/spmd_fsdp_debug",
+        "torch_xla/tiny_server",
+        "public/tpu_v6e_jax",
+    ],
+)
+def test_real_steps_add_up(shared_traces: Path, folder: str) -> None:
+    trace = real_trace(shared_traces / folder)
+    rows = steps_report(session(trace))
+    assert len(rows) == len(steps_of(trace)) > 0
+    for row in rows:
+        assert sum(row["host_ps"].values()) == row["duration_ps"]
+    totals = partition(trace).sums(len(CLASSES))
+    for name, total in zip(CLASSES, totals, strict=True):
+        assert sum(row["host_ps"].get(name, 0) for row in rows) <= total
+    most = max(device["busy_ps"] for device in device_summaries(session(trace)))
+    assert 0.8 * most < sum(row["device_busy_ps"] for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "compiled"), [("tiny_coldstart", 2), ("tiny_dynamic", 3), ("tiny_baseline", 0)]
+)
+def test_compilations_of_real_steps(shared_traces: Path, scenario: str, compiled: int) -> None:
+    rows = steps_report(session(real_trace(shared_traces / "torch_xla" / scenario)))
+    assert sum(row["compiles"] for row in rows) == compiled
