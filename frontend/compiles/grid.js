@@ -33,6 +33,8 @@ export function createGrid({ compiles, graphs, steps }, chosen, choose) {
   const columns = [...(outside ? [-1] : []), ...steps.keys()];
   const unit = columnUnit(compiles.map(({ duration_ps }) => duration_ps));
   const all = graphs.length > MOST ? compiledFirst(graphs) : graphs;
+  /** Steps in which nothing ran that is known. */
+  const unseen = new Set(columns.filter((step) => !graphs.some((graph) => graph.steps[String(step)]) && !compiles.some((row) => (row.step ?? -1) === step)));
   const nameOf = (/** @type {number} */ step) => (step < 0 ? 'outside' : String(steps[step] ?? step));
   const body = h('tbody', null);
   const more = h('p', { class: 'small muted' });
@@ -48,18 +50,18 @@ export function createGrid({ compiles, graphs, steps }, chosen, choose) {
         'aria-pressed': 'false', onclick: () => choose(rows[0]) }, digits(ps / unit.ps, 1)));
     }
     const state = graph.steps[String(step)];
-    return state ? h('td', { class: 'r', title: state === 'run' ? 'run from the cache' : 'compiled' }, h('span', { class: 'hidden' }, state === 'run' ? 'run' : 'compiled')) : h('td', { class: 'u' });
+    return state ? h('td', { class: 'r', title: state === 'run' ? 'run from the cache' : 'compiled' }, h('span', { class: 'hidden' }, state === 'run' ? 'run' : 'compiled')) : h('td', { class: unseen.has(step) ? 'u' : 'n' });
   }
 
   function rows() {
     body.replaceChildren(...all.slice(0, shown).map((graph) => h('tr', { 'data-graph': graph.graph },
       h('th', { scope: 'row', title: [graph.graph, ...graph.program_ids].join('\n') }, cutMiddle(graph.graph, 34),
-        graph.module && graph.module !== graph.graph ? h('span', { class: 'muted small' }, ` ${cutMiddle(graph.module, 18)}`) : ''),
+        graph.module && !graph.graph.startsWith(graph.module) ? h('span', { class: 'muted small' }, ` ${cutMiddle(graph.module, 18)}`) : ''),
       columns.map((step) => cell(graph, step)),
       h('td', { class: 'num', 'data-ps': graph.cost_ps }, timeCell(graph.cost_ps, unit)), h('td', { class: 'num' }, count(graph.compiles)),
       h('td', { class: 'num' }, count(Object.values(graph.steps).filter((state) => state === 'run' || state === 'compiled').length)))));
     more.replaceChildren(...(all.length > shown ? [`${count(shown)} of ${count(all.length)} graphs, those that compiled first. `,
-      h('button', { type: 'button', class: 'link', onclick: () => { shown = all.length; rows(); refresh(); } }, 'Show all')] : ['Hatched: the graph was not seen in that step.']));
+      h('button', { type: 'button', class: 'link', onclick: () => { shown = all.length; rows(); refresh(); } }, 'Show all')] : [unseen.size ? 'Hatched: no run is known in that step. ' : '', 'A graph compiled before the capture began shows dots only.']));
   }
 
   function refresh() {

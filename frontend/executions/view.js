@@ -155,7 +155,7 @@ export function create(app) {
       label: 'Between device runs', testid: 'between-table', items: between, sort: '-mean',
       columns: [
         { key: 'ends', head: 'From → to', value: ({ before, after }) => `${before} ${after}`, title: ({ before, after }) => `${before ?? MISSING} → ${after ?? MISSING}`,
-          cell: ({ before, after }) => link(`${before ? cutMiddle(before, 20) : MISSING} → ${after ? cutMiddle(after, 20) : MISSING}`, () => app.open({ v: 'gaps', sel: '', f: '' })) },
+          cell: ({ before, after }) => link(`${before ? cutMiddle(before, 15) : MISSING} → ${after ? cutMiddle(after, 15) : MISSING}`, () => app.open({ v: 'gaps', sel: '', f: '' })) },
         ...(between.some(({ cause }) => cause) ? [{ key: 'cause', head: 'Mostly', cell: (/** @type {Executions['between'][number]} */ { cause }) => (cause ? classCell(cause) : '') }] : []),
         { key: 'count', head: 'Count', number: true, value: (item) => item.count, cell: (item) => count(item.count) },
         { key: 'mean', head: `Mean, ${unit.name}`, number: true, value: ({ mean_ps }) => mean_ps, ps: ({ mean_ps }) => Math.round(mean_ps), cell: ({ mean_ps }) => timeCell(mean_ps, unit) },

@@ -175,7 +175,7 @@ export function create(app) {
       if (on) opened.delete(key);
       else opened.add(key);
       rows?.refresh();
-    } }, h('span', { class: 'muted', 'aria-hidden': 'true' }, on ? '▾ ' : '▸ '), `${row.gaps.length} cores`);
+    } }, h('span', { class: 'muted', 'aria-hidden': 'true' }, on ? '▾' : '▸'), `${row.gaps.length} cores`);
   }
 
   /** @param {Gaps} all @param {number} duration */

@@ -17,10 +17,10 @@ export function stepRows({ host_ps, ...columns }) {
   }));
 }
 
-/** About five ticks from 0 at 1-2-5 steps, the last one at or below `most`. @param {number} most */
+/** About six ticks from 0 at 1-2-5 steps, the last one at or below `most`. @param {number} most */
 export function niceTicks(most) {
   if (!(most > 0)) return [0];
-  const rough = most / 5;
+  const rough = most / 6;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough) ?? rough;
   return Array.from({ length: Math.floor(most / step + 1e-9) + 1 }, (_, index) => Number((index * step).toPrecision(12)));

@@ -209,8 +209,8 @@ export function createSteps(app) {
       const busy = h('span', null, h('i', { class: 'line-mark', 'aria-hidden': 'true' }), 'device busy');
       const cut = partial ? ` · ${plural(partial, 'step')} cut by the edge of the capture` : '';
       fill(element, steps.length
-        ? card('Step time', { note: `by class${cut}${source && SOURCES[source] ? ' · ' + SOURCES[source] : ''}`, class: 'steps-card',
-          right: [h('span', { class: 'legend' }, names.map((name) => h('span', null, chip(name), LABELS[name])), busy), toggle] }, body)
+        ? card('Step time', { note: `by class${cut}${source && SOURCES[source] ? ' · ' + SOURCES[source] : ''}`, class: 'steps-card', right: toggle },
+          h('p', { class: 'legend' }, names.map((name) => h('span', null, chip(name), LABELS[name])), busy), body)
         : card('Step time', {}, h('p', null, 'This capture has no steps: no step annotation, no StepMarker, no rhythm of modules.'),
           h('p', { class: 'sec' }, 'Wrap the loop in xp.StepTrace, or capture more than one step.')));
       if (steps.length) draw();

@@ -1,0 +1,13 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { byCell, compiledFirst } from '../../frontend/compiles/grid.js';
+
+test('graphs that compiled come first, in the order they had', () => {
+  const graphs = [['a', 0], ['b', 2], ['c', 0], ['d', 1]].map(([graph, compiles]) => ({ graph, compiles }));
+  assert.deepEqual(compiledFirst(graphs).map(({ graph }) => graph), ['b', 'd', 'a', 'c']);
+});
+
+test('compiles stand in the cell of their graph and step; those outside of steps have a column', () => {
+  const rows = [{ graph: 'a', step: 0 }, { graph: 'a', step: 0 }, { graph: 'a', step: null }, { graph: 'b', step: 0 }];
+  assert.deepEqual([...byCell(rows)].map(([key, own]) => [key.replace('\n', ' '), own.length]), [['a 0', 2], ['a -1', 1], ['b 0', 1]]);
+});

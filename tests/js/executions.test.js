@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { divisor, savings, smallOnes, stackSpans, sumCosts } from '../../frontend/executions/costs.js';
+
+const row = (program, device_ps, overhead_ps, more = {}) => ({
+  program, program_ids: [], kind: 'dynamo', join: 'exact', launches: 10, count: 10, device_ps, queue_ps: 0, overhead_ps, host_ps: device_ps + overhead_ps, ...more,
+});
+const FORWARD = row('forward', 96_270, 42_750);
+const CLEAN = row('clean-up', 1_180, 23_110);
+
+test('a total is divided by runs, by steps on each core, or by nothing', () => {
+  assert.deepEqual([divisor('run', row('p', 1, 1, { count: 80 }), 10, 8), divisor('step', FORWARD, 10, 8), divisor('total', FORWARD, 10, 8)], [80, 80, 1]);
+  assert.equal(divisor('step', FORWARD, 0, 0), 1);
+});
+
+test('small programs have more overhead than work, and are known to be launched', () => {
+  assert.deepEqual(smallOnes([FORWARD, CLEAN]), [CLEAN]);
+  assert.deepEqual(smallOnes([row('p', 1, 5, { join: 'none' })]), []);
+});
+
+test('costs add up by column', () => {
+  assert.deepEqual(sumCosts([FORWARD, CLEAN]), { count: 20, launches: 20, host_ps: 163_310, device_ps: 97_450, queue_ps: 0, overhead_ps: 65_860 });
+});
+
+test('without the small ones their overhead is saved; one execution costs what the fit says', () => {
+  const found = savings([FORWARD, CLEAN], { fixed_ps: 2_000, slope: 0.1 }, 10, 1);
+  assert.deepEqual(found.map(({ name, now_ps, then_ps }) => [name, now_ps, Math.round(then_ps)]), [
+    ['without the small one', 6_586, 4_275], ['all work in one execution', 6_586, Math.round(2_000 + 974.5)]]);
+});
+
+test('nothing is promised where there is one execution per step or no fit', () => {
+  assert.deepEqual(savings([FORWARD], { fixed_ps: 1, slope: 0 }, 10, 1), []);
+  assert.deepEqual(savings([FORWARD, row('backward', 99, 1)], null, 10, 1), []);
+});
+
+test('spans that overlap stand under each other, in the first row that is free', () => {
+  const spans = [[0, 10], [5, 12], [10, 20], [11, 30], [13, 15]].map(([start, end]) => ({ start, end }));
+  assert.deepEqual(stackSpans(spans, 4), [0, 1, 0, 2, 1]);
+  assert.deepEqual(stackSpans(spans, 2), [0, 1, 0, 1, 1]);
+});

@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { csvText } from '../../frontend/lib/csv.js';
+import { filtersText, filtersValue } from '../../frontend/lib/filters.js';
+
+test('a file has one head line, quotes where needed, and plain integers', () => {
+  assert.equal(csvText(['program', 'start_ps'], [['a,b "c"', 715080172721], [null, 0]]), 'program,start_ps\r\n"a,b ""c""",715080172721\r\n,0\r\n');
+});
+
+test('no text becomes a formula', () => {
+  assert.equal(csvText(['name'], [['=1+1'], ['@x'], [-5]]), "name\r\n'=1+1\r\n'@x\r\n-5\r\n");
+});
+
+test('filters survive the link, whatever a value holds', () => {
+  const filters = new Map([['cause', 'compile'], ['device', 'TPU:0'], ['step', 'a,b%'], ['kind', '']]);
+  assert.equal(filtersText(filters), 'cause:compile,device:TPU:0,step:a%2Cb%25');
+  assert.deepEqual([...filtersValue(filtersText(filters))], [['cause', 'compile'], ['device', 'TPU:0'], ['step', 'a,b%']]);
+  assert.deepEqual([...filtersValue('nonsense,step:%')], [['step', '%']]);
+});

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { dutyOf } from '../../frontend/overview/duty.js';
+import { inOrder } from '../../frontend/overview/findings.js';
+import { niceTicks, stepRows } from '../../frontend/overview/step-data.js';
+
+test('columns become rows, and classes stay by step', () => {
+  const zero = [0, 0];
+  const rows = stepRows({ index: [0, 1], number: [7, null], start_ps: [5, 9], duration_ps: [4, 6], device_busy_ps: [3, 2], executions: [1, 1],
+    compiles: zero, early_syncs: zero, input_syncs: zero, from_device: zero, host_ps: { tracing: [4, 5], wait: [0, 1] } });
+  assert.deepEqual(rows.map(({ number, start_ps, host_ps }) => [number, start_ps, host_ps]), [[7, 5, { tracing: 4, wait: 0 }], [null, 9, { tracing: 5, wait: 1 }]]);
+});
+
+test('ticks are at 1-2-5 steps from zero and never above the largest value', () => {
+  assert.deepEqual(niceTicks(560), [0, 100, 200, 300, 400, 500]);
+  assert.deepEqual(niceTicks(0.6), [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6]);
+  assert.deepEqual(niceTicks(20), [0, 5, 10, 15, 20]);
+  assert.deepEqual(niceTicks(0), [0]);
+});
+
+test('each definition of the duty cycle has its own whole', () => {
+  const device = { span_ps: 1000, busy_ps: 600, duty: { ops: 0.6, modules: 0.7, capture: 0.3 } };
+  assert.deepEqual(dutyOf(device, 'ops', 2000), { share: 0.6, busy: 600, whole: 1000, idle: 400 });
+  assert.deepEqual(dutyOf(device, 'modules', 2000), { share: 0.7, busy: 700, whole: 1000, idle: 300 });
+  assert.deepEqual(dutyOf(device, 'capture', 2000), { share: 0.3, busy: 600, whole: 2000, idle: 1400 });
+});
+
+test('findings come by severity, then by cost', () => {
+  const finding = (id, severity, cost_ps) => ({ id, severity, cost_ps });
+  const order = inOrder([finding('a', 'info', 9), finding('b', 'warning', null), finding('c', 'critical', 1), finding('d', 'warning', 5)]);
+  assert.deepEqual(order.map(({ id }) => id), ['c', 'd', 'b', 'a']);
+});
