@@ -62,3 +62,19 @@ def test_theme_follows_tensorboard(page: Page, tensorboard: str, case_study: str
     frame.wait_for_selector(":root[data-theme=dark]")
     frame.evaluate("xi.idle()")
     assert frame.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(17, 21, 26)"
+
+
+def test_back_stays_in_the_frame(page: Page, tensorboard: str, case_study: str) -> None:
+    page.goto(f"{tensorboard}/#xla_insights&p.xla_insights.s={case_study}&p.xla_insights.w=520+380")
+    frame = plugin_frame(page)
+    search = frame.get_by_test_id("timeline-search")
+    search.fill("StepMarker")
+    search.press("Enter")
+    frame.wait_for_function("xi.drawn.selection?.name === 'StepMarker'")
+    first = frame.evaluate("xi.idle().then(() => xi.drawn.selection.start_ps)")
+    search.press("Enter")
+    frame.wait_for_function(f"xi.drawn.selection.start_ps > {first}")
+    page.go_back()
+    frame.wait_for_function(f"xi.drawn.selection?.start_ps === {first}")
+    page.go_back()
+    frame.wait_for_function("xi.drawn.selection === null")
