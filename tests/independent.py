@@ -7,7 +7,7 @@ not UTF-8, and maps as what they are on the wire: repeated entries, of which the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from build import MemorySource
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
@@ -61,7 +61,7 @@ def _message_class() -> Any:
         for member, (number, kind) in members.items():
             field = message.field.add(name=member, number=number, label=1)
             if isinstance(kind, int):
-                field.type = kind  # type: ignore[assignment]
+                field.type = cast(Any, kind)
             else:
                 field.label = 3 if kind.endswith("*") else 1
                 field.type = _TYPE_BYTES if kind == "bytes*" else _TYPE_MESSAGE

@@ -10,7 +10,7 @@ import numpy as np
 from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace.annotations import find_annotations
-from tb_xla_insights.trace.clock import line_starts_ps
+from tb_xla_insights.trace.clock import FARTHEST_PS, earliest, is_near, line_starts_ps
 from tb_xla_insights.trace.cpu_runs import cpu_devices
 from tb_xla_insights.trace.devices import plane_devices
 from tb_xla_insights.trace.flows import join_flows
@@ -45,7 +45,7 @@ def read_trace(
 
 def build_trace(space: XSpace, catalog: Catalog, host: str) -> Trace:
     """The data model of a decoded file, whose columns it takes over."""
-    diagnostics = [replace(d, host=host) for d in space.diagnostics]
+    diagnostics = [replace(d, host=host) for d in (*space.diagnostics, *_without_impossible_times(space))]
     lines, start_ps, zero_ns, unrelated = _lines(space)
     if unrelated:
         diagnostics.append(
@@ -57,17 +57,6 @@ def build_trace(space: XSpace, catalog: Catalog, host: str) -> Trace:
             )
         )
     duration_ps = space.duration_ps
-    if (duration_ps < 0).any():
-        count = int((duration_ps < 0).sum())
-        diagnostics.append(
-            Diagnostic(
-                "corrupt_file",
-                "warning",
-                f"{count} events end before they begin; they count as instants.",
-                host,
-            )
-        )
-        np.maximum(duration_ps, 0, out=duration_ps)
     stats = {n: StatColumn(rows, values, n in TEXT_STATS) for n, (rows, values) in space.stats.items()}
     meta, place = space.metadata, space.place
     order = _order(lines, start_ps, duration_ps)
@@ -104,14 +93,29 @@ def join_hosts(name: str, path: str, traces: list[Trace], diagnostics: list[Diag
     and a diagnostic says so. Shifts the traces' columns in place.
     """
     known = [trace.base_unix_ns for trace in traces if trace.base_unix_ns]
+    first = earliest(known) if known else 0
     diagnostics = list(diagnostics)
     for trace in traces:
-        if trace.base_unix_ns and trace.base_unix_ns != min(known):
-            trace.shift((trace.base_unix_ns - min(known)) * 1000)
-        elif not trace.base_unix_ns and len(traces) > 1:
-            text = "The file records no clock; its lanes start with the session, other hosts' may be shifted."
+        if trace.base_unix_ns and is_near(trace.base_unix_ns, first):
+            trace.shift((trace.base_unix_ns - first) * 1000)
+        elif len(traces) > 1:
+            what = "records no clock" if not trace.base_unix_ns else "is from another time"
+            text = f"The file {what}; its lanes start with the session, other hosts' may be shifted."
             diagnostics.append(Diagnostic("clock_unknown", "warning", text, trace.host))
     return SessionTrace(name, path, traces, diagnostics)
+
+
+def _without_impossible_times(space: XSpace) -> list[Diagnostic]:
+    """Puts 0 for offsets and durations that no capture has, in place, and says which."""
+    found = []
+    for times, low, what in ((space.offset_ps, -FARTHEST_PS, "begin"), (space.duration_ps, 0, "end")):
+        if times.size and (times.min() < low or times.max() > FARTHEST_PS):
+            wrong = (times < low) | (times > FARTHEST_PS)
+            place = f"the first at byte {space.place[wrong.argmax()]}"
+            text = f"{wrong.sum()} events {what} where they cannot, {place}; that time counts as 0."
+            found.append(Diagnostic("corrupt_file", "warning", text))
+            times[wrong] = 0
+    return found
 
 
 def _lines(space: XSpace) -> tuple[list[Line], Int64, int, bool]:
