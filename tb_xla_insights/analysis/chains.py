@@ -148,15 +148,18 @@ def _named(trace: Trace, kind: NDArray[np.int8], row: Int32) -> Int32:
     """The event that gives each piece its name."""
     classes, flags = event_classes(trace)[0], event_flags(trace)
     steps = np.sort([step.row for step in steps_of(trace) if step.source == "annotation"] or [-2])
-    named, at = row.copy(), row.copy()
-    climbs = (row >= 0) & (kind != PYTHON)
-    climbs[climbs] = flags[trace.meta[row[climbs]]] & (ENQUEUE | TURNS) == 0
-    while climbs.any():
-        at = np.where(climbs, trace.parent[at], -1)
-        same = np.where(at >= 0, classes[at], -1)
+    named = row.copy()
+    climbs = np.flatnonzero((row >= 0) & (kind != PYTHON))
+    climbs = climbs[flags[trace.meta[row[climbs]]] & (ENQUEUE | TURNS) == 0]
+    at = trace.parent[row[climbs]]
+    while climbs.size:
+        same = classes[at]
         is_step = steps[np.minimum(np.searchsorted(steps, at), len(steps) - 1)] == at
-        climbs = (at >= 0) & ~is_step & ((same == kind) | (same < 0))
-        named = np.where(climbs & (same == kind), at, named)
+        goes_on = (at >= 0) & ~is_step & ((same == kind[climbs]) | (same < 0))
+        climbs, at, same = climbs[goes_on], at[goes_on], same[goes_on]
+        of_its_class = same == kind[climbs]
+        named[climbs[of_its_class]] = at[of_its_class]
+        at = trace.parent[at]
     return named
 
 

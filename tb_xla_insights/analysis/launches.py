@@ -166,7 +166,7 @@ def _steps(trace: Trace, ways: Ways, runs: Runs, count: int) -> Int32:
     steps = steps_of(trace)
     if not steps or steps[0].source in ("annotation", "step_marker"):
         return steps_at(trace, np.where(ways.origin >= 0, np.append(trace.start_ps, 0)[ways.origin], -1))
-    teller = next(
+    tellers = [
         number
         for number, device in enumerate(trace.devices)
         if (
@@ -174,7 +174,10 @@ def _steps(trace: Trace, ways: Ways, runs: Runs, count: int) -> Int32:
             if device.made
             else device.plane == trace.line_of(steps[0].row).plane
         )
-    )
+    ]
+    teller = (
+        tellers[0] if tellers else 0
+    )  # steps on the plane of something that is no device: the first one's
     when = np.full(count, -1, np.int64)
     mine = np.flatnonzero((runs.launch >= 0) & (runs.device == teller))[
         ::-1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.segments import Segments
 from tb_xla_insights.catalog.classes import CLASSES, UNRECORDED
@@ -61,12 +60,15 @@ def _pairs(low, high):  # type: ignore[no-untyped-def]
     return window, stretch
 
 
-def covered(seg_start: Int64, seg_end: Int64, start_ps: Int64, end_ps: Int64) -> NDArray[np.int64]:
+def covered(seg_start: Int64, seg_end: Int64, start_ps: Int64, end_ps: Int64) -> Int64:
     """How much of each window sorted stretches that lie apart cover."""
-    window, stretch = overlaps(seg_start, seg_end, start_ps, end_ps)
-    out = np.zeros(len(start_ps), np.int64)
-    np.add.at(
-        out, window,
-        np.minimum(seg_end[stretch], end_ps[window]) - np.maximum(seg_start[stretch], start_ps[window]),
-    )  # fmt: skip
-    return out
+    if not seg_start.size:
+        return np.zeros(len(start_ps), np.int64)
+    until = np.append(np.int64(0), np.cumsum(seg_end - seg_start))
+
+    def before(instants: Int64) -> Int64:
+        at = np.searchsorted(seg_start, instants, "right") - 1
+        partly: Int64 = np.minimum(seg_end[at], instants) - seg_start[at]
+        return np.where(at >= 0, until[at] + partly, 0)
+
+    return before(end_ps) - before(start_ps)
