@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from captures import real_trace
-from launching import US, Tpu, demo
+from captures import Core, capture, real_trace, thread
+from launching import US, Tpu, demo, event
 from synthetic import case_study
 
 from tb_xla_insights.analysis.chains import find_chains
@@ -68,6 +68,29 @@ def test_a_starved_gap_follows_the_launch_from_thread_to_thread() -> None:
         ("DoEnqueueProgram", "dispatch", "tf_pytorchxla", 1),
         ("PjRtComputationClient::ExecuteComputation", "dispatch", "tf_pytorchxla", 20),
         ("unrecorded", "unrecorded", "", 40),
+    ]
+
+
+def test_a_thread_that_drives_and_launches_itself() -> None:
+    events = [
+        event("PjitFunction(f)", 0, 30),
+        event("TpuLoadedExecutable::Execute", 5, 20),
+        event("DoEnqueueProgram", 8, 2, run_id=1, queue_id=0, device_ordinal=0, core_type=0),
+        event("shard_args", 100, 20),
+        event("TpuLoadedExecutable::Execute", 120, 30),
+        event("DoEnqueueProgram", 125, 5, run_id=2, queue_id=0, device_ordinal=0, core_type=0),
+        event("shard_args", 160, 60),
+    ]
+    runs = [event("f(1)", at, 40, run_id=n, queue_id=0, core_type=0) for n, at in ((1, 20), (2, 180))]
+    core = Core([event("fusion", 20, 40), event("fusion", 180, 40)], runs)
+    (chain,) = chains(capture(thread("main/1", *events, role="driving"), core))
+    assert brief(chain) == [
+        ("unrecorded", "unrecorded", "", 40),
+        ("shard_args", "python", "main", 20),
+        ("TpuLoadedExecutable::Execute", "dispatch", "main", 5),
+        ("DoEnqueueProgram", "dispatch", "main", 5),
+        ("TpuLoadedExecutable::Execute", "dispatch", "main", 20),
+        ("unrecorded", "unrecorded", "", 30),
     ]
 
 

@@ -100,6 +100,28 @@ def test_a_run_whose_call_lies_before_the_capture_has_none() -> None:
     assert joins(launches) == {"exact": 4, "none": 1}
 
 
+def test_steps_from_markers_take_what_their_markers_launch() -> None:
+    """What lies before the first marker's end is a partial step."""
+    loop = Tpu()
+    for i in range(4):
+        loop.launch(100 * i + 20, (100 * i + 30, 10), (100 * i + 90, 60), by="marker")
+    loop.launch(230, (240, 5), (250, 5), program="part(9)")
+    trace = loop.trace()
+    assert steps_of(trace)[0].source == "step_marker"
+    assert find_launches(trace).step.tolist() == [-1, 0, 1, 2, 2]
+
+
+def test_steps_from_modules_take_what_begins_in_them() -> None:
+    loop = Tpu()
+    for i in range(3):
+        loop.launch(10 * i, (10 * i + 5, 4), (100 * i + 50, 60), by="dynamo", cores=(0, 1))
+    loop.launch(40, (45, 4), (310, 5), by="dynamo", program="g(2)", cores=(0, 1))
+    loop.main = [it for it in loop.main if it[0] != "StepMarker"]
+    trace = loop.trace()
+    assert steps_of(trace)[0].source == "modules"
+    assert find_launches(trace).step.tolist() == [0, 1, 2, 2]
+
+
 @st.composite
 def queues(draw: st.DrawFn) -> tuple[list[int], list[int], list[int]]:
     """Starts of a device's runs, the call of each (-1: before the capture), and starts of the calls in the capture."""
