@@ -14,11 +14,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 from tb_xla_insights.xplane.read import NUMBER_STATS, TEXT_STATS, XSpace, read_space
 
-_INT64, _UINT64, _DOUBLE, _BYTES = 3, 4, 1, 12
-_TYPE_BYTES, _TYPE_MESSAGE = (
-    descriptor_pb2.FieldDescriptorProto.TYPE_BYTES,
-    descriptor_pb2.FieldDescriptorProto.TYPE_MESSAGE,
-)
+_INT64, _UINT64, _DOUBLE, _BYTES, _MESSAGE = 3, 4, 1, 12, 11
 _MESSAGES: dict[str, dict[str, tuple[int, int | str]]] = {
     "XStat": {
         "metadata_id": (1, _INT64), "double_value": (2, _DOUBLE), "uint64_value": (3, _UINT64),
@@ -64,7 +60,7 @@ def _message_class() -> Any:
                 field.type = cast(Any, kind)
             else:
                 field.label = 3 if kind.endswith("*") else 1
-                field.type = _TYPE_BYTES if kind == "bytes*" else _TYPE_MESSAGE
+                field.type = cast(Any, _BYTES if kind == "bytes*" else _MESSAGE)
                 if kind != "bytes*":
                     field.type_name = f".independent.{kind.rstrip('*')}"
             if member in _ONEOFS.get(name, ()):

@@ -1,0 +1,123 @@
+"""One time base for all lines of a file, and for all hosts of a session."""
+
+from __future__ import annotations
+
+from build import MemorySource
+from captures import CATALOG
+from synthetic.writer import Space
+
+from tb_xla_insights.trace.model import SessionTrace, Trace
+from tb_xla_insights.trace.read import join_hosts, read_trace
+
+EPOCH = 1_763_680_000_123_456_789
+"""A time in 2025. In picoseconds it does not fit 64 bits."""
+
+
+def host(*lines: tuple[int, int], profile_start: int | None = None, name: str = "vm") -> Trace:
+    """A host with one event per line: the line's nanoseconds and the event's picoseconds."""
+    space = Space()
+    plane = space.plane("/host:CPU")
+    for time, offset in lines:
+        plane.line("t", timestamp_ns=time).event("e", offset, 5)
+    if profile_start is not None:
+        space.plane("Task Environment", stats={"profile_start_time": profile_start})
+    return read_trace(MemorySource(space.to_bytes()), CATALOG, host=name)
+
+
+def session(*traces: Trace) -> SessionTrace:
+    return join_hosts("s", "s", list(traces), [])
+
+
+def starts(trace: Trace) -> list[int]:
+    return trace.start_ps.tolist()
+
+
+def ids(trace: Trace) -> list[str]:
+    return [diagnostic.id for diagnostic in trace.diagnostics]
+
+
+def test_epoch_times_keep_their_picoseconds() -> None:
+    trace = host((EPOCH, 7), (EPOCH + 3, 1), (EPOCH - 2, 0))
+    assert starts(trace) == [2007, 5001, 0]
+    assert trace.base_unix_ns == EPOCH - 2
+    assert ids(trace) == []
+
+
+def test_times_from_the_profiles_start() -> None:
+    trace = host((0, 7), (3, 1), profile_start=EPOCH)
+    assert starts(trace) == [0, 2994]
+    assert trace.base_unix_ns == EPOCH
+
+
+def test_without_any_clock() -> None:
+    trace = host((5, 7), (3, 1))
+    assert starts(trace) == [2006, 0]
+    assert trace.base_unix_ns == 0
+    assert ids(trace) == []
+
+
+def test_lines_of_both_kinds_are_related_by_the_profiles_start() -> None:
+    trace = host((EPOCH + 10, 0), (4, 0), profile_start=EPOCH)
+    assert starts(trace) == [6000, 0]
+    assert trace.base_unix_ns == EPOCH + 4
+    assert ids(trace) == []
+
+
+def test_lines_of_both_kinds_that_nothing_relates_are_told() -> None:
+    for profile_start in (None, 12, EPOCH // 2):  # or a start that cannot be
+        trace = host((EPOCH + 10, 0), (4, 0), profile_start=profile_start)
+        assert ids(trace) == ["clock_unknown"]
+
+
+def test_a_line_without_events_decides_nothing() -> None:
+    space = Space()
+    plane = space.plane("/host:CPU")
+    plane.line("empty")
+    plane.line("t", timestamp_ns=EPOCH).event("e", 1, 5)
+    plane.line("empty", timestamp_ns=EPOCH // 2)
+    trace = read_trace(MemorySource(space.to_bytes()), CATALOG, host="vm")
+    assert starts(trace) == [0]
+    assert trace.base_unix_ns == EPOCH
+    assert ids(trace) == []
+
+
+def test_one_damaged_line_does_not_move_the_others() -> None:
+    for wrong in (EPOCH // 2, 1 << 62, -(1 << 62), 1 << 56):
+        trace = host((EPOCH, 0), (wrong, 4), (EPOCH + 1, 0))
+        assert starts(trace) == [0, 4, 1000]
+        assert ids(trace) == ["clock_unknown"]
+
+
+def test_hosts_are_placed_by_their_clocks() -> None:
+    late, early = host((EPOCH + 9, 0), name="late"), host((2, 0), (5, 0), profile_start=EPOCH, name="early")
+    joined = session(late, early)
+    assert [starts(trace) for trace in joined.traces] == [[7000], [0, 3000]]
+    assert joined.start_unix_ns == EPOCH + 2
+    assert {trace.base_unix_ns for trace in joined.traces} == {EPOCH + 2}
+    assert joined.duration_ps == 7005
+    assert joined.diagnostics == []
+
+
+def test_a_host_without_a_clock_starts_with_the_session_and_is_told() -> None:
+    joined = session(host((EPOCH, 0), name="a"), host((700, 0), name="b"))
+    assert [starts(trace) for trace in joined.traces] == [[0], [0]]
+    assert [(d.id, d.host) for d in joined.diagnostics] == [("clock_unknown", "b")]
+    assert session(host((700, 0), name="b")).diagnostics == []  # alone it needs none
+
+
+def test_a_host_of_another_year_starts_with_the_session_and_is_told() -> None:
+    year = 365 * 86_400 * 10**9
+    joined = session(*(host((EPOCH + shift, 0), name=f"{shift}") for shift in (1, 0, -30 * year)))
+    assert [starts(trace) for trace in joined.traces] == [[1000], [0], [0]]
+    assert [(d.id, d.host) for d in joined.diagnostics] == [("clock_unknown", f"{-30 * year}")]
+
+
+def test_devices_move_with_their_host() -> None:
+    space = Space()
+    space.plane("/device:TPU:0").line("XLA Ops", timestamp_ns=EPOCH + 5).event("dot", 0, 8)
+    device = read_trace(MemorySource(space.to_bytes()), CATALOG, host="a")
+    assert device.end_ps.tolist() == [8]
+    session(device, host((EPOCH, 0), name="b"))
+    (moved,) = device.devices
+    assert moved.ops.start_ps.tolist() == starts(device) == [5000]
+    assert moved.ops.end_ps.tolist() == device.end_ps.tolist() == [5008]

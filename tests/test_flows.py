@@ -1,0 +1,74 @@
+"""Which event led to which, against the definition written out."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tb_xla_insights.trace.flows import join_flows
+from tb_xla_insights.trace.model import Flows, StatColumn
+
+Flow = tuple[int, int] | None
+"""Type and id, where an event has one; type -1: the file does not say."""
+FLOW = st.none() | st.tuples(st.sampled_from([-1, 0, 7, 15]), st.sampled_from([0, 1, 2, -5, (1 << 63) - 1]))
+EVENTS = st.lists(st.tuples(st.integers(0, 6), FLOW, FLOW), max_size=25)
+"""Start, the flow an event produces, the flow it consumes."""
+
+
+def column(values: dict[int, int]) -> StatColumn:
+    return StatColumn(np.array(list(values), np.int32), np.array(list(values.values()), np.int64), text=False)
+
+
+def join(events: list[tuple[int, Flow, Flow]]) -> Flows:
+    stats = {}
+    for place, kind, id_ in ((1, "_pt", "_p"), (2, "_ct", "_c")):
+        flows = {row: event[place] for row, event in enumerate(events) if event[place] is not None}
+        ids = {row: flow[1] for row, flow in flows.items() if flow is not None}
+        kinds = {row: flow[0] for row, flow in flows.items() if flow is not None and flow[0] >= 0}
+        stats |= {name: column(held) for name, held in ((id_, ids), (kind, kinds)) if held}
+    return join_flows(stats, np.array([start for start, _, _ in events], np.int64))
+
+
+def flow_of(flow: Flow) -> Flow:
+    return (max(flow[0], 0), flow[1]) if flow else None
+
+
+def expected(events: list[tuple[int, Flow, Flow]]) -> list[tuple[int, int]]:
+    pairs = []
+    for row, (start, _, used) in enumerate(events):
+        makers = [
+            other
+            for other, (_, made, _) in enumerate(events)
+            if made and used and flow_of(made) == flow_of(used)
+        ]
+        before = [maker for maker in makers if events[maker][0] <= start]
+        if makers:
+            producer = max(before, key=lambda maker: (events[maker][0], maker)) if before else makers[0]
+            pairs.append((producer, row))
+    return [(producer, consumer) for producer, consumer in pairs if producer != consumer]
+
+
+@settings(max_examples=400, deadline=None, derandomize=True)
+@given(EVENTS)
+def test_producers_and_consumers_of_one_type_and_id(events: list[tuple[int, Flow, Flow]]) -> None:
+    flows = join(events)
+    pairs = list(zip(flows.producer.tolist(), flows.consumer.tolist(), strict=True))
+    assert pairs == expected(events)
+    for row in range(len(events)):
+        assert flows.into(row).tolist() == [p for p, c in pairs if c == row]
+        assert sorted(flows.out_of(row).tolist()) == [c for p, c in pairs if p == row]
+
+
+def test_ids_that_begin_again_belong_to_the_last_producer_before() -> None:
+    flow = (15, 0)
+    events = [(0, flow, None), (2, None, flow), (4, flow, None), (4, None, flow), (9, None, flow)]
+    assert join(events).producer.tolist() == [0, 2, 2]
+
+
+def test_many_flows() -> None:
+    """More than a small table holds, with ids that differ in high bits only."""
+    count = 20_000
+    ids = [(number << 32) | (number % 3) for number in range(count)]
+    events = [(0, (12, id_), None) for id_ in ids] + [(1, None, (12, id_)) for id_ in reversed(ids)]
+    assert join(events).producer.tolist() == list(range(count))[::-1]

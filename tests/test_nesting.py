@@ -1,0 +1,88 @@
+"""How events of a line nest, against the definition written out."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tb_xla_insights.trace.nesting import DEEPEST, nest
+
+Interval = tuple[int, int]
+INTERVALS = st.lists(
+    st.tuples(st.integers(0, 12), st.integers(0, 8)).map(lambda it: (it[0], it[0] + it[1])), max_size=25
+)
+
+
+def ordered(intervals: list[Interval]) -> list[Interval]:
+    return sorted(intervals, key=lambda it: (it[0], -it[1]))
+
+
+def nested(*lines: list[Interval]) -> tuple[list[int], list[int], list[int]]:
+    rows = [interval for line in lines for interval in line]
+    firsts = np.cumsum([0, *(len(line) for line in lines)]).tolist()
+    start, end = (np.array([row[side] for row in rows], np.int64) for side in (0, 1))
+    depth, parent, self_ps = nest(
+        start, end, [(first, len(line)) for first, line in zip(firsts, lines, strict=False)]
+    )
+    return depth.tolist(), parent.tolist(), self_ps.tolist()
+
+
+def innermost(rows: list[Interval], row: int) -> int:
+    """The last one before `row` that wholly encloses it. An instant encloses nothing."""
+    return max((j for j in range(row) if rows[j][0] < rows[j][1] and rows[j][1] >= rows[row][1]), default=-1)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(INTERVALS)
+def test_parent_and_self_time_are_as_defined(intervals: list[Interval]) -> None:
+    rows = ordered(intervals)
+    _, parent, self_ps = nested(rows)
+    assert parent == [innermost(rows, row) for row in range(len(rows))]
+    for row, (start, end) in enumerate(rows):
+        children = [rows[child] for child in range(len(rows)) if parent[child] == row]
+        covered = {t for a, b in children for t in range(a, b)}
+        assert self_ps[row] == end - start - len(covered)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(INTERVALS)
+def test_nothing_that_is_drawn_at_one_depth_overlaps(intervals: list[Interval]) -> None:
+    rows = ordered(intervals)
+    depth, parent, _ = nested(rows)
+    for row in range(len(rows)):
+        assert depth[row] == 0 if row == 0 else depth[row] >= 0
+        assert parent[row] < 0 or depth[parent[row]] < depth[row]
+        for other in range(row):
+            if depth[other] == depth[row]:
+                assert rows[other][1] <= rows[row][0]
+
+
+@given(INTERVALS, INTERVALS)
+@settings(max_examples=50, deadline=None, derandomize=True)
+def test_lines_do_not_know_of_each_other(one: list[Interval], two: list[Interval]) -> None:
+    first, second = ordered(one), ordered(two)
+    depth, parent, self_ps = nested(first, second)
+    alone = nested(first), nested(second)
+    assert depth == alone[0][0] + alone[1][0]
+    assert parent == alone[0][1] + [p + len(first) if p >= 0 else -1 for p in alone[1][1]]
+    assert self_ps == alone[0][2] + alone[1][2]
+
+
+def test_deeper_than_any_call_stack() -> None:
+    count = DEEPEST + 500
+    rows = [(row, 10_000 - row) for row in range(count)]
+    back = [(9_000 + row, 9_000 + row + 1) for row in range(1000)]
+    depth, parent, self_ps = nested([*rows, *back])
+    assert parent[:count] == list(range(-1, count - 1))
+    assert depth[:count] == [min(row, DEEPEST) for row in range(count)]
+    assert all(0 <= own <= end - start for own, (start, end) in zip(self_ps, [*rows, *back], strict=True))
+    assert self_ps[: DEEPEST - 1] == [2] * (DEEPEST - 1)
+
+
+def test_nothing_nests_in_nothing() -> None:
+    assert nested([]) == ([], [], [])
+    assert nested([(5, 5), (5, 5)])[1] == [-1, -1]
+    assert nested([(0, 5), (0, 5)])[1] == [-1, 0]
+    assert nested([(0, 5), (5, 5)])[1] == [-1, 0]
+    assert nested([(0, 5), (3, 9), (4, 6)])[1] == [-1, -1, 1]
