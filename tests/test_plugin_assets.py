@@ -47,6 +47,15 @@ def test_a_file_comes_packed_typed_and_for_keeps(folder: Path, name: str, kind: 
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
 
 
+def test_comments_on_lines_of_their_own_stay_at_home(folder: Path) -> None:
+    (folder / "lib/x.js").write_text(
+        "/** A\n * b. */\n  // c\nlet x = 1; // d\nlet y = '/* e */'; /* f */\n/* g */ x\n"
+    )
+    assets = Assets(folder)
+    answer = client(assets).get(f"/static/{assets.digest()}/lib/x.js")
+    assert answer.text == "let x = 1; // d\nlet y = '/* e */'; /* f */\n/* g */ x\n"
+
+
 def test_who_cannot_unpack_gets_it_plain(folder: Path) -> None:
     assets = Assets(folder)
     answer = client(assets).get(f"/static/{assets.digest()}/lib/x.js")
