@@ -21,7 +21,7 @@ const CARDS = ['cards.css'];
 /** @type {ViewEntry[]} */
 const ALL = [
   { id: 'overview', label: 'Overview', create: lazy(() => import('../overview/view.js'), CARDS) },
-  { id: 'timeline', label: 'Timeline', create: lazy(() => import('../timeline/view.js')) },
+  { id: 'timeline', label: 'Timeline', create: lazy(() => import('../timeline/view.js'), CARDS) },
   { id: 'gaps', label: 'Gaps', create: lazy(() => import('../gaps/view.js'), CARDS) },
   { id: 'executions', label: 'Executions', create: lazy(() => import('../executions/view.js'), CARDS) },
   { id: 'propagation', label: 'Propagation', create: null },

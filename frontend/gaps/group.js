@@ -68,7 +68,7 @@ export const stepOf = (gap) => String(gap.step_number ?? gap.step ?? '');
 export function filterGaps(items, filters, pattern, chosen) {
   const least = Number(filters.get('min') ?? 0) * 1e9;
   const is = (/** @type {string} */ key, /** @type {string} */ value) => !filters.get(key) || filters.get(key) === value;
-  return items.filter((gap) => gap.duration_ps >= least && is('device', gap.device) && is('cause', gap.cause) && is('kind', gap.kind) && is('step', stepOf(gap))
+  return items.filter((gap) => gap.duration_ps >= least && is('device', gap.device) && is('cause', gap.cause) && is('kind', gap.kind) && is('step', stepOf(gap)) && is('before', gap.before ?? '') && is('after', gap.after ?? '')
     && (!pattern || (gap.before === pattern.before && gap.after === pattern.after))
     && (!chosen.devices.length || chosen.devices.includes(gap.device)) && (!chosen.hosts.length || !gap.host || chosen.hosts.includes(gap.host)));
 }

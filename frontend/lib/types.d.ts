@@ -23,7 +23,7 @@ export interface Device {
   stall_ps: number; duty_cycle: number | null; modules: number; ops: number;
 }
 export type RowKind =
-  | "steps" | "annotations" | "classes" | "thread" | "modules" | "ops" | "scopes" | "async" | "stream";
+  | "steps" | "annotations" | "classes" | "thread" | "modules" | "ops" | "scopes" | "async" | "stream" | "gaps";
 export interface Row {
   id: string; kind: RowKind; label: string; host: string; device: string | null; role: string | null;
   depths: number; events: number; main: boolean; share: number | null;

@@ -56,7 +56,7 @@ export function createCursor(model, lanes, on) {
         put(found);
         return;
       }
-      const more = step > 0 ? end < model.duration : end > 0;
+      const more = from.lane.row.kind === 'gaps' ? false : step > 0 ? end < model.duration : end > 0;
       const last = from.at ?? { start_ps: from.ps };
       const answer = more ? await get('neighbor', { session: on.session(), row: from.lane.row.id, depth: from.lane.depth, start_ps: last.start_ps,
         direction: step > 0 ? 'next' : 'previous' }) : { event: null };

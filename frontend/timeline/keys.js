@@ -6,6 +6,7 @@
  * @param {() => void} act.frame @param {() => void} act.whole @param {() => void} act.enter
  * @param {(direction: 'next'|'previous') => void} act.step @param {(way: 'next'|'previous') => void} act.occurrence
  * @param {(step: 1|-1) => void} act.along @param {(step: 1|-1) => void} act.across
+ * @param {(step: 1|-1) => void} act.gap
  * @param {() => void} act.flows @param {() => void} act.search @param {() => void} act.time @param {() => void} act.clear
  * @returns {import('../lib/keys.js').Key[]}
  */
@@ -31,6 +32,8 @@ export function timelineKeys(act) {
     { code: 'KeyG', label: 'g', does: 'go to a time', run: act.time },
     { code: 'Comma', shift: false, label: ', .', does: 'previous, next step', run: () => act.step('previous') },
     { code: 'Period', shift: false, run: () => act.step('next') },
+    { code: 'BracketLeft', shift: false, label: '[ ]', does: 'previous, next gap (same device)', run: () => act.gap(-1) },
+    { code: 'BracketRight', shift: false, run: () => act.gap(1) },
     { code: 'BracketLeft', shift: true, label: '{ }', does: 'previous, next occurrence', run: () => act.occurrence('previous') },
     { code: 'BracketRight', shift: true, run: () => act.occurrence('next') },
     { code: 'KeyE', label: 'e', does: 'flows on, off', run: act.flows },

@@ -97,7 +97,8 @@ export function createLanes(model, on) {
     const selected = state.selection?.kind === 'event' ? state.selection : null;
     paint(g, now, palette, tones, {
       selection: state.selection, preview: state.preview, hover: state.hover, cursor: state.cursor, pointer: state.pointer,
-      focused: document.activeElement === element, hits: state.hits, partners: selected ? [...flow.from, ...flow.to] : [],
+      focused: document.activeElement === element, hits: state.hits,
+      partners: selected ? [...flow.from, ...flow.to] : state.piece ? [state.piece] : [],
     });
     if (element.matches(':focus-visible')) drawFocus(g, now);
     if (selected) drawFlows(g, now, palette, arrowsOf(selected, flow));
@@ -157,11 +158,11 @@ export function createLanes(model, on) {
   return {
     element, scene, left, request, arrange,
     get lanes() { return layout.lanes; },
-    /** @param {Ready} next */
-    open(next) {
+    /** @param {Ready} next @param {boolean} [more] the same session with more rows */
+    open(next, more = false) {
       session = next;
       tones = phaseTones(next.phases);
-      element.scrollTop = 0;
+      if (!more) element.scrollTop = 0;
       arrange();
       request();
     },

@@ -50,6 +50,7 @@ function heightOf(row, depth, last) {
     case 'annotations': return [depth === 0 ? 17 : depth === 1 ? 18 : 16, last ? 7 : 1];
     case 'classes': return [22, 3];
     case 'thread': return [15, last ? 4 : 1];
+    case 'gaps': return [15, 1];
     case 'scopes': return [16, last ? 5 : 1];
     default: return [17, 1];
   }
@@ -130,7 +131,7 @@ export function layoutRows(rows, { hosts, devices, open, taking, all, unit = 1 }
     const own = visible.filter((row) => row.device === id);
     const device = all.find((each) => each.id === id);
     const name = device ? (several ? `${device.name} · ${device.host}` : device.name) : id;
-    const head = { label: name, right: device ? share(device.duty_cycle) : '', fold: { id, open: isOpen(id, id === active) }, rule: place === 0 };
+    const head = { label: name, right: device ? share(device.duty_cycle) : '', fold: { id, open: isOpen(id, id === active) || taking.has(`gaps.${id}`) }, rule: place === 0 };
     if (!head.fold.open) {
       add({ id, kind: 'device', row: own[0], rows: own.filter(({ kind }) => kind === 'modules' || kind === 'ops'), depth: 0, ...head }, 11, 1);
       return;

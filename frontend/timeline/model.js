@@ -17,6 +17,7 @@ import { endOf, selectionText, selectionValue } from './selection.js';
  * @property {import('./scene.js').Found|null} cursor where the keyboard is
  * @property {Map<string, boolean>} open folds that differ from how they are at first
  * @property {boolean} flows @property {number[]} hits
+ * @property {import('../lib/views').GapDetail|null} gap the selected one @property {Span & {row: string, depth: number, duration_ps: number}|null} piece of its chain
  */
 /** @typedef {ReturnType<typeof createModel>} Model */
 
@@ -25,7 +26,7 @@ export function createModel(link, lanesPx) {
   let duration = 1;
   const store = createStore(/** @type {TimelineState} */ ({
     window: { start_ps: 0, end_ps: 1 }, selection: null, detail: null, preview: null, hover: null, pointer: null, cursor: null,
-    open: new Map(), flows: true, hits: [],
+    open: new Map(), flows: true, hits: [], gap: null, piece: null,
   }));
   let timer = 0;
   const isWhole = (/** @type {Span} */ span) => span.start_ps <= 0 && span.end_ps >= duration;
@@ -53,7 +54,7 @@ export function createModel(link, lanesPx) {
       store.set({
         window: clampSpan(fits ? span : { start_ps: 0, end_ps: duration }, duration, lanesPx()),
         selection: inside ? (selection.kind === 'window' ? { ...selection, end_ps: Math.min(duration, selection.end_ps) } : selection) : null,
-        detail: null, preview: null, hover: null, pointer: null, cursor: null, open: foldsValue(link.state.x), hits: [],
+        detail: null, preview: null, hover: null, pointer: null, cursor: null, open: foldsValue(link.state.x), hits: [], gap: null, piece: null,
       });
       return stale;
     },
@@ -70,7 +71,7 @@ export function createModel(link, lanesPx) {
       const own = selection?.kind === 'window' ? { ...selection, start_ps: toNs(Math.max(0, selection.start_ps)), end_ps: toNs(Math.min(duration, selection.end_ps)) } : selection;
       clearTimeout(timer);
       writeWindow();
-      store.set({ selection: own, detail: null });
+      store.set({ selection: own, detail: null, gap: null, piece: null });
       link.set({ sel: selectionText(own) }, 'push');
     },
     /** @param {string} id @param {boolean} open */

@@ -18,7 +18,7 @@ import { endOf } from './selection.js';
  * @property {{start_ps: number, end_ps: number}|null} preview a window that is being dragged
  * @property {import('./scene.js').Found|null} hover @property {import('./scene.js').Found|null} cursor
  * @property {boolean} focused the lanes have the keyboard
- * @property {import('../lib/types').Brief[]} partners of the selected event
+ * @property {{row: string, depth: number, start_ps: number, duration_ps: number}[]} partners of the selected event, or the marked piece of a gap
  * @property {number[]} hits where the search found something, in ps
  * @property {number|null} pointer x of the hair line
  */

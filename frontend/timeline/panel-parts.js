@@ -15,7 +15,7 @@ import { cutMiddle } from '../lib/format.js';
  * @property {() => void} close back from the table to the selection
  * @property {(row: string) => void} row bring a row into sight
  */
-/** @typedef {{title: string, tags?: string[], note?: string, buttons?: Node[], body: Node}} PanelContent */
+/** @typedef {{title: string, tags?: (string|Node)[], note?: string, buttons?: Node[], body: Node}} PanelContent */
 
 /** @param {Brief} brief @param {PanelActions} act */
 export function eventLink(brief, act) {

@@ -4,6 +4,7 @@ import { h, fill } from '../lib/dom.js';
 import { count } from '../lib/format.js';
 import { latest } from '../lib/api.js';
 import { eventContent } from './panel-event.js';
+import { gapContent } from './panel-gap.js';
 import { windowContent } from './panel-window.js';
 import { listContent } from './panel-list.js';
 import { nothingContent } from './panel-nothing.js';
@@ -13,16 +14,18 @@ import { nothingContent } from './panel-nothing.js';
 
 /**
  * @param {import('./panel-parts.js').PanelActions} act
+ * @param {import('./panel-gap.js').GapActions} gap
  * @param {object} on
+ * @param {(gap: import('../lib/views').GapDetail) => void} on.gap
  * @param {(detail: import('../lib/types').EventDetail) => void} on.detail
  * @param {(message: string, status: number) => void} on.error
  */
-export function createPanel(act, on) {
+export function createPanel(act, gap, on) {
   const title = h('h2', { id: 'panel-title' });
   const head = h('header', null, title);
   const body = h('div', null);
   const element = h('section', { class: 'panel', role: 'region', 'aria-labelledby': 'panel-title', 'data-testid': 'selection-panel' }, head, body);
-  const channel = { event: latest('event'), window: latest('window'), table: latest('table') };
+  const channel = { event: latest('event'), window: latest('window'), table: latest('table'), gap: latest('gap') };
   /** Only the newest of the three kinds of requests may fill the panel. */
   let ticket = 0;
 
@@ -30,7 +33,7 @@ export function createPanel(act, on) {
   function show({ title: text, tags = [], note, buttons = [], body: next }) {
     title.textContent = text;
     title.title = text;
-    fill(head, title, tags.map((tag) => h('span', { class: 'tag' }, tag)), note ? h('span', { class: 'sec' }, note) : null,
+    fill(head, title, tags.map((tag) => (tag instanceof Node ? tag : h('span', { class: 'tag' }, tag))), note ? h('span', { class: 'sec' }, note) : null,
       h('span', { class: 'grow' }), buttons);
     element.replaceChildren(head, next);
   }
@@ -76,6 +79,11 @@ export function createPanel(act, on) {
         void bring(askEvent(name, selection), (answer) => {
           on.detail(answer);
           return eventContent(answer, act);
+        });
+      } else if (selection.kind === 'gap') {
+        void bring(channel.gap.get({ session: name, device: selection.device, start_ps: selection.start_ps }), (answer) => {
+          on.gap(answer);
+          return gapContent(answer, gap);
         });
       } else if (selection.kind === 'merged') {
         this.list(session, selection, [selection.row], `${count(selection.count)} events in one slice`);

@@ -76,10 +76,11 @@ export function find(scene, x, y) {
 }
 
 /** Whether the class index of a slice in this lane is one of the twelve. @param {Lane} lane */
-export const hasClass = (lane) => lane.row.kind === 'thread' || lane.row.kind === 'classes';
+export const hasClass = (lane) => lane.row.kind === 'thread' || lane.row.kind === 'classes' || lane.row.kind === 'gaps';
 
 /** The word for what a slice is: its class on host lanes, the kind of its row else. @param {Found} found */
 export function whatIs(found) {
+  if (found.lane.row.kind === 'gaps') return `gap, mostly ${LABELS[CLASSES[found.kind]] ?? ''}`;
   if (hasClass(found.lane)) return LABELS[CLASSES[found.kind]] ?? '';
   if (found.lane.row.kind === 'ops') return ['op', 'collective', 'stall'][found.kind] ?? 'op';
   return { steps: 'step', annotations: 'annotation', modules: 'module', scopes: 'scope', async: 'asynchronous op', stream: 'stream' }[

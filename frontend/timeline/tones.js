@@ -79,6 +79,7 @@ export function textOf(kind, columns, i, names) {
   const name = names[columns.name[i]] ?? '';
   if (kind === 'steps') return `${name} · ${timeText(columns.end[i] - columns.start[i])}`;
   if (kind === 'classes') return LABELS[CLASSES[columns.kind[i]]] ?? '';
+  if (kind === 'gaps') return `${timeText(columns.end[i] - columns.start[i])} gap`;
   if (kind === 'scopes') return name || 'no scope';
   return name;
 }

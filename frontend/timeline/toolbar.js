@@ -7,6 +7,7 @@ import { count, digits, rangeText, timeText } from '../lib/format.js';
  * @param {object} on
  * @param {(text: string) => void} on.search each change @param {(step: 1|-1) => void} on.next
  * @param {() => void} on.leave Escape in the search field @param {() => void} on.flows
+ * @param {(step: 1|-1) => void} on.gap
  * @param {() => void} on.fit @param {(ms: number) => void} on.time
  */
 export function createToolbar(on) {
@@ -19,6 +20,10 @@ export function createToolbar(on) {
   const time = h('input', { type: 'text', 'aria-label': 'Go to a time, ms from session start', placeholder: 'ms from session start', inputmode: 'decimal' });
   const goto = h('span', { class: 'field none', 'data-testid': 'go-to-time' }, h('span', { class: 'muted' }, 'Go to'), time);
   const field = h('span', { class: 'field' }, input, found, h('kbd', null, '/'));
+
+  const gapAt = h('span', { class: 'sec small num', 'data-testid': 'gap-index' });
+  const gaps = h('span', { class: 'row none' }, button('‹ gap', () => on.gap(-1), { 'data-testid': 'gap-prev' }, h('kbd', null, '[')), gapAt,
+    button('gap ›', () => on.gap(1), { 'data-testid': 'gap-next' }, h('kbd', null, ']')));
 
   input.addEventListener('input', () => on.search(input.value));
   input.addEventListener('keydown', (event) => {
@@ -42,7 +47,7 @@ export function createToolbar(on) {
 
   return {
     element: h('div', { class: 'toolbar', role: 'toolbar', 'aria-label': 'Timeline', 'data-testid': 'timeline-toolbar' },
-      field, previous, next, flows, goto, h('span', { class: 'grow' }), readout,
+      field, previous, next, gaps, flows, goto, h('span', { class: 'grow' }), readout,
       button('Whole session', on.fit, { 'data-testid': 'zoom-fit' })),
     focusSearch() { input.focus(); input.select(); },
     askTime() {
@@ -57,6 +62,11 @@ export function createToolbar(on) {
       found.textContent = text;
       previous.disabled = !any;
       next.disabled = !any;
+    },
+    /** Which gap of how many on its device; nothing where there is none. @param {number} at -1: none is selected @param {number} all */
+    setGap(at, all) {
+      gaps.classList.toggle('none', !all);
+      gapAt.textContent = foundText(at, all);
     },
     /** @param {boolean} active */
     setFlows(active) { flows.setAttribute('aria-pressed', String(active)); },

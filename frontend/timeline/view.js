@@ -2,6 +2,8 @@
 
 import { h, fill, button } from '../lib/dom.js';
 import { get } from '../lib/api.js';
+import { timeText } from '../lib/format.js';
+import { filtersText } from '../lib/filters.js';
 import { createFeed } from './feed.js';
 import { createModel } from './model.js';
 import { createLanes } from './lanes.js';
@@ -16,7 +18,8 @@ import { followPointer } from './pointer.js';
 import { timelineKeys } from './keys.js';
 import { frameSpan, panSpan, zoomSpan } from './scale.js';
 import { find, laneAt, laneFor } from './scene.js';
-import { ofBrief } from './selection.js';
+import { createGaps, gapRow, neighbour, withGapRows } from './gaps.js';
+import { ofBrief, ofGap } from './selection.js';
 
 /** @typedef {import('../lib/types').Brief} Brief */
 /** @typedef {import('./scene.js').Found} Found */
@@ -51,12 +54,16 @@ export function create(app) {
     failed(error);
     app.ready();
   });
+  const gaps = createGaps(() => {
+    if (session) lanes.open({ ...session, rows: withGapRows(session.rows, gaps.all) }, true);
+    sayGap();
+  }, failed);
   const model = createModel(app.link, () => Math.max(1, lanes.element.clientWidth - lanes.left()));
   const element = h('div', { class: 'view' });
   const splitter = createSplitter(() => lanes.request(), () => element.clientHeight);
   const lanes = createLanes(model, {
-    chosen: app.chosen, slices: () => feed.slices,
-    frame: (scene, rows) => feed.want(name(), scene.scale, model.duration, rows),
+    chosen: app.chosen, slices: () => gaps.into(feed.slices),
+    frame: (scene, rows) => feed.want(name(), scene.scale, model.duration, rows.filter(({ kind }) => kind !== 'gaps')),
     height: (natural) => splitter.lanes(natural, lanes.element.offsetTop),
     drawn(palette) {
       strip.set(model.state.window, app.chosen().devices);
@@ -67,12 +74,17 @@ export function create(app) {
   const toolbar = createToolbar({
     search: (text) => search.set(text), next: (step) => search.next(step, model.state.window.start_ps),
     leave: () => lanes.element.focus({ preventScroll: true }), flows: () => model.set({ flows: !model.state.flows }),
-    fit: () => whole(), time: (ms) => goTo(ms * 1e9),
+    gap: (step) => goGap(step), fit: () => whole(), time: (ms) => goTo(ms * 1e9),
   });
   const tooltip = createTooltip();
   const panel = createPanel(
     { open, select: (brief) => model.select(ofBrief(brief)), frame: () => frame(), list: () => list(), close: () => showPanel(), row: revealRow },
-    { detail: gotDetail, error: panelFailed });
+    {
+      frame: () => frame(), name: deviceName, mark: (piece) => model.set({ piece: { ...placeOf(piece), start_ps: piece.start_ps, end_ps: piece.start_ps + piece.duration_ps, duration_ps: piece.duration_ps } }),
+      open: openPiece, copy: (text) => { void copyText(text); },
+      occurrences: ({ before, after }) => app.open({ v: 'gaps', f: filtersText(new Map([['before', before ?? ''], ['after', after ?? '']])) }),
+    },
+    { detail: gotDetail, gap: gotGap, error: panelFailed });
   const search = createSearch({
     session: name, marks: (hits) => model.set({ hits }), error: failed, go: open,
     count(all, at) {
@@ -119,7 +131,8 @@ export function create(app) {
   /** @param {Found} found */
   function selectFound(found) {
     const { start_ps, end_ps, row, depth, event, count } = found;
-    if (count > 1) model.look(frameSpan({ start_ps, end_ps }, 0.02));
+    if (found.lane.row.kind === 'gaps') openGap({ device: found.lane.row.device ?? '', start_ps, duration_ps: end_ps - start_ps, cause: 'other' });
+    else if (count > 1) model.look(frameSpan({ start_ps, end_ps }, 0.02));
     else if (event === null) model.select({ kind: 'window', start_ps, end_ps });
     else model.select({ kind: 'event', row, depth, start_ps, duration_ps: end_ps - start_ps, name: found.name, event });
   }
@@ -157,11 +170,81 @@ export function create(app) {
     }
   }
 
+  /** @param {string} id */
+  function deviceName(id) { return session?.devices.find((device) => device.id === id)?.name ?? id; }
+
+  /** @param {import('../lib/views').GapDetail} gap */
+  function gotGap(gap) {
+    const { selection } = model.state;
+    if (selection?.kind === 'gap') model.set({ gap, selection: ofGap(gap.device, gap.start_ps, gap.start_ps + gap.duration_ps) });
+  }
+
+  /** The row that a piece of a chain was read from; where no row is called like its thread, what the host did by class. @param {import('../lib/views').GapDetail['chain'][number]} piece */
+  function placeOf({ row, depth = 0, thread }) {
+    const host = session?.devices.find(({ id }) => model.state.selection?.kind === 'gap' && id === model.state.selection.device)?.host;
+    const own = (session?.rows ?? []).filter((each) => each.host === host);
+    const found = own.find(({ kind, label }) => kind === 'thread' && label.replace(/ \(driving\)$/, '') === thread) ?? own.find(({ kind }) => kind === 'classes');
+    return { row: row ?? found?.id ?? '', depth: row ? depth : 0, known: row != null || found?.kind === 'thread' };
+  }
+
+  /** @param {import('../lib/views').GapDetail['chain'][number]} piece */
+  function openPiece(piece) {
+    const { row, depth, known } = placeOf(piece);
+    if (known) model.select({ kind: 'event', row, depth, start_ps: piece.start_ps, duration_ps: piece.duration_ps, name: piece.name, event: piece.event ?? null });
+    else model.select({ kind: 'window', start_ps: piece.start_ps, end_ps: piece.start_ps + piece.duration_ps });
+  }
+
+  /** @param {string} text */
+  async function copyText(text) {
+    try {
+      await navigator.clipboard.writeText(text);
+      app.live.answer('The gap is copied as text.');
+    } catch {
+      app.note({ id: 'copy', severity: 'info', message: 'The browser does not let this page copy.' });
+    }
+  }
+
+  /** The gaps of the device that is looked at: that of the selection, else the first one that has some. */
+  function ownGaps() {
+    const { selection } = model.state;
+    const { devices } = app.chosen();
+    const id = selection?.kind === 'gap' ? selection.device : selection && selection.kind !== 'window' ? session?.rows.find((row) => row.id === selection.row)?.device : null;
+    return gaps.all.get(id ?? '') ?? [...gaps.all].find(([device]) => !devices.length || devices.includes(device))?.[1] ?? [];
+  }
+
+  function sayGap() {
+    const { selection } = model.state;
+    const own = ownGaps();
+    toolbar.setGap(selection?.kind === 'gap' ? own.findIndex(({ start_ps }) => start_ps === selection.start_ps) : -1, own.length);
+  }
+
+  /** @param {1|-1} step */
+  function goGap(step) {
+    const { selection, window: span } = model.state;
+    const own = ownGaps();
+    const at = neighbour(own, selection?.start_ps ?? (step > 0 ? span.start_ps : span.end_ps), step);
+    if (at < 0) return app.live.answer(own.length ? (step > 0 ? 'This is the last gap.' : 'This is the first gap.') : 'No gap of 10\u202fµs or more.');
+    return openGap(own[at]);
+  }
+
+  /** @param {import('./gaps.js').Gap} gap */
+  function openGap({ device, start_ps, duration_ps }) {
+    const end = start_ps + duration_ps;
+    const { window: span } = model.state;
+    if (duration_ps / lanes.scene().scale.psPerPx < LEAST_HIT_PX || duration_ps > span.end_ps - span.start_ps) model.look(frameSpan({ start_ps, end_ps: end }, 1.5));
+    else if (start_ps < span.start_ps || end > span.end_ps) goTo((start_ps + end) / 2);
+    model.select(ofGap(device, start_ps, end));
+    lanes.arrange();
+    const lane = laneFor(lanes.lanes, gapRow(device), 0);
+    if (lane) lanes.reveal(lane);
+    app.live.answer(`Gap of ${timeText(duration_ps)} on ${deviceName(device)}.`);
+  }
+
   /** @param {string} message @param {number} status */
   function panelFailed(message, status) {
     const stale = status === 404 || status === 400;
     if (!stale) return failed(new Error(message));
-    app.note({ id: 'stale', severity: 'info', message: 'The linked event is not in this session.' });
+    app.note({ id: 'stale', severity: 'info', message: `The linked ${model.state.selection?.kind === 'gap' ? 'gap' : 'event'} is not in this session.` });
     return model.select(null);
   }
 
@@ -173,15 +256,16 @@ export function create(app) {
   function list() {
     if (!session) return;
     listed = true;
-    const rows = [...new Set(lanes.lanes.flatMap((lane) => (lane.kind === 'more' || lane.row.kind === 'classes' ? [] : lane.rows)))];
+    const rows = [...new Set(lanes.lanes.flatMap((lane) => (lane.kind === 'more' || lane.row.kind === 'classes' || lane.row.kind === 'gaps' ? [] : lane.rows)))];
     panel.list(session, model.state.window, rows.map(({ id }) => id), 'Timeline as table');
   }
 
   model.on((changed) => {
-    const { selection, window: span, detail } = model.state;
+    const { selection, window: span, detail, gap } = model.state;
     if (changed.has('window')) toolbar.setWindow(span, model.duration);
     if (changed.has('flows')) toolbar.setFlows(model.state.flows);
-    if (changed.has('selection') && !(changed.has('detail') && detail)) {
+    if (changed.has('selection')) sayGap();
+    if (changed.has('selection') && !(changed.has('detail') && detail) && !(changed.has('gap') && gap)) {
       showPanel();
       if (selection?.kind === 'window') app.live.say('A window is selected.');
     }
@@ -223,7 +307,7 @@ export function create(app) {
   }
 
   const keys = timelineKeys({
-    zoom, pan: (part) => pan((model.state.window.end_ps - model.state.window.start_ps) * part), frame, whole, step, enter,
+    gap: goGap, zoom, pan: (part) => pan((model.state.window.end_ps - model.state.window.start_ps) * part), frame, whole, step, enter,
     along: cursor.along, across: cursor.across,
     occurrence(way) { const brief = model.state.detail?.occurrences[way]; if (brief) open(brief); },
     flows: () => model.set({ flows: !model.state.flows }), search: toolbar.focusSearch, time: toolbar.askTime,
@@ -253,6 +337,7 @@ export function create(app) {
       feed.clear();
       strip.open(next);
       requestAnimationFrame(() => { fromLink(); lanes.open(next); });
+      void gaps.open(next);
     },
     filter: lanes.request,
     move: () => fromLink(true),
