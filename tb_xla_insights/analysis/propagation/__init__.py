@@ -1,0 +1,1 @@
+"""Where the user's annotations went on the device. (design.md, "Propagation")"""

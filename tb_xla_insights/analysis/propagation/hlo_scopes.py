@@ -1,0 +1,258 @@
+"""Where the instructions of a compiled program come from: their own names, those of what they call, or their
+neighbours'."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tb_xla_insights.analysis.propagation.scopes import number_of, scope_of
+
+if TYPE_CHECKING:
+    from tb_xla_insights.xplane.proto.hlo_pb2 import HloComputation, HloInstruction, HloModule
+
+STATES = ("direct", "recovered", "bare", "none")
+DIRECT, RECOVERED, BARE, NONE = range(4)
+
+_WEIGHTLESS = frozenset(("parameter", "constant", "bitcast", "tuple", "get-tuple-element"))
+"""Instructions that do no work: they are no parts of what holds them."""
+
+_CONTAINERS = frozenset(("call", "while", "conditional"))
+"""Their parts are ops of their own; what is left of them is theirs."""
+
+_MOVES = frozenset(
+    (
+        "async-done", "async-start", "async-update", "bitcast", "bitcast-convert", "convert", "copy", "copy-done",
+        "copy-start", "get-tuple-element", "reshape", "transpose", "tuple",
+    )
+)  # fmt: skip
+"""Instructions that the compiler adds to move data: they belong to what makes or needs the data."""
+
+_FAR = 64
+"""Instructions that a search among neighbours looks at."""
+
+Parts = dict[str, int]
+"""Instructions by scope as recorded; those without a scope under the empty text."""
+
+
+@dataclass
+class Origin:
+    """Where an op comes from: its state, the scopes its time goes to with their weights, in host order, and the share
+    of its parts that has no scope (which gets no time where others have one, but is shown). `op_name` is its own name
+    or, without one, the most frequent one of its parts. `found` is False where the program does not know the op."""
+
+    state: int = NONE
+    parts: list[tuple[str, int]] = field(default_factory=list)
+    unscoped: float = 0.0
+    op_name: str = ""
+    opcode: str = ""
+    source: str = ""
+    frame: int = 0
+    inner: tuple[int, ...] = ()
+    computation: int = 0
+    found: bool = False
+
+    @property
+    def mixed(self) -> bool:
+        return len(self.parts) > 1
+
+
+def origin_of_name(op_name: str, names: frozenset[str]) -> Origin:
+    """The origin of an op of which only its own op name is known."""
+    scope = scope_of(op_name, names) if op_name else ""
+    state = DIRECT if scope else BARE if op_name else NONE
+    return Origin(state, [(scope, 1)] if scope else [], op_name=op_name)
+
+
+class Program:
+    """One module, and the origins of its instructions. `names` are those of the user's annotations.
+
+    `damaged` becomes true when computations call each other in a circle or call one that does not exist: then only
+    what can be told is.
+    """
+
+    def __init__(self, module: HloModule, names: frozenset[str] = frozenset()) -> None:
+        self.damaged = False
+        self.module = module
+        self._names = names
+        self._computations = {it.id: it for it in module.computations}
+        self._place: dict[str, tuple[int, HloInstruction]] = {}
+        for computation in module.computations:
+            of = computation.id
+            for instruction in computation.instructions:
+                self._place[instruction.name] = (of, instruction)
+        self._scopes: dict[str, str] = {}
+        self._parts: dict[int, Parts] = {}
+        self._neighbours: dict[int, _Neighbours] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._place
+
+    def origin(self, name: str) -> Origin:
+        """Where the op of that name comes from; one that the module does not have comes from nowhere."""
+        if name not in self._place:
+            return Origin()
+        computation, it = self._place[name]
+        metadata = it.metadata
+        op_name = metadata.op_name
+        source = f"{metadata.source_file}:{metadata.source_line}" if metadata.source_file else ""
+        found = Origin(
+            NONE, [], 0.0, op_name, it.opcode, source, metadata.stack_frame_id,
+            tuple(it.called_computation_ids), computation, True,
+        )  # fmt: skip
+        own = self._scope(op_name)
+        inner = self._parts_of_calls(it) if it.called_computation_ids else {}
+        scoped = {scope: count for scope, count in inner.items() if scope}
+        if own:
+            found.state = DIRECT
+            if it.opcode in _CONTAINERS or not scoped:
+                scoped = {own: 1}
+            else:
+                scoped.setdefault(own, 1)
+        elif op_name:
+            found.state = BARE
+        elif scoped:
+            found.state = RECOVERED
+        elif inner:
+            found.state = BARE
+        elif it.opcode in _MOVES and (near := self._near(computation, it.id)):
+            found.state, scoped = RECOVERED, {near: 1}
+        if found.state in (DIRECT, RECOVERED):
+            found.parts = sorted(scoped.items(), key=lambda part: _order(part[0]))
+        if inner:
+            found.unscoped = inner.get("", 0) / sum(inner.values())
+        return found
+
+    def scopes(self) -> tuple[set[str], set[str]]:
+        """All scopes that the module names: those of instructions that do work, and those of any."""
+        working: set[str] = set()
+        any_: set[str] = set()
+        for _, it in self._place.values():
+            if it.metadata.op_name and (scope := self._scope(it.metadata.op_name)):
+                any_.add(scope)
+                if it.opcode not in _WEIGHTLESS:
+                    working.add(scope)
+        return working, any_
+
+    def holders(self, names: Iterable[str]) -> dict[str, str]:
+        """For those of the given instructions that lie in a computation called by another of them, that one, the
+        nearest one."""
+        chosen = dict.fromkeys(names)
+        caller: dict[int, str] = {}
+        for name, (_, it) in self._place.items():
+            for called in it.called_computation_ids:
+                if called not in caller or name in chosen:
+                    caller[called] = name
+        found = {}
+        for name in chosen:
+            place = self._place.get(name)
+            above = caller.get(place[0]) if place else None
+            seen = {name}
+            while above is not None and above not in chosen and above not in seen:
+                seen.add(above)
+                above = caller.get(self._place[above][0])
+            if above is not None and above in chosen and above != name:
+                found[name] = above
+        return found
+
+    def _scope(self, op_name: str) -> str:
+        if op_name not in self._scopes:
+            self._scopes[op_name] = scope_of(op_name, self._names)
+        return self._scopes[op_name]
+
+    def _parts_of_calls(self, it: HloInstruction) -> Parts:
+        """The scopes of the instructions in the computations it calls, and in those that these call."""
+        total: Parts = {}
+        for called in it.called_computation_ids:
+            for scope, count in self._parts_in(called).items():
+                total[scope] = total.get(scope, 0) + count
+        return total
+
+    def _parts_in(self, computation: int) -> Parts:
+        """Computations called further down come first; no recursion, as a damaged module may nest without end."""
+        pending, open_ = [computation], set()
+        while pending:
+            now = pending[-1]
+            if now in self._parts:
+                pending.pop()
+                continue
+            body = self._computations.get(now)
+            if body is None:
+                self.damaged = True
+                self._parts[now] = {}
+                continue
+            missing = []
+            if now not in open_:
+                open_.add(now)
+                called = {inner for it in body.instructions for inner in it.called_computation_ids}
+                missing = [inner for inner in called if inner not in self._parts]
+                if any(inner in open_ for inner in missing):
+                    self.damaged = True
+                    missing = [inner for inner in missing if inner not in open_]
+            if missing:
+                pending += missing
+            else:
+                self._parts[now] = self._sum(body)
+        return self._parts[computation]
+
+    def _sum(self, body: HloComputation) -> Parts:
+        total: Parts = {}
+        for it in body.instructions:
+            if it.opcode in _WEIGHTLESS:
+                continue
+            if it.called_computation_ids:
+                inner: Parts = {}
+                for called in it.called_computation_ids:
+                    for scope, count in self._parts.get(called, {}).items():
+                        inner[scope] = inner.get(scope, 0) + count
+                if inner:
+                    for scope, count in inner.items():
+                        total[scope] = total.get(scope, 0) + count
+                    continue
+            if it.metadata.op_name:
+                scope = self._scope(it.metadata.op_name)
+                total[scope] = total.get(scope, 0) + 1
+        return total
+
+    def _near(self, computation: int, id_: int) -> str:
+        """The scope of the nearest instruction that makes or needs what this one moves, across other moves without a
+        name of their own; makers before users where both are as near."""
+        if computation not in self._neighbours:
+            self._neighbours[computation] = _Neighbours(self._computations[computation])
+        known = self._neighbours[computation]
+        seen, level = {id_}, [id_]
+        while level and len(seen) < _FAR:
+            near = [n for way in (known.operands, known.users) for at in level for n in way.get(at, ())]
+            level = []
+            for number in near:
+                it = known.instructions.get(number)
+                if it is None or number in seen:
+                    continue
+                seen.add(number)
+                if scope := self._scope(it.metadata.op_name):
+                    return scope
+                inner = self._parts_of_calls(it) if it.called_computation_ids else {}
+                if scoped := {scope: count for scope, count in inner.items() if scope}:
+                    return max(scoped, key=lambda scope: (scoped[scope], scope))
+                if it.opcode in _MOVES and not it.metadata.op_name:
+                    level.append(number)
+        return ""
+
+
+class _Neighbours:
+    """What the instructions of one computation read, and who reads them, by instruction id."""
+
+    def __init__(self, computation: HloComputation) -> None:
+        self.instructions = {it.id: it for it in computation.instructions}
+        self.operands: dict[int, list[int]] = {}
+        self.users: dict[int, list[int]] = {}
+        for it in computation.instructions:
+            self.operands[it.id] = list(it.operand_ids)
+            for operand in it.operand_ids:
+                self.users.setdefault(operand, []).append(it.id)
+
+
+def _order(scope: str) -> list[tuple[int, str]]:
+    """Scopes in the order of their positions, which is the host's."""
+    return [(number_of(segment), segment) for segment in scope.split("/")]
