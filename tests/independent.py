@@ -14,7 +14,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 from tb_xla_insights.xplane.read import NUMBER_STATS, TEXT_STATS, XSpace, read_space
 
-_INT64, _UINT64, _DOUBLE, _BYTES, _MESSAGE = 3, 4, 1, 12, 11
+_INT64, _UINT64, _DOUBLE, _BYTES, _MESSAGE = 3, 4, 1, 12, 11  # as descriptors number them
 _MESSAGES: dict[str, dict[str, tuple[int, int | str]]] = {
     "XStat": {
         "metadata_id": (1, _INT64), "double_value": (2, _DOUBLE), "uint64_value": (3, _UINT64),
@@ -59,7 +59,7 @@ def _message_class() -> Any:
             if isinstance(kind, int):
                 field.type = cast(Any, kind)
             else:
-                field.label = 3 if kind.endswith("*") else 1
+                field.label = cast(Any, 3 if kind.endswith("*") else 1)
                 field.type = cast(Any, _BYTES if kind == "bytes*" else _MESSAGE)
                 if kind != "bytes*":
                     field.type_name = f".independent.{kind.rstrip('*')}"

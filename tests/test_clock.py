@@ -29,7 +29,7 @@ def session(*traces: Trace) -> SessionTrace:
 
 
 def starts(trace: Trace) -> list[int]:
-    return trace.start_ps.tolist()
+    return [int(start) for start in trace.start_ps]
 
 
 def ids(trace: Trace) -> list[str]:

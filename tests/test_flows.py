@@ -12,20 +12,21 @@ from tb_xla_insights.trace.model import Flows, StatColumn
 Flow = tuple[int, int] | None
 """Type and id, where an event has one; type -1: the file does not say."""
 FLOW = st.none() | st.tuples(st.sampled_from([-1, 0, 7, 15]), st.sampled_from([0, 1, 2, -5, (1 << 63) - 1]))
-EVENTS = st.lists(st.tuples(st.integers(0, 6), FLOW, FLOW), max_size=25)
+Made = tuple[int, Flow, Flow]
 """Start, the flow an event produces, the flow it consumes."""
+EVENTS = st.lists(st.tuples(st.integers(0, 6), FLOW, FLOW), max_size=25)
 
 
 def column(values: dict[int, int]) -> StatColumn:
     return StatColumn(np.array(list(values), np.int32), np.array(list(values.values()), np.int64), text=False)
 
 
-def join(events: list[tuple[int, Flow, Flow]]) -> Flows:
-    stats = {}
-    for place, kind, id_ in ((1, "_pt", "_p"), (2, "_ct", "_c")):
-        flows = {row: event[place] for row, event in enumerate(events) if event[place] is not None}
-        ids = {row: flow[1] for row, flow in flows.items() if flow is not None}
-        kinds = {row: flow[0] for row, flow in flows.items() if flow is not None and flow[0] >= 0}
+def join(events: list[Made]) -> Flows:
+    stats: dict[str, StatColumn] = {}
+    flows = {("_pt", "_p"): [made for _, made, _ in events], ("_ct", "_c"): [used for _, _, used in events]}
+    for (kind, id_), some in flows.items():
+        ids = {row: flow[1] for row, flow in enumerate(some) if flow}
+        kinds = {row: flow[0] for row, flow in enumerate(some) if flow and flow[0] >= 0}
         stats |= {name: column(held) for name, held in ((id_, ids), (kind, kinds)) if held}
     return join_flows(stats, np.array([start for start, _, _ in events], np.int64))
 
@@ -34,7 +35,7 @@ def flow_of(flow: Flow) -> Flow:
     return (max(flow[0], 0), flow[1]) if flow else None
 
 
-def expected(events: list[tuple[int, Flow, Flow]]) -> list[tuple[int, int]]:
+def expected(events: list[Made]) -> list[tuple[int, int]]:
     pairs = []
     for row, (start, _, used) in enumerate(events):
         makers = [
@@ -51,7 +52,7 @@ def expected(events: list[tuple[int, Flow, Flow]]) -> list[tuple[int, int]]:
 
 @settings(max_examples=400, deadline=None, derandomize=True)
 @given(EVENTS)
-def test_producers_and_consumers_of_one_type_and_id(events: list[tuple[int, Flow, Flow]]) -> None:
+def test_producers_and_consumers_of_one_type_and_id(events: list[Made]) -> None:
     flows = join(events)
     pairs = list(zip(flows.producer.tolist(), flows.consumer.tolist(), strict=True))
     assert pairs == expected(events)
@@ -62,7 +63,7 @@ def test_producers_and_consumers_of_one_type_and_id(events: list[tuple[int, Flow
 
 def test_ids_that_begin_again_belong_to_the_last_producer_before() -> None:
     flow = (15, 0)
-    events = [(0, flow, None), (2, None, flow), (4, flow, None), (4, None, flow), (9, None, flow)]
+    events: list[Made] = [(0, flow, None), (2, None, flow), (4, flow, None), (4, None, flow), (9, None, flow)]
     assert join(events).producer.tolist() == [0, 2, 2]
 
 
@@ -70,5 +71,6 @@ def test_many_flows() -> None:
     """More than a small table holds, with ids that differ in high bits only."""
     count = 20_000
     ids = [(number << 32) | (number % 3) for number in range(count)]
-    events = [(0, (12, id_), None) for id_ in ids] + [(1, None, (12, id_)) for id_ in reversed(ids)]
-    assert join(events).producer.tolist() == list(range(count))[::-1]
+    made: list[Made] = [(0, (12, id_), None) for id_ in ids]
+    used: list[Made] = [(1, None, (12, id_)) for id_ in reversed(ids)]
+    assert join(made + used).producer.tolist() == list(range(count))[::-1]

@@ -1,0 +1,260 @@
+"""Devices made from what host threads record: runs, their ops, and the cores they are placed on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from captures import Event, Row, capture, real_trace, thread
+from independent import parse
+
+from tb_xla_insights.trace.model import Device, Trace
+
+RECORD = "ThreadpoolListener::Record"
+START, STOP = "ThreadpoolListener::StartRegion", "ThreadpoolListener::StopRegion"
+EXECUTE, COMPLETION = "ThunkExecutor::Execute", "ThunkExecutor::Execute (wait for completion)"
+CALL = "PjRtComputationClient::ExecuteComputation"
+HELPER = "TfrtCpuExecutable::ExecuteHelper"
+
+
+def record(at: int, flow: int) -> Event:
+    return (RECORD, at, 0, {"_pt": 15, "_p": flow})
+
+
+def region(start: int, end: int, flow: int, *events: Event) -> list[Event]:
+    return [(START, start, 0, {"_ct": 15, "_c": flow}), *events, (STOP, end, 0)]
+
+
+def op(name: str, at: int, duration: int = 2, flow: int | None = None, program: int = 5) -> Event:
+    stats: dict[str, Any] = {"hlo_op": name, "hlo_module": "graph", "program_id": program}
+    return (name, at, duration, stats if flow is None else {**stats, "_pt": 1, "_p": flow})
+
+
+def op_end(name: str, at: int, flow: int) -> Event:
+    return (f"end: {name}", at, 0, {"_ct": 1, "_c": flow})
+
+
+def run(start: int, end: int, flow: int, *events: Event) -> list[Event]:
+    """A region in which a program runs: what it does, then the wait for its completion."""
+    return region(start, end, flow, (EXECUTE, start + 1, 1), *events, (COMPLETION, end - 2, 1))
+
+
+def call(start: int, end: int, *flows: int) -> list[Event]:
+    return [(CALL, start, end - start), *(record(start + 1, flow) for flow in flows)]
+
+
+def executor(*calls: list[Event]) -> Row:
+    return thread("tf_pytorchxla/1", *(event for events in calls for event in events))
+
+
+def client(number: int, *runs: list[Event]) -> Row:
+    return thread(f"tf_XLAPjRtCpuClient/{number}", *(event for events in runs for event in events))
+
+
+def pool(number: int, *regions: list[Event]) -> Row:
+    return thread(f"tf_XLAEigen/{number}", *(event for events in regions for event in events))
+
+
+def traced(*rows: Row) -> Trace:
+    """The trace, with time 0 at 0."""
+    return capture(thread("python", ("main", 0, 1000)), *rows)
+
+
+def modules(trace: Trace, device: Device) -> list[tuple[str, int, int]]:
+    spans = device.modules
+    return [
+        (trace.strings[name], start, end)
+        for name, start, end in zip(
+            spans.name.tolist(), spans.start_ps.tolist(), spans.end_ps.tolist(), strict=True
+        )
+    ]
+
+
+def ops(trace: Trace, device: Device) -> list[tuple[str, int, int]]:
+    spans = device.ops
+    return [
+        (trace.strings[name], start, end)
+        for name, start, end in zip(
+            spans.name.tolist(), spans.start_ps.tolist(), spans.end_ps.tolist(), strict=True
+        )
+    ]
+
+
+def only(trace: Trace) -> Device:
+    (device,) = trace.devices
+    assert (device.id, device.kind, device.made, device.plane) == ("vm/CPU:0", "cpu", True, None)
+    return device
+
+
+def test_a_run_with_its_ops() -> None:
+    trace = traced(
+        executor(call(10, 40, 1)), client(2, run(50, 90, 1, op("dot.1", 55, 4), op("add.2", 65, 3)))
+    )
+    device = only(trace)
+    assert modules(trace, device) == [("graph(5)", 50, 90)]
+    assert ops(trace, device) == [("dot.1", 55, 59), ("add.2", 65, 68)]
+
+
+def test_an_op_lasts_to_its_end_event_on_any_thread() -> None:
+    trace = traced(
+        executor(call(10, 40, 1)),
+        client(2, run(50, 90, 1, op("dot.1", 55, 2, 7), op("add.2", 60, 2, 8), op_end("add.2", 70, 8))),
+        pool(3, [op_end("dot.1", 80, 7)]),
+    )
+    assert ops(trace, only(trace)) == [("dot.1", 55, 80), ("add.2", 60, 70)]
+
+
+def test_an_op_never_outlasts_its_run() -> None:
+    late = [
+        *run(50, 90, 1, op("dot.1", 55, 2, 7)),
+        *run(100, 140, 2, op_end("dot.1", 120, 7), op("add.2", 130)),
+    ]
+    trace = traced(executor(call(10, 20, 1), call(22, 30, 2)), client(2, late))
+    device = only(trace)
+    assert ops(trace, device) == [("dot.1", 55, 90), ("add.2", 130, 132)]
+    assert [start for _, start, _ in modules(trace, device)] == [50, 100]
+
+
+def test_ops_on_pool_threads_belong_to_the_run_whose_flow_reaches_them() -> None:
+    trace = traced(
+        executor(call(10, 20, 1), call(22, 30, 2)),
+        client(
+            2, run(50, 90, 1, record(55, 11), op("call.1", 54, 30)), run(100, 140, 2, op("b", 105, program=6))
+        ),
+        # A region that starts another one, which starts a third; the last one records its end behind the run's.
+        pool(3, region(56, 70, 11, record(57, 12), op("a.1", 58))),
+        pool(4, region(60, 80, 12, record(61, 13), op("a.2", 62))),
+        pool(5, region(63, 150, 13, op("a.3", 64, 80))),
+    )
+    device = only(trace)
+    assert modules(trace, device) == [("graph(5)", 50, 90), ("graph(6)", 100, 140)]
+    assert ops(trace, device) == [
+        ("call.1", 54, 84), ("a.1", 58, 60), ("a.2", 62, 64), ("a.3", 64, 90), ("b", 105, 107),
+    ]  # fmt: skip
+
+
+def test_tiny_programs_run_inside_their_helper() -> None:
+    inline = [
+        (CALL, 10, 80), (HELPER, 20, 40), (EXECUTE, 22, 1), op("tiny", 25, 3), (COMPLETION, 50, 1),
+        (CALL, 100, 80), (HELPER, 110, 20), op("tiny", 115, 30), (COMPLETION, 125, 1),
+    ]  # fmt: skip
+    trace = traced(executor(inline))
+    device = only(trace)
+    assert modules(trace, device) == [("graph(5)", 20, 60), ("graph(5)", 110, 130)]
+    assert ops(trace, device) == [("tiny", 25, 28), ("tiny", 115, 130)]
+
+
+def test_a_run_let_go_by_the_run_before_stays_a_run_of_its_own() -> None:
+    """The second run had to queue: its flow comes from the end of the first one."""
+    trace = traced(
+        executor(call(10, 20, 1), call(22, 30)),
+        client(2, run(50, 90, 1, op("a", 55), record(80, 2))),
+        client(3, run(95, 130, 2, op("b", 100, 5))),
+    )
+    device = only(trace)
+    assert modules(trace, device) == [("graph(5)", 50, 90), ("graph(5)", 95, 130)]
+    assert ops(trace, device) == [("a", 55, 57), ("b", 100, 105)]
+
+
+def test_two_runs_per_launch_are_two_cores() -> None:
+    """Client threads swap between devices; runs are placed by overlap."""
+    trace = traced(
+        executor(call(10, 20, 1, 2), call(100, 120, 3, 4)),
+        client(2, run(50, 90, 1, op("a", 55)), run(153, 190, 4, op("d", 160))),
+        client(3, run(51, 95, 2, op("b", 56)), run(150, 195, 3, op("c", 155))),
+    )
+    assert [device.id for device in trace.devices] == ["vm/CPU:0", "vm/CPU:1"]
+    first, second = trace.devices
+    assert modules(trace, first) == [("graph(5)", 50, 90), ("graph(5)", 150, 195)]
+    assert modules(trace, second) == [("graph(5)", 51, 95), ("graph(5)", 153, 190)]
+    assert (ops(trace, first), ops(trace, second)) == (
+        [("a", 55, 57), ("c", 155, 157)],
+        [("b", 56, 58), ("d", 160, 162)],
+    )
+
+
+def test_without_ops_runs_are_modules() -> None:
+    trace = traced(executor(call(10, 20, 1)), client(2, run(50, 90, 1)))
+    device = only(trace)
+    assert modules(trace, device) == [("device run", 50, 90)]
+    assert len(device.ops) == 0
+
+
+def test_ops_without_runs_are_kept() -> None:
+    trace = traced(pool(3, [op("dot.1", 50, 9)]))
+    device = only(trace)
+    assert (modules(trace, device), ops(trace, device)) == ([], [("dot.1", 50, 59)])
+
+
+def test_a_capture_that_begins_inside_a_run() -> None:
+    """The region's start is not recorded: the run began with the execution, or with the waiting for it."""
+    trace = traced(
+        client(2, [(EXECUTE, 5, 1), op("dot.1", 6, 3), (COMPLETION, 20, 1), (STOP, 25, 0)]),
+        client(3, [(COMPLETION, 40, 10), (STOP, 55, 0)]),
+        client(4, run(60, 90, 9, op("add.2", 65))),
+    )
+    device = only(trace)
+    assert modules(trace, device) == [("graph(5)", 5, 21), ("device run", 40, 50), ("graph(5)", 60, 90)]
+    assert ops(trace, device) == [("dot.1", 6, 9), ("add.2", 65, 67)]
+
+
+def test_a_capture_that_ends_inside_a_run_has_no_run_yet() -> None:
+    """Its ops are kept, with their own durations where no `end:` was recorded."""
+    cut = run(100, 140, 2, op("add.2", 110, 4, 7))[:-2]
+    trace = traced(
+        executor(call(10, 20, 1), call(22, 30, 2)), client(2, run(50, 90, 1, op("dot.1", 55)), cut)
+    )
+    device = only(trace)
+    assert modules(trace, device) == [("graph(5)", 50, 90)]
+    assert ops(trace, device) == [("dot.1", 55, 57), ("add.2", 110, 114)]
+
+
+def test_programs_above_2_to_the_63_and_flows_that_go_in_circles() -> None:
+    circle = region(60, 70, 21, record(61, 22)), region(62, 72, 22, record(63, 21), op("lost", 64))
+    trace = traced(
+        executor(call(10, 20, 1)),
+        client(2, run(50, 90, 1, op("dot.1", 55, program=-1 - 1))),
+        pool(3, circle[0]),
+        pool(4, circle[1]),
+    )
+    device = only(trace)
+    assert modules(trace, device) == [(f"graph({2**64 - 2})", 50, 90)]
+    assert ops(trace, device) == [("dot.1", 55, 57), ("lost", 64, 66)]
+
+
+def test_a_capture_that_runs_nothing_has_no_device() -> None:
+    assert traced(executor(call(10, 20, 1))).devices == []
+
+
+@pytest.mark.parametrize(
+    ("capture_name", "runs"),
+    [
+        ("spmd_fsdp_debug", [8, 8]), ("baseline_session_debug", [12]), ("tiny_early_item", [18]),
+        ("dynamo_train_session", [48]), ("baseline_server_level1", [25]),
+    ],
+)  # fmt: skip
+def test_real_captures(shared_traces: Path, capture_name: str, runs: list[int]) -> None:
+    folder = shared_traces / "torch_xla" / capture_name
+    trace = real_trace(folder)
+    assert [len(device.modules) for device in trace.devices] == runs
+    data = next(folder.rglob("*.xplane.pb")).read_bytes()
+    recorded = [event for plane in parse(data) for line in plane.lines for event in line.events]
+    names = [event.stats["hlo_op"] for event in recorded if "hlo_op" in event.stats]
+    assert sum(len(device.ops) for device in trace.devices) == len(names)
+    assert (capture_name != "baseline_session_debug") or len(names) == 3876
+    for device in trace.devices:
+        assert (device.modules.end_ps > device.modules.start_ps).all()
+        assert (device.ops.end_ps >= device.ops.start_ps).all()
+
+
+def test_every_op_of_a_real_capture_lies_in_a_run_of_its_program(shared_traces: Path) -> None:
+    trace = real_trace(shared_traces / "torch_xla" / "baseline_session_debug")
+    device = only(trace)
+    spans, runs = device.ops, modules(trace, device)
+    programs = trace.stats["program_id"].at(spans.row, -1)
+    for start, end, program in zip(
+        spans.start_ps.tolist(), spans.end_ps.tolist(), programs.tolist(), strict=True
+    ):
+        around = [name for name, first, last in runs if first <= start and end <= last]
+        assert [name.rpartition("(")[2] for name in around] == [f"{program % 2**64})"]
