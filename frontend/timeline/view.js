@@ -2,7 +2,6 @@
 
 import { h, fill, button } from '../lib/dom.js';
 import { get } from '../lib/api.js';
-import { timeText } from '../lib/format.js';
 import { filtersText } from '../lib/filters.js';
 import { createFeed } from './feed.js';
 import { createModel } from './model.js';
@@ -18,7 +17,8 @@ import { followPointer } from './pointer.js';
 import { timelineKeys } from './keys.js';
 import { frameSpan, panSpan, zoomSpan } from './scale.js';
 import { find, laneAt, laneFor } from './scene.js';
-import { createGaps, gapRow, neighbour, withGapRows } from './gaps.js';
+import { createGaps, withGapRows } from './gaps.js';
+import { createGapMoves } from './gap-moves.js';
 import { ofBrief, ofGap } from './selection.js';
 
 /** @typedef {import('../lib/types').Brief} Brief */
@@ -56,7 +56,7 @@ export function create(app) {
   });
   const gaps = createGaps(() => {
     if (session) lanes.open({ ...session, rows: withGapRows(session.rows, gaps.all) }, true);
-    sayGap();
+    gapMoves.say();
   }, failed);
   const model = createModel(app.link, () => Math.max(1, lanes.element.clientWidth - lanes.left()));
   const element = h('div', { class: 'view' });
@@ -74,15 +74,15 @@ export function create(app) {
   const toolbar = createToolbar({
     search: (text) => search.set(text), next: (step) => search.next(step, model.state.window.start_ps),
     leave: () => lanes.element.focus({ preventScroll: true }), flows: () => model.set({ flows: !model.state.flows }),
-    gap: (step) => goGap(step), fit: () => whole(), time: (ms) => goTo(ms * 1e9),
+    gap: (step) => gapMoves.go(step), fit: () => whole(), time: (ms) => goTo(ms * 1e9),
   });
   const tooltip = createTooltip();
   const panel = createPanel(
     { open, select: (brief) => model.select(ofBrief(brief)), frame: () => frame(), list: () => list(), close: () => showPanel(), row: revealRow },
     {
-      frame: () => frame(), name: deviceName, mark: (piece) => model.set({ piece: { ...placeOf(piece), start_ps: piece.start_ps, end_ps: piece.start_ps + piece.duration_ps, duration_ps: piece.duration_ps } }),
-      open: openPiece, copy: (text) => { void copyText(text); },
-      occurrences: ({ before, after }) => app.open({ v: 'gaps', f: filtersText(new Map([['before', before ?? ''], ['after', after ?? '']])) }),
+      frame: () => frame(), name: deviceName, mark: (piece) => gapMoves.mark(piece), open: (piece) => gapMoves.open(piece),
+      copy: (text) => { void copyText(text); },
+      occurrences: ({ before, after }) => app.open({ v: 'gaps', sel: '', f: filtersText(new Map([['before', before ?? ''], ['after', after ?? '']])) }),
     },
     { detail: gotDetail, gap: gotGap, error: panelFailed });
   const search = createSearch({
@@ -93,6 +93,8 @@ export function create(app) {
       app.link.set({ q: search.text }, 'replace');
     },
   });
+  const gapMoves = createGapMoves(model, lanes, { session: () => session, gaps: () => gaps.all, devices: () => app.chosen().devices, say: app.live.answer,
+    count: (at, all) => toolbar.setGap(at, all), name: deviceName, goTo });
   const cursor = createCursor(model, lanes, { session: name, say: app.live.answer, far: open });
 
   fill(element, toolbar.element, strip.element, lanes.element, splitter.element, panel.element, tooltip.element);
@@ -131,7 +133,7 @@ export function create(app) {
   /** @param {Found} found */
   function selectFound(found) {
     const { start_ps, end_ps, row, depth, event, count } = found;
-    if (found.lane.row.kind === 'gaps') openGap({ device: found.lane.row.device ?? '', start_ps, duration_ps: end_ps - start_ps, cause: 'other' });
+    if (found.lane.row.kind === 'gaps') gapMoves.show({ device: found.lane.row.device ?? '', start_ps, duration_ps: end_ps - start_ps, cause: 'other' });
     else if (count > 1) model.look(frameSpan({ start_ps, end_ps }, 0.02));
     else if (event === null) model.select({ kind: 'window', start_ps, end_ps });
     else model.select({ kind: 'event', row, depth, start_ps, duration_ps: end_ps - start_ps, name: found.name, event });
@@ -179,21 +181,6 @@ export function create(app) {
     if (selection?.kind === 'gap') model.set({ gap, selection: ofGap(gap.device, gap.start_ps, gap.start_ps + gap.duration_ps) });
   }
 
-  /** The row that a piece of a chain was read from; where no row is called like its thread, what the host did by class. @param {import('../lib/views').GapDetail['chain'][number]} piece */
-  function placeOf({ row, depth = 0, thread }) {
-    const host = session?.devices.find(({ id }) => model.state.selection?.kind === 'gap' && id === model.state.selection.device)?.host;
-    const own = (session?.rows ?? []).filter((each) => each.host === host);
-    const found = own.find(({ kind, label }) => kind === 'thread' && label.replace(/ \(driving\)$/, '') === thread) ?? own.find(({ kind }) => kind === 'classes');
-    return { row: row ?? found?.id ?? '', depth: row ? depth : 0, known: row != null || found?.kind === 'thread' };
-  }
-
-  /** @param {import('../lib/views').GapDetail['chain'][number]} piece */
-  function openPiece(piece) {
-    const { row, depth, known } = placeOf(piece);
-    if (known) model.select({ kind: 'event', row, depth, start_ps: piece.start_ps, duration_ps: piece.duration_ps, name: piece.name, event: piece.event ?? null });
-    else model.select({ kind: 'window', start_ps: piece.start_ps, end_ps: piece.start_ps + piece.duration_ps });
-  }
-
   /** @param {string} text */
   async function copyText(text) {
     try {
@@ -202,42 +189,6 @@ export function create(app) {
     } catch {
       app.note({ id: 'copy', severity: 'info', message: 'The browser does not let this page copy.' });
     }
-  }
-
-  /** The gaps of the device that is looked at: that of the selection, else the first one that has some. */
-  function ownGaps() {
-    const { selection } = model.state;
-    const { devices } = app.chosen();
-    const id = selection?.kind === 'gap' ? selection.device : selection && selection.kind !== 'window' ? session?.rows.find((row) => row.id === selection.row)?.device : null;
-    return gaps.all.get(id ?? '') ?? [...gaps.all].find(([device]) => !devices.length || devices.includes(device))?.[1] ?? [];
-  }
-
-  function sayGap() {
-    const { selection } = model.state;
-    const own = ownGaps();
-    toolbar.setGap(selection?.kind === 'gap' ? own.findIndex(({ start_ps }) => start_ps === selection.start_ps) : -1, own.length);
-  }
-
-  /** @param {1|-1} step */
-  function goGap(step) {
-    const { selection, window: span } = model.state;
-    const own = ownGaps();
-    const at = neighbour(own, selection?.start_ps ?? (step > 0 ? span.start_ps : span.end_ps), step);
-    if (at < 0) return app.live.answer(own.length ? (step > 0 ? 'This is the last gap.' : 'This is the first gap.') : 'No gap of 10\u202fµs or more.');
-    return openGap(own[at]);
-  }
-
-  /** @param {import('./gaps.js').Gap} gap */
-  function openGap({ device, start_ps, duration_ps }) {
-    const end = start_ps + duration_ps;
-    const { window: span } = model.state;
-    if (duration_ps / lanes.scene().scale.psPerPx < LEAST_HIT_PX || duration_ps > span.end_ps - span.start_ps) model.look(frameSpan({ start_ps, end_ps: end }, 1.5));
-    else if (start_ps < span.start_ps || end > span.end_ps) goTo((start_ps + end) / 2);
-    model.select(ofGap(device, start_ps, end));
-    lanes.arrange();
-    const lane = laneFor(lanes.lanes, gapRow(device), 0);
-    if (lane) lanes.reveal(lane);
-    app.live.answer(`Gap of ${timeText(duration_ps)} on ${deviceName(device)}.`);
   }
 
   /** @param {string} message @param {number} status */
@@ -264,7 +215,7 @@ export function create(app) {
     const { selection, window: span, detail, gap } = model.state;
     if (changed.has('window')) toolbar.setWindow(span, model.duration);
     if (changed.has('flows')) toolbar.setFlows(model.state.flows);
-    if (changed.has('selection')) sayGap();
+    if (changed.has('selection')) gapMoves.say();
     if (changed.has('selection') && !(changed.has('detail') && detail) && !(changed.has('gap') && gap)) {
       showPanel();
       if (selection?.kind === 'window') app.live.say('A window is selected.');
@@ -307,7 +258,7 @@ export function create(app) {
   }
 
   const keys = timelineKeys({
-    gap: goGap, zoom, pan: (part) => pan((model.state.window.end_ps - model.state.window.start_ps) * part), frame, whole, step, enter,
+    gap: gapMoves.go, zoom, pan: (part) => pan((model.state.window.end_ps - model.state.window.start_ps) * part), frame, whole, step, enter,
     along: cursor.along, across: cursor.across,
     occurrence(way) { const brief = model.state.detail?.occurrences[way]; if (brief) open(brief); },
     flows: () => model.set({ flows: !model.state.flows }), search: toolbar.focusSearch, time: toolbar.askTime,
