@@ -9,10 +9,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from browser.driver import Xi
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Page
 
 ROOT = Path(__file__).parents[2]
 ARGUMENTS = [
@@ -30,15 +31,22 @@ def session_named(prefix: str) -> str:
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
     """The system's Chromium, or where `CHROMIUM` says."""
     chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     if not chromium:
         pytest.skip("no Chromium here; set CHROMIUM to its path")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
-        yield browser
-        browser.close()
+    return {**browser_type_launch_args, "executable_path": chromium, "args": ARGUMENTS}
+
+
+@pytest.fixture(scope="session")
+def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]:
+    return {
+        **browser_context_args,
+        "viewport": {"width": 1440, "height": 900},
+        "color_scheme": "light",
+        "permissions": ["clipboard-read", "clipboard-write"],
+    }
 
 
 @pytest.fixture(scope="session")
@@ -71,11 +79,8 @@ def complaints() -> list[str]:
 
 
 @pytest.fixture
-def page(browser: Browser, tensorboard: str, complaints: list[str]) -> Iterator[Page]:
+def page(page: Page, tensorboard: str, complaints: list[str]) -> Iterator[Page]:
     """A page whose test fails on a console error, an uncaught one, or a request to another origin."""
-    context = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light")
-    context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page = context.new_page()
     # Asked for by the browser, not by the page.
     page.route("**/favicon.ico", lambda route: route.fulfill(status=204))
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
@@ -85,7 +90,7 @@ def page(browser: Browser, tensorboard: str, complaints: list[str]) -> Iterator[
         "request", lambda request: None if request.url.startswith(own) else complaints.append(request.url)
     )
     yield page
-    context.close()
+    page.close()
     assert not complaints
 
 
