@@ -11,6 +11,9 @@ from tb_xla_insights.xplane.source import Source
 
 STAT = "Hlo Proto"
 
+LONGEST = (1 << 31) - 1
+"""Parsers of protobuf take no message above this size."""
+
 Place = tuple[int, int]
 """A file range: offset and length in bytes."""
 
@@ -24,11 +27,14 @@ def program_places(space: XSpace) -> dict[int, Place]:
 def read_module(source: Source, place: Place) -> HloModule:
     """Parses one program; everything but names, metadata, calls and frames is skipped. Raises InputError
     where it is cut or damaged."""
-    data = source.read(*place)
     try:
-        if len(data) < place[1]:
+        if not 0 <= place[1] <= LONGEST:
             raise DecodeError
-        return HloProto.FromString(data.tobytes()).hlo_module
+        data = source.read(*place).tobytes()
+        proto = HloProto.FromString(data)
+        if len(data) < place[1] or not proto.HasField("hlo_module"):
+            raise DecodeError
+        return proto.hlo_module
     except DecodeError as error:
         raise InputError(
             f"{source.path}: byte {place[0]}: the HLO proto cannot be read; capture again"

@@ -113,7 +113,7 @@ class _RemoteFile(_File):
         self.size = int(info["size"])
         marks = (
             str(info[key])
-            for key in ("ETag", "etag", "md5Hash", "LastModified", "mtime", "updated")
+            for key in ("ETag", "etag", "md5Hash", "LastModified", "mtime", "updated", "created")
             if key in info
         )
         self.fingerprint = "-".join((str(self.size), *marks))

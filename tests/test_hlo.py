@@ -1,0 +1,86 @@
+"""Compiled programs that a capture holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from build import MemorySource
+from synthetic.hlo import Computation, HloModule, Instruction
+from synthetic.wire import block, integer
+from synthetic.writer import Space
+
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.xplane.hlo import program_places, read_module
+from tb_xla_insights.xplane.metadata import LARGE
+from tb_xla_insights.xplane.read import read_space
+from tb_xla_insights.xplane.source import open_source
+
+DOT = Instruction(3, "dot.1", "dot", "Step.1/forward.2/aten__mm", "aten__mm", "train.py", 12, operands=[1, 2])
+CALL = Instruction(4, "call.2", "call", calls=[1])
+
+
+def program(size: int = 0) -> bytes:
+    """A module of two computations, with `size` bytes of what nobody reads."""
+    module = HloModule("graph", 5, [Computation(1, "body", [DOT]), Computation(2, "main", [CALL])])
+    return module.to_bytes() + block(3, b"x" * size)
+
+
+def capture(**programs: bytes) -> MemorySource:
+    space = Space()
+    plane = space.plane("/host:metadata")
+    for number, (name, data) in enumerate(programs.items()):
+        plane.event_metadata(name, id=number - 1, stats={"Hlo Proto": data, "other": 7})
+    space.plane("/host:CPU").event_metadata("no program", id=9, stats={"Hlo Proto": b"data"})
+    return MemorySource(space.to_bytes())
+
+
+@pytest.mark.parametrize("size", [0, 1000, LARGE, 3 * LARGE])
+def test_a_program_of_any_size(size: int) -> None:
+    source = capture(negative=program(), graph=program(size), other=program())
+    places = program_places(read_space(source))
+    assert list(places) == [2**64 - 1, 0, 1]
+    module = read_module(source, places[0])
+    assert (module.name, module.id, module.entry_computation_id) == ("graph", 5, 2)
+    body, main = module.computations
+    (dot,), (call,) = body.instructions, main.instructions
+    assert (body.id, body.name, body.root_id, dot.name, dot.opcode) == (1, "body", 3, "dot.1", "dot")
+    assert list(dot.operand_ids) == [1, 2]
+    told = dot.metadata
+    assert (told.op_name, told.op_type) == ("Step.1/forward.2/aten__mm", "aten__mm")
+    assert (told.source_file, told.source_line) == ("train.py", 12)
+    assert list(call.called_computation_ids) == [1]
+
+
+def test_a_program_that_is_cut_or_foreign_is_refused_in_one_line() -> None:
+    whole = program()
+    for data in (whole[:-3], whole[:40], b"\xff" * 50, b"MODULE graph", block(1, integer(1, 5)[:-1])):
+        source = capture(graph=data)
+        (place,) = program_places(read_space(source)).values()
+        with pytest.raises(InputError, match=rf"^memory\.xplane\.pb: byte {place[0]}: ") as raised:
+            read_module(source, place)
+        assert "\n" not in str(raised.value)
+
+
+def test_a_program_behind_the_end_of_the_file_or_too_large_is_refused() -> None:
+    source = capture(graph=program())
+    (place,) = program_places(read_space(source)).values()
+    for wrong in ((place[0], source.size), (source.size, 5), (place[0], -1), (place[0], 1 << 31)):
+        with pytest.raises(InputError, match="cannot be read"):
+            read_module(source, wrong)
+
+
+def test_programs_of_a_real_capture(shared_traces: Path) -> None:
+    path = next((shared_traces / "torch_xla" / "baseline_session_debug").rglob("*.xplane.pb"))
+    with open_source(str(path)) as source:
+        space = read_space(source)
+        places = program_places(space)
+        _, ids = space.stats["program_id"]
+        assert {int(id_) % 2**64 for id_ in ids} <= set(places)
+        modules = {id_: read_module(source, place) for id_, place in places.items()}
+    assert all(module.name.startswith("SyncTensorsGraph.") for module in modules.values())
+    names = {i.name for module in modules.values() for c in module.computations for i in c.instructions}
+    told = [i.metadata.op_name for m in modules.values() for c in m.computations for i in c.instructions]
+    assert any(name.startswith("Training_Step.") for name in told)
+    _, recorded = space.stats["hlo_op"]
+    assert {space.strings.texts[index] for index in recorded} <= names

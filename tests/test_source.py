@@ -1,0 +1,104 @@
+"""Bytes by ranges, from local files and from anything fsspec opens."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import fsspec
+import numpy as np
+import pytest
+from helpers import raising
+
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.xplane.source import Source, open_source
+
+DATA = bytes(range(256)) * 4
+
+
+@pytest.fixture(params=["local", "file URL", "remote"])
+def name(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The name of a file that holds DATA."""
+    path = tmp_path / "vm.xplane.pb"
+    path.write_bytes(DATA)
+    remote = f"memory://{tmp_path.name}/vm.xplane.pb"
+    with fsspec.open(remote, "wb") as file:
+        file.write(DATA)
+    yield {"local": str(path), "file URL": f"file://{path}", "remote": remote}[request.param]
+    fsspec.filesystem("memory").rm(tmp_path.name, recursive=True)
+
+
+def rewrite(name: str, data: bytes) -> None:
+    with fsspec.open(name, "wb") as file:
+        file.write(data)
+    if "memory://" not in name:  # a file system may count time in steps too long to tell two writes apart
+        os.utime(name.removeprefix("file://"), ns=(1, 1))
+
+
+def into(source: Source, offset: int, length: int) -> bytes:
+    buffer = np.zeros(length, np.uint8)
+    return buffer[: source.read_into(offset, buffer)].tobytes()
+
+
+def test_ranges(name: str) -> None:
+    with open_source(name) as source:
+        assert (source.path, source.size) == (name.removeprefix("file://"), len(DATA))
+        for offset, length in ((0, 10), (250, 10), (0, len(DATA)), (1020, 4), (1020, 99), (5000, 3), (7, 0)):
+            assert source.read(offset, length).tobytes() == DATA[offset : offset + length]
+            assert into(source, offset, length) == DATA[offset : offset + length]
+        assert source.read(5, -3).tobytes() == b""
+
+
+def test_the_fingerprint_tells_that_a_file_changed(name: str) -> None:
+    def fingerprint() -> str:
+        with open_source(name) as source:
+            return source.fingerprint
+
+    before = fingerprint()
+    assert fingerprint() == before
+    rewrite(name, DATA[::-1])  # as long as before
+    assert fingerprint() != before
+
+
+def test_what_cannot_be_opened_is_told_in_one_line(tmp_path: Path) -> None:
+    fsspec.filesystem("memory").makedirs("folder", exist_ok=True)
+    local = [str(tmp_path), str(tmp_path / "no.pb"), f"file://{tmp_path}/no.pb"]
+    for name in (*local, "memory://no.pb", "memory://folder", "none://x"):
+        with pytest.raises(InputError) as raised:
+            open_source(name)
+        assert str(raised.value).startswith(f"{name.removeprefix('file://')}: ")
+        assert "\n" not in str(raised.value)
+
+
+def test_a_file_that_may_not_be_read_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "open", raising(PermissionError(13, "Permission denied")))
+    with pytest.raises(InputError, match="permission denied; make the file readable"):
+        open_source(str(tmp_path / "a.pb"))
+
+
+def test_a_disk_that_fails_is_told_with_the_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.pb"
+    path.write_bytes(DATA)
+    with open_source(str(path)) as source:
+        monkeypatch.setattr(os, "preadv", raising(OSError(5, "Input/output error")))
+        with pytest.raises(InputError, match=r"a\.pb: byte 12: cannot be read \(Input/output error\)"):
+            source.read(12, 4)
+
+
+def test_a_remote_file_that_is_gone_is_told_with_the_place() -> None:
+    with fsspec.open("memory://gone.pb", "wb") as file:
+        file.write(DATA)
+    with open_source("memory://gone.pb") as source:
+        fsspec.filesystem("memory").rm("gone.pb")
+        with pytest.raises(InputError, match=r"memory://gone\.pb: byte 12: no such file"):
+            source.read(12, 4)
+
+
+def test_a_file_that_loses_its_end_gives_what_is_there(tmp_path: Path) -> None:
+    path = tmp_path / "a.pb"
+    path.write_bytes(DATA)
+    with open_source(str(path)) as source:
+        os.truncate(path, 100)
+        assert source.read(90, 50).tobytes() == DATA[90:100]
+        assert source.read(100, 50).tobytes() == b""
