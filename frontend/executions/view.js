@@ -7,6 +7,7 @@ import { card, classCell, emptyCard, link, windowPlace } from '../lib/cards.js';
 import { columnUnit, count, cutMiddle, deviceTimeCell, digits, MISSING, plural, ratio, share, timeCell, timeText } from '../lib/format.js';
 import { table, liveTable } from '../lib/table.js';
 import { saveCsv } from '../lib/csv.js';
+import { againstCard, bringSource, stepMeans } from './against.js';
 import { COSTS, divisor, savings, smallOnes, sumCosts } from './costs.js';
 import { createStrip, runRows } from './strip.js';
 
@@ -28,6 +29,9 @@ export function create(app) {
   let session = null;
   /** @type {Scope} */
   let scope = 'run';
+  /** The open session, and the second one of the link. @type {import('./costs.js').Source[]} */
+  let sources = [];
+  const beside = h('div', { class: 'side' });
   const strip = createStrip(app, (step) => { void bringStep(step); });
   const stepCount = () => (session?.rows ?? []).filter(({ kind }) => kind === 'steps').reduce((sum, row) => sum + row.events, 0);
   const deviceCount = () => session?.devices.length ?? 1;
@@ -66,10 +70,36 @@ export function create(app) {
       card('Overhead per execution', { note: 'host time lasts from the execute call to the later of its end and the device’s end',
         right: [legend(), h('span', { class: 'pick' }, h('span', null, 'times'), select),
           h('button', { type: 'button', 'data-testid': 'export-csv', onclick: save }, 'Export CSV')], class: 'across' }, overhead),
-      strip.element, h('div', { class: 'side' }, kindsCard(answer), betweenCard(answer)), readingCard(answer));
+      strip.element, beside, readingCard(answer));
+    drawBeside();
     drawOverhead();
     strip.draw(answer, session);
     return 'ready';
+  }
+
+  function drawBeside() {
+    if (answer) fill(beside, sources.length > 1 ? againstCard(sources) : kindsCard(answer), betweenCard(answer));
+  }
+
+  /** Brings the second session of the link, if there is one. */
+  async function bringOther() {
+    const [own] = sources;
+    const other = app.link.state.c;
+    if (!own || !answer || (sources[1]?.name ?? '') === (other ?? '')) return;
+    sources = [own];
+    try {
+      if (other) {
+        const [overview, second] = await Promise.all([get('overview', { session: own.name }), bringSource(other)]);
+        if (sources[0] !== own || app.link.state.c !== other) return;
+        sources = [{ ...own, step: stepMeans(overview).step }, second];
+      }
+    } catch (error) {
+      const { message } = /** @type {Error} */ (error);
+      app.note({ id: 'executions', severity: 'error', message });
+      app.live.alarm(message);
+    }
+    drawBeside();
+    drawOverhead();
   }
 
   const legend = () => h('span', { class: 'legend' }, /** @type {const} */ ([['d', 'device'], ['q', 'queue: the device was busy with earlier work'], ['o', 'overhead']])
@@ -77,25 +107,30 @@ export function create(app) {
 
   function drawOverhead() {
     if (!answer) return;
-    const { executions } = answer;
-    const [steps, devices] = [stepCount(), deviceCount()];
-    const per = (/** @type {ExecutionRow} */ row, /** @type {CostName} */ key) => row[key] / divisor(scope, row, steps, devices);
+    const of = new Map(sources.flatMap((source) => source.rows.map((row) => [row, source])));
+    const executions = sources.flatMap(({ rows }) => rows);
+    const per = (/** @type {ExecutionRow} */ row, /** @type {CostName} */ key) => row[key] / divisor(scope, row, of.get(row)?.steps ?? 0, of.get(row)?.devices ?? 1);
     const unit = columnUnit(executions.map((row) => per(row, 'host_ps')));
     const most = Math.max(...executions.map((row) => per(row, 'host_ps')));
-    const kinds = [...new Set(executions.map(({ kind }) => kind))];
-    const sum = sumCosts(executions);
-    const ofSum = scope === 'run' ? sum.count : scope === 'step' ? steps * devices : 1;
+    const groups = sources.flatMap((source) => [...new Set(source.rows.map(({ kind }) => kind))].map((kind) => {
+      const rows = source.rows.filter((row) => row.kind === kind);
+      return { rows, text: groupText(kind, rows, source) };
+    }));
+    const textOf = new Map(groups.flatMap(({ rows, text }) => rows.map((row) => [row, text])));
+    const [own] = sources;
+    const sum = sumCosts(own.rows);
+    const ofSum = scope === 'run' ? sum.count : scope === 'step' ? own.steps * own.devices : 1;
     /** @param {CostName} key @param {string} head @returns {import('../lib/table.js').Column<ExecutionRow>} */
     const cost = (key, head) => ({ key, head: `${head}, ${unit.name}`, number: true, value: (row) => per(row, key), ps: (row) => Math.round(per(row, key)),
       cell: (row) => {
         const text = key === 'device_ps' ? deviceTimeCell(per(row, key), unit) : timeCell(per(row, key), unit);
-        if (key === 'host_ps') return placeOf(row, text);
+        if (key === 'host_ps') return of.get(row) === own ? placeOf(row, text) : text;
         return key === 'overhead_ps' ? h('b', null, text) : text;
       } });
     const { element: rows } = liveTable({
-      label: 'Overhead per execution', testid: 'overhead-table', items: kinds.flatMap((kind) => executions.filter((row) => row.kind === kind)), rowHeight: 24,
+      label: 'Overhead per execution', testid: 'overhead-table', items: groups.flatMap((group) => group.rows), rowHeight: 24,
       sort: app.link.state.o, ordered: (o) => app.link.set({ o }, 'push'), rowid: (row) => `execution-${row.program}`,
-      group: kinds.length > 1 ? ({ kind }) => groupText(kind, executions.filter((row) => row.kind === kind)) : undefined,
+      group: groups.length > 1 ? (row) => textOf.get(row) ?? '' : undefined,
       columns: [
         { key: 'program', head: 'Program', value: ({ program }) => program, title: ({ program, program_ids }) => [program, ...program_ids].join('\n'),
           cell: (row) => [h('code', null, cutMiddle(row.program, 40)), row.program_ids.length > 1 ? h('span', { class: 'muted small' }, ` ${row.program_ids.length} variants`) : ''] },
@@ -103,10 +138,10 @@ export function create(app) {
         { key: 'count', head: 'Runs', number: true, value: (row) => row.count, cell: (row) => count(row.count) },
         cost('host_ps', 'Host'), cost('device_ps', 'Device'), cost('queue_ps', 'Queue'), cost('overhead_ps', 'Overhead'),
         { key: 'share', head: 'Of host', number: true, value: (row) => row.overhead_ps / row.host_ps, cell: (row) => share(row.host_ps ? row.overhead_ps / row.host_ps : null) },
-        { key: 'bar', head: `Device, queue and overhead, 0 – ${digits(most / unit.ps, 0)}\u202f${unit.name}`, cell: (row) => costBar(row, (key) => per(row, key) / most) },
+        { key: 'bar', head: `Device, queue and overhead, 0 – ${digits(most / unit.ps, most / unit.ps < 10 ? 1 : 0)}\u202f${unit.name}`, cell: (row) => costBar(row, (key) => per(row, key) / most) },
         { key: 'join', head: 'Join', value: ({ join }) => join, title: ({ join }) => JOINS[join], cell: ({ join }) => h('span', { class: 'sec' }, join) },
       ],
-      foot: [scope === 'run' ? 'All, mean of a run' : scope === 'step' ? 'All, per step and core' : 'All', count(sum.launches), count(sum.count),
+      foot: [(sources.length > 1 ? 'This session' : 'All') + (scope === 'run' ? ', mean of a run' : scope === 'step' ? ', per step and core' : ''), count(sum.launches), count(sum.count),
         ...COSTS.map((key) => h('span', { 'data-ps': Math.round(sum[key] / ofSum) }, timeCell(sum[key] / ofSum, unit))), share(sum.host_ps ? sum.overhead_ps / sum.host_ps : null), '', ''],
     });
     fill(overhead, rows);
@@ -118,11 +153,11 @@ export function create(app) {
     return run ? link(text, () => app.open(windowPlace(Math.min(run.launch_start_ps ?? run.start_ps, run.start_ps), run.start_ps + run.duration_ps))) : text;
   }
 
-  /** @param {string} kind @param {ExecutionRow[]} rows */
-  function groupText(kind, rows) {
-    const steps = stepCount() * deviceCount();
-    const each = sumCosts(rows).count / steps;
-    return `${kind} · ${plural(rows.length, 'program')}${steps ? ` · ${digits(each, Number.isInteger(each) ? 0 : 1)} ${each === 1 ? 'execution' : 'executions'} per step` : ''}`;
+  /** @param {string} kind @param {ExecutionRow[]} rows @param {import('./costs.js').Source} source */
+  function groupText(kind, rows, { name, steps, devices }) {
+    const each = sumCosts(rows).count / (steps * devices);
+    return [kind, sources.length > 1 ? name : '', plural(rows.length, 'program'),
+      steps ? `${digits(each, Number.isInteger(each) ? 0 : 1)} ${each === 1 ? 'execution' : 'executions'} per step` : ''].filter(Boolean).join(' · ');
   }
 
   /** @param {Executions} all */
@@ -201,9 +236,11 @@ export function create(app) {
   const data = loadOnce(app, 'executions', element, (/** @type {Executions} */ next, own) => {
     answer = next;
     session = own;
+    sources = [{ name: own.session.name, rows: next.executions, steps: stepCount(), devices: deviceCount(), step: null }];
+    void bringOther();
     return draw();
   });
-  return { element, open: data.open, filter() {}, move() {}, show: data.show, recolor() {} };
+  return { element, open: data.open, filter() {}, move() { void bringOther(); }, show: data.show, recolor() {} };
 }
 
 const JOINS = { exact: 'The trace says which call made the run.', ordered: 'Call and run are joined by their order.', none: 'The call of the run is not known.' };

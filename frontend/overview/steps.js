@@ -199,8 +199,30 @@ export function createSteps(app) {
     requestAnimationFrame(done);
   }).observe(chart);
 
+  /** Selects the step before or after. @param {1|-1} by */
+  function move(by) {
+    const own = chosen();
+    const at = own ? steps.indexOf(own) + by : by > 0 ? 0 : steps.length - 1;
+    if (!steps[at]) return;
+    choose(steps[at]);
+    select();
+  }
+
+  /** Brings the step that the link names into sight. */
+  function select() {
+    const own = chosen();
+    const at = own ? steps.indexOf(own) : -1;
+    if (!listed && at >= 0 && (at < from || at >= from + fits)) moveTo(at - fits / 2);
+    mark();
+  }
+
   return {
-    element,
+    element, select,
+    /** @type {import('../lib/keys.js').Key[]} */
+    keys: [
+      { code: 'Comma', shift: false, label: ', .', does: 'previous, next step', run: () => move(-1) },
+      { code: 'Period', shift: false, run: () => move(1) },
+    ],
     /** @param {import('../lib/views').Overview['steps']} answer */
     open({ columns, source, partial }) {
       steps = stepRows(columns);
@@ -214,13 +236,6 @@ export function createSteps(app) {
         : card('Step time', {}, h('p', null, 'This capture has no steps: no step annotation, no StepMarker, no rhythm of modules.'),
           h('p', { class: 'sec' }, 'Wrap the loop in xp.StepTrace, or capture more than one step.')));
       if (steps.length) draw();
-    },
-    /** The link says which step is selected. */
-    select() {
-      const own = chosen();
-      const at = own ? steps.indexOf(own) : -1;
-      if (at >= 0 && (at < from || at >= from + fits)) moveTo(at - fits / 2);
-      mark();
     },
   };
 }

@@ -33,7 +33,16 @@ export function create(app) {
     return 'ready';
   });
 
-  return { element, open: data.open, filter: draw, move: () => steps.select(), show: data.show, recolor() {} };
+  /** @type {(() => void)|null} */
+  let removeKeys = null;
+  return {
+    element, open: data.open, filter: draw, move: () => steps.select(), recolor() {},
+    show(on) {
+      data.show(on);
+      removeKeys?.();
+      removeKeys = on ? app.keys.add(steps.keys) : null;
+    },
+  };
 }
 
 /** @param {Overview} answer */

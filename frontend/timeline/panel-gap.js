@@ -35,7 +35,7 @@ export function gapContent(gap, act) {
       ...(gap.occurrences ? [button(`Occurrences: ${count(gap.occurrences)}`, () => act.occurrences(gap), { 'data-testid': 'gap-occurrences' })] : []),
       button('Copy as text', () => act.copy(gapText(gap, name)), { 'data-testid': 'gap-copy' }),
     ],
-    body: h('div', { class: 'columns' },
+    body: h('div', { class: 'columns stacked' },
       h('section', { 'data-testid': 'gap-parts' }, sentence ? h('p', { class: 'sec' }, sentence) : null, stackedBar(by_class_ps), partsTable(by_class_ps, 'Gap', where)),
       h('section', null, chainTable(gap, act, after ? `Device run ${after} begins on ${name}` : `${name} works again`))),
   };
