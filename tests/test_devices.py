@@ -1,0 +1,132 @@
+"""Which planes are devices, and which of their lines are work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from captures import Core, capture, real_trace, thread
+from independent import parse
+
+from tb_xla_insights.trace.devices import DERIVED
+from tb_xla_insights.trace.model import Device, Spans, Trace
+
+
+def spans(trace: Trace, some: Spans) -> list[tuple[str, int, int]]:
+    columns = some.name.tolist(), some.start_ps.tolist(), some.end_ps.tolist()
+    return [(trace.strings[name], start, end) for name, start, end in zip(*columns, strict=True)]
+
+
+def only(trace: Trace) -> Device:
+    (device,) = trace.devices
+    return device
+
+
+def test_a_tpu_plane() -> None:
+    trace = capture(
+        Core([("fusion.1", 10, 5), ("copy.2", 20, 3)], [("jit_f(7)", 9, 20)], stats={"peak": 1.5})
+    )
+    device = only(trace)
+    assert (device.id, device.name, device.kind, device.host, device.made) == (
+        "vm/TPU:0",
+        "TPU:0",
+        "tpu",
+        "vm",
+        False,
+    )
+    assert device.plane is not None
+    assert trace.planes[device.plane].stats == {"peak": 1.5}
+    assert spans(trace, device.modules) == [("jit_f(7)", 0, 20)]
+    assert spans(trace, device.ops) == [("fusion.1", 1, 6), ("copy.2", 11, 14)]
+
+
+def test_devices_come_by_number_not_by_place() -> None:
+    trace = capture(*(Core([("op", number, 1)], name=f"TPU:{number}") for number in (10, 2, 0)))
+    assert [device.name for device in trace.devices] == ["TPU:0", "TPU:2", "TPU:10"]
+    assert [device.plane for device in trace.devices] == [3, 2, 1]
+
+
+@pytest.mark.parametrize(
+    "name", ["TPU:0 SparseCore 1", "TPU_NODE:0", "CUSTOM:Megascale Trace", "TPU:x", "TPU:", "TPU:0 counters"]
+)
+def test_parts_of_a_device_are_no_devices(name: str) -> None:
+    trace = capture(Core([("op", 0, 1)], name=name), Core([("op", 0, 1)], name="TPU:0"))
+    assert only(trace).name == "TPU:0"
+
+
+def test_a_device_plane_without_events_is_no_device() -> None:
+    trace = capture(thread("python", ("main", 0, 9)), Core())
+    assert trace.devices == []
+
+
+def test_rows_that_profilers_derive_are_no_work() -> None:
+    lines = {name: [("forward", 0, 90)] for name in sorted(DERIVED)}
+    more = {"Async XLA Ops": [("copy-start", 0, 80)], "XLA TraceMe": [("barrier-cores", 0, 70)]}
+    trace = capture(Core([("fusion", 10, 5)], lines={**lines, **more}))
+    device = only(trace)
+    assert [name for name, _, _ in spans(trace, device.ops)] == ["fusion"]
+    assert len(device.modules) == 0
+    assert {trace.lines[line].name for line in device.lines.values()} == {
+        *lines,
+        *more,
+        "XLA Ops",
+        "XLA Modules",
+    }
+
+
+def test_kernels_of_all_streams_without_copies() -> None:
+    streams = {
+        "Stream #13(Compute)": [("gemm", 0, 10), ("MemcpyD2D", 12, 3), ("relu", 20, 5)],
+        "Stream #14(Memcpy)": [("MemcpyH2D", 0, 50), ("Memset", 60, 1)],
+        "Stream #15(Compute)": [("gemm", 5, 10)],
+        "TensorFlow Ops": [("MatMul", 0, 90)],
+        "Steps": [("1", 0, 99)],
+    }
+    trace = capture(Core(name="GPU:3", lines=streams))
+    device = only(trace)
+    assert (device.id, device.kind) == ("vm/GPU:3", "gpu")
+    assert spans(trace, device.ops) == [("gemm", 0, 10), ("gemm", 5, 15), ("relu", 20, 25)]
+
+
+def test_ops_nest_and_have_short_names() -> None:
+    trace = capture(Core([("while", 0, 100), ("body.1", 10, 30), ("body.2", 40, 60), ("after", 100, 5)]))
+    ops = only(trace).ops
+    assert ops.parent.tolist() == [-1, 0, 0, -1]
+    assert ops.self_ps.tolist() == [10, 30, 60, 5]
+    assert ops.depth.tolist() == [0, 1, 1, 0]
+
+
+def test_device_planes_go_before_ops_on_threads() -> None:
+    trace = capture(thread("pool", ("dot", 0, 5, {"hlo_op": "dot"})), Core([("fusion", 10, 5)]))
+    assert only(trace).name == "TPU:0"
+
+
+def test_the_tpu_capture(shared_traces: Path) -> None:
+    trace = real_trace(shared_traces / "public" / "tpu_v6e_jax")
+    planes = {plane.name: plane for plane in parse(Path(trace.path).read_bytes())}
+    assert [device.name for device in trace.devices] == ["TPU:0", "TPU:1", "TPU:2", "TPU:3"]
+    for device in trace.devices:
+        plane = planes[f"/device:{device.name}"]
+        for name, some in (("XLA Ops", device.ops), ("XLA Modules", device.modules)):
+            (line,) = (line for line in plane.lines if line.name == name)
+            assert len(some) == len(line.events) > 100
+            assert (np.diff(some.start_ps) >= 0).all()
+            shown = {plane.kinds[event.kind][1] or event.name for event in line.events}
+            assert {trace.strings[index] for index in some.name} == shown
+    assert sum(len(device.modules) for device in trace.devices) == 414
+
+
+def test_the_gpu_captures(shared_traces: Path) -> None:
+    for folder, names in (
+        ("gpu_v100_tf", ["GPU:4", "GPU:6"]),
+        ("gpu_mi300_jax", [f"GPU:{n}" for n in range(8)]),
+    ):
+        trace = real_trace(shared_traces / "public" / folder)
+        assert [device.name for device in trace.devices] == names
+        for device in trace.devices:
+            lines = {trace.line_of(int(row)).name for row in device.ops.row}
+            assert len(device.ops) > 0
+            assert all(line.startswith("Stream #") for line in lines)
+            used = {trace.strings[index] for index in device.ops.name}
+            assert not [name for name in used if name.lower().startswith(("memcpy", "memset"))]
