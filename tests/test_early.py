@@ -56,6 +56,14 @@ def test_a_step_markers_sync_is_no_input_sync_of_the_next_step() -> None:
     assert per_step(loop.trace()) == [[0, 0], [0, 0], [0, 0]]
 
 
+def test_what_a_sync_reads_itself_does_not_follow_it() -> None:
+    loop = a_step()
+    loop.launch(20, (25, 10), (40, 10), program="inputs(9)")
+    loop.on_main("PjRtComputationClient::TransferFromDevice", 23, 0.5)
+    loop.launch(38, (45, 10), (60, 10), by="dynamo")
+    assert per_step(loop.trace()) == [[0], [1], [1]]
+
+
 def test_a_step_closure_is_not_accused() -> None:
     """It reads after the marker; its synchronisation launches nothing, or there is none."""
     loop = a_step()
@@ -86,6 +94,14 @@ def test_a_step_marker_below_the_step() -> None:
     assert (found["annotation"], found["how"]) == ("Training_Step/forward", "step_marker")
 
 
+def test_python_frames_are_no_annotations() -> None:
+    loop = Tpu()
+    loop.step(0, 200, 5)
+    loop.on_main("$train.py:30 step", 5, 190)
+    loop.launch(150, (160, 10), (200, 80), by="marker")
+    assert per_step(loop.trace()) == [[0], [0], [0]]
+
+
 def test_a_step_marker_in_an_annotation_outside_of_steps() -> None:
     loop = Tpu()
     loop.on_main("epoch", 0, 100)
@@ -111,7 +127,7 @@ def test_reads_in_half_of_the_steps() -> None:
     loop.on_main("PjRtComputationClient::TransferFromDevice", 10, 20)
     assert not reads_report(session(loop.trace()))["every_step"]
     loop.on_main("PjRtComputationClient::TransferFromDevice", 130, 20)
-    loop.on_main("CommonPjRtBuffer::ToLiteral", 132, 5)
+    loop.on_main("PjRtComputationClient::GetDataShard", 132, 5)  # a part of that read
     found = reads_report(session(loop.trace()))
     assert (found["steps"], found["steps_with_reads"], found["reads"], found["every_step"]) == (4, 2, 2, True)
     assert found["duration_ps"] == 40_000_000

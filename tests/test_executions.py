@@ -136,6 +136,17 @@ def test_the_fixed_cost_of_an_execution() -> None:
     assert fit["per_device"] == pytest.approx(0, abs=0.01)
 
 
+def test_what_hides_behind_the_queue_tells_no_fixed_cost() -> None:
+    loop = Tpu()
+    for number in range(4):
+        start = number * 1000
+        loop.launch(start, (start + 10, 5), (start + 40, 50 * number + 50))
+        loop.launch(start + 20, (start + 25, 5), (start + 90 + 50 * number, 40))
+    fit = fixed_cost(session(loop.trace()))
+    assert fit is not None
+    assert (fit["n"], fit["fixed_ps"]) == (4, pytest.approx(30 * US))
+
+
 def test_two_executions_tell_no_fixed_cost() -> None:
     loop = Tpu()
     loop.launch(0, (10, 5), (20, 10))

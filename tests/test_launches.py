@@ -63,6 +63,17 @@ def test_a_run_leads_to_its_call_its_sync_and_its_step(flows: bool, key: bool) -
     assert (launches.runs.enqueue_ps == trace.end_ps[launches.runs.enqueue_row]).all()
 
 
+def test_a_key_tells_more_than_the_order() -> None:
+    """Runs of two queues may overtake each other."""
+    loop = a_loop(flows=False)
+    loop.runs[0][1], loop.runs[0][2] = (
+        (name, *loop.runs[0][place][1:3], stats)
+        for place, (name, _, _, stats) in ((2, loop.runs[0][1]), (1, loop.runs[0][2]))
+    )
+    launches = find_launches(loop.trace())
+    assert launches.runs.launch.tolist() == [0, 2, 1, 3]
+
+
 def test_a_backward_pass_launches_from_its_own_thread() -> None:
     loop = Tpu()
     loop.step(0, 100, 1)
