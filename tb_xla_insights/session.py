@@ -57,11 +57,11 @@ class Session:
     def duration_ps(self) -> int:
         return self.trace.duration_ps
 
-    def report(self) -> dict[str, Any]:
-        """The document of `xla-insights report --json`."""
+    def report(self, all_gaps: bool = False) -> dict[str, Any]:
+        """The document of `xla-insights report --json`; with all gaps instead of the 1,000 longest ones."""
         from tb_xla_insights.report import session_report
 
-        return session_report(self.trace)
+        return session_report(self.trace, all_gaps)
 
     def window(self, start_ps: int, end_ps: int, device: str | None = None) -> dict[str, Any]:
         """What every class, thread and device did in [start_ps, end_ps), of one device (by id) or of all.
@@ -83,6 +83,44 @@ class Session:
         from tb_xla_insights.analysis.busy import device_summaries
 
         return Table(device_summaries(self.trace))
+
+    def steps(self) -> Table:
+        """One row per step, as in the report; `host_ps` is a dict by class."""
+        from tb_xla_insights.analysis.step_table import steps_report
+
+        return Table(steps_report(self.trace))
+
+    def gaps(self) -> Table:
+        """One row per gap of 10 us or more, as in the report, the longest first."""
+        from tb_xla_insights.analysis.gaps import gaps_report
+
+        return Table(gaps_report(self.trace, all_gaps=True)["items"])
+
+    def executions(self) -> Table:
+        """One row per program and quality of the join, as in the report."""
+        from tb_xla_insights.analysis.executions import executions_report
+
+        return Table(executions_report(self.trace))
+
+    def compiles(self) -> Table:
+        """One row per compilation, as in the report."""
+        from tb_xla_insights.analysis.compiles import compiles_report
+        from tb_xla_insights.report.beside import beside
+
+        return Table(compiles_report(self.trace, beside(self.trace).causes))
+
+    def collectives(self) -> Table:
+        """One row per collective op, as in the report."""
+        from tb_xla_insights.analysis.collectives import collectives_report
+
+        return Table(collectives_report(self.trace))
+
+    def findings(self) -> Table:
+        """One row per finding, as in the report, those that cost most first."""
+        from tb_xla_insights.analysis.findings import findings_report
+        from tb_xla_insights.report.beside import beside
+
+        return Table(findings_report(self.trace, beside(self.trace)))
 
     def annotations(self) -> Table:
         """One row per annotation of the user's own: name, host, thread, start_ps, duration_ps."""

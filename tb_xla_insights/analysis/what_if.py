@@ -25,7 +25,7 @@ from tb_xla_insights.analysis.idle import SLACK_PS
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.reach import steps_of
-from tb_xla_insights.analysis.shares import class_shares
+from tb_xla_insights.analysis.shares import class_shares, overlaps
 from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES, WAIT
 from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
 
@@ -41,7 +41,8 @@ class Fix:
     `classes`: host time of these classes, everywhere, or only before the launches `before` and after the
     launches `after` (indices into Launches, up to the launch before or behind). `released`: waits for runs of
     these launches, and what these runs waited for after they were enqueued. `reads`: all waits in reads.
-    `device_ps`: per run of Launches.runs, device time that goes.
+    `device_ps`: per run of Launches.runs, device time that goes. `windows`: `classes` go in these stretches
+    only (starts, ends), which lie apart.
     """
 
     classes: tuple[str, ...] = ()
@@ -50,17 +51,21 @@ class Fix:
     released: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, np.intp))
     reads: bool = False
     device_ps: Int64 | None = None
+    windows: tuple[Int64, Int64] | None = None
 
 
 @dataclass(frozen=True)
 class _Model:
-    """Points: the first step's start, launches by their enqueuing, the last step's end. Per interval between
-    two of them: the launch at its end (-1: none), host work before and after its wait, the run waited for
-    (-1: none), how long after that run's end the wait lasted, whether it was a read. Per run, by point: its
-    index, offset, delay, time, core."""
+    """`on_device`: the steps are those that the device tells, which end when it is done. Points: the first
+    step's start, launches by their enqueuing, the last step's end. Per interval between two of them: the
+    launch at its end (-1: none), host work before and after its wait, the run waited for (-1: none), how long
+    after that run's end the wait lasted, whether it was a read. Per run, by point: its index, offset, delay,
+    time, core."""
 
     steps: int
+    on_device: bool
     mean_ps: int
+    points: Int64
     launch: Int32
     before: Int64
     after: Int64
@@ -108,9 +113,10 @@ def _model(trace: Trace) -> _Model | None:
     earlier = others[runs.start_ps[others] < points[1]]
     np.maximum.at(core_free, runs.device[earlier], runs.end_ps[earlier] - begin)
     before, after, waits_for, late, read = _intervals(trace, points, number, at)
+    mean = round(sum(step.duration_ps for step in steps) / len(steps))
     return _Model(
-        len(steps), round(sum(step.duration_ps for step in steps) / len(steps)),
-        np.append(its, -1).astype(np.int32), before, after, waits_for, late, read,
+        len(steps), steps[0].source in ("steps_line", "modules"), mean,
+        points, np.append(its, -1).astype(np.int32), before, after, waits_for, late, read,
         np.searchsorted(at, np.arange(len(its) + 2)), number, offset, delay,
         runs.end_ps[number] - runs.start_ps[number], runs.device[number].astype(np.int32), core_free,
     )  # fmt: skip
@@ -159,13 +165,14 @@ def _intervals(
 
 
 @njit(
-    "int64(int64[::1], int64[::1], int32[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], "
-    "int32[::1], int64[::1])",
+    "UniTuple(int64, 2)(int64[::1], int64[::1], int32[::1], int64[::1], int64[::1], int64[::1], int64[::1], "
+    "int64[::1], int32[::1], int64[::1])",
     cache=True,
     nogil=True,
 )
 def _replay(before, after, waits_for, late, first_run, offset, delay, device, core, free):  # type: ignore[no-untyped-def]
-    """When the host reaches the last point. `waits_for`, and the columns of runs, count runs by point."""
+    """When the host reaches the last point, and when the last core is done. `waits_for`, and the columns of
+    runs, count runs by point."""
     ends = np.zeros(len(device), np.int64)
     free = free.copy()
     now = np.int64(0)
@@ -178,7 +185,7 @@ def _replay(before, after, waits_for, late, first_run, offset, delay, device, co
             start = max(now + offset[run], free[core[run]]) + delay[run]
             ends[run] = start + device[run]
             free[core[run]] = max(free[core[run]], ends[run])
-    return now
+    return now, free.max()
 
 
 @kept
@@ -192,7 +199,17 @@ def _unchanged(trace: Trace) -> int:
 def _run(model: _Model, before: Int64, after: Int64, waits_for: Int32, delay: Int64, device: Int64) -> int:
     host = before.sum(axis=1), after.sum(axis=1), waits_for, model.late_ps
     cores = model.first_run, model.offset_ps, delay, device, model.core, model.free_ps
-    return int(_replay(*host, *cores))
+    return int(_replay(*host, *cores)[model.on_device])
+
+
+def _within(trace: Trace, points: Int64, windows: tuple[Int64, Int64]) -> Int64:
+    """Per interval between points, the time of each class that lies in the windows."""
+    interval, window = overlaps(*windows, points[:-1], points[1:])
+    low = np.maximum(points[:-1][interval], windows[0][window])
+    high = np.minimum(points[1:][interval], windows[1][window])
+    found = np.zeros((len(points) - 1, len(CLASSES)), np.int64)
+    np.add.at(found, interval, class_shares(partition(trace), low, high))
+    return found
 
 
 def step_without(trace: Trace, fix: Fix) -> int | None:
@@ -202,7 +219,7 @@ def step_without(trace: Trace, fix: Fix) -> int | None:
         return None
     before, after = model.before.copy(), model.after.copy()
     count = len(model.launch)
-    everywhere = fix.before is None and fix.after is None
+    everywhere = fix.before is None and fix.after is None and fix.windows is None
     chosen = np.full(count, everywhere)
     if fix.before is not None:
         chosen |= np.isin(model.launch, fix.before)
@@ -211,6 +228,12 @@ def step_without(trace: Trace, fix: Fix) -> int | None:
     columns = np.array([CLASSES.index(name) for name in fix.classes], np.intp)
     for part in (before, after):
         part[np.flatnonzero(chosen)[:, None], columns] = 0
+    if fix.windows is not None:
+        goes = _within(trace, model.points, fix.windows)[:, columns].sum(axis=1)
+        for part in (before, after):
+            taken = np.minimum(part[:, columns].sum(axis=1), goes)
+            part[:, WAIT] -= taken  # a sum over classes is all that is replayed
+            goes -= taken
     launch_of_run = find_launches(trace).runs.launch[model.run]
     released = np.isin(launch_of_run, fix.released)
     free = (model.waits_for >= 0) & (released[model.waits_for] | (fix.reads & model.read))

@@ -44,12 +44,10 @@ class Loaded:
 
     @cached_property
     def head(self) -> dict[str, Any]:
-        """What a page needs before it draws: the report so far, phases, rows and the overview strip."""
-        from tb_xla_insights.report import session_report
+        """What a page needs before it draws: the report's summary, phases, rows and the overview strip."""
+        from tb_xla_insights.report import session_summary
 
-        report = session_report(self.trace)
-        del report["schema"]
-        return {**report, **self.timeline.head()}
+        return {**session_summary(self.trace), **self.timeline.head()}
 
 
 class Load:

@@ -18,6 +18,7 @@ _POLL_SECONDS = 0.25
 _FIRST_LOOK_SECONDS = 5.0
 _DEEPEST = 2**15
 _MOST_EVENTS = 5000
+_MOST_STEPS = 2**31
 
 
 class Routes:
@@ -39,6 +40,11 @@ class Routes:
             "search": self.search,
             "window": self.window,
             "table": self.table,
+            "overview": self.overview,
+            "gaps": self.gaps,
+            "gap": self.gap,
+            "executions": self.executions,
+            "compiles": self.compiles,
         }
 
     def sessions(self, _: Arguments) -> dict[str, Any]:
@@ -109,6 +115,35 @@ class Routes:
         limit = arguments.integer("limit", 1, _MOST_EVENTS, default=500)
         rows = arguments.names("rows") or []
         return self._loaded(arguments).timeline.table(start, end, rows, limit)
+
+    def overview(self, arguments: Arguments) -> dict[str, Any]:
+        from tb_xla_insights.report import views
+
+        return views.overview(self._loaded(arguments).trace)
+
+    def gaps(self, arguments: Arguments) -> dict[str, Any]:
+        from tb_xla_insights.report import views
+
+        return views.gaps(self._loaded(arguments).trace)
+
+    def gap(self, arguments: Arguments) -> dict[str, Any]:
+        """One gap, by its device and its start."""
+        from tb_xla_insights.report import views
+
+        device, start = arguments.text("device"), arguments.integer("start_ps")
+        return views.gap(self._loaded(arguments).trace, device, start)
+
+    def executions(self, arguments: Arguments) -> dict[str, Any]:
+        """All executions, and the runs of one step."""
+        from tb_xla_insights.report import execution_views
+
+        step = arguments.optional_integer("step", 0, _MOST_STEPS)
+        return execution_views.executions(self._loaded(arguments).trace, step)
+
+    def compiles(self, arguments: Arguments) -> dict[str, Any]:
+        from tb_xla_insights.report import execution_views
+
+        return execution_views.compiles(self._loaded(arguments).trace)
 
     def _loaded(self, arguments: Arguments) -> Loaded:
         return self._store.loaded(arguments.text("session"), _READ_SECONDS)

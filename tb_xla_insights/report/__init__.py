@@ -1,5 +1,6 @@
-"""Everything that is known about a session, as the one document that the command line, Python and the page share."""
+"""Everything that is known about a session, as the one document that the command line, Python and the page
+share."""
 
-from tb_xla_insights.report.document import SCHEMA, session_head, session_report
+from tb_xla_insights.report.document import SCHEMA, session_head, session_report, session_summary
 
-__all__ = ["SCHEMA", "session_head", "session_report"]
+__all__ = ["SCHEMA", "session_head", "session_report", "session_summary"]

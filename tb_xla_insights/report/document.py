@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from tb_xla_insights.analysis.busy import device_summaries
+from tb_xla_insights.analysis.collectives import collectives_report
+from tb_xla_insights.analysis.compiles import compiles_report
+from tb_xla_insights.analysis.early import early_executions
 from tb_xla_insights.analysis.environment import environment
+from tb_xla_insights.analysis.executions import executions_report
+from tb_xla_insights.analysis.findings import findings_report
+from tb_xla_insights.analysis.gaps import gaps_report
+from tb_xla_insights.analysis.input_pipeline import input_report
+from tb_xla_insights.analysis.step_table import steps_report
+from tb_xla_insights.analysis.transfers import transfers_report
+from tb_xla_insights.report.beside import beside, metrics_document
 from tb_xla_insights.trace.model import SessionTrace
 
 SCHEMA = 1
@@ -26,12 +36,34 @@ def session_head(session: SessionTrace) -> dict[str, Any]:
     }
 
 
-def session_report(session: SessionTrace) -> dict[str, Any]:
-    """The whole document: `schema`, `session`, `environment`, `diagnostics`, `devices`."""
+def session_summary(session: SessionTrace) -> dict[str, Any]:
+    """What needs no analysis of causes: `session`, `environment`, `diagnostics`, `devices`."""
     return {
-        "schema": SCHEMA,
         "session": session_head(session),
         "environment": environment(session),
         "diagnostics": [diagnostic.as_json() for diagnostic in session.all_diagnostics],
         "devices": device_summaries(session),
+    }
+
+
+def session_report(session: SessionTrace, all_gaps: bool = False) -> dict[str, Any]:
+    """The whole document, as the command line, Python and the page give it; the README tells every key.
+
+    Steps and gaps of all hosts come in one list each; a `step` elsewhere in the document is an index into
+    `steps`. Files beside the capture (`report.beside`) are read the first time.
+    """
+    found = beside(session)
+    return {
+        "schema": SCHEMA,
+        **session_summary(session),
+        "steps": steps_report(session),
+        "gaps": gaps_report(session, all_gaps),
+        "executions": executions_report(session),
+        "early_executions": early_executions(session),
+        "compiles": compiles_report(session, found.causes),
+        "transfers": transfers_report(session),
+        "input_pipeline": input_report(session),
+        "collectives": collectives_report(session),
+        "metrics": metrics_document(found),
+        "findings": findings_report(session, found),
     }

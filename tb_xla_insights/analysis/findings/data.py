@@ -1,0 +1,98 @@
+"""Findings about data on its way: batches that come too late, transfers that the device waits for."""
+
+from __future__ import annotations
+
+from tb_xla_insights.analysis.findings.base import (
+    Facts,
+    Finding,
+    first_that_fits,
+    most_common,
+    plural,
+    total_ps,
+)
+from tb_xla_insights.analysis.input_pipeline import find_input_pipeline, input_report
+from tb_xla_insights.analysis.thresholds import severity_of
+from tb_xla_insights.analysis.transfers import transfers_report
+from tb_xla_insights.units import byte_size, share, time_text
+
+_LOADING = {
+    "driving_thread": "Load ahead of the step: {where} runs on the thread that drives the device. Use DataLoader "
+    "workers with prefetching, and MpDeviceLoader for the transfer.",
+    "mp_device_loader": "MpDeviceLoader's threads come too late: give the DataLoader under it more workers, let it "
+    "prefetch more (loader_prefetch_size), and make a batch cheaper to collate.",
+    "loader_threads": "The loader threads come too late: use more of them, let them prefetch, make a batch cheaper.",
+    "tf_data": "Let the input pipeline prefetch and map in parallel (tf.data.AUTOTUNE), cache what it decodes.",
+    "infeed": "The device waits in infeed: prepare batches ahead on the host, and shard the input over more hosts.",
+}  # fmt: skip
+
+
+def input_bound(facts: Facts) -> Finding | None:
+    """Idle time in which the driving thread loads or waits for a batch, and device time spent in infeed."""
+    taken = [ledger.take(("input",)) for ledger in facts.ledgers]
+    parts = [find_input_pipeline(trace) for trace in facts.traces]
+    infeed = sum(part.infeed_ps for part in parts)
+    cost = total_ps(taken) + infeed
+    severity = severity_of(cost, facts.span_ps)
+    if severity in (
+        None,
+        "info",
+    ):  # some loading is on every step's way; the report's input_pipeline says how much
+        return None
+    pipeline = input_report(facts.session)
+    batches = pipeline["batches"]
+    names = [
+        trace.name(row)
+        for trace, part in zip(facts.traces, parts, strict=True)
+        for row in part.batches.tolist()
+    ]
+    name = most_common(names) or "the input pipeline"
+    kind = "infeed" if infeed > total_ps(taken) else pipeline["kind"] or "driving_thread"
+    each = f" ({time_text(pipeline['wait_ps'] // batches)} each)" if batches else ""
+    hidden = pipeline["load_hidden"]
+    return Finding(
+        "input_bound",
+        severity,
+        first_that_fits(f"The device waits for data: {name}", "The device waits for data"),
+        f"Devices idle for {facts.of_span(cost)}, while the host loads or waits for "
+        f"{plural(batches, 'batch', 'batches')}{each}. Of all loading, {share(hidden)} "
+        "overlaps with the device's work.",
+        _LOADING[kind].format(where=name),
+        cost,
+        {key: value for key, value in pipeline.items() if key != "verdict"} | {"name": name},
+        facts.gap_windows(taken),
+        facts.step_without_classes("input"),
+    )
+
+
+def transfer_bound(facts: Facts) -> Finding | None:
+    """Idle time in which the host sends to the device or reads from it."""
+    sent = [ledger.take(("to_device",)) for ledger in facts.ledgers]
+    read = [ledger.take(("from_device",)) for ledger in facts.ledgers]
+    cost = total_ps(sent) + total_ps(read)
+    severity = severity_of(cost, facts.span_ps)
+    if severity is None:
+        return None
+    transfers = transfers_report(facts.session)
+    to_device, from_device = transfers["to_device"], transfers["from_device"]
+    size = f" of {byte_size(to_device['bytes'])}" if to_device["bytes"] is not None else ""
+    sends = total_ps(sent) >= total_ps(read)
+    return Finding(
+        "transfer_bound",
+        severity,
+        "The device waits for data to be sent" if sends else "The device waits while data is read back",
+        f"{plural(to_device['count'], 'transfer')}{size} to the device and {from_device['count']} from it; devices "
+        f"idle meanwhile for {facts.of_span(cost)}.",
+        "Send the next batch while the device works (MpDeviceLoader), in fewer and smaller pieces: integer labels, "
+        "constants made on the device, bfloat16."
+        if sends
+        else "Read less from the device, and later: add up on the device, and fetch many values at once.",
+        cost,
+        {
+            "to_device_idle_ps": total_ps(sent),
+            "from_device_idle_ps": total_ps(read),
+            "to_device": to_device,
+            "from_device": from_device,
+        },
+        facts.gap_windows([a + b for a, b in zip(sent, read, strict=True)]),
+        facts.step_without_classes("to_device", "from_device"),
+    )

@@ -1,0 +1,190 @@
+"""Findings about the device itself: it waits while it looks busy, exchanges data that nothing hides, or is
+what limits."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+import numpy as np
+
+from tb_xla_insights.analysis.busy import busy, device_span, stalls
+from tb_xla_insights.analysis.collectives import KINDS, find_collectives
+from tb_xla_insights.analysis.findings.base import (
+    MOST_WINDOWS,
+    Facts,
+    Finding,
+    Window,
+    first_that_fits,
+    longest_windows,
+)
+from tb_xla_insights.analysis.kept import kept
+from tb_xla_insights.analysis.launches import find_launches
+from tb_xla_insights.analysis.reach import steps_of
+from tb_xla_insights.analysis.shares import covered
+from tb_xla_insights.analysis.thresholds import BOUND_SHARE, severity_of
+from tb_xla_insights.analysis.what_if import Fix
+from tb_xla_insights.trace.model import Int64, Trace
+from tb_xla_insights.units import share, time_text
+
+
+def device_stalls(facts: Facts) -> Finding | None:
+    """Busy time in which ops only wait for asynchronous ones."""
+    parts = [(trace, device, stalls(trace, device)) for trace in facts.traces for device in trace.devices]
+    cost = sum(part.total_ps for _, _, part in parts)
+    severity = severity_of(cost, facts.span_ps)
+    if severity is None:
+        return None
+    at_work = sum(busy(trace, device).total_ps for trace, device, _ in parts)
+    ops = _waiting_ops(facts)
+    name = ops[0][0] if ops else "an asynchronous op"
+    windows = (
+        Window(start, end, device.id)
+        for _, device, part in parts
+        for start, end in _longest(part.start_ps, part.end_ps)
+    )
+    copies = name.startswith(("copy", "slice", "dynamic"))
+    return Finding(
+        "device_stalls",
+        severity,
+        first_that_fits(f"The device is busy waiting in {name}", "The device is busy waiting"),
+        f"{share(cost / at_work)} of the busy time, {facts.of_span(cost)}, ops only wait for others, most of it in "
+        f"{name}. Without that the duty cycle is {share((at_work - cost) / facts.span_ps)}.",
+        "Move less between host and device memory inside the program, or earlier: offload fewer buffers, prefetch them "
+        "further ahead, keep what is used at once on the device."
+        if copies
+        else "Give the compiler more to do meanwhile: overlap collectives with computation (latency-hiding scheduler), "
+        "and make them fewer and larger.",
+        cost,
+        {
+            "stall_ps": cost,
+            "busy_ps": at_work,
+            "share_of_busy": cost / at_work,
+            "ops": [{"op": op, "duration_ps": time} for op, time in ops[:5]],
+        },
+        longest_windows(windows),
+        facts.step_without([Fix(device_ps=_stalled(trace)) for trace in facts.traces]),
+    )
+
+
+def _longest(start_ps: Int64, end_ps: Int64) -> Iterable[tuple[int, int]]:
+    its = np.argsort(start_ps - end_ps, kind="stable")[:MOST_WINDOWS]
+    return zip(start_ps[its].tolist(), end_ps[its].tolist(), strict=True)
+
+
+def _waiting_ops(facts: Facts) -> list[tuple[str, int]]:
+    """Ops that end asynchronous ones, by kind, with their self time."""
+    found: Counter[str] = Counter()
+    for trace in facts.traces:
+        for device in trace.devices:
+            ops = device.ops
+            totals = np.bincount(ops.name, ops.self_ps, minlength=1)
+            for text in np.unique(ops.name).tolist():
+                kind = trace.strings[text].split(" ", 1)[0].lstrip("%").split(".", 1)[0]
+                if kind.endswith("-done"):
+                    found[kind] += int(totals[text])
+    return found.most_common()
+
+
+def _stalled(trace: Trace) -> Int64:
+    runs = find_launches(trace).runs
+    found = np.zeros(len(runs), np.int64)
+    for number, device in enumerate(trace.devices):
+        its, part = runs.of_device(number), stalls(trace, device)
+        found[its] = covered(part.start_ps, part.end_ps, runs.start_ps[its], runs.end_ps[its])
+    return found
+
+
+def exposed_collectives(facts: Facts) -> Finding | None:
+    """Time in collectives that no computation on the same core hides."""
+    cost = sum(int(exposed_ps(trace).sum()) for trace in facts.traces)
+    severity = severity_of(cost, facts.span_ps)
+    if severity is None:
+        return None
+    total, by_kind = 0, Counter[str]()
+    windows = []
+    for trace in facts.traces:
+        for index, device in enumerate(trace.devices):
+            found = find_collectives(trace, index)
+            total += int(found.duration_ps.sum())
+            for kind in np.unique(found.kind).tolist():
+                by_kind[KINDS[kind]] += int(found.exposed_ps[found.kind == kind].sum())
+            most = found.op[np.argsort(-found.exposed_ps, kind="stable")[:MOST_WINDOWS]].tolist()
+            windows += [
+                Window(int(device.ops.start_ps[it]), int(device.ops.end_ps[it]), device.id) for it in most
+            ]
+    name = by_kind.most_common(1)[0][0]
+    return Finding(
+        "exposed_collectives",
+        severity,
+        f"Nothing hides the time in {name}",
+        f"Collectives take {time_text(total)}; for {facts.of_span(cost)}, cores compute nothing meanwhile.",
+        f"Overlap {name} with computation: asynchronous collectives and the latency-hiding scheduler (--xla_… flags of "
+        "libtpu or XLA:GPU), gradients reduced in buckets during backward, or less data (bfloat16, sharding).",
+        cost,
+        {"duration_ps": total, "exposed_ps": cost, "kinds": dict(by_kind.most_common())},
+        longest_windows(windows),
+        facts.step_without([Fix(device_ps=_exposed(trace)) for trace in facts.traces]),
+    )
+
+
+@kept
+def exposed_ps(trace: Trace) -> Int64:
+    """Per device, the exposed time of its collectives."""
+    return np.array(
+        [int(find_collectives(trace, it).exposed_ps.sum()) for it in range(len(trace.devices))], np.int64
+    )
+
+
+def _exposed(trace: Trace) -> Int64:
+    runs = find_launches(trace).runs
+    found = np.zeros(len(runs), np.int64)
+    for number, device in enumerate(trace.devices):
+        its, part = runs.of_device(number), find_collectives(trace, number)
+        at = np.searchsorted(runs.start_ps[its], device.ops.start_ps[part.op], "right") - 1
+        inside = at >= 0
+        np.add.at(found, at[inside] + its.start, part.exposed_ps[inside])
+    return found
+
+
+def device_bound(facts: Facts) -> Finding | None:
+    """Cores that compute for nearly all of their spans, and of the steps: nothing on the host is worth a
+    change. A core that ran once has no gaps to show, so its span alone says nothing."""
+    useful = waited = 0
+    several = False
+    for trace in facts.traces:
+        for device in trace.devices:
+            useful += busy(trace, device).total_ps
+            waited += stalls(trace, device).total_ps
+            several |= len(device.modules) > 1 or not len(device.modules)
+        waited += int(exposed_ps(trace).sum())
+    part = (useful - waited) / facts.span_ps if facts.span_ps else 0.0
+    of_step = _share_of_steps(facts)
+    if not several or part < BOUND_SHARE or (of_step is not None and of_step < BOUND_SHARE):
+        return None
+    duty = useful / facts.span_ps
+    return Finding(
+        "device_bound",
+        "info",
+        f"The device is the bottleneck: {share(duty)} busy",
+        f"Cores are busy for {share(duty)} of their spans and compute for {share(part)}; the host keeps up.",
+        "To go faster, make the device's work itself cheaper: larger or lower-precision matrix products, fewer ops "
+        "that only move data, more cores.",
+        0,
+        {"duty_cycle": duty, "computing_share": part, "share_of_steps": of_step},
+    )
+
+
+def _share_of_steps(facts: Facts) -> float | None:
+    """How much of the steps some core is busy; None without steps."""
+    total = at_work = 0
+    for trace in facts.traces:
+        steps = steps_of(trace)
+        if steps and trace.devices:
+            start, end = steps[0].start_ps, steps[-1].end_ps
+            spans = [device_span(device) for device in trace.devices]
+            # Work of the last steps may be outside of them: the device runs behind the host.
+            end = max([end, *(last for _, last in spans)])
+            total += end - start
+            at_work += max(busy(trace, device).clipped(start, end).total_ps for device in trace.devices)
+    return at_work / total if total else None

@@ -1,0 +1,109 @@
+"""The finding about operators that run on the CPU."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tb_xla_insights.analysis.early import Early, find_early
+from tb_xla_insights.analysis.findings.base import (
+    Facts,
+    Finding,
+    Window,
+    event_severity,
+    first_that_fits,
+    longest_windows,
+    most_common,
+    paths,
+    plural,
+)
+from tb_xla_insights.analysis.launches import find_launches
+from tb_xla_insights.analysis.reach import driving_lines
+from tb_xla_insights.analysis.transfers import find_transfers
+from tb_xla_insights.analysis.what_if import Fix
+from tb_xla_insights.trace.model import Int64, Trace
+
+
+def cpu_fallback(facts: Facts) -> Finding | None:
+    """Operators that PyTorch/XLA runs on the CPU: what a metrics report counts; without one, what looks like
+    it, an early execution whose value is read and sent back within the same annotation. The cost is part of
+    early_sync's."""
+    metrics = facts.beside.metrics
+    operators = metrics.fallbacks() if metrics else {}
+    cost = suspected = 0
+    windows, fixes = [], []
+    places: list[str | None] = []
+    for trace in facts.traces:
+        early = find_early(trace)
+        back = _sent_back(trace, early)
+        its = np.flatnonzero(back >= 0)
+        suspected += len(its)
+        cost += int(early.idle_ps[its].sum())
+        places += paths(trace, early.annotation[its].tolist())
+        syncs = find_launches(trace).sync[early.launch[its]]
+        windows += [
+            Window(int(trace.start_ps[sync]), int(trace.end_ps[end]))
+            for sync, end in zip(syncs.tolist(), back[its].tolist(), strict=True)
+        ]
+        launch = early.launch[its].astype(np.intp)
+        classes = ("sync_prepare", "dispatch", "program_load", "from_device", "to_device", "wait")
+        fixes.append(Fix(classes, launch, launch, launch) if len(its) else None)
+    if not operators and (metrics is not None or not suspected):
+        return None
+    path = most_common(places)
+    severity = event_severity(facts.share(cost))
+    if operators:
+        names = ", ".join(
+            f"aten::{name}" for name in sorted(operators, key=lambda name: -operators[name])[:3]
+        )
+        title = first_that_fits(
+            f"{names} runs on the CPU", f"{plural(len(operators), 'operator')} run on the CPU"
+        )
+        detail = f"The metrics report counts {plural(sum(operators.values()), 'call')} of {names}, which PyTorch/XLA "
+        detail += (
+            f"has no lowering for; devices idle after the cuts that look like it for {facts.of_span(cost)}."
+        )
+        severity = "warning" if severity == "info" else severity
+    else:
+        title = "Suspected: an operator runs on the CPU"
+        inside = f" in {path}" if path else ""
+        detail = (
+            f"{plural(suspected, 'time')} a value is read{inside} and one is sent back right after, as if "
+        )
+        detail += f"an operator ran on the CPU; devices idle meanwhile for {facts.of_span(cost)}."
+    advice = f"Replace {names if operators else 'the operator'} by ones that PyTorch/XLA lowers"
+    advice += (
+        "."
+        if operators
+        else f"; the counters aten::… of torch_xla.debug.metrics name {'it' if suspected == 1 else 'them'}."
+    )
+    return Finding(
+        "cpu_fallback", severity, title, detail, advice, cost,
+        {
+            "suspected": not operators,
+            "operators": operators,
+            "round_trips": suspected,
+            "annotation": path,
+            "idle_ps": cost,
+        },
+        longest_windows(windows), facts.step_without(fixes),
+    )  # fmt: skip
+
+
+def _sent_back(trace: Trace, early: Early) -> Int64:
+    """Per early execution, the transfer to the device that follows its read in the same annotation; -1: none."""
+    transfers = find_transfers(trace)
+    lines = driving_lines(trace)
+    sent = transfers.row[transfers.direction == 0]
+    found = np.full(len(early.launch), -1, np.int64)
+    for number, (read, around) in enumerate(zip(early.read.tolist(), early.annotation.tolist(), strict=True)):
+        if read < 0 or around < 0:
+            continue
+        line = trace.line_of(read)
+        if line.index not in lines:
+            continue
+        mine = sent[(sent >= read) & (sent < line.rows.stop)]
+        mine = mine[
+            (trace.start_ps[mine] >= trace.end_ps[read]) & (trace.end_ps[mine] <= trace.end_ps[around])
+        ]
+        found[number] = mine[0] if mine.size else -1
+    return found

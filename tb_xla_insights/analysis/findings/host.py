@@ -1,0 +1,227 @@
+"""Findings about the host: it launches and builds graphs while nothing is queued for the device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_xla_insights.analysis.early import find_early
+from tb_xla_insights.analysis.executions import find_costs, fixed_cost
+from tb_xla_insights.analysis.findings.base import (
+    Facts,
+    Finding,
+    event_severity,
+    mask,
+    plural,
+    total_ps,
+)
+from tb_xla_insights.analysis.findings.ledger import Ledger
+from tb_xla_insights.analysis.launches import DYNAMO_KIND, find_launches
+from tb_xla_insights.analysis.reach import steps_of
+from tb_xla_insights.analysis.runs import NONE
+from tb_xla_insights.analysis.thresholds import FEWEST_LAUNCHES, SMALL_SHARE, severity_of
+from tb_xla_insights.analysis.what_if import Fix
+from tb_xla_insights.catalog.classes import INPUT as _INPUT
+from tb_xla_insights.trace.model import Trace
+from tb_xla_insights.units import time_text
+
+LAUNCHING = ("sync_prepare", "dispatch", "program_load")
+
+
+@dataclass(frozen=True)
+class _Small:
+    """Launches in steps of one host, early executions left out (`all`), and those among them that are small:
+    the device worked for less time than it had idled before, or than the launch took the host. Sums over the
+    small ones.
+    """
+
+    all: NDArray[np.intp]
+    small: NDArray[np.intp]
+    idle_ps: int
+    device_ps: int
+    overhead_ps: int
+
+
+def _small(trace: Trace, ledger: Ledger) -> _Small:
+    launches, costs = find_launches(trace), find_costs(trace)
+    runs = launches.runs
+    overhead, device, idle = np.zeros((3, len(launches) + 1), np.int64)
+    np.add.at(overhead, runs.launch, costs.overhead_ps)
+    np.add.at(device, runs.launch, costs.device_ps)
+    np.add.at(idle, ledger.after, ledger.end_ps - ledger.start_ps)
+    counted = (launches.step >= 0) & (launches.program >= 0)
+    counted[find_early(trace).launch] = False
+    small = np.flatnonzero(counted & ((idle > device) | (overhead > device))[:-1])
+    sums = (int(column[small].sum()) for column in (idle, device, overhead))
+    return _Small(np.flatnonzero(counted), small, *sums)
+
+
+def many_small_executions(facts: Facts) -> Finding | None:
+    """Steps of many launches of which most are small. They cost what it takes to launch the small ones while
+    the device idles; early executions count on their own."""
+    parts = [_small(trace, ledger) for trace, ledger in zip(facts.traces, facts.ledgers, strict=True)]
+    launches, small = sum(len(part.all) for part in parts), sum(len(part.small) for part in parts)
+    each = launches / facts.steps if facts.steps else 0.0
+    if each < FEWEST_LAUNCHES or small < SMALL_SHARE * launches:
+        return None
+    taken = [
+        ledger.take((*LAUNCHING, "wait"), mask(len(find_launches(trace)) + 1, part.small)[ledger.after])
+        for trace, ledger, part in zip(facts.traces, facts.ledgers, parts, strict=True)
+    ]
+    cost = total_ps(taken)
+    idle, device = sum(part.idle_ps for part in parts), sum(part.device_ps for part in parts)
+    of_kind = [find_launches(trace) for trace in facts.traces]
+    dynamo = sum(
+        int((its.kind[part.all] == DYNAMO_KIND).sum()) for its, part in zip(of_kind, parts, strict=True)
+    )
+    markers = sum(int((its.marker[part.all] >= 0).sum()) for its, part in zip(of_kind, parts, strict=True))
+    if dynamo:
+        advice = "Compile more at once: one torch.compile around forward, loss and backward, the optimizer in it as "
+        advice += "well, so that nothing is left to clean up between the graphs."
+    elif markers >= (FEWEST_LAUNCHES - 1) * facts.steps:
+        advice = (
+            f"Sync once a step: each has {_rounded(markers / facts.steps)} StepMarkers. Accumulate gradients "
+        )
+        advice += "without mark_step() or torch_xla.sync() in between."
+    else:
+        advice = "Merge executions: fewer syncs a step, and values that are fetched together."
+    fixed = fixed_cost(facts.session)
+    cores = max(1, len(facts.session.devices))
+    return Finding(
+        "many_small_executions",
+        event_severity(facts.share(cost)),
+        f"{_rounded(each)} executions a step, most of them small",
+        f"{small} of {launches} executions in {plural(facts.steps, 'step')} work for less time "
+        f"({time_text(device // small // cores)} on average) than the device idles before ({time_text(idle // small // cores)}) "
+        f"or the launch takes. Launching them costs {facts.of_span(cost)}.",
+        advice,
+        cost,
+        {
+            "executions_per_step": each,
+            "executions": launches,
+            "small": small,
+            "small_idle_ps": idle,
+            "small_device_ps": device,
+            "small_overhead_ps": sum(part.overhead_ps for part in parts),
+            "step_markers_per_step": markers / facts.steps,
+            "dynamo": dynamo,
+            "fixed_ps": fixed["fixed_ps"] if fixed else None,
+        },
+        facts.gap_windows(taken),
+        facts.step_without(
+            [
+                Fix((*LAUNCHING, "wait"), part.small, None, part.small) if len(part.small) else None
+                for part in parts
+            ]
+        ),
+    )
+
+
+def _rounded(number: float) -> str:
+    return f"{number:.1f}".removesuffix(".0")
+
+
+_LAUNCHES = {
+    "sync_prepare": (
+        "prepares graphs",
+        "Make the graph smaller or sync less often: one StepMarker a step, layers repeated in a scan.",
+    ),
+    "dispatch": (
+        "launches",
+        "Launch less often: one graph a step, and no reads in between that keep the host from running ahead.",
+    ),
+    "program_load": (
+        "loads programs",
+        "Keep programs loaded: fewer graphs that take turns, so that none is loaded again.",
+    ),
+}
+"""By class: what the host does, and what to change."""
+
+
+def dispatch_overhead(facts: Facts) -> Finding | None:
+    """Idle time in which the host prepares, loads and launches what it has built."""
+    by_class = {name: [ledger.take((name,)) for ledger in facts.ledgers] for name in LAUNCHING}
+    taken = [np.sum(its, axis=0) for its in zip(*by_class.values(), strict=True)]
+    cost = total_ps(taken)
+    severity = severity_of(cost, facts.span_ps)
+    if severity is None:
+        return None
+    most = max(by_class, key=lambda name: total_ps(by_class[name]))
+    count = overhead = 0
+    for trace in facts.traces:
+        costs, shown = find_costs(trace), find_launches(trace).runs.join != NONE
+        count += int(shown.sum())
+        overhead += int(costs.overhead_ps[shown].sum())
+    mean = f" An execution has {time_text(overhead // count)} of overhead on average." if count else ""
+    doing, advice = _LAUNCHES[most]
+    return Finding(
+        "dispatch_overhead",
+        severity,
+        f"The device waits while the host {doing}",
+        f"Devices idle for {facts.of_span(cost)}, while the host prepares and launches executions.{mean}",
+        advice,
+        cost,
+        {f"{name}_ps": total_ps(its) for name, its in by_class.items()}
+        | {"runs": count, "overhead_ps": overhead, "idle_ps": cost},
+        facts.gap_windows(taken),
+        facts.step_without_classes(*LAUNCHING),
+    )
+
+
+def tracing_bound(facts: Facts) -> Finding | None:
+    """Idle time in which the host builds graphs, or runs other Python code."""
+    tracing = [ledger.take(("tracing",)) for ledger in facts.ledgers]
+    python = [ledger.take(("python",)) for ledger in facts.ledgers]
+    cost = total_ps(tracing) + total_ps(python)
+    severity = severity_of(cost, facts.span_ps)
+    if severity is None:
+        return None
+    taken = [a + b for a, b in zip(tracing, python, strict=True)]
+    places = _longest_phases(facts)
+    name = places[0][0] if places else None
+    listed = ", ".join(f"{place} {time_text(time)}" for place, time in places[:3])
+    each = f", {time_text(cost // facts.steps)} a step" if facts.steps else ""
+    builds = total_ps(tracing) >= total_ps(python)
+    doing = "builds the next graph" if builds else "runs Python"
+    title = (
+        "The device waits while the host builds the graph" if builds else "The device waits for Python code"
+    )
+    return Finding(
+        "tracing_bound",
+        severity,
+        title,
+        f"Devices idle for {facts.of_span(cost)}{each}, while the host {doing}."
+        + (f" Most host time is in {listed}." if listed else ""),
+        f"Give the device more to do per step (a larger batch, several steps in one graph), or build less: make {name} "
+        "cheaper with torch.compile or a scan over equal layers, and read nothing that keeps the host from running "
+        "ahead."
+        if name
+        else "Give the device more to do per step, or compile more of the step at once.",
+        cost,
+        {
+            "tracing_ps": total_ps(tracing),
+            "python_ps": total_ps(python),
+            "per_step_ps": cost // facts.steps if facts.steps else None,
+            "phases": [{"name": place, "host_ps": time} for place, time in places],
+        },
+        facts.gap_windows(taken),
+        facts.step_without_classes("tracing", "python"),
+    )
+
+
+def _longest_phases(facts: Facts) -> list[tuple[str, int]]:
+    """Annotations right below the steps with the time they take, the longest first; those that load data left
+    out."""
+    totals: dict[str, int] = {}
+    for trace in facts.traces:
+        roots = [step.row for step in steps_of(trace) if step.source == "annotation"]
+        rows = trace.annotations[np.isin(trace.parent[trace.annotations], roots)]
+        metas, place = np.unique(trace.meta[rows], return_inverse=True)
+        times = np.bincount(place, trace.duration_ps[rows], minlength=len(metas))
+        for meta, time in zip(metas.tolist(), times.tolist(), strict=True):
+            name = trace.strings[trace.metadata.name[meta]]
+            if trace.catalog.annotation_kind(name) != _INPUT:
+                totals[name] = totals.get(name, 0) + int(time)
+    return sorted(totals.items(), key=lambda it: (-it[1], it[0]))

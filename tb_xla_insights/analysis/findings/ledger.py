@@ -1,0 +1,62 @@
+"""The idle time for which the host is to answer, given out to findings so that none of it counts twice."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_xla_insights.analysis.classes import partition
+from tb_xla_insights.analysis.idle import STARVED, find_gaps
+from tb_xla_insights.analysis.launches import find_launches
+from tb_xla_insights.analysis.shares import class_shares, overlaps
+from tb_xla_insights.catalog.classes import CLASSES
+from tb_xla_insights.trace.model import Int32, Int64, Trace
+
+
+class Ledger:
+    """The starved gaps of one host: in them alone nothing was queued, so what the host did is why the device
+    was idle.
+
+    `left`: a row per gap, a column per class, the time that no finding has taken yet. `before` and `after`:
+    the launches of the runs before and after each gap, -1: not known.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        gaps, launches = find_gaps(trace), find_launches(trace)
+        self.which = np.flatnonzero(gaps.kind == STARVED)
+        self.start_ps, self.end_ps = gaps.start_ps[self.which], gaps.end_ps[self.which]
+        self.device = gaps.device[self.which]
+        self.left = gaps.shares[self.which].copy()
+        of_run = np.append(launches.runs.launch, np.int32(-1))
+        self.before: Int32 = of_run[gaps.before_run[self.which]]
+        self.after: Int32 = of_run[gaps.run[self.which]]
+
+    def __len__(self) -> int:
+        return len(self.which)
+
+    def take(self, classes: tuple[str, ...], gaps: NDArray[np.bool_] | None = None) -> Int64:
+        """Takes what is left of some classes, in all gaps or those of a mask; the time taken from each gap."""
+        columns = np.array([CLASSES.index(name) for name in classes], np.intp)
+        taken: Int64 = self.left[:, columns].sum(axis=1)
+        if gaps is not None:
+            taken = np.where(gaps, taken, 0)
+        rows = slice(None) if gaps is None else np.flatnonzero(gaps)
+        self.left[rows if gaps is None else rows[:, None], columns] = 0  # type: ignore[index]
+        return taken
+
+    def take_within(self, name: str, trace: Trace, start_ps: Int64, end_ps: Int64) -> Int64:
+        """Takes the time of a class that lies in some windows, sorted and apart; the time taken from each
+        gap."""
+        gap, window = overlaps(start_ps, end_ps, self.start_ps, self.end_ps)
+        low = np.maximum(self.start_ps[gap], start_ps[window])
+        high = np.minimum(self.end_ps[gap], end_ps[window])
+        column = CLASSES.index(name)
+        taken = np.zeros(len(self), np.int64)
+        np.add.at(taken, gap, class_shares(partition(trace), low, high)[:, column])
+        taken = np.minimum(taken, self.left[:, column])
+        self.left[:, column] -= taken
+        return taken
+
+    def window(self, trace: Trace, gap: int) -> tuple[int, int, str]:
+        """Start, end and device of a gap."""
+        return int(self.start_ps[gap]), int(self.end_ps[gap]), trace.devices[int(self.device[gap])].id

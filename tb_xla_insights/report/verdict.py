@@ -1,0 +1,87 @@
+"""One sentence on a session, and the sentences of its gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tb_xla_insights.units import share, time_text
+
+_HOST = {
+    "tracing": "builds the graph",
+    "sync_prepare": "prepares the graph",
+    "compile": "compiles",
+    "program_load": "loads programs",
+    "to_device": "sends data",
+    "from_device": "reads data back",
+    "dispatch": "launches",
+    "wait": "waits",
+    "input": "waits for data",
+    "python": "runs Python",
+    "other": "does other work",
+    "unrecorded": "records nothing",
+}
+"""What the host does, by class, after `the host`."""
+
+_ORDINARY = ("A", "Graphs", "Nothing", "Suspected", "Suspected:", "The")
+"""First words of titles that are no names from the session."""
+
+_LOUDNESS = ("info", "warning", "critical")
+
+
+def verdict(report: Mapping[str, Any]) -> dict[str, str]:
+    """`text` and `severity` (good, info, warning, critical) of a session's report: how busy its devices are,
+    and what is in the way."""
+    devices, findings = report["devices"], report["findings"]
+    if not devices:
+        return {"text": "No device was traced: what the host did is shown alone.", "severity": "warning"}
+    span, busy = (sum(device[key] for device in devices) for key in ("span_ps", "busy_ps"))
+    duty = share(busy / span if span else 0.0)
+    whose = "The device is" if len(devices) == 1 else f"The {len(devices)} devices are"
+    bound = next((it for it in findings if it["id"] == "device_bound"), None)
+    if bound:
+        return {"text": f"{whose} the bottleneck: {duty} busy.", "severity": "good"}
+    worst = max(findings, key=lambda it: (_LOUDNESS.index(it["severity"]), it["cost_ps"]), default=None)
+    if worst is None:
+        idle = _mostly(report["gaps"]["by_class_ps"], span - busy)
+        return {"text": f"{whose} {duty} busy{idle}, and nothing stands out.", "severity": "info"}
+    first, _, rest = worst["title"].partition(" ")
+    first = first.lower() if first in _ORDINARY else first
+    return {"text": f"{whose} {duty} busy: {first} {rest}.", "severity": worst["severity"]}
+
+
+def _mostly(by_class: Mapping[str, int], idle: int) -> str:
+    if not by_class or not idle:
+        return ""
+    name = max(by_class, key=lambda it: by_class[it])
+    return f"; most of the idle time the host {_HOST[name]}"
+
+
+def gap_sentence(gap: Mapping[str, Any]) -> str:
+    """Why a gap was there and why it ended, from its entry in the report."""
+    duration, after = time_text(gap["duration_ps"]), gap["after"]
+    ended = f"{after} ran" if after else "it ended"
+    if gap.get("inside_run"):
+        return (
+            f"The device is idle for {duration} while {after} runs: the program itself waits for something."
+        )
+    if gap["kind"] == "queued":
+        return (
+            f"{after} was queued before the gap began: for {duration} the device waited for something else, "
+            "a transfer, a collective or another core."
+        )
+    parts = sorted(gap["by_class_ps"].items(), key=lambda it: -it[1])[:3]
+    doing = ", ".join(f"{_HOST[name]} ({time_text(ps)})" for name, ps in parts)
+    if gap["kind"] == "starved":
+        return f"Nothing was queued for {duration}: the host {doing}, until {ended}."
+    return f"What was queued is not known. For {duration} the host {doing}, until {ended}."
+
+
+def by_thread(chain: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """A chain's time by class and thread, the most first; it adds up to the gap."""
+    sums: dict[tuple[str, str], int] = {}
+    for link in chain:
+        key = link["class"], link["thread"]
+        sums[key] = sums.get(key, 0) + link["duration_ps"]
+    parts = [{"class": class_, "thread": thread, "ps": ps} for (class_, thread), ps in sums.items()]
+    return sorted(parts, key=lambda it: -it["ps"])

@@ -1,0 +1,183 @@
+"""What the page's views ask for, one document each, from the same answers as the report. Kept as long as the
+session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_xla_insights.analysis.busy import device_summaries
+from tb_xla_insights.analysis.launches import find_launches
+from tb_xla_insights.analysis.reach import steps_of
+from tb_xla_insights.catalog.classes import CLASSES
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.report.document import session_report
+from tb_xla_insights.report.verdict import by_thread, gap_sentence, verdict
+from tb_xla_insights.trace.model import Int32, SessionTrace, Trace
+
+MOST_STEPS = 1000
+"""Steps whose columns are sent; the full count stands beside."""
+
+MOST_GAPS = 1000
+
+_STEP_COLUMNS = (
+    "index", "number", "start_ps", "duration_ps", "device_busy_ps", "executions", "compiles", "early_syncs",
+    "input_syncs", "from_device",
+)  # fmt: skip
+
+
+def kept_view(
+    session: SessionTrace, name: str, make: Callable[[SessionTrace], dict[str, Any]]
+) -> dict[str, Any]:
+    """The answer of that name, made when it is first asked for."""
+    store: dict[str, dict[str, Any]] = vars(session).setdefault("_views", {})
+    if name not in store:
+        store[name] = make(session)
+    return store[name]
+
+
+def whole_report(session: SessionTrace) -> dict[str, Any]:
+    """The report with all gaps, which the views share."""
+    return kept_view(session, "report", lambda its: session_report(its, all_gaps=True))
+
+
+def overview(session: SessionTrace) -> dict[str, Any]:
+    """`data/overview`: verdict, four figures, devices with their duty cycle by three definitions, idle time
+    by cause, steps as columns, findings."""
+    return kept_view(session, "overview", _overview)
+
+
+def _overview(session: SessionTrace) -> dict[str, Any]:
+    report = whole_report(session)
+    gaps, steps = report["gaps"], report["steps"]
+    duty = {name: device_summaries(session, name) for name in ("ops", "modules", "capture")}
+    devices = [
+        device | {"duty": {name: rows[number]["duty_cycle"] for name, rows in duty.items()}}
+        for number, device in enumerate(report["devices"])
+    ]
+    return {
+        "verdict": verdict(report),
+        "figures": _figures(report),
+        "devices": devices,
+        "idle": {
+            "total_ps": gaps["total_ps"],
+            "by_class_ps": gaps["by_class_ps"],
+            "small_ps": gaps["total_ps"] - gaps["listed_ps"],
+        },
+        "steps": {
+            "source": steps[0]["source"] if steps else None,
+            "count": len(steps),
+            "partial": sum(_partial(trace) for trace in session.traces),
+            "columns": _columns(steps[:MOST_STEPS]),
+        },
+        "findings": report["findings"],
+    }
+
+
+def _columns(steps: list[dict[str, Any]]) -> dict[str, Any]:
+    used = [name for name in CLASSES if any(name in step["host_ps"] for step in steps)]
+    host = {name: [step["host_ps"].get(name, 0) for step in steps] for name in used}
+    return {name: [step[name] for step in steps] for name in _STEP_COLUMNS} | {"host_ps": host}
+
+
+def _figures(report: dict[str, Any]) -> list[dict[str, Any]]:
+    devices, steps = report["devices"], report["steps"]
+    span, busy = (sum(device[key] for device in devices) for key in ("span_ps", "busy_ps"))
+    mean = sum(step["duration_ps"] for step in steps) // len(steps) if steps else None
+    device = sum(step["device_busy_ps"] for step in steps) // len(steps) if steps else None
+    idle = None if mean is None or device is None else max(0, mean - device)
+    of = f"mean of {len(steps)} steps" if steps else "no steps in this capture"
+    cores = f"mean of {len(devices)} devices" if len(devices) > 1 else "busy / span"
+    return [
+        _figure("duty_cycle", "Duty cycle", busy / span if span else None, "share", cores),
+        _figure("mean_step", "Step", mean, "ps", of),
+        _figure(
+            "device_per_step",
+            "Device work per step",
+            device,
+            "ps",
+            "the busiest device" if len(devices) > 1 else of,
+        ),
+        _figure("idle_per_step", "Idle per step", idle, "ps", "step − device work"),
+    ]
+
+
+def _figure(name: str, label: str, value: float | int | None, unit: str, note: str) -> dict[str, Any]:
+    return {"name": name, "label": label, "value": value, "unit": unit, "note": note}
+
+
+def _partial(trace: Trace) -> int:
+    """Steps that the capture cuts: annotations or launches of the driving thread before the first and after
+    the last."""
+    steps, launches = steps_of(trace), find_launches(trace)
+    if not steps or steps[0].source in ("modules", "steps_line"):
+        return 0
+    asked = launches.origin[launches.origin >= 0]
+    lines = [trace.lines[thread.line].rows for thread in trace.threads if thread.role == "driving"]
+    noted = np.concatenate([trace.annotations[_on(trace.annotations, rows)] for rows in lines] or [asked[:0]])
+    when = trace.start_ps[np.concatenate((asked, noted))]
+    return int((when < steps[0].start_ps).any()) + int((when >= steps[-1].end_ps).any())
+
+
+def _on(rows: Int32, line: slice) -> NDArray[np.bool_]:
+    on: NDArray[np.bool_] = (rows >= line.start) & (rows < line.stop)
+    return on
+
+
+def gaps(session: SessionTrace) -> dict[str, Any]:
+    """`data/gaps`: the report's gaps without chains; the same gap on several cores is one item with `devices`
+    and `cores`."""
+    return kept_view(session, "gaps", _gaps)
+
+
+def _gaps(session: SessionTrace) -> dict[str, Any]:
+    report = whole_report(session)["gaps"]
+    hosts = {device.id: trace.host for trace in session.traces for device in trace.devices}
+    groups: list[dict[str, Any]] = []
+    latest: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    by_start = sorted(report["items"][: MOST_GAPS * max(1, len(hosts))], key=lambda it: it["start_ps"])
+    for item in by_start:
+        host = hosts[item["device"]]
+        key = host, item["step"], item["before"], item["after"], item["kind"]
+        group = next((it for it in reversed(latest.get(key, [])) if _same(it, item)), None)
+        if group is not None:
+            group["devices"].append(item["device"])
+            continue
+        group = {name: value for name, value in item.items() if name != "chain"}
+        group |= {"host": host, "devices": [item["device"]]}
+        groups.append(group)
+        latest[key] = [*latest.get(key, [])[-8:], group]
+    groups.sort(key=lambda it: (-it["duration_ps"], it["start_ps"]))
+    items = [
+        group | {"index": index, "cores": len(group["devices"])}
+        for index, group in enumerate(groups[:MOST_GAPS])
+    ]
+    return {**report, "items": items, "groups": len(groups)}
+
+
+def _same(group: dict[str, Any], item: dict[str, Any]) -> bool:
+    """Whether a gap of another core is the same gap: nine tenths of the longer one are common to both."""
+    if item["device"] in group["devices"]:
+        return False
+    start = max(group["start_ps"], item["start_ps"])
+    end = min(group["start_ps"] + group["duration_ps"], item["start_ps"] + item["duration_ps"])
+    return bool(10 * (end - start) >= 9 * max(group["duration_ps"], item["duration_ps"]))
+
+
+def gap(session: SessionTrace, device: str, start_ps: int) -> dict[str, Any]:
+    """`data/gap`: one gap with its chain, its time by class and thread, and a sentence. Raises InputError
+    where no gap of the device begins at that instant."""
+    found = kept_view(session, "gap", _by_place).get(f"{device} {start_ps}")
+    if found is None:
+        raise InputError(f"data/gap: no gap of {device} begins at {start_ps} ps; take one from data/gaps")
+    host = next(trace.host for trace in session.traces if any(it.id == device for it in trace.devices))
+    more = {"host": host, "by_thread": by_thread(found["chain"]), "sentence": gap_sentence(found)}
+    return {**found, **more}
+
+
+def _by_place(session: SessionTrace) -> dict[str, Any]:
+    items = whole_report(session)["gaps"]["items"]
+    return {f"{item['device']} {item['start_ps']}": item for item in items}
