@@ -20,11 +20,14 @@ export function byCell(rows) {
   /** @type {Map<string, CompileRow[]>} */
   const cells = new Map();
   for (const row of rows) {
-    const key = `${row.graph}\n${row.step ?? -1}`;
+    const key = `${graphOf(row)}\n${row.step ?? -1}`;
     cells.set(key, [...(cells.get(key) ?? []), row]);
   }
   return cells;
 }
+
+/** @param {CompileRow} row */
+export const graphOf = ({ graph }) => graph ?? 'unknown graph';
 
 /** @param {Compiles} answer @param {() => CompileRow|null} chosen @param {(row: CompileRow) => void} choose */
 export function createGrid({ compiles, graphs, steps }, chosen, choose) {
@@ -68,7 +71,7 @@ export function createGrid({ compiles, graphs, steps }, chosen, choose) {
     const own = chosen();
     body.querySelectorAll('button').forEach((mark) => mark.setAttribute('aria-pressed', 'false'));
     if (!own) return;
-    const row = [...body.rows].find(({ dataset }) => dataset.graph === own.graph);
+    const row = [...body.rows].find(({ dataset }) => dataset.graph === graphOf(own));
     row?.cells[columns.indexOf(own.step ?? -1) + 1]?.querySelector('button')?.setAttribute('aria-pressed', 'true');
   }
 

@@ -16,7 +16,7 @@ export function runRows(columns) {
   return columns.start_ps.map((_, row) => /** @type {Run} */ (Object.fromEntries(Object.entries(columns).map(([key, values]) => [key, values[row]]))));
 }
 
-/** @param {import('../frame/app.js').App} app @param {(step: string) => void} go */
+/** @param {import('../frame/app.js').App} app @param {(step: number) => void} go another step, by its index */
 export function createStrip(app, go) {
   const element = h('div', { class: 'strip-place' });
   let device = '';
@@ -27,16 +27,16 @@ export function createStrip(app, go) {
     const devices = [...new Set(all.map((run) => run.device))];
     if (!devices.includes(device)) [device = ''] = devices;
     const runs = all.filter((run) => run.device === device).sort((a, b) => a.start_ps - b.start_ps);
-    const step = answer.step ?? app.link.state.st;
-    const steps = session.rows.some(({ kind }) => kind === 'steps');
+    const { step } = answer;
     const nameOf = (/** @type {string} */ id) => session.devices.find((own) => own.id === id)?.name ?? id;
     const pick = h('select', { 'aria-label': 'Device', onchange: () => { device = pick.value; draw(answer, session); } }, devices.map((id) => h('option', { value: id }, nameOf(id))));
     pick.value = device;
-    const at = Number(step);
-    const ask = (/** @type {number} */ by) => button(by < 0 ? '‹' : '›', () => go(String(at + by)), { class: 'small-button', 'aria-label': by < 0 ? 'Previous step' : 'Next step' });
+    const numbers = answer.steps ?? [];
+    const ask = (/** @type {number} */ by) => button(by < 0 ? '‹' : '›', () => go((step ?? 0) + by), { class: 'small-button', 'aria-label': by < 0 ? 'Previous step' : 'Next step',
+      disabled: (step ?? 0) + by < 0 || (numbers.length > 0 && (step ?? 0) + by >= numbers.length) });
     fill(element, card('One step, execution by execution', { note: runs.length ? 'same axis, from the step’s first execute call' : null, right: [
       devices.length > 1 ? h('span', { class: 'pick' }, h('span', null, 'device'), pick) : null,
-      ...(steps && step != null && step !== '' ? [ask(-1), h('span', { class: 'sec', 'data-testid': 'execution-step' }, `step ${step}`), ask(1)] : [])] },
+      ...(step == null ? [] : [ask(-1), h('span', { class: 'sec', 'data-testid': 'execution-step' }, `step ${numbers[step] ?? step}`), ask(1)])] },
     h('div', { class: 'axis', 'data-testid': 'executions-strip' }, runs.length ? axis(runs) : h('p', { class: 'sec' }, devices.length > 1 ? `No run on ${cores(1)}.` : 'No execution belongs to this step.'))));
   }
 

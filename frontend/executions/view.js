@@ -36,21 +36,28 @@ export function create(app) {
   const stepCount = () => (session?.rows ?? []).filter(({ kind }) => kind === 'steps').reduce((sum, row) => sum + row.events, 0);
   const deviceCount = () => session?.devices.length ?? 1;
 
-  /** Another step on the axis: only its runs are asked for again. @param {string} step */
+  /** Another step on the axis: only its runs are asked for again. @param {number} step index */
   async function bringStep(step) {
-    app.link.set({ st: step }, 'push');
     const own = session;
-    if (!own || !answer) return;
+    if (!own || !answer || answer.step === step) return;
+    app.link.set({ st: String(answer.steps?.[step] ?? step) }, 'push');
     try {
       const next = await get('executions', { session: own.session.name, step });
       if (own !== session) return;
-      answer = { ...answer, runs: next.runs, step: next.step ?? Number(step) };
+      answer = { ...answer, runs: next.runs, step: next.step };
       strip.draw(answer, own);
+      drawOverhead();
     } catch (error) {
       const { message } = /** @type {Error} */ (error);
       app.note({ id: 'executions', severity: 'error', message });
       app.live.alarm(message);
     }
+  }
+
+  /** The step of the link, by its number. */
+  function linkedStep() {
+    const at = app.link.state.st && answer?.steps ? answer.steps.findIndex((number, index) => String(number ?? index) === app.link.state.st) : -1;
+    if (at >= 0) void bringStep(at);
   }
 
   function draw() {
@@ -187,7 +194,7 @@ export function create(app) {
     if (!between.length) return null;
     const unit = columnUnit(between.map(({ mean_ps }) => mean_ps));
     return card('Between device runs', { note: 'idle on one device' }, h('div', { class: 'fill' }, table({
-      label: 'Between device runs', testid: 'between-table', items: between, sort: '-mean',
+      label: 'Between device runs', testid: 'between-table', items: between,
       columns: [
         { key: 'ends', head: 'From → to', value: ({ before, after }) => `${before} ${after}`, title: ({ before, after }) => `${before ?? MISSING} → ${after ?? MISSING}`,
           cell: ({ before, after }) => link(`${before ? cutMiddle(before, 15) : MISSING} → ${after ? cutMiddle(after, 15) : MISSING}`, () => app.open({ v: 'gaps', sel: '', f: '' })) },
@@ -238,9 +245,14 @@ export function create(app) {
     session = own;
     sources = [{ name: own.session.name, rows: next.executions, steps: stepCount(), devices: deviceCount(), step: null }];
     void bringOther();
-    return draw();
+    const state = draw();
+    linkedStep();
+    return state;
   });
-  return { element, open: data.open, filter() {}, move() { void bringOther(); }, show: data.show, recolor() {} };
+  return { element, open: data.open, filter() {}, move() {
+      void bringOther();
+      linkedStep();
+    }, show: data.show, recolor() {} };
 }
 
 const JOINS = { exact: 'The trace says which call made the run.', ordered: 'Call and run are joined by their order.', none: 'The call of the run is not known.' };

@@ -27,6 +27,7 @@ import { createLoadingCard, errorCard, loadingText, noSessionsCard } from './sta
  * @property {() => {hosts: string[], devices: string[]}} chosen hosts by name, devices by id; empty: all
  * @property {(how?: 'loading'|'ready'|'error'|'empty') => void} ready what the view shows: data, unless it says otherwise
  * @property {(changes: import('../lib/link.js').LinkState) => void} open goes to a place as a link does: `{v: 'timeline', sel: …}`
+ * @property {(view: string) => boolean} offers whether there is such a view
  * @property {(view: string, text: string) => void} count writes a number beside the name of a tab
  * @property {HTMLElement} skip the first Tab stop: a place for a view's way to its table
  */
@@ -61,6 +62,7 @@ export function createApp() {
       show();
       views.get(current)?.move();
     },
+    offers: (view) => shown.some(({ id }) => id === view),
     count: (view, text) => tabs.count(view, text),
     chosen: () => ({ hosts: listOf(link.state.h), devices: listOf(link.state.d) }),
   };

@@ -31,5 +31,5 @@ const ALL = [
 
 export const VIEWS = ALL.filter((view) => view.create !== null);
 
-/** The views for which the server has data; one that does not say so has the timeline. @param {string[]|undefined} ids */
-export const offered = (ids = ['timeline']) => VIEWS.filter((view) => ids.includes(view.id));
+/** The views for which the server has data: all, unless it says which. @param {string[]|undefined} ids */
+export const offered = (ids) => VIEWS.filter((view) => !ids || ids.includes(view.id));

@@ -58,6 +58,13 @@ export function groupGaps(items, devices) {
   return rows.sort((a, b) => b.mean_ps - a.mean_ps || a.gap.start_ps - b.gap.start_ps);
 }
 
+/**
+ * One item per core from items that stand for the same gap on several cores.
+ * @param {GapItem[]} items @returns {GapItem[]}
+ */
+export const eachCore = (items) => items.flatMap((item) => (item.devices ?? [item.device]).map((device, at) => ({
+  ...item, device, start_ps: item.starts_ps?.[at] ?? item.start_ps, duration_ps: item.durations_ps?.[at] ?? item.duration_ps, alike: at > 0 })));
+
 /** @param {GapItem} gap as the page names it @returns {string} */
 export const stepOf = (gap) => String(gap.step_number ?? gap.step ?? '');
 

@@ -9,7 +9,7 @@ import { filtersText, filtersValue } from '../lib/filters.js';
 import { saveCsv } from '../lib/csv.js';
 import { msText } from '../lib/link.js';
 import { liveTable } from '../lib/table.js';
-import { filterGaps, groupGaps, rowOf, stepOf, sumClasses } from './group.js';
+import { eachCore, filterGaps, groupGaps, rowOf, stepOf, sumClasses } from './group.js';
 
 /** @typedef {import('../lib/views').Gaps} Gaps */
 /** @typedef {import('../lib/views').GapItem} GapItem */
@@ -213,11 +213,11 @@ export function create(app) {
 
   function save() {
     saveCsv('gaps.csv', ['device', 'start_ps', 'duration_ps', 'step', 'kind', 'cause', 'before', 'after', ...CLASSES.map((name) => `${name}_ps`)],
-      left.map((gap) => [gap.device, gap.start_ps, gap.duration_ps, stepOf(gap), gap.kind, gap.cause, gap.before, gap.after, ...CLASSES.map((name) => gap.by_class_ps[name] ?? 0)]));
+      left.map((gap) => [gap.device, gap.start_ps, gap.duration_ps, stepOf(gap), gap.kind, gap.cause, gap.before, gap.after, ...CLASSES.map((name) => (gap.alike ? null : gap.by_class_ps[name] ?? 0))]));
   }
 
   const data = loadOnce(app, 'gaps', element, (/** @type {Gaps} */ next, own) => {
-    answer = next;
+    answer = { ...next, items: eachCore(next.items) };
     session = own;
     opened = new Set();
     return draw();

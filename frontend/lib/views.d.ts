@@ -25,7 +25,11 @@ export interface Overview {
 }
 
 export interface GapItem {
-  index?: number; device: string; host?: string; devices?: string[]; cores?: number; start_ps: number; duration_ps: number;
+  index?: number; device: string; host?: string; start_ps: number; duration_ps: number;
+  /** The same gap on several cores: the first one is the item's own. */
+  devices?: string[]; starts_ps?: number[]; durations_ps?: number[]; cores?: number;
+  /** Its parts are those of the same gap on another core. */
+  alike?: boolean;
   step: number | null; step_number?: number | null; before: string | null; after: string | null;
   kind: "starved" | "queued" | "unknown"; cause: ClassName; by_class_ps: ByClass;
 }
@@ -38,7 +42,7 @@ export interface GapPattern {
   min_ps?: number; max_ps?: number; by_class_ps?: ByClass;
 }
 export interface Gaps {
-  count: number; total_ps: number; listed_ps: number; by_class_ps: ByClass; items: GapItem[]; patterns: GapPattern[];
+  count: number; total_ps: number; listed_ps: number; by_class_ps: ByClass; items: GapItem[]; patterns: GapPattern[]; groups?: number;
 }
 
 export type Join = "exact" | "ordered" | "none";
@@ -50,14 +54,16 @@ export interface RunColumns {
 }
 export interface Executions {
   executions: ExecutionRow[]; kinds: Record<string, Partial<Costs> & { tracing_ps?: number; wall_ps?: number }>;
-  fit: { fixed_ps: number; n: number; slope: number } | null; runs: RunColumns | null; step?: number | null;
-  between: { before: string | null; after: string | null; count: number; mean_ps: number; cause?: ClassName }[];
+  fit: { fixed_ps: number; n: number; slope: number } | null; runs: RunColumns | null;
+  /** Index of the step whose runs these are, and the numbers of all steps. */
+  step?: number | null; steps?: (number | null)[];
+  between: { before: string | null; after: string | null; count: number; mean_ps: number; total_ps?: number; cause?: ClassName }[];
   lead: { mean_ps: number; min_ps: number; max_ps: number } | null;
 }
 
 export interface CompileRow {
   start_ps: number; duration_ps: number; step: number | null; step_number?: number | null; module: string | null;
-  graph_hash: string | null; cause: string | null; frame: string | null; graph: string; warm_up: boolean;
+  graph_hash: string | null; cause: string | null; frame: string | null; graph: string | null; warm_up: boolean;
   event?: string | null; annotation: string | null; kin?: string[]; idle_ps?: number | null;
 }
 export interface CompileGraph {

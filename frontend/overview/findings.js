@@ -22,8 +22,8 @@ const RANK = { critical: 0, warning: 1, info: 2 };
 /** By severity, then by cost. @param {Finding[]} findings */
 export const inOrder = (findings) => [...findings].sort((a, b) => RANK[a.severity] - RANK[b.severity] || (b.cost_ps ?? 0) - (a.cost_ps ?? 0));
 
-/** @param {import('../lib/views').Overview} answer @param {import('../lib/types').Ready} session @param {App} app */
-export function findingsCard({ findings, devices }, session, app) {
+/** @param {import('../lib/views').Overview} answer @param {App} app */
+export function findingsCard({ findings, devices }, app) {
   const all = inOrder(findings);
   const counts = /** @type {const} */ (['critical', 'warning', 'info']).map((severity) => {
     const number = all.filter((finding) => finding.severity === severity).length;
@@ -34,15 +34,15 @@ export function findingsCard({ findings, devices }, session, app) {
   const busy = devices.reduce((sum, device) => sum + device.busy_ps, 0);
   const nothing = span ? `No findings. The device is the bottleneck: ${share(busy / span)} busy.` : 'No findings.';
   return card('Findings', { note: counts ? `${counts}, by idle time` : null, class: 'findings' },
-    all.length ? h('ol', { 'data-testid': 'findings', class: 'fill' }, all.map((finding) => entry(finding, session, app, finding.id === linked)))
+    all.length ? h('ol', { 'data-testid': 'findings', class: 'fill' }, all.map((finding) => entry(finding, app, finding.id === linked)))
       : h('p', { 'data-testid': 'findings' }, nothing));
 }
 
-/** @param {Finding} finding @param {import('../lib/types').Ready} session @param {App} app @param {boolean} linked */
-function entry(finding, session, app, linked) {
+/** @param {Finding} finding @param {App} app @param {boolean} linked */
+function entry(finding, app, linked) {
   const { id, severity, title, detail, advice, cost_ps, step_if_fixed_ps, windows } = finding;
   const more = MORE[id];
-  const offered = more && (session.views ?? []).includes(more.view);
+  const offered = more && app.offers(more.view);
   const element = h('li', { 'data-testid': `finding-${id}`, 'aria-current': linked ? 'true' : null },
     h('span', null, h('span', { class: `tag ${severity}` }, severity)), h('h3', null, title),
     h('span', { class: 'cost num', 'data-ps': cost_ps, title: 'Idle time that it explains' }, cost_ps ? timeText(cost_ps, 1) : '–'),

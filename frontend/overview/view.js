@@ -22,7 +22,7 @@ export function create(app) {
   function draw() {
     if (!answer || !session) return;
     fill(element, verdict(answer), dutyCard(answer.devices, session, app), idleCard(answer, app),
-      findingsCard(answer, session, app), steps.element);
+      findingsCard(answer, app), steps.element);
     steps.open(answer.steps);
   }
 

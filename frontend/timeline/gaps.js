@@ -2,6 +2,7 @@
 
 import { CLASSES } from '../lib/classes.js';
 import { get } from '../lib/api.js';
+import { eachCore } from '../gaps/group.js';
 
 /** @typedef {import('../lib/views').GapItem} GapItem */
 /** @typedef {import('../lib/types').Ready} Ready */
@@ -59,25 +60,34 @@ export function createGaps(arrived, failed) {
   let all = new Map();
   /** @type {Map<string, Columns[]>} */
   let columns = new Map();
+  /** @type {import('../lib/views').Gaps|null} */
+  let answer = null;
   let asked = '';
   return {
     get all() { return all; },
     /** Asks for a session's gaps once. @param {Ready} session */
-    async open({ session: { name }, views = [] }) {
+    async open({ session: { name }, devices }) {
       asked = name;
+      answer = null;
       all = new Map();
       columns = new Map();
-      if (!views.includes('gaps')) return;
+      if (!devices.length) return;
       try {
         /** @type {import('../lib/views').Gaps} */
-        const answer = await get('gaps', { session: name });
+        const next = await get('gaps', { session: name });
         if (asked !== name) return;
-        all = byDevice(answer.items);
+        answer = next;
+        all = byDevice(eachCore(next.items));
         columns = new Map([...all].map(([device, gaps]) => [gapRow(device), [gapColumns(gaps)]]));
         arrived();
       } catch (error) {
         if (asked === name) failed(/** @type {Error} */ (error));
       }
+    },
+    /** On how many cores a gap is the same, and how often a gap between its programs occurs. @param {GapItem} gap */
+    context({ device, start_ps, before, after }) {
+      const item = answer?.items.find((own) => eachCore([own]).some((each) => each.device === device && each.start_ps === start_ps));
+      return { cores: item?.devices?.length ?? 1, occurrences: answer?.patterns.find((own) => own.before === before && own.after === after)?.count ?? 0 };
     },
     /** Adds the gaps to slices that came from the server. @param {import('./columns.js').Slices|null} slices */
     into(slices) {

@@ -43,7 +43,7 @@ export function gapContent(gap, act) {
 
 /** @param {GapDetail} gap */
 function coresNote({ cores }) {
-  return cores && cores > 1 ? `, ${count(cores)} cores idle at once` : '';
+  return cores && cores > 1 ? `, the same on ${count(cores)} cores` : '';
 }
 
 /** @param {GapDetail} gap @param {GapActions} act @param {string} end */

@@ -177,6 +177,7 @@ export function create(app) {
 
   /** @param {import('../lib/views').GapDetail} gap */
   function gotGap(gap) {
+    Object.assign(gap, gaps.context(gap));
     const { selection } = model.state;
     if (selection?.kind === 'gap') model.set({ gap, selection: ofGap(gap.device, gap.start_ps, gap.start_ps + gap.duration_ps) });
   }
