@@ -39,13 +39,13 @@ def test_time_in_the_queue_is_not_overhead() -> None:
     loop = Tpu()
     loop.launch(0, (10, 20), (50, 100))
     loop.launch(40, (60, 20), (160, 30), by="dynamo", program="g(2)")  # waits from 60 to 150 for the first
-    loop.launch(190, (200, 90), (220, 10), by="dynamo", program="g(2)")  # the call outlasts its run
+    loop.launch(190, (200, 90), (220, 10), by="dynamo", program="g(2)", enqueue=210)  # the call outlasts its run
     costs = find_costs(loop.trace())
     assert (costs.host_ps // US).tolist() == [140, 130, 90]
     assert (costs.device_ps // US).tolist() == [100, 30, 10]
     assert (costs.queue_ps // US).tolist() == [0, 90, 0]
     assert (costs.overhead_ps // US).tolist() == [40, 10, 80]
-    assert (costs.lead_ps // US).tolist() == [0, 80, -55]  # enqueued at 70 and 245, free at 150 and 190
+    assert (costs.lead_ps // US).tolist() == [0, 80, -20]  # enqueued at 70 and 210, free at 150 and 190
 
 
 def test_rows_come_by_program_and_join() -> None:

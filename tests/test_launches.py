@@ -96,6 +96,22 @@ def test_a_launch_makes_one_run_on_each_core() -> None:
     assert launches.runs.device.tolist() == [0, 0, 1, 1, 2, 2]
 
 
+@pytest.mark.parametrize("enqueues", [True, False])
+def test_where_nothing_tells_cores_apart_each_takes_the_calls(enqueues: bool) -> None:
+    loop = Tpu(flows=False, key=False)
+    loop.step(0, 200, 1)
+    for at in (0, 100):
+        loop.launch(at + 5, (at + 10, 60), (at + 30, 10), cores=(0, 1), enqueue=at + 25)
+    if not enqueues:
+        loop.executor = [it for it in loop.executor if it[0] != "DoEnqueueProgram"]
+    trace = loop.trace()
+    launches = find_launches(trace)
+    assert launches.runs.launch.tolist() == [0, 1, 0, 1]
+    assert joins(launches) == {"ordered": 4}
+    # The call lasts longer than the run, which cannot have begun before it was enqueued.
+    assert (launches.runs.enqueue_ps // US).tolist() == [30, 130, 30, 130]
+
+
 def test_a_call_whose_run_lies_beyond_the_capture_is_a_launch() -> None:
     loop = a_loop()
     loop.runs[0].pop()

@@ -76,7 +76,8 @@ def find_runs(trace: Trace) -> Runs:
     made = bool(devices) and devices[0].made
     enqueue, join = _helpers(trace, row, start) if made else _enqueues(trace, device, row, start)
     when = trace.start_ps if made else trace.end_ps
-    enqueue_ps = np.where(enqueue >= 0, when[enqueue], -1) if len(trace) else np.zeros(0, np.int64)
+    # A call that stands for the enqueuing may last longer; by the run's start it has happened.
+    enqueue_ps = np.where(enqueue >= 0, np.minimum(np.append(when, 0)[enqueue], start), -1)
     program = np.searchsorted(np.unique(name), name).astype(np.int32)
     launch = np.full(len(row), -1, np.int32)
     return Runs(device, module, launch, enqueue, enqueue_ps, join, program, start, end)
@@ -91,12 +92,12 @@ def _joins(exact: Int32, ordered: Int32) -> tuple[Int32, Int8]:
 def _helpers(trace: Trace, row: Int32, start: Int64) -> tuple[Int32, Int8]:
     """On a CPU, the `ExecuteHelper` of each run; runs that had to queue take those that are left, in order."""
     exact = ways_back(trace, row).helper
-    return _joins(exact, _left(trace, exact, rows_with(trace, HELPER), start, trace.start_ps))
+    return _joins(exact, _left(trace, exact, rows_with(trace, HELPER), start))
 
 
-def _left(trace: Trace, exact: Int32, candidates: Int32, start: Int64, when: Int64) -> Int32:
+def _left(trace: Trace, exact: Int32, candidates: Int32, start: Int64) -> Int32:
     """For the runs that flows do not join, the candidates in order of time."""
-    candidates = candidates[np.argsort(when[candidates], kind="stable")]
+    candidates = candidates[np.argsort(trace.start_ps[candidates], kind="stable")]
     place = {r: i for i, r in enumerate(candidates.tolist())}
     taken = np.array([place.get(r, -1) for r in exact.tolist()], np.int64)
     found = in_order(start, taken, trace.start_ps[candidates])
@@ -106,29 +107,32 @@ def _left(trace: Trace, exact: Int32, candidates: Int32, start: Int64, when: Int
 
 
 def _enqueues(trace: Trace, device: Int32, row: Int32, start: Int64) -> tuple[Int32, Int8]:
-    """On devices with planes, the event that put each run into its queue: by flow, by key, or in order."""
+    """On devices with planes, the event that put each run into its queue: by flow, by key, or in order; without such
+    events, the execute call stands for it."""
     flows = trace.flows
     at = np.minimum(np.searchsorted(flows.consumer, row), max(len(flows.consumer) - 1, 0))
     exact = np.full(len(row), -1, np.int32)
     if flows.consumer.size:
         exact = np.where(flows.consumer[at] == row, flows.producer[at], -1).astype(np.int32)
-    candidates = rows_with(trace, ENQUEUE | TURNS)
+    candidates = rows_with(trace, ENQUEUE)
+    candidates = candidates if candidates.size else rows_with(trace, TURNS)
     exact = np.where(exact < 0, _by_key(trace, device, row, candidates), exact)
     if (exact >= 0).all():
         return _joins(exact, exact)
-    calls = candidates
-    if not calls.size:
+    ordinal = np.full(len(candidates), -1, np.int64)
+    if "device_ordinal" in trace.stats:
+        ordinal = trace.stats["device_ordinal"].at(candidates, -1)
+    by_core = bool((ordinal >= 0).any())
+    if not by_core and len(trace.devices) > 1:
+        candidates = candidates[:0]  # each is one core's, but nothing tells which one's
+    if not candidates.size:
         calls = rows_with(trace, LAUNCH)
-        outer = ways_back(trace, calls).launch
-        calls = calls[outer == calls]
-    ordinal = trace.stats["device_ordinal"].at(calls, -1) if "device_ordinal" in trace.stats else None
+        candidates = calls[ways_back(trace, calls).launch == calls]
     ordered = np.full(len(row), -1, np.int32)
     for number in np.unique(device[exact < 0]).tolist():
         mine = np.flatnonzero(device == number)
-        some = calls
-        if ordinal is not None and (ordinal >= 0).any():
-            some = calls[ordinal == _ordinal(trace.devices[number])]
-        ordered[mine] = _left(trace, exact[mine], some, start[mine], trace.end_ps)
+        some = candidates[ordinal == _ordinal(trace.devices[number])] if by_core else candidates
+        ordered[mine] = _left(trace, exact[mine], some, start[mine])
     return _joins(exact, ordered)
 
 
