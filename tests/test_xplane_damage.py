@@ -2,88 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
-import os
 import random
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
-from build import MemorySource
-from captures import CATALOG
-from independent import Line, Plane, of_space
-from synthetic.hlo import Computation, HloModule, Instruction
+from damaged import NEVER_ENDS, ids, lines_of, nameless, read, small, survived, trace_of
+from independent import Plane, of_space
 from synthetic.wire import block, integer, varint
-from synthetic.writer import Ref, Space
+from synthetic.writer import Space
 
-from tb_xla_insights.errors import InputError
-from tb_xla_insights.trace.model import Trace
-from tb_xla_insights.trace.read import read_trace
-from tb_xla_insights.xplane import events
 from tb_xla_insights.xplane.hlo import program_places
-from tb_xla_insights.xplane.read import XSpace, read_space
-from tb_xla_insights.xplane.source import Bytes, open_source
-
-NEVER_ENDS = b"\xff" * 10 + b"\x01"
-"""A varint of eleven bytes."""
-
-
-def small() -> bytes:
-    """A file with all that a file has: threads, a device, a program, a clock, names."""
-    space = Space(hostnames=["vm"])
-    host = space.plane("/host:CPU")
-    epoch = 1_700_000_000_000_000_000
-    python = host.line("python", id=-3, timestamp_ns=epoch)
-    python.event("Training_Step", 0, 90, _r=1, step_num=3)
-    python.event("ThreadpoolListener::Record", 10, 1, _pt=15, _p=7)
-    client = host.line("tf_XLAPjRtCpuClient/8", id=8, timestamp_ns=epoch + 1)
-    client.event("ThreadpoolListener::StartRegion", 0, 0, _ct=15, _c=7)
-    client.event("dot.1", 20, 30, hlo_op=Ref("dot.1"), hlo_module=Ref("m"), program_id=5)
-    client.event("ThunkExecutor::Execute (wait for completion)", 60, 1)
-    device = space.plane("/device:TPU:0", stats={"peak": 1.5})
-    device.line("XLA Ops", timestamp_ns=epoch).event(
-        device.event_metadata("fusion", display_name="f", stats={"tf_op": "a/b"}), 5, 50, run_id="12"
-    )
-    program = HloModule("m", 5, [Computation(1, "main", [Instruction(1, "dot.1", "dot")])]).to_bytes()
-    space.plane("/host:metadata").event_metadata("m", id=5, stats={"Hlo Proto": program})
-    space.plane("Task Environment", stats={"profile_start_time": epoch})
-    return space.to_bytes()
-
-
-def read(data: bytes) -> XSpace:
-    return read_space(MemorySource(data))
-
-
-def survived(data: bytes) -> XSpace | None:
-    """What can be read of a file, or None where it is refused in one line."""
-    try:
-        return read(data)
-    except InputError as error:
-        message = str(error)
-    assert "\n" not in message
-    return None
-
-
-def trace_of(data: bytes) -> Trace:
-    return read_trace(MemorySource(data), CATALOG, host="vm")
-
-
-def ids(space: XSpace) -> list[str]:
-    return [diagnostic.id for diagnostic in space.diagnostics]
-
-
-def lines_of(data: bytes) -> list[tuple[int, int, Line]]:
-    """Where each line of a whole file begins and ends, and what it holds."""
-    space = read(data)
-    lines = [line for plane in space.planes for line in plane.lines]
-    held = [line for plane in of_space(space) for line in plane.lines]
-    return [(line.start, line.end, content) for line, content in zip(lines, held, strict=True)]
-
-
-def nameless(line: Line) -> tuple[object, ...]:
-    """A line without the names that its plane tells behind it."""
-    return line.id, line.name, line.timestamp_ns, [(e.kind, e.offset_ps, e.duration_ps) for e in line.events]
 
 
 def test_a_file_cut_at_any_byte_keeps_every_whole_line() -> None:
@@ -130,11 +59,10 @@ def test_whole_planes_before_a_cut_keep_their_names() -> None:
         assert of_space(read(data[:end]))[0] == whole[0]
 
 
-@pytest.mark.parametrize("change", [0x80, 0xFF], ids=["high bit", "all bits"])
-def test_any_wrong_byte_is_survived_and_what_it_makes_unreadable_has_a_place(change: int) -> None:
+def test_any_wrong_byte_is_survived_and_what_it_makes_unreadable_has_a_place() -> None:
     data = small()
     for at in range(len(data)):
-        broken = data[:at] + bytes([data[at] ^ change]) + data[at + 1 :]
+        broken = data[:at] + bytes([data[at] ^ (0x80, 0xFF, 0x01)[at % 3]]) + data[at + 1 :]
         space = survived(broken)
         if space and at % 5 == 0:
             trace_of(broken)
@@ -148,7 +76,7 @@ def test_any_wrong_byte_is_survived_and_what_it_makes_unreadable_has_a_place(cha
 
 def test_many_wrong_bytes_are_survived() -> None:
     pick, data = random.Random(1), small()
-    for _ in range(150):
+    for _ in range(120):
         broken = bytearray(data)
         for _ in range(pick.randint(1, 9)):
             broken[pick.randrange(len(data))] = pick.choice([0, 0x7F, 0x80, 0xFF, pick.randrange(256)])
@@ -294,122 +222,6 @@ def test_times_that_cannot_be_are_survived() -> None:
         assert [d.id for d in trace.diagnostics] != []
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"", b"\0", b"hello, this is a text file\n" * 9, gzip.compress(small()), random.Random(3).randbytes(5000),
-        NEVER_ENDS, b"\xff" * 500, block(4, "vm"), b"<html></html>", b"{}",
-    ],
-)  # fmt: skip
-def test_what_is_no_capture_is_refused_in_one_line(data: bytes) -> None:
-    with pytest.raises(InputError) as raised:
-        read(data)
-    assert str(raised.value).startswith("memory.xplane.pb: ")
-    assert "\n" not in str(raised.value)
-
-
-def test_what_is_no_file_is_refused_in_one_line(tmp_path: Path) -> None:
-    for path in (tmp_path, tmp_path / "missing.xplane.pb"):
-        with pytest.raises(InputError, match=re.escape(str(path))) as raised:
-            open_source(str(path))
-        assert "\n" not in str(raised.value)
-
-
-class Shrinking(MemorySource):
-    """A file of which only so many bytes are there when it is read."""
-
-    def __init__(self, data: bytes, there: int) -> None:
-        super().__init__(data)
-        self._data = self._data[:there]
-
-
-def test_a_file_that_became_shorter_is_told() -> None:
-    data = small()
-    whole = lines_of(data)
-    for there in range(len(data)):
-        try:
-            space = read_space(Shrinking(data, there))
-        except InputError:
-            continue
-        assert "truncated_file" in ids(space) or there >= len(data), f"only {there} bytes there"
-        read_lines = [nameless(line) for plane in of_space(space) for line in plane.lines]
-        for _, end, line in whole:
-            assert end > there or nameless(line) in read_lines
-
-
-class Shrunk(MemorySource):
-    """A file that loses its end after so many reads."""
-
-    def __init__(self, data: bytes, reads: int, there: int) -> None:
-        super().__init__(data)
-        self._reads, self._there = reads, there
-
-    def _count(self) -> None:
-        self._reads -= 1
-        if self._reads < 0:
-            self._data = self._data[: self._there]
-
-    def read_into(self, offset: int, buffer: Bytes) -> int:
-        self._count()
-        return super().read_into(offset, buffer)
-
-    def read(self, offset: int, length: int) -> Bytes:
-        self._count()
-        return super().read(offset, length)
-
-
-@pytest.mark.parametrize("there", [0, 40, 200])
-def test_a_file_that_shrinks_while_it_is_read_is_told(there: int) -> None:
-    data = small()
-    for reads in range(1, 40):
-        space = read_space(Shrunk(data, reads, there))
-        assert set(ids(space)) <= {"truncated_file", "corrupt_file"}
-
-
-class Rewritten(MemorySource):
-    """A file whose line grows more events after they were counted."""
-
-    def __init__(self, before: bytes, after: bytes, reads: int) -> None:
-        super().__init__(before)
-        self._after, self._reads = np.frombuffer(after, np.uint8), reads
-
-    def read_into(self, offset: int, buffer: Bytes) -> int:
-        self._reads -= 1
-        if self._reads < 0:
-            self._data = self._after
-        return super().read_into(offset, buffer)
-
-
-def test_a_file_that_is_rewritten_while_it_is_read_does_not_hold_the_reader(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(events, "WINDOW", 64)
-    few = block(3, block(9, b"x" * 400))
-    many = block(3, block(4, b"") * 200 + block(9, b"")[:0] + block(15, b"y"))
-    assert len(few) == len(many)
-    for reads in range(1, 9):
-        space = read_space(Rewritten(block(1, few), block(1, many), reads))
-        assert set(ids(space)) <= {"corrupt_file"}
-
-
-def test_reading_that_is_stopped_keeps_what_was_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events, "WINDOW", 256)
-    monkeypatch.setattr("tb_xla_insights.xplane.read.os.cpu_count", lambda: 1)
-    space = Space()
-    line = space.plane("p").line("l")
-    for number in range(500):
-        line.event("e", number, 1, run_id=number)
-    space.plane("q").line("m").event("e", 0, 1)
-    told: list[int] = []
-    read = read_space(MemorySource(space.to_bytes()), progress=told.append, stop=lambda: len(told) >= 5)
-    assert ids(read) == ["truncated_file"]
-    assert 0 < len(read.metadata) < 500
-    assert read.offset_ps.tolist() == list(range(len(read.metadata)))
-    rows, values = read.stats["run_id"]
-    assert rows.tolist() == values.tolist() == read.offset_ps.tolist()
-    assert told == sorted(told)
-
-
 def test_holes_between_lines_close() -> None:
     """Events behind a damaged line move up, with their stats."""
     space = Space()
@@ -430,27 +242,3 @@ def test_holes_between_lines_close() -> None:
 
 def _events(plane: Plane) -> list[object]:
     return list(plane.lines[0].events)
-
-
-def test_a_file_above_2_gib(tmp_path: Path) -> None:
-    """Only what is needed is read: the hole in the middle of this file is neither read nor kept."""
-    size = (1 << 31) + (1 << 20)
-    names = block(5, integer(1, 1) + block(2, block(2, "Hlo Proto")))
-    stat = integer(1, 1) + varint(6 << 3 | 2) + varint(size)
-    kind = integer(1, 7) + block(2, "huge") + varint(5 << 3 | 2) + varint(size + len(stat)) + stat
-    entry = integer(1, 7) + varint(2 << 3 | 2) + varint(size + len(kind)) + kind
-    plane = block(2, "/host:metadata") + names + varint(4 << 3 | 2) + varint(size + len(entry)) + entry
-    head = varint(1 << 3 | 2) + varint(size + len(plane)) + plane
-    path = tmp_path / "huge.xplane.pb"
-    with path.open("wb") as file:
-        file.write(head)
-        file.truncate(len(head) + size)
-        file.seek(0, os.SEEK_END)
-        file.write(small())
-    if path.stat().st_blocks * 512 > 1 << 24:
-        pytest.skip("this file system keeps no holes, so the file would need 2 GiB")
-    with open_source(str(path)) as source:
-        space = read_space(source)
-    assert ids(space) == []
-    assert program_places(space)[7] == (len(head), size)
-    assert of_space(space)[1:] == of_space(read(small()))

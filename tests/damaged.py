@@ -1,0 +1,74 @@
+"""A small capture with all that a capture has, to be cut and damaged, and ways to look at what is left of it."""
+
+from __future__ import annotations
+
+from build import MemorySource
+from captures import CATALOG
+from independent import Line, of_space
+from synthetic.hlo import Computation, HloModule, Instruction
+from synthetic.writer import Ref, Space
+
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.trace.model import Trace
+from tb_xla_insights.trace.read import read_trace
+from tb_xla_insights.xplane.read import XSpace, read_space
+
+NEVER_ENDS = b"\xff" * 10 + b"\x01"
+"""A varint of eleven bytes."""
+
+
+def small() -> bytes:
+    """A file with all that a file has: threads, a device, a program, a clock, names."""
+    space = Space(hostnames=["vm"])
+    host = space.plane("/host:CPU")
+    epoch = 1_700_000_000_000_000_000
+    python = host.line("python", id=-3, timestamp_ns=epoch)
+    python.event("Training_Step", 0, 90, _r=1, step_num=3)
+    python.event("ThreadpoolListener::Record", 10, 1, _pt=15, _p=7)
+    client = host.line("tf_XLAPjRtCpuClient/8", id=8, timestamp_ns=epoch + 1)
+    client.event("ThreadpoolListener::StartRegion", 0, 0, _ct=15, _c=7)
+    client.event("dot.1", 20, 30, hlo_op=Ref("dot.1"), hlo_module=Ref("m"), program_id=5)
+    client.event("ThunkExecutor::Execute (wait for completion)", 60, 1)
+    device = space.plane("/device:TPU:0", stats={"peak": 1.5})
+    device.line("XLA Ops", timestamp_ns=epoch).event(
+        device.event_metadata("fusion", display_name="f", stats={"tf_op": "a/b"}), 5, 50, run_id="12"
+    )
+    program = HloModule("m", 5, [Computation(1, "main", [Instruction(1, "dot.1", "dot")])]).to_bytes()
+    space.plane("/host:metadata").event_metadata("m", id=5, stats={"Hlo Proto": program})
+    space.plane("Task Environment", stats={"profile_start_time": epoch})
+    return space.to_bytes()
+
+
+def read(data: bytes) -> XSpace:
+    return read_space(MemorySource(data))
+
+
+def survived(data: bytes) -> XSpace | None:
+    """What can be read of a file, or None where it is refused in one line."""
+    try:
+        return read(data)
+    except InputError as error:
+        message = str(error)
+    assert "\n" not in message
+    return None
+
+
+def trace_of(data: bytes) -> Trace:
+    return read_trace(MemorySource(data), CATALOG, host="vm")
+
+
+def ids(space: XSpace) -> list[str]:
+    return [diagnostic.id for diagnostic in space.diagnostics]
+
+
+def lines_of(data: bytes) -> list[tuple[int, int, Line]]:
+    """Where each line of a whole file begins and ends, and what it holds."""
+    space = read(data)
+    lines = [line for plane in space.planes for line in plane.lines]
+    held = [line for plane in of_space(space) for line in plane.lines]
+    return [(line.start, line.end, content) for line, content in zip(lines, held, strict=True)]
+
+
+def nameless(line: Line) -> tuple[object, ...]:
+    """A line without the names that its plane tells behind it."""
+    return line.id, line.name, line.timestamp_ns, [(e.kind, e.offset_ps, e.duration_ps) for e in line.events]

@@ -1,0 +1,163 @@
+"""What is no capture, changes while it is read or is too large to be held: told in one line, and nothing hangs."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import random
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from build import MemorySource
+from damaged import NEVER_ENDS, ids, lines_of, nameless, read, small
+from independent import of_space
+from synthetic.wire import block, integer, varint
+from synthetic.writer import Space
+
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.xplane import events
+from tb_xla_insights.xplane.hlo import program_places
+from tb_xla_insights.xplane.read import read_space
+from tb_xla_insights.xplane.source import Bytes, open_source
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"", b"\0", b"hello, this is a text file\n" * 9, gzip.compress(small()), random.Random(3).randbytes(5000),
+        NEVER_ENDS, b"\xff" * 500, block(4, "vm"), b"<html></html>", b"{}",
+    ],
+)  # fmt: skip
+def test_what_is_no_capture_is_refused_in_one_line(data: bytes) -> None:
+    with pytest.raises(InputError) as raised:
+        read(data)
+    assert str(raised.value).startswith("memory.xplane.pb: ")
+    assert "\n" not in str(raised.value)
+
+
+def test_what_is_no_file_is_refused_in_one_line(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "missing.xplane.pb"):
+        with pytest.raises(InputError, match=re.escape(str(path))) as raised:
+            open_source(str(path))
+        assert "\n" not in str(raised.value)
+
+
+class Shrinking(MemorySource):
+    """A file of which only so many bytes are there when it is read."""
+
+    def __init__(self, data: bytes, there: int) -> None:
+        super().__init__(data)
+        self._data = self._data[:there]
+
+
+def test_a_file_that_became_shorter_is_told() -> None:
+    data = small()
+    whole = lines_of(data)
+    for there in range(0, len(data), 3):
+        try:
+            space = read_space(Shrinking(data, there))
+        except InputError:
+            continue
+        assert "truncated_file" in ids(space), f"only {there} bytes there"
+        read_lines = [nameless(line) for plane in of_space(space) for line in plane.lines]
+        for _, end, line in whole:
+            assert end > there or nameless(line) in read_lines
+
+
+class Shrunk(MemorySource):
+    """A file that loses its end after so many reads."""
+
+    def __init__(self, data: bytes, reads: int, there: int) -> None:
+        super().__init__(data)
+        self._reads, self._there = reads, there
+
+    def _count(self) -> None:
+        self._reads -= 1
+        if self._reads < 0:
+            self._data = self._data[: self._there]
+
+    def read_into(self, offset: int, buffer: Bytes) -> int:
+        self._count()
+        return super().read_into(offset, buffer)
+
+    def read(self, offset: int, length: int) -> Bytes:
+        self._count()
+        return super().read(offset, length)
+
+
+@pytest.mark.parametrize("there", [0, 40, 200])
+def test_a_file_that_shrinks_while_it_is_read_is_told(there: int) -> None:
+    data = small()
+    for reads in range(1, 40):
+        space = read_space(Shrunk(data, reads, there))
+        assert set(ids(space)) <= {"truncated_file", "corrupt_file"}
+
+
+class Rewritten(MemorySource):
+    """A file whose line grows more events after they were counted."""
+
+    def __init__(self, before: bytes, after: bytes, reads: int) -> None:
+        super().__init__(before)
+        self._after, self._reads = np.frombuffer(after, np.uint8), reads
+
+    def read_into(self, offset: int, buffer: Bytes) -> int:
+        self._reads -= 1
+        if self._reads < 0:
+            self._data = self._after
+        return super().read_into(offset, buffer)
+
+
+def test_a_file_that_is_rewritten_while_it_is_read_does_not_hold_the_reader(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(events, "WINDOW", 64)
+    few = block(3, block(9, b"x" * 400))
+    many = block(3, block(4, b"") * 200 + block(9, b"")[:0] + block(15, b"y"))
+    assert len(few) == len(many)
+    for reads in range(1, 9):
+        space = read_space(Rewritten(block(1, few), block(1, many), reads))
+        assert set(ids(space)) <= {"corrupt_file"}
+
+
+def test_reading_that_is_stopped_keeps_what_was_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "WINDOW", 256)
+    monkeypatch.setattr("tb_xla_insights.xplane.read.os.cpu_count", lambda: 1)
+    space = Space()
+    line = space.plane("p").line("l")
+    for number in range(500):
+        line.event("e", number, 1, run_id=number)
+    space.plane("q").line("m").event("e", 0, 1)
+    told: list[int] = []
+    read = read_space(MemorySource(space.to_bytes()), progress=told.append, stop=lambda: len(told) >= 5)
+    assert ids(read) == ["truncated_file"]
+    assert 0 < len(read.metadata) < 500
+    assert read.offset_ps.tolist() == list(range(len(read.metadata)))
+    rows, values = read.stats["run_id"]
+    assert rows.tolist() == values.tolist() == read.offset_ps.tolist()
+    assert told == sorted(told)
+
+
+def test_a_file_above_2_gib(tmp_path: Path) -> None:
+    """Only what is needed is read: the hole in the middle of this file is neither read nor kept."""
+    size = (1 << 31) + (1 << 20)
+    names = block(5, integer(1, 1) + block(2, block(2, "Hlo Proto")))
+    stat = integer(1, 1) + varint(6 << 3 | 2) + varint(size)
+    kind = integer(1, 7) + block(2, "huge") + varint(5 << 3 | 2) + varint(size + len(stat)) + stat
+    entry = integer(1, 7) + varint(2 << 3 | 2) + varint(size + len(kind)) + kind
+    plane = block(2, "/host:metadata") + names + varint(4 << 3 | 2) + varint(size + len(entry)) + entry
+    head = varint(1 << 3 | 2) + varint(size + len(plane)) + plane
+    path = tmp_path / "huge.xplane.pb"
+    with path.open("wb") as file:
+        file.write(head)
+        file.truncate(len(head) + size)
+        file.seek(0, os.SEEK_END)
+        file.write(small())
+    if path.stat().st_blocks * 512 > 1 << 24:
+        pytest.skip("this file system keeps no holes, so the file would need 2 GiB")
+    with open_source(str(path)) as source:
+        space = read_space(source)
+    assert ids(space) == []
+    assert program_places(space)[7] == (len(head), size)
+    assert of_space(space)[1:] == of_space(read(small()))
