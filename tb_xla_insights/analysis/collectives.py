@@ -84,7 +84,9 @@ def _kinds(trace: Trace, ops: Spans) -> tuple[NDArray[np.int8], NDArray[np.bool_
     """Per op its kind, -1 for none, and whether it only waits; each name and category is looked at once."""
     kinds = np.full(len(trace.strings) + 1, -1, np.int8)
     waits = np.zeros(len(kinds), np.bool_)
-    for text in np.unique(ops.name).tolist():
+    present = np.zeros(len(kinds), np.bool_)
+    present[ops.name] = True
+    for text in np.flatnonzero(present).tolist():
         name = trace.strings[text]
         kind = kind_of(name)
         kinds[text] = -1 if kind is None else KINDS.index(kind)
@@ -92,11 +94,14 @@ def _kinds(trace: Trace, ops: Spans) -> tuple[NDArray[np.int8], NDArray[np.bool_
     found, waiting = kinds[ops.name], waits[ops.name]
     categories = trace.metadata.text.get("hlo_category")
     if categories is not None:  # fusions around a collective are told by their category alone
-        category = categories[trace.meta[ops.row]]
-        for text in np.unique(category[category >= 0]).tolist():
+        # One entry per kind of op; asking each kind is cheaper than asking each op.
+        of_text = np.full(len(kinds), -1, np.int8)
+        for text in np.unique(categories[categories >= 0]).tolist():
             kind = kind_of(trace.strings[text].replace(" fusion", ""))
-            if kind is not None:
-                found = np.where((category == text) & (found < 0), KINDS.index(kind), found).astype(np.int8)
+            of_text[text] = -1 if kind is None else KINDS.index(kind)
+        of_meta = of_text[categories]
+        if (of_meta >= 0).any():
+            found = np.where(found < 0, of_meta[trace.meta[ops.row]], found).astype(np.int8)
     return found, waiting
 
 

@@ -97,12 +97,10 @@ def _busy_line(trace: Trace, line: int) -> Intervals:
 
 def _infeed(trace: Trace, ops: Spans) -> Intervals:
     """When a device is in infeed ops, which busy leaves out."""
-    named = np.zeros(len(trace.strings) + 1, np.bool_)
-    for text in np.unique(ops.name).tolist():
-        named[text] = trace.strings[text].lstrip("%").startswith("infeed")
-    chosen = named[ops.name]
-    if not chosen.any():
+    named = np.array([text.startswith(("infeed", "%infeed")) for text in [*trace.strings, ""]], np.bool_)
+    if not named.any():
         return union(np.zeros(0, np.int64), np.zeros(0, np.int64))
+    chosen = named[ops.name]
     op, start, end = own_time(ops.start_ps, ops.end_ps, ops.parent)
     return union(start[chosen[op]], end[chosen[op]])
 
@@ -131,12 +129,9 @@ def _batches(trace: Trace) -> Int32:
 
 
 def _kind(trace: Trace, loaders: list[int], infeed: bool, waits: bool) -> str | None:
-    present = np.zeros(len(trace.metadata.name), np.bool_)
-    present[trace.meta] = True
-    names = {
-        trace.strings[trace.metadata.name[entry]]
-        for entry in np.flatnonzero(present & tagged(trace, "loader")).tolist()
-    }
+    # Kinds of events that the file names, whether or not one was recorded: a loader's are there for no other reason.
+    known = np.flatnonzero(tagged(trace, "loader")).tolist()
+    names = {trace.strings[trace.metadata.name[entry]] for entry in known}
     if any(
         name.startswith(("cpu_loader.", "get_batch_from_cpu_queue", "cpu_data_to_xla_device"))
         for name in names

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.busy import device_summaries
+from tb_xla_insights.analysis.busy import busy, device_span
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.reach import steps_of
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.verdict import by_thread, gap_sentence, verdict
-from tb_xla_insights.trace.model import Int32, SessionTrace, Trace
+from tb_xla_insights.trace.model import Device, Int32, SessionTrace, Trace
 
 MOST_STEPS = 1000
 """Steps whose columns are sent; the full count stands beside."""
@@ -53,10 +53,10 @@ def overview(session: SessionTrace) -> dict[str, Any]:
 def _overview(session: SessionTrace) -> dict[str, Any]:
     report = whole_report(session)
     gaps, steps = report["gaps"], report["steps"]
-    duty = {name: device_summaries(session, name) for name in ("ops", "modules", "capture")}
+    cores = [(trace, device) for trace in session.traces for device in trace.devices]
     devices = [
-        device | {"duty": {name: rows[number]["duty_cycle"] for name, rows in duty.items()}}
-        for number, device in enumerate(report["devices"])
+        row | {"duty": {"ops": row["duty_cycle"], **_other_duties(session, trace, device)}}
+        for row, (trace, device) in zip(report["devices"], cores, strict=True)
     ]
     return {
         "verdict": verdict(report),
@@ -74,6 +74,16 @@ def _overview(session: SessionTrace) -> dict[str, Any]:
             "columns": _columns(steps[:MOST_STEPS]),
         },
         "findings": report["findings"],
+    }
+
+
+def _other_duties(session: SessionTrace, trace: Trace, device: Device) -> dict[str, float]:
+    """The duty cycle by program runs, and by ops within the whole capture."""
+    start, end = device_span(device)
+    span, capture = end - start, session.duration_ps
+    return {
+        "modules": busy(trace, device, "modules").total_ps / span if span else 0.0,
+        "capture": busy(trace, device).clipped(0, capture).total_ps / capture if capture else 0.0,
     }
 
 
@@ -128,8 +138,8 @@ def _on(rows: Int32, line: slice) -> NDArray[np.bool_]:
 
 
 def gaps(session: SessionTrace) -> dict[str, Any]:
-    """`data/gaps`: the report's gaps without chains; the same gap on several cores is one item with `devices`
-    and `cores`."""
+    """`data/gaps`: the report's gaps without chains and `together_ps`; the same gap on several cores is one
+    item with `devices` and `cores`."""
     return kept_view(session, "gaps", _gaps)
 
 
@@ -146,7 +156,7 @@ def _gaps(session: SessionTrace) -> dict[str, Any]:
         if group is not None:
             group["devices"].append(item["device"])
             continue
-        group = {name: value for name, value in item.items() if name != "chain"}
+        group = {name: value for name, value in item.items() if name not in ("chain", "together_ps")}
         group |= {"host": host, "devices": [item["device"]]}
         groups.append(group)
         latest[key] = [*latest.get(key, [])[-8:], group]

@@ -88,14 +88,14 @@ def many_small_executions(facts: Facts) -> Finding | None:
     else:
         advice = "Merge executions: fewer syncs a step, and values that are fetched together."
     fixed = fixed_cost(facts.session)
-    cores = max(1, len(facts.session.devices))
+    each_small = small * max(1, len(facts.session.devices))
+    work, pause = time_text(device // each_small), time_text(idle // each_small)
     return Finding(
         "many_small_executions",
         event_severity(facts.share(cost)),
         f"{_rounded(each)} executions a step, most of them small",
-        f"{small} of {launches} executions in {plural(facts.steps, 'step')} work for less time "
-        f"({time_text(device // small // cores)} on average) than the device idles before ({time_text(idle // small // cores)}) "
-        f"or the launch takes. Launching them costs {facts.of_span(cost)}.",
+        f"{small} of {launches} executions in {plural(facts.steps, 'step')} work for less time ({work} on average) "
+        f"than the device idles before ({pause}) or the launch takes. Launching them costs {facts.of_span(cost)}.",
         advice,
         cost,
         {
