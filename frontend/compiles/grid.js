@@ -26,6 +26,16 @@ export function byCell(rows) {
   return cells;
 }
 
+/**
+ * What a graph is called: its module, and where several graphs share that, a part of what tells it apart.
+ * @param {{graph: string|null, module: string|null}} graph @returns {[string, string]}
+ */
+export function nameOf({ graph, module }) {
+  const id = graph ?? '';
+  if (!module || id.startsWith(module)) return [id || 'unknown graph', ''];
+  return [module, id.length > 12 ? `${id.slice(0, 4)}…${id.slice(-4)}` : id];
+}
+
 /** @param {CompileRow} row */
 export const graphOf = ({ graph }) => graph ?? 'unknown graph';
 
@@ -38,7 +48,7 @@ export function createGrid({ compiles, graphs, steps }, chosen, choose) {
   const all = graphs.length > MOST ? compiledFirst(graphs) : graphs;
   /** Steps in which nothing ran that is known. */
   const unseen = new Set(columns.filter((step) => !graphs.some((graph) => graph.steps[String(step)]) && !compiles.some((row) => (row.step ?? -1) === step)));
-  const nameOf = (/** @type {number} */ step) => (step < 0 ? 'outside' : String(steps[step] ?? step));
+  const stepName = (/** @type {number} */ step) => (step < 0 ? 'outside' : String(steps[step] ?? step));
   const body = h('tbody', null);
   const more = h('p', { class: 'small muted' });
   let shown = MOST;
@@ -48,7 +58,7 @@ export function createGrid({ compiles, graphs, steps }, chosen, choose) {
     const rows = cells.get(`${graph.graph}\n${step}`) ?? [];
     if (rows.length) {
       const ps = rows.reduce((sum, { duration_ps }) => sum + duration_ps, 0);
-      const title = `${graph.graph} compiled in ${step < 0 ? 'no step' : `step ${nameOf(step)}`}: ${timeText(ps)}`;
+      const title = `${graph.graph} compiled in ${step < 0 ? 'no step' : `step ${stepName(step)}`}: ${timeText(ps)}`;
       return h('td', { class: 'c' }, h('button', { type: 'button', 'data-testid': 'compile-cell', 'data-ps': ps, title, 'aria-label': title,
         'aria-pressed': 'false', onclick: () => choose(rows[0]) }, digits(ps / unit.ps, 1)));
     }
@@ -58,8 +68,8 @@ export function createGrid({ compiles, graphs, steps }, chosen, choose) {
 
   function rows() {
     body.replaceChildren(...all.slice(0, shown).map((graph) => h('tr', { 'data-graph': graph.graph },
-      h('th', { scope: 'row', title: [graph.graph, ...graph.program_ids].join('\n') }, cutMiddle(graph.graph, 34),
-        graph.module && !graph.graph.startsWith(graph.module) ? h('span', { class: 'muted small' }, ` ${cutMiddle(graph.module, 18)}`) : ''),
+      h('th', { scope: 'row', title: [graph.graph, ...graph.program_ids].join('\n') }, cutMiddle(nameOf(graph)[0], 34),
+        h('span', { class: 'muted small' }, ` ${nameOf(graph)[1]}`)),
       columns.map((step) => cell(graph, step)),
       h('td', { class: 'num', 'data-ps': graph.cost_ps }, timeCell(graph.cost_ps, unit)), h('td', { class: 'num' }, count(graph.compiles)),
       h('td', { class: 'num' }, count(Object.values(graph.steps).filter((state) => state === 'run' || state === 'compiled').length)))));
@@ -77,7 +87,7 @@ export function createGrid({ compiles, graphs, steps }, chosen, choose) {
 
   rows();
   const element = h('div', null, h('div', { class: 'scroll' }, h('table', { class: 'graph-grid', 'data-testid': 'compile-grid', 'aria-label': 'Graphs and steps' },
-    h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'Graph'), columns.map((step) => h('th', { scope: 'col', class: 's' }, nameOf(step))),
+    h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'Graph'), columns.map((step) => h('th', { scope: 'col', class: 's' }, stepName(step))),
       h('th', { scope: 'col', class: 'num' }, `Cost, ${unit.name}`), h('th', { scope: 'col', class: 'num' }, 'Compiles'), h('th', { scope: 'col', class: 'num' }, 'Steps'))), body)), more);
   return { element, refresh };
 }

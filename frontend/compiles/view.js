@@ -7,7 +7,7 @@ import { columnUnit, count, cutMiddle, digits, MISSING, plural, timeCell, timeTe
 import { saveCsv } from '../lib/csv.js';
 import { msText } from '../lib/link.js';
 import { liveTable } from '../lib/table.js';
-import { createGrid, graphOf } from './grid.js';
+import { createGrid, graphOf, nameOf } from './grid.js';
 
 /** @typedef {import('../lib/views').Compiles} Compiles */
 /** @typedef {import('../lib/views').CompileRow} CompileRow */
@@ -37,7 +37,7 @@ export function create(app) {
   function choose(row) {
     app.link.set({ sel: keyOf(row) }, 'push');
     mark();
-    app.live.answer(`${graphOf(row)}, compiled in ${timeText(row.duration_ps)}.`);
+    app.live.answer(`${nameOf(row)[0]}, compiled in ${timeText(row.duration_ps)}.`);
   }
 
   function mark() {
@@ -79,7 +79,8 @@ export function create(app) {
         { key: 'start', head: 'Start, ms', number: true, value: ({ start_ps }) => start_ps, ps: ({ start_ps }) => start_ps, cell: (row) => link(digits(row.start_ps / 1e9, 3), () => show(row)) },
         { key: 'time', head: `Time, ${unit.name}`, number: true, value: ({ duration_ps }) => duration_ps, ps: ({ duration_ps }) => duration_ps, cell: ({ duration_ps }) => timeCell(duration_ps, unit) },
         { key: 'step', head: 'Step', number: true, value: (row) => row.step_number ?? row.step ?? -1, cell: (row) => stepText(row) },
-        { key: 'graph', head: 'Graph', value: graphOf, title: (row) => [graphOf(row), row.module].filter(Boolean).join('\n'), cell: (row) => cutMiddle(graphOf(row), 34) },
+        { key: 'graph', head: 'Graph', value: (row) => nameOf(row).join(), title: (row) => [row.module, graphOf(row)].filter(Boolean).join('\n'),
+          cell: (row) => [cutMiddle(nameOf(row)[0], 34), h('span', { class: 'muted small' }, ` ${nameOf(row)[1]}`)] },
         { key: 'during', head: 'During', value: ({ annotation }) => annotation ?? '', title: ({ annotation }) => annotation ?? '', cell: ({ annotation }) => (annotation ? annotation.split('/').join(' › ') : MISSING) },
         { key: 'cause', head: 'Cause', value: ({ cause }) => cause ?? '', title: ({ cause }) => cause ?? '', cell: (row) => row.cause ?? (row.warm_up ? h('span', { class: 'muted' }, 'warm-up') : MISSING) },
         { key: 'frame', head: 'Frame', value: ({ frame }) => frame ?? '', title: ({ frame }) => frame ?? '', cell: ({ frame }) => (frame ? h('code', null, cutMiddle(frame.split('\n')[0], 48)) : MISSING) },
@@ -94,7 +95,7 @@ export function create(app) {
     const kin = (row.kin ?? []).filter((name) => name !== graphOf(row));
     const known = all.compiles.some(({ cause, frame }) => cause || frame);
     const again = all.compiles.filter(({ module, warm_up }) => module === row.module && !warm_up).length;
-    const title = row.warm_up ? `${cutMiddle(graphOf(row), 60)} was compiled in the warm-up` : `Why ${cutMiddle(graphOf(row), 60)} is a new graph`;
+    const title = row.warm_up ? `${cutMiddle(nameOf(row)[0], 60)} was compiled in the warm-up` : `Why ${cutMiddle(nameOf(row)[0], 60)} is a new graph`;
     return card(title, { note: known ? 'from the debug log beside the trace' : null, class: 'why' }, h('div', { class: 'two' },
       h('div', { 'data-testid': 'compile-diff' },
         h('p', null, row.cause ? [h('b', null, 'Cause: '), row.cause] : row.warm_up ? 'The first steps compile each graph once: nothing to mend.' : 'The trace does not say why the graph is new.'),
@@ -110,7 +111,7 @@ export function create(app) {
   /** @param {string} name @param {Compiles} all */
   function graphLink(name, all) {
     const row = all.compiles.find(({ graph }) => graph === name);
-    return row ? link(name, () => choose(row)) : name;
+    return row ? link(nameOf(row).filter(Boolean).join(' '), () => choose(row)) : name;
   }
 
   function save() {

@@ -24,7 +24,8 @@ export function createStrip(app, go) {
   /** @param {import('../lib/views').Executions} answer @param {import('../lib/types').Ready} session */
   function draw(answer, session) {
     const all = answer.runs ? runRows(answer.runs) : [];
-    const devices = [...new Set(all.map((run) => run.device))];
+    const used = new Set(all.map((run) => run.device));
+    const devices = session.devices.map(({ id }) => id).filter((id) => used.has(id));
     if (!devices.includes(device)) [device = ''] = devices;
     const runs = all.filter((run) => run.device === device).sort((a, b) => a.start_ps - b.start_ps);
     const { step } = answer;

@@ -54,6 +54,16 @@ export function create(app) {
     }
   }
 
+  /** The numbers of the steps, where the answer does not have them. */
+  async function bringNumbers() {
+    const own = session;
+    if (!own || !answer || answer.steps || answer.step == null) return;
+    const { steps } = await get('compiles', { session: own.session.name }).catch(() => ({ steps: [] }));
+    if (own !== session) return;
+    answer = { ...answer, steps };
+    strip.draw(answer, own);
+  }
+
   /** The step of the link, by its number. */
   function linkedStep() {
     const at = app.link.state.st && answer?.steps ? answer.steps.findIndex((number, index) => String(number ?? index) === app.link.state.st) : -1;
@@ -217,7 +227,7 @@ export function create(app) {
     const range = (/** @type {number[]} */ values) => `${timeText(Math.min(...values), 1)} – ${timeText(Math.max(...values), 1)}`;
     const text = [
       joined.length > 1 ? `Overhead of a run is ${range(means('overhead_ps'))} for device runs of ${range(means('device_ps'))}.` : '',
-      fit && fit.n > 2 ? `The fit over ${count(fit.n)} runs: ${timeText(Math.max(0, fit.fixed_ps))} per execution, whatever it does, and ${timeText(Math.max(0, fit.slope) * 1e9)} per ms of device time.` : '',
+      fit && fit.n > 2 ? `The fit over ${count(fit.n)} runs: ${timeText(Math.max(0, fit.fixed_ps))} per execution, whatever it does${fit.slope > 0.001 ? `, and ${timeText(fit.slope * 1e9)} per ms of device time` : ''}.` : '',
       small.length ? `${plural(small.length, 'program')} ${small.length === 1 ? 'takes' : 'take'} ${timeText(cost.overhead_ps / each)} of overhead ${stepCount() ? 'per step ' : ''}for ${timeText(cost.device_ps / each)} of device work: merge them, or avoid the syncs that make them.` : '',
       sumCosts(joined).queue_ps > sumCosts(joined).host_ps / 2 ? 'Most host time is queue: the host runs ahead of the device, and that is good.' : '',
     ].filter(Boolean).join(' ');
@@ -246,7 +256,7 @@ export function create(app) {
     sources = [{ name: own.session.name, rows: next.executions, steps: stepCount(), devices: deviceCount(), step: null }];
     void bringOther();
     const state = draw();
-    linkedStep();
+    void bringNumbers().then(linkedStep);
     return state;
   });
   return { element, open: data.open, filter() {}, move() {

@@ -65,6 +65,9 @@ export function groupGaps(items, devices) {
 export const eachCore = (items) => items.flatMap((item) => (item.devices ?? [item.device]).map((device, at) => ({
   ...item, device, start_ps: item.starts_ps?.[at] ?? item.start_ps, duration_ps: item.durations_ps?.[at] ?? item.duration_ps, alike: at > 0 })));
 
+/** Whether the time of each core is known, not only that of the first. @param {GapItem} item */
+export const isExact = ({ devices, durations_ps }) => (devices?.length ?? 1) < 2 || durations_ps !== undefined;
+
 /** @param {GapItem} gap as the page names it @returns {string} */
 export const stepOf = (gap) => String(gap.step_number ?? gap.step ?? '');
 

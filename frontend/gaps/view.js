@@ -9,7 +9,7 @@ import { filtersText, filtersValue } from '../lib/filters.js';
 import { saveCsv } from '../lib/csv.js';
 import { msText } from '../lib/link.js';
 import { liveTable } from '../lib/table.js';
-import { eachCore, filterGaps, groupGaps, rowOf, stepOf, sumClasses } from './group.js';
+import { eachCore, filterGaps, groupGaps, isExact, rowOf, stepOf, sumClasses } from './group.js';
 
 /** @typedef {import('../lib/views').Gaps} Gaps */
 /** @typedef {import('../lib/views').GapItem} GapItem */
@@ -69,7 +69,7 @@ export function create(app) {
     const [first] = answer.patterns;
     fill(element, filterBar(answer),
       card('Recurring patterns', { note: 'gaps with the same program before and after', class: 'patterns' }, h('div', { class: 'fill' }, patterns.element),
-        h('p', { class: 'small muted' }, first && per ? `The first pattern takes ${headline(first.total_ps / per)} per step and core: no step can get shorter by more than that without it. ` : '',
+        h('p', { class: 'small muted' }, first && per ? `The first pattern takes ${headline(first.total_ps / per)} per step and core; without it steps are shorter by at most that. ` : '',
           'Selecting a pattern filters the list below.')),
       card('Gaps', { note: 'gaps at the same time on several cores are one row', class: 'gap-card' }, list));
     drawList(false);
@@ -105,10 +105,12 @@ export function create(app) {
   function drawList(say) {
     if (!answer || !session) return;
     left = filterGaps(answer.items, filtersValue(app.link.state.f), chosenPattern(), app.chosen());
-    const sum = left.reduce((all, gap) => all + gap.duration_ps, 0);
+    const whole = left.length === answer.count;
+    const sum = whole ? answer.listed_ps : left.reduce((all, gap) => all + gap.duration_ps, 0);
+    const about = whole || left.every(isExact) ? '' : '≈ ';
     const cut = answer.items.length < answer.count ? `; the ${count(answer.items.length)} longest of ${count(answer.count)} are listed` : '';
     const small = answer.total_ps - answer.listed_ps;
-    fill(heading, h('b', null, plural(left.length, 'gap')), `, ${headline(sum)} of ${headline(answer.total_ps)} idle`,
+    fill(heading, h('b', null, plural(left.length, 'gap')), `, ${about}${headline(sum)} of ${headline(answer.total_ps)} idle`,
       small > 0 ? `; ${headline(small)} in gaps under 10\u202fµs` : '', cut);
     if (say) app.live.say(`${left.length} gaps.`);
     patterns?.refresh();

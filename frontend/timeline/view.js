@@ -194,9 +194,12 @@ export function create(app) {
 
   /** @param {string} message @param {number} status */
   function panelFailed(message, status) {
+    const { selection } = model.state;
     const stale = status === 404 || status === 400;
     if (!stale) return failed(new Error(message));
-    app.note({ id: 'stale', severity: 'info', message: `The linked ${model.state.selection?.kind === 'gap' ? 'gap' : 'event'} is not in this session.` });
+    // The same gap on another core may begin elsewhere: the window shows what is known.
+    if (selection?.kind === 'gap' && selection.end_ps > selection.start_ps) return model.select({ kind: 'window', start_ps: selection.start_ps, end_ps: selection.end_ps });
+    app.note({ id: 'stale', severity: 'info', message: `The linked ${selection?.kind === 'gap' ? 'gap' : 'event'} is not in this session.` });
     return model.select(null);
   }
 
