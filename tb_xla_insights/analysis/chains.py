@@ -181,21 +181,21 @@ def _documents(
     shortest = gaps.duration_ps[which][gap[keep]] // _SHORTEST
     keep = keep[_firsts(gap[keep]) | (length >= shortest)]
     keep = keep[_changes(*(key[keep] for key in keys))]
-    gap, begin, kind, row, line = gap[keep], begin[keep], kind[keep], row[keep], line[keep]
+    gap, begin = gap[keep], begin[keep]
     last = np.append(gap[1:] != gap[:-1], True)
     until = np.where(last, gaps.end_ps[which][gap], np.append(begin[1:], 0))
     chains: list[list[dict[str, Any]]] = [[] for _ in which]
-    columns = (column.tolist() for column in (gap, begin, until - begin, kind, row, line))
-    for number, start, duration, class_, event, thread in zip(*columns, strict=True):
-        if event >= 0:
-            text, place = trace.name(event), trace.lines[thread].name
-        elif event == _RUN:
-            text, place = _run(trace, int(which[number]))
+    columns = (gap, name[keep], kind[keep], line[keep], begin, until - begin)
+    for number, text, class_, thread, start, duration in zip(*(it.tolist() for it in columns), strict=True):
+        if text >= 0:
+            label, place = trace.strings[text], trace.lines[thread].name
+        elif text == _RUN:
+            label, place = _run(trace, int(which[number]))
         else:
-            text, place = CLASSES[UNRECORDED], ""
+            label, place = CLASSES[UNRECORDED], ""
         chains[number].append(
             {
-                "name": text,
+                "name": label,
                 "class": CLASSES[class_],
                 "thread": place,
                 "start_ps": start,
