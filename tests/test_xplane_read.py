@@ -129,6 +129,7 @@ def test_windows_may_end_anywhere(file: RandomFile, window: int) -> None:
     whole = of_space(read_space(MemorySource(file.data)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(events, "WINDOW", window)
+        patch.setattr(events, "PIECE", 2 * window, raising=False)
         patch.setattr(wire, "SCAN_WINDOW", window)
         patch.setattr(wire, "SCAN_FIELDS", 3)
         assert of_space(read_space(MemorySource(file.data))) == whole
