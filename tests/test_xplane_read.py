@@ -124,11 +124,12 @@ def test_whatever_the_format_allows_is_read_as_protobuf_reads_it(file: RandomFil
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)
-@given(st.builds(RandomFile, st.integers(0, 2**32)), st.integers(24, 90))
-def test_windows_may_end_anywhere(file: RandomFile, window: int) -> None:
+@given(st.builds(RandomFile, st.integers(0, 2**32)), st.integers(24, 90), st.integers(1, 300))
+def test_windows_and_pieces_may_end_anywhere(file: RandomFile, window: int, piece: int) -> None:
     whole = of_space(read_space(MemorySource(file.data)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(events, "WINDOW", window)
+        patch.setattr(events, "PIECE", piece)
         patch.setattr(events, "PIECE", 2 * window, raising=False)
         patch.setattr(wire, "SCAN_WINDOW", window)
         patch.setattr(wire, "SCAN_FIELDS", 3)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from mmap import mmap
 from threading import Lock
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,10 +35,25 @@ class PlaneTables:
 
 
 @dataclass
+class Piece:
+    """A stretch of a line that one thread decodes: a file range between two fields, and the rows of its
+    events, `first` to `first + count - 1`. `bad` is the file offset of what cannot be, where decoding had to
+    stop; `ended` says that the file has become shorter, `stopped` that somebody wanted no more."""
+
+    start: int
+    end: int
+    count: int
+    first: int = 0
+    bad: int | None = None
+    ended: bool = False
+    stopped: bool = False
+    stat_count: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+
+
+@dataclass
 class Line:
-    """One line of a plane: its file range, what its header says, and the rows of its events, `first` to
-    `first + count - 1`, times still counted from `timestamp_ns`. `bad` is the file offset of what cannot be,
-    where decoding had to stop; `ended` says that the file has become shorter."""
+    """One line of a plane: its file range, what its header says, and its pieces. Times of its events still
+    count from `timestamp_ns`."""
 
     start: int
     end: int
@@ -45,12 +62,17 @@ class Line:
     name: bytes = b""
     display_name: bytes = b""
     timestamp_ns: int = 0
-    first: int = 0
-    count: int = 0
-    bad: int | None = None
-    ended: bool = False
-    stopped: bool = False
-    stat_count: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    pieces: list[Piece] = field(default_factory=list)
+
+    @property
+    def first(self) -> int:
+        """The row of its first event."""
+        return self.pieces[0].first if self.pieces else 0
+
+    @property
+    def count(self) -> int:
+        """How many events it has."""
+        return sum(piece.count for piece in self.pieces)
 
 
 class Columns:
@@ -61,32 +83,40 @@ class Columns:
         self.native = np.array([REF if is_text else NUMBER for is_text in text], np.int8)
         self.metadata = np.empty(events, np.int32)
         self.offset_ps, self.duration_ps, self.place = (np.empty(events, np.int64) for _ in range(3))
-        # No event needs more than one place per stat. Memory that nothing is written to is never really taken.
-        self.stat_row = np.empty((len(text), events), np.int32)
-        self.stat_value = np.empty((len(text), events), np.int64)
+        # No event needs more than one place per stat.
+        self.stat_row = _untouched((len(text), events), np.int32)
+        self.stat_value = _untouched((len(text), events), np.int64)
 
-    def stat(self, column: int, lines: Sequence[Line]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """The rows and values of one stat. The values of lines, which lie apart, are moved together in place."""
+    def stat(self, column: int, pieces: Sequence[Piece]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """The rows and values of one stat. The values of pieces, which lie apart, are moved together in
+        place."""
         rows, values, end = self.stat_row[column], self.stat_value[column], 0
-        for line in lines:
-            count = int(line.stat_count[column])
-            rows[end : end + count] = rows[line.first : line.first + count]
-            values[end : end + count] = values[line.first : line.first + count]
+        for piece in pieces:
+            count = int(piece.stat_count[column])
+            rows[end : end + count] = rows[piece.first : piece.first + count]
+            values[end : end + count] = values[piece.first : piece.first + count]
             end += count
         return rows[:end], values[:end]
 
-    def close_holes(self, lines: Sequence[Line]) -> None:
-        """Moves events together where lines have fewer than were counted."""
+    def close_holes(self, pieces: Sequence[Piece]) -> None:
+        """Moves events together where pieces have fewer than were counted."""
         end = 0
-        for line in lines:
-            kept = slice(line.first, line.first + line.count)
+        for piece in pieces:
+            kept = slice(piece.first, piece.first + piece.count)
             for events in (self.metadata, self.offset_ps, self.duration_ps, self.place):
-                events[end : end + line.count] = events[kept]
+                events[end : end + piece.count] = events[kept]
             for column in range(len(self.native)):
-                stats = slice(line.first, line.first + line.stat_count[column])
-                moved = slice(end, end + line.stat_count[column])
-                self.stat_row[column, moved] = self.stat_row[column, stats] - (line.first - end)
+                stats = slice(piece.first, piece.first + piece.stat_count[column])
+                moved = slice(end, end + piece.stat_count[column])
+                self.stat_row[column, moved] = self.stat_row[column, stats] - (piece.first - end)
                 self.stat_value[column, moved] = self.stat_value[column, stats]
-            line.first, end = end, end + line.count
+            piece.first, end = end, end + piece.count
         self.metadata, self.offset_ps = self.metadata[:end], self.offset_ps[:end]
         self.duration_ps, self.place = self.duration_ps[:end], self.place[:end]
+
+
+def _untouched(shape: tuple[int, int], dtype: type[np.generic]) -> NDArray[Any]:
+    """An array whose memory is taken page by page, where something is written. NumPy's own would ask for huge
+    pages, and take most of what is only reserved here."""
+    size = shape[0] * shape[1] * np.dtype(dtype).itemsize
+    return np.frombuffer(mmap(-1, size), dtype).reshape(shape) if size else np.empty(shape, dtype)

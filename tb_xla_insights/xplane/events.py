@@ -1,8 +1,8 @@
 """Decodes the events of a file, line by line, from the wire into columns.
 
-Events of a line are counted first, which only hops from length to length. So every line knows its rows before
-decoding begins, columns are made once at their final size, and lines can be decoded side by side, straight
-into their places.
+Events of a line are counted first, which only hops from length to length, and cuts long lines into pieces. So
+every piece knows its rows before decoding begins, columns are made once at their final size, and pieces are
+decoded side by side, straight into their places.
 """
 
 from __future__ import annotations
@@ -14,28 +14,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.xplane import kernels
-from tb_xla_insights.xplane.columns import Columns, Line, PlaneTables
+from tb_xla_insights.xplane.columns import Columns, Line, Piece, PlaneTables
+from tb_xla_insights.xplane.kernels import BAD, FULL, MORE, PADDING, UNKNOWN
 from tb_xla_insights.xplane.source import Source
-from tb_xla_insights.xplane.wire import BAD, FULL, MORE, PADDING, UNKNOWN
 
 WINDOW = 1 << 20
 """How much of a line is read at once. Windows stay in the processor's cache."""
+
+PIECE = 8 << 20
+"""About how many bytes of a line one thread decodes at a time."""
 
 ODD = 1 << 12
 """How many stat values of an unexpected kind one kernel call may leave for Python."""
 
 
-def count_events(source: Source, line: Line) -> None:
-    """Sets the number of events a line has at most: damage shows only when they are decoded."""
+def cut_into_pieces(source: Source, line: Line) -> None:
+    """Cuts a line into pieces of about `PIECE` bytes between its fields, each with the number of events it
+    has at most: damage inside of events shows only when they are decoded."""
     window = np.zeros(min(WINDOW, line.end - line.start) + PADDING, np.uint8)
-    at, line.count = line.start, 0
-    while at < line.end:
+    at, how = line.start, MORE
+    line.pieces = [Piece(at, at, 0)]
+    while at < line.end and how != BAD:
         size = source.read_into(at, window[: min(WINDOW, line.end - at)])
         pos, events, how = kernels.count_events(window, size, line.end - at)
-        line.count += int(events)
-        if how == BAD or pos == 0:
+        if pos == 0:
             break
         at += int(pos)
+        if line.pieces[-1].end - line.pieces[-1].start >= PIECE:
+            line.pieces.append(Piece(line.pieces[-1].end, at, 0))
+        line.pieces[-1].end = at
+        line.pieces[-1].count += int(events)
+    line.pieces[-1].end = line.end  # what cannot be is found again, and told, when it is decoded
 
 
 _Strange = tuple[int, int, int | None]
@@ -43,66 +52,68 @@ _Strange = tuple[int, int, int | None]
 
 
 class Decoder:
-    """Decodes lines. Each thread needs one of its own; `intern` gives the number of a text."""
+    """Decodes pieces of lines. Each thread needs one of its own; `intern` gives the number of a text."""
 
     def __init__(self, source: Source, columns: Columns, intern: Callable[[bytes], int]) -> None:
         self._source, self._columns, self._intern = source, columns, intern
         self._window = np.zeros(WINDOW + PADDING, np.uint8)
         self._odd = np.zeros((ODD + 1, 3), np.int64)
 
-    def decode(self, line: Line, progress: Callable[[int], None], stop: Callable[[], bool]) -> None:
-        """Decodes a line's events into its rows; afterwards `count` says how many there are. `progress` is
-        told the bytes decoded since it was told last. Ends early when `stop` says so."""
+    def decode(
+        self, line: Line, piece: Piece, progress: Callable[[int], None], stop: Callable[[], bool]
+    ) -> None:
+        """Decodes the events of a line's piece into its rows; afterwards `count` says how many there are.
+        `progress` is told the bytes decoded since it was told last. Ends early when `stop` says so."""
         columns = self._columns
-        at, room = line.start, line.first + line.count
-        line.stat_count = np.zeros(len(columns.native), np.int64)
-        line.count = 0
+        at, room = piece.start, piece.first + piece.count
+        piece.stat_count = np.zeros(len(columns.native), np.int64)
+        piece.count = 0
         strange: list[_Strange] = []
-        while at < line.end and not stop():
-            want = min(len(self._window) - PADDING, line.end - at)
+        while at < piece.end and not stop():
+            want = min(len(self._window) - PADDING, piece.end - at)
             size = self._source.read_into(at, self._window[:want])
-            pos, how = self._decode_window(line, columns, at, size, room, strange)
+            pos, how = self._decode_window(line, piece, at, size, room, strange)
             if how in (BAD, FULL) or size < want:  # more events than were counted: the file is being changed
-                line.bad, line.ended = at + pos, size < want
+                piece.bad, piece.ended = at + pos, size < want
                 break
             if how == MORE and pos == 0:  # one event fills the window: read it again with more room
                 self._window = np.zeros(2 * len(self._window), np.uint8)
             at += pos
             progress(pos)
-        line.stopped = at < line.end and line.bad is None
-        line.name = line.name or line.display_name
+        piece.stopped = at < piece.end and piece.bad is None
         for column in np.flatnonzero(columns.native == kernels.REF).tolist():
-            values = columns.stat_value[column, line.first : line.first + line.stat_count[column]]
-            kernels.resolve_texts(
-                values, *line.tables.ids.arrays, line.tables.texts, line.tables.missing_text
-            )
-        self._settle(line, columns, strange)
+            values = columns.stat_value[column, piece.first : piece.first + piece.stat_count[column]]
+            tables = line.tables
+            kernels.resolve_texts(values, *tables.ids.arrays, tables.texts, tables.missing_text)
+        self._settle(piece, strange)
 
     def _decode_window(
-        self, line: Line, columns: Columns, at: int, size: int, room: int, strange: list[_Strange]
+        self, line: Line, piece: Piece, at: int, size: int, room: int, strange: list[_Strange]
     ) -> tuple[int, int]:
         """Decodes one window, which begins at file offset `at`. Returns (position reached, how it stopped)."""
+        columns, tables = self._columns, line.tables
         header = np.zeros(kernels.HEADER, np.int64)
-        header[kernels.LINE_ID], header[kernels.LINE_TIME] = line.id, line.timestamp_ns
-        first, pos, how = line.first + line.count, 0, UNKNOWN
+        first, pos, how = piece.first + piece.count, 0, UNKNOWN
         while how in (UNKNOWN, FULL):
             self._odd[-1, 0] = 0
             before = pos
             pos, rows, how = kernels.decode_events(
-                self._window, size, pos, line.end - at, *line.tables.metadata.arrays, *line.tables.wanted.arrays,
-                columns.native, header, line.first, line.first + line.count, room,
+                self._window, size, pos, piece.end - at, *tables.metadata.arrays, *tables.wanted.arrays,
+                columns.native, header, piece.first, piece.first + piece.count, room,
                 columns.metadata, columns.offset_ps, columns.duration_ps, columns.place,
-                columns.stat_row, columns.stat_value, line.stat_count, self._odd,
+                columns.stat_row, columns.stat_value, piece.stat_count, self._odd,
             )  # fmt: skip
-            line.count = int(rows) - line.first
+            piece.count = int(rows) - piece.first
             odds = self._odd[: self._odd[-1, 0]].tolist()
-            strange += (self._strange(line.tables, columns, *odd) for odd in odds)
+            strange += (self._strange(tables, *odd) for odd in odds)
             if how == UNKNOWN:
-                line.tables.add(int(header[kernels.UNKNOWN_ID]))
+                tables.add(int(header[kernels.UNKNOWN_ID]))
             elif how == FULL and pos == before:
                 break
-        columns.place[first : line.first + line.count] += at
-        line.id, line.timestamp_ns = int(header[kernels.LINE_ID]), int(header[kernels.LINE_TIME])
+        columns.place[first : piece.first + piece.count] += at
+        # Only the piece that holds a field of the header knows it.
+        line.id = int(header[kernels.LINE_ID]) or line.id
+        line.timestamp_ns = int(header[kernels.LINE_TIME]) or line.timestamp_ns
         line.name = self._text(header, kernels.LINE_NAME) or line.name
         line.display_name = self._text(header, kernels.LINE_DISPLAY) or line.display_name
         return int(pos), int(how)
@@ -111,9 +122,10 @@ class Decoder:
         place, length = header[slot : slot + 2].tolist()
         return self._window[place : place + length].tobytes()
 
-    def _strange(self, tables: PlaneTables, columns: Columns, column: int, index: int, kind: int) -> _Strange:
+    def _strange(self, tables: PlaneTables, column: int, index: int, kind: int) -> _Strange:
         """A value of another kind than its column's, turned into what the column holds; None where that
         cannot be."""
+        columns = self._columns
         value = int(columns.stat_value[column, index])
         double = float(np.int64(value).view(np.float64)) if kind == kernels.DOUBLE else 0.0
         if kind == kernels.TEXT:
@@ -131,16 +143,19 @@ class Decoder:
             return column, index, int(double) if -(2.0**63) <= double < 2.0**63 else None
         return column, index, int(text) if re.fullmatch(rb"-?\d{1,18}", text) else None
 
-    def _settle(self, line: Line, columns: Columns, strange: list[_Strange]) -> None:
+    def _settle(self, piece: Piece, strange: list[_Strange]) -> None:
         """Puts values of other kinds in their places, and takes out those that their column cannot hold."""
+        columns = self._columns
         lost: dict[int, list[int]] = {}
         for column, index, value in strange:
             if value is None:
-                lost.setdefault(column, []).append(index - line.first)
+                lost.setdefault(column, []).append(index - piece.first)
             else:
                 columns.stat_value[column, index] = value
         for column, indices in lost.items():
             for values in (columns.stat_row, columns.stat_value):
-                kept = np.delete(values[column, line.first : line.first + line.stat_count[column]], indices)
-                values[column, line.first : line.first + len(kept)] = kept
-            line.stat_count[column] -= len(indices)
+                kept = np.delete(
+                    values[column, piece.first : piece.first + piece.stat_count[column]], indices
+                )
+                values[column, piece.first : piece.first + len(kept)] = kept
+            piece.stat_count[column] -= len(indices)

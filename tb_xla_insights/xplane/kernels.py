@@ -1,24 +1,28 @@
-"""The loops over a line's bytes: counting its events, and decoding them into columns."""
+"""The loops over a file's bytes: varints, the fields of a message, the events of a line.
+
+A kernel sees a *window*: consecutive bytes of the file. A message may go on behind its window's end, so every
+kernel tells "the window ends here" (read on from there) from "this cannot be" (a length that leaves its
+parent, a varint without end).
+
+All of them stand in this one file: numba's cache notices a change of the file that a kernel stands in, but
+not of another whose functions were compiled into it.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
 
-from tb_xla_insights.xplane.wire import (
-    BAD,
-    DONE,
-    FIXED32,
-    FIXED64,
-    FULL,
-    LENGTH,
-    MORE,
-    NEVER,
-    UNKNOWN,
-    VARINT,
-    lookup,
-    read_varint,
-)
+VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
+DONE, MORE, FULL, BAD, UNKNOWN = 0, 1, 2, 3, 4
+"""How a kernel stopped: at its limit, at the window's end, with its output full, at a byte that cannot be,
+at an id that its table lacks."""
+
+PADDING = 32
+NEVER = 1 << 62
+SPREAD = -7046029254386353131
+"""Multiplying by this odd number spreads neighbouring ids over a hash table."""
+
 
 NUMBER, REF, TEXT, DOUBLE, UNSIGNED = 0, 1, 2, 3, 4
 """What a stat's stored value is: a number, a stat metadata id, a place and length in the window, the bits of
@@ -32,6 +36,107 @@ LINE_ID, LINE_TIME, LINE_NAME, LINE_NAME_LENGTH, LINE_DISPLAY, LINE_DISPLAY_LENG
 
 # The kernels leave their loops at one place only: with an early return numba keeps counting references to
 # every array in every iteration, which made decoding six times as slow.
+
+
+@njit("UniTuple(int64, 2)(uint8[::1], int64)", cache=True, nogil=True, forceinline=True)
+def read_varint(window, pos):  # type: ignore[no-untyped-def]
+    """The varint at `pos` as (value, position after it); a varint of more than ten bytes ends at `NEVER`.
+
+    Nothing is checked on the way, for speed: the caller compares the position with what it may not exceed,
+    and a window has `PADDING` bytes behind its content.
+    """
+    byte = np.int64(window[np.uint64(pos)])  # unsigned: no test for an index from the end
+    pos += 1
+    value = byte
+    if byte >= 0x80:
+        value &= 0x7F
+        shift = 7
+        while byte >= 0x80:
+            byte = np.int64(window[np.uint64(pos)])
+            pos += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if shift == 70 and byte >= 0x80:
+                byte, pos = np.int64(0), np.int64(NEVER)
+    return value, pos
+
+
+@njit(
+    "UniTuple(int64, 3)(uint8[::1], int64, int64, int32[::1], int64[::1], int64[::1])", cache=True, nogil=True
+)
+def scan_fields(window, size, limit, field, value, length):  # type: ignore[no-untyped-def]
+    """Lists the fields of a window with `size` bytes, of a message that ends at `limit`: number, value (of
+    LENGTH fields: where the payload begins), payload length (-1 for numbers). Returns (fields listed, next
+    position, how it stopped)."""
+    count, pos = 0, 0
+    while pos < limit:
+        if count == len(field):
+            return count, pos, FULL
+        if pos >= size:
+            return count, pos, MORE
+        tag, at = read_varint(window, pos)
+        wire = tag & 7
+        end = at
+        value[count], length[count] = at, -1
+        if wire == VARINT or wire == LENGTH:
+            if at <= size:
+                number, end = read_varint(window, at)
+                value[count] = number
+        elif wire == FIXED64:
+            end = at + 8
+        elif wire == FIXED32:
+            end = at + 4
+        else:
+            return count, pos, BAD
+        if end > limit:
+            return count, pos, BAD
+        if end > size:
+            return count, pos, MORE
+        if tag < 8:  # not before: of a tag that the window cuts, only the first byte may be here
+            return count, pos, BAD
+        if wire == LENGTH:
+            if number < 0 or number > limit - end:
+                return count, pos, BAD
+            value[count], length[count] = end, number
+            end += number
+        field[count] = tag >> 3
+        count += 1
+        pos = end
+    return count, pos, DONE
+
+
+@njit("int32(int64[::1], int32[::1], int64)", cache=True, nogil=True, forceinline=True)
+def lookup(keys, values, key):  # type: ignore[no-untyped-def]
+    """The value of `key` in a table's arrays, -1 where it is absent. Without keys the values stand at their
+    ids."""
+    found = np.int32(-1)
+    if len(keys) == 0:
+        if 0 <= key < len(values):
+            found = values[key]
+    else:
+        mask = len(keys) - 1
+        slot = (key * np.int64(SPREAD)) >> 32 & mask
+        while values[slot] >= 0 and keys[slot] != key:
+            slot = (slot + 1) & mask
+        found = values[slot]
+    return found
+
+
+@njit("void(int64[::1], int32[::1], int64[::1], int32[::1])", cache=True, nogil=True)
+def insert_ids(keys, values, ids, given):  # type: ignore[no-untyped-def]
+    mask = len(keys) - 1
+    for index in range(len(ids)):
+        slot = (ids[index] * np.int64(SPREAD)) >> 32 & mask
+        while values[slot] >= 0 and keys[slot] != ids[index]:
+            slot = (slot + 1) & mask
+        keys[slot] = ids[index]
+        values[slot] = given[index]
+
+
+@njit("void(int64[::1], int32[::1], int64[::1], int32[::1])", cache=True, nogil=True)
+def lookup_all(keys, values, ids, found):  # type: ignore[no-untyped-def]
+    for index in range(len(ids)):
+        found[index] = lookup(keys, values, ids[index])
 
 
 @njit(

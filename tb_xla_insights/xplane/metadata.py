@@ -10,6 +10,7 @@ from typing import TypeVar
 import numpy as np
 from google.protobuf.message import DecodeError
 
+from tb_xla_insights.xplane.kernels import PADDING
 from tb_xla_insights.xplane.proto.xplane_pb2 import (
     EventMetadataEntry,
     StatMetadataEntry,
@@ -17,7 +18,7 @@ from tb_xla_insights.xplane.proto.xplane_pb2 import (
     XStat,
 )
 from tb_xla_insights.xplane.source import Source
-from tb_xla_insights.xplane.wire import PADDING, WireError, fields
+from tb_xla_insights.xplane.wire import WireError, fields
 
 StatValue = int | float | str | bytes
 
@@ -68,8 +69,8 @@ def named_stats(stats: Iterable[XStat], names: dict[int, str]) -> dict[str, Stat
 
 
 def stat_names(source: Source, ranges: list[tuple[int, int]], damaged: list[int]) -> dict[int, str]:
-    """The names of stats by id, from the file ranges of a plane's stat metadata entries. The offsets of entries
-    that cannot be read go to `damaged`, here as below."""
+    """The names of stats by id, from the file ranges of a plane's stat metadata entries. The offsets of
+    entries that cannot be read go to `damaged`, here as below."""
     names = {}
     for entry in _parsed(StatMetadataEntry, source, ranges, damaged):
         names[entry.key or entry.value.id] = text_of(entry.value.name)

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.errors import Diagnostic, InputError
-from tb_xla_insights.xplane.columns import Columns, Line, PlaneTables
-from tb_xla_insights.xplane.events import Decoder, count_events
+from tb_xla_insights.xplane.columns import Columns, Line, Piece, PlaneTables
+from tb_xla_insights.xplane.events import Decoder, cut_into_pieces
 from tb_xla_insights.xplane.metadata import (
     LARGE,
     MISSING,
@@ -139,30 +139,36 @@ class _Reader:
         )  # fmt: skip
 
     def _events(self) -> Columns:
-        """Decodes the lines of all planes, the largest first, by as many threads as there are processors."""
+        """Decodes the lines of all planes, piece by piece, by as many threads as there are processors."""
         lines = [line for plane in self.planes for line in plane.lines]
-        order = sorted(lines, key=lambda line: line.start - line.end)
-        with ThreadPoolExecutor(max_workers=min(os.cpu_count() or 1, max(len(lines), 1))) as pool:
-            list(pool.map(lambda line: count_events(self.source, line), order))
+        with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+            list(pool.map(lambda line: cut_into_pieces(self.source, line), lines))
             first = 0
-            for line in lines:
-                line.first, first = first, first + line.count
+            for piece in self._pieces():
+                piece.first, first = first, first + piece.count
             columns = Columns(first, [name in TEXT_STATS for name in self.names])
 
-            def decode(line: Line) -> None:
-                Decoder(self.source, columns, self.strings.intern).decode(line, self._progress, self.stop)
+            def decode(line: Line, piece: Piece) -> None:
+                decoder = Decoder(self.source, columns, self.strings.intern)
+                decoder.decode(line, piece, self._progress, self.stop)
 
-            list(pool.map(decode, order))
+            work = [(line, piece) for line in lines for piece in line.pieces]
+            list(pool.map(lambda one: decode(*one), work))
         for plane in self.planes:
             for line in plane.lines:
-                if line.bad is not None:
-                    where = f" in plane {plane.name}, line {text_of(line.name)}"
-                    self._damaged(line.bad, where, ended=line.ended)
-        if any(line.stopped for line in lines):
+                line.name = line.name or line.display_name
+                for piece in line.pieces:
+                    if piece.bad is not None:
+                        where = f" in plane {plane.name}, line {text_of(line.name)}"
+                        self._damaged(piece.bad, where, ended=piece.ended)
+        if any(piece.stopped for piece in self._pieces()):
             self._say("truncated_file", "Reading was stopped; what was read until then is shown.")
-        if sum(line.count for line in lines) < first:
-            columns.close_holes(lines)
+        if sum(piece.count for piece in self._pieces()) < first:
+            columns.close_holes(self._pieces())
         return columns
+
+    def _pieces(self) -> list[Piece]:
+        return [piece for plane in self.planes for line in plane.lines for piece in line.pieces]
 
     def _progress(self, count: int) -> None:
         with self._lock:
@@ -180,13 +186,10 @@ class _Reader:
             first += len(plane.kinds)
 
     def _stats(self, columns: Columns) -> dict[str, tuple[NDArray[np.int32], NDArray[np.int64]]]:
-        lines = [line for plane in self.planes for line in plane.lines]
-        found = {}
-        for column, name in enumerate(self.names):
-            rows, values = columns.stat(column, lines)
-            if rows.size:
-                found[name] = rows, values
-        return found
+        pieces = self._pieces()
+        with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+            stats = pool.map(lambda column: columns.stat(column, pieces), range(len(self.names)))
+        return {name: stat for name, stat in zip(self.names, stats, strict=True) if stat[0].size}
 
     def _say(self, id_: str, message: str) -> None:
         self.diagnostics.append(Diagnostic(id_, "warning", message))
@@ -226,9 +229,10 @@ class _Reader:
         where = f" in plane {name or len(self.planes)}"
         # The kinds of this plane are the compiled programs: hundreds of megabytes that few readers ask for.
         names, kinds, stats = self._metadata(parts, where, 0 if name == PROGRAMS else LARGE)
+        wanted = [i for i, stat in names.items() if stat in self.names]
         tables = PlaneTables(
             metadata=Table([kind.id for kind in kinds]),
-            wanted=Table.of({i: self.names.index(n) for i, n in names.items() if n in self.names}),
+            wanted=Table(wanted, [self.names.index(names[i]) for i in wanted]),
             ids=Table(list(names)),
             texts=np.array([self.strings.intern(text) for text in names.values()], np.int64),
             missing_text=self.strings.intern(MISSING) if parts[3] else 0,
