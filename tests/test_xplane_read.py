@@ -130,7 +130,6 @@ def test_windows_and_pieces_may_end_anywhere(file: RandomFile, window: int, piec
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(events, "WINDOW", window)
         patch.setattr(events, "PIECE", piece)
-        patch.setattr(events, "PIECE", 2 * window, raising=False)
         patch.setattr(wire, "SCAN_WINDOW", window)
         patch.setattr(wire, "SCAN_FIELDS", 3)
         assert of_space(read_space(MemorySource(file.data))) == whole
