@@ -1,0 +1,41 @@
+"""Training loops for findings: steps of 1,000 us in which the device works, and what a test adds to them."""
+
+from __future__ import annotations
+
+from captures import session
+from launching import US, Tpu
+
+from tb_xla_insights.analysis.beside import NOTHING, Beside
+from tb_xla_insights.analysis.findings import Finding, find_findings
+from tb_xla_insights.trace.model import Trace
+
+STEP = 1000
+LAUNCH = 700
+"""When in a step the marker begins; the run begins 50 us later."""
+
+
+def loop(steps: int = 4, device: float = 500, cores: tuple[int, ...] = (0,), first: int = 5) -> Tpu:
+    """Steps that each launch once. The device idles for what is left of a step, 4 us of it while a sync is prepared and
+    none while anything but the step's annotation is open."""
+    made = Tpu()
+    for i in range(steps):
+        made.step(i * STEP, STEP, first + i)
+        made.launch(
+            i * STEP + LAUNCH,
+            (i * STEP + LAUNCH + 10, 20),
+            (i * STEP + LAUNCH + 50, device),
+            by="marker",
+            cores=cores,
+        )
+    return made
+
+
+def findings(trace: Trace, beside: Beside = NOTHING) -> dict[str, Finding]:
+    """The findings of one host's session by id."""
+    found = find_findings(session(trace), beside)
+    assert len({it.id for it in found}) == len(found)
+    return {it.id: it for it in found}
+
+
+def us(ps: int | None) -> float | None:
+    return None if ps is None else ps / US

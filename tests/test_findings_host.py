@@ -1,0 +1,119 @@
+"""Findings about the host: idle time by what the host did, from the share on that is worth one."""
+
+from __future__ import annotations
+
+import pytest
+from captures import session
+from launching import Tpu
+from loops import LAUNCH, STEP, findings, loop, us
+
+from tb_xla_insights.analysis.findings import find_findings
+from tb_xla_insights.analysis.idle import STARVED, find_gaps
+
+
+def with_work(name: str, duration: float, device: float = 500) -> Tpu:
+    """The loop with some work of `duration` in each gap of 1000 - device."""
+    made = loop(device=device)
+    for i in range(1, 4):
+        made.on_main(name, i * STEP + LAUNCH - 10 - duration, duration)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("name", "id_"),
+    [
+        ("data_loading", "input_bound"),
+        ("PjRtComputationClient::TransferToDevice", "transfer_bound"),
+        ("RunPostOrder", "dispatch_overhead"),
+        ("LoadProgram", "dispatch_overhead"),
+    ],
+)
+def test_a_class_of_idle_time_is_found_from_a_tenth_of_the_span_on(name: str, id_: str) -> None:
+    """The span is 3.5 steps long; three gaps of 500 us lie in it."""
+    trace = with_work(name, 400).trace()
+    found = findings(trace)[id_]
+    # Of the marker, 6 us in each gap prepare and launch as well.
+    assert us(found.cost_ps) == 3 * (400 + 6 * (id_ == "dispatch_overhead"))
+    assert found.severity == "critical"  # 1200 of 3500
+    assert findings(with_work(name, 130).trace())[id_].severity == "warning"
+    quiet = findings(with_work(name, 20).trace())
+    assert id_ not in quiet
+
+
+def test_some_loading_on_the_driving_thread_is_no_finding() -> None:
+    """A twentieth of the span: other classes would be told as info."""
+    assert "input_bound" not in findings(with_work("data_loading", 60).trace())
+    assert findings(with_work("RunPostOrder", 60).trace())["dispatch_overhead"].severity == "info"
+
+
+def test_graph_building_is_found_where_nothing_else_fills_the_gaps() -> None:
+    made = loop()
+    for i in range(4):
+        made.on_main("forward", i * STEP + 300, 380)
+        made.on_main("loss", i * STEP + 100, 100)
+    found = findings(made.trace())["tracing_bound"]
+    assert found.severity == "critical"
+    assert found.evidence["phases"][0] == {"name": "forward", "host_ps": 4 * 380 * 10**6}
+    assert "forward" in found.detail
+    assert "tracing_bound" not in findings(loop(device=990).trace())
+
+
+def test_queued_gaps_cost_the_host_nothing() -> None:
+    """The next run was enqueued while the device still worked: what the host did then is not why the device waited."""
+    made = Tpu()
+    for i in range(4):
+        at = i * STEP
+        made.step(at, STEP, 5 + i)
+        made.launch(at + 100, (at + 110, 20), (at + 1000, 500), by="marker")
+    trace = made.trace()
+    assert (find_gaps(trace).kind != STARVED).all()
+    assert set(findings(trace)) == set()
+
+
+def test_costs_of_host_findings_never_count_twice() -> None:
+    for made in (with_work("data_loading", 300), with_work("RunPostOrder", 100), loop()):
+        trace = made.trace()
+        gaps = find_gaps(trace)
+        costs = sum(it.cost_ps for it in find_findings(session(trace)) if it.id != "cpu_fallback")
+        assert costs <= gaps.duration_ps[gaps.kind == STARVED].sum()
+
+
+def several(each: int, device: float, pause: float = 60) -> Tpu:
+    """Steps of `each` markers, each run after a pause."""
+    made = Tpu()
+    for i in range(3):
+        made.step(i * STEP, STEP, 5 + i)
+        for k in range(each):
+            at = i * STEP + 10 + k * (device + pause)
+            made.launch(at, (at + 6, 10), (at + pause - 5, device), by="marker", program=f"part{k}({k + 1})")
+    return made
+
+
+def test_many_small_executions() -> None:
+    found = findings(several(4, 20).trace())["many_small_executions"]
+    assert found.title == "4 executions a step, most of them small"
+    assert found.evidence["executions"] == 12
+    assert found.evidence["step_markers_per_step"] == 4
+    assert "4 StepMarkers" in found.advice
+
+
+@pytest.mark.parametrize(("each", "device"), [(2, 20.0), (3, 200.0)])
+def test_two_executions_a_step_or_large_ones_are_usual(each: int, device: float) -> None:
+    assert "many_small_executions" not in findings(several(each, device).trace())
+
+
+def test_windows_show_the_gaps_that_cost_most() -> None:
+    found = findings(with_work("data_loading", 400).trace())["input_bound"]
+    assert len(found.windows) == 3
+    assert {window.device for window in found.windows} == {"vm/TPU:0"}
+    assert all(us(it.end_ps - it.start_ps) == 500 for it in found.windows)
+
+
+def test_without_the_cost_a_step_is_shorter_by_it_and_never_shorter_than_the_devices_work() -> None:
+    fixed = findings(with_work("data_loading", 400).trace())["input_bound"].step_if_fixed_ps
+    # Three of four steps lose 400 us.
+    assert us(fixed) == pytest.approx(1000 - 3 * 400 / 4)
+    fixed = findings(with_work("data_loading", 290, device=700).trace())["input_bound"].step_if_fixed_ps
+    assert us(fixed) == pytest.approx(1000 - 3 * 290 / 4)
+    trace = loop(device=900).trace()
+    assert us(findings(trace)["tracing_bound"].step_if_fixed_ps) == 900
