@@ -1,1 +1,12 @@
 """Where the user's annotations went on the device. (design.md, "Propagation")"""
+
+from __future__ import annotations
+
+from tb_xla_insights.analysis.propagation.report import (
+    annotations_not_propagated,
+    propagation_diagnostics,
+    propagation_report,
+)
+from tb_xla_insights.analysis.propagation.view import propagation_view
+
+__all__ = ["annotations_not_propagated", "propagation_diagnostics", "propagation_report", "propagation_view"]

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import steps_at
 from tb_xla_insights.analysis.propagation.scopes import HostPaths
+from tb_xla_insights.analysis.reach import steps_of
 from tb_xla_insights.trace.annotations import annotated
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
@@ -16,19 +18,21 @@ from tb_xla_insights.trace.model import Int32, Int64, Trace
 @dataclass(frozen=True)
 class HostAnnotations:
     """Annotations in row order: `row`, the annotation around each (`up`, index, -1: none), its path (index into
-    `names`) and its step (index, -1: outside). `above` is the path around each path, -1 at the top."""
+    `names`) and its step (index, -1: outside). `cut` ones lie in a step that was not recorded, whole. `above` is the
+    path around each path, -1 at the top."""
 
     row: Int32
     up: Int32
     path: Int32
     step: Int32
+    cut: NDArray[np.bool_]
     names: list[str]
     above: list[int]
     paths: HostPaths
 
-    def times(self, trace: Trace, step: int | None = None) -> tuple[Int64, Int64]:
-        """Per path: time and number of its annotations, of one step or of all."""
-        mine = slice(None) if step is None else self.step == step
+    def times(self, trace: Trace, step: int | None = None, *, in_steps: bool = False) -> tuple[Int64, Int64]:
+        """Per path: time and number of its annotations, of one step, of all steps, or of the whole capture."""
+        mine = self.step >= 0 if in_steps else self.step == step if step is not None else slice(None)
         duration = trace.duration_ps[self.row[mine]]
         time = np.zeros(len(self.names), np.int64)
         np.add.at(time, self.path[mine], duration)
@@ -37,35 +41,67 @@ class HostAnnotations:
 
 @kept
 def host_annotations(trace: Trace) -> HostAnnotations:
-    """The annotations of one host with their paths: names from the outermost one in, on the same thread."""
+    """The annotations of one host with their paths: names from the outermost one in, on the same thread.
+
+    A capture that begins or ends inside of a step does not record that step: what lies outermost before the first and
+    after the last recorded step has the path that it has inside of steps, if it occurs there.
+    """
     row = trace.annotations
     up = _up(trace, row)
-    text = trace.metadata.name[trace.meta[row]]
-    path = np.full(len(row), -1, np.int32)
-    names: list[str] = []
-    above: list[int] = []
-    number: dict[str, int] = {}
-    level = np.flatnonzero(up < 0)
-    order = np.argsort(up, kind="stable")
-    while level.size:
-        around = np.where(up[level] >= 0, path[up[level]], -1)
-        pairs, inverse = np.unique(
-            np.stack((around, text[level].astype(np.int32)), 1), axis=0, return_inverse=True
-        )
-        made = []
-        for outer, name in pairs.tolist():
-            segment = trace.strings[name].split("#", 1)[0]
-            full = f"{names[outer]}/{segment}" if outer >= 0 else segment
-            if full not in number:
-                number[full] = len(names)
-                names.append(full)
-                above.append(outer)
-            made.append(number[full])
-        path[level] = np.array(made, np.int32)[inverse.reshape(-1)]
-        low, high = np.searchsorted(up[order], level), np.searchsorted(up[order], level, "right")
-        level = np.concatenate([order[a:b] for a, b in zip(low, high, strict=True) if b > a] or [level[:0]])
+    made = _Paths(trace, up, trace.metadata.name[trace.meta[row]])
+    cut, roots = _cut(trace, row, up)
+    made.descend(np.flatnonzero((up < 0) & ~cut), {})
+    inside: dict[str, int] = {}
+    for path in sorted(range(len(made.names)), key=lambda it: made.names[it].count("/")):
+        if made.above[path] >= 0 and made.names[path].split("/", 1)[0] in roots:
+            inside.setdefault(made.names[path].rpartition("/")[2], made.above[path])
+    made.descend(np.flatnonzero((up < 0) & cut), inside)
     step = steps_at(trace, trace.start_ps[row]) if len(row) else np.zeros(0, np.int32)
-    return HostAnnotations(row, up, path, step, names, above, HostPaths(names))
+    return HostAnnotations(row, up, made.path, step, cut, made.names, made.above, HostPaths(made.names))
+
+
+class _Paths:
+    """Paths of annotations, found level by level; `up` is the annotation around each, `text` its name."""
+
+    def __init__(self, trace: Trace, up: Int32, text: Int32) -> None:
+        self.path = np.full(len(up), -1, np.int32)
+        self.names: list[str] = []
+        self.above: list[int] = []
+        self._number: dict[str, int] = {}
+        self._strings, self._up, self._text = trace.strings, up, text
+
+    def descend(self, level: NDArray[np.intp], outermost: dict[str, int]) -> None:
+        """Names some annotations and all inside of them; `outermost` gives the paths around those at the top."""
+        width = len(self._strings) + 1
+        while level.size:
+            up = self._up[level]
+            around = np.where(up >= 0, self.path[up], -1).astype(np.int64)
+            pairs, inverse = np.unique((around + 1) * width + self._text[level], return_inverse=True)
+            paths = [self._add(pair // width - 1, pair % width, outermost) for pair in pairs.tolist()]
+            self.path[level] = np.array(paths, np.int32)[inverse]
+            inside = np.zeros(len(self._up) + 1, np.bool_)  # the last one stands for nothing around
+            inside[level] = True
+            level = np.flatnonzero(inside[self._up])
+
+    def _add(self, outer: int, text: int, outermost: dict[str, int]) -> int:
+        segment = self._strings[text].split("#", 1)[0]
+        outer = outermost.get(segment, -1) if outer < 0 else outer
+        full = f"{self.names[outer]}/{segment}" if outer >= 0 else segment
+        if full not in self._number:
+            self._number[full] = len(self.names)
+            self.names.append(full)
+            self.above.append(outer)
+        return self._number[full]
+
+
+def _cut(trace: Trace, row: Int32, up: Int32) -> tuple[NDArray[np.bool_], set[str]]:
+    """Outermost annotations before the first and after the last step, and the names of steps."""
+    steps = [step for step in steps_of(trace) if step.source == "annotation"]
+    if not steps:
+        return np.zeros(len(row), np.bool_), set()
+    start = trace.start_ps[row]
+    outside = (start < steps[0].start_ps) | (start >= max(step.end_ps for step in steps))
+    return (up < 0) & outside, {step.name.split("#", 1)[0] for step in steps}
 
 
 def _up(trace: Trace, row: Int32) -> Int32:

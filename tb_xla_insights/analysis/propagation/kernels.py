@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from tb_xla_insights.trace.model import Int32, Int64
+
 
 @njit("int64(int64, int64)", cache=True, nogil=True)
 def _slot(value, size):  # type: ignore[no-untyped-def]
@@ -12,38 +14,57 @@ def _slot(value, size):  # type: ignore[no-untyped-def]
     return np.int64((mixed ^ (mixed >> np.uint64(29))) >> np.uint64(3)) & (size - 1)
 
 
-@njit("Tuple((int32[::1], int32[::1]))(int64[::1])", cache=True, nogil=True)
-def distinct(values):  # type: ignore[no-untyped-def]
+def distinct(values: Int64) -> tuple[Int32, Int32]:
     """Where each different value occurs first, in order of occurrence, and the number of each value among them."""
-    size = 1024
-    slots = np.full(size, -1, np.int32)
-    first = np.empty(size // 2, np.int32)
     number = np.empty(len(values), np.int32)
-    made = 0
-    for i in range(len(values)):
-        at = _slot(values[i], size)
-        while slots[at] >= 0 and values[first[slots[at]]] != values[i]:
+    first, room, at, made = np.zeros(0, np.int32), 512, 0, 0
+    while True:
+        # The table of values grows between the kernel's calls: arrays that change inside of a loop make it slow.
+        first = np.append(first, np.zeros(room - len(first), np.int32))
+        at, made = _number(values, at, made, first, number)
+        if at == len(values):
+            return first[:made], number
+        room *= 4
+
+
+@njit(
+    "Tuple((int64, int64))(int64[::1], int64, int64, int32[::1], int32[::1])", cache=True, nogil=True
+)
+def _number(values, begin, made, first, number):  # type: ignore[no-untyped-def]
+    """Goes on from value `begin` until `first` is full; how far that was, and how many values are known.
+
+    Values that follow each other in the same way again and again, as the ops of a program do, are not looked up: what
+    came after a value last time is tried first.
+    """
+    room = len(first)
+    size = 4 * room
+    slots = np.full(size, -1, np.int32)
+    known, after = np.empty(room, np.int64), np.zeros(room, np.int32)
+    for old in range(made):
+        known[old] = values[first[old]]
+        at = _slot(known[old], size)
+        while slots[at] >= 0:
             at = (at + 1) & (size - 1)
-        if slots[at] < 0:
-            if made == len(first):  # half full: twice the room
-                size *= 2
-                slots = np.full(size, -1, np.int32)
-                more = np.empty(size // 2, np.int32)
-                more[:made] = first
-                first = more
-                for known in range(made):
-                    at = _slot(values[first[known]], size)
-                    while slots[at] >= 0:
-                        at = (at + 1) & (size - 1)
-                    slots[at] = known
-                at = _slot(values[i], size)
-                while slots[at] >= 0:
-                    at = (at + 1) & (size - 1)
-            slots[at] = made
-            first[made] = i
-            made += 1
-        number[i] = slots[at]
-    return first[:made].copy(), number
+        slots[at] = old
+    last = number[begin - 1] if begin else np.int32(-1)
+    for i in range(begin, len(values)):
+        value = values[i]
+        found = after[last] if last >= 0 else np.int32(-1)
+        if found < 0 or known[found] != value:
+            at = _slot(value, size)
+            while slots[at] >= 0 and known[slots[at]] != value:
+                at = (at + 1) & (size - 1)
+            if slots[at] < 0:
+                if made == room:
+                    return i, made
+                slots[at], first[made], known[made] = made, i, value
+                made += 1
+            found = slots[at]
+            if last >= 0:
+                after[last] = found
+        number[i] = found
+        last = found
+    return len(values), made
 
 
 @njit(
@@ -124,10 +145,12 @@ def stretches(key, own, start, end, run, first, upto, phase):  # type: ignore[no
         low, high = first[key[i]], first[key[i] + 1]
         whole, before, reached = upto[high - 1], np.int64(0), np.int64(0)
         for part in range(low, high):
-            after = own[i] * upto[part] // whole
-            begin = start[i] + (end[i] - start[i]) * reached // whole
-            reached = upto[part]
-            until = start[i] + (end[i] - start[i]) * reached // whole
+            begin, until, after = start[i], end[i], own[i]
+            if high - low > 1:
+                after = own[i] * upto[part] // whole
+                begin = start[i] + (end[i] - start[i]) * reached // whole
+                reached = upto[part]
+                until = start[i] + (end[i] - start[i]) * reached // whole
             if made and out_run[made - 1] == now and out_phase[made - 1] == phase[part]:
                 out_time[made - 1] += after - before
                 out_end[made - 1] = max(out_end[made - 1], until)

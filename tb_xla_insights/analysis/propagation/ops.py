@@ -6,6 +6,7 @@ Metadata of the op (`tf_op`) and the program's HLO proto tell; files of 2020 sto
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,10 @@ from tb_xla_insights.xplane.source import Source, open_source
 _NO_PROGRAM = -1
 _FINEST = 1024
 """Into how many shares an op's time is divided at most."""
+
+
+Chosen = list[tuple[int, NDArray[np.bool_] | slice]]
+"""Ops of a host: device (index), and which of its ops."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,7 @@ class Ops:
     frames: dict[str, Frames]
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
-    def sums(self, chosen: list[tuple[int, NDArray[np.bool_] | slice]]) -> tuple[Int64, Int64, Int64]:
+    def sums(self, chosen: Chosen) -> tuple[Int64, Int64, Int64]:
         """Of chosen ops, as (device, which of its ops): time per part, time per distinct op, ops per distinct op."""
         time, count = np.zeros(len(self.scope), np.int64), np.zeros(len(self.name), np.int64)
         for device, which in chosen:
@@ -69,11 +74,12 @@ class Ops:
             tally(ops.key[which], ops.own_ps[which], self.first, self.upto, time, count)
         return time, np.add.reduceat(time, self.first[:-1]) if len(self.name) else count.copy(), count
 
-    def everything(self) -> list[tuple[int, NDArray[np.bool_] | slice]]:
-        """All ops of all devices, to be summed."""
-        return [(device, slice(None)) for device in range(len(self.devices))]
+    @cached_property
+    def totals(self) -> tuple[Int64, Int64, Int64]:
+        """The same of all ops of all devices."""
+        return self.sums([(device, slice(None)) for device in range(len(self.devices))])
 
-    def of_runs(self, runs: NDArray[np.bool_], device: int | None = None) -> list[tuple[int, NDArray[np.bool_] | slice]]:
+    def of_runs(self, runs: NDArray[np.bool_], device: int | None = None) -> Chosen:
         """The ops of those runs that a mask over Launches.runs selects, of one device or of all."""
         mask = np.append(runs, False)  # the last one stands for no run
         some = range(len(self.devices)) if device is None else [device]
@@ -87,9 +93,10 @@ def find_ops(trace: Trace) -> Ops:
     devices = trace.devices
     bounds = np.cumsum([0, *(len(device.ops) for device in devices)])
     runs = [_runs(trace, number) for number in range(len(devices))]
-    columns = [_columns(trace, device, run) for device, run in zip(devices, runs, strict=True)]
-    first, key = _keys([np.concatenate(some) for some in zip(*columns, strict=True)] if columns else [])
-    program, name, told = ([], [], []) if not columns else _texts(trace, columns, first)
+    each = [_columns(trace, device, run) for device, run in zip(devices, runs, strict=True)]
+    columns = [_together(each, which) for which in range(4)]
+    first, key = _keys(columns)
+    program, name, told = _texts(trace, columns, first)
     names = host_annotations(trace).paths.names
     reading = _Reading(trace, names, _modules(trace))
     origin, caller, known = _origins(program, name, told, reading, names)
@@ -123,39 +130,55 @@ def _runs(trace: Trace, number: int) -> Int32:
     return found
 
 
-def _columns(trace: Trace, device: Device, run: Int32) -> tuple[Int64, Int64, Int64, Int64]:
-    """Per op: its program's id (by its bits), its name, its `tf_op`, and its stored scope (texts, -1: none)."""
+_Columns = tuple[Int64, Int64, "Int64 | None", "Int64 | None"]
+
+
+def _columns(trace: Trace, device: Device, run: Int32) -> _Columns:
+    """Per op: its program's id (by its bits), its name, its `tf_op`, and its stored scope (texts, -1: none). None where
+    no op has the last ones."""
     rows = device.ops.row
-    meta = trace.meta[rows]
     program = _event_stat(trace, "program_id", rows)
-    lookup = np.full(len(trace.metadata.name), _NO_PROGRAM, np.int64)
-    for entry, text in enumerate(trace.metadata.text.get("program_id", ())):
-        if text >= 0:
-            lookup[entry] = _bits(trace.strings[text])
-    program = _instead(program, lookup[meta])
+    if program is None or (program == _NO_PROGRAM).any():
+        lookup = np.full(len(trace.metadata.name), _NO_PROGRAM, np.int64)
+        for entry, text in enumerate(trace.metadata.text.get("program_id", ())):
+            if text >= 0:
+                lookup[entry] = _bits(trace.strings[text])
+        program = _instead(program, lookup[trace.meta[rows]])
     if (program == _NO_PROGRAM).any() and len(find_launches(trace).runs):
         launches = find_launches(trace)
         ids = np.array([_bits(id_) for _, id_ in launches.programs], np.int64)
         program = _instead(program, np.where(run >= 0, ids[launches.runs.program[run]], _NO_PROGRAM))
-    name = _instead(_event_stat(trace, "hlo_op", rows), device.ops.name.astype(np.int64))
-    texts = trace.metadata.text.get("tf_op")
-    none = np.full(len(rows), -1, np.int64)
-    told = _instead(_event_stat(trace, "tf_op", rows), none if texts is None else texts[meta].astype(np.int64))
+    name = _event_stat(trace, "hlo_op", rows)
+    if name is None or (name == -1).any():
+        name = _instead(name, device.ops.name.astype(np.int64))
+    told, texts = _event_stat(trace, "tf_op", rows), trace.metadata.text.get("tf_op")
+    if texts is not None and (texts >= 0).any():
+        told = _instead(told, texts[trace.meta[rows]].astype(np.int64))
     return program, name, told, stored_scopes(trace, device)
 
 
-def _event_stat(trace: Trace, name: str, rows: Int32) -> Int64:
-    """A stat of the ops' own, -1 where they have none."""
-    if name not in trace.stats:
-        return np.full(len(rows), -1, np.int64)
-    stat = trace.stats[name]
-    dense = np.full(len(trace), -1, np.int64)
-    dense[stat.rows] = stat.values
-    return dense[rows]
+def _event_stat(trace: Trace, name: str, rows: Int32) -> Int64 | None:
+    """A stat of the ops' own, -1 where they have none; None where no event has it."""
+    stat = trace.stats.get(name)
+    if stat is None or not stat.rows.size:
+        return None
+    place = _places(trace, name)[rows]
+    return np.where(place >= 0, stat.values[place], -1)
 
 
-def _instead(values: Int64, others: Int64) -> Int64:
-    return np.where(values == -1, others, values)
+@kept
+def _places(trace: Trace, name: str) -> Int32:
+    """Per event, where its value lies in a stat's column; -1 where it has none. A search per op would take longer."""
+    rows = trace.stats[name].rows
+    if name != "hlo_op" and "hlo_op" in trace.stats and np.array_equal(rows, trace.stats["hlo_op"].rows):
+        return _places(trace, "hlo_op")
+    places = np.full(len(trace), -1, np.int32)
+    places[rows] = np.arange(len(rows), dtype=np.int32)
+    return places
+
+
+def _instead(values: Int64 | None, others: Int64) -> Int64:
+    return others if values is None else np.where(values == -1, others, values)
 
 
 def _bits(id_: str) -> int:
@@ -167,24 +190,34 @@ def _bits(id_: str) -> int:
     return number - 2**64 if number >= 2**63 else number
 
 
-def _keys(columns: list[Int64]) -> tuple[Int32, Int32]:
+def _together(columns: list[_Columns], which: int) -> Int64 | None:
+    """One column of all devices."""
+    parts = [column[which] for column in columns]
+    if all(part is None for part in parts):
+        return None
+    lengths = [len(column[0]) for column in columns]
+    whole = [np.full(n, -1, np.int64) if part is None else part for n, part in zip(lengths, parts, strict=True)]
+    return whole[0] if len(whole) == 1 else np.concatenate(whole)
+
+
+def _keys(columns: list[Int64 | None]) -> tuple[Int32, Int32]:
     """The first op of each kind, and the number of each op's kind; ops that agree in all columns are of one kind."""
-    if not columns:
-        return np.zeros(0, np.int32), np.zeros(0, np.int32)
-    first, number = distinct(np.ascontiguousarray(columns[0]))
-    for column in columns[1:]:
-        if len(column) and (column != -1).any():
-            width = int(column.max()) + 2
-            first, number = distinct(number.astype(np.int64) * width + column + 1)
+    first, number = np.zeros(0, np.int32), np.zeros(0, np.int32)
+    for column in columns:
+        if column is None or not len(column):
+            continue
+        if len(first) > 1:
+            column = number.astype(np.int64) * (int(column.max()) + 2) + column + 1
+        first, number = distinct(np.ascontiguousarray(column))
     return first, number
 
 
 def _texts(
-    trace: Trace, columns: list[tuple[Int64, Int64, Int64, Int64]], first: Int32
+    trace: Trace, columns: list[Int64 | None], first: Int32
 ) -> tuple[list[str], list[str], list[str]]:
     """Of the distinct ops: program ids as decimal strings, names as programs know them, and op names that the ops
     themselves or stored rows tell."""
-    chosen = [np.concatenate(some)[first].tolist() for some in zip(*columns, strict=True)]
+    chosen = [[-1] * len(first) if column is None else column[first].tolist() for column in columns]
     program = ["" if it == _NO_PROGRAM else str(it % 2**64) for it in chosen[0]]
     name = [_instruction(trace.strings[it]) for it in chosen[1]]
     own = [op_name_of(trace.strings[it]) if it >= 0 else "" for it in chosen[2]]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tb_xla_insights.xplane.proto.hlo_pb2 import StackFrameIndex
 
-_LIBRARY = ("site-packages/", "dist-packages/", "<frozen ", "/lib/python")
+_LIBRARY = ("site-packages/", "dist-packages/", "/lib/python")
 _DEEPEST = 1000
 
 
@@ -48,7 +48,11 @@ class Frames:
         """The innermost frame in the user's own code: outside of installed packages and the standard library; the
         innermost one where all are inside."""
         stack = self.stack(frame)
-        return next((it for it in stack if not any(mark in it.file for mark in _LIBRARY)), stack[0] if stack else None)
+        return next((it for it in stack if _is_own(it.file)), stack[0] if stack else None)
+
+
+def _is_own(file: str) -> bool:
+    return bool(file) and not file.startswith("<") and not any(mark in file for mark in _LIBRARY)
 
 
 def _at(names: list[str], number: int) -> str:

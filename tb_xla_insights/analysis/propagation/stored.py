@@ -9,13 +9,12 @@ from tb_xla_insights.trace.model import Device, Int64, Trace
 ROWS = ("TensorFlow Name Scope", "Framework Name Scope")
 
 
-def stored_scopes(trace: Trace, device: Device) -> Int64:
+def stored_scopes(trace: Trace, device: Device) -> Int64 | None:
     """Per op, its scope path (index into the trace's strings), from the innermost stored scope that encloses it; -1
-    where there is none. Events of the row nest; each is named like one segment."""
-    found = np.full(len(device.ops), -1, np.int64)
+    where there is none. None without such rows. Events of the row nest; each is named like one segment."""
     line = next((device.lines[name] for name in ROWS if name in device.lines), None)
     if line is None or not trace.lines[line].count or not len(device.ops):
-        return found
+        return None
     rows = trace.lines[line].rows
     start, end = trace.start_ps[rows], trace.end_ps[rows]
     parent = np.where(trace.parent[rows] >= 0, trace.parent[rows] - rows.start, -1)
@@ -28,6 +27,7 @@ def stored_scopes(trace: Trace, device: Device) -> Int64:
     path: dict[int, str] = {-1: ""}
     for event in range(rows.stop - rows.start):  # enclosing events come first
         path[event] = f"{path[int(parent[event])]}/{trace.name(rows.start + event)}".lstrip("/")
+    found = np.full(len(device.ops), -1, np.int64)
     for event in np.unique(at[at >= 0]).tolist():
         found[at == event] = trace.intern(path[event])
     return found
