@@ -4,7 +4,7 @@ import { h, fill } from '../lib/dom.js';
 import { get } from '../lib/api.js';
 import { loadOnce } from '../frame/once.js';
 import { card, classCell, emptyCard, link, windowPlace } from '../lib/cards.js';
-import { columnUnit, count, cutMiddle, deviceTimeCell, digits, MISSING, plural, ratio, share, timeCell, timeText } from '../lib/format.js';
+import { columnUnit, count, cutMiddle, deviceTimeCell, digits, MISSING, plural, share, timeCell, timeText } from '../lib/format.js';
 import { table, liveTable } from '../lib/table.js';
 import { saveCsv } from '../lib/csv.js';
 import { againstCard, bringSource, stepMeans } from './against.js';
@@ -185,17 +185,15 @@ export function create(app) {
     const unit = columnUnit(items.map(({ host_ps }) => host_ps / steps));
     /** @param {CostName} key @param {string} head @returns {import('../lib/table.js').Column<typeof items[number]>} */
     const cost = (key, head) => ({ key, head: `${head}, ${unit.name}`, number: true, value: (item) => item[key], ps: (item) => Math.round(item[key] / steps), cell: (item) => timeCell(item[key] / steps, unit) });
-    const lazy = items.find(({ name }) => name === 'lazy');
-    const dynamo = items.find(({ name }) => name === 'dynamo');
-    const both = lazy && dynamo;
-    return card(both ? 'Lazy against dynamo' : 'By kind', { note: stepCount() ? 'per step and core' : 'total' }, table({
-      label: 'Lazy against dynamo', testid: 'lazy-dynamo-table', items,
+    const all = sumCosts(executions);
+    return card('By kind', { note: stepCount() ? 'per step and core' : 'total' }, table({
+      label: 'By kind', testid: 'lazy-dynamo-table', items,
       columns: [
         { key: 'name', head: 'Kind', value: ({ name }) => name, cell: ({ name }) => name },
         { key: 'count', head: 'Runs', number: true, value: (item) => item.count, cell: (item) => digits(item.count / steps, Number.isInteger(item.count / steps) ? 0 : 2) },
         cost('host_ps', 'Host'), cost('device_ps', 'Device'), cost('overhead_ps', 'Overhead'),
       ],
-      foot: both ? ['lazy / dynamo', '', .../** @type {const} */ (['host_ps', 'device_ps', 'overhead_ps']).map((key) => (dynamo[key] ? ratio(lazy[key] / dynamo[key]) : MISSING))] : undefined,
+      foot: ['All', digits(all.count / steps, Number.isInteger(all.count / steps) ? 0 : 2), .../** @type {const} */ (['host_ps', 'device_ps', 'overhead_ps']).map((key) => timeCell(all[key] / steps, unit))],
     }), lead ? h('p', { class: 'sec' }, leadText(lead)) : null);
   }
 

@@ -40,7 +40,7 @@ export function groupGaps(items, devices) {
   const open = new Map();
   const groups = [];
   for (const gap of [...items].sort((a, b) => a.start_ps - b.start_ps)) {
-    const key = [gap.host, gap.before, gap.after, gap.cause, gap.step].join('\n');
+    const key = [gap.host, gap.before, gap.after, gap.inside_run, gap.step].join('\n');
     const end = gap.start_ps + gap.duration_ps;
     const near = (open.get(key) ?? []).filter((group) => group.end > gap.start_ps);
     let group = near.find((own) => !own.gaps.has(gap.device)
@@ -71,6 +71,9 @@ export const isExact = ({ devices, durations_ps }) => (devices?.length ?? 1) < 2
 /** @param {GapItem} gap as the page names it @returns {string} */
 export const stepOf = (gap) => String(gap.step_number ?? gap.step ?? '');
 
+/** @param {GapItem} gap @param {GapPattern} pattern */
+export const hasPattern = (gap, pattern) => gap.before === pattern.before && gap.after === pattern.after && Boolean(gap.inside_run) === Boolean(pattern.inside_run);
+
 /**
  * @param {GapItem[]} items @param {Map<string, string>} filters device, cause, kind, step, min (ms)
  * @param {GapPattern|null} pattern @param {{hosts: string[], devices: string[]}} chosen
@@ -78,7 +81,7 @@ export const stepOf = (gap) => String(gap.step_number ?? gap.step ?? '');
 export function filterGaps(items, filters, pattern, chosen) {
   const least = Number(filters.get('min') ?? 0) * 1e9;
   const is = (/** @type {string} */ key, /** @type {string} */ value) => !filters.get(key) || filters.get(key) === value;
-  return items.filter((gap) => gap.duration_ps >= least && is('device', gap.device) && is('cause', gap.cause) && is('kind', gap.kind) && is('step', stepOf(gap)) && is('before', gap.before ?? '') && is('after', gap.after ?? '')
-    && (!pattern || (gap.before === pattern.before && gap.after === pattern.after))
+  return items.filter((gap) => gap.duration_ps >= least && is('device', gap.device) && is('cause', gap.cause) && is('kind', gap.kind) && is('step', stepOf(gap))
+    && (!pattern || hasPattern(gap, pattern))
     && (!chosen.devices.length || chosen.devices.includes(gap.device)) && (!chosen.hosts.length || !gap.host || chosen.hosts.includes(gap.host)));
 }

@@ -41,7 +41,10 @@ export function create(app) {
     const at = /^pat:(\d+)$/.exec(app.link.state.sel ?? '')?.[1] ?? filtersValue(app.link.state.f).get('pat');
     return answer?.patterns[Number(at ?? NaN)] ?? null;
   };
-  const deviceName = (/** @type {string} */ id) => session?.devices.find((device) => device.id === id)?.name ?? id;
+  const deviceName = (/** @type {string} */ id) => {
+    const device = session?.devices.find((own) => own.id === id);
+    return !device ? id : (session?.session.hosts.length ?? 1) > 1 ? `${device.name} · ${device.host}` : device.name;
+  };
 
   /** @param {string} key @param {string} value */
   function setFilter(key, value) {
@@ -131,7 +134,7 @@ export function create(app) {
       if (!own) inside.set(row, own = row.gaps.map((gap) => rowOf([gap], row)));
       return own;
     };
-    const ends = (/** @type {GapRow} */ { gap: { before, after } }) => `${before ?? MISSING} → ${after ?? MISSING}`;
+    const ends = (/** @type {GapRow} */ { gap }) => endsText(gap, 400);
     const selected = app.link.state.sel;
     const whole = groups.find(({ gaps }) => gaps.length > 1 && gaps.slice(1).some((gap) => keyOf(gap) === selected));
     if (whole) opened.add(keyOf(whole.gap));
@@ -152,7 +155,7 @@ export function create(app) {
         { key: 'cause', head: 'Mostly', value: ({ gap }) => LABELS[gap.cause], cell: ({ gap }) => classCell(gap.cause) },
         { key: 'fill', head: 'What fills it', cell: (row) => miniBar(row.by_class_ps) },
         { key: 'ends', head: 'Before → after', value: ends, title: ends,
-          cell: ({ gap: { before, after } }) => h('span', { class: 'sec' }, `${before ? cutMiddle(before, 22) : MISSING} → ${after ? cutMiddle(after, 22) : MISSING}`) },
+          cell: ({ gap }) => h('span', { class: 'sec' }, endsText(gap, 22)) },
         { key: 'show', head: '', number: true, cell: ({ gap }) => showButton(() => app.open(gapPlace(gap)), 'gap-show') },
       ],
     });
@@ -191,8 +194,9 @@ export function create(app) {
       const [least, most] = [pattern.min_ps ?? Math.min(...all), pattern.max_ps ?? Math.max(...all)];
       return all.length || pattern.max_ps ? `${timeCell(least, unit, 1)} – ${timeCell(most, unit, 1)}` : MISSING;
     };
-    /** @param {'before'|'after'} key @param {string} head @returns {import('../lib/table.js').Column<GapPattern>} */
-    const program = (key, head) => ({ key, head, value: (pattern) => pattern[key] ?? '', title: (pattern) => pattern[key] ?? '', cell: (pattern) => cutMiddle(pattern[key] ?? MISSING, 34) });
+    /** @param {'before'|'after'} key @param {string} head @param {string} [inside] what a gap inside of a run says @returns {import('../lib/table.js').Column<GapPattern>} */
+    const program = (key, head, inside) => ({ key, head, value: (pattern) => pattern[key] ?? '', title: (pattern) => pattern[key] ?? '',
+      cell: (pattern) => (inside && pattern.inside_run ? h('span', { class: 'sec' }, inside) : cutMiddle(pattern[key] ?? MISSING, 34)) });
     return liveTable({
       label: 'Recurring patterns', testid: 'gap-patterns', items, sort: '-total', rowHeight: 24,
       rowid: (pattern) => `pattern-${items.indexOf(pattern)}`,
@@ -200,7 +204,7 @@ export function create(app) {
       open: (pattern) => { const [gap] = of(pattern); if (gap) app.open(gapPlace(gap)); },
       selected: (pattern) => pattern === chosenPattern(),
       columns: [
-        program('before', 'Program before'), program('after', 'Program after'),
+        program('before', 'Program before'), program('after', 'Program after', 'in the middle of its run'),
         { key: 'cause', head: 'Mostly', value: ({ cause }) => LABELS[cause], cell: ({ cause }) => classCell(cause) },
         { key: 'count', head: 'Count', number: true, value: (pattern) => pattern.count, cell: (pattern) => count(pattern.count) },
         { key: 'total', head: `Total, ${unit.name}`, number: true, value: (pattern) => pattern.total_ps, ps: (pattern) => pattern.total_ps, cell: (pattern) => timeCell(pattern.total_ps, unit) },
@@ -225,6 +229,12 @@ export function create(app) {
     return draw();
   });
   return { element, open: data.open, filter: () => drawList(true), move: () => { draw(); }, show: data.show, recolor() {} };
+}
+
+/** @param {GapItem} gap @param {number} most letters of a name */
+function endsText({ before, after, inside_run }, most) {
+  const name = (/** @type {string|null} */ program) => (program ? cutMiddle(program, most) : MISSING);
+  return inside_run ? `inside of ${name(after)}` : `${name(before)} → ${name(after)}`;
 }
 
 /** Marks where the gaps of a pattern lie. @param {GapPattern} pattern @param {GapItem[]} gaps @param {number} duration */

@@ -31,14 +31,17 @@ export interface GapItem {
   /** Its parts are those of the same gap on another core. */
   alike?: boolean;
   step: number | null; step_number?: number | null; before: string | null; after: string | null;
-  kind: "starved" | "queued" | "unknown"; cause: ClassName; by_class_ps: ByClass;
+  /** Whether the program waits in the middle of its run. */
+  inside_run?: boolean; kind: "starved" | "queued" | "unknown"; cause: ClassName; by_class_ps: ByClass;
 }
 export interface GapDetail extends GapItem {
   chain: { name: string; class: ClassName; thread: string; start_ps: number; duration_ps: number; event?: string | null; row?: string | null; depth?: number }[];
-  by_thread?: { class: ClassName; thread: string; ps: number }[]; sentence?: string | null; together_ps?: number; occurrences?: number;
+  by_thread?: { class: ClassName; thread: string; ps: number }[]; sentence?: string | null; together_ps?: number;
+  /** Index of its pattern, and how many gaps that has. */
+  pattern?: number; occurrences?: number;
 }
 export interface GapPattern {
-  before: string | null; after: string | null; count: number; total_ps: number; mean_ps: number; cause: ClassName;
+  before: string | null; after: string | null; inside_run?: boolean; count: number; total_ps: number; mean_ps: number; cause: ClassName;
   min_ps?: number; max_ps?: number; by_class_ps?: ByClass;
 }
 export interface Gaps {

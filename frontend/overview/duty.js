@@ -2,7 +2,7 @@
 
 import { h, fill } from '../lib/dom.js';
 import { card, cores, emptyCard, lengthBar, link } from '../lib/cards.js';
-import { columnUnit, digits, share } from '../lib/format.js';
+import { columnUnit, cutMiddle, digits, share } from '../lib/format.js';
 import { roundParts } from '../lib/parts.js';
 import { table } from '../lib/table.js';
 import { readPref, writePref } from '../lib/prefs.js';
@@ -80,7 +80,7 @@ function dutyTable(devices, all, definition, session, app) {
     label: 'Duty cycle', testid: 'duty-table', items: rows,
     columns: [
       { key: 'device', head: 'Device', value: ({ device }) => device.name, cell: ({ device }) => link(
-        several ? `${device.name} · ${device.host}` : device.name, () => app.open({ v: 'timeline', x: device.id, w: '', sel: '' })) },
+        several ? cutMiddle(`${device.name} · ${device.host}`, 18) : device.name, () => app.open({ v: 'timeline', x: device.id, w: '', sel: '' }), { title: `${device.name} on ${device.host}` }) },
       { key: 'bar', head: '', cell: ({ device, share: part }) => h('span', { class: 'duty-bar' }, lengthBar(part ?? 0),
         device.stall_ps > 0 && part ? stall((device.stall_ps / device.busy_ps) * part, part) : null) },
       { key: 'duty', head: 'Busy', number: true, value: (row) => row.share ?? -1, cell: (row) => share(row.share) },

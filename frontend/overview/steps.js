@@ -27,17 +27,21 @@ export function createSteps(app) {
   const chart = h('div', { class: 'chart', role: 'listbox', 'aria-label': 'Steps', 'data-testid': 'steps-chart' });
   const brush = h('div', { class: 'brush none', role: 'slider', tabindex: 0, 'aria-label': 'Steps in sight' });
   const note = h('p', { class: 'step-note' });
-  const body = h('div', { class: 'fill column' });
+  const body = h('div', { class: 'fill' });
   /** @type {Step[]} */
   let steps = [];
   let from = 0;
   let fits = WIDE;
   let listed = false;
+  /** @type {Set<number|null>} */
+  let twice = new Set();
   /** @type {ReturnType<typeof liveTable>|null} */
   let rows = null;
   const toggle = button('Table', () => { listed = !listed; draw(); }, { class: 'small-button', 'aria-pressed': 'false' });
 
-  const keyOf = (/** @type {Step} */ { number, index }) => String(number ?? index);
+  /** What a link calls a step: its number, with its index where several hosts count alike. */
+  const keyOf = (/** @type {Step} */ { number, index }) => (number === null ? String(index) : twice.has(number) ? `${number}.${index}` : String(number));
+  const nameOf = (/** @type {Step} */ { number, index }) => String(number ?? index);
   const chosen = () => steps.find((step) => keyOf(step) === app.link.state.st) ?? null;
   const show = (/** @type {Step} */ step) => app.open({ ...windowPlace(step.start_ps, step.start_ps + step.duration_ps), st: keyOf(step) });
 
@@ -45,14 +49,14 @@ export function createSteps(app) {
   function choose(step) {
     app.link.set({ st: step ? keyOf(step) : '' }, 'push');
     mark();
-    if (step) app.live.answer(`Step ${keyOf(step)}, ${timeText(step.duration_ps)}.`);
+    if (step) app.live.answer(`Step ${nameOf(step)}, ${timeText(step.duration_ps)}.`);
   }
 
   function mark() {
     const own = chosen();
     chart.querySelectorAll('[role=option]').forEach((bar) => bar.setAttribute('aria-selected', String(bar.getAttribute('data-step') === (own ? keyOf(own) : null))));
     rows?.refresh();
-    fill(note, own ? [h('b', null, `Step ${keyOf(own)}`), ` ${timeText(own.duration_ps)} · device busy ${timeText(own.device_busy_ps)} · `,
+    fill(note, own ? [h('b', null, `Step ${nameOf(own)}`), ` ${timeText(own.duration_ps)} · device busy ${timeText(own.device_busy_ps)} · `,
       [plural(own.executions, 'execution'), own.compiles ? plural(own.compiles, 'compilation') : '', own.early_syncs ? plural(own.early_syncs, 'early sync') : '',
         own.input_syncs ? plural(own.input_syncs, 'input sync') : '', own.from_device ? plural(own.from_device, 'read') + ' from the device' : ''].filter(Boolean).join(' · '), ' ',
       link('Show', () => show(own), { 'data-testid': 'step-show' })] : h('span', { class: 'muted' }, 'Click a bar to select a step.'));
@@ -102,10 +106,10 @@ export function createSteps(app) {
     busy.style.bottom = height(step.device_busy_ps);
     return h('div', {
       role: 'option', 'data-step': keyOf(step), tabindex: -1, 'aria-selected': 'false', 'data-ps': step.duration_ps,
-      'aria-label': `Step ${keyOf(step)}, ${timeText(step.duration_ps)}, device busy ${timeText(step.device_busy_ps)}`,
-      title: `${keyOf(step)}: ${timeText(step.duration_ps)}, device busy ${timeText(step.device_busy_ps)}`,
+      'aria-label': `Step ${nameOf(step)}, ${timeText(step.duration_ps)}, device busy ${timeText(step.device_busy_ps)}`,
+      title: `${nameOf(step)}: ${timeText(step.duration_ps)}, device busy ${timeText(step.device_busy_ps)}`,
       onclick: () => choose(step), ondblclick: () => show(step),
-    }, h('div', { class: 'plot' }, stack, step.device_busy_ps ? busy : null), h('span', { class: 'name' }, label ? keyOf(step) : ''));
+    }, h('div', { class: 'plot' }, stack, step.device_busy_ps ? busy : null), h('span', { class: 'name' }, label ? nameOf(step) : ''));
   }
 
   chart.addEventListener('keydown', (event) => {
@@ -156,7 +160,7 @@ export function createSteps(app) {
     brush.setAttribute('aria-valuemin', '0');
     brush.setAttribute('aria-valuemax', String(steps.length - fits));
     brush.setAttribute('aria-valuenow', String(from));
-    brush.setAttribute('aria-valuetext', `Steps ${keyOf(steps[from])} to ${keyOf(steps[Math.min(steps.length, from + fits) - 1])} of ${count(steps.length)}`);
+    brush.setAttribute('aria-valuetext', `Steps ${nameOf(steps[from])} to ${nameOf(steps[Math.min(steps.length, from + fits) - 1])} of ${count(steps.length)}`);
   }
   const toPointer = (/** @type {PointerEvent} */ event) => {
     const box = brush.getBoundingClientRect();
@@ -182,7 +186,7 @@ export function createSteps(app) {
     return liveTable({
       label: 'Steps', testid: 'steps-table', items: steps, rowHeight: 24, open: show, select: choose, selected: (step) => step === chosen(),
       columns: [
-        { key: 'step', head: 'Step', number: true, value: (step) => step.number ?? step.index, cell: keyOf },
+        { key: 'step', head: 'Step', number: true, value: (step) => step.number ?? step.index, cell: nameOf },
         { key: 'start', head: 'Start, ms', number: true, value: ({ start_ps }) => start_ps, ps: ({ start_ps }) => start_ps, cell: (step) => link(digits(step.start_ps / 1e9, 3), () => show(step)) },
         time('time', 'Time', ({ duration_ps }) => duration_ps), time('busy', 'Device busy', (step) => step.device_busy_ps),
         number('executions', 'Executions'), number('compiles', 'Compiles'), number('early_syncs', 'Early syncs'), number('input_syncs', 'Input syncs'), number('from_device', 'Reads'),
@@ -226,6 +230,8 @@ export function createSteps(app) {
     /** @param {import('../lib/views').Overview['steps']} answer */
     open({ columns, source, partial }) {
       steps = stepRows(columns);
+      const seen = new Set();
+      twice = new Set(steps.map(({ number }) => number).filter((number) => seen.size === seen.add(number).size));
       from = 0;
       const names = CLASSES.filter((name) => steps.some(({ host_ps }) => host_ps[name]));
       const busy = h('span', null, h('i', { class: 'line-mark', 'aria-hidden': 'true' }), 'device busy');

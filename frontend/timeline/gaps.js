@@ -2,7 +2,7 @@
 
 import { CLASSES } from '../lib/classes.js';
 import { get } from '../lib/api.js';
-import { eachCore } from '../gaps/group.js';
+import { eachCore, hasPattern } from '../gaps/group.js';
 
 /** @typedef {import('../lib/views').GapItem} GapItem */
 /** @typedef {import('../lib/types').Ready} Ready */
@@ -85,9 +85,11 @@ export function createGaps(arrived, failed) {
       }
     },
     /** On how many cores a gap is the same, and how often a gap between its programs occurs. @param {GapItem} gap */
-    context({ device, start_ps, before, after }) {
+    context(gap) {
+      const { device, start_ps } = gap;
       const item = answer?.items.find((own) => eachCore([own]).some((each) => each.device === device && each.start_ps === start_ps));
-      return { cores: item?.devices?.length ?? 1, occurrences: answer?.patterns.find((own) => own.before === before && own.after === after)?.count ?? 0 };
+      const pattern = answer?.patterns.findIndex((own) => hasPattern(gap, own)) ?? -1;
+      return { cores: item?.devices?.length ?? 1, pattern, occurrences: answer?.patterns[pattern]?.count ?? 0 };
     },
     /** Adds the gaps to slices that came from the server. @param {import('./columns.js').Slices|null} slices */
     into(slices) {

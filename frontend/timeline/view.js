@@ -2,7 +2,6 @@
 
 import { h, fill, button } from '../lib/dom.js';
 import { get } from '../lib/api.js';
-import { filtersText } from '../lib/filters.js';
 import { createFeed } from './feed.js';
 import { createModel } from './model.js';
 import { createLanes } from './lanes.js';
@@ -82,7 +81,7 @@ export function create(app) {
     {
       frame: () => frame(), name: deviceName, mark: (piece) => gapMoves.mark(piece), open: (piece) => gapMoves.open(piece),
       copy: (text) => { void copyText(text); },
-      occurrences: ({ before, after }) => app.open({ v: 'gaps', sel: '', f: filtersText(new Map([['before', before ?? ''], ['after', after ?? '']])) }),
+      occurrences: ({ pattern }) => app.open({ v: 'gaps', sel: '', f: `pat:${pattern}` }),
     },
     { detail: gotDetail, gap: gotGap, error: panelFailed });
   const search = createSearch({
