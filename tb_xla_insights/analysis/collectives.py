@@ -19,9 +19,10 @@ KINDS = (
     "send", "recv", "collective",
 )  # fmt: skip
 _HLO = re.compile(
-    r"%?(?:\w+[._-])??(all-reduce|all-gather|reduce-scatter|ragged-all-to-all|all-to-all|collective-permute|"
-    r"collective-broadcast|send|recv)(?:-(start|done))?(?:[._ ]|$)"
+    r"%?(all-reduce-scatter|all-reduce|all-gather|reduce-scatter|ragged-all-to-all|all-to-all|collective-permute|"
+    r"collective-broadcast|send|recv)(?:-start|-done)?(?:[. ]|$)"
 )
+_OTHER_NAMES = {"all-reduce-scatter": "reduce-scatter", "ragged-all-to-all": "all-to-all"}
 _KERNEL = re.compile(
     r"(?:void )?(?:nccl|rccl)\w*?_?(AllReduce|AllGather|ReduceScatter|AllToAll|SendRecv|Broadcast)?(?:_|\W|$)",
     re.IGNORECASE,
@@ -30,6 +31,7 @@ _OF_KERNEL = {
     "allreduce": "all-reduce", "allgather": "all-gather", "reducescatter": "reduce-scatter", "alltoall": "all-to-all",
     "sendrecv": "collective-permute", "broadcast": "collective-broadcast",
 }  # fmt: skip
+_CONTAINER = re.compile(r"%?(while|call|conditional|async-\w+)(?:[. ]|$)")
 _DONE = re.compile(r"%?[\w.-]*-done(?:[._ ]|$)")
 
 
@@ -49,7 +51,7 @@ def kind_of(name: str) -> str | None:
     kernel (`ncclDevKernel_AllReduce_Sum_f32_RING_LL`); None for all others."""
     match = _HLO.match(name)
     if match:
-        return match[1].removeprefix("ragged-")
+        return _OTHER_NAMES.get(match[1], match[1])
     kernel = _KERNEL.match(name)
     return _OF_KERNEL.get((kernel[1] or "").lower(), "collective") if kernel else None
 
@@ -60,41 +62,43 @@ def find_collectives(trace: Trace, device: int) -> Collectives:
 
     A collective is hidden while another op of the same core computes: on another stream of a GPU, on another
     thread of a CPU, or, for the asynchronous ones of a TPU, between start and done, where it takes no time of
-    its own. Ops that only wait for something compute nothing.
+    its own. Ops that only wait for something compute nothing, and a loop or call only where none of its
+    recorded parts runs. All other ops have no parts: one that lies within another's time runs beside it.
     """
     ops = trace.devices[device].ops
-    kinds, waits = _kinds(trace, ops)
+    kinds, computes, contains = _facts(trace, ops)
     chosen = np.flatnonzero(kinds >= 0)
+    start, end = ops.start_ps[chosen], ops.end_ps[chosen]
+    none = np.zeros(0, np.int64)
     if not chosen.size:
-        none = np.zeros(0, np.int64)
         return Collectives(chosen.astype(np.int32), kinds[chosen], none, none)
-    op, start, end = own_time(ops.start_ps, ops.end_ps, ops.parent)
-    computes = (kinds[op] < 0) & ~waits[op]
-    computing = union(start[computes], end[computes])
-    collective = kinds[op] >= 0
-    op, start, end = op[collective], start[collective], end[collective]
-    exposed = end - start - covered(computing.start_ps, computing.end_ps, start, end)
-    sums = np.zeros((2, len(ops)), np.int64)
-    np.add.at(sums[0], op, end - start)
-    np.add.at(sums[1], op, exposed)
-    return Collectives(chosen.astype(np.int32), kinds[chosen], sums[0][chosen], sums[1][chosen])
+    own_start, own_end = none, none
+    if contains.any():
+        op, own_start, own_end = own_time(ops.start_ps, ops.end_ps, ops.parent)
+        own_start, own_end = own_start[contains[op]], own_end[contains[op]]
+    at_work = union(
+        np.concatenate((ops.start_ps[computes], own_start)), np.concatenate((ops.end_ps[computes], own_end))
+    )
+    hidden = covered(at_work.start_ps, at_work.end_ps, start, end)
+    # Kernels of different streams do not nest, whatever their times.
+    time = end - start if trace.devices[device].kind == "gpu" else ops.self_ps[chosen]
+    return Collectives(chosen.astype(np.int32), kinds[chosen], time, np.minimum(time, end - start - hidden))
 
 
-def _kinds(trace: Trace, ops: Spans) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
-    """Per op its kind, -1 for none, and whether it only waits; each name and category is looked at once."""
+def _facts(trace: Trace, ops: Spans) -> tuple[NDArray[np.int8], NDArray[np.bool_], NDArray[np.bool_]]:
+    """Per op its kind, -1 for none; whether it computes; whether it has parts. Each name is looked at once."""
     kinds = np.full(len(trace.strings) + 1, -1, np.int8)
-    waits = np.zeros(len(kinds), np.bool_)
-    present = np.zeros(len(kinds), np.bool_)
+    waits, contains, present = np.zeros((3, len(kinds)), np.bool_)
     present[ops.name] = True
     for text in np.flatnonzero(present).tolist():
         name = trace.strings[text]
         kind = kind_of(name)
         kinds[text] = -1 if kind is None else KINDS.index(kind)
         waits[text] = _DONE.match(name) is not None
-    found, waiting = kinds[ops.name], waits[ops.name]
+        contains[text] = _CONTAINER.match(name) is not None
+    found = kinds[ops.name]
     categories = trace.metadata.text.get("hlo_category")
     if categories is not None:  # fusions around a collective are told by their category alone
-        # One entry per kind of op; asking each kind is cheaper than asking each op.
         of_text = np.full(len(kinds), -1, np.int8)
         for text in np.unique(categories[categories >= 0]).tolist():
             kind = kind_of(trace.strings[text].replace(" fusion", ""))
@@ -102,7 +106,9 @@ def _kinds(trace: Trace, ops: Spans) -> tuple[NDArray[np.int8], NDArray[np.bool_
         of_meta = of_text[categories]
         if (of_meta >= 0).any():
             found = np.where(found < 0, of_meta[trace.meta[ops.row]], found).astype(np.int8)
-    return found, waiting
+    if not (found >= 0).any():
+        return found, waits[:0], contains[:0]
+    return found, (found < 0) & ~(waits | contains)[ops.name], contains[ops.name]
 
 
 def collectives_report(session: SessionTrace) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from tb_xla_insights.analysis.busy import busy, device_span, stalls
+from tb_xla_insights.analysis.busy import busy, stalls
 from tb_xla_insights.analysis.collectives import KINDS, find_collectives
 from tb_xla_insights.analysis.findings.base import (
     MOST_WINDOWS,
@@ -20,8 +20,8 @@ from tb_xla_insights.analysis.findings.base import (
 )
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import find_launches
-from tb_xla_insights.analysis.reach import steps_of
 from tb_xla_insights.analysis.shares import covered
+from tb_xla_insights.analysis.step_table import steps_report
 from tb_xla_insights.analysis.thresholds import BOUND_SHARE, severity_of
 from tb_xla_insights.analysis.what_if import Fix
 from tb_xla_insights.trace.model import Int64, Trace
@@ -176,15 +176,7 @@ def device_bound(facts: Facts) -> Finding | None:
 
 
 def _share_of_steps(facts: Facts) -> float | None:
-    """How much of the steps some core is busy; None without steps."""
-    total = at_work = 0
-    for trace in facts.traces:
-        steps = steps_of(trace)
-        if steps and trace.devices:
-            start, end = steps[0].start_ps, steps[-1].end_ps
-            spans = [device_span(device) for device in trace.devices]
-            # Work of the last steps may be outside of them: the device runs behind the host.
-            end = max([end, *(last for _, last in spans)])
-            total += end - start
-            at_work += max(busy(trace, device).clipped(start, end).total_ps for device in trace.devices)
-    return at_work / total if total else None
+    """The device's work in the steps, of the busiest core, as a share of their time; None without steps."""
+    steps = steps_report(facts.session)
+    total = sum(step["duration_ps"] for step in steps)
+    return sum(step["device_busy_ps"] for step in steps) / total if total else None

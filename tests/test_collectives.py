@@ -1,0 +1,105 @@
+"""Collectives by name, kind and device; how much of their time is exposed, against an instant by instant count."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from captures import Core, capture, real_trace, session
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tb_xla_insights.analysis.collectives import collectives_report, find_collectives, kind_of
+from tb_xla_insights.trace.model import Trace
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("all-reduce", "all-reduce"),
+        ("all-reduce.12", "all-reduce"),
+        ("%all-reduce-start.3 = f32[8] all-reduce-start(x)", "all-reduce"),
+        ("all-gather-done.1", "all-gather"),
+        ("reduce-scatter.2", "reduce-scatter"),
+        ("ragged-all-to-all.2", "all-to-all"),
+        ("collective-permute-start", "collective-permute"),
+        ("send-done.4", "send"),
+        ("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", "all-reduce"),
+        ("ncclKernel_ReduceScatter_RING_LL_Sum_float", "reduce-scatter"),
+        ("ncclDevKernel_Generic", "collective"),
+        ("reduce.64", None),
+        ("reduce-window.1", None),
+        ("send_weights_fusion", None),
+        ("all-reduce-promotion", None),
+        ("multiply_all-reduce_fusion", None),
+    ],
+)
+def test_kinds_by_name(name: str, kind: str | None) -> None:
+    assert kind_of(name) == kind
+
+
+def test_a_category_tells_what_a_name_does_not() -> None:
+    trace = capture(Core([("fusion.9", 0, 10, {"hlo_category": "all-reduce fusion"}), ("dot", 10, 5)]))
+    [row] = collectives_report(session(trace))
+    assert row == {"op": "fusion.9", "kind": "all-reduce", "count": 1, "duration_ps": 10, "exposed_ps": 10}
+
+
+def test_rows_add_up_over_devices_and_have_self_times() -> None:
+    """A collective in a loop's body belongs to itself, not to the loop."""
+    ops = [("while.1", 0, 30), ("all-gather.1", 5, 10), ("all-reduce.1", 20, 5)]
+    trace = capture(Core(ops), Core(ops, name="TPU:1"))
+    rows = {row["op"]: row for row in collectives_report(session(trace))}
+    # While the loop's own time passes nothing of the collective is left: they take turns.
+    assert rows["all-gather.1"] == {
+        "op": "all-gather.1", "kind": "all-gather", "count": 2, "duration_ps": 20, "exposed_ps": 20,
+    }  # fmt: skip
+    assert list(rows) == ["all-gather.1", "all-reduce.1"]
+
+
+def test_waiting_for_a_copy_hides_nothing() -> None:
+    streams = {
+        "Stream #1(Kernel)": [("copy-done.1", 0, 10)],
+        "Stream #2(Kernel)": [("ncclDevKernel_AllGather", 0, 10)],
+    }
+    trace = capture(Core(name="GPU:0", lines=streams))
+    assert find_collectives(trace, 0).exposed_ps.tolist() == [10]
+
+
+SPANS = st.lists(st.tuples(st.integers(0, 60), st.integers(1, 20)), max_size=6)
+
+
+def apart(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The spans of one stream, none overlapping the one before."""
+    out: list[tuple[int, int]] = []
+    for start, length in sorted(spans):
+        if not out or start >= out[-1][0] + out[-1][1]:
+            out.append((start, length))
+    return out
+
+
+@given(st.lists(SPANS, min_size=1, max_size=3), SPANS)
+def test_exposed_time_instant_by_instant(
+    computing: list[list[tuple[int, int]]], collective: list[tuple[int, int]]
+) -> None:
+    """On streams of their own, so that nothing nests."""
+    lines = {f"Stream #{n}(Kernel)": [("gemm", *it) for it in apart(its)] for n, its in enumerate(computing)}
+    lines["Stream #9(Kernel)"] = [("ncclDevKernel_AllReduce_Sum", *it) for it in apart(collective)]
+    trace: Trace = capture(Core(name="GPU:0", lines=lines))
+    busy = np.zeros(100, np.bool_)
+    for its in computing:
+        for start, length in apart(its):
+            busy[start : start + length] = True
+    expected = sum(int((~busy[start : start + length]).sum()) for start, length in apart(collective))
+    found = find_collectives(trace, 0) if trace.devices else None
+    assert (int(found.exposed_ps.sum()) if found else 0) == expected
+
+
+def test_real_captures(shared_traces: Path) -> None:
+    trace = real_trace(shared_traces / "torch_xla/spmd_fsdp_debug")
+    rows = collectives_report(session(trace))
+    assert {row["kind"] for row in rows} == {"all-reduce", "all-gather"}
+    assert all(0 <= row["exposed_ps"] <= row["duration_ps"] for row in rows)
+    # One run a step and core, eight steps, two cores.
+    assert all(row["count"] == 16 for row in rows)
+    assert collectives_report(session(real_trace(shared_traces / "torch_xla/tiny_baseline"))) == []

@@ -1,0 +1,97 @@
+"""Compilations: which graph, in which step and annotation, and whether it had to be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from captures import capture, real_trace, session, thread
+from launching import Tpu, demo
+from synthetic import case_study
+
+from tb_xla_insights.analysis.compiles import compiles_report, find_compiles
+from tb_xla_insights.report.metrics_text import parse_causes, parse_metrics
+
+COMPILE = "XLAGraphExecutor::Compile"
+
+
+def test_nested_events_and_helpers_within_count_once() -> None:
+    trace = capture(
+        thread("python", (COMPILE, 10, 80, {"graph_hash": "aa"}), ("PjRtComputationClient::Compile", 12, 70),
+               (COMPILE, 200, 50, {"graph_hash": "bb"}), role="driving"),
+        thread("tf_xla-cpu-codegen/1", ("JitCompiler::Compile", 20, 30), ("JitCompiler::Compile", 60, 29), role="compiler"),
+    )  # fmt: skip
+    compiles = find_compiles(trace)
+    assert compiles.graph_hash == ["aa", "bb"]
+    assert trace.duration_ps[compiles.row].tolist() == [80, 50]
+
+
+def test_the_module_and_program_are_those_of_the_launch_that_was_asked_for() -> None:
+    loop = Tpu()
+    loop.step(0, 1000, 7)
+    loop.on_main("forward", 20, 300)
+    loop.main.append(("SyncTensorsGraphInternal", 40 * 10**6, 200 * 10**6, {}))
+    loop.on_main(COMPILE, 50, 150, graph_hash="cc")
+    loop.launch(210, (260, 10), (300, 50), program="part(18446744073709551615)")
+    [row] = compiles_report(session(loop.trace()))
+    assert (row["module"], row["program_id"], row["graph"]) == ("part", "18446744073709551615", "cc")
+    assert (row["step"], row["step_number"], row["annotation"]) == (0, 7, "Training_Step/forward")
+
+
+def test_what_compiles_on_a_backward_pass_falls_into_the_annotation_open_then() -> None:
+    trace = capture(
+        thread("python", ("Training_Step", 0, 100, {"_r": 1, "step_num": 4}), ("loss", 5, 5), ("backward", 20, 60),
+               role="driving"),
+        thread("pt_autograd_0", (COMPILE, 30, 40), role="autograd"),
+    )  # fmt: skip
+    [row] = compiles_report(session(trace))
+    assert row["annotation"] == "Training_Step/backward"
+
+
+class TestWarmUp:
+    @pytest.mark.parametrize(("number", "warm"), [(0, True), (1, True), (2, False)])
+    def test_steps_below_two(self, number: int, warm: bool) -> None:
+        trace = capture(
+            thread("python", ("Training_Step", 0, 100, {"_r": 1, "step_num": number}), (COMPILE, 5, 50))
+        )
+        assert find_compiles(trace).warm_up.tolist() == [warm]
+
+    def test_without_numbers_what_precedes_the_first_execution_and_each_modules_first(self) -> None:
+        loop = Tpu()
+        for at, module in ((0, "a"), (1000, "b"), (2000, "a")):
+            loop.main.append(("SyncTensorsGraphInternal", at * 10**6, 300 * 10**6, {}))
+            loop.on_main(COMPILE, at + 10, 200, graph_hash=f"{at}")
+            loop.launch(at + 220, (at + 310, 10), (at + 330, 50), program=f"{module}({at + 1})")
+        compiles = find_compiles(loop.trace())
+        assert compiles.module == ["a", "b", "a"]
+        assert compiles.warm_up.tolist() == [True, True, False]
+
+
+def test_the_case_study() -> None:
+    truth = case_study.truth()
+    [row] = compiles_report(session(demo("synthetic_case_study_8_tpu_cores")))
+    assert (row["start_ps"], row["duration_ps"]) == (truth.compile_start_ps, truth.compile_ps)
+    assert (row["step_number"], row["warm_up"]) == (truth.recompiled_step, False)
+    assert (row["graph_hash"], row["module"]) == (truth.graph_hash, truth.recompiled_module)
+
+
+def test_variants_of_a_graph_are_kin_and_causes_come_from_the_log(shared_traces: Path) -> None:
+    folder = shared_traces / "torch_xla/tiny_dynamic"
+    rows = compiles_report(session(real_trace(folder)), parse_causes((folder / "stderr.txt").read_text()))
+    assert [row["step_number"] for row in rows] == [3, 6, 9]
+    assert {row["module"] for row in rows} == {"SyncTensorsGraph.290"}
+    hashes = {row["graph_hash"] for row in rows}
+    assert all(set(row["kin"]) == hashes - {row["graph_hash"]} for row in rows)
+    assert {row["cause"] for row in rows} == {"torch_xla.sync when exiting a profiler StepTrace region"}
+    assert all(row["frame"].startswith("run_step (") for row in rows)
+    assert not any(row["warm_up"] for row in rows)
+
+
+def test_counts_agree_with_the_metrics_report(shared_traces: Path) -> None:
+    """Where the capture has every step from the first on."""
+    folder = shared_traces / "torch_xla/tiny_coldstart"
+    metrics = parse_metrics((folder / "metrics_report.txt").read_text())
+    compiles = find_compiles(real_trace(folder))
+    assert metrics
+    assert len(compiles) == metrics.counters["UncachedCompile"] == metrics.metrics["CompileTime"]["samples"]
+    assert compiles.warm_up.all()

@@ -1,0 +1,85 @@
+"""Findings about the device: stalls, exposed collectives, and that nothing but the device limits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from captures import Core, capture, real_trace, thread
+from launching import US, event
+from loops import findings, loop, us
+
+from tb_xla_insights.trace.model import Trace
+
+
+def core(*ops: tuple[str, float, float], name: str = "TPU:0") -> Core:
+    """A core that runs one program from 0 to 1000 with these ops."""
+    return Core([event(*op) for op in ops], [event("train(7)", 0, 1000)], name)
+
+
+def of(*cores: Core) -> Trace:
+    return capture(thread("python", ("Training_Step", 0, 1000 * US, {"_r": 1, "step_num": 5})), *cores)
+
+
+@pytest.mark.parametrize(
+    ("wait", "severity"), [(20, None), (40, "info"), (150, "warning"), (400, "critical")]
+)
+def test_busy_time_in_which_ops_only_wait(wait: float, severity: str | None) -> None:
+    found = findings(of(core(("fusion.1", 0, 1000 - wait), ("copy-done.3", 1000 - wait, wait)))).get(
+        "device_stalls"
+    )
+    assert (found and found.severity) == severity
+    if found:
+        assert us(found.cost_ps) == wait
+        assert found.evidence["ops"] == [{"op": "copy-done", "duration_ps": wait * US}]
+        assert found.title == "The device is busy waiting in copy-done"
+
+
+@pytest.mark.parametrize(("time", "severity"), [(20, None), (150, "warning"), (400, "critical")])
+def test_collectives_that_nothing_hides(time: float, severity: str | None) -> None:
+    found = findings(of(core(("fusion.1", 0, 1000 - time), ("all-reduce.3", 1000 - time, time))))
+    exposed = found.get("exposed_collectives")
+    assert (exposed and exposed.severity) == severity
+    if exposed:
+        assert us(exposed.cost_ps) == time
+        assert exposed.evidence["kinds"] == {"all-reduce": time * US}
+        assert [window.device for window in exposed.windows] == ["vm/TPU:0"]
+
+
+def test_a_collective_on_one_stream_is_hidden_by_kernels_on_another() -> None:
+    streams = {
+        "Stream #1(Kernel)": [event("gemm", 0, 1000)],
+        "Stream #2(Kernel)": [event("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 100, 500)],
+    }
+    assert "exposed_collectives" not in findings(of(Core(name="GPU:0", lines=streams)))
+    streams["Stream #1(Kernel)"] = [event("gemm", 0, 300)]
+    found = findings(of(Core(name="GPU:0", lines=streams)))["exposed_collectives"]
+    assert us(found.cost_ps) == 300
+
+
+class TestDeviceBound:
+    def test_a_device_that_hardly_idles_is_what_limits(self) -> None:
+        found = findings(loop(device=980).trace())
+        assert set(found) == {"device_bound"}
+        assert (found["device_bound"].severity, found["device_bound"].cost_ps) == ("info", 0)
+        assert found["device_bound"].step_if_fixed_ps is None
+
+    def test_a_device_that_idles_for_a_fifth_of_its_span_is_not(self) -> None:
+        assert "device_bound" not in findings(loop(device=800).trace())
+
+    def test_a_device_that_only_waits_is_not(self) -> None:
+        assert "device_bound" not in findings(of(core(("copy-done.1", 0, 900), ("fusion.1", 900, 100))))
+
+    def test_one_run_has_no_gaps_to_show(self) -> None:
+        assert findings(of(core(("fusion.1", 0, 1000)))) == {}
+
+
+def test_real_captures(shared_traces: Path) -> None:
+    v6e = findings(real_trace(shared_traces / "public/tpu_v6e_jax"))
+    assert v6e["device_stalls"].severity == "critical"
+    assert v6e["device_stalls"].evidence["share_of_busy"] > 0.9
+    assert "device_bound" not in v6e
+    spmd = findings(real_trace(shared_traces / "torch_xla/spmd_fsdp_debug"))["exposed_collectives"]
+    assert set(spmd.evidence["kinds"]) == {"all-reduce", "all-gather"}
+    dynamo = findings(real_trace(shared_traces / "torch_xla/dynamo_train_session"))
+    assert "device_bound" in dynamo

@@ -1,0 +1,79 @@
+"""Transfers: the outermost on each thread, in the step that asked for them, with the bytes that are recorded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from captures import capture, real_trace, session, thread
+from launching import demo
+
+from tb_xla_insights.analysis.transfers import find_transfers, transfers_report
+from tb_xla_insights.report.metrics_text import parse_metrics
+
+TO, FROM = "PjRtComputationClient::TransferToDevice", "PjRtComputationClient::TransferFromDevice"
+
+
+def test_a_transfer_within_another_of_its_direction_is_a_part_of_it() -> None:
+    trace = capture(
+        thread("python", (TO, 0, 20), ("CopyToDevice", 2, 5), (FROM, 30, 40), ("CommonPjRtBuffer::ToLiteral", 32, 5),
+               (TO, 40, 10))
+    )  # fmt: skip
+    report = transfers_report(session(trace))
+    assert (report["to_device"]["count"], report["to_device"]["duration_ps"]) == (2, 30)
+    assert (report["from_device"]["count"], report["from_device"]["duration_ps"]) == (1, 40)
+    assert report["to_device"]["bytes"] is None
+
+
+def test_bytes_are_those_of_the_outermost_event_that_tells_them() -> None:
+    trace = capture(
+        thread(
+            "python",
+            ("TransferToServerInternal", 0, 50),
+            ("TransferToServerExecute", 5, 40, {"total_size": 1000}),
+            ("WriteHbm", 10, 10, {"size": 600}),
+            ("TransferToServerExecute", 46, 3, {"total_size": 24}),
+            ("TransferToServerInternal", 60, 5),
+        )
+    )
+    transfers = find_transfers(trace)
+    assert transfers.bytes.tolist() == [1024, -1]
+    report = transfers_report(session(trace))["to_device"]
+    assert (report["count"], report["bytes"], report["sized"]) == (2, 1024, 1)
+
+
+def test_who_carries_out_what_another_asked_for_counts_only_alone() -> None:
+    asks = thread("python", (TO, 0, 20), role="driving")
+    carries = thread(
+        "tf_XLAPjRtCpuClient/3", ("Transpose::Execute", 5, 3), ("Transpose::Execute", 9, 3), role="client"
+    )
+    assert len(find_transfers(capture(asks, carries))) == 1
+    assert len(find_transfers(capture(thread("python", ("forward", 0, 20), role="driving"), carries))) == 2
+
+
+def test_the_case_study() -> None:
+    truth = demo("synthetic_case_study_8_tpu_cores")
+    report = transfers_report(session(truth))
+    assert (report["to_device"]["count"], report["from_device"]["count"]) == (12, 1)
+    assert report["to_device"]["bytes"] == 11 * 318_400_000 + 61_400_000
+    assert report["from_device"]["bytes"] == 4
+
+
+@pytest.mark.parametrize(
+    "folder", ["tiny_early_item", "tiny_slow_input", "tiny_grad_accum_sync", "spmd_fsdp_debug"]
+)
+def test_counts_are_within_those_of_the_metrics_report(shared_traces: Path, folder: str) -> None:
+    """The report counts from the process's start, the capture's steps are a part of that."""
+    place = shared_traces / "torch_xla" / folder
+    metrics = parse_metrics((place / "metrics_report.txt").read_text())
+    assert metrics
+    trace = real_trace(place)
+    transfers = find_transfers(trace)
+    for direction, name in enumerate(("TransferToDeviceTime", "TransferFromDeviceTime")):
+        samples = metrics.metrics.get(name, {"samples": 0})["samples"]
+        count = int((transfers.direction == direction).sum())
+        assert count <= samples
+        assert (count > 0) == (samples > 0)
+        per_step = transfers.per_step(trace, direction).tolist()
+        assert len(set(per_step)) == 1, "every step of these scenarios transfers equally often"
+        assert sum(per_step) == count
