@@ -19,7 +19,8 @@ def test_nested_events_and_helpers_within_count_once() -> None:
     trace = capture(
         thread("python", (COMPILE, 10, 80, {"graph_hash": "aa"}), ("PjRtComputationClient::Compile", 12, 70),
                (COMPILE, 200, 50, {"graph_hash": "bb"}), role="driving"),
-        thread("tf_xla-cpu-codegen/1", ("JitCompiler::Compile", 20, 30), ("JitCompiler::Compile", 60, 29), role="compiler"),
+        thread("tf_xla-cpu-codegen/1", ("JitCompiler::Compile", 20, 30), ("JitCompiler::Compile", 60, 29),
+               role="compiler"),
     )  # fmt: skip
     compiles = find_compiles(trace)
     assert compiles.graph_hash == ["aa", "bb"]

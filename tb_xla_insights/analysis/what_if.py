@@ -91,11 +91,13 @@ def _model(trace: Trace) -> _Model | None:
     begin, end = steps[0].start_ps, steps[-1].end_ps
     known = (runs.launch >= 0) & (runs.enqueue_row >= 0)
     inside = (runs.start_ps >= begin) & (runs.start_ps < end)
-    if not inside.any() or (known & inside).sum() < _KNOWN_SHARE * inside.sum():
+    if (known & inside).sum() < _KNOWN_SHARE * inside.sum():
         return None
     when = np.full(len(launches), np.iinfo(np.int64).max)
     np.minimum.at(when, runs.launch[known], runs.enqueue_ps[known])
     its = np.flatnonzero((when >= begin) & (when < end))
+    if not its.size:
+        return None
     its = its[np.argsort(when[its], kind="stable")]
     points = np.concatenate(([begin], when[its], [end])).astype(np.int64)
     place = np.full(len(launches), -1, np.int64)

@@ -1,0 +1,88 @@
+"""How batches come, how long the driving thread waits for them, and what of that the device's work hides."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from captures import Core, capture, real_trace, session, thread
+from loops import LAUNCH, STEP, loop, us
+
+from tb_xla_insights.analysis.input_pipeline import find_input_pipeline, input_report
+from tb_xla_insights.trace.model import Trace
+
+
+def loading(duration: float, hidden: bool) -> Trace:
+    """The loop with a batch loaded in each step, while the device works or while it does not."""
+    made = loop()
+    for i in range(4):
+        made.on_main("data_loading", i * STEP + (10 if hidden else LAUNCH - 10 - duration), duration)
+    return made.trace()
+
+
+def test_loading_while_the_device_works_is_hidden() -> None:
+    """The first step's batch comes before the device's first run."""
+    report = input_report(session(loading(200, hidden=True)))
+    assert (report["kind"], report["batches"], report["verdict"]) == ("driving_thread", 4, "hidden")
+    assert (us(report["wait_ps"]), us(report["idle_ps"])) == (800, 0)
+    assert report["load_hidden"] == 3 / 4
+
+
+def test_loading_while_it_does_not_is_what_bounds() -> None:
+    report = input_report(session(loading(200, hidden=False)))
+    assert report["verdict"] == "bound"
+    assert (us(report["idle_ps"]), report["load_hidden"]) == (600, 0)
+    assert report["share"] == pytest.approx(600 / 3500)
+    assert input_report(session(loading(60, hidden=False)))["verdict"] == "partly_hidden"
+
+
+def test_a_capture_without_a_loader_says_so() -> None:
+    report = input_report(session(loop().trace()))
+    assert (report["kind"], report["verdict"], report["load_hidden"]) == (None, "unknown", None)
+
+
+@pytest.mark.parametrize(
+    ("event", "kind"),
+    [
+        ("cpu_loader.next", "mp_device_loader"),
+        ("IteratorGetNext", "tf_data"),
+        ("load_batch", "loader_threads"),
+    ],
+)
+def test_threads_that_load(event: str, kind: str) -> None:
+    trace = capture(
+        thread("python", ("Training_Step", 0, 100, {"_r": 1, "step_num": 5}), role="driving"),
+        thread("python", (event, 10, 30), (event, 50, 20), role="loader"),
+        Core([("fusion", 20, 40)], [("train(1)", 20, 40)]),
+    )
+    part = find_input_pipeline(trace)
+    assert part.kind == kind
+    # Loading lasts from 10 to 40 and from 50 to 70, the device works from 20 to 60.
+    assert (part.loading.total_ps, part.overlap(part.loading)) == (50, 30 / 50)
+    assert part.waits.total_ps == 0
+
+
+def test_infeed_on_the_device_is_waiting_for_data() -> None:
+    ops = [
+        ("fusion.1", 0, 50_000_000),
+        ("infeed.2", 50_000_000, 40_000_000),
+        ("fusion.1", 90_000_000, 10_000_000),
+    ]
+    trace = capture(thread("python", ("forward", 0, 10)), Core(ops, [("train(1)", 0, 100_000_000)]))
+    report = input_report(session(trace))
+    assert (report["kind"], report["infeed_ps"], report["verdict"]) == ("infeed", 40_000_000, "bound")
+
+
+@pytest.mark.parametrize(
+    ("folder", "kind", "verdict"),
+    [
+        ("torch_xla/tiny_slow_input", "driving_thread", "bound"),
+        ("torch_xla/tiny_baseline", "driving_thread", "hidden"),
+        ("torch_xla/tiny_mp_loader", "mp_device_loader", "hidden"),
+        ("public/gpu_v100_tf", "tf_data", "hidden"),
+        ("public/tpu_v6e_jax", None, "unknown"),
+    ],
+)
+def test_real_captures(shared_traces: Path, folder: str, kind: str | None, verdict: str) -> None:
+    report = input_report(session(real_trace(shared_traces / folder)))
+    assert (report["kind"], report["verdict"]) == (kind, verdict)

@@ -1,0 +1,114 @@
+"""The replay: unchanged it gives the capture's own times; a fix moves what depends on it, and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from captures import real_trace
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from launching import US, Tpu, demo
+from loops import STEP, loop, us
+
+from tb_xla_insights.analysis.reach import steps_of
+from tb_xla_insights.analysis.what_if import Fix, step_without
+from tb_xla_insights.catalog import CLASSES
+from tb_xla_insights.trace.model import Trace
+
+
+def mean(trace: Trace) -> int:
+    steps = steps_of(trace)
+    return round(sum(step.duration_ps for step in steps) / len(steps))
+
+
+NUMBERS = st.integers(5, 400)
+
+
+@given(st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS), min_size=1, max_size=5))
+@settings(max_examples=50)
+def test_nothing_changed_is_nothing_gained(steps: list[tuple[int, int, int]]) -> None:
+    """Whatever the host does, however long the device works, whatever waits for what."""
+    made, at, free = Tpu(), 0.0, 0.0
+    for number, (work, device, wait) in enumerate(steps):
+        begin = at
+        made.on_main("forward", at + 1, work)
+        at += work + 2
+        run = max(at + 30, free)
+        made.launch(at, (at + 6, 10), (run, device), by="marker")
+        free = run + device
+        at += 8
+        made.on_main("DeviceBarrier", at, max(wait, free - at if number % 2 else 0))
+        at += max(wait, free - at if number % 2 else 0) + 1
+        made.step(begin, at - begin, number + 2)
+        at += 1
+    trace = made.trace()
+    assert step_without(trace, Fix()) == mean(trace)
+
+
+def test_host_time_of_a_class_goes_until_the_device_is_the_limit() -> None:
+    trace = loop(device=600).trace()
+    assert us(step_without(trace, Fix(("sync_prepare",)))) == 1000 - 6
+    # Nearly all of a step is graph building; the device works for 600 us of it.
+    assert us(step_without(trace, Fix(("tracing",)))) == 600
+
+
+def test_only_before_or_after_a_launch_or_in_a_window() -> None:
+    trace = loop().trace()
+    second = np.array([1])
+    assert us(step_without(trace, Fix(("tracing",), before=second))) == pytest.approx(
+        1000 - (1000 - 6) / 4, abs=3
+    )
+    windows = np.array([1200 * US]), np.array([1500 * US])
+    assert us(step_without(trace, Fix(("tracing",), windows=windows))) == 1000 - 300 / 4
+
+
+def waiting() -> Trace:
+    """Steps of 100 us of work, a launch, and a wait for its run, which takes 500 us."""
+    made = Tpu()
+    for i in range(4):
+        at = i * STEP
+        made.step(at, STEP, 5 + i)
+        made.launch(at + 100, (at + 110, 20), (at + 150, 500), by="marker")
+        made.on_main("DeviceBarrier", at + 130, 530)
+    return made.trace()
+
+
+def test_what_waits_for_a_run_moves_with_it() -> None:
+    trace = waiting()
+    runs = np.full(4, 200 * US)
+    assert us(step_without(trace, Fix(device_ps=runs))) == 1000 - 200
+    # The host no longer waits: 530 us less, as the device does not need them.
+    assert us(step_without(trace, Fix(released=np.arange(4)))) == 500
+    # Left are the marker, 30 us until the run begins, the run, and 10 us until the host notices.
+    assert us(step_without(trace, Fix(("tracing",)))) == 6 + 30 + 500 + 10
+
+
+def test_without_steps_or_launches_there_is_no_answer() -> None:
+    made = Tpu()
+    made.on_main("forward", 0, 100)
+    assert step_without(made.trace(), Fix()) is None
+
+
+FOLDERS = [
+    "torch_xla/tiny_baseline",
+    "torch_xla/dynamo_train_session",
+    "torch_xla/spmd_fsdp_debug",
+    "public/tpu_v6e_jax",
+]
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_real_captures(shared_traces: Path, folder: str) -> None:
+    trace = real_trace(shared_traces / folder)
+    assert step_without(trace, Fix()) == mean(trace)
+    for name in CLASSES:
+        fixed = step_without(trace, Fix((name,)))
+        assert fixed is not None
+        assert 0 < fixed <= mean(trace)
+
+
+def test_the_dynamo_issue_is_bounded_by_the_devices_work() -> None:
+    everything = Fix(CLASSES)
+    assert step_without(demo("synthetic_dynamo_issue_dynamo"), everything) == 23_199_470_000
