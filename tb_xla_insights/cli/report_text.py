@@ -42,6 +42,7 @@ def print_report(out: Console, document: Document) -> None:
     _compiles(out, document["compiles"])
     _transfers(out, document["transfers"])
     _collectives(out, document["collectives"])
+    _annotations(out, document["annotations"], document["propagation"])
     _metrics(out, document["metrics"])
     hosts = common.table("Hosts", "Host", "Size", "Events", "File", left=(0, 3))
     for host in session["hosts"]:
@@ -248,6 +249,25 @@ def _collectives(out: Console, rows: Sequence[Document]) -> None:
     out.print(table)
 
 
+def _annotations(out: Console, rows: Sequence[Document], propagation: Document) -> None:
+    if not rows:
+        return
+    unit = units.column_unit([row["host_ps"] for row in rows])
+    heads = ("Count", f"Host, {unit}", f"Device, {unit}", "Device ops", "Lost")
+    table = common.table("Annotations on the device", "Annotation", *heads, left=(0, 5))
+    for row in rows[: 2 * _ROWS]:
+        times = _times(row, unit, "host_ps", "device_ps")
+        table.add_row(
+            row["path"], units.count(row["count"]), *times, units.count(row["device_ops"]), row["lost"] or ""
+        )
+    out.print(table)
+    total = propagation["device_ps"]
+    if total:
+        origins = ("direct", "recovered", "bare", "none")
+        parts = [f"{units.share(propagation[f'{name}_ps'] / total)} {name}" for name in origins]
+        out.print(f"Of {units.time_text(total)} in ops: {', '.join(parts)}.\n")
+
+
 def _metrics(out: Console, metrics: Document | None) -> None:
     if metrics is None:
         return
@@ -259,7 +279,7 @@ def _metrics(out: Console, metrics: Document | None) -> None:
         out.print(f"Counters beside the capture ({metrics['file']}): {', '.join(shown)}")
     if metrics["dynamo"]:
         dynamo = metrics["dynamo"]
-        out.print(f"Dynamo ({dynamo['file']}): {dynamo['graphs']} graphs, {dynamo['breaks']} breaks")
+        out.print(f"Dynamo ({dynamo['file']}): graphs {dynamo['graphs']}, breaks {dynamo['breaks']}")
     out.print()
 
 

@@ -1,4 +1,4 @@
-"""The document of a session. What is not analysed yet is left out of it, never filled in."""
+"""The document of a session, from the answers of all analyses."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tb_xla_insights.analysis.executions import executions_report
 from tb_xla_insights.analysis.findings import findings_report
 from tb_xla_insights.analysis.gaps import gaps_report
 from tb_xla_insights.analysis.input_pipeline import input_report
+from tb_xla_insights.analysis.propagation.report import propagation_report
 from tb_xla_insights.analysis.step_table import steps_report
 from tb_xla_insights.analysis.transfers import transfers_report
 from tb_xla_insights.report.beside import beside, metrics_document
@@ -64,6 +65,7 @@ def session_report(session: SessionTrace, all_gaps: bool = False) -> dict[str, A
         "transfers": transfers_report(session),
         "input_pipeline": input_report(session),
         "collectives": collectives_report(session),
+        **propagation_report(session),
         "metrics": metrics_document(found),
         "findings": findings_report(session, found),
     }

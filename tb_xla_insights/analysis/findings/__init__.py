@@ -20,6 +20,7 @@ from tb_xla_insights.analysis.findings.host import (
     many_small_executions,
     tracing_bound,
 )
+from tb_xla_insights.analysis.propagation.report import annotations_not_propagated
 from tb_xla_insights.analysis.thresholds import SEVERITIES
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -49,5 +50,6 @@ def find_findings(session: SessionTrace, beside: Beside = NOTHING) -> list[Findi
 
 
 def findings_report(session: SessionTrace, beside: Beside = NOTHING) -> list[dict[str, Any]]:
-    """The report's `findings`."""
-    return [finding.as_json() for finding in find_findings(session, beside)]
+    """The report's `findings`, with annotations that do not reach the device, which cost no time, at the end."""
+    lost = annotations_not_propagated(session)
+    return [finding.as_json() for finding in find_findings(session, beside)] + ([lost] if lost else [])

@@ -217,7 +217,9 @@ def sync_every_step(facts: Facts) -> Finding | None:
     return Finding(
         "sync_every_step",
         event_severity(facts.share(cost)),
-        first_that_fits(f"{share(part)} of the steps read from the device"),
+        "Every step reads from the device"
+        if part == 1
+        else f"{share(part)} of the steps read from the device",
         f"{plural(reads['reads'], 'read')} in {reads['steps_with_reads']} of {plural(reads['steps'], 'step')} "
         f"({each:.1f} each) keep the host for {time_text(reads['duration_ps'])}; devices idle in them for "
         f"{facts.of_span(cost)}, not counting early syncs.",

@@ -1,0 +1,171 @@
+"""What the page's views get: parts of the report, cut to what a screen needs, and small enough for a tunnel."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from captures import Core, capture, real_trace, session, thread
+from launching import US, demo
+from loops import loop
+
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.report import execution_views, session_report, views
+from tb_xla_insights.trace.model import SessionTrace
+
+BUDGET = 60_000
+
+
+def packed(document: Any) -> int:
+    return len(gzip.compress(json.dumps(document, separators=(",", ":"), allow_nan=False).encode(), 6))
+
+
+@pytest.fixture(scope="module")
+def case_study() -> SessionTrace:
+    return session(demo("synthetic_case_study_8_tpu_cores"))
+
+
+class TestOverview:
+    def test_it_is_the_report_in_short(self, case_study: SessionTrace) -> None:
+        view, report = views.overview(case_study), session_report(case_study)
+        assert view["findings"] == report["findings"]
+        assert view["idle"]["total_ps"] == report["gaps"]["total_ps"]
+        assert (
+            view["idle"]["small_ps"] + sum(view["idle"]["by_class_ps"].values()) == view["idle"]["total_ps"]
+        )
+        assert [name for name in report["devices"][0] if name not in view["devices"][0]] == []
+        steps, columns = report["steps"], view["steps"]["columns"]
+        assert (view["steps"]["count"], view["steps"]["source"], view["steps"]["partial"]) == (
+            10,
+            "annotation",
+            1,
+        )
+        for name in ("number", "duration_ps", "device_busy_ps", "early_syncs"):
+            assert columns[name] == [step[name] for step in steps]
+        for index, step in enumerate(steps):
+            host = {name: column[index] for name, column in columns["host_ps"].items()}
+            assert sum(host.values()) == step["duration_ps"]
+
+    def test_four_figures(self, case_study: SessionTrace) -> None:
+        figures = {it["name"]: it["value"] for it in views.overview(case_study)["figures"]}
+        assert list(figures) == ["duty_cycle", "mean_step", "device_per_step", "idle_per_step"]
+        assert figures["duty_cycle"] == pytest.approx(0.605, abs=0.001)
+        assert figures["idle_per_step"] == figures["mean_step"] - figures["device_per_step"]
+
+    def test_the_duty_cycle_by_three_definitions(self) -> None:
+        """Ops for 20 of the 40 us that the runs take; the capture lasts 100 us."""
+        trace = capture(
+            thread("python", ("forward", 0, 100 * US)),
+            Core([("fusion.1", 10 * US, 20 * US)], [("train(1)", 10 * US, 40 * US)]),
+        )
+        [device] = views.overview(session(trace))["devices"]
+        assert device["duty"] == {"ops": 0.5, "modules": 1.0, "capture": 0.2}
+
+    def test_the_verdict_says_the_worst(self, case_study: SessionTrace) -> None:
+        verdict = views.overview(case_study)["verdict"]
+        assert verdict["severity"] == "warning"
+        assert verdict["text"].replace("\u202f", " ") == (
+            "The 8 devices are 60.5 % busy: SyncTensorsGraph.42210 is compiled in step 1209."
+        )
+        good = views.overview(session(loop(device=980).trace()))["verdict"]
+        assert (good["severity"], "bottleneck" in good["text"]) == ("good", True)
+
+    def test_a_capture_without_devices_and_steps(self) -> None:
+        view = views.overview(session(capture(thread("python", ("forward", 0, 10)))))
+        assert "No device" in view["verdict"]["text"]
+        assert [it["value"] for it in view["figures"]] == [None] * 4
+        assert view["steps"] | {"columns": None} == {
+            "source": None,
+            "count": 0,
+            "partial": 0,
+            "columns": None,
+        }
+
+
+class TestGaps:
+    def test_one_gap_of_several_cores_is_one_item(self, case_study: SessionTrace) -> None:
+        view, report = views.gaps(case_study), session_report(case_study)["gaps"]
+        assert sum(it["cores"] for it in view["items"]) == len(report["items"]) == view["count"]
+        longest = view["items"][0]
+        assert (longest["cores"], len(set(longest["devices"])), longest["cause"]) == (8, 8, "compile")
+        assert [it["index"] for it in view["items"]] == list(range(len(view["items"])))
+        durations = [it["duration_ps"] for it in view["items"]]
+        assert durations == sorted(durations, reverse=True)
+        assert view["patterns"] == report["patterns"]
+
+    def test_every_gap_can_be_asked_for_and_its_parts_add_up(self, case_study: SessionTrace) -> None:
+        for item in views.gaps(case_study)["items"]:
+            for device in item["devices"][:1]:
+                gap = views.gap(case_study, device, item["start_ps"])
+                assert sum(link["duration_ps"] for link in gap["chain"]) == gap["duration_ps"]
+                assert sum(part["ps"] for part in gap["by_thread"]) == gap["duration_ps"]
+                assert gap["sentence"].endswith(".")
+
+    def test_a_gap_that_is_not_there(self, case_study: SessionTrace) -> None:
+        with pytest.raises(InputError, match="no gap of x begins at 5"):
+            views.gap(case_study, "x", 5)
+
+
+class TestExecutions:
+    def test_totals_by_kind_add_up(self) -> None:
+        view = execution_views.executions(session(demo("synthetic_dynamo_issue_dynamo")))
+        for name in ("count", "host_ps", "overhead_ps"):
+            assert sum(it[name] for it in view["kinds"].values()) == sum(
+                it[name] for it in view["executions"]
+            )
+        assert (view["kinds"]["dynamo"]["count"], view["kinds"]["lazy"]["count"]) == (2, 3)
+        between = {(it["before"], it["after"]): it["mean_ps"] for it in view["between"]}
+        assert between["SyncTensorsGraph.4410", "SyncTensorsGraph.131"] == 9_910_000_000
+        assert view["fit"]["n"] == 5
+
+    def test_the_runs_of_one_step(self, case_study: SessionTrace) -> None:
+        view = execution_views.executions(case_study, 7)
+        runs = view["runs"]
+        assert view["step"] == 7
+        assert {len(column) for column in runs.values()} == {16}
+        assert runs["start_ps"] == sorted(runs["start_ps"])
+        for host, device, queue, over in zip(
+            runs["host_ps"], runs["duration_ps"], runs["queue_ps"], runs["overhead_ps"], strict=True
+        ):
+            assert host == device + queue + over
+        assert execution_views.executions(case_study)["step"] in range(10)
+        with pytest.raises(InputError, match="no step 99"):
+            execution_views.executions(case_study, 99)
+
+
+class TestCompiles:
+    def test_graphs_by_step(self, case_study: SessionTrace) -> None:
+        view = execution_views.compiles(case_study)
+        assert view["steps"] == list(range(1204, 1214))
+        first = view["graphs"][0]
+        assert (first["module"], first["compiles"], first["steps"]) == (
+            "SyncTensorsGraph.42210",
+            1,
+            {"5": "compiled"},
+        )
+        assert first["cost_ps"] == view["compiles"][0]["duration_ps"]
+        usual = next(it for it in view["graphs"] if it["module"] == "SyncTensorsGraph.41937")
+        assert set(usual["steps"].values()) == {"run"}
+        assert len(usual["steps"]) == 8
+
+    def test_programs_of_one_name_are_graphs_of_their_own(self, shared_traces: Path) -> None:
+        view = execution_views.compiles(session(real_trace(shared_traces / "torch_xla/tiny_dynamic")))
+        assert [graph["compiles"] for graph in view["graphs"]] == [1, 1, 1]
+        assert [len(graph["steps"]) for graph in view["graphs"]] == [3, 3, 3]
+
+
+def test_answers_are_kept(case_study: SessionTrace) -> None:
+    assert views.overview(case_study) is views.overview(case_study)
+    assert views.gaps(case_study) is views.gaps(case_study)
+
+
+def test_views_of_real_captures_are_small(shared_traces: Path) -> None:
+    for folder in sorted((shared_traces / "torch_xla").iterdir()) + sorted(
+        (shared_traces / "public").iterdir()
+    ):
+        its = session(real_trace(folder))
+        for view in (views.overview, views.gaps, execution_views.executions, execution_views.compiles):
+            assert packed(view(its)) < BUDGET, (folder.name, view.__name__)
