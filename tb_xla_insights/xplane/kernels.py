@@ -149,16 +149,6 @@ def _read_stat(window, pos, end, wanted_ids, wanted):  # type: ignore[no-untyped
     """The stat message at [pos, end) as (column, kind, value, position reached). Column -1: not wanted, or
     without a value. The value of a text is its place in the window and its length, packed."""
     column, kind, value = np.int64(-1), np.int64(-1), np.int64(0)
-    # Nearly all stats are a small id, then a number or a reference: the loop below would do the same, slower.
-    if end - pos > 3 and window[np.uint64(pos)] == 1 << 3 and window[np.uint64(pos + 1)] < 0x80:
-        tag = window[np.uint64(pos + 2)]
-        if tag == 4 << 3 or tag == 7 << 3:
-            column = np.int64(lookup(wanted_ids, wanted, np.int64(window[np.uint64(pos + 1)])))
-            kind = np.int64(NUMBER if tag == 4 << 3 else REF)
-            if column < 0:
-                pos = end
-            else:
-                value, pos = read_varint(window, pos + 3)
     while pos < end:
         tag, pos = read_varint(window, pos)
         wire = tag & 7
@@ -298,7 +288,7 @@ def decode_events(  # type: ignore[no-untyped-def]
         else:
             header_at, at = at, end
             end += value
-            id_, offset, duration, seen = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+            id_, offset, duration = np.int64(0), np.int64(0), np.int64(0)
             # Writers put these fields first and in this order; the loop below would do the same, a fifth slower.
             if end - at > 8 and window[np.uint64(at)] == 1 << 3:
                 id_, at = read_varint(window, at + 1)
@@ -324,12 +314,28 @@ def decode_events(  # type: ignore[no-untyped-def]
                     if value < 0 or value > end - at:
                         at = np.int64(NEVER)
                     elif tag >> 3 == 4:
-                        column, kind, number, reached = _read_stat(window, at, at + value, wanted_ids, wanted)
+                        tag = np.int64(window[np.uint64(at + 2)])
+                        if (
+                            value > 3
+                            and window[np.uint64(at)] == 1 << 3
+                            and window[np.uint64(at + 1)] < 0x80
+                            and (tag == 4 << 3 or tag == 7 << 3)
+                        ):  # a small id, then a number or a reference, as nearly all are: what _read_stat does, faster
+                            column = np.int64(lookup(wanted_ids, wanted, np.int64(window[np.uint64(at + 1)])))
+                            kind = np.int64(NUMBER) if tag == 4 << 3 else np.int64(REF)
+                            number, reached = np.int64(0), at + value
+                            if column >= 0:
+                                number, reached = read_varint(window, at + 3)
+                        else:
+                            column, kind, number, reached = _read_stat(
+                                window, at, at + value, wanted_ids, wanted
+                            )
                         at += value
                         if reached != at:
                             at = np.int64(NEVER)
-                        elif column >= 0 and not seen >> column & 1:  # of a stat given twice the first counts
-                            seen |= np.int64(1) << column
+                        elif column >= 0 and (
+                            stat_count[column] == 0 or stat_row[column, base + stat_count[column] - 1] != row
+                        ):  # of a stat given twice the first counts
                             index = base + stat_count[column]
                             stat_row[column, index] = row
                             stat_value[column, index] = number
