@@ -1,0 +1,165 @@
+"""The whole document of every real capture and demo: sums that hold exactly, counts that agree with what the run itself
+printed, and for each scenario the findings it was made to show."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from synthetic.__main__ import LOGDIR
+
+import tb_xla_insights as xi
+from tb_xla_insights.cli.main import main
+
+KEYS = [
+    "schema", "session", "environment", "diagnostics", "devices", "steps", "gaps", "executions", "compiles",
+    "transfers", "collectives", "annotations", "propagation", "metrics", "findings",
+]  # fmt: skip
+CLEAN = (
+    "tiny_baseline",
+    "tiny_nodebug",
+    "baseline_session_debug",
+    "lazy_train_session",
+    "tiny_mp_loader",
+    "tiny_server",
+    "baseline_server_level1",
+)
+"""Trained as they should be; on a CPU the device still idles while the host builds graphs."""
+
+SHOWS = {
+    "tiny_early_item": "early_sync",
+    "tiny_slow_input": "input_bound",
+    "tiny_dynamic": "recompilation",
+    "tiny_grad_accum_sync": "many_small_executions",
+    "tiny_dynamo_train": "many_small_executions",
+    "spmd_fsdp_debug": "exposed_collectives",
+    "multihost_server_debug": "input_bound",
+}
+DEMOS = {
+    "synthetic_case_study_8_tpu_cores": {"recompilation", "early_sync", "tracing_bound", "transfer_bound"},
+    "synthetic_dynamo_issue_dynamo": {"many_small_executions", "dispatch_overhead"},
+    "torch_xla_early_item": {"early_sync", "sync_every_step"},
+    "torch_xla_slow_input": {"input_bound"},
+    "torch_xla_dynamic_shapes": {"recompilation"},
+    "torch_xla_dynamo": {"many_small_executions"},
+    "torch_xla_dynamo_graph_break": {"graph_breaks", "sync_every_step"},
+}
+
+
+def report(folder: Path) -> dict[str, Any]:
+    return xi.load(str(folder)).report()
+
+
+def loud(document: dict[str, Any]) -> set[str]:
+    return {it["id"] for it in document["findings"] if it["severity"] != "info"}
+
+
+@pytest.fixture(scope="module")
+def documents(shared_traces: Path) -> dict[str, dict[str, Any]]:
+    folders = [*(shared_traces / "torch_xla").iterdir(), *(shared_traces / "public").iterdir()]
+    return {folder.name: report(folder) for folder in folders}
+
+
+def test_sums_hold_exactly(documents: dict[str, dict[str, Any]]) -> None:
+    for name, document in documents.items():
+        assert [key for key in KEYS if key not in document] == [], name
+        assert json.loads(json.dumps(document, allow_nan=False)) == document
+        gaps, devices = document["gaps"], document["devices"]
+        assert gaps["total_ps"] == sum(device["idle_ps"] for device in devices)
+        assert gaps["listed_ps"] == sum(gaps["by_class_ps"].values()) <= gaps["total_ps"]
+        for gap in gaps["items"]:
+            assert sum(gap["by_class_ps"].values()) == gap["duration_ps"]
+            assert sum(link["duration_ps"] for link in gap["chain"]) == gap["duration_ps"]
+        for step in document["steps"]:
+            assert sum(step["host_ps"].values()) == step["duration_ps"]
+        for row in document["executions"]:
+            assert row["host_ps"] == row["device_ps"] + row["queue_ps"] + row["overhead_ps"]
+
+
+def test_findings_keep_their_promises(documents: dict[str, dict[str, Any]]) -> None:
+    for name, document in documents.items():
+        found = document["findings"]
+        assert len({it["id"] for it in found}) == len(found)
+        costs = [it["cost_ps"] for it in found]
+        assert costs == sorted(costs, reverse=True), name
+        steps = document["steps"]
+        mean = sum(step["duration_ps"] for step in steps) / len(steps) if steps else 0
+        for it in found:
+            assert 0 < len(it["title"]) <= 60, it["title"]
+            assert it["detail"].endswith(".")
+            assert it["advice"].endswith(".")
+            if it["step_if_fixed_ps"] is not None and len(document["session"]["hosts"]) == 1:
+                assert 0 < it["step_if_fixed_ps"] <= mean + 1
+            for window in it["windows"]:
+                assert 0 <= window["start_ps"] <= window["end_ps"] <= document["session"]["duration_ps"]
+
+
+def test_each_scenario_finds_what_it_was_made_to_show(documents: dict[str, dict[str, Any]]) -> None:
+    for name, id_ in SHOWS.items():
+        assert id_ in loud(documents[name]), name
+    assert documents["tpu_v6e_jax"]["findings"][0]["id"] == "device_stalls"
+    assert "device_bound" in {it["id"] for it in documents["dynamo_train_session"]["findings"]}
+
+
+def test_clean_runs_are_told_nothing_but_that_the_device_waits_for_graphs(
+    documents: dict[str, dict[str, Any]],
+) -> None:
+    for name in CLEAN:
+        assert loud(documents[name]) <= {"tracing_bound"}, name
+    for name in ("dynamo_train_session", "tiny_coldstart", "gpu_mi300_jax", "gpu_v100_tf"):
+        assert loud(documents[name]) == set(), name
+
+
+def test_counts_agree_with_the_metrics_report(documents: dict[str, dict[str, Any]]) -> None:
+    """The capture of this scenario has every step from the first on."""
+    document = documents["tiny_coldstart"]
+    counters, metrics = document["metrics"]["counters"], document["metrics"]["metrics"]
+    assert sum(row["launches"] for row in document["executions"]) == counters["ExecuteComputation"]
+    assert len(document["compiles"]) == counters["UncachedCompile"]
+    assert (
+        len(document["steps"])
+        == counters["MarkStep"]
+        == counters["UncachedCompile"] + counters["CachedCompile"]
+    )
+    compiled = sum(row["duration_ps"] for row in document["compiles"])
+    assert compiled == pytest.approx(metrics["CompileTime"]["total"], rel=0.02)
+    early = documents["tiny_early_item"]
+    reads = early["metrics"]["metrics"]["TransferFromDeviceTime"]["samples"]
+    # Three of nine steps came before the capture.
+    assert early["transfers"]["from_device"]["count"] == reads * 6 // 9
+
+
+@pytest.mark.parametrize("run", sorted(DEMOS))
+def test_demos(run: str) -> None:
+    found = {it["id"] for it in report(Path(LOGDIR) / run)["findings"]}
+    assert found >= DEMOS[run]
+
+
+def test_a_pipeline_fails_on_what_it_asks_for(capsys: pytest.CaptureFixture[str]) -> None:
+    early, lazy = (str(Path(LOGDIR) / run) for run in ("torch_xla_early_item", "synthetic_dynamo_issue_lazy"))
+    assert main(["report", early, "--json", "--fail-on", "critical"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert document["findings"][0]["id"] == "early_sync"
+    assert main(["report", early, "--json"]) == 0
+    assert main(["report", lazy, "--fail-on", "warning"]) == 0
+    text = capsys.readouterr().out.partition("Session  ")[2]
+    assert "What the host does" not in text, "a device that never idles has no such table"
+
+
+def test_the_text_says_the_verdict_first(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(Path(LOGDIR) / "synthetic_case_study_8_tpu_cores")]) == 0
+    text = capsys.readouterr().out.replace("\u202f", " ")
+    assert text.startswith("The 8 devices are 60.5 % busy: SyncTensorsGraph.42210 is compiled in step 1209.")
+    order = [
+        "Findings",
+        "1. Warning: ",
+        "Devices",
+        "What the host does",
+        "Steps (10",
+        "Gaps between",
+        "Executions",
+    ]
+    places = [text.index(part) for part in order]
+    assert places == sorted(places)
