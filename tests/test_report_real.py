@@ -159,7 +159,7 @@ def test_the_text_says_the_verdict_first(capsys: pytest.CaptureFixture[str]) -> 
         "What the host does",
         "Steps (10",
         "Gaps between",
-        "Executions",
+        "Executions (means",
     ]
     places = [text.index(part) for part in order]
     assert places == sorted(places)

@@ -169,3 +169,43 @@ def test_views_of_real_captures_are_small(shared_traces: Path) -> None:
         its = session(real_trace(folder))
         for view in (views.overview, views.gaps, execution_views.executions, execution_views.compiles):
             assert packed(view(its)) < BUDGET, (folder.name, view.__name__)
+
+
+class TestThroughHttp:
+    @pytest.fixture
+    def get(self) -> Any:
+        """Answers of the routes over the demos' logdir."""
+        from synthetic.__main__ import LOGDIR
+
+        from tb_xla_insights.logdir.listing import Listing
+        from tb_xla_insights.logdir.sessions import roots
+        from tb_xla_insights.logdir.store import Store, opener
+        from tb_xla_insights.plugin.arguments import Arguments
+        from tb_xla_insights.plugin.routes import Routes
+
+        listing = Listing(roots(str(LOGDIR)))
+        listing.look(wait=None)
+        handlers = Routes(listing, Store(listing, opener())).handlers()
+        name = next(it.name for it in listing.sessions if it.name.startswith("synthetic_case_study"))
+        return lambda route, **more: handlers[route](Arguments(f"data/{route}", {"session": name, **more}))
+
+    def test_each_view_has_a_route(self, get: Any) -> None:
+        assert get("overview")["steps"]["count"] == 10
+        longest = get("gaps")["items"][0]
+        gap = get("gap", device=longest["device"], start_ps=str(longest["start_ps"]))
+        assert gap["duration_ps"] == longest["duration_ps"]
+        assert get("executions", step="3")["step"] == 3
+        assert get("compiles")["count"] == 4
+
+    @pytest.mark.parametrize(
+        ("route", "more", "says"),
+        [
+            ("gap", {"start_ps": "5"}, "device is missing"),
+            ("gap", {"device": "x", "start_ps": "5"}, "no gap"),
+            ("executions", {"step": "-1"}, "step must be"),
+            ("executions", {"step": "10"}, "no step 10"),
+        ],
+    )
+    def test_what_is_not_there_is_said(self, get: Any, route: str, more: dict[str, str], says: str) -> None:
+        with pytest.raises(InputError, match=says):
+            get(route, **more)
