@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tb_xla_insights.analysis.propagation.scopes import number_of, scope_of
 
 if TYPE_CHECKING:
-    from tb_xla_insights.xplane.proto.hlo_pb2 import HloComputation, HloInstruction, HloModule
+    from tb_xla_insights.xplane.proto.hlo_pb2 import HloComputation, HloModule
 
 STATES = ("direct", "recovered", "bare", "none")
 DIRECT, RECOVERED, BARE, NONE = range(4)
@@ -32,11 +32,14 @@ _MOVES = frozenset(
 _FAR = 64
 """Instructions that a search among neighbours looks at."""
 
+_Instruction = tuple[str, str, str, tuple[int, ...]]
+"""Name, opcode, op name, called computations."""
+
 Parts = dict[str, int]
 """Instructions by scope as recorded; those without a scope under the empty text."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Origin:
     """Where an op comes from: its state, the scopes its time goes to with their weights, in host order, and the share
     of its parts that has no scope (which gets no time where others have one, but is shown). `op_name` is its own name
@@ -49,8 +52,6 @@ class Origin:
     opcode: str = ""
     source: str = ""
     frame: int = 0
-    inner: tuple[int, ...] = ()
-    computation: int = 0
     found: bool = False
 
     @property
@@ -76,37 +77,43 @@ class Program:
         self.damaged = False
         self.module = module
         self._names = names
+        # Every instruction is asked for its fields once: that is what takes time.
+        self._bodies: dict[int, list[_Instruction]] = {
+            computation.id: [
+                (it.name, it.opcode, it.metadata.op_name, tuple(it.called_computation_ids))
+                for it in computation.instructions
+            ]
+            for computation in module.computations
+        }
         self._computations = {it.id: it for it in module.computations}
-        self._place: dict[str, tuple[int, HloInstruction]] = {}
-        for computation in module.computations:
-            of = computation.id
-            for instruction in computation.instructions:
-                self._place[instruction.name] = (of, instruction)
+        self._inside = {it[0]: id_ for id_, body in self._bodies.items() for it in body}
+        self._position: dict[int, dict[str, int]] = {}
         self._scopes: dict[str, str] = {}
         self._parts: dict[int, Parts] = {}
         self._neighbours: dict[int, _Neighbours] = {}
 
     def __contains__(self, name: str) -> bool:
-        return name in self._place
+        return name in self._inside
 
     def origin(self, name: str) -> Origin:
         """Where the op of that name comes from; one that the module does not have comes from nowhere."""
-        if name not in self._place:
+        if name not in self._inside:
             return Origin()
-        computation, it = self._place[name]
+        computation = self._inside[name]
+        if computation not in self._position:
+            self._position[computation] = {it[0]: at for at, it in enumerate(self._bodies[computation])}
+        at = self._position[computation][name]
+        _, opcode, op_name, calls = self._bodies[computation][at]
+        it = self._computations[computation].instructions[at]
         metadata = it.metadata
-        op_name = metadata.op_name
         source = f"{metadata.source_file}:{metadata.source_line}" if metadata.source_file else ""
-        found = Origin(
-            NONE, [], 0.0, op_name, it.opcode, source, metadata.stack_frame_id,
-            tuple(it.called_computation_ids), computation, True,
-        )  # fmt: skip
+        found = Origin(NONE, [], 0.0, op_name, opcode, source, metadata.stack_frame_id, True)
         own = self._scope(op_name)
-        inner = self._parts_of_calls(it) if it.called_computation_ids else {}
+        inner = self._parts_of(calls) if calls else {}
         scoped = {scope: count for scope, count in inner.items() if scope}
         if own:
             found.state = DIRECT
-            if it.opcode in _CONTAINERS or not scoped:
+            if opcode in _CONTAINERS or not scoped:
                 scoped = {own: 1}
             else:
                 scoped.setdefault(own, 1)
@@ -116,10 +123,12 @@ class Program:
             found.state = RECOVERED
         elif inner:
             found.state = BARE
-        elif it.opcode in _MOVES and (near := self._near(computation, it.id)):
+        elif opcode in _MOVES and (near := self._near(computation, it.id)):
             found.state, scoped = RECOVERED, {near: 1}
         if found.state in (DIRECT, RECOVERED):
-            found.parts = sorted(scoped.items(), key=lambda part: _order(part[0]))
+            found.parts = list(scoped.items())
+            if len(scoped) > 1:
+                found.parts.sort(key=lambda part: _order(part[0]))
         if inner:
             found.unscoped = inner.get("", 0) / sum(inner.values())
         return found
@@ -128,11 +137,12 @@ class Program:
         """All scopes that the module names: those of instructions that do work, and those of any."""
         working: set[str] = set()
         any_: set[str] = set()
-        for _, it in self._place.values():
-            if it.metadata.op_name and (scope := self._scope(it.metadata.op_name)):
-                any_.add(scope)
-                if it.opcode not in _WEIGHTLESS:
-                    working.add(scope)
+        for body in self._bodies.values():
+            for _, opcode, op_name, _ in body:
+                if scope := self._scope(op_name):
+                    any_.add(scope)
+                    if opcode not in _WEIGHTLESS:
+                        working.add(scope)
         return working, any_
 
     def holders(self, names: Iterable[str]) -> dict[str, str]:
@@ -140,44 +150,46 @@ class Program:
         nearest one."""
         chosen = dict.fromkeys(names)
         caller: dict[int, str] = {}
-        for name, (_, it) in self._place.items():
-            for called in it.called_computation_ids:
-                if called not in caller or name in chosen:
-                    caller[called] = name
+        for body in self._bodies.values():
+            for name, _, _, calls in body:
+                for called in calls:
+                    if called not in caller or name in chosen:
+                        caller[called] = name
         found = {}
         for name in chosen:
-            place = self._place.get(name)
-            above = caller.get(place[0]) if place else None
+            above = caller.get(self._inside[name]) if name in self._inside else None
             seen = {name}
             while above is not None and above not in chosen and above not in seen:
                 seen.add(above)
-                above = caller.get(self._place[above][0])
+                above = caller.get(self._inside[above])
             if above is not None and above in chosen and above != name:
                 found[name] = above
         return found
 
     def _scope(self, op_name: str) -> str:
+        if not op_name:
+            return ""
         if op_name not in self._scopes:
             self._scopes[op_name] = scope_of(op_name, self._names)
         return self._scopes[op_name]
 
-    def _parts_of_calls(self, it: HloInstruction) -> Parts:
-        """The scopes of the instructions in the computations it calls, and in those that these call."""
+    def _parts_of(self, calls: Iterable[int]) -> Parts:
+        """The scopes of the instructions in called computations, and in those that these call."""
         total: Parts = {}
-        for called in it.called_computation_ids:
+        for called in calls:
             for scope, count in self._parts_in(called).items():
                 total[scope] = total.get(scope, 0) + count
         return total
 
     def _parts_in(self, computation: int) -> Parts:
         """Computations called further down come first; no recursion, as a damaged module may nest without end."""
-        pending, open_ = [computation], set()
+        pending, open_ = [computation], set[int]()
         while pending:
             now = pending[-1]
             if now in self._parts:
                 pending.pop()
                 continue
-            body = self._computations.get(now)
+            body = self._bodies.get(now)
             if body is None:
                 self.damaged = True
                 self._parts[now] = {}
@@ -185,8 +197,7 @@ class Program:
             missing = []
             if now not in open_:
                 open_.add(now)
-                called = {inner for it in body.instructions for inner in it.called_computation_ids}
-                missing = [inner for inner in called if inner not in self._parts]
+                missing = [inner for it in body for inner in it[3] if inner not in self._parts]
                 if any(inner in open_ for inner in missing):
                     self.damaged = True
                     missing = [inner for inner in missing if inner not in open_]
@@ -196,23 +207,19 @@ class Program:
                 self._parts[now] = self._sum(body)
         return self._parts[computation]
 
-    def _sum(self, body: HloComputation) -> Parts:
+    def _sum(self, body: list[_Instruction]) -> Parts:
         total: Parts = {}
-        for it in body.instructions:
-            if it.opcode in _WEIGHTLESS:
+        for _, opcode, op_name, calls in body:
+            if opcode in _WEIGHTLESS:
                 continue
-            if it.called_computation_ids:
-                inner: Parts = {}
-                for called in it.called_computation_ids:
-                    for scope, count in self._parts.get(called, {}).items():
-                        inner[scope] = inner.get(scope, 0) + count
-                if inner:
-                    for scope, count in inner.items():
-                        total[scope] = total.get(scope, 0) + count
-                    continue
-            if it.metadata.op_name:
-                scope = self._scope(it.metadata.op_name)
-                total[scope] = total.get(scope, 0) + 1
+            inner: Parts = {}
+            for called in calls:
+                for scope, count in self._parts.get(called, {}).items():
+                    inner[scope] = inner.get(scope, 0) + count
+            if not inner and op_name:
+                inner = {self._scope(op_name): 1}
+            for scope, count in inner.items():
+                total[scope] = total.get(scope, 0) + count
         return total
 
     def _near(self, computation: int, id_: int) -> str:
@@ -226,31 +233,33 @@ class Program:
             near = [n for way in (known.operands, known.users) for at in level for n in way.get(at, ())]
             level = []
             for number in near:
-                it = known.instructions.get(number)
-                if it is None or number in seen:
+                if number in seen or number not in known.position:
                     continue
                 seen.add(number)
-                if scope := self._scope(it.metadata.op_name):
+                _, opcode, op_name, calls = self._bodies[computation][known.position[number]]
+                if scope := self._scope(op_name):
                     return scope
-                inner = self._parts_of_calls(it) if it.called_computation_ids else {}
+                inner = self._parts_of(calls)
                 if scoped := {scope: count for scope, count in inner.items() if scope}:
                     return max(scoped, key=lambda scope: (scoped[scope], scope))
-                if it.opcode in _MOVES and not it.metadata.op_name:
+                if opcode in _MOVES and not op_name:
                     level.append(number)
         return ""
 
 
 class _Neighbours:
-    """What the instructions of one computation read, and who reads them, by instruction id."""
+    """What the instructions of one computation read, who reads them, and where they stand, by instruction id."""
 
     def __init__(self, computation: HloComputation) -> None:
-        self.instructions = {it.id: it for it in computation.instructions}
-        self.operands: dict[int, list[int]] = {}
+        self.position: dict[int, int] = {}
+        self.operands: dict[int, tuple[int, ...]] = {}
         self.users: dict[int, list[int]] = {}
-        for it in computation.instructions:
-            self.operands[it.id] = list(it.operand_ids)
-            for operand in it.operand_ids:
-                self.users.setdefault(operand, []).append(it.id)
+        for at, it in enumerate(computation.instructions):
+            id_, operands = it.id, tuple(it.operand_ids)
+            self.position[id_] = at
+            self.operands[id_] = operands
+            for operand in operands:
+                self.users.setdefault(operand, []).append(id_)
 
 
 def _order(scope: str) -> list[tuple[int, str]]:

@@ -27,9 +27,7 @@ def distinct(values: Int64) -> tuple[Int32, Int32]:
         room *= 4
 
 
-@njit(
-    "Tuple((int64, int64))(int64[::1], int64, int64, int32[::1], int32[::1])", cache=True, nogil=True
-)
+@njit("Tuple((int64, int64))(int64[::1], int64, int64, int32[::1], int32[::1])", cache=True, nogil=True)
 def _number(values, begin, made, first, number):  # type: ignore[no-untyped-def]
     """Goes on from value `begin` until `first` is full; how far that was, and how many values are known.
 
@@ -129,13 +127,19 @@ def stretches(key, own, start, end, run, first, upto, phase):  # type: ignore[no
     """Ops of one device in order, joined while run and phase stay the same: run, phase, time, start, end, ops, and
     whether a later phase had begun in that run before. `first`, `upto` as in `tally`; `phase` per part, -1: none. The
     parts of one op lie side by side."""
-    room = 0
+    made, now, before_phase = 0, np.int32(-1), np.int32(-2)
     for i in range(len(key)):
         if own[i] > 0 and run[i] >= 0:
-            room += first[key[i] + 1] - first[key[i]]
-    out_run, out_phase = np.empty(room, np.int32), np.empty(room, np.int32)
-    out_time, out_start, out_end = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
-    out_ops, out_inverted = np.empty(room, np.int32), np.empty(room, np.bool_)
+            for part in range(first[key[i]], first[key[i] + 1]):
+                made += run[i] != now or phase[part] != before_phase
+                now, before_phase = run[i], phase[part]
+    out_run, out_phase = np.empty(made, np.int32), np.empty(made, np.int32)
+    out_time, out_start, out_end = (
+        np.empty(made, np.int64),
+        np.empty(made, np.int64),
+        np.empty(made, np.int64),
+    )
+    out_ops, out_inverted = np.empty(made, np.int32), np.empty(made, np.bool_)
     made, now, latest = 0, np.int32(-1), np.int32(-1)
     for i in range(len(key)):
         if own[i] <= 0 or run[i] < 0:
@@ -162,7 +166,4 @@ def stretches(key, own, start, end, run, first, upto, phase):  # type: ignore[no
                 made += 1
             latest = max(latest, phase[part])
             before = after
-    return (
-        out_run[:made].copy(), out_phase[:made].copy(), out_time[:made].copy(), out_start[:made].copy(),
-        out_end[:made].copy(), out_ops[:made].copy(), out_inverted[:made].copy(),
-    )  # fmt: skip
+    return out_run, out_phase, out_time, out_start, out_end, out_ops, out_inverted

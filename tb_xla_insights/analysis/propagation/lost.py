@@ -70,7 +70,9 @@ def lost_annotations(trace: Trace) -> dict[str, str]:
         rows = trace.lines[line].rows
         drives &= (host.row < rows.start) | (host.row >= rows.stop)
     known = {host.names[path] for path in np.unique(host.path[drives]).tolist()}
-    lost = [row.path for row in annotation_rows(trace) if row.count and not row.device_ps and row.path in known]
+    lost = [
+        row.path for row in annotation_rows(trace) if row.count and not row.device_ps and row.path in known
+    ]
     if not lost:
         return {}
     if flag_off(trace):

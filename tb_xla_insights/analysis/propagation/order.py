@@ -21,6 +21,7 @@ from tb_xla_insights.analysis.propagation.tree import find_nodes
 from tb_xla_insights.analysis.reach import steps_of
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
+
 @dataclass(frozen=True)
 class Phases:
     """Phases in the order of the host: names, and which repetition within a step each is (from 0). `of_part` is the
@@ -49,8 +50,10 @@ class Stretches:
 
     def where(self, keep: NDArray[np.bool_] | slice) -> Stretches:
         """Those that a mask selects, or a part of them."""
-        columns = (self.run, self.phase, self.time_ps, self.start_ps, self.end_ps, self.ops, self.inverted)
-        return Stretches(*(column[keep] for column in columns))
+        return Stretches(
+            self.run[keep], self.phase[keep], self.time_ps[keep], self.start_ps[keep], self.end_ps[keep],
+            self.ops[keep], self.inverted[keep],
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -147,9 +150,14 @@ def _host_order(trace: Trace) -> list[tuple[str, int]]:
     host, phases = host_annotations(trace), host_phases(trace)
     place = np.arange(len(phases.step)) - np.searchsorted(phases.step, phases.step)
     width = int(phases.repetition.max(initial=0)) + 1
-    keys, inverse, count = np.unique(phases.path * width + phases.repetition, return_inverse=True, return_counts=True)
+    keys, inverse, count = np.unique(
+        phases.path * width + phases.repetition, return_inverse=True, return_counts=True
+    )
     mean = np.bincount(inverse, place, len(keys)) / count
-    found = [(at, (_leaf(host.names[key // width]), key % width)) for at, key in zip(mean, keys.tolist(), strict=True)]
+    found = [
+        (at, (_leaf(host.names[key // width]), key % width))
+        for at, key in zip(mean, keys.tolist(), strict=True)
+    ]
     return [phase for _, phase in sorted(found)]
 
 
@@ -180,6 +188,8 @@ def find_order(trace: Trace) -> list[ProgramOrder]:
     every = [device_stretches(trace, number) for number in range(len(trace.devices))]
     columns = ("run", "phase", "time_ps", "start_ps", "end_ps", "ops", "inverted")
     all_ = Stretches(*(np.concatenate([getattr(one, name) for one in every]) for name in columns))
+    if not len(all_):
+        return []
     # The stretches of a run follow each other.
     first = np.flatnonzero(np.append(True, all_.run[1:] != all_.run[:-1]))
     count = np.diff(np.append(first, len(all_)))
@@ -208,4 +218,6 @@ def find_order(trace: Trace) -> list[ProgramOrder]:
 def sequence(phases: Phases, run: Stretches) -> list[tuple[str, int]]:
     """The stretches of one run as (phase, time); the phase is empty for ops without one."""
     names = [*phases.name, ""]
-    return [(names[phase], time) for phase, time in zip(run.phase.tolist(), run.time_ps.tolist(), strict=True)]
+    return [
+        (names[phase], time) for phase, time in zip(run.phase.tolist(), run.time_ps.tolist(), strict=True)
+    ]

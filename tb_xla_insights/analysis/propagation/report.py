@@ -36,8 +36,8 @@ def propagation_report(session: SessionTrace) -> dict[str, Any]:
     `host_ps`, `device_ps` and `device_ops` (with those of the paths inside), `executions` (launches of the `programs`
     that have such ops), `lost` (None, or the reason).
 
-    `propagation`: `direct_ps + recovered_ps + bare_ps + none_ps = device_ps`, the sum of op self times; `runs` (stretches
-    of ops of one phase in an execution) of `phases` different ones (ops without a phase count as one) and
+    `propagation`: `direct_ps + recovered_ps + bare_ps + none_ps = device_ps`, the sum of op self times; `runs`
+    (stretches of ops of one phase in an execution) of `phases` different ones (ops without a phase count as one) and
     `inversion_share` (device time in stretches that begin after a later phase has) are those of the program that takes
     most device time; `programs` has them for each. A host's times are over all of its devices.
     """
@@ -140,10 +140,16 @@ def annotations_not_propagated(session: SessionTrace) -> dict[str, Any] | None:
     first = reasons[0]
     missed = [path for path, reason in lost.items() if reason in _LOUD]
     names = list(dict.fromkeys(path.rpartition("/")[2] for path in missed if lost[path] == first))
-    whole = f"{share(unexplained / times['device_ps'])} of the device time" if times["device_ps"] else "Device time"
+    whole = (
+        f"{share(unexplained / times['device_ps'])} of the device time"
+        if times["device_ps"]
+        else "Device time"
+    )
     if first == FLAG_OFF:
         title = "Device ops carry no annotations: debug flag off"
-        detail = f"None of {len(missed)} annotations reaches the device: the program was traced without XLA_HLO_DEBUG=1."
+        detail = (
+            f"None of {len(missed)} annotations reaches the device: XLA_HLO_DEBUG=1 was not set at tracing."
+        )
     else:
         title = f"{_some(names)} cannot be seen on the device"
         told = "; ".join(
@@ -190,4 +196,3 @@ def _longest(trace: Trace, paths: set[str]) -> list[tuple[str, int, int]]:
             row = int(rows[trace.duration_ps[rows].argmax()])
             found.append((name, int(trace.start_ps[row]), int(trace.end_ps[row])))
     return found
-

@@ -28,8 +28,8 @@ def without_numbers(path: str) -> str:
 
 def number_of(segment: str) -> int:
     """A scope's position within its parent, 0 where its name has none."""
-    match = _NUMBER.search(segment)
-    return int(match[1]) if match else 0
+    digits = segment.rpartition(".")[2]
+    return int(digits) if digits != segment and digits.isdecimal() else 0
 
 
 def op_name_of(tf_op: str) -> str:

@@ -41,7 +41,9 @@ class Nodes:
             node = pending.pop()
             if node >= 0:
                 found.append(node)
-            pending += sorted(inside.get(node, ()), key=lambda it: (self.place[it], self.path[it]), reverse=True)
+            pending += sorted(
+                inside.get(node, ()), key=lambda it: (self.place[it], self.path[it]), reverse=True
+            )
         return found
 
     def with_enclosing(self, node: int) -> list[int]:
@@ -100,14 +102,17 @@ def find_nodes(trace: Trace) -> Nodes:
     of_part = np.append(np.array(of_scope, np.int32), np.int32(-1))[ops.scope]
     of_host = np.array([number[text] for text in host.names], np.int32)
     place = [float("inf")] * len(path)
-    for node, scope in zip(of_scope, ops.scopes, strict=True):
-        place[node] = min(place[node], 1e18 + number_of(scope.rpartition("/")[2]))
+    for at, scope in zip(of_scope, ops.scopes, strict=True):
+        place[at] = min(place[at], 1e18 + number_of(scope.rpartition("/")[2]))
     whole = ~host.cut
     start, up = trace.start_ps[host.row], host.up[whole]
     since = np.where(up >= 0, start[whole] - start[up], start[whole]) if len(start) else start
-    sums, counts = np.bincount(host.path[whole], since, len(of_host)), np.bincount(host.path[whole], None, len(of_host))
-    for node, total, count in zip(of_host.tolist(), sums.tolist(), counts.tolist(), strict=True):
-        place[node] = total / count if count else 1e18
+    sums, counts = (
+        np.bincount(host.path[whole], since, len(of_host)),
+        np.bincount(host.path[whole], None, len(of_host)),
+    )
+    for at, total, count in zip(of_host.tolist(), sums.tolist(), counts.tolist(), strict=True):
+        place[at] = total / count if count else 1e18
     return Nodes(path, above, kind, of_part, of_host, place)
 
 
@@ -150,6 +155,14 @@ def annotation_rows(
     return [rows[node] for node in nodes.in_order()]
 
 
+@kept
+def device_ps_in_steps(trace: Trace) -> dict[str, int]:
+    """Device time per path of what steps launched."""
+    launches = find_launches(trace)
+    of_step = np.append(launches.step, np.int32(-1))[launches.runs.launch]
+    return {row.path: row.device_ps for row in annotation_rows(trace, runs=of_step >= 0)}
+
+
 def chosen_runs(trace: Trace, step: int | None, device: int | None) -> NDArray[np.bool_]:
     """Which of Launches.runs belong to a step, or to any launch (None), on a device or on all."""
     launches = find_launches(trace)
@@ -166,7 +179,9 @@ def _launches_by_program(trace: Trace, chosen: NDArray[np.bool_]) -> dict[str, i
     some = np.flatnonzero(chosen & (runs.launch >= 0))
     pairs = np.unique(np.stack((runs.program[some], runs.launch[some]), 1), axis=0)
     found: dict[str, int] = {}
-    for program, count in zip(*(it.tolist() for it in np.unique(pairs[:, 0], return_counts=True)), strict=True):
+    for program, count in zip(
+        *(it.tolist() for it in np.unique(pairs[:, 0], return_counts=True)), strict=True
+    ):
         id_ = launches.programs[program][1]
         if id_:
             key = str(int(id_) % 2**64)

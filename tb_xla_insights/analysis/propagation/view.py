@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,23 +17,30 @@ from tb_xla_insights.analysis.propagation.lost import (
     unexplained,
 )
 from tb_xla_insights.analysis.propagation.ops import Chosen, find_ops
-from tb_xla_insights.analysis.propagation.order import Stretches, device_stretches, find_phases, host_phases
 from tb_xla_insights.analysis.propagation.report import (
     propagation_report,
     session_lost,
     session_rows,
 )
-from tb_xla_insights.analysis.propagation.tree import Row, annotation_rows, chosen_runs, coverage
+from tb_xla_insights.analysis.propagation.strips import phase_places, strips_of
+from tb_xla_insights.analysis.propagation.tree import (
+    Row,
+    annotation_rows,
+    chosen_runs,
+    coverage,
+    device_ps_in_steps,
+)
 from tb_xla_insights.analysis.reach import steps_of
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
-_MOST_STRETCHES = 400
 _MOST_ROWS = 500
 _MOST_OPS = 30
 
 
-def propagation_view(session: SessionTrace, step: int | None = None, device: str | None = None) -> dict[str, Any]:
+def propagation_view(
+    session: SessionTrace, step: int | None = None, device: str | None = None
+) -> dict[str, Any]:
     """The propagation view of one step and device; `step` is an index into the report's `steps` (None: a usual one),
     `device` an id (None: the step's first). Raises InputError where the session has no such step or device.
 
@@ -46,21 +52,23 @@ def propagation_view(session: SessionTrace, step: int | None = None, device: str
         total       the report's `propagation`: the same of the whole session, and the order per program
         means       {steps, devices}: the numbers behind the tree's means
         tree        [{path, name, depth, kind, count, host_ps, device_ps, device_ops, executions, programs, lost,
-                      mean_host_ps, mean_device_ps, step_host_ps, step_device_ps, step_device_ops, phase}]: each path before
-                    those inside of it. Means are per step, and per device for those of the device; `step_…` are of the
-                    step and device; `phase` indexes `phases` where the path is a phase, else None
+                    mean_host_ps, mean_device_ps, step_host_ps, step_device_ps, step_device_ops, phase}]: each path
+                    before those inside of it. Means are per step, and per device for those of the device; `step_…`
+                    are of the step and device; `phase` indexes `phases` where the path is a phase, else None
         unannotated {device_ps, device_ops, mean_device_ps, step_device_ps, step_device_ops}: bare and none
         phases      [{name, repetition, lost}] in the order of the host
-        strips      {host: [{phase|null, name, start_ps, end_ps}], device: [{phase|null, start_ps, end_ps, device_ps, ops,
-                    run, inverted, merged}], runs: [{program, program_id, start_ps, end_ps}]}. `phase` is None for step
-                    markers and for ops without a phase; `run` indexes `runs`; `merged` counts short stretches that were
-                    joined into one of no phase (1: none were)
+        strips      {host: [{phase|null, name, start_ps, end_ps}],
+                    device: [{phase|null, start_ps, end_ps, device_ps, ops, run, inverted, merged}],
+                    runs: [{program, program_id, start_ps, end_ps}]}. `phase` is None for step markers and for ops
+                    without a phase; `run` indexes `runs`; `merged` counts short stretches that were joined into one
+                    of no phase (1: none were)
         ribbons     [{host, device, inverted}]: from an entry of the host's strip to the device's stretches of its phase
         order       {runs, phases, inversion_share} of the step on the device
         lost        [{path, reason, advice}]
         unexplained [{op, source, state, device_ps, count}]: device time without annotation, the longest first
-        mixed       [{op, name, source, device_ps, parts: [{path, share}], unscoped_share}]: ops made of several scopes, whose
-                    time is divided by their parts' share; `unscoped_share` is the share of parts that have none
+        mixed       [{op, name, source, device_ps, parts: [{path, share}], unscoped_share}]: ops made of several
+                    scopes, whose time is divided by their parts' share; `unscoped_share` is the share of parts that
+                    have none
         left_off    {tree, unexplained, mixed}: how many rows each list would have more
     """
     found = propagation_report(session)
@@ -84,7 +92,7 @@ def propagation_view(session: SessionTrace, step: int | None = None, device: str
         "means": means,
         "tree": _largest(tree),
         "unannotated": unannotated,
-        **_strips(trace, at, number, lost),
+        **strips_of(trace, at, number, lost),
         "lost": [{"path": path, "reason": why, "advice": ADVICE[why]} for path, why in lost.items()],
         "unexplained": [vars(it) for it in left[:_MOST_OPS]],
         "mixed": mixed[:_MOST_OPS],
@@ -133,7 +141,9 @@ def _device(session: SessionTrace, trace: Trace, step: int | None, device: str |
         for number, it in enumerate(trace.devices):
             if it.id == device:
                 return number
-        raise InputError(f"{session.path}: no device {device} on {trace.host}; see the report for its devices")
+        raise InputError(
+            f"{session.path}: no device {device} on {trace.host}; see the report for its devices"
+        )
     worked = find_launches(trace).runs.device[chosen_runs(trace, step, None)]
     return int(worked.min()) if worked.size else 0 if trace.devices else None
 
@@ -182,7 +192,7 @@ def _tree(
         host = host_annotations(it)
         for path, time in zip(host.names, host.times(it, in_steps=True)[0].tolist(), strict=True):
             host_in[path] = host_in.get(path, 0) + time
-        for path, time in _device_in_steps(it, with_step).items():
+        for path, time in device_ps_in_steps(it).items():
             device_in[path] = device_in.get(path, 0) + time
         _, time, count = ops.totals
         without = ops.state >= 2
@@ -193,7 +203,7 @@ def _tree(
             _, time, count = ops.sums(_chosen(it, step, device))
             bare[2:] = int(time[without].sum()), int(count[without].sum())
     per_step, per_core = max(steps, 1), max(steps * cores // max(len(session.traces), 1), 1)
-    places = {} if trace is None else _phase_places(trace)
+    places = {} if trace is None else phase_places(trace)
     rows = []
     for row in everything:
         one = ones.get(row.path, Row(row.path))
@@ -232,130 +242,6 @@ def _largest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows that take most time, in their order; a path takes no less than those inside of it."""
     order = sorted(range(len(rows)), key=lambda it: (-rows[it]["device_ps"] - rows[it]["host_ps"], it))
     return [rows[it] for it in sorted(order[:_MOST_ROWS])]
-
-
-def _device_in_steps(trace: Trace, with_step: Any) -> dict[str, int]:
-    """Device time per path of what steps launched."""
-    return {row.path: row.device_ps for row in annotation_rows(trace, runs=with_step)}
-
-
-def _phase_places(trace: Trace) -> dict[str, int]:
-    """The phase that a path is, the first of its repetitions."""
-    host, number = host_annotations(trace), _numbers(trace)
-    names = [host.names[path] for path in np.unique(host_phases(trace).path).tolist()]
-    return {path: number[path.rpartition("/")[2], 0] for path in names}
-
-
-def _numbers(trace: Trace) -> dict[tuple[str, int], int]:
-    """Phases by name and repetition."""
-    known = find_phases(trace)
-    return {it: place for place, it in enumerate(zip(known.name, known.repetition, strict=True))}
-
-
-def _strips(trace: Trace | None, step: int | None, device: int | None, lost: dict[str, str]) -> dict[str, Any]:
-    """`phases`, `strips`, `ribbons` and `order`."""
-    if trace is None or step is None or device is None:
-        empty: dict[str, Any] = {"host": [], "device": [], "runs": []}
-        none = {"runs": 0, "phases": 0, "inversion_share": 0.0}
-        return {"phases": [], "strips": empty, "ribbons": [], "order": none}
-    known = find_phases(trace)
-    paths = {place: path for path, place in _phase_places(trace).items()}
-    whole = device_stretches(trace, device, chosen_runs(trace, step, device))
-    host = _host_strip(trace, step)
-    shown, merged = _short(whole)
-    run = np.unique(shown.run)
-    device_strip = [
-        {
-            "phase": None if phase < 0 else phase,
-            "start_ps": start,
-            "end_ps": end,
-            "device_ps": time,
-            "ops": ops,
-            "run": its,
-            "inverted": inverted,
-            "merged": count,
-        }
-        for phase, start, end, time, ops, its, inverted, count in zip(
-            *(it.tolist() for it in (shown.phase, shown.start_ps, shown.end_ps, shown.time_ps, shown.ops,
-                                     np.searchsorted(run, shown.run), shown.inverted)),
-            merged, strict=True,
-        )
-    ]  # fmt: skip
-    places = {entry["phase"]: place for place, entry in enumerate(host) if entry["phase"] is not None}
-    total = int(whole.time_ps.sum())
-    ordered = bool((whole.phase >= 0).any())
-    return {
-        "phases": [
-            {"name": name, "repetition": again, "lost": lost.get(paths.get(place, ""))}
-            for place, (name, again) in enumerate(zip(known.name, known.repetition, strict=True))
-        ],
-        "strips": {"host": host, "device": device_strip, "runs": _run_documents(trace, run.tolist())},
-        "ribbons": [
-            {"host": places[it["phase"]], "device": place, "inverted": it["inverted"]}
-            for place, it in enumerate(device_strip)
-            if it["phase"] in places
-        ],
-        "order": {
-            "runs": len(whole) if ordered else 0,
-            "phases": len(np.unique(whole.phase)) if ordered else 0,
-            "inversion_share": int(whole.time_ps[whole.inverted].sum()) / total if total else 0.0,
-        },
-    }
-
-
-def _host_strip(trace: Trace, step: int) -> list[dict[str, Any]]:
-    """The phases of one step and the step markers after them, by start."""
-    phases, host, launches, number = host_phases(trace), host_annotations(trace), find_launches(trace), _numbers(trace)
-    mine = slice(*np.searchsorted(phases.step, [step, step + 1]).tolist())
-    columns = (phases.index[mine].tolist(), phases.path[mine].tolist(), phases.repetition[mine].tolist())
-    entries = [
-        (int(host.row[index]), number[host.names[path].rpartition("/")[2], again])
-        for index, path, again in zip(*columns, strict=True)
-    ]
-    markers = np.unique(launches.marker[launches.step == step])
-    entries += [(row, -1) for row in markers[markers >= 0].tolist()]
-    return sorted(
-        (
-            {
-                "phase": None if phase < 0 else phase,
-                "name": trace.name(row).split("#", 1)[0],
-                "start_ps": int(trace.start_ps[row]),
-                "end_ps": int(trace.end_ps[row]),
-            }
-            for row, phase in entries
-        ),
-        key=lambda entry: (entry["start_ps"], -entry["end_ps"]),
-    )
-
-
-def _short(whole: Stretches) -> tuple[Stretches, list[int]]:
-    """At most so many stretches as can be drawn: the longest, the others of a run between them joined without a phase;
-    and how many each stands for."""
-    if len(whole) <= _MOST_STRETCHES:
-        return whole, [1] * len(whole)
-    kept = np.zeros(len(whole), np.bool_)
-    kept[np.argsort(-whole.time_ps, kind="stable")[: _MOST_STRETCHES // 2]] = True
-    begins = kept | np.append(True, kept[:-1]) | np.append(True, whole.run[1:] != whole.run[:-1])
-    first = np.flatnonzero(begins)
-    joined = replace(
-        whole.where(begins),
-        phase=np.where(kept, whole.phase, -1)[first].astype(np.int32),
-        time_ps=np.add.reduceat(whole.time_ps, first),
-        end_ps=np.maximum.reduceat(whole.end_ps, first),
-        ops=np.add.reduceat(whole.ops, first).astype(np.int32),
-        inverted=(whole.inverted & kept)[first],
-    )
-    return joined, np.diff(np.append(first, len(whole))).tolist()
-
-
-def _run_documents(trace: Trace, runs: list[int]) -> list[dict[str, Any]]:
-    launches = find_launches(trace)
-    found = []
-    for run in runs:
-        name, id_ = launches.programs[launches.runs.program[run]]
-        times = {"start_ps": int(launches.runs.start_ps[run]), "end_ps": int(launches.runs.end_ps[run])}
-        found.append({"program": name, "program_id": id_, **times})
-    return found
 
 
 def unexplained_of(session: SessionTrace) -> list[Unexplained]:

@@ -1,0 +1,88 @@
+"""Captures with compiled programs: steps that launch runs on TPU cores, and the HLO protos that tell their ops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from captures import CATALOG, session
+from synthetic.hlo import Computation, HloModule, Instruction
+from synthetic.writer import Space, Stat
+
+from tb_xla_insights.trace.model import SessionTrace, Trace
+from tb_xla_insights.trace.read import read_trace
+from tb_xla_insights.xplane.source import open_source
+
+STEP_PS = 1_000_000
+"""How long a step of these captures lasts; its phases come first, its step marker in the last tenth."""
+
+
+@dataclass
+class Step:
+    """A step with phases (name, length; each may hold others) and the runs it launches, each on core 0.
+
+    A run is its start and its ops: name, length, and `tf_op` where it has one.
+    """
+
+    phases: Sequence[tuple[str, int]] = ()
+    runs: Sequence[tuple[int, Sequence[tuple[str, int, str]]]] = ()
+    inner: Mapping[str, Sequence[tuple[str, int]]] = field(default_factory=dict)
+
+
+def training(
+    tmp_path: Path, steps: Sequence[Step], hlo: bytes | None = None, program: int = 7
+) -> SessionTrace:
+    """The session of a training whose program is `SyncTensorsGraph.1`; `hlo` is the program's proto, if the file has
+    one."""
+    space = Space()
+    device = space.plane("/device:TPU:0")
+    modules, ops = device.line("XLA Modules"), device.line("XLA Ops")
+    host = space.plane("/host:CPU").line("python", id=1)
+    launch = 0
+    for number, step in enumerate(steps):
+        now = number * STEP_PS
+        marker = now + STEP_PS * 9 // 10
+        host.event("Training_Step", now, STEP_PS, _r=1, step_num=number)
+        for name, length in step.phases:
+            host.event(name, now, length)
+            begin = now
+            for inside, its in step.inner.get(name, ()):
+                host.event(inside, begin, its)
+                begin += its
+            now += length
+        host.event("StepMarker", marker, 50_000)
+        for at, (start, body) in enumerate(step.runs):
+            launch += 1
+            host.event("PjRtComputationClient::ExecuteComputation", marker + 100 * at, 90)
+            host.event("DoEnqueueProgram", marker + 100 * at + 10, 20, _pt=12, _p=launch)
+            length = sum(op[1] for op in body)
+            modules.event(f"SyncTensorsGraph.1({program})", start, length, _ct=12, _c=launch)
+            for name, duration, tf_op in body:
+                stats: dict[str, Stat] = {"program_id": program}
+                if tf_op:
+                    stats["tf_op"] = tf_op
+                known = device.event_metadata(f"{name}#{tf_op}", display_name=name, stats=stats)
+                ops.event(known, start, duration)
+                start += duration
+    if hlo is not None:
+        metadata = space.plane("/host:metadata")
+        metadata.event_metadata(f"SyncTensorsGraph.1({program})", program, stats={"Hlo Proto": hlo})
+    return session(read(space, tmp_path))
+
+
+def read(space: Space, tmp_path: Path) -> Trace:
+    """The trace of a file: programs are read from it again."""
+    path = space.write(tmp_path / "vm.xplane.pb")
+    with open_source(str(path)) as source:
+        return read_trace(source, CATALOG, host="vm")
+
+
+def module(
+    entry: Sequence[Instruction],
+    bodies: Mapping[int, Sequence[Instruction]] | None = None,
+    name: str = "SyncTensorsGraph.1",
+) -> bytes:
+    """The proto of a module whose computations have the given ids; the entry's is 1000."""
+    made = [Computation(id_, f"body.{id_}", list(body)) for id_, body in (bodies or {}).items()]
+    return HloModule(name, 7, [*made, Computation(1000, "entry", list(entry))]).to_bytes()  # fmt: skip

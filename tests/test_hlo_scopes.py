@@ -1,0 +1,231 @@
+"""Where instructions come from: their own names, those of their parts, those of their neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from programs import Step, module, training
+from synthetic.hlo import Instruction
+
+from tb_xla_insights.analysis.propagation.hlo_scopes import STATES, Origin, Program
+from tb_xla_insights.analysis.propagation.lost import op_source, op_stack
+from tb_xla_insights.analysis.propagation.ops import find_ops
+from tb_xla_insights.analysis.propagation.source import Frame, Frames
+from tb_xla_insights.xplane.proto.hlo_pb2 import HloProto, StackFrameIndex
+
+A, B = "step.1/a.1/aten__mm", "step.1/b.2/aten__mm"
+
+
+def program(
+    entry: Sequence[Instruction], bodies: Mapping[int, Sequence[Instruction]] | None = None
+) -> Program:
+    return Program(HloProto.FromString(module(entry, bodies)).hlo_module)
+
+
+def told(origin: Origin) -> tuple[str, dict[str, int]]:
+    return STATES[origin.state], dict(origin.parts)
+
+
+def ops(*op_names: str, opcode: str = "add") -> list[Instruction]:
+    return [Instruction(900 + n, f"{opcode}.{id(op_names)}.{n}", opcode, it) for n, it in enumerate(op_names)]
+
+
+def test_own_names() -> None:
+    its = program(
+        [
+            Instruction(1, "dot.1", "dot", A),
+            Instruction(2, "dot.2", "dot", "aten__mm"),
+            Instruction(3, "dot.3", "dot"),
+        ]
+    )
+    assert told(its.origin("dot.1")) == ("direct", {"step.1/a.1": 1})
+    assert told(its.origin("dot.2")) == ("bare", {})
+    assert told(its.origin("dot.3")) == ("none", {})
+    assert told(its.origin("dot.4")) == ("none", {})
+    assert its.origin("dot.3").found
+    assert not its.origin("dot.4").found
+
+
+def test_a_fusion_without_a_name_has_the_scope_of_its_parts() -> None:
+    its = program([Instruction(1, "fusion", "fusion", calls=[5])], {5: ops(A)})
+    assert told(its.origin("fusion")) == ("recovered", {"step.1/a.1": 1})
+
+
+def test_only_a_scope_path_is_worth_recovering() -> None:
+    its = program([Instruction(1, "fusion", "fusion", calls=[5])], {5: ops("aten__add")})
+    assert told(its.origin("fusion")) == ("bare", {})
+
+
+def test_a_fusion_with_a_bare_name_stays_bare() -> None:
+    its = program([Instruction(1, "fusion", "fusion", "aten__threshold_backward", calls=[5])], {5: ops(A)})
+    assert told(its.origin("fusion")) == ("bare", {})
+
+
+def test_a_mixed_fusion_belongs_to_all_its_parts_whatever_its_name_says() -> None:
+    parts = [*ops(A, A, A, B, "aten__sum"), *ops(B, opcode="bitcast"), *ops("", opcode="parameter")]
+    for op_name, state in ((A, "direct"), ("", "recovered")):
+        origin = program([Instruction(1, "fusion", "fusion", op_name, calls=[5])], {5: parts}).origin(
+            "fusion"
+        )
+        assert told(origin) == (state, {"step.1/a.1": 3, "step.1/b.2": 1})
+        assert origin.mixed
+        assert origin.unscoped == 1 / 5
+
+
+def test_a_fusions_own_scope_counts_where_no_part_has_it() -> None:
+    its = program([Instruction(1, "fusion", "fusion", B, calls=[5])], {5: ops(A, A)})
+    assert told(its.origin("fusion")) == ("direct", {"step.1/a.1": 2, "step.1/b.2": 1})
+
+
+def test_parts_of_parts_count() -> None:
+    bodies = {5: [*ops(B), Instruction(2, "inner", "fusion", "aten__add", calls=[6])], 6: ops(A, A)}
+    its = program([Instruction(1, "call", "call", calls=[5])], bodies)
+    assert told(its.origin("call")) == ("recovered", {"step.1/a.1": 2, "step.1/b.2": 1})
+
+
+def test_a_container_with_a_scope_keeps_it_for_what_its_parts_leave() -> None:
+    its = program([Instruction(1, "while", "while", A, calls=[5])], {5: ops(B)})
+    assert told(its.origin("while")) == ("direct", {"step.1/a.1": 1})
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        [Instruction(1, "dot", "dot", A), Instruction(2, "copy", "copy", operands=[1])],
+        [Instruction(2, "copy", "copy"), Instruction(3, "dot", "dot", A, operands=[2])],
+        [Instruction(2, "copy", "copy"), Instruction(3, "copy-start", "copy-start", operands=[2]),
+         Instruction(4, "copy-done", "copy-done", operands=[3]), Instruction(5, "dot", "dot", A, operands=[4])],
+        [Instruction(2, "copy", "copy"), Instruction(3, "dot", "dot", A, operands=[2]),
+         Instruction(4, "dot.2", "dot", B, operands=[3])],
+    ],
+)  # fmt: skip
+def test_a_copy_has_the_scope_of_what_makes_or_needs_it(others: list[Instruction]) -> None:
+    assert told(program(others).origin("copy")) == ("recovered", {"step.1/a.1": 1})
+
+
+def test_what_makes_the_data_comes_before_what_needs_it() -> None:
+    entry = [Instruction(1, "dot", "dot", A), Instruction(2, "copy", "copy", operands=[1]),
+             Instruction(3, "dot.2", "dot", B, operands=[2])]  # fmt: skip
+    assert told(program(entry).origin("copy")) == ("recovered", {"step.1/a.1": 1})
+
+
+def test_nothing_is_recovered_across_ops_that_work() -> None:
+    entry = [Instruction(1, "dot", "dot", A), Instruction(2, "add", "add", "aten__add", operands=[1]),
+             Instruction(3, "copy", "copy", operands=[2]), Instruction(4, "sort", "sort", operands=[1])]  # fmt: skip
+    its = program(entry)
+    assert told(its.origin("copy")) == ("none", {})
+    assert told(its.origin("sort")) == ("none", {})  # only moves belong to their neighbours
+
+
+def test_the_innermost_recorded_caller_holds_an_op() -> None:
+    bodies = {5: [Instruction(2, "inner", "call", calls=[6])], 6: [Instruction(3, "add.1", "add")]}
+    its = program([Instruction(1, "outer", "call", calls=[5])], bodies)
+    assert its.holders(["outer", "inner", "add.1"]) == {"inner": "outer", "add.1": "inner"}
+    assert its.holders(["outer", "add.1", "gone"]) == {"add.1": "outer"}
+
+
+def test_computations_that_call_in_a_circle_or_do_not_exist_are_told() -> None:
+    circle = {
+        5: [Instruction(2, "x", "call", calls=[6])],
+        6: [Instruction(3, "y", "call", calls=[5]), *ops(A)],
+    }
+    its = program([Instruction(1, "call", "call", calls=[5])], circle)
+    assert told(its.origin("call")) == ("recovered", {"step.1/a.1": 1})
+    assert its.damaged
+    its = program([Instruction(1, "call", "call", calls=[99])])
+    assert told(its.origin("call")) == ("none", {})
+    assert its.damaged
+
+
+def test_calls_may_nest_deeply() -> None:
+    bodies = {n: [Instruction(n, f"call.{n}", "call", calls=[n + 1])] for n in range(2000, 6000)} | {
+        6000: ops(A)
+    }
+    assert told(program([Instruction(1, "call", "call", calls=[2000])], bodies).origin("call")) == (
+        "recovered",
+        {"step.1/a.1": 1},
+    )
+
+
+RUN = [Step(runs=[(2_000_000, [("dot.1", 60, ""), ("dot.2", 40, "step.1/b.2/aten__mm:aten__mm")])])]
+GOOD = module(
+    [
+        Instruction(1, "dot.1", "dot", A, source_file="train.py", source_line=12),
+        Instruction(2, "dot.2", "dot"),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("hlo", "says"),
+    [
+        (GOOD[:-3], "cut short"),
+        (b"\xff\xff\xff", "cut short"),
+        (module([Instruction(1, "dot.1", "dot", A)], name="Other.1"), "belong to other programs"),
+        (module([Instruction(1, "dot.1", "call", calls=[99])]), "do not exist"),
+    ],
+)
+def test_a_program_that_cannot_tell_leaves_its_ops_what_they_have(
+    tmp_path: Path, hlo: bytes, says: str
+) -> None:
+    found = find_ops(training(tmp_path, RUN, hlo).traces[0])
+    assert [(name, *told(it)) for name, it in zip(found.name, found.origin, strict=True)] == [
+        ("dot.1", "none", {}),
+        ("dot.2", "direct", {"step.1/b.2": 1}),
+    ]
+    assert [it.id for it in found.diagnostics] == ["no_hlo_scopes"]
+    assert says in found.diagnostics[0].message
+    assert "\n" not in found.diagnostics[0].message
+
+
+def test_the_program_of_another_id_tells_nothing(tmp_path: Path) -> None:
+    session = training(tmp_path, RUN, GOOD)
+    trace = session.traces[0]
+    trace.programs = {8: trace.programs[7]}
+    found = find_ops(trace)
+    assert [STATES[state] for state in found.state] == ["none", "direct"]
+    assert "not in the file" in found.diagnostics[0].message
+
+
+def test_metadata_and_program_complete_each_other(tmp_path: Path) -> None:
+    found = find_ops(training(tmp_path, RUN, GOOD).traces[0])
+    assert [told(it) for it in found.origin] == [("direct", {"step.1/a.1": 1}), ("direct", {"step.1/b.2": 1})]
+    assert [op_source(found, k) for k in range(2)] == ["train.py:12", ""]
+    assert found.diagnostics == []
+
+
+def frames() -> Frames:
+    index = StackFrameIndex(
+        file_names=["/x/site-packages/torch/nn/linear.py", "train.py"],
+        function_names=["forward", "step"],
+        file_locations=[
+            StackFrameIndex.FileLocation(file_name_id=1, function_name_id=1, line=134),
+            StackFrameIndex.FileLocation(file_name_id=2, function_name_id=2, line=85),
+        ],
+        stack_frames=[
+            StackFrameIndex.StackFrame(file_location_id=2),
+            StackFrameIndex.StackFrame(file_location_id=1, parent_frame_id=1),
+            StackFrameIndex.StackFrame(file_location_id=9, parent_frame_id=3),
+        ],
+    )
+    return Frames(index)
+
+
+def test_frames_count_from_one_and_lead_outward() -> None:
+    inner, outer = Frame("/x/site-packages/torch/nn/linear.py", "forward", 134), Frame("train.py", "step", 85)
+    assert frames().stack(2) == [inner, outer]
+    assert frames().stack(1) == [outer]
+    assert frames().own(2) == outer
+    for missing in (0, -1, 4):
+        assert frames().stack(missing) == []
+        assert frames().own(missing) is None
+
+
+def test_a_damaged_index_ends_the_stack() -> None:
+    assert frames().stack(3) == []  # its own parent, and at a place that is not there
+
+
+def test_an_op_without_frames_has_no_stack(tmp_path: Path) -> None:
+    assert op_stack(find_ops(training(tmp_path, RUN, GOOD).traces[0]), 0) == []

@@ -1,0 +1,158 @@
+"""Annotations that no device op carries: why, and what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from captures import Core, capture, session, thread
+from programs import STEP_PS, Step, module, training
+from synthetic.hlo import Instruction
+
+from tb_xla_insights.analysis.propagation import (
+    annotations_not_propagated,
+    propagation_diagnostics,
+    propagation_report,
+    propagation_view,
+)
+from tb_xla_insights.analysis.propagation.lost import lost_annotations, unexplained
+from tb_xla_insights.trace.model import SessionTrace
+
+PHASES = [("data_loading", 100_000), ("forward", 200_000), ("backward", 200_000), ("update", 100_000)]
+F = "Training_Step.1/forward.2/aten__mm:aten__mm"
+BARE = "aten__mm:aten__mm"
+
+
+def one(tmp_path: Path, *ops: tuple[str, int, str], hlo: bytes | None = None) -> SessionTrace:
+    return training(tmp_path, [Step(PHASES, [(950_000, ops)])], hlo)
+
+
+def lost(session: SessionTrace) -> dict[str, str]:
+    return {
+        path.removeprefix("Training_Step/"): reason
+        for path, reason in lost_annotations(session.traces[0]).items()
+    }
+
+
+def test_backward_is_lost_to_autograds_thread(tmp_path: Path) -> None:
+    found = one(tmp_path, ("dot.1", 60, F), ("dot.2", 40, BARE))
+    assert lost(found) == {
+        "data_loading": "no ops of its own",
+        "backward": "autograd thread",
+        "update": "no ops of its own",
+    }
+    finding = annotations_not_propagated(found)
+    assert finding is not None
+    assert (finding["severity"], finding["cost_ps"], finding["evidence"]["unexplained_ps"]) == ("info", 0, 40)
+    assert finding["windows"] == [{"start_ps": 300_000, "end_ps": 500_000, "device": None}]
+    assert "backward" in finding["title"]
+
+
+def test_without_bare_ops_nothing_ran_on_autograds_thread(tmp_path: Path) -> None:
+    found = one(tmp_path, ("dot.1", 60, F))
+    assert lost(found)["backward"] == "no ops of its own"
+    assert annotations_not_propagated(found) is None
+
+
+def test_a_backward_pass_by_another_name_is_known_by_its_thread() -> None:
+    scope, ops = "Training_Step.1/forward.1/aten__mm:", [("dot.1", 900, 10), ("dot.2", 910, 10)]
+    python = thread(
+        "python", ("Training_Step", 0, 800, {"_r": 1}), ("forward", 0, 100), ("gradients", 200, 200),
+        ("update", 500, 99), ("StepMarker", 700, 50), role="driving",
+    )  # fmt: skip
+    autograd = thread("pt_autograd_0", ("SyncTensorsGraph", 250, 20), role="autograd")
+    kinds = [{"tf_op": scope}, {"tf_op": "aten__mm:"}]
+    core = Core([(*op, kind) for op, kind in zip(ops, kinds, strict=True)])
+    found = lost_annotations(capture(python, autograd, core))
+    assert found == {
+        "Training_Step/gradients": "autograd thread",
+        "Training_Step/update": "no ops of its own",
+    }
+
+
+def test_flag_off(tmp_path: Path) -> None:
+    hlo = module([Instruction(1, "dot.1", "dot"), Instruction(2, "fusion.2", "fusion")])
+    found = one(tmp_path, ("dot.1", 60, ""), ("fusion.2", 40, ""), hlo=hlo)
+    assert set(lost(found).values()) == {"flag off"}
+    assert len(lost(found)) == 5
+    finding = annotations_not_propagated(found)
+    assert finding is not None
+    assert "XLA_HLO_DEBUG=1" in finding["advice"]
+    assert [it.id for it in propagation_diagnostics(found)] == ["no_hlo_scopes"]
+    view = propagation_view(found)
+    assert view["state"] == "flag_off"
+    assert "XLA_HLO_DEBUG=1" in view["hint"]
+
+
+def test_a_program_that_cannot_be_read_does_not_say_that_the_flag_was_off(tmp_path: Path) -> None:
+    found = one(tmp_path, ("dot.1", 60, ""), hlo=b"\xff\xff")
+    assert lost(found) == {}
+    assert [it.severity for it in propagation_diagnostics(found)] == ["warning"]
+
+
+def test_scopes_that_only_hand_tensors_over_have_no_ops(tmp_path: Path) -> None:
+    data, work = "Training_Step.1/data_loading.1/xla__device_data", "Training_Step.1/update.4/aten__add"
+    hlo = module([
+        Instruction(1, "p0.1", "parameter", data), Instruction(2, "bitcast.1", "bitcast", data, operands=[1]),
+        Instruction(3, "add.7", "add", work), Instruction(4, "dot.1", "dot", F.split(":")[0]),
+    ])  # fmt: skip
+    assert lost(one(tmp_path, ("dot.1", 60, ""), hlo=hlo)) == {
+        "data_loading": "no ops of its own",
+        "backward": "no ops of its own",
+        "update": "optimised away",
+    }
+
+
+def test_dynamo_keeps_only_the_outermost_scope() -> None:
+    events = [
+        ("Training_Step", 0, 900, {"_r": 1, "step_num": 1}), ("forward", 0, 500), ("attention", 10, 50),
+        ("ExecuteComputationWithBarrier", 100, 50), ("PjRtComputationClient::ExecuteComputation", 110, 20),
+        ("DoEnqueueProgram", 112, 5, {"_pt": 12, "_p": 1}), ("update", 600, 50), ("StepMarker", 700, 50),
+    ]  # fmt: skip
+    core = Core(
+        [("dot.1", 200, 40, {"tf_op": "Training_Step.1/forward.1/aten__mm:"})],
+        [("SyncTensorsGraph.1(7)", 200, 40, {"_ct": 12, "_c": 1})],
+    )
+    assert lost_annotations(capture(thread("python", *events), core)) == {
+        "Training_Step/forward/attention": "dynamo",
+        "Training_Step/update": "no ops of its own",
+    }
+
+
+def test_without_recorded_ops_nothing_is_known_to_be_lost() -> None:
+    events = [("Training_Step", 0, 100, {"_r": 1}), ("forward", 0, 50), ("StepMarker", 60, 30)]
+    trace = capture(thread("python", *events), Core(modules=[("SyncTensorsGraph.1(7)", 70, 20)]))
+    assert lost_annotations(trace) == {}
+    view = propagation_view(session(trace))
+    assert (view["state"], view["lost"]) == ("no_ops", [])
+
+
+def test_loader_threads_make_no_ops() -> None:
+    python = thread("python", ("Training_Step", 0, 100, {"_r": 1}), ("StepMarker", 60, 30), role="driving")
+    loader = thread("python", ("load_batch", 0, 30), role="loader")
+    core = Core([("dot.1", 70, 20, {"tf_op": "Training_Step.1/aten__mm:"})])
+    trace = capture(python, loader, core)
+    assert "load_batch" in {it["path"] for it in propagation_report(session(trace))["annotations"]}
+    assert lost_annotations(trace) == {}
+
+
+def test_annotations_of_other_frameworks_name_no_ops() -> None:
+    python = thread("python", ("train", 0, 100, {"_r": 1}), ("PjitFunction(f)", 10, 20))
+    core = Core([("dot.1", 70, 20, {"tf_op": "jit(f)/jit(main)/add:"}), ("copy.1", 90, 20)])
+    report = propagation_report(session(capture(python, core)))
+    assert {it["lost"] for it in report["annotations"]} == {None}
+    assert report["propagation"]["direct_ps"] == 20
+
+
+def test_device_time_without_annotation_by_kind_and_line(tmp_path: Path) -> None:
+    hlo = module([
+        Instruction(1, "dot.1", "dot", "aten__mm", source_file="train.py", source_line=9),
+        Instruction(2, "dot.2", "dot", "aten__mm", source_file="train.py", source_line=9),
+        Instruction(3, "sort.1", "sort"), Instruction(4, "dot.3", "dot", F.split(":")[0]),
+    ])  # fmt: skip
+    body = [("dot.1", 10, ""), ("dot.2", 20, ""), ("sort.1", 50, ""), ("dot.3", 7, "")]
+    steps = [Step(PHASES, [(950_000 + n * STEP_PS, body)]) for n in range(2)]
+    rows = [
+        (it.op, it.source, it.state, it.device_ps, it.count)
+        for it in unexplained(training(tmp_path, steps, hlo).traces[0])
+    ]
+    assert rows == [("sort", "", "none", 100, 2), ("aten__mm", "train.py:9", "bare", 60, 4)]

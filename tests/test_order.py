@@ -1,0 +1,189 @@
+"""In which order a device runs the phases of a step."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from captures import real_trace, session
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from programs import STEP_PS, Step, training
+from synthetic import case_study
+
+from tb_xla_insights.analysis.launches import find_launches
+from tb_xla_insights.analysis.propagation import propagation_report, propagation_view
+from tb_xla_insights.analysis.propagation.order import device_stretches, find_order, find_phases, sequence
+from tb_xla_insights.analysis.propagation.tree import annotation_rows, chosen_runs
+from tb_xla_insights.analysis.reach import steps_of
+from tb_xla_insights.trace.model import SessionTrace
+
+PHASES = [("data", 100_000), ("forward", 200_000), ("loss", 100_000), ("update", 100_000)]
+SCOPE = {
+    "": "aten__mm:",
+    "forward": "Training_Step.1/forward.2/aten__mm:",
+    "loss": "Training_Step.1/loss.3/aten__mm:",
+    "update": "Training_Step.1/update.4/inner.1/aten__mm:",
+}
+ORDER = ["", "forward", "loss", "update"]
+
+
+def ops(*phases: tuple[str, int]) -> list[tuple[str, int, str]]:
+    return [(f"dot.{n}", time, SCOPE[phase]) for n, (phase, time) in enumerate(phases)]
+
+
+def one(tmp_path: Path, *phases: tuple[str, int]) -> SessionTrace:
+    return training(tmp_path, [Step(PHASES, [(950_000, ops(*phases))])])
+
+
+def test_stretches_of_one_phase_are_runs(tmp_path: Path) -> None:
+    body = [
+        ("forward", 10),
+        ("forward", 5),
+        ("", 3),
+        ("forward", 2),
+        ("update", 4),
+        ("loss", 6),
+        ("forward", 1),
+    ]
+    (order,) = find_order(one(tmp_path, *body).traces[0])
+    assert order.sequence == [
+        ("forward", 15),
+        ("", 3),
+        ("forward", 2),
+        ("update", 4),
+        ("loss", 6),
+        ("forward", 1),
+    ]
+    assert (order.runs, order.phases) == (6, 4)
+    assert order.inversion_share == 7 / 31  # loss and the last forward, after update has begun
+
+
+def test_the_host_tells_the_order_of_phases(tmp_path: Path) -> None:
+    found = one(tmp_path, ("update", 10), ("forward", 10))
+    assert find_phases(found.traces[0]).name == ["data", "forward", "loss", "update"]
+    assert propagation_report(found)["propagation"]["inversion_share"] == 0.5
+
+
+def test_each_execution_begins_anew(tmp_path: Path) -> None:
+    steps = [Step(PHASES, [(950_000 + STEP_PS * n, ops(("forward", 10), ("update", 10)))]) for n in range(3)]
+    (order,) = find_order(training(tmp_path, steps).traces[0])
+    assert (order.executions, order.runs, order.inversion_share) == (3, 2, 0.0)
+
+
+def test_repetitions_of_a_phase_are_told_by_their_positions(tmp_path: Path) -> None:
+    phases = [("forward", 100_000), ("backward", 100_000), ("forward", 100_000), ("backward", 100_000)]
+    scopes = [f"Training_Step.1/forward.{n}/aten__mm:" for n in (1, 3)]
+    body = [("dot.1", 10, scopes[1]), ("dot.2", 20, scopes[0])]
+    found = training(tmp_path, [Step(phases, [(950_000, body)])])
+    known = find_phases(found.traces[0])
+    assert list(zip(known.name, known.repetition, strict=True)) == [
+        ("forward", 0), ("backward", 0), ("forward", 1), ("backward", 1)]  # fmt: skip
+    view = propagation_view(found)
+    assert [(it["phase"], it["inverted"]) for it in view["strips"]["device"]] == [(2, False), (0, True)]
+    assert [it["host"] for it in view["ribbons"]] == [2, 0]
+
+
+def test_ribbons_lead_from_the_phases_of_the_step_to_their_runs(tmp_path: Path) -> None:
+    view = propagation_view(one(tmp_path, ("forward", 10), ("update", 5), ("", 2), ("forward", 3)))
+    host = view["strips"]["host"]
+    assert [it["name"] for it in host] == ["data", "forward", "loss", "update", "StepMarker"]
+    assert [(host[it["host"]]["name"], it["device"], it["inverted"]) for it in view["ribbons"]] == [
+        ("forward", 0, False), ("update", 1, False), ("forward", 3, True)]  # fmt: skip
+    assert view["order"] == {"runs": 4, "phases": 3, "inversion_share": 3 / 20}
+    assert [(it["start_ps"], it["end_ps"]) for it in view["strips"]["device"]] == [
+        (950_000, 950_010), (950_010, 950_015), (950_015, 950_017), (950_017, 950_020)]  # fmt: skip
+
+
+def test_more_stretches_than_can_be_drawn_are_joined(tmp_path: Path) -> None:
+    many = [("forward", 50 if n == 400 else 2) if n % 2 else ("", 1 + 90 * (n == 500)) for n in range(1000)]
+    view = propagation_view(one(tmp_path, *many))
+    strip = view["strips"]["device"]
+    assert len(strip) <= 401
+    assert sum(it["merged"] for it in strip) == view["order"]["runs"] == 1000
+    assert sum(it["device_ps"] for it in strip) == sum(time for _, time in many)
+
+
+body = st.lists(st.tuples(st.sampled_from(ORDER), st.integers(1, 50)), min_size=1, max_size=25)
+
+
+@settings(max_examples=30, deadline=None)
+@given(body)
+def test_runs_and_inversions_by_definition(phases: list[tuple[str, int]]) -> None:
+    with TemporaryDirectory() as folder:
+        found = find_order(one(Path(folder), *phases).traces[0])
+    if not any(name for name, _ in phases):
+        assert found == []
+        return
+    (order,) = found
+    joined = [(name, [time for _, time in its]) for name, its in groupby(phases, key=lambda it: it[0])]
+    assert order.sequence == [(name, sum(times)) for name, times in joined]
+    late = sum(time for n, (name, time) in enumerate(phases)
+               if name and any(ORDER.index(before) > ORDER.index(name) for before, _ in phases[:n]))  # fmt: skip
+    assert order.inversion_share == late / sum(time for _, time in phases)
+
+
+@settings(max_examples=20, deadline=None)
+@given(body, st.randoms(use_true_random=False))
+def test_ops_of_one_run_may_change_places(phases: list[tuple[str, int]], random: object) -> None:
+    changed = []
+    for _, its in groupby(phases, key=lambda it: it[0]):
+        group = list(its)
+        random.shuffle(group)  # type: ignore[attr-defined]
+        changed += group
+    with TemporaryDirectory() as folder:
+        before = find_order(one(Path(folder), *phases).traces[0])
+        after = find_order(one(Path(folder), *changed).traces[0])
+    assert [(it.runs, it.inversion_share, it.sequence) for it in before] == [
+        (it.runs, it.inversion_share, it.sequence) for it in after
+    ]
+
+
+@pytest.fixture(scope="module")
+def demo() -> SessionTrace:
+    path = Path(__file__).parents[1] / "demo_logs" / case_study.path()
+    return session(real_trace(path.parent))
+
+
+TRUTH = case_study.truth()
+
+
+def test_the_case_study_is_told_as_it_was_planned(demo: SessionTrace) -> None:
+    trace = demo.traces[0]
+    step = next(n for n, it in enumerate(steps_of(trace)) if it.number == TRUTH.gap_step)
+    runs = device_stretches(trace, 0, chosen_runs(trace, step, 0))
+    assert tuple(sequence(find_phases(trace), runs)) == TRUTH.phase_order
+    times = {row.path: row.device_ps for row in annotation_rows(trace, step, 0) if row.device_ps}
+    assert times == TRUTH.scope_ps
+
+
+def test_the_case_studys_coverage_and_lost_annotations(demo: SessionTrace) -> None:
+    index = next(n for n, it in enumerate(steps_of(demo.traces[0])) if it.number == TRUTH.gap_step)
+    view = propagation_view(demo, index)
+    assert view["device"]["name"] == "TPU:0"
+    assert {key: it for key, it in view["coverage"].items() if key != "device_ps"} == vars(TRUTH.coverage)
+    assert view["coverage"]["device_ps"] == TRUTH.run_ps
+    assert {it["path"].rpartition("/")[2]: it["reason"] for it in view["lost"]} == TRUTH.lost_annotations
+    assert view["order"]["runs"] == len(TRUTH.phase_order)
+    assert view["order"]["phases"] == len({name for name, _ in TRUTH.phase_order})
+    late = sum(
+        time for name, time in TRUTH.phase_order[2:] if name == "forward"
+    )  # FINISH_UPDATE comes second
+    assert view["order"]["inversion_share"] == late / TRUTH.run_ps
+
+
+def test_the_case_study_as_a_whole(demo: SessionTrace) -> None:
+    report = propagation_report(demo)
+    main = report["propagation"]["programs"][0]
+    assert (main["program"], main["executions"]) == ("SyncTensorsGraph.41937", 72)
+    assert report["propagation"]["runs"] == len(TRUTH.phase_order)
+    assert report["propagation"]["device_ps"] == sum(it.busy_ps for it in TRUTH.devices)
+    launches = sum(TRUTH.module_launches.values())
+    step = next(it for it in report["annotations"] if it["path"] == "Training_Step")
+    assert (
+        (step["count"], step["executions"])
+        == (len(TRUTH.steps), launches)
+        == (10, len(find_launches(demo.traces[0])))
+    )

@@ -1,0 +1,99 @@
+"""Which part of an op's name is a scope, and what it is called on the host."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tb_xla_insights.analysis.propagation.scopes import (
+    HostPaths,
+    kind_of,
+    number_of,
+    op_name_of,
+    scope_of,
+    without_numbers,
+)
+
+PATHS = HostPaths(
+    ["Training_Step", "Training_Step/forward", "Training_Step/forward/attention", "eval/forward"]
+)
+
+
+@pytest.mark.parametrize(
+    ("op_name", "scope"),
+    [
+        ("Training_Step.1/forward.2/attention.1/aten__mm", "Training_Step.1/forward.2/attention.1"),
+        ("Training_Step.1/FINISH_UPDATE.5/aten__add.21/aten__add", "Training_Step.1/FINISH_UPDATE.5"),
+        ("aten__add.3/aten__add", ""),
+        ("aten__mm", ""),
+        ("custom.2/custom", ""),
+        ("jit(f)/jit(main)/add", "jit(f)/jit(main)"),
+        ("args[0]", ""),
+        ("", ""),
+        ("/aten__mm", ""),
+    ],
+)
+def test_a_scope_is_what_lies_before_the_operation(op_name: str, scope: str) -> None:
+    assert scope_of(op_name) == scope
+
+
+def test_an_annotation_is_never_taken_for_a_lowering() -> None:
+    assert scope_of("loss.1/aten__mine.2/aten__mm", frozenset(["aten__mine"])) == "loss.1/aten__mine.2"
+
+
+@pytest.mark.parametrize(
+    ("tf_op", "op_name"),
+    [
+        ("a.1/aten__mm:aten__mm", "a.1/aten__mm"),
+        ("jit(f)/add:", "jit(f)/add"),
+        ("a/b", "a/b"),
+        ("a:b/c", "a:b/c"),
+        ("XlaModule:", "XlaModule"),
+    ],
+)
+def test_a_tf_op_is_an_op_name_and_a_type(tf_op: str, op_name: str) -> None:
+    assert op_name_of(tf_op) == op_name
+
+
+def test_numbers_tell_annotations_from_functions() -> None:
+    assert kind_of("Training_Step.1/forward.2") == "annotation"
+    assert kind_of("jit(f)/jit(main)") == "scope"
+    assert kind_of("jit(f)/forward", frozenset(["forward"])) == "annotation"
+
+
+def test_positions() -> None:
+    assert [number_of(it) for it in ("forward.12", "forward", "v1.", ".3")] == [12, 0, 0, 3]
+
+
+@given(st.text(alphabet="ab.19/_", max_size=30))
+def test_stripping_twice_changes_nothing_more(path: str) -> None:
+    once = without_numbers(path)
+    assert without_numbers(once) == once
+
+
+@given(st.lists(st.tuples(st.sampled_from(["step", "forward", "loss"]), st.integers(1, 99)), min_size=1))
+def test_stripping_takes_positions_and_nothing_else(segments: list[tuple[str, int]]) -> None:
+    assert without_numbers("/".join(f"{name}.{n}" for name, n in segments)) == "/".join(
+        name for name, _ in segments
+    )
+
+
+@pytest.mark.parametrize(
+    ("scope", "path"),
+    [
+        ("Training_Step.1/forward.2", "Training_Step/forward"),
+        ("Training_Step.4/forward.2/attention.7", "Training_Step/forward/attention"),
+        ("forward.3/attention.1", "Training_Step/forward/attention"),  # traced after its step was closed
+        ("Training_Step.1/forward.2/inner.1", "Training_Step/forward/inner"),
+        ("other.1/part.2", "other/part"),
+        ("jit(f)/layer.1", "jit(f)/layer.1"),  # no annotation: as it is
+    ],
+)
+def test_scopes_have_the_hosts_paths(scope: str, path: str) -> None:
+    assert PATHS.path_of(scope) == path
+
+
+def test_an_annotations_own_name_may_end_like_a_position() -> None:
+    paths = HostPaths(["layer.1", "layer.2"])
+    assert [paths.path_of(scope) for scope in ("layer.1.1", "layer.2.5")] == ["layer.1", "layer.2"]
