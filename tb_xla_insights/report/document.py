@@ -7,15 +7,18 @@ from typing import Any
 from tb_xla_insights.analysis.busy import device_summaries
 from tb_xla_insights.analysis.collectives import collectives_report
 from tb_xla_insights.analysis.compiles import compiles_report
+from tb_xla_insights.analysis.diagnostics import diagnose
 from tb_xla_insights.analysis.early import early_executions
 from tb_xla_insights.analysis.environment import environment
 from tb_xla_insights.analysis.executions import executions_report
 from tb_xla_insights.analysis.findings import findings_report
 from tb_xla_insights.analysis.gaps import gaps_report
 from tb_xla_insights.analysis.input_pipeline import input_report
-from tb_xla_insights.analysis.propagation.report import propagation_report
+from tb_xla_insights.analysis.partial import partial_diagnostics
+from tb_xla_insights.analysis.propagation.report import propagation_diagnostics, propagation_report
 from tb_xla_insights.analysis.step_table import steps_report
 from tb_xla_insights.analysis.transfers import transfers_report
+from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.report.beside import beside, metrics_document
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -42,9 +45,14 @@ def session_summary(session: SessionTrace) -> dict[str, Any]:
     return {
         "session": session_head(session),
         "environment": environment(session),
-        "diagnostics": [diagnostic.as_json() for diagnostic in session.all_diagnostics],
+        "diagnostics": [it.as_json() for it in _diagnostics(session)],
         "devices": device_summaries(session),
     }
+
+
+def _diagnostics(session: SessionTrace) -> list[Diagnostic]:
+    """What the readers met, and what the capture lacks."""
+    return [*session.all_diagnostics, *diagnose(session), *partial_diagnostics(session)]
 
 
 def session_report(session: SessionTrace, all_gaps: bool = False) -> dict[str, Any]:
@@ -53,10 +61,15 @@ def session_report(session: SessionTrace, all_gaps: bool = False) -> dict[str, A
     Steps and gaps of all hosts come in one list each; a `step` elsewhere in the document is an index into
     `steps`. Files beside the capture (`report.beside`) are read the first time.
     """
-    found = beside(session)
+    found, propagation = beside(session), propagation_report(session)
+    summary = session_summary(session)
+    summary["diagnostics"] += [it.as_json() for it in propagation_diagnostics(session)]
+    # On a CPU scopes are in the programs, where only this analysis looks.
+    scoped = any(propagation["propagation"][name] for name in ("direct_ps", "recovered_ps"))
+    summary["environment"]["hlo_scopes"] |= scoped
     return {
         "schema": SCHEMA,
-        **session_summary(session),
+        **summary,
         "steps": steps_report(session),
         "gaps": gaps_report(session, all_gaps),
         "executions": executions_report(session),
@@ -65,7 +78,7 @@ def session_report(session: SessionTrace, all_gaps: bool = False) -> dict[str, A
         "transfers": transfers_report(session),
         "input_pipeline": input_report(session),
         "collectives": collectives_report(session),
-        **propagation_report(session),
+        **propagation,
         "metrics": metrics_document(found),
         "findings": findings_report(session, found),
     }

@@ -6,17 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tb_xla_insights.analysis.busy import busy, device_span
-from tb_xla_insights.analysis.launches import find_launches
-from tb_xla_insights.analysis.reach import steps_of
+from tb_xla_insights.analysis.partial import partial_steps
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.verdict import by_thread, gap_sentence, verdict
-from tb_xla_insights.trace.model import Device, Int32, SessionTrace, Trace
+from tb_xla_insights.trace.model import Device, SessionTrace, Trace
 
 MOST_STEPS = 1000
 """Steps whose columns are sent; the full count stands beside."""
@@ -70,7 +66,7 @@ def _overview(session: SessionTrace) -> dict[str, Any]:
         "steps": {
             "source": steps[0]["source"] if steps else None,
             "count": len(steps),
-            "partial": sum(_partial(trace) for trace in session.traces),
+            "partial": sum(partial_steps(trace) for trace in session.traces),
             "columns": _columns(steps[:MOST_STEPS]),
         },
         "findings": report["findings"],
@@ -117,24 +113,6 @@ def _figures(report: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _figure(name: str, label: str, value: float | int | None, unit: str, note: str) -> dict[str, Any]:
     return {"name": name, "label": label, "value": value, "unit": unit, "note": note}
-
-
-def _partial(trace: Trace) -> int:
-    """Steps that the capture cuts: annotations or launches of the driving thread before the first and after
-    the last."""
-    steps, launches = steps_of(trace), find_launches(trace)
-    if not steps or steps[0].source in ("modules", "steps_line"):
-        return 0
-    asked = launches.origin[launches.origin >= 0]
-    lines = [trace.lines[thread.line].rows for thread in trace.threads if thread.role == "driving"]
-    noted = np.concatenate([trace.annotations[_on(trace.annotations, rows)] for rows in lines] or [asked[:0]])
-    when = trace.start_ps[np.concatenate((asked, noted))]
-    return int((when < steps[0].start_ps).any()) + int((when >= steps[-1].end_ps).any())
-
-
-def _on(rows: Int32, line: slice) -> NDArray[np.bool_]:
-    on: NDArray[np.bool_] = (rows >= line.start) & (rows < line.stop)
-    return on
 
 
 def gaps(session: SessionTrace) -> dict[str, Any]:

@@ -1,0 +1,60 @@
+"""Steps that the capture's edges cut are told, and are no steps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from captures import Event, capture, real_trace, session, thread
+from launching import demo
+
+from tb_xla_insights.analysis.partial import partial_diagnostics, partial_steps
+
+STEP = {"_r": 1, "step_num": 5}
+
+
+@pytest.mark.parametrize(
+    ("more", "count"),
+    [
+        ([], 0),
+        ([("loss", 2, 5)], 1),
+        ([("StepMarker", 95, 5)], 1),
+        ([("backward", 2, 5), ("forward", 95, 3)], 2),
+        ([("forward", 30, 20)], 0),
+        ([("Wait for donation holds", 95, 1)], 0),
+    ],
+)
+def test_work_of_the_driving_thread_before_the_first_and_after_the_last_step(
+    more: list[tuple[str, int, int]], count: int
+) -> None:
+    events: list[Event] = [*more, ("Training_Step", 20, 60, STEP)]
+    events.sort(key=lambda it: it[1])
+    trace = capture(thread("python", *events, role="driving"))
+    assert partial_steps(trace) == count
+    found = partial_diagnostics(session(trace))
+    assert [it.id for it in found] == ["partial_steps"] * (count > 0)
+
+
+def test_other_threads_have_no_steps() -> None:
+    trace = capture(
+        thread("python", ("Training_Step", 20, 60, STEP), role="driving"),
+        thread("python", ("load_batch", 0, 200), role="loader"),
+    )
+    assert partial_steps(trace) == 0
+
+
+def test_steps_between_markers_leave_one_before_the_first() -> None:
+    markers = [("StepMarker", at, 10) for at in (10, 40, 70)]
+    assert partial_steps(capture(thread("python", *markers, role="driving"))) == 1
+
+
+def test_the_case_study() -> None:
+    assert partial_steps(demo("synthetic_case_study_8_tpu_cores")) == 1
+
+
+@pytest.mark.parametrize(
+    ("folder", "count"), [("tiny_baseline", 0), ("tiny_server", 1), ("baseline_server_level1", 2)]
+)
+def test_real_captures(shared_traces: Path, folder: str, count: int) -> None:
+    """Captures from the server begin or end within steps."""
+    assert partial_steps(real_trace(shared_traces / "torch_xla" / folder)) == count
