@@ -93,12 +93,12 @@ class Decoder:
         """Decodes one window, which begins at file offset `at`. Returns (position reached, how it stopped)."""
         columns, tables = self._columns, line.tables
         header = np.zeros(kernels.HEADER, np.int64)
-        first, pos, how = piece.first + piece.count, 0, UNKNOWN
+        first, pos, how, quick = piece.first + piece.count, 0, UNKNOWN, True
         while how in (UNKNOWN, FULL):
             self._odd[-1, 0] = 0
             before = pos
             pos, rows, how = kernels.decode_events(
-                self._window, size, pos, piece.end - at, *tables.metadata.arrays, *tables.wanted.arrays,
+                self._window, size, pos, piece.end - at, quick, *tables.metadata.arrays, *tables.wanted.arrays,
                 columns.native, header, piece.first, piece.first + piece.count, room,
                 columns.metadata, columns.offset_ps, columns.duration_ps, columns.place,
                 columns.stat_row, columns.stat_value, piece.stat_count, self._odd,
@@ -108,6 +108,8 @@ class Decoder:
             strange += (self._strange(tables, *odd) for odd in odds)
             if how == UNKNOWN:
                 tables.add(int(header[kernels.UNKNOWN_ID]))
+            elif how == BAD and quick:
+                quick, how = False, UNKNOWN
             elif how == FULL and pos == before:
                 break
         columns.place[first : piece.first + piece.count] += at

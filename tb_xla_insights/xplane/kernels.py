@@ -223,14 +223,14 @@ def count_events(window, size, limit):  # type: ignore[no-untyped-def]
 
 
 @njit(
-    "UniTuple(int64, 3)(uint8[::1], int64, int64, int64, int64[::1], int32[::1], int64[::1], int32[::1], int8[::1],"
-    " int64[::1], int64, int64, int64, int32[::1], int64[::1], int64[::1], int64[::1], int32[:, ::1], int64[:, ::1],"
-    " int64[::1], int64[:, ::1])",
+    "UniTuple(int64, 3)(uint8[::1], int64, int64, int64, boolean, int64[::1], int32[::1], int64[::1], int32[::1],"
+    " int8[::1], int64[::1], int64, int64, int64, int32[::1], int64[::1], int64[::1], int64[::1], int32[:, ::1],"
+    " int64[:, ::1], int64[::1], int64[:, ::1])",
     cache=True,
     nogil=True,
 )
 def decode_events(  # type: ignore[no-untyped-def]
-    window, size, start, limit, metadata_ids, metadata, wanted_ids, wanted, native, header,
+    window, size, start, limit, quick, metadata_ids, metadata, wanted_ids, wanted, native, header,
     base, filled, room, event_metadata, offset_ps, duration_ps, place, stat_row, stat_value, stat_count, odd,
 ):  # fmt: skip
     """Decodes line fields from `start` to `limit`, in a window with `size` bytes; `limit` may lie behind the
@@ -241,6 +241,9 @@ def decode_events(  # type: ignore[no-untyped-def]
     `base` on, where `stat_count[c]` counts them. A value that is not of its column's `native` kind is listed
     in `odd` as (column, index, kind), whose last row counts them. Returns (next position, rows filled, how it
     stopped); at BAD the position is that of what cannot be.
+
+    Nearly all stats are a small id, then a number or a reference. With `quick` those that begin so are taken
+    to be nothing more, which is BAD where they are.
     """
     row, pos, how = filled, start, DONE
     odds = odd[len(odd) - 1, 0]
@@ -316,11 +319,12 @@ def decode_events(  # type: ignore[no-untyped-def]
                     elif tag >> 3 == 4:
                         tag = np.int64(window[np.uint64(at + 2)])
                         if (
-                            value > 3
+                            quick
+                            and value > 3
                             and window[np.uint64(at)] == 1 << 3
                             and window[np.uint64(at + 1)] < 0x80
                             and (tag == 4 << 3 or tag == 7 << 3)
-                        ):  # a small id, then a number or a reference, as nearly all are: what _read_stat does, faster
+                        ):
                             column = np.int64(lookup(wanted_ids, wanted, np.int64(window[np.uint64(at + 1)])))
                             kind = np.int64(NUMBER) if tag == 4 << 3 else np.int64(REF)
                             number, reached = np.int64(0), at + value
