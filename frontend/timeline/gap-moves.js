@@ -1,5 +1,6 @@
 /** Going from gap to gap, and from a gap to what ended it. */
 
+import { get } from '../lib/api.js';
 import { timeText } from '../lib/format.js';
 import { gapRow, neighbour } from './gaps.js';
 import { frameSpan } from './scale.js';
@@ -17,6 +18,7 @@ const LEAST_PX = 4;
  * @param {() => import('../lib/types').Ready|null} on.session @param {() => Map<string, import('./gaps.js').Gap[]>} on.gaps
  * @param {() => string[]} on.devices chosen ones; empty: all @param {(text: string) => void} on.say
  * @param {(at: number, all: number) => void} on.count which gap of how many on its device
+ * @param {(brief: import('../lib/types').Brief) => void} on.open
  * @param {(device: string) => string} on.name @param {(ps: number) => void} on.goTo moves the window's middle there
  */
 export function createGapMoves(model, lanes, on) {
@@ -28,11 +30,16 @@ export function createGapMoves(model, lanes, on) {
     return { row: row ?? found?.id ?? '', depth: row ? depth : 0, known: row != null || found?.kind === 'thread' };
   }
 
-  /** @param {Piece} piece */
-  function open(piece) {
-    const { row, depth, known } = placeOf(piece);
-    if (known) model.select({ kind: 'event', row, depth, start_ps: piece.start_ps, duration_ps: piece.duration_ps, name: piece.name, event: piece.event ?? null });
-    else model.select({ kind: 'window', start_ps: piece.start_ps, end_ps: piece.start_ps + piece.duration_ps });
+  /** Selects the event that a piece is a part of, or the piece's time where it is not found. @param {Piece} piece */
+  async function open(piece) {
+    const { name, start_ps, duration_ps } = piece;
+    const { row, known } = placeOf(piece);
+    const query = { session: on.session()?.session.name, start_ps, end_ps: start_ps + duration_ps, rows: row, limit: 500 };
+    /** @type {import('../lib/types').TableAnswer} */
+    const { items } = known ? await get('table', query).catch(() => ({ items: [] })) : { items: [] };
+    const brief = items.find((own) => own.name === name);
+    if (brief) on.open(brief);
+    else model.select({ kind: 'window', start_ps, end_ps: start_ps + duration_ps });
   }
 
   /** The gaps of the device that is looked at: that of the selection, else the first one that has some. */

@@ -1,8 +1,8 @@
 /** The gaps of the devices as rows of the timeline: where they are, and which one comes next on the same device. */
 
 import { CLASSES } from '../lib/classes.js';
-import { get } from '../lib/api.js';
-import { eachCore, hasPattern } from '../gaps/group.js';
+import { get, latest, RequestError } from '../lib/api.js';
+import { eachCore, hasPattern, isExact } from '../gaps/group.js';
 
 /** @typedef {import('../lib/views').GapItem} GapItem */
 /** @typedef {import('../lib/types').Ready} Ready */
@@ -63,33 +63,47 @@ export function createGaps(arrived, failed) {
   /** @type {import('../lib/views').Gaps|null} */
   let answer = null;
   let asked = '';
+  let ready = Promise.resolve();
+  const channel = latest('gap');
+
+  /** @param {Ready} session */
+  async function bring({ session: { name }, devices }) {
+    asked = name;
+    answer = null;
+    all = new Map();
+    columns = new Map();
+    if (!devices.length) return;
+    try {
+      /** @type {import('../lib/views').Gaps} */
+      const next = await get('gaps', { session: name });
+      if (asked !== name) return;
+      answer = next;
+      all = byDevice(eachCore(next.items));
+      columns = new Map([...all].map(([device, gaps]) => [gapRow(device), [gapColumns(gaps)]]));
+      arrived();
+    } catch (error) {
+      if (asked === name) failed(/** @type {Error} */ (error));
+    }
+  }
+
   return {
     get all() { return all; },
     /** Asks for a session's gaps once. @param {Ready} session */
-    async open({ session: { name }, devices }) {
-      asked = name;
-      answer = null;
-      all = new Map();
-      columns = new Map();
-      if (!devices.length) return;
-      try {
-        /** @type {import('../lib/views').Gaps} */
-        const next = await get('gaps', { session: name });
-        if (asked !== name) return;
-        answer = next;
-        all = byDevice(eachCore(next.items));
-        columns = new Map([...all].map(([device, gaps]) => [gapRow(device), [gapColumns(gaps)]]));
-        arrived();
-      } catch (error) {
-        if (asked === name) failed(/** @type {Error} */ (error));
-      }
-    },
+    open(session) { ready = bring(session); },
     /** On how many cores a gap is the same, and how often a gap between its programs occurs. @param {GapItem} gap */
     context(gap) {
       const { device, start_ps } = gap;
       const item = answer?.items.find((own) => eachCore([own]).some((each) => each.device === device && each.start_ps === start_ps));
       const pattern = answer?.patterns.findIndex((own) => hasPattern(gap, own)) ?? -1;
       return { cores: item?.devices?.length ?? 1, pattern, occurrences: answer?.patterns[pattern]?.count ?? 0 };
+    },
+    /** One gap with its chain. One that is not among all that there are is not asked for. @param {{session: string, device: string, start_ps: number}} query */
+    async one(query) {
+      await ready;
+      const listed = [...all.values()].reduce((sum, gaps) => sum + gaps.length, 0);
+      const complete = answer?.count === listed && answer.items.every(isExact);
+      if (complete && !all.get(query.device)?.some(({ start_ps }) => start_ps === query.start_ps)) throw new RequestError('No such gap.', 404);
+      return channel.get(query);
     },
     /** Adds the gaps to slices that came from the server. @param {import('./columns.js').Slices|null} slices */
     into(slices) {

@@ -17,6 +17,7 @@ import { classMark } from './panel-parts.js';
  * @property {(piece: Piece) => void} open select the event of a piece @property {(gap: GapDetail) => void} occurrences
  * @property {(text: string) => void} copy
  * @property {(device: string) => string} name
+ * @property {(query: {session: string, device: string, start_ps: number}) => Promise<GapDetail>} bring asks for a gap
  */
 
 /** @param {GapDetail} gap @param {GapActions} act @returns {import('./panel-parts.js').PanelContent} */

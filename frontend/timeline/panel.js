@@ -25,7 +25,7 @@ export function createPanel(act, gap, on) {
   const head = h('header', null, title);
   const body = h('div', null);
   const element = h('section', { class: 'panel', role: 'region', 'aria-labelledby': 'panel-title', 'data-testid': 'selection-panel' }, head, body);
-  const channel = { event: latest('event'), window: latest('window'), table: latest('table'), gap: latest('gap') };
+  const channel = { event: latest('event'), window: latest('window'), table: latest('table') };
   /** Only the newest of the three kinds of requests may fill the panel. */
   let ticket = 0;
 
@@ -81,7 +81,7 @@ export function createPanel(act, gap, on) {
           return eventContent(answer, act);
         });
       } else if (selection.kind === 'gap') {
-        void bring(channel.gap.get({ session: name, device: selection.device, start_ps: selection.start_ps }), (answer) => {
+        void bring(gap.bring({ session: name, device: selection.device, start_ps: selection.start_ps }), (answer) => {
           on.gap(answer);
           return gapContent(answer, gap);
         });

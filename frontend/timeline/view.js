@@ -79,7 +79,8 @@ export function create(app) {
   const panel = createPanel(
     { open, select: (brief) => model.select(ofBrief(brief)), frame: () => frame(), list: () => list(), close: () => showPanel(), row: revealRow },
     {
-      frame: () => frame(), name: deviceName, mark: (piece) => gapMoves.mark(piece), open: (piece) => gapMoves.open(piece),
+      frame: () => frame(), name: deviceName, mark: (piece) => gapMoves.mark(piece), open: (piece) => { void gapMoves.open(piece); },
+      bring: (query) => gaps.one(query),
       copy: (text) => { void copyText(text); },
       occurrences: ({ pattern }) => app.open({ v: 'gaps', sel: '', f: `pat:${pattern}` }),
     },
@@ -93,7 +94,7 @@ export function create(app) {
     },
   });
   const gapMoves = createGapMoves(model, lanes, { session: () => session, gaps: () => gaps.all, devices: () => app.chosen().devices, say: app.live.answer,
-    count: (at, all) => toolbar.setGap(at, all), name: deviceName, goTo });
+    count: (at, all) => toolbar.setGap(at, all), open, name: deviceName, goTo });
   const cursor = createCursor(model, lanes, { session: name, say: app.live.answer, far: open });
 
   fill(element, toolbar.element, strip.element, lanes.element, splitter.element, panel.element, tooltip.element);
@@ -291,7 +292,7 @@ export function create(app) {
       feed.clear();
       strip.open(next);
       requestAnimationFrame(() => { fromLink(); lanes.open(next); });
-      void gaps.open(next);
+      gaps.open(next);
     },
     filter: lanes.request,
     move: () => fromLink(true),

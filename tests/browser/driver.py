@@ -17,7 +17,7 @@ class Xi:
 
     def open(self, session: str, wait: bool = True, **state: str) -> None:
         """Opens a session with link state, as if by a link, and waits until it is drawn."""
-        pairs = {"s": session, **state}
+        pairs = {"s": session, "v": "timeline", **state}
         keys = "&".join(f"p.xla_insights.{key}={quote(value, safe='+,:@/')}" for key, value in pairs.items())
         self.page.goto("about:blank")
         self.page.goto(f"{self.address}#xla_insights&{keys}")

@@ -1,0 +1,148 @@
+"""The overview and the gaps of the timeline over the demo logs: what they say, and where their links lead."""
+
+from __future__ import annotations
+
+import re
+
+from browser.driver import Xi
+from browser.tables import column, ps
+from playwright.sync_api import Page, expect
+
+
+def test_idle_time_adds_up_to_that_of_the_devices(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="overview")
+    expect(page.get_by_test_id("verdict")).to_contain_text("busy")
+    assert page.get_by_test_id("verdict").locator("dd").count() == 4
+    idle = page.get_by_test_id("idle-table")
+    whole = ps(idle.locator("tfoot [data-ps]"))
+    assert [sum(ps(column(idle, "Idle")))] == whole
+    duty = page.get_by_test_id("duty-table")
+    assert sum(ps(column(duty, "Idle"))) == whole[0]
+    printed = column(idle, "Idle").all_text_contents()
+    plain = [round(float(re.sub(r"\s", "", text)) * 1000) for text in printed]
+    foot = re.sub(r"\s", "", idle.locator("tfoot [data-ps]").inner_text())
+    assert sum(plain) == round(float(foot) * 1000)
+
+
+def test_the_duty_cycle_changes_with_its_definition(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="overview")
+    duty = page.get_by_test_id("duty-table")
+    before = ps(column(duty, "Idle"))
+    expect(page.get_by_test_id("duty-definition")).to_have_text("busy / span, ops")
+    page.get_by_text("change", exact=True).click()
+    page.get_by_role("radio", name="busy / capture").check()
+    expect(page.get_by_test_id("duty-definition")).to_have_text("busy / capture")
+    assert all(now > then for now, then in zip(ps(column(duty, "Idle")), before, strict=True))
+
+
+def test_a_step_is_selected_by_click_and_by_key(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="overview")
+    steps = page.get_by_test_id("steps-chart").get_by_role("option")
+    expect(steps).to_have_count(10)
+    steps.nth(2).click()
+    assert xi.link()["st"] == "1206"
+    expect(page.locator("b", has_text="Step 1206")).to_be_visible()
+    xi.press(".")
+    assert xi.link()["st"] == "1207"
+    expect(steps.nth(3)).to_have_attribute("aria-selected", "true")
+    page.get_by_test_id("step-show").click()
+    page.wait_for_selector("[data-testid=view-timeline]")
+    assert xi.drawn("selection")["kind"] == "window"
+
+
+def test_the_steps_can_be_read_as_a_table(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="overview")
+    chart = page.get_by_test_id("steps-chart").get_by_role("option")
+    drawn = ps(chart)
+    page.get_by_role("button", name="Table").click()
+    table = page.get_by_test_id("steps-table")
+    assert ps(column(table, "Time")) == drawn
+    expect(column(table, "Step").first).to_have_text("1204")
+
+
+def test_findings_come_with_a_place_to_look_at(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="overview")
+    findings = page.get_by_test_id("findings")
+    expect(findings.locator("li").first).to_be_visible()
+    ranks = ["critical", "warning", "info"]
+    said = [ranks.index(text) for text in findings.locator("li .tag").all_text_contents()]
+    assert said == sorted(said)
+    finding = page.get_by_test_id("finding-recompilation")
+    expect(finding).to_contain_text("1209")
+    finding.get_by_test_id("finding-show").click()
+    page.wait_for_selector("[data-testid=view-timeline]")
+    window, selection = xi.drawn("window"), xi.drawn("selection")
+    assert selection["kind"] in ("gap", "window")
+    assert window["start_ps"] <= selection["start_ps"] < selection["end_ps"] <= window["end_ps"]
+
+
+def test_a_gap_tells_its_parts_and_its_chain(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="timeline", w="520+380")
+    page.wait_for_selector("[data-testid=gap-index]:visible")
+    gaps = xi.slices(row="gaps.t1v-n-8c41-w-0/TPU:0")
+    gap = min(gaps, key=lambda it: abs(it["start_ps"] - 715_000_000_000))
+    xi.click(gap)
+    expect(page.get_by_test_id("selection-panel").locator("h2")).to_have_text("Gap of 72.143\u202fms on TPU:0")
+    assert xi.drawn("selection")["end_ps"] - xi.drawn("selection")["start_ps"] == 72_143_000_000
+    assert xi.link()["sel"].startswith("gap:t1v-n-8c41-w-0/TPU:0@715.")
+    parts = page.get_by_test_id("gap-parts").locator("table")
+    chain = page.get_by_test_id("gap-chain")
+    assert sum(ps(column(parts, "Time"))) == sum(ps(column(chain, "Time"))) == 72_143_000_000
+    assert ps(parts.locator("tfoot [data-ps]")) == ps(chain.locator("tfoot [data-ps]")) == [72_143_000_000]
+    names = [re.sub(r"\s+", " ", text) for text in column(chain, "Why it ended").all_text_contents()]
+    assert names[:3] == ["backward", "FINISH_UPDATE", "StepMarker"]
+    assert names.index("TransferToServerInternal") < names.index("XRTExecute") < names.index("TPUExecute")
+    starts = ps(column(chain, "From"))
+    assert starts == sorted(starts)
+    assert starts[0] == 0
+
+
+def test_a_piece_of_a_chain_is_marked_while_the_gap_stays(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="timeline", w="520+380")
+    page.wait_for_selector("[data-testid=gap-index]:visible")
+    xi.press("]")
+    expect(page.get_by_test_id("gap-chain")).to_be_visible()
+    before = xi.drawn("selection")
+    row = page.get_by_test_id("gap-chain").locator("tbody tr").nth(2)
+    row.click(position={"x": 5, "y": 5})
+    expect(row).to_have_attribute("aria-selected", "true")
+    assert xi.drawn("selection") == before
+    row.get_by_role("button").click()
+    page.wait_for_selector("[data-testid=event-stats]")
+    assert xi.drawn("selection")["name"] == "StepMarker"
+
+
+def test_brackets_step_through_the_gaps_of_one_device(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="timeline")
+    page.wait_for_selector("[data-testid=gap-index]:visible")
+    starts = []
+    for _ in range(3):
+        xi.press("]")
+        selection = xi.drawn("selection")
+        assert selection["kind"] == "gap"
+        starts.append((selection["device"], selection["start_ps"]))
+    assert starts == sorted(starts)
+    assert len({device for device, _ in starts}) == 1
+    assert len(set(starts)) == 3
+    expect(page.get_by_test_id("gap-index")).to_have_text(re.compile(r"^3 of \d+$"))
+    xi.press("[")
+    assert xi.drawn("selection")["start_ps"] == starts[1][1]
+
+
+def test_a_gap_copies_as_text(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="timeline")
+    page.wait_for_selector("[data-testid=gap-index]:visible")
+    xi.press("]")
+    page.get_by_test_id("gap-copy").click()
+    expect(page.get_by_test_id("live")).to_have_text("The gap is copied as text.")
+    text = page.evaluate("navigator.clipboard.readText()")
+    assert text.startswith("Gap of ")
+    assert "IR tracing" in text
+    assert "1. +" in text
+
+
+def test_a_linked_gap_that_is_not_there_says_so(xi: Xi, page: Page, baseline: str) -> None:
+    xi.open(baseline, v="timeline", sel="gap:nowhere@1.5", wait=False)
+    expect(page.get_by_test_id("diagnostic-stale")).to_contain_text("The linked gap is not in this session.")
+    xi.ready()
+    assert xi.drawn("selection") is None
