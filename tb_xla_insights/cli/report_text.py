@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
 from tb_xla_insights.cli import common
-from tb_xla_insights.report.verdict import verdict
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,6 +24,8 @@ Document = Mapping[str, Any]
 
 def print_report(out: Console, document: Document) -> None:
     """Prints a session's report. Tables without rows are left out."""
+    from tb_xla_insights.report.verdict import verdict
+
     session = document["session"]
     told = verdict(document)
     out.print(f"{told['text']}\n", style="bold")
