@@ -82,7 +82,9 @@ def test_a_gap_tells_its_parts_and_its_chain(xi: Xi, page: Page, case_study: str
     gaps = xi.slices(row="gaps.t1v-n-8c41-w-0/TPU:0")
     gap = min(gaps, key=lambda it: abs(it["start_ps"] - 715_000_000_000))
     xi.click(gap)
-    expect(page.get_by_test_id("selection-panel").locator("h2")).to_have_text("Gap of 72.143\u202fms on TPU:0")
+    expect(page.get_by_test_id("selection-panel").locator("h2")).to_have_text(
+        "Gap of 72.143\u202fms on TPU:0"
+    )
     assert xi.drawn("selection")["end_ps"] - xi.drawn("selection")["start_ps"] == 72_143_000_000
     assert xi.link()["sel"].startswith("gap:t1v-n-8c41-w-0/TPU:0@715.")
     parts = page.get_by_test_id("gap-parts").locator("table")

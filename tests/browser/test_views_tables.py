@@ -35,7 +35,9 @@ def test_a_pattern_filters_the_list(xi: Xi, page: Page, case_study: str) -> None
     expect(page.get_by_test_id("pattern-1")).to_have_attribute("aria-selected", "true")
     assert 0 < rows.count() < everything
     after = column(patterns, "Program after").nth(1).inner_text()
-    assert all(text.endswith(after) for text in column(page.get_by_test_id("gap-list"), "Before").all_inner_texts())
+    assert all(
+        text.endswith(after) for text in column(page.get_by_test_id("gap-list"), "Before").all_inner_texts()
+    )
     assert xi.text("gap-count").startswith(column(patterns, "Count").nth(1).inner_text() + " gaps")
     page.get_by_test_id("pattern-1").click()
     assert rows.count() == everything
@@ -128,7 +130,9 @@ def test_the_executions_of_a_step_are_drawn_on_one_axis(xi: Xi, page: Page, dyna
     expect(strip.locator(".work")).to_have_count(5)
 
 
-def test_the_step_that_is_drawn_is_in_the_link_and_leads_to_the_timeline(xi: Xi, page: Page, case_study: str) -> None:
+def test_the_step_that_is_drawn_is_in_the_link_and_leads_to_the_timeline(
+    xi: Xi, page: Page, case_study: str
+) -> None:
     xi.open(case_study, v="executions", st="1211")
     expect(page.get_by_test_id("execution-step")).to_have_text("step 1211")
     strip = page.get_by_test_id("executions-strip")
@@ -172,4 +176,3 @@ def test_compiles_of_a_graph_that_changes(xi: Xi, page: Page, dynamic_shapes: st
 def test_a_capture_without_compilations_says_so(xi: Xi, page: Page, baseline: str) -> None:
     xi.open(baseline, v="compiles")
     expect(page.get_by_test_id("compile-list")).to_have_text("No compilation in this capture.")
-
