@@ -24,6 +24,9 @@ DERIVED = frozenset(
 """Rows that profilers of 2020 stored with the capture: computed from the others, never device work of their
 own."""
 
+_COPIES = ("Memcpy", "Memset", "__amd_rocclr_copyBuffer", "__amd_rocclr_fillBuffer")
+"""How copies between host and device, and fills, begin on NVIDIA's and on AMD's streams."""
+
 _PLANE = re.compile(r"^/device:([A-Z]+):(\d+)$")
 _KINDS: dict[str, DeviceKind] = {"TPU": "tpu", "GPU": "gpu", "CPU": "cpu"}
 
@@ -91,6 +94,6 @@ def _rows(lines: list[Line]) -> Int32:
 
 def _kernels(trace: Trace, rows: Int32) -> Int32:
     """The events among `rows` that compute, not copy."""
-    copies = [text.startswith(("Memcpy", "Memset")) for text in trace.strings]
+    copies = [text.startswith(_COPIES) for text in trace.strings]
     kernels: Int32 = rows[~np.array(copies, bool)[trace.metadata.name[trace.meta[rows]]]]
     return kernels

@@ -371,9 +371,9 @@ def decode_events(  # type: ignore[no-untyped-def]
                 row += 1
                 pos = end
     if how == BAD or how == UNKNOWN:  # an event that was not written leaves no stats
-        for column in range(len(stat_count)):
-            if stat_count[column] > 0 and stat_row[column, base + stat_count[column] - 1] == row:
-                stat_count[column] -= 1
+        for stat in range(len(stat_count)):
+            if stat_count[stat] > 0 and stat_row[stat, base + stat_count[stat] - 1] == row:
+                stat_count[stat] -= 1
         while odds > 0 and odd[odds - 1, 1] >= base + stat_count[odd[odds - 1, 0]]:
             odds -= 1
     odd[len(odd) - 1, 0] = odds
