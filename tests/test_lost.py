@@ -156,3 +156,8 @@ def test_device_time_without_annotation_by_kind_and_line(tmp_path: Path) -> None
         for it in unexplained(training(tmp_path, steps, hlo).traces[0])
     ]
     assert rows == [("sort", "", "none", 100, 2), ("aten__mm", "train.py:9", "bare", 60, 4)]
+
+
+def test_what_a_program_that_cannot_be_read_may_hold_is_not_said_to_have_no_ops(tmp_path: Path) -> None:
+    found = one(tmp_path, ("dot.1", 60, F), ("dot.2", 40, BARE), ("copy.1", 5, ""), hlo=b"\xff\xff")
+    assert lost(found) == {"backward": "autograd thread"}

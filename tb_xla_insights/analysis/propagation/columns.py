@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.propagation.kernels import distinct
 from tb_xla_insights.analysis.propagation.scopes import op_name_of
@@ -20,7 +19,8 @@ def columns_of(trace: Trace, device: Device, run: Int32) -> Columns:
     """Per op: its program's id (by its bits), its name, its `tf_op`, and its stored scope (texts, -1: none). None where
     no op has the last ones."""
     rows = device.ops.row
-    program = _event_stat(trace, "program_id", rows)
+    stats = _EventStats(trace, rows)
+    program = stats.get("program_id")
     if program is None or (program == _NO_PROGRAM).any():
         lookup = np.full(len(trace.metadata.name), _NO_PROGRAM, np.int64)
         for entry, text in enumerate(trace.metadata.text.get("program_id", ())):
@@ -31,35 +31,38 @@ def columns_of(trace: Trace, device: Device, run: Int32) -> Columns:
         launches = find_launches(trace)
         ids = np.array([_bits(id_) for _, id_ in launches.programs], np.int64)
         program = _instead(program, np.where(run >= 0, ids[launches.runs.program[run]], _NO_PROGRAM))
-    name = _event_stat(trace, "hlo_op", rows)
+    name = stats.get("hlo_op")
     if name is None or (name == -1).any():
         name = _instead(name, device.ops.name.astype(np.int64))
-    told, texts = _event_stat(trace, "tf_op", rows), trace.metadata.text.get("tf_op")
+    told, texts = stats.get("tf_op"), trace.metadata.text.get("tf_op")
     if texts is not None and (texts >= 0).any():
         told = _instead(told, texts[trace.meta[rows]].astype(np.int64))
     return program, name, told, stored_scopes(trace, device)
 
 
-def _event_stat(trace: Trace, name: str, rows: Int32) -> Int64 | None:
-    """A stat of the ops' own, -1 where they have none; None where no event has it."""
-    stat = trace.stats.get(name)
-    if stat is None or not stat.rows.size:
-        return None
-    place = _places(trace, name)[rows]
-    if len(place) and place.min() >= 0:
-        return stat.values[place]
-    return np.where(place >= 0, stat.values[place], -1)
+class _EventStats:
+    """Stats of the ops' own events. A search in a stat's rows for each op would take longer than a column over all
+    events, which goes again."""
 
+    def __init__(self, trace: Trace, rows: Int32) -> None:
+        self._trace, self._rows = trace, rows
+        self._of: Int32 | None = None
+        self._place: Int32 | None = None
 
-@kept
-def _places(trace: Trace, name: str) -> Int32:
-    """Per event, where its value lies in a stat's column; -1 where it has none. A search per op would take longer."""
-    rows = trace.stats[name].rows
-    if name != "hlo_op" and "hlo_op" in trace.stats and np.array_equal(rows, trace.stats["hlo_op"].rows):
-        return _places(trace, "hlo_op")
-    places = np.full(len(trace), -1, np.int32)
-    places[rows] = np.arange(len(rows), dtype=np.int32)
-    return places
+    def get(self, name: str) -> Int64 | None:
+        """Per op, -1 where it has no such stat; None where no event has it."""
+        stat = self._trace.stats.get(name)
+        if stat is None or not stat.rows.size:
+            return None
+        if self._of is None or not np.array_equal(self._of, stat.rows):
+            places = np.full(len(self._trace), -1, np.int32)
+            places[stat.rows] = np.arange(len(stat.rows), dtype=np.int32)
+            self._of, self._place = stat.rows, places[self._rows]
+        place = self._place
+        assert place is not None
+        if len(place) and place.min() >= 0:
+            return stat.values[place]
+        return np.where(place >= 0, stat.values[place], -1)
 
 
 def _instead(values: Int64 | None, others: Int64) -> Int64:

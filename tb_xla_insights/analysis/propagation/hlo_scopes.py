@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tb_xla_insights.analysis.propagation.scopes import number_of, scope_of
 
@@ -21,6 +21,16 @@ _WEIGHTLESS = frozenset(("parameter", "constant", "bitcast", "tuple", "get-tuple
 _CONTAINERS = frozenset(("call", "while", "conditional"))
 """Their parts are ops of their own; what is left of them is theirs."""
 
+_CALL_NOTHING = _WEIGHTLESS | frozenset(
+    (
+        "add", "and", "broadcast", "compare", "concatenate", "convert", "convolution", "copy", "copy-done",
+        "copy-start", "divide", "dot", "dynamic-slice", "dynamic-update-slice", "exponential", "gather", "iota",
+        "log", "maximum", "minimum", "multiply", "negate", "pad", "reshape", "rsqrt", "select", "slice",
+        "subtract", "tanh", "transpose",
+    )
+)  # fmt: skip
+"""The most frequent instructions that have no computations to call: asking them takes half of the time of reading."""
+
 _MOVES = frozenset(
     (
         "async-done", "async-start", "async-update", "bitcast", "bitcast-convert", "convert", "copy", "copy-done",
@@ -31,9 +41,6 @@ _MOVES = frozenset(
 
 _FAR = 64
 """Instructions that a search among neighbours looks at."""
-
-_Instruction = tuple[str, str, str, tuple[int, ...]]
-"""Name, opcode, op name, called computations."""
 
 Parts = dict[str, int]
 """Instructions by scope as recorded; those without a scope under the empty text."""
@@ -77,16 +84,11 @@ class Program:
         self.damaged = False
         self.module = module
         self._names = names
-        # Every instruction is asked for its fields once: that is what takes time.
-        self._bodies: dict[int, list[_Instruction]] = {
-            computation.id: [
-                (it.name, it.opcode, it.metadata.op_name, tuple(it.called_computation_ids))
-                for it in computation.instructions
-            ]
-            for computation in module.computations
-        }
+        self._bodies = {computation.id: _body(computation) for computation in module.computations}
         self._computations = {it.id: it for it in module.computations}
-        self._inside = {it[0]: id_ for id_, body in self._bodies.items() for it in body}
+        self._inside: dict[str, int] = {}
+        for id_, body in self._bodies.items():
+            self._inside.update(dict.fromkeys(body.names, id_))
         self._position: dict[int, dict[str, int]] = {}
         self._scopes: dict[str, str] = {}
         self._parts: dict[int, Parts] = {}
@@ -101,9 +103,11 @@ class Program:
             return Origin()
         computation = self._inside[name]
         if computation not in self._position:
-            self._position[computation] = {it[0]: at for at, it in enumerate(self._bodies[computation])}
+            names = self._bodies[computation].names
+            self._position[computation] = dict(zip(names, range(len(names)), strict=True))
         at = self._position[computation][name]
-        _, opcode, op_name, calls = self._bodies[computation][at]
+        body = self._bodies[computation]
+        opcode, op_name, calls = body.opcodes[at], body.op_names[at], body.calls[at]
         it = self._computations[computation].instructions[at]
         metadata = it.metadata
         source = f"{metadata.source_file}:{metadata.source_line}" if metadata.source_file else ""
@@ -138,7 +142,7 @@ class Program:
         working: set[str] = set()
         any_: set[str] = set()
         for body in self._bodies.values():
-            for _, opcode, op_name, _ in body:
+            for opcode, op_name in zip(body.opcodes, body.op_names, strict=True):
                 if scope := self._scope(op_name):
                     any_.add(scope)
                     if opcode not in _WEIGHTLESS:
@@ -151,7 +155,7 @@ class Program:
         chosen = dict.fromkeys(names)
         caller: dict[int, str] = {}
         for body in self._bodies.values():
-            for name, _, _, calls in body:
+            for name, calls in zip(body.names, body.calls, strict=True):
                 for called in calls:
                     if called not in caller or name in chosen:
                         caller[called] = name
@@ -197,7 +201,7 @@ class Program:
             missing = []
             if now not in open_:
                 open_.add(now)
-                missing = [inner for it in body for inner in it[3] if inner not in self._parts]
+                missing = [inner for calls in body.calls for inner in calls if inner not in self._parts]
                 if any(inner in open_ for inner in missing):
                     self.damaged = True
                     missing = [inner for inner in missing if inner not in open_]
@@ -207,10 +211,15 @@ class Program:
                 self._parts[now] = self._sum(body)
         return self._parts[computation]
 
-    def _sum(self, body: list[_Instruction]) -> Parts:
+    def _sum(self, body: _Body) -> Parts:
         total: Parts = {}
-        for _, opcode, op_name, calls in body:
+        for opcode, op_name, calls in zip(body.opcodes, body.op_names, body.calls, strict=True):
             if opcode in _WEIGHTLESS:
+                continue
+            if not calls:
+                if op_name:
+                    scope = self._scope(op_name)
+                    total[scope] = total.get(scope, 0) + 1
                 continue
             inner: Parts = {}
             for called in calls:
@@ -230,21 +239,42 @@ class Program:
         known = self._neighbours[computation]
         seen, level = {id_}, [id_]
         while level and len(seen) < _FAR:
-            near = [n for way in (known.operands, known.users) for at in level for n in way.get(at, ())]
+            near = [n for way in (known.operands, known.users) for it in level for n in way.get(it, ())]
             level = []
             for number in near:
                 if number in seen or number not in known.position:
                     continue
                 seen.add(number)
-                _, opcode, op_name, calls = self._bodies[computation][known.position[number]]
-                if scope := self._scope(op_name):
+                at, body = known.position[number], self._bodies[computation]
+                if scope := self._scope(body.op_names[at]):
                     return scope
-                inner = self._parts_of(calls)
+                inner = self._parts_of(body.calls[at])
                 if scoped := {scope: count for scope, count in inner.items() if scope}:
                     return max(scoped, key=lambda scope: (scoped[scope], scope))
-                if opcode in _MOVES and not op_name:
+                if body.opcodes[at] in _MOVES and not body.op_names[at]:
                     level.append(number)
         return ""
+
+
+class _Body(NamedTuple):
+    """The instructions of one computation as columns; each is asked for its fields once, which takes most of the time,
+    and a few long lists keep Python's collection of garbage away."""
+
+    names: list[str]
+    opcodes: list[str]
+    op_names: list[str]
+    calls: list[tuple[int, ...]]
+
+
+def _body(computation: HloComputation) -> _Body:
+    body = _Body([], [], [], [])
+    for it in computation.instructions:
+        opcode = it.opcode
+        body.names.append(it.name)
+        body.opcodes.append(opcode)
+        body.op_names.append(it.metadata.op_name)
+        body.calls.append(() if opcode in _CALL_NOTHING else tuple(it.called_computation_ids))
+    return body
 
 
 class _Neighbours:

@@ -88,7 +88,7 @@ def lost_annotations(trace: Trace) -> dict[str, str]:
             found[path] = DYNAMO
         elif path in made:
             found[path] = OPTIMISED
-        else:
+        elif not ops.diagnostics:  # else a program that could not be read may have its ops
             found[path] = NO_OPS
     return found
 
