@@ -20,6 +20,7 @@ _TOTALS = ("launches", "count", "host_ps", "device_ps", "queue_ps", "overhead_ps
 _MOST_RUNS = 2000
 _MOST_GRAPHS = 100
 _MOST_STEPS = 500
+_UNKNOWN = "unknown graph"
 
 
 def executions(session: SessionTrace, step: int | None = None) -> dict[str, Any]:
@@ -141,7 +142,7 @@ def _compiles(session: SessionTrace) -> dict[str, Any]:
     ordered = sorted(graphs.values(), key=lambda it: (-it["compiles"], -it["cost_ps"], -len(it["steps"])))
     numbers = [step["number"] if step["number"] is not None else step["index"] for step in report["steps"]]
     return {
-        "compiles": report["compiles"],
+        "compiles": [row | {"graph": row["graph"] or _UNKNOWN} for row in report["compiles"]],
         "graphs": ordered[:_MOST_GRAPHS],
         "count": len(ordered),
         "steps": numbers,
@@ -155,7 +156,7 @@ def _add_host(trace: Trace, offset: int, graphs: dict[str, dict[str, Any]]) -> N
         int(found.program[it]): str(found.graph(it)) for it in range(len(found)) if found.program[it] >= 0
     }
     for it in range(len(found)):
-        name = found.graph(it) or "unknown graph"
+        name = found.graph(it) or _UNKNOWN
         entry = graphs.setdefault(name, _graph(name, found.module[it]))
         entry["compiles"] += 1
         entry["cost_ps"] += int(trace.duration_ps[found.row[it]])
