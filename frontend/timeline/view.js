@@ -298,6 +298,7 @@ export function create(app) {
     move: () => fromLink(true),
     show(on) {
       lanes.show(on);
+      app.skip.hidden = !on;
       if (on) removeKeys ??= app.keys.add(keys);
       else {
         removeKeys?.();

@@ -49,7 +49,13 @@ def test_header_names_what_is_open(xi: Xi, page: Page, case_study: str, baseline
 
 def test_only_views_that_exist_have_tabs(xi: Xi, page: Page, baseline: str) -> None:
     xi.open(baseline)
-    assert page.get_by_role("tab").all_text_contents() == ["Overview", "Timeline", "Gaps", "Executions", "Compiles"]
+    assert page.get_by_role("tab").all_text_contents() == [
+        "Overview",
+        "Timeline",
+        "Gaps",
+        "Executions",
+        "Compiles",
+    ]
     expect(page.get_by_role("tab", selected=True)).to_have_text("Timeline")
 
 
@@ -166,7 +172,7 @@ def test_a_stale_link_shows_what_still_fits(xi: Xi, page: Page, baseline: str, c
     assert xi.drawn("selection") is None
     assert complaints == ["Failed to load resource: the server responded with a status of 400 (BAD REQUEST)"]
     complaints.clear()
-    page.get_by_role("button", name="Dismiss").click()
+    page.get_by_test_id("diagnostic-stale").get_by_role("button", name="Dismiss").click()
     expect(page.get_by_test_id("diagnostic-stale")).to_have_count(0)
 
 

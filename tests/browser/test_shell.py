@@ -19,7 +19,7 @@ def plugin_frame(page: Page) -> Frame:
 
 
 def test_search_select_copy_and_open_the_link(page: Page, tensorboard: str, case_study: str) -> None:
-    page.goto(f"{tensorboard}/#xla_insights&p.xla_insights.s={case_study}")
+    page.goto(f"{tensorboard}/#xla_insights&p.xla_insights.v=timeline&p.xla_insights.s={case_study}")
     frame = plugin_frame(page)
     frame.get_by_test_id("timeline-search").fill("Training_Step")
     frame.get_by_test_id("timeline-search").press("Enter")
@@ -65,7 +65,9 @@ def test_theme_follows_tensorboard(page: Page, tensorboard: str, case_study: str
 
 
 def test_back_stays_in_the_frame(page: Page, tensorboard: str, case_study: str) -> None:
-    page.goto(f"{tensorboard}/#xla_insights&p.xla_insights.s={case_study}&p.xla_insights.w=520+380")
+    page.goto(
+        f"{tensorboard}/#xla_insights&p.xla_insights.v=timeline&p.xla_insights.s={case_study}&p.xla_insights.w=520+380"
+    )
     frame = plugin_frame(page)
     search = frame.get_by_test_id("timeline-search")
     search.fill("StepMarker")
