@@ -89,6 +89,16 @@ def test_kernels_of_all_streams_without_copies() -> None:
     assert spans(trace, device.ops) == [("gemm", 0, 10), ("gemm", 5, 15), ("relu", 20, 25)]
 
 
+def test_kernels_beside_each_other_keep_all_their_time() -> None:
+    streams = {
+        "Stream #1": [("gemm", 0, 90)],
+        "Stream #2": [("ncclAllReduce", 10, 30), ("__amd_rocclr_copyBuffer.kd", 50, 9)],
+    }
+    ops = only(capture(Core(name="GPU:0", lines=streams))).ops
+    assert ops.parent.tolist() == [-1, -1]
+    assert ops.self_ps.tolist() == [90, 30]
+
+
 def test_ops_nest_and_have_short_names() -> None:
     trace = capture(Core([("while", 0, 100), ("body.1", 10, 30), ("body.2", 40, 60), ("after", 100, 5)]))
     ops = only(trace).ops

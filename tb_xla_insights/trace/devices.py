@@ -4,6 +4,7 @@ ops."""
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 
@@ -70,8 +71,12 @@ def _device(trace: Trace, plane: Plane, kind: str, number: str) -> Device:
     modules = _rows([line for line in lines if line.name == MODULES])
     ops = _rows([line for line in lines if line.name == OPS])
     streams = [line for line in lines if line.name.startswith("Stream #")]
-    if not ops.size and streams:
-        ops = _kernels(trace, _rows(streams))
+    of_streams = not ops.size and bool(streams)
+    spans = event_spans(trace, _kernels(trace, _rows(streams)) if of_streams else ops)
+    if of_streams:  # kernels run beside each other, none inside another
+        spans = replace(
+            spans, parent=np.full(len(spans), -1, np.int32), self_ps=spans.end_ps - spans.start_ps
+        )
     return Device(
         id=f"{trace.host}/{kind}:{number}",
         name=f"{kind}:{number}",
@@ -80,7 +85,7 @@ def _device(trace: Trace, plane: Plane, kind: str, number: str) -> Device:
         plane=plane.index,
         made=False,
         modules=event_spans(trace, modules),
-        ops=event_spans(trace, ops),
+        ops=spans,
         lines={line.name: line.index for line in lines},
     )
 
