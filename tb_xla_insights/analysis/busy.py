@@ -38,7 +38,7 @@ def device_span(device: Device) -> tuple[int, int]:
 
 def busy(trace: Trace, device: Device, definition: Definition = "ops") -> Intervals:
     """When the device is busy: the union of its top-level ops without the categories that xprof leaves out, or of its
-    modules where it has no ops or the definition says so. (design.md, "Busy")"""
+    modules where it has no ops or the definition says so. (docs/definitions.md, "Busy, span, duty cycle")"""
     return _busy(trace, _index(trace, device), definition)
 
 

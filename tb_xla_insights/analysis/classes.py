@@ -74,7 +74,7 @@ def partition(trace: Trace) -> Segments:
     The innermost event on the driving thread decides. Where that is an annotation, a Python frame or nothing at all, a
     `pt_autograd_*` thread that has a runtime event takes its place. Where the thread that drives waits or records
     nothing, the most specific work of its helpers decides, then waiting, there or on a helper; what remains is
-    `unrecorded`. (design.md, "Class at an instant")
+    `unrecorded`. (docs/definitions.md, "Class at an instant")
     """
     start, end = trace.span_ps
     if end <= start:

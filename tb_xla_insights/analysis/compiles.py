@@ -1,6 +1,6 @@
 """What was compiled during the capture: which graph, when, where in the program, and whether it had to be.
 
-Compile events nested in others, and those within the time of one on another thread, count once. (design.md,
+Compile events nested in others, and those within the time of one on another thread, count once. (docs/definitions.md,
 "Recompilation")
 """
 

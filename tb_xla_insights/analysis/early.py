@@ -62,7 +62,7 @@ def _counts(step: Int32, steps: int) -> Int64:
 
 @kept
 def find_early(trace: Trace) -> Early:
-    """Early executions, input syncs and reads of one host. (design.md, "Early execution")
+    """Early executions, input syncs and reads of one host. (docs/definitions.md, "Early execution")
 
     Outside of step markers, a synchronisation that launches something is an early execution where a read follows it on
     its thread, and an input sync where a dynamo execution does. A step marker that launches something is an early

@@ -40,7 +40,7 @@ class Costs:
 def find_costs(trace: Trace) -> Costs:
     """Host time lasts from the execute call's start to the later of its end and the run's end; queue time from the
     call's start until the core has finished what was launched before, but not past the run's start; device time is the
-    run's own. (design.md, "Execution")
+    run's own. (docs/definitions.md, "Execution")
 
     A run cannot begin before its call does. Where clocks that are some microseconds apart say so, host time counts from
     the run's start, so that overhead is never negative. Of a run whose call is not known, host time is device time.

@@ -72,7 +72,7 @@ def idle_times(trace: Trace) -> list[Intervals]:
 
 @kept
 def find_gaps(trace: Trace) -> Gaps:
-    """The gaps of one host's devices. (design.md, "Gap", "Why a gap ended")
+    """The gaps of one host's devices. (docs/definitions.md, "Gap", "Why a gap ended")
 
     A gap is `starved` where the run that ended it was enqueued after the gap began, `queued` where it had been before,
     and `unknown` where the two lie within SLACK_PS or the run's call is not known. The cause of a starved gap is the

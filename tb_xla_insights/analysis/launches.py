@@ -1,7 +1,7 @@
 """Which execute call each run on a device comes from, which synchronisation asked for it, and in which step.
 
 What enqueued a run leads back to its call by flows; where there are none, the order of both decides, and the answer
-says so. (design.md, "Execution", "Step")
+says so. (docs/definitions.md, "Execution", "Step")
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from tb_xla_insights.trace.model import SessionTrace, Trace
 def partial_steps(trace: Trace) -> int:
     """How many steps of one host are only partly recorded: 0, 1 or 2. One is before the first step, or after
     the last, where annotations, step markers or launches of the driving thread lie there. Steps that the
-    device tells have none. (design.md, "Step")"""
+    device tells have none. (docs/definitions.md, "Step")"""
     steps, lines = steps_of(trace), driving_lines(trace)
     if not steps or not lines or steps[0].source in ("modules", "steps_line"):
         return 0

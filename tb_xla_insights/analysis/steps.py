@@ -21,8 +21,8 @@ _RUN = re.compile(r"\(\d+\)$")
 
 @dataclass(frozen=True)
 class Step:
-    """One step. `row` is the event that tells it: the annotation, the entry of the device's line, the marker at its
-    end, or the run it starts with."""
+    """One step. `row` is the event that tells it: the annotation, the entry of the device's line, the marker
+    at its end, or the run it starts with."""
 
     name: str
     number: int | None
@@ -40,9 +40,10 @@ class Step:
 def find_steps(trace: Trace, catalog: Catalog) -> list[Step]:
     """The steps of one host in order of time, all from one source; empty where nothing tells them.
 
-    Sources, the best first: step annotations (`_r` or `step_num`, not those inside of others); a `Steps` line of a
-    device; step markers on the driving thread, a step lasting from one marker's end to the next one's; the rhythm of
-    the modules, a step lasting from one run to the next of the program that takes most time. (design.md, "Step")
+    Sources, the best first: step annotations (`_r` or `step_num`, not those inside of others); a `Steps` line
+    of a device; step markers on the driving thread, a step lasting from one marker's end to the next one's;
+    the rhythm of the modules, a step lasting from one run to the next of the program that takes most time.
+    (docs/definitions.md, "Step")
     """
     for find in (_annotations, _steps_line, _step_markers, _modules):
         steps = sorted(find(trace, catalog), key=lambda step: (step.start_ps, -step.duration_ps))

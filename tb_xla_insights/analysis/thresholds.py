@@ -37,14 +37,14 @@ SMALL_SHARE = 0.5
 small."""
 
 READS_SHARE = 0.5
-"""Of the steps, how many must read from the device to say that every step does. (design.md, "Early
+"""Of the steps, how many must read from the device to say that every step does. (docs/definitions.md, "Early
 execution")"""
 
 DYNAMO_GRAPHS = 2
 """Graphs a step of a training that torch.compile did not break: one forward and one backward."""
 
 FIRST_WARM_STEP = 2
-"""Steps with lower numbers compile because everything is new. (design.md, "Recompilation")"""
+"""Steps with lower numbers compile because everything is new. (docs/definitions.md, "Recompilation")"""
 
 
 def severity_of(cost_ps: int, span_ps: int) -> Severity | None:
