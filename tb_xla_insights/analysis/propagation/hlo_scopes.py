@@ -187,21 +187,27 @@ class Program:
 
     def _parts_in(self, computation: int) -> Parts:
         """Computations called further down come first; no recursion, as a damaged module may nest without end."""
+        if computation not in self._parts and computation in self._bodies:
+            body = self._bodies[computation]
+            if not body.called:  # the usual fusion
+                self._parts[computation] = self._sum(body)
+        if computation in self._parts:
+            return self._parts[computation]
         pending, open_ = [computation], set[int]()
         while pending:
             now = pending[-1]
             if now in self._parts:
                 pending.pop()
                 continue
-            body = self._bodies.get(now)
-            if body is None:
+            if now not in self._bodies:
                 self.damaged = True
                 self._parts[now] = {}
                 continue
+            body = self._bodies[now]
             missing = []
             if now not in open_:
                 open_.add(now)
-                missing = [inner for calls in body.calls for inner in calls if inner not in self._parts]
+                missing = [inner for inner in body.called if inner not in self._parts]
                 if any(inner in open_ for inner in missing):
                     self.damaged = True
                     missing = [inner for inner in missing if inner not in open_]
@@ -264,16 +270,19 @@ class _Body(NamedTuple):
     opcodes: list[str]
     op_names: list[str]
     calls: list[tuple[int, ...]]
+    called: list[int]
 
 
 def _body(computation: HloComputation) -> _Body:
-    body = _Body([], [], [], [])
+    body = _Body([], [], [], [], [])
     for it in computation.instructions:
         opcode = it.opcode
+        calls = () if opcode in _CALL_NOTHING else tuple(it.called_computation_ids)
         body.names.append(it.name)
         body.opcodes.append(opcode)
         body.op_names.append(it.metadata.op_name)
-        body.calls.append(() if opcode in _CALL_NOTHING else tuple(it.called_computation_ids))
+        body.calls.append(calls)
+        body.called.extend(calls)
     return body
 
 
