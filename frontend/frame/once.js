@@ -1,10 +1,12 @@
 /** The data of a view that is one document. */
 
-import { fill } from '../lib/dom.js';
+import { fill, h } from '../lib/dom.js';
 import { latest } from '../lib/api.js';
 import { errorCard } from './states.js';
 
 /** @typedef {import('../lib/types').Ready} Ready */
+
+const SAY_AFTER_MS = 300;
 
 /**
  * Asks for a view's data once per session, when it is first in front; what was drawn stays until the new data is there.
@@ -23,6 +25,9 @@ export function loadOnce(app, route, element, draw) {
     const own = session;
     if (!own || have || !shown) return;
     have = true;
+    const timer = setTimeout(() => {
+      if (own === session && !element.hasChildNodes()) fill(element, h('p', { class: 'lead' }, 'The session is being analysed.'));
+    }, SAY_AFTER_MS);
     try {
       const answer = await channel.get({ session: own.session.name });
       if (own === session) app.ready(draw(answer, own));
@@ -33,6 +38,8 @@ export function loadOnce(app, route, element, draw) {
       fill(element, errorCard(message, () => { void bring(); }));
       app.live.alarm(message);
       app.ready('error');
+    } finally {
+      clearTimeout(timer);
     }
   }
 
