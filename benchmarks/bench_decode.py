@@ -52,7 +52,9 @@ def main(path: str, rounds: int) -> None:
     for _ in range(rounds):
         for name, found in results.items():
             command = [sys.executable, __file__, f"--{name}", path]
-            found.append(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
+            found.append(
+                json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+            )
             print(f"{name:<10}{found[-1]['seconds']:8.3f} s {found[-1]['megabytes']:8.0f} MB")
     middle = {
         name: {unit: statistics.median(one[unit] for one in found) for unit in ("seconds", "megabytes")}

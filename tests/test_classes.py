@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from captures import CATALOG, Row, capture, real_trace, thread
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tb_xla_insights.analysis.classes import HELPERS, line_of_rows, partition, thread_segments
@@ -149,6 +149,7 @@ def test_the_sweep_does_what_the_definition_says_at_every_instant(trace: Trace) 
 
 
 @settings(max_examples=100, deadline=None)
+@example([("ThunkExecutor::Execute", 0, 2), ("RunExecutable", 0, 1), ("TPUExecute", 0, 0)])
 @given(events())
 def test_a_threads_own_timeline(some: list[tuple[str, int, int]]) -> None:
     trace = capture(thread("python", *some, role="driving"))

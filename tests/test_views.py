@@ -91,6 +91,9 @@ class TestGaps:
         assert sum(it["cores"] for it in view["items"]) == len(report["items"]) == view["count"]
         longest = view["items"][0]
         assert (longest["cores"], len(set(longest["devices"])), longest["cause"]) == (8, 8, "compile")
+        own = {(item["device"], item["start_ps"]): item["duration_ps"] for item in report["items"]}
+        places = zip(longest["devices"], longest["starts_ps"], strict=True)
+        assert [own[place] for place in places] == longest["durations_ps"]
         assert [it["index"] for it in view["items"]] == list(range(len(view["items"])))
         durations = [it["duration_ps"] for it in view["items"]]
         assert durations == sorted(durations, reverse=True)

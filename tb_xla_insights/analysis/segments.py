@@ -87,7 +87,7 @@ def innermost(starts, ends, parents, kinds, flags, first, wait, other):  # type:
                     above = parents[event] - first
                     while above >= 0 and not flags[above] & SWITCHES:
                         above = parents[above] - first
-                    if above >= 0:
+                    if above >= 0 and not nobodys[above]:
                         own[above] = wait
                 continue
             if now >= until:

@@ -33,7 +33,13 @@ def executions(session: SessionTrace, step: int | None = None) -> dict[str, Any]
         raise InputError(f"data/executions: no step {step}; the session has {len(steps)}, counted from 0")
     common = kept_view(session, "executions", _executions)
     chosen = _usual(steps) if step is None else step
-    return {**common, "step": chosen, "runs": None if chosen is None else _runs(session, chosen)}
+    numbers = [step["number"] if step["number"] is not None else step["index"] for step in steps]
+    return {
+        **common,
+        "steps": numbers,
+        "step": chosen,
+        "runs": None if chosen is None else _runs(session, chosen),
+    }
 
 
 def _usual(steps: list[dict[str, Any]]) -> int | None:

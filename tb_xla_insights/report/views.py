@@ -19,6 +19,9 @@ MOST_STEPS = 1000
 
 MOST_GAPS = 1000
 
+_EACH = (("device", "devices"), ("start_ps", "starts_ps"), ("duration_ps", "durations_ps"))
+"""What a gap on several cores keeps of each."""
+
 _STEP_COLUMNS = (
     "index", "number", "start_ps", "duration_ps", "device_busy_ps", "executions", "compiles", "early_syncs",
     "input_syncs", "from_device",
@@ -117,7 +120,7 @@ def _figure(name: str, label: str, value: float | int | None, unit: str, note: s
 
 def gaps(session: SessionTrace) -> dict[str, Any]:
     """`data/gaps`: the report's gaps without chains and `together_ps`; the same gap on several cores is one
-    item with `devices` and `cores`."""
+    item with `cores`, `devices`, and where it lies on each (`starts_ps`, `durations_ps`)."""
     return kept_view(session, "gaps", _gaps)
 
 
@@ -132,10 +135,11 @@ def _gaps(session: SessionTrace) -> dict[str, Any]:
         key = host, item["step"], item["before"], item["after"], item["kind"]
         group = next((it for it in reversed(latest.get(key, [])) if _same(it, item)), None)
         if group is not None:
-            group["devices"].append(item["device"])
+            for name, column in _EACH:
+                group[column].append(item[name])
             continue
         group = {name: value for name, value in item.items() if name not in ("chain", "together_ps")}
-        group |= {"host": host, "devices": [item["device"]]}
+        group |= {"host": host} | {column: [item[name]] for name, column in _EACH}
         groups.append(group)
         latest[key] = [*latest.get(key, [])[-8:], group]
     groups.sort(key=lambda it: (-it["duration_ps"], it["start_ps"]))
