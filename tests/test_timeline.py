@@ -98,6 +98,14 @@ def test_a_view_has_what_touches_the_window_with_exact_times(timeline: Timeline)
     ]
 
 
+def test_preparing_the_first_view_changes_none(tmp_path: Path) -> None:
+    plain, prepared = timeline_of(space(), tmp_path / "a"), timeline_of(space(), tmp_path / "b")
+    prepared.prepare()
+    rows = [row["id"] for row in plain.head()["rows"]]
+    for px in (3, 1250, 20_000):
+        assert prepared.view(0, 5 * STEP, px, rows) == plain.view(0, 5 * STEP, px, rows)
+
+
 def test_ops_of_a_device_last_until_their_end(timeline: Timeline) -> None:
     view = timeline.view(0, STEP, 20_000, ["h0.d0.ops"])
     lanes = slices(view, "h0.d0.ops")

@@ -126,6 +126,7 @@ def opener(catalog_file: str | None = None) -> Opener:
         trace = read_session(load.files, catalog, load.hosts, lambda: load.stopped)
         loaded = Loaded(load.files, trace, Timeline(trace, catalog))
         _ = loaded.head  # computed here, where nobody waits for it yet
+        loaded.timeline.prepare()
         return loaded
 
     return open_session

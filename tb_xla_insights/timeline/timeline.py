@@ -26,8 +26,8 @@ Json = dict[str, Any]
 class Timeline:
     """All that the page asks about a session's events, as its protocol gives it.
 
-    Times are integer picoseconds from the session's start. A row, an event or a range that is not there raises
-    InputError.
+    Times are integer picoseconds from the session's start. A row, an event or a range that is not there
+    raises InputError.
     """
 
     def __init__(self, session: SessionTrace, catalog: Catalog) -> None:
@@ -57,6 +57,14 @@ class Timeline:
             )
         return view([self._row(row) for row in rows], start_ps, end_ps, px)
 
+    def prepare(self) -> None:
+        """Makes what the first view of the whole session needs, on screens of usual widths. The page asks for
+        a power of two of picoseconds per pixel."""
+        duration = self._session.duration_ps
+        for px in (1250, 2500) if duration else ():
+            step = 1 << max(0, (duration // px).bit_length() - 1)
+            self.view(0, duration, -(-duration // step), list(self._tracks))
+
     def event(self, event_id: str) -> Json:
         """An event by its id, `<host index>.<event>`, in the row that tells most about it."""
         match = re.fullmatch(r"(\d{1,6})\.(\d{1,12})", event_id)
@@ -70,7 +78,8 @@ class Timeline:
         )
 
     def event_at(self, row: str, start_ps: int, depth: int | None = None) -> Json:
-        """The event of a row that starts at an instant, to the nanosecond: the outermost one, or that at a depth."""
+        """The event of a row that starts at an instant, to the nanosecond: the outermost one, or that at a
+        depth."""
         track = self._row(row)
         depths = range(len(track.lanes)) if depth is None else [depth] if depth < len(track.lanes) else []
         found: list[tuple[int, int, Place]] = []
@@ -87,7 +96,8 @@ class Timeline:
         return self._details[track.host].full(best[2])
 
     def neighbor(self, row: str, depth: int, start_ps: int, direction: str) -> Json:
-        """The next event at a depth of a row that starts after an instant, or the previous one that starts before."""
+        """The next event at a depth of a row that starts after an instant, or the previous one that starts
+        before."""
         track = self._row(row)
         if direction not in ("next", "previous"):
             raise InputError(f"{self._session.path}: no direction {direction}; ask for next or previous")
@@ -136,8 +146,9 @@ class Timeline:
             )
 
     def _phases(self) -> list[str]:
-        """Names of the annotations just below the outermost ones (of the outermost where none has any below), in the
-        order in which they usually come: by the median of their distance from the start of what encloses them.
+        """Names of the annotations just below the outermost ones (of the outermost where none has any below),
+        in the order in which they usually come: by the median of their distance from the start of what
+        encloses them.
 
         A name that is mostly found elsewhere is none: where a capture cuts a step, what lay deeper comes up.
         """
