@@ -16,7 +16,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tb_xla_insights.catalog import load_catalog
 from tb_xla_insights.session import load
 from tb_xla_insights.timeline import Timeline
 from tb_xla_insights.warm import warm
@@ -45,8 +44,7 @@ def main(path: str) -> None:
     warm()
     print(f"{'':<38}{'first':>9}{'again':>9}")
     session = line("read", lambda: load(path), again=0)
-    catalog = load_catalog()
-    timeline = line("prepare", lambda: Timeline(session.trace, catalog), again=0)
+    timeline = line("prepare", lambda: Timeline(session.trace), again=0)
     rows = line("head", timeline.head)["rows"]
     shown = [row["id"] for row in rows if row["main"]]
     duration = session.duration_ps

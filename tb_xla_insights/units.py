@@ -55,11 +55,6 @@ def share(value: float | None) -> str:
     return f"{shown:.1f}{THIN}%"
 
 
-def ratio(value: float | None, decimals: int = 2) -> str:
-    """How many times as much: `1.22×`."""
-    return MISSING if value is None else f"{value:.{decimals}f}×"
-
-
 def count(value: int | None) -> str:
     """A count with its digits in groups: `11 520`."""
     return MISSING if value is None else _grouped(value)

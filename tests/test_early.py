@@ -9,7 +9,8 @@ from captures import real_trace, session
 from launching import Tpu, demo
 from synthetic import case_study
 
-from tb_xla_insights.analysis.early import annotation_path, early_executions, find_early, reads_report
+from tb_xla_insights.analysis.early import early_executions, find_early, reads_report
+from tb_xla_insights.analysis.enclosing import annotation_path
 from tb_xla_insights.trace.model import Trace
 
 

@@ -56,9 +56,6 @@ def test_producers_and_consumers_of_one_type_and_id(events: list[Made]) -> None:
     flows = join(events)
     pairs = list(zip(flows.producer.tolist(), flows.consumer.tolist(), strict=True))
     assert pairs == expected(events)
-    for row in range(len(events)):
-        assert flows.into(row).tolist() == [p for p, c in pairs if c == row]
-        assert sorted(flows.out_of(row).tolist()) == [c for p, c in pairs if p == row]
 
 
 def test_ids_that_begin_again_belong_to_the_last_producer_before() -> None:

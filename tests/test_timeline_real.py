@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from timelines import slices
 
-from tb_xla_insights.catalog import load_catalog
 from tb_xla_insights.session import load
 from tb_xla_insights.timeline import Timeline
 
@@ -44,7 +43,7 @@ def check_sizes(timeline: Timeline, duration_ps: int) -> None:
 
 def test_a_demo_capture_as_a_whole() -> None:
     session = load(str(DEMO))
-    timeline = Timeline(session.trace, load_catalog())
+    timeline = Timeline(session.trace)
     check_whole(timeline, session.duration_ps)
     check_sizes(timeline, session.duration_ps)
     assert timeline.nbytes > 0
@@ -64,6 +63,6 @@ def test_a_demo_capture_as_a_whole() -> None:
 )
 def test_real_captures_as_a_whole(shared_traces: Path, name: str) -> None:
     session = load(str(shared_traces / name))
-    timeline = Timeline(session.trace, load_catalog())
+    timeline = Timeline(session.trace)
     check_whole(timeline, session.duration_ps)
     check_sizes(timeline, session.duration_ps)

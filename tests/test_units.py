@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tb_xla_insights import units
-from tb_xla_insights.units import byte_size, count, parse_time, ratio, rounded_parts, share, time_text
+from tb_xla_insights.units import byte_size, count, parse_time, rounded_parts, share, time_text
 
 
 def plain(text: str) -> str:
@@ -70,11 +70,10 @@ def test_bytes_count_in_powers_of_a_thousand(value: int, text: str) -> None:
     assert plain(byte_size(value)) == text
 
 
-def test_counts_and_ratios() -> None:
+def test_counts() -> None:
     assert plain(count(11520)) == "11 520"
     assert count(999) == "999"
-    assert ratio(1.2249) == "1.22×"
-    assert (count(None), ratio(None), byte_size(None)) == ("–", "–", "–")
+    assert (count(None), byte_size(None)) == ("–", "–")
 
 
 def test_numbers_and_units_never_part_at_a_line_end() -> None:

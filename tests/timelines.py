@@ -9,7 +9,6 @@ from typing import Any
 from helpers import MS
 from synthetic.writer import Line, Space
 
-from tb_xla_insights.catalog import load_catalog
 from tb_xla_insights.session import load
 from tb_xla_insights.timeline import Timeline
 
@@ -58,7 +57,7 @@ def space(steps: int = STEPS) -> Space:
 
 
 def timeline_of(space: Space, folder: Path) -> Timeline:
-    return Timeline(load(str(space.write(folder / "vm.xplane.pb"))).trace, load_catalog())
+    return Timeline(load(str(space.write(folder / "vm.xplane.pb"))).trace)
 
 
 Slice = tuple[int, int, str, int]

@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.classes import line_of_rows
-from tb_xla_insights.analysis.early import annotation_path
+from tb_xla_insights.analysis.enclosing import annotation_at, annotation_path
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import find_launches, steps_at
-from tb_xla_insights.analysis.reach import driving_lines, steps_of
+from tb_xla_insights.analysis.reach import steps_of
 from tb_xla_insights.analysis.step_table import outermost_compiles
 from tb_xla_insights.analysis.thresholds import FIRST_WARM_STEP
 from tb_xla_insights.trace.model import Int32, SessionTrace, Trace
@@ -132,29 +131,6 @@ def _warm_up(trace: Trace, row: Int32, step: Int32, module: list[str | None]) ->
         if name is not None:
             compiled.add(name)
     return warm
-
-
-def annotation_at(trace: Trace, row: int) -> int:
-    """The innermost annotation around an event; around one of another thread, the one open on the driving
-    thread as it begins. -1: none."""
-    lines = driving_lines(trace)
-    found = _enclosing(trace, int(trace.parent[row]))
-    if found >= 0 or not lines or int(line_of_rows(trace, np.array([row], np.int32))[0]) == lines[0]:
-        return found
-    its, start = trace.lines[lines[0]].rows, trace.start_ps[row]
-    last = int(np.searchsorted(trace.start_ps[its], start, "right")) - 1 + its.start
-    while last >= its.start and trace.end_ps[last] <= start:
-        last = int(trace.parent[last])
-    return _enclosing(trace, last) if last >= its.start else -1
-
-
-def _enclosing(trace: Trace, row: int) -> int:
-    while row >= 0:
-        at = int(np.searchsorted(trace.annotations, row))
-        if at < len(trace.annotations) and trace.annotations[at] == row:
-            return row
-        row = int(trace.parent[row])
-    return -1
 
 
 def compiles_report(

@@ -46,7 +46,7 @@ def _lacks(trace: Trace) -> Iterator[tuple[str, str, str]]:
     elif all(device.made for device in trace.devices):
         source = "op events" if any(len(device.ops) for device in trace.devices) else "program runs"
         yield "no_device_plane", "info", f"Devices made from {source} on host threads (torch_xla on CPU)."
-    steps = find_steps(trace, trace.catalog)
+    steps = find_steps(trace)
     if not steps:
         yield (
             "no_steps",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.analysis.enclosing import annotation_at, annotation_path
 from tb_xla_insights.analysis.idle import STARVED, find_gaps
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import Launches, find_launches, steps_at
@@ -21,6 +22,7 @@ from tb_xla_insights.analysis.reach import (
     rows_with,
     steps_of,
 )
+from tb_xla_insights.analysis.thresholds import READS_SHARE
 from tb_xla_insights.catalog.classes import CLASS_INDEX
 from tb_xla_insights.trace.annotations import annotated
 from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
@@ -84,7 +86,7 @@ def find_early(trace: Trace) -> Early:
     order = np.argsort(launch)
     launch, read = launch[order], read[order]
     device, idle = _costs(trace, launches, launch)
-    around = np.array([_annotation(trace, int(launches.sync[it])) for it in launch], np.int32)
+    around = np.array([annotation_at(trace, int(launches.sync[it])) for it in launch], np.int32)
     reads = rows[flags & READ != 0]
     return Early(
         launch, read, around, launches.step[launch], device, idle,
@@ -145,37 +147,6 @@ def _inside(trace: Trace, rows: Int32, flag: int) -> NDArray[np.bool_]:
     return inside
 
 
-def _annotation(trace: Trace, row: int) -> int:
-    """The innermost annotation around an event; around one of a backward pass, the one open on the driving thread."""
-    found = _enclosing(trace, int(trace.parent[row]))
-    driving = driving_lines(trace)[0]
-    if found < 0 and trace.line_of(row).index != driving:
-        its = trace.lines[driving].rows
-        last = int(np.searchsorted(trace.start_ps[its], trace.start_ps[row], "right")) - 1 + its.start
-        while last >= its.start and trace.end_ps[last] < trace.start_ps[row]:
-            last = int(trace.parent[last]) if trace.parent[last] >= 0 else its.start - 1
-        found = _enclosing(trace, last) if last >= its.start else -1
-    return found
-
-
-def _enclosing(trace: Trace, row: int) -> int:
-    while row >= 0:
-        at = int(np.searchsorted(trace.annotations, row))
-        if at < len(trace.annotations) and trace.annotations[at] == row:
-            return row
-        row = int(trace.parent[row])
-    return -1
-
-
-def annotation_path(trace: Trace, row: int) -> str | None:
-    """An annotation with those around it, as `Training_Step/forward/text_encoder`; None for no annotation."""
-    names: list[str] = []
-    while (row := _enclosing(trace, row)) >= 0:
-        names.append(trace.name(row))
-        row = int(trace.parent[row])
-    return "/".join(reversed(names)) or None
-
-
 def _costs(trace: Trace, launches: Launches, early: Int32) -> tuple[Int64, Int64]:
     """Per early launch, the time of its runs and the starved gaps that follow them."""
     runs, gaps = launches.runs, find_gaps(trace)
@@ -234,4 +205,4 @@ def reads_report(session: SessionTrace) -> dict[str, Any]:
         totals["duration_ps"] += int(trace.duration_ps[early.reads[inside]].sum())
         totals["idle_ps"] += int(gaps.shares[gaps.kind == STARVED, _FROM_DEVICE].sum())
     with_reads = totals["steps_with_reads"]
-    return totals | {"every_step": with_reads > 0 and 2 * with_reads >= totals["steps"]}
+    return totals | {"every_step": with_reads > 0 and with_reads >= READS_SHARE * totals["steps"]}

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import KINDS, OTHER, Launches, find_launches
-from tb_xla_insights.analysis.reach import steps_of
 from tb_xla_insights.analysis.runs import JOINS, NONE
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 
@@ -115,43 +114,6 @@ def _groups(launches: Launches) -> Iterator[tuple[int, int, int, NDArray[np.intp
     for mine in np.split(order, np.flatnonzero(np.diff(key[order])) + 1) if len(order) else []:
         its = int(key[mine[0]])
         yield its // len(KINDS) // len(JOINS), its // len(KINDS) % len(JOINS), its % len(KINDS), mine
-
-
-def execution_runs(session: SessionTrace) -> list[dict[str, Any]]:
-    """One entry per device run, for the page: what the report sums up, with `lead_ps`, and where it is in time.
-
-    `call` is the execute call's event as `host.row`; it, `call_start_ps` and `enqueue_ps` are None where no call is
-    known.
-    """
-    found = []
-    for host, trace in enumerate(session.traces):
-        launches, costs, steps = find_launches(trace), find_costs(trace), steps_of(trace)
-        runs = launches.runs
-        for i in range(len(runs)):
-            launch = int(runs.launch[i])
-            joined = launch >= 0
-            name, id_ = launches.programs[runs.program[i]]
-            step = steps[launches.step[launch]] if joined and launches.step[launch] >= 0 else None
-            found.append(
-                {
-                    "device": trace.devices[runs.device[i]].id,
-                    "program": name,
-                    "program_id": id_,
-                    "kind": KINDS[launches.kind[launch]] if joined else KINDS[OTHER],
-                    "join": JOINS[runs.join[i]],
-                    "step": None if step is None else step.number,
-                    "call": f"{host}.{launches.row[launch]}" if joined else None,
-                    "call_start_ps": int(trace.start_ps[launches.row[launch]]) if joined else None,
-                    "enqueue_ps": int(runs.enqueue_ps[i]) if joined else None,
-                    "start_ps": int(runs.start_ps[i]),
-                    "host_ps": int(costs.host_ps[i]),
-                    "device_ps": int(costs.device_ps[i]),
-                    "queue_ps": int(costs.queue_ps[i]),
-                    "overhead_ps": int(costs.overhead_ps[i]),
-                    "lead_ps": int(costs.lead_ps[i]),
-                }
-            )
-    return found
 
 
 def fixed_cost(session: SessionTrace) -> dict[str, Any] | None:

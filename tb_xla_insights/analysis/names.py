@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.kept import kept
-from tb_xla_insights.catalog import Catalog, load_catalog
 from tb_xla_insights.trace.annotations import annotation_kinds
 from tb_xla_insights.trace.model import Int8, Trace
 from tb_xla_insights.trace.threads import host_planes
-
-
-@lru_cache(maxsize=1)
-def built_in() -> Catalog:
-    """The table as it comes."""
-    return load_catalog()
 
 
 @kept

@@ -77,7 +77,7 @@ def event_flags(trace: Trace) -> Int16:
 @kept
 def steps_of(trace: Trace) -> list[Step]:
     """The trace's steps, found once."""
-    return find_steps(trace, trace.catalog)
+    return find_steps(trace)
 
 
 @kept

@@ -10,7 +10,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.trace.model import Device, Int32, Trace
 
 Source = Literal["annotation", "steps_line", "step_marker", "modules"]
@@ -37,7 +36,7 @@ class Step:
         return self.start_ps + self.duration_ps
 
 
-def find_steps(trace: Trace, catalog: Catalog) -> list[Step]:
+def find_steps(trace: Trace) -> list[Step]:
     """The steps of one host in order of time, all from one source; empty where nothing tells them.
 
     Sources, the best first: step annotations (`_r` or `step_num`, not those inside of others); a `Steps` line
@@ -46,13 +45,13 @@ def find_steps(trace: Trace, catalog: Catalog) -> list[Step]:
     (docs/definitions.md, "Step")
     """
     for find in (_annotations, _steps_line, _step_markers, _modules):
-        steps = sorted(find(trace, catalog), key=lambda step: (step.start_ps, -step.duration_ps))
+        steps = sorted(find(trace), key=lambda step: (step.start_ps, -step.duration_ps))
         if steps:
             return steps
     return []
 
 
-def _annotations(trace: Trace, catalog: Catalog) -> Iterator[Step]:  # noqa: ARG001
+def _annotations(trace: Trace) -> Iterator[Step]:
     marked = np.zeros(len(trace), np.bool_)
     for name in ("_r", "step_num"):
         if name in trace.stats:
@@ -86,7 +85,7 @@ def _prefer_driving(trace: Trace, rows: Int32) -> Int32:
     return rows
 
 
-def _steps_line(trace: Trace, catalog: Catalog) -> Iterator[Step]:  # noqa: ARG001
+def _steps_line(trace: Trace) -> Iterator[Step]:
     """Of the first device plane that has one: the others tell the same steps."""
     for line in trace.lines:
         if line.name == "Steps" and line.count and trace.planes[line.plane].name.startswith("/device:"):
@@ -96,11 +95,11 @@ def _steps_line(trace: Trace, catalog: Catalog) -> Iterator[Step]:  # noqa: ARG0
             return
 
 
-def _step_markers(trace: Trace, catalog: Catalog) -> Iterator[Step]:
+def _step_markers(trace: Trace) -> Iterator[Step]:
     names = {
         meta
         for meta in np.unique(trace.meta)
-        if "step_marker" in catalog.tags(trace.strings[trace.metadata.name[meta]])
+        if "step_marker" in trace.catalog.tags(trace.strings[trace.metadata.name[meta]])
     }
     rows = np.flatnonzero(np.isin(trace.meta, list(names))).astype(np.int32)
     rows = _prefer_driving(trace, rows[~_below_one(trace, rows)])
@@ -110,7 +109,7 @@ def _step_markers(trace: Trace, catalog: Catalog) -> Iterator[Step]:
         yield Step(trace.name(row), None, "step_marker", trace.host, before, end - before, row)
 
 
-def _modules(trace: Trace, catalog: Catalog) -> Iterator[Step]:  # noqa: ARG001
+def _modules(trace: Trace) -> Iterator[Step]:
     """Of the device with most runs. The last run has no next one: its step ends with the device's last run."""
     device = max(trace.devices, key=lambda it: len(it.modules), default=None)
     if device is None or not len(device.modules):

@@ -124,7 +124,7 @@ def opener(catalog_file: str | None = None) -> Opener:
 
         catalog = load_catalog(catalog_file)
         trace = read_session(load.files, catalog, load.hosts, lambda: load.stopped)
-        loaded = Loaded(load.files, trace, Timeline(trace, catalog))
+        loaded = Loaded(load.files, trace, Timeline(trace))
         _ = loaded.head  # computed here, where nobody waits for it yet
         loaded.timeline.prepare()
         return loaded

@@ -24,7 +24,6 @@ from tb_xla_insights.analysis.classes import event_classes, partition
 from tb_xla_insights.analysis.names import tagged
 from tb_xla_insights.analysis.segments import INHERIT
 from tb_xla_insights.analysis.steps import find_steps
-from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.catalog.classes import OTHER
 from tb_xla_insights.timeline.tracks import Columns, RowHead, Track
 from tb_xla_insights.trace.model import Device, Int8, Int16, Int32, Spans, Thread, Trace
@@ -72,10 +71,10 @@ class Names:
 class HostRows:
     """One host's rows, and for each of its events the row that tells most about it."""
 
-    def __init__(self, index: int, trace: Trace, catalog: Catalog, duration_ps: int) -> None:
+    def __init__(self, index: int, trace: Trace, duration_ps: int) -> None:
         from tb_xla_insights.timeline import kernels
 
-        self.index, self.trace, self.catalog, self.duration_ps = index, trace, catalog, duration_ps
+        self.index, self.trace, self.duration_ps = index, trace, duration_ps
         self.names = Names.of(trace)
         self.hidden: NDArray[np.bool_] = tagged(trace, "plumbing") & ~tagged(trace, "device_work")
         own, flags = event_classes(trace)
@@ -123,7 +122,7 @@ class HostRows:
         return columns.track(head, self.index, self.trace, self.names.texts, self.duration_ps, line)
 
     def _steps(self) -> Iterator[Track]:
-        steps = find_steps(self.trace, self.catalog)
+        steps = find_steps(self.trace)
         if not steps:
             return
         start = np.array([step.start_ps for step in steps], np.int64)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.timeline.details import Details
 from tb_xla_insights.timeline.rows import HostRows
@@ -30,12 +29,10 @@ class Timeline:
     raises InputError.
     """
 
-    def __init__(self, session: SessionTrace, catalog: Catalog) -> None:
+    def __init__(self, session: SessionTrace) -> None:
         self._session = session
         duration = session.duration_ps
-        self._hosts = [
-            HostRows(index, trace, catalog, duration) for index, trace in enumerate(session.traces)
-        ]
+        self._hosts = [HostRows(index, trace, duration) for index, trace in enumerate(session.traces)]
         self._tracks = {track.head.id: track for host in self._hosts for track in host.tracks}
         self._details = [Details(host) for host in self._hosts]
         self._search = Search(self._hosts)

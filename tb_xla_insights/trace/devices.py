@@ -12,19 +12,6 @@ from tb_xla_insights.trace.model import Device, DeviceKind, Int32, Int64, Line, 
 from tb_xla_insights.trace.nesting import nest
 
 MODULES, OPS = "XLA Modules", "XLA Ops"
-DERIVED = frozenset(
-    (
-        "Framework Name Scope",
-        "Framework Ops",
-        "TensorFlow Name Scope",
-        "TensorFlow Ops",
-        "Source code",
-        "Steps",
-    )
-)
-"""Rows that profilers of 2020 stored with the capture: computed from the others, never device work of their
-own."""
-
 _COPIES = ("Memcpy", "Memset", "__amd_rocclr_copyBuffer", "__amd_rocclr_fillBuffer")
 """How copies between host and device, and fills, begin on NVIDIA's and on AMD's streams."""
 

@@ -152,22 +152,6 @@ class Flows:
     producer: Int32
     consumer: Int32
 
-    @cached_property
-    def _by_producer(self) -> NDArray[np.intp]:
-        return np.argsort(self.producer, kind="stable")
-
-    def into(self, row: int) -> Int32:
-        """The producers whose flow leads to this event."""
-        low, high = np.searchsorted(self.consumer, [row, row + 1])
-        return self.producer[low:high]
-
-    def out_of(self, row: int) -> Int32:
-        """The consumers that this event's flow leads to."""
-        order = self._by_producer
-        ordered = self.producer[order]
-        low, high = np.searchsorted(ordered, [row, row + 1])
-        return self.consumer[order[low:high]]
-
 
 @dataclass
 class Trace:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.beside import Beside
 from tb_xla_insights.analysis.busy import device_span
-from tb_xla_insights.analysis.early import annotation_path
+from tb_xla_insights.analysis.enclosing import annotation_path
 from tb_xla_insights.analysis.findings.ledger import Ledger
 from tb_xla_insights.analysis.reach import steps_of
 from tb_xla_insights.analysis.thresholds import CRITICAL_SHARE, INFO_SHARE, Severity
