@@ -3,7 +3,8 @@
     python benchmarks/bench_propagation.py [FILE]
 
 First a generated program of 100,000 instructions, of which every one outside of fusions ran: parsing it and telling
-each op's origin. Then, with a capture, its report and view, the second time with the answers kept.
+each op's origin. Then, with a capture, its report and view, the second time with the answers kept, and
+the timeline's rows of scopes.
 """
 
 from __future__ import annotations
@@ -72,6 +73,7 @@ def capture(path: str) -> None:
     import tb_xla_insights as xi
     from tb_xla_insights.analysis.launches import find_launches
     from tb_xla_insights.analysis.propagation import propagation_report, propagation_view
+    from tb_xla_insights.timeline import Timeline
     from tb_xla_insights.warm import warm
 
     warm()
@@ -83,6 +85,8 @@ def capture(path: str) -> None:
     timed("view", lambda: propagation_view(session))
     timed("report again", lambda: propagation_report(session))
     timed("view again", lambda: propagation_view(session))
+    timeline = Timeline(session)
+    timed("the timeline's rows of scopes", timeline.find_scopes)
 
 
 if __name__ == "__main__":

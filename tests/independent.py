@@ -195,8 +195,8 @@ def of_space(space: XSpace) -> list[Plane]:
     """What our reader made of a file, in the same form."""
     kinds = [kind for plane in space.planes for kind in plane.kinds]
     stats: list[dict[str, Value]] = [{} for _ in range(len(space.metadata))]
-    for name, (rows, values) in space.stats.items():
-        for row, value in zip(rows.tolist(), values.tolist(), strict=True):
+    for name, column in space.stats.items():
+        for row, value in zip(column.rows.tolist(), column.values.tolist(), strict=True):
             assert name not in stats[row], "one value of a stat per event"
             stats[row][name] = space.strings.texts[value] if name in TEXT_STATS else value
     columns = (space.metadata.tolist(), space.offset_ps.tolist(), space.duration_ps.tolist(), stats)

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tb_xla_insights.trace.flows import join_flows
-from tb_xla_insights.trace.model import Flows, StatColumn
+from tb_xla_insights.trace.model import Flows
+from tb_xla_insights.xplane.columns import StatColumn
 
 Flow = tuple[int, int] | None
 """Type and id, where an event has one; type -1: the file does not say."""

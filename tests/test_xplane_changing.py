@@ -134,7 +134,7 @@ def test_reading_that_is_stopped_keeps_what_was_read(monkeypatch: pytest.MonkeyP
     assert ids(read) == ["truncated_file"]
     assert 0 < len(read.metadata) < 500
     assert read.offset_ps.tolist() == list(range(len(read.metadata)))
-    rows, values = read.stats["run_id"]
+    rows, values = read.stats["run_id"].rows, read.stats["run_id"].values
     assert rows.tolist() == values.tolist() == read.offset_ps.tolist()
     assert told == sorted(told)
 

@@ -7,7 +7,6 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 from build import MemorySource
 from hypothesis import given, settings
@@ -172,7 +171,7 @@ def one_value(value: object, stat: str) -> object:
     read = read_space(MemorySource(space.to_bytes()))
     if stat not in read.stats:
         return None
-    rows, (held,) = read.stats[stat]
+    rows, (held,) = read.stats[stat].rows, read.stats[stat].values
     assert rows.tolist() == [0]
     return read.strings.texts[held] if stat in TEXT_STATS else int(held)
 
@@ -204,15 +203,15 @@ def test_of_a_stat_given_twice_the_first_counts() -> None:
     names = block(5, integer(1, 3) + block(2, block(2, "run_id")))
     twice = block(4, integer(1, 3) + integer(4, 10)) + block(4, integer(1, 3) + integer(4, 20))
     data = block(1, block(3, block(4, twice) * 2) + names)
-    rows, values = read_space(MemorySource(data)).stats["run_id"]
-    assert (rows.tolist(), values.tolist()) == ([0, 1], [10, 10])
+    runs = read_space(MemorySource(data)).stats["run_id"]
+    assert (runs.rows.tolist(), runs.values.tolist()) == ([0, 1], [10, 10])
 
 
 def test_a_text_that_nothing_explains_says_so() -> None:
     names = block(5, integer(1, 3) + block(2, block(2, "hlo_op")))
     data = block(1, block(3, block(4, block(4, integer(1, 3) + integer(7, 99)))) + names)
     space = read_space(MemorySource(data))
-    assert "missing" in space.strings.texts[space.stats["hlo_op"][1][0]]
+    assert "missing" in space.strings.texts[space.stats["hlo_op"].values[0]]
 
 
 def test_an_event_larger_than_the_window() -> None:
@@ -270,11 +269,13 @@ def test_places_lead_back_to_the_events() -> None:
     line = space.plane("p").line("l")
     for number in range(100):
         line.event("e", number, 1, run_id=number)
-    data = space.to_bytes()
-    read = read_space(MemorySource(data))
-    assert (np.diff(read.place) > 0).all()
-    for place, number in zip(read.place.tolist(), range(100), strict=True):
-        assert wire.message_at(MemorySource(data), place).startswith(integer(1, 1) + integer(2, number))
+    other = space.plane("q").line("m")
+    other.event("f", 7, 1)
+    source = MemorySource(space.to_bytes())
+    places = read_space(source).places
+    for row, (kind, number) in enumerate([*((1, number) for number in range(100)), (1, 7)]):
+        message = wire.message_at(source, places.find(source, row))
+        assert message.startswith(integer(1, kind) + integer(2, number))
 
 
 def test_a_stat_is_a_number_or_a_text_never_both() -> None:
@@ -287,6 +288,7 @@ def test_what_the_profiler_itself_complained_about_is_told() -> None:
     space.plane("p")
     read = read_space(MemorySource(space.to_bytes()))
     assert (read.hostnames, read.warnings) == (["vm"], ["slow"])
-    assert [(d.id, d.message) for d in read.diagnostics] == [
-        ("dropped_events", "The profiler recorded an error: lost 2 events")
+    assert [(d.id, d.severity, d.message) for d in read.diagnostics] == [
+        ("dropped_events", "warning", "The profiler recorded an error: lost 2 events"),
+        ("profiler_warning", "info", "The profiler recorded a warning: slow"),
     ]

@@ -29,7 +29,7 @@ def cpu_devices(trace: Trace, catalog: Catalog) -> list[Device]:
     consumer_of[trace.flows.producer] = trace.flows.consumer
     regions = find_regions(trace, producer_of)
     start, end = trace.start_ps[ops], _op_ends(trace, ops, consumer_of)
-    op_name = trace.stats["hlo_op"].values.astype(np.int32) if ops.size else ops
+    op_name = trace.stats["hlo_op"].values.astype(np.int32, copy=False) if ops.size else ops
     if regions is None or not regions.runs.any():
         return [_device(trace, 0, _NOTHING, (ops, start, end, op_name))] if ops.size else []
 

@@ -38,10 +38,12 @@ def event_stats(trace: Trace, row: int) -> list[EventStat]:
         if source.fingerprint != trace.fingerprint:
             raise InputError(f"{trace.path}: the file has changed since it was read; reload the session")
         try:
-            own = named_stats(XEvent.FromString(message_at(source, int(trace.offset[row]))).stats, names)
+            place = trace.places.find(source, row)
+            own = named_stats(XEvent.FromString(message_at(source, place)).stats, names)
         except (DecodeError, WireError) as error:
-            place = f"{trace.path}: byte {int(trace.offset[row])}"
-            raise InputError(f"{place}: the event cannot be read; reload the session") from error
+            byte = error.offset if isinstance(error, WireError) else place
+            text = f"{trace.path}: byte {byte}: the event cannot be read; reload the session"
+            raise InputError(text) from error
     shared = trace.metadata.stats[meta]
     return [
         *(_stat(n, v, of_kind=False) for n, v in own.items()),

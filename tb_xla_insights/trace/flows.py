@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from tb_xla_insights.trace.model import Flows, Int32, Int64, StatColumn
+from tb_xla_insights.trace.model import Flows, Int32, Int64
+from tb_xla_insights.xplane.columns import StatColumn
 
 _SPREAD = -7046029254386353131
+_STEP = 17
+"""Odd, so that it leads to every slot; neighbours stay neighbours."""
+
+
+@njit(nogil=True, forceinline=True)
+def _slot(id_, kind):  # type: ignore[no-untyped-def]
+    """Where a flow stands in the hash table. Writers count ids up: sixteen neighbours share a line of the
+    processor's cache."""
+    spread = ((id_ >> 4) * 31 + kind) * np.int64(_SPREAD)
+    return spread >> 32 & ~15 | (id_ ^ spread >> 28) & 15
 
 
 @njit("void(int64[::1], int64[::1], int64[::1], int64[::1], int32[::1], int32[::1])", cache=True, nogil=True)
@@ -21,24 +34,24 @@ def _match(made_kind, made_id, used_kind, used_id, head, found):  # type: ignore
     mask = size - 1
     slots = np.full(size, -1, np.int32)
     for index in range(len(made_id)):
-        slot = ((made_id[index] * 31 + made_kind[index]) * np.int64(_SPREAD)) >> 32 & mask
+        slot = _slot(made_id[index], made_kind[index]) & mask
         while slots[slot] >= 0 and (
             made_id[slots[slot]] != made_id[index] or made_kind[slots[slot]] != made_kind[index]
         ):
-            slot = (slot + 1) & mask
+            slot = (slot + _STEP) & mask
         if slots[slot] < 0:
             slots[slot] = index
         head[index] = slots[slot]
     for index in range(len(used_id)):
-        slot = ((used_id[index] * 31 + used_kind[index]) * np.int64(_SPREAD)) >> 32 & mask
+        slot = _slot(used_id[index], used_kind[index]) & mask
         while slots[slot] >= 0 and (
             made_id[slots[slot]] != used_id[index] or made_kind[slots[slot]] != used_kind[index]
         ):
-            slot = (slot + 1) & mask
+            slot = (slot + _STEP) & mask
         found[index] = slots[slot]
 
 
-def _columns(stats: dict[str, StatColumn], kind: str, id_: str) -> tuple[Int64, Int64, Int32]:
+def _columns(stats: Mapping[str, StatColumn], kind: str, id_: str) -> tuple[Int64, Int64, Int32]:
     """Kind, id and row of the events that carry a flow id; one without a kind has the generic kind 0."""
     if id_ not in stats:
         return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int32)
@@ -50,7 +63,7 @@ def _columns(stats: dict[str, StatColumn], kind: str, id_: str) -> tuple[Int64, 
     return (kinds.values if same else kinds.at(ids.rows, 0)), ids.values, ids.rows
 
 
-def join_flows(stats: dict[str, StatColumn], start_ps: Int64) -> Flows:
+def join_flows(stats: Mapping[str, StatColumn], start_ps: Int64) -> Flows:
     """Pairs producers (`_pt`, `_p`) with consumers (`_ct`, `_c`) of the same type and id.
 
     Where several events produce one id (writers count from 0 again), a consumer belongs to the last of

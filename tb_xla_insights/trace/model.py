@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.errors import Diagnostic
+from tb_xla_insights.xplane.columns import Places, StatColumns
 
 Int8 = NDArray[np.int8]
 Int16 = NDArray[np.int16]
@@ -53,26 +54,6 @@ class Line:
     @property
     def rows(self) -> slice:
         return slice(self.first, self.first + self.count)
-
-
-@dataclass(frozen=True)
-class StatColumn:
-    """One stat of the events that carry it: `values[i]` belongs to event `rows[i]`; rows ascend.
-
-    `text` tells columns whose values are indices into the trace's strings from those that are numbers
-    (unsigned 64-bit numbers are stored by their bits).
-    """
-
-    rows: Int32
-    values: Int64
-    text: bool
-
-    def at(self, rows: Int32 | Int64, missing: int) -> Int64:
-        """The values of the given events, `missing` where an event has none."""
-        if self.rows.size == 0:
-            return np.full(len(rows), missing, np.int64)
-        place = np.minimum(np.searchsorted(self.rows, rows), self.rows.size - 1)
-        return np.where(self.rows[place] == rows, self.values[place], missing)
 
 
 @dataclass(frozen=True)
@@ -158,9 +139,9 @@ class Trace:
     """One host's capture.
 
     Event columns have one entry per event of the file, line by line: `meta` (index into `metadata`),
-    `start_ps`, `duration_ps`, `offset` (where in the file the event's message lies, for stats read on
-    demand), and how events nest within their line: `depth`, `parent` (event row, -1: none), `self_ps`
-    (duration not covered by children).
+    `start_ps`, `duration_ps`, and how events nest within their line: `depth`, `parent` (event row, -1: none),
+    `self_ps` (duration not covered by children). `places` finds their messages in the file again, for stats
+    read on demand.
     """
 
     host: str
@@ -177,11 +158,11 @@ class Trace:
     meta: Int32
     start_ps: Int64
     duration_ps: Int64
-    offset: Int64
     depth: Int16
     parent: Int32
     self_ps: Int64
-    stats: dict[str, StatColumn]
+    stats: StatColumns
+    places: Places
     flows: Flows
     threads: list[Thread]
     devices: list[Device]
@@ -253,13 +234,10 @@ class Trace:
     @cached_property
     def nbytes(self) -> int:
         """Memory held by the event columns."""
-        event = sum(
-            a.itemsize
-            for a in (self.meta, self.start_ps, self.duration_ps, self.offset, self.depth, self.parent)
-        )
-        sparse = sum(stat.rows.nbytes + stat.values.nbytes for stat in self.stats.values())
+        columns = (self.meta, self.start_ps, self.duration_ps, self.depth, self.parent)
+        event = sum(column.itemsize for column in columns)
         spans = sum(28 * (len(device.ops) + len(device.modules)) for device in self.devices)
-        return len(self) * (event + 16) + sparse + 8 * len(self.flows.producer) + spans
+        return len(self) * (event + 16) + self.stats.nbytes + 8 * len(self.flows.producer) + spans
 
 
 @dataclass

@@ -14,12 +14,12 @@ from tb_xla_insights.trace.clock import FARTHEST_PS, earliest, is_near, line_sta
 from tb_xla_insights.trace.cpu_runs import cpu_devices
 from tb_xla_insights.trace.devices import plane_devices
 from tb_xla_insights.trace.flows import join_flows
-from tb_xla_insights.trace.model import Int64, Line, Metadata, Plane, SessionTrace, StatColumn, Trace
+from tb_xla_insights.trace.model import Int64, Line, Metadata, Plane, SessionTrace, Trace
 from tb_xla_insights.trace.nesting import nest
 from tb_xla_insights.trace.threads import find_threads
 from tb_xla_insights.xplane.hlo import program_places
 from tb_xla_insights.xplane.metadata import text_of
-from tb_xla_insights.xplane.read import TEXT_STATS, XSpace, read_space
+from tb_xla_insights.xplane.read import XSpace, read_space
 from tb_xla_insights.xplane.source import Source
 
 METADATA_STATS = ("hlo_category", "tf_op", "source", "program_id", "deduplicated_name")
@@ -40,12 +40,14 @@ def read_trace(
     then.
     """
     space = read_space(source, progress=progress or (lambda _: None), stop=stop or (lambda: False))
-    return build_trace(space, catalog, host)
+    return build_trace(space, source, catalog, host)
 
 
-def build_trace(space: XSpace, catalog: Catalog, host: str) -> Trace:
-    """The data model of a decoded file, whose columns it takes over."""
-    diagnostics = [replace(d, host=host) for d in (*space.diagnostics, *_without_impossible_times(space))]
+def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> Trace:
+    """The data model of a file decoded from `source`, whose columns it takes over."""
+    diagnostics = [
+        replace(d, host=host) for d in (*space.diagnostics, *_without_impossible_times(space, source))
+    ]
     lines, start_ps, zero_ns, unrelated = _lines(space)
     if unrelated:
         diagnostics.append(
@@ -57,12 +59,12 @@ def build_trace(space: XSpace, catalog: Catalog, host: str) -> Trace:
             )
         )
     duration_ps = space.duration_ps
-    stats = {n: StatColumn(rows, values, n in TEXT_STATS) for n, (rows, values) in space.stats.items()}
-    meta, place = space.metadata, space.place
+    meta = space.metadata
     order = _order(lines, start_ps, duration_ps)
     if order is not None:
-        meta, start_ps, duration_ps, place = meta[order], start_ps[order], duration_ps[order], place[order]
-        stats = {name: _moved(stat, order) for name, stat in stats.items()}
+        meta, start_ps, duration_ps = meta[order], start_ps[order], duration_ps[order]
+        space.stats.move(order)
+        space.places.move(order)
     if len(start_ps):
         first = int(start_ps.min())
         start_ps -= first
@@ -70,13 +72,16 @@ def build_trace(space: XSpace, catalog: Catalog, host: str) -> Trace:
     depth, parent, self_ps = nest(
         start_ps, start_ps + duration_ps, [(line.first, line.count) for line in lines]
     )
+    flows = join_flows(space.stats, start_ps)
+    space.stats.release("_pt", "_p", "_ct", "_c")
     trace = Trace(
         host=host, path=space.path, file_bytes=space.size, fingerprint=space.fingerprint,
         strings=space.strings.texts,
         planes=[Plane(index, p.name, dict(p.stats), p.stat_names) for index, p in enumerate(space.planes)],
         lines=lines, catalog=catalog, metadata=_metadata(space, catalog),
-        meta=meta, start_ps=start_ps, duration_ps=duration_ps, offset=place,
-        depth=depth, parent=parent, self_ps=self_ps, stats=stats, flows=join_flows(stats, start_ps),
+        meta=meta, start_ps=start_ps, duration_ps=duration_ps,
+        depth=depth, parent=parent, self_ps=self_ps, stats=space.stats, places=space.places,
+        flows=flows,
         threads=[], devices=[], annotations=np.empty(0, np.int32),
         programs=program_places(space), hostnames=space.hostnames,
         base_unix_ns=zero_ns, diagnostics=diagnostics,
@@ -106,13 +111,13 @@ def join_hosts(name: str, path: str, traces: list[Trace], diagnostics: list[Diag
     return SessionTrace(name, path, traces, diagnostics)
 
 
-def _without_impossible_times(space: XSpace) -> list[Diagnostic]:
+def _without_impossible_times(space: XSpace, source: Source) -> list[Diagnostic]:
     """Puts 0 for offsets and durations that no capture has, in place, and says which."""
     found = []
     for times, low, what in ((space.offset_ps, -FARTHEST_PS, "begin"), (space.duration_ps, 0, "end")):
         if times.size and (times.min() < low or times.max() > FARTHEST_PS):
             wrong = (times < low) | (times > FARTHEST_PS)
-            place = f"the first at byte {space.place[wrong.argmax()]}"
+            place = f"the first at byte {space.places.find(source, int(wrong.argmax()))}"
             text = f"{wrong.sum()} events {what} where they cannot, {place}; that time counts as 0."
             found.append(Diagnostic("corrupt_file", "warning", text))
             times[wrong] = 0
@@ -140,15 +145,6 @@ def _order(lines: list[Line], start_ps: Int64, duration_ps: Int64) -> Int64 | No
             order = np.arange(len(start_ps)) if order is None else order
             order[line.rows] = line.first + np.lexsort((-duration, start))
     return order
-
-
-def _moved(stat: StatColumn, order: Int64) -> StatColumn:
-    """A stat column after its events changed places."""
-    place = np.empty(len(order), np.int32)
-    place[order] = np.arange(len(order), dtype=np.int32)
-    rows = place[stat.rows]
-    ascending = np.argsort(rows, kind="stable")
-    return StatColumn(rows[ascending], stat.values[ascending], stat.text)
 
 
 def _metadata(space: XSpace, catalog: Catalog) -> Metadata:

@@ -36,7 +36,7 @@ def cut_into_pieces(source: Source, line: Line) -> None:
     line.pieces = [Piece(at, at, 0)]
     while at < line.end and how != BAD:
         size = source.read_into(at, window[: min(WINDOW, line.end - at)])
-        pos, events, how = kernels.count_events(window, size, line.end - at)
+        pos, events, _, how = kernels.count_events(window, size, line.end - at, kernels.NEVER)
         if pos == 0:
             break
         at += int(pos)
@@ -47,8 +47,8 @@ def cut_into_pieces(source: Source, line: Line) -> None:
     line.pieces[-1].end = line.end  # what cannot be is found again, and told, when it is decoded
 
 
-_Strange = tuple[int, int, int | None]
-"""A stat value that needs care: (column, index in the column, value or None to take it out)."""
+_Strange = tuple[int, int, int, int | None]
+"""A stat value that needs care: (column, place, row, value or None to take it out)."""
 
 
 class Decoder:
@@ -57,7 +57,7 @@ class Decoder:
     def __init__(self, source: Source, columns: Columns, intern: Callable[[bytes], int]) -> None:
         self._source, self._columns, self._intern = source, columns, intern
         self._window = np.zeros(WINDOW + PADDING, np.uint8)
-        self._odd = np.zeros((ODD + 1, 3), np.int64)
+        self._odd = np.zeros((ODD + 1, 5), np.int64)
 
     def decode(
         self, line: Line, piece: Piece, progress: Callable[[int], None], stop: Callable[[], bool]
@@ -66,8 +66,8 @@ class Decoder:
         `progress` is told the bytes decoded since it was told last. Ends early when `stop` says so."""
         columns = self._columns
         at, room = piece.start, piece.first + piece.count
-        piece.stat_count = np.zeros(len(columns.native), np.int64)
-        piece.count = 0
+        piece.count, piece.base = 0, piece.first
+        self._places = columns.places + piece.base
         strange: list[_Strange] = []
         while at < piece.end and not stop():
             want = min(len(self._window) - PADDING, piece.end - at)
@@ -81,10 +81,7 @@ class Decoder:
             at += pos
             progress(pos)
         piece.stopped = at < piece.end and piece.bad is None
-        for column in np.flatnonzero(columns.native == kernels.REF).tolist():
-            values = columns.stat_value[column, piece.first : piece.first + piece.stat_count[column]]
-            tables = line.tables
-            kernels.resolve_texts(values, *tables.ids.arrays, tables.texts, tables.missing_text)
+        piece.stat_count = self._places - columns.places - piece.base
         self._settle(piece, strange)
 
     def _decode_window(
@@ -93,15 +90,15 @@ class Decoder:
         """Decodes one window, which begins at file offset `at`. Returns (position reached, how it stopped)."""
         columns, tables = self._columns, line.tables
         header = np.zeros(kernels.HEADER, np.int64)
-        first, pos, how, quick = piece.first + piece.count, 0, UNKNOWN, True
+        pos, how, quick = 0, UNKNOWN, True
         while how in (UNKNOWN, FULL):
             self._odd[-1, 0] = 0
             before = pos
             pos, rows, how = kernels.decode_events(
                 self._window, size, pos, piece.end - at, quick, *tables.metadata.arrays, *tables.wanted.arrays,
-                columns.native, header, piece.first, piece.first + piece.count, room,
-                columns.metadata, columns.offset_ps, columns.duration_ps, columns.place,
-                columns.stat_row, columns.stat_value, piece.stat_count, self._odd,
+                tables.near, *tables.texts.arrays, tables.missing, header, piece.first + piece.count, room,
+                columns.metadata, columns.offset_ps, columns.duration_ps, columns.stats,
+                columns.first_name, columns.numbers, columns.names, self._places, self._odd,
             )  # fmt: skip
             piece.count = int(rows) - piece.first
             odds = self._odd[: self._odd[-1, 0]].tolist()
@@ -112,7 +109,6 @@ class Decoder:
                 quick, how = False, UNKNOWN
             elif how == FULL and pos == before:
                 break
-        columns.place[first : piece.first + piece.count] += at
         # Only the piece that holds a field of the header knows it.
         line.id = int(header[kernels.LINE_ID]) or line.id
         line.timestamp_ns = int(header[kernels.LINE_TIME]) or line.timestamp_ns
@@ -124,40 +120,40 @@ class Decoder:
         place, length = header[slot : slot + 2].tolist()
         return self._window[place : place + length].tobytes()
 
-    def _strange(self, tables: PlaneTables, column: int, index: int, kind: int) -> _Strange:
+    def _strange(
+        self, tables: PlaneTables, column: int, place: int, kind: int, value: int, row: int
+    ) -> _Strange:
         """A value of another kind than its column's, turned into what the column holds; None where that
         cannot be."""
-        columns = self._columns
-        value = int(columns.stat_value[column, index])
         double = float(np.int64(value).view(np.float64)) if kind == kernels.DOUBLE else 0.0
         if kind == kernels.TEXT:
-            place, length = divmod(value, kernels.TEXT_LONGEST + 1)
-            text = self._window[place : place + length].tobytes()
+            at, length = divmod(value, kernels.TEXT_LONGEST + 1)
+            text = self._window[at : at + length].tobytes()
         elif kind == kernels.REF:
             text = tables.names.get(value, "").encode()
         elif kind == kernels.DOUBLE:
             text = str(double).encode()
         else:
             text = str(value % 2**64 if kind == kernels.UNSIGNED else value).encode()
-        if columns.native[column] == kernels.REF:
-            return column, index, self._intern(text)
+        if column >= self._columns.first_name:
+            return column, place, row, self._intern(text)
         if kind == kernels.DOUBLE:
-            return column, index, int(double) if -(2.0**63) <= double < 2.0**63 else None
-        return column, index, int(text) if re.fullmatch(rb"-?\d{1,18}", text) else None
+            return column, place, row, int(double) if -(2.0**63) <= double < 2.0**63 else None
+        return column, place, row, int(text) if re.fullmatch(rb"-?\d{1,18}", text) else None
 
     def _settle(self, piece: Piece, strange: list[_Strange]) -> None:
         """Puts values of other kinds in their places, and takes out those that their column cannot hold."""
         columns = self._columns
         lost: dict[int, list[int]] = {}
-        for column, index, value in strange:
+        for column, place, row, value in strange:
             if value is None:
-                lost.setdefault(column, []).append(index - piece.first)
+                lost.setdefault(column, []).append(place - piece.base - int(columns.places[column]))
+                columns.stats[row] &= ~np.uint32(1 << column)
             else:
-                columns.stat_value[column, index] = value
+                columns.values(column)[place] = value
         for column, indices in lost.items():
-            for values in (columns.stat_row, columns.stat_value):
-                kept = np.delete(
-                    values[column, piece.first : piece.first + piece.stat_count[column]], indices
-                )
-                values[column, piece.first : piece.first + len(kept)] = kept
+            first = piece.base + int(columns.places[column])
+            values = columns.values(column)[first : first + piece.stat_count[column]]
+            kept = np.delete(values, indices)
+            values[: len(kept)] = kept
             piece.stat_count[column] -= len(indices)

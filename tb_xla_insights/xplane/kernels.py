@@ -11,7 +11,9 @@ not of another whose functions were compiled into it.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
 
 VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
 DONE, MORE, FULL, BAD, UNKNOWN = 0, 1, 2, 3, 4
@@ -34,25 +36,70 @@ LINE_ID, LINE_TIME, LINE_NAME, LINE_NAME_LENGTH, LINE_DISPLAY, LINE_DISPLAY_LENG
     range(8)
 )
 
-# The kernels leave their loops at one place only: with an early return numba keeps counting references to
-# every array in every iteration, which made decoding six times as slow.
+# The kernels leave their loops at one place only, and call functions with addresses instead of arrays: else numba
+# counts references to arrays in every iteration, six times as slow, and slower yet when two threads count the same.
 
 
-@njit("UniTuple(int64, 2)(uint8[::1], int64)", cache=True, nogil=True, forceinline=True)
-def read_varint(window, pos):  # type: ignore[no-untyped-def]
+def _load(kind, width):  # type: ignore[no-untyped-def]
+    def typed(_, _address):  # type: ignore[no-untyped-def]
+        def generate(_context, builder, _signature, arguments):  # type: ignore[no-untyped-def]
+            place = builder.inttoptr(arguments[0], ir.IntType(width).as_pointer())
+            return builder.load(place, align=1)
+
+        return kind(types.int64), generate
+
+    return intrinsic(typed)
+
+
+_eight_bytes = _load(types.uint64, 64)  # type: ignore[no-untyped-call]
+_four_bytes = _load(types.int32, 32)  # type: ignore[no-untyped-call]
+"""What stands at an address, the first byte lowest."""
+
+
+@intrinsic
+def _zeros_below(_, _bits):  # type: ignore[no-untyped-def]
+    """The number of zero bits below the lowest one that is set."""
+
+    def generate(_context, builder, _signature, arguments):  # type: ignore[no-untyped-def]
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.uint64(types.uint64), generate
+
+
+# Without a signature: what only other kernels call is compiled with them, and need not be loaded by itself.
+@njit(nogil=True, forceinline=True)
+def _byte(address):  # type: ignore[no-untyped-def]
+    return np.int64(_eight_bytes(address) & np.uint64(0xFF))
+
+
+@njit(nogil=True, forceinline=True)
+def _joined(bits):  # type: ignore[no-untyped-def]
+    """The number in the low seven bits of each of eight bytes: pushed together in three steps, without a loop."""
+    bits &= np.uint64(0x7F7F7F7F7F7F7F7F)
+    bits = bits & np.uint64(0x007F007F007F007F) | (bits & np.uint64(0x7F007F007F007F00)) >> np.uint64(1)
+    bits = bits & np.uint64(0x00003FFF00003FFF) | (bits & np.uint64(0x3FFF00003FFF0000)) >> np.uint64(2)
+    return np.int64(bits & np.uint64(0x0FFFFFFF) | (bits & np.uint64(0x0FFFFFFF00000000)) >> np.uint64(4))
+
+
+@njit("UniTuple(int64, 2)(int64, int64)", cache=True, nogil=True, forceinline=True)
+def read_varint(memory, pos):  # type: ignore[no-untyped-def]
     """The varint at `pos` as (value, position after it); a varint of more than ten bytes ends at `NEVER`.
 
     Nothing is checked on the way, for speed: the caller compares the position with what it may not exceed,
     and a window has `PADDING` bytes behind its content.
     """
-    byte = np.int64(window[np.uint64(pos)])  # unsigned: no test for an index from the end
-    pos += 1
-    value = byte
-    if byte >= 0x80:
-        value &= 0x7F
-        shift = 7
+    bits = _eight_bytes(memory + pos)
+    ends = ~bits & np.uint64(0x8080808080808080)
+    if bits & np.uint64(0x80) == 0:
+        value = np.int64(bits & np.uint64(0x7F))
+        pos += 1
+    elif ends != 0:
+        pos += np.int64(_zeros_below(ends) >> np.uint64(3)) + 1
+        value = _joined(bits & (ends ^ (ends - np.uint64(1))))
+    else:
+        value, shift, byte = np.int64(0), 0, np.int64(0x80)
         while byte >= 0x80:
-            byte = np.int64(window[np.uint64(pos)])
+            byte = _byte(memory + pos)
             pos += 1
             value |= (byte & 0x7F) << shift
             shift += 7
@@ -68,19 +115,20 @@ def scan_fields(window, size, limit, field, value, length):  # type: ignore[no-u
     """Lists the fields of a window with `size` bytes, of a message that ends at `limit`: number, value (of
     LENGTH fields: where the payload begins), payload length (-1 for numbers). Returns (fields listed, next
     position, how it stopped)."""
+    memory = np.int64(window.ctypes.data)
     count, pos = 0, 0
     while pos < limit:
         if count == len(field):
             return count, pos, FULL
         if pos >= size:
             return count, pos, MORE
-        tag, at = read_varint(window, pos)
+        tag, at = read_varint(memory, pos)
         wire = tag & 7
         end = at
         value[count], length[count] = at, -1
         if wire == VARINT or wire == LENGTH:
             if at <= size:
-                number, end = read_varint(window, at)
+                number, end = read_varint(memory, at)
                 value[count] = number
         elif wire == FIXED64:
             end = at + 8
@@ -105,20 +153,21 @@ def scan_fields(window, size, limit, field, value, length):  # type: ignore[no-u
     return count, pos, DONE
 
 
-@njit("int32(int64[::1], int32[::1], int64)", cache=True, nogil=True, forceinline=True)
-def lookup(keys, values, key):  # type: ignore[no-untyped-def]
-    """The value of `key` in a table's arrays, -1 where it is absent. Without keys the values stand at their
-    ids."""
+@njit(nogil=True, forceinline=True)
+def _lookup(keys, key_count, values, value_count, key):  # type: ignore[no-untyped-def]
+    """The value of `key` in a table whose arrays stand at two addresses, -1 where it is absent. Without keys the
+    values stand at their ids."""
     found = np.int32(-1)
-    if len(keys) == 0:
-        if 0 <= key < len(values):
-            found = values[key]
+    if key_count == 0:
+        if 0 <= key < value_count:
+            found = _four_bytes(values + 4 * key)
     else:
-        mask = len(keys) - 1
+        mask = key_count - 1
         slot = (key * np.int64(SPREAD)) >> 32 & mask
-        while values[slot] >= 0 and keys[slot] != key:
+        found = _four_bytes(values + 4 * slot)
+        while found >= 0 and np.int64(_eight_bytes(keys + 8 * slot)) != key:
             slot = (slot + 1) & mask
-        found = values[slot]
+            found = _four_bytes(values + 4 * slot)
     return found
 
 
@@ -136,28 +185,23 @@ def insert_ids(keys, values, ids, given):  # type: ignore[no-untyped-def]
 @njit("void(int64[::1], int32[::1], int64[::1], int32[::1])", cache=True, nogil=True)
 def lookup_all(keys, values, ids, found):  # type: ignore[no-untyped-def]
     for index in range(len(ids)):
-        found[index] = lookup(keys, values, ids[index])
+        found[index] = _lookup(keys.ctypes.data, len(keys), values.ctypes.data, len(values), ids[index])
 
 
-@njit(
-    "UniTuple(int64, 4)(uint8[::1], int64, int64, int64[::1], int32[::1])",
-    cache=True,
-    nogil=True,
-    forceinline=True,
-)
-def _read_stat(window, pos, end, wanted_ids, wanted):  # type: ignore[no-untyped-def]
+@njit(nogil=True, forceinline=True)
+def _read_stat(memory, pos, end, wanted_ids, wanted_id_count, wanted, wanted_count):  # type: ignore[no-untyped-def]
     """The stat message at [pos, end) as (column, kind, value, position reached). Column -1: not wanted, or
     without a value. The value of a text is its place in the window and its length, packed."""
     column, kind, value = np.int64(-1), np.int64(-1), np.int64(0)
     while pos < end:
-        tag, pos = read_varint(window, pos)
+        tag, pos = read_varint(memory, pos)
         wire = tag & 7
         if pos > end:
             pos = np.int64(NEVER)
         elif wire == VARINT:
-            number, pos = read_varint(window, pos)
+            number, pos = read_varint(memory, pos)
             if tag == 1 << 3:
-                column = np.int64(lookup(wanted_ids, wanted, number))
+                column = np.int64(_lookup(wanted_ids, wanted_id_count, wanted, wanted_count, number))
                 if column < 0:  # left for reading on demand
                     pos = end
             elif tag == 3 << 3:
@@ -167,7 +211,7 @@ def _read_stat(window, pos, end, wanted_ids, wanted):  # type: ignore[no-untyped
             elif tag == 7 << 3:
                 kind, value = np.int64(REF), number
         elif wire == LENGTH:
-            length, pos = read_varint(window, pos)
+            length, pos = read_varint(memory, pos)
             if length < 0 or length > end - pos:
                 pos = np.int64(NEVER)
             else:
@@ -176,9 +220,7 @@ def _read_stat(window, pos, end, wanted_ids, wanted):  # type: ignore[no-untyped
                 pos += length
         elif wire == FIXED64:
             if tag >> 3 == 2:
-                kind, value = np.int64(DOUBLE), np.int64(0)
-                for byte in range(8):
-                    value |= np.int64(window[pos + byte]) << (8 * byte)
+                kind, value = np.int64(DOUBLE), np.int64(_eight_bytes(memory + pos))
             pos += 8
         elif wire == FIXED32:
             pos += 4
@@ -187,20 +229,22 @@ def _read_stat(window, pos, end, wanted_ids, wanted):  # type: ignore[no-untyped
     return column if kind >= 0 else np.int64(-1), kind, value, pos
 
 
-@njit("UniTuple(int64, 3)(uint8[::1], int64, int64)", cache=True, nogil=True)
-def count_events(window, size, limit):  # type: ignore[no-untyped-def]
-    """Counts the events of a line in a window. Returns (next position, events, how it stopped)."""
-    events, pos, how = 0, 0, DONE
-    while how == DONE and pos < limit:
+@njit("UniTuple(int64, 4)(uint8[::1], int64, int64, int64)", cache=True, nogil=True)
+def count_events(window, size, limit, most):  # type: ignore[no-untyped-def]
+    """Counts the events of a line in a window, up to `most`. Returns (next position, events, where the length
+    of the last one stands, how it stopped)."""
+    memory = np.int64(window.ctypes.data)
+    events, pos, last, how = 0, 0, 0, DONE
+    while how == DONE and pos < limit and events < most:
         if pos >= size:
             how = MORE
             break
-        tag, at = read_varint(window, pos)
+        tag, at = read_varint(memory, pos)
         wire = tag & 7
         length, end = np.int64(0), at
         if wire == VARINT or wire == LENGTH:
             if at <= size:
-                length, end = read_varint(window, at)
+                length, end = read_varint(memory, at)
             if wire == VARINT:
                 length = np.int64(0)
         elif wire == FIXED64:
@@ -219,44 +263,52 @@ def count_events(window, size, limit):  # type: ignore[no-untyped-def]
             pos = end + length
             if tag == 4 << 3 | LENGTH:
                 events += 1
-    return pos, events, how
+                last = at
+    return pos, events, last, how
 
 
 @njit(
     "UniTuple(int64, 3)(uint8[::1], int64, int64, int64, boolean, int64[::1], int32[::1], int64[::1], int32[::1],"
-    " int8[::1], int64[::1], int64, int64, int64, int32[::1], int64[::1], int64[::1], int64[::1], int32[:, ::1],"
-    " int64[:, ::1], int64[::1], int64[:, ::1])",
+    " int8[::1], int64[::1], int32[::1], int32, int64[::1], int64, int64, int32[::1], int64[::1], int64[::1],"
+    " uint32[::1], int64, int64[::1], int32[::1], int64[::1], int64[:, ::1])",
     cache=True,
     nogil=True,
 )
 def decode_events(  # type: ignore[no-untyped-def]
-    window, size, start, limit, quick, metadata_ids, metadata, wanted_ids, wanted, native, header,
-    base, filled, room, event_metadata, offset_ps, duration_ps, place, stat_row, stat_value, stat_count, odd,
+    window, size, start, limit, quick, metadata_ids, metadata, wanted_ids, wanted, near, text_ids, texts, missing,
+    header, filled, room, event_metadata, offset_ps, duration_ps, stats, first_name, numbers, names, places, odd,
 ):  # fmt: skip
     """Decodes line fields from `start` to `limit`, in a window with `size` bytes; `limit` may lie behind the
     window.
 
-    An event is written, from row `filled` to below `room`, only when the whole of it lies in the window; its
-    place is that of its length in the window. Values of stat c go to `stat_row[c]` and `stat_value[c]` from
-    `base` on, where `stat_count[c]` counts them. A value that is not of its column's `native` kind is listed
-    in `odd` as (column, index, kind), whose last row counts them. Returns (next position, rows filled, how it
-    stopped); at BAD the position is that of what cannot be.
+    An event is written, from row `filled` to below `room`, only when the whole of it lies in the window. Bit c
+    of its `stats` says that it has stat c, whose value goes to `places[c]` (which then moves on) of `numbers`,
+    or of `names` for columns from `first_name` on, which hold numbers of texts. A value that is not of its
+    column's kind is listed in `odd` as (column, place, kind, value, row), whose last row counts them. Returns
+    (next position, rows filled, how it stopped); at BAD the position is that of what cannot be.
 
-    Nearly all stats are a small id, then a number or a reference. With `quick` those that begin so are taken
-    to be nothing more, which is BAD where they are.
+    Nearly all stats are a small id (`near` has the columns of those below 128), then a number or a reference.
+    With `quick` those that begin so are taken to be nothing more, which is BAD where they are.
     """
-    row, pos, how = filled, start, DONE
+    memory = np.int64(window.ctypes.data)
+    m_keys, m_key_count = np.int64(metadata_ids.ctypes.data), len(metadata_ids)
+    m_values, m_value_count = np.int64(metadata.ctypes.data), len(metadata)
+    w_keys, w_key_count = np.int64(wanted_ids.ctypes.data), len(wanted_ids)
+    w_values, w_value_count = np.int64(wanted.ctypes.data), len(wanted)
+    t_keys, t_key_count = np.int64(text_ids.ctypes.data), len(text_ids)
+    t_values, t_value_count = np.int64(texts.ctypes.data), len(texts)
+    row, pos, how, held = filled, start, DONE, np.uint32(0)
     odds = odd[len(odd) - 1, 0]
     while how == DONE and pos < limit:
         if pos >= size:
             how = MORE
             break
-        tag, at = read_varint(window, pos)
+        tag, at = read_varint(memory, pos)
         wire = tag & 7
         value, end = at, at
         if wire == VARINT or wire == LENGTH:
             if at <= size:
-                value, end = read_varint(window, at)
+                value, end = read_varint(memory, at)
         elif wire == FIXED64:
             end = at + 8
         else:
@@ -286,103 +338,120 @@ def decode_events(  # type: ignore[no-untyped-def]
                 pos = end + value
         elif end + value > size:
             how = MORE
-        elif row == room or odds + len(stat_count) >= len(odd):
+        elif row == room or odds + len(places) >= len(odd):
             how = FULL
         else:
-            header_at, at = at, end
+            at = end
             end += value
+            held = np.uint32(0)
             id_, offset, duration = np.int64(0), np.int64(0), np.int64(0)
             # Writers put these fields first and in this order; the loop below would do the same, a fifth slower.
-            if end - at > 8 and window[np.uint64(at)] == 1 << 3:
-                id_, at = read_varint(window, at + 1)
-                if at < end and window[np.uint64(at)] == 2 << 3:
-                    offset, at = read_varint(window, at + 1)
-                if at < end and window[np.uint64(at)] == 3 << 3:
-                    duration, at = read_varint(window, at + 1)
+            if end - at > 8 and _byte(memory + at) == 1 << 3:
+                id_, at = read_varint(memory, at + 1)
+                if at < end and _byte(memory + at) == 2 << 3:
+                    offset, at = read_varint(memory, at + 1)
+                if at < end and _byte(memory + at) == 3 << 3:
+                    duration, at = read_varint(memory, at + 1)
             while at < end:
-                tag, at = read_varint(window, at)
-                wire = tag & 7
-                if at > end:
-                    at = np.int64(NEVER)
-                elif wire == VARINT:
-                    value, at = read_varint(window, at)
-                    if tag == 1 << 3:
-                        id_ = value
-                    elif tag == 2 << 3:
-                        offset = value
-                    elif tag == 3 << 3:
-                        duration = value
-                elif wire == LENGTH:
-                    value, at = read_varint(window, at)
-                    if value < 0 or value > end - at:
-                        at = np.int64(NEVER)
-                    elif tag >> 3 == 4:
-                        tag = np.int64(window[np.uint64(at + 2)])
-                        if (
-                            quick
-                            and value > 3
-                            and window[np.uint64(at)] == 1 << 3
-                            and window[np.uint64(at + 1)] < 0x80
-                            and (tag == 4 << 3 or tag == 7 << 3)
-                        ):
-                            column = np.int64(lookup(wanted_ids, wanted, np.int64(window[np.uint64(at + 1)])))
-                            kind = np.int64(NUMBER) if tag == 4 << 3 else np.int64(REF)
-                            number, reached = np.int64(0), at + value
-                            if column >= 0:
-                                number, reached = read_varint(window, at + 3)
-                        else:
-                            column, kind, number, reached = _read_stat(
-                                window, at, at + value, wanted_ids, wanted
-                            )
-                        at += value
-                        if reached != at:
-                            at = np.int64(NEVER)
-                        elif column >= 0 and (
-                            stat_count[column] == 0 or stat_row[column, base + stat_count[column] - 1] != row
-                        ):  # of a stat given twice the first counts
-                            index = base + stat_count[column]
-                            stat_row[column, index] = row
-                            stat_value[column, index] = number
-                            stat_count[column] += 1
-                            if kind != native[column] and (kind != UNSIGNED or native[column] != NUMBER):
-                                odd[odds, 0], odd[odds, 1], odd[odds, 2] = column, index, kind
-                                odds += 1
-                    else:
-                        at += value
-                elif wire == FIXED64:
-                    at += 8
-                elif wire == FIXED32:
-                    at += 4
+                column, kind, number = np.int64(-1), np.int64(0), np.int64(0)
+                bits = np.int64(_eight_bytes(memory + at))
+                tag = bits >> 32 & 0xFF
+                behind = at + 2 + (bits >> 8 & 0x7F)
+                digits = behind - at - 5
+                if (
+                    quick
+                    and bits & 0x80FF80FF == 1 << 3 << 16 | 4 << 3 | LENGTH
+                    and (tag == 4 << 3 or tag == 7 << 3)
+                    and 0 < digits <= 8
+                    and behind <= end
+                ):
+                    column = np.int64(near[np.uint64(bits >> 24 & 0x7F)])
+                    if column >= 0:
+                        kind = np.int64(NUMBER) if tag == 4 << 3 else np.int64(REF)
+                        rest = _eight_bytes(memory + at + 5)
+                        ends = ~rest & np.uint64(0x8080808080808080)
+                        ends ^= ends - np.uint64(1)
+                        number = _joined(rest & ends)
+                        if ends != np.uint64(-1) >> np.uint64(64 - 8 * digits):
+                            behind = np.int64(NEVER)
+                    at = behind
                 else:
-                    at = np.int64(NEVER)
-            which = lookup(metadata_ids, metadata, id_)
+                    tag, at = read_varint(memory, at)
+                    wire = tag & 7
+                    if at > end:
+                        at = np.int64(NEVER)
+                    elif wire == VARINT:
+                        value, at = read_varint(memory, at)
+                        if tag == 1 << 3:
+                            id_ = value
+                        elif tag == 2 << 3:
+                            offset = value
+                        elif tag == 3 << 3:
+                            duration = value
+                    elif wire == LENGTH:
+                        value, at = read_varint(memory, at)
+                        if value < 0 or value > end - at:
+                            at = np.int64(NEVER)
+                        elif tag >> 3 == 4:
+                            column, kind, number, behind = _read_stat(
+                                memory, at, at + value, w_keys, w_key_count, w_values, w_value_count
+                            )
+                            at = at + value if behind == at + value else np.int64(NEVER)
+                        else:
+                            at += value
+                    elif wire == FIXED64:
+                        at += 8
+                    elif wire == FIXED32:
+                        at += 4
+                    else:
+                        at = np.int64(NEVER)
+                if column >= 0 and at <= end and held >> np.uint32(column) & np.uint32(1) == 0:
+                    # of a stat given twice the first counts
+                    held |= np.uint32(1) << np.uint32(column)
+                    place = places[np.uint64(column)]
+                    places[np.uint64(column)] = place + 1
+                    if column < first_name:
+                        numbers[np.uint64(place)] = number
+                        expected = kind == NUMBER or kind == UNSIGNED
+                    else:
+                        expected = kind == REF
+                        which = np.int32(-1)
+                        if expected:
+                            which = _lookup(t_keys, t_key_count, t_values, t_value_count, number)
+                        names[np.uint64(place)] = which if which >= 0 else missing
+                    if not expected:
+                        odd[odds, 0], odd[odds, 1], odd[odds, 2] = column, place, kind
+                        odd[odds, 3], odd[odds, 4] = number, row
+                        odds += 1
+            which = _lookup(m_keys, m_key_count, m_values, m_value_count, id_)
             if at != end:
                 how = BAD
             elif which < 0:
                 how = UNKNOWN
                 header[UNKNOWN_ID] = id_
             else:
-                event_metadata[row], offset_ps[row], duration_ps[row], place[row] = (
-                    which,
-                    offset,
-                    duration,
-                    header_at,
-                )
+                event_metadata[np.uint64(row)] = which
+                offset_ps[np.uint64(row)] = offset
+                duration_ps[np.uint64(row)] = duration
+                stats[np.uint64(row)] = held
+                held = np.uint32(0)
                 row += 1
                 pos = end
     if how == BAD or how == UNKNOWN:  # an event that was not written leaves no stats
-        for stat in range(len(stat_count)):
-            if stat_count[stat] > 0 and stat_row[stat, base + stat_count[stat] - 1] == row:
-                stat_count[stat] -= 1
-        while odds > 0 and odd[odds - 1, 1] >= base + stat_count[odd[odds - 1, 0]]:
+        for stat in range(len(places)):
+            if held >> np.uint32(stat) & np.uint32(1):
+                places[stat] -= 1
+        while odds > 0 and odd[odds - 1, 4] == row:
             odds -= 1
     odd[len(odd) - 1, 0] = odds
     return pos, row, how
 
 
-@njit("void(int64[::1], int64[::1], int32[::1], int64[::1], int64)", cache=True, nogil=True)
-def resolve_texts(values, keys, positions, texts, missing):  # type: ignore[no-untyped-def]
-    """Turns stat metadata ids into the texts they stand for, in place."""
-    for index in range(len(values)):
-        position = lookup(keys, positions, values[index])
-        values[index] = texts[position] if position >= 0 else missing
+@njit("void(uint32[::1], int64, int32[::1])", cache=True, nogil=True)
+def rows_with(stats, column, rows):  # type: ignore[no-untyped-def]
+    """Lists the rows whose bit of a column is set."""
+    count, bit = 0, np.uint32(1) << np.uint32(column)
+    for row in range(len(stats)):
+        if stats[row] & bit:
+            rows[count] = row
+            count += 1

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.errors import Diagnostic, InputError
-from tb_xla_insights.xplane.columns import Columns, Line, Piece, PlaneTables
+from tb_xla_insights.xplane.columns import Columns, Line, Piece, Places, PlaneTables, StatColumns
 from tb_xla_insights.xplane.events import Decoder, cut_into_pieces
 from tb_xla_insights.xplane.metadata import (
     LARGE,
@@ -55,9 +55,8 @@ class XPlane:
 @dataclass
 class XSpace:
     """A decoded file. Event columns hold one entry per event, line by line in file order; `metadata` indexes
-    the kinds of all planes one after the other, `offset_ps` counts from the line's `timestamp_ns`, `place` is
-    the file offset of the event's message. `stats` holds the wanted stats: (rows, values), values of text
-    stats being numbers of texts in `strings`."""
+    the kinds of all planes one after the other, `offset_ps` counts from the line's `timestamp_ns`. `stats`
+    holds the wanted stats, values of text stats being numbers of texts in `strings`."""
 
     path: str
     size: int
@@ -70,8 +69,8 @@ class XSpace:
     metadata: NDArray[np.int32]
     offset_ps: NDArray[np.int64]
     duration_ps: NDArray[np.int64]
-    place: NDArray[np.int64]
-    stats: dict[str, tuple[NDArray[np.int32], NDArray[np.int64]]]
+    places: Places
+    stats: StatColumns
     diagnostics: list[Diagnostic]
 
 
@@ -131,29 +130,34 @@ class _Reader:
         texts = {n: [text_of(source.read(*place).tobytes()) for place in top[n]] for n in (2, 3, 4)}
         for text in texts[2]:
             self._say("dropped_events", f"The profiler recorded an error: {' '.join(text.split())}")
+        for text in texts[3]:
+            told = f"The profiler recorded a warning: {' '.join(text.split())}"
+            self.diagnostics.append(Diagnostic("profiler_warning", "info", told))
         self._number_kinds(columns)
         return XSpace(
             source.path, source.size, source.fingerprint, self.strings, self.planes, texts[4], texts[2], texts[3],
-            columns.metadata, columns.offset_ps, columns.duration_ps, columns.place, self._stats(columns),
-            self.diagnostics,
+            columns.metadata, columns.offset_ps, columns.duration_ps, Places(self._pieces()),
+            StatColumns(columns, self._pieces(), self.names), self.diagnostics,
         )  # fmt: skip
 
     def _events(self) -> Columns:
         """Decodes the lines of all planes, piece by piece, by as many threads as there are processors."""
         lines = [line for plane in self.planes for line in plane.lines]
-        with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        workers = os.cpu_count() or 1
+        with ThreadPoolExecutor(workers) as pool:
             list(pool.map(lambda line: cut_into_pieces(self.source, line), lines))
             first = 0
             for piece in self._pieces():
                 piece.first, first = first, first + piece.count
-            columns = Columns(first, [name in TEXT_STATS for name in self.names])
+            columns = Columns(first, len(NUMBER_STATS), len(TEXT_STATS))
+            work = iter([(line, piece) for line in lines for piece in line.pieces])
 
-            def decode(line: Line, piece: Piece) -> None:
+            def decode(_: int) -> None:
                 decoder = Decoder(self.source, columns, self.strings.intern)
-                decoder.decode(line, piece, self._progress, self.stop)
+                for line, piece in work:  # what no other thread has taken
+                    decoder.decode(line, piece, self._progress, self.stop)
 
-            work = [(line, piece) for line in lines for piece in line.pieces]
-            list(pool.map(lambda one: decode(*one), work))
+            list(pool.map(decode, range(workers)))
         for plane in self.planes:
             for line in plane.lines:
                 line.name = line.name or line.display_name
@@ -184,12 +188,6 @@ class _Reader:
             for line in plane.lines:
                 columns.metadata[line.first : line.first + line.count] += first
             first += len(plane.kinds)
-
-    def _stats(self, columns: Columns) -> dict[str, tuple[NDArray[np.int32], NDArray[np.int64]]]:
-        pieces = self._pieces()
-        with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-            stats = pool.map(lambda column: columns.stat(column, pieces), range(len(self.names)))
-        return {name: stat for name, stat in zip(self.names, stats, strict=True) if stat[0].size}
 
     def _say(self, id_: str, message: str) -> None:
         self.diagnostics.append(Diagnostic(id_, "warning", message))
@@ -233,9 +231,8 @@ class _Reader:
         tables = PlaneTables(
             metadata=Table([kind.id for kind in kinds]),
             wanted=Table(wanted, [self.names.index(names[i]) for i in wanted]),
-            ids=Table(list(names)),
-            texts=np.array([self.strings.intern(text) for text in names.values()], np.int64),
-            missing_text=self.strings.intern(MISSING) if parts[3] else 0,
+            texts=Table(list(names), [self.strings.intern(text) for text in names.values()]),
+            missing=self.strings.intern(MISSING) if parts[3] else -1,
             names=names,
         )
         lines = [Line(place, place + length, tables) for place, length in parts[3]]

@@ -14,6 +14,7 @@ from tb_xla_insights.xplane.kernels import (
     NEVER,
     PADDING,
     VARINT,
+    count_events,
     insert_ids,
     lookup_all,
     read_varint,
@@ -76,10 +77,10 @@ def cut_field(source: Source, at: int) -> tuple[int, int] | None:
     `at`) where not even its length is whole."""
     window = np.zeros(2 * PADDING, np.uint8)
     size = source.read_into(at, window[:PADDING])
-    tag, payload = read_varint(window, 0)
+    tag, payload = read_varint(window.ctypes.data, 0)
     length = 0
     if payload <= size and tag & 7 in (VARINT, LENGTH):
-        length, payload = read_varint(window, payload)
+        length, payload = read_varint(window.ctypes.data, payload)
     elif payload <= size:
         payload += 8 if tag & 7 == FIXED64 else 4
     if size < payload < NEVER:
@@ -92,11 +93,28 @@ def message_at(source: Source, at: int) -> bytes:
     """The message whose length stands at file offset `at`. Raises WireError."""
     window = np.zeros(2 * PADDING, np.uint8)
     size = source.read_into(at, window[:PADDING])
-    length, body = read_varint(window, 0)
+    length, body = read_varint(window.ctypes.data, 0)
     data = source.read(at + body, length) if body <= size and length >= 0 else np.empty(0, np.uint8)
     if body > size or len(data) < length:
         raise WireError(at, "the file ends here")
     return data.tobytes()
+
+
+def event_place(source: Source, start: int, end: int, index: int) -> int:
+    """The file offset of the length of an event's message, that of the event with `index` among the fields of a
+    line in the file range [start, end). Raises WireError."""
+    window = np.zeros(SCAN_WINDOW + PADDING, np.uint8)
+    at = start
+    while at < end:
+        size = source.read_into(at, window[: min(SCAN_WINDOW, end - at)])
+        pos, events, last, _ = count_events(window, size, end - at, index + 1)
+        if events > index:
+            return at + int(last)
+        if pos == 0:
+            break
+        index -= int(events)
+        at += int(pos)
+    raise WireError(at, "the file ends here", ended=True)
 
 
 class Table:
