@@ -36,6 +36,14 @@ def test_the_case_studys_gap() -> None:
     ] == [
         (link.name, link.category, link.thread, link.start_ps, link.duration_ps) for link in truth.gap_chain
     ]
+    for it in chain:
+        if it["event"] is None:
+            assert it["class"] == "unrecorded"
+        else:
+            assert trace.name(it["event"]) == it["name"]
+            assert trace.line_of(it["event"]).name == it["thread"]
+            assert trace.start_ps[it["event"]] < it["start_ps"] + it["duration_ps"]
+            assert trace.end_ps[it["event"]] > it["start_ps"]
 
 
 def a_step(queued: bool = False) -> Tpu:

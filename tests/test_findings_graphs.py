@@ -9,7 +9,7 @@ from captures import real_trace
 from launching import Tpu, demo
 from loops import LAUNCH, STEP, findings, loop, us
 
-from tb_xla_insights.analysis.beside import Beside, GraphBreaks, Metrics
+from tb_xla_insights.analysis.beside import Beside, Block, GraphBreaks, Metrics
 
 
 def with_compile(step: int, first: int = 5) -> Tpu:
@@ -37,7 +37,9 @@ class TestRecompilation:
         assert "recompilation" not in findings(with_compile(1, first=0).trace())
 
     def test_a_cause_beside_the_capture_is_told(self) -> None:
-        beside = Beside(causes={"00000006": {"cause": "most things", "frame": "train (train.py:9)"}})
+        beside = Beside(
+            compilations=[Block("00000006", "most things", ("train (train.py:9)",), "log.txt", 1)]
+        )
         found = findings(with_compile(6).trace(), beside)["recompilation"]
         assert "train (train.py:9)" in found.advice
         assert found.evidence["cause"] == "most things"
@@ -58,6 +60,15 @@ def cut(read: bool = True) -> Tpu:
 
 
 class TestEarlySync:
+    def test_a_debug_log_names_the_line(self) -> None:
+        """Five executions in order; the second, the early one, has a graph and a frame of its own."""
+        frames = ["sync (train.py:1)", "step (train.py:72)", *["sync (train.py:1)"] * 3]
+        graphs = ["a", "b", "a", "a", "a"]
+        log = [Block(graph, "x", (frame,), "e", 1) for graph, frame in zip(graphs, frames, strict=True)]
+        found = findings(cut().trace(), Beside(executions=log))["early_sync"]
+        assert found.evidence["frame"] == "step (train.py:72)"
+        assert "at step (train.py:72)" in found.advice
+
     def test_a_sync_that_is_followed_by_a_read_costs_the_gap_after_it(self) -> None:
         found = findings(cut().trace())["early_sync"]
         assert us(found.cost_ps) == 1750 - 1420

@@ -75,12 +75,12 @@ def test_programs_of_a_real_capture(shared_traces: Path) -> None:
     with open_source(str(path)) as source:
         space = read_space(source)
         places = program_places(space)
-        _, ids = space.stats["program_id"]
+        ids = space.stats["program_id"].values
         assert {int(id_) % 2**64 for id_ in ids} <= set(places)
         modules = {id_: read_module(source, place) for id_, place in places.items()}
     assert all(module.name.startswith("SyncTensorsGraph.") for module in modules.values())
     names = {i.name for module in modules.values() for c in module.computations for i in c.instructions}
     told = [i.metadata.op_name for m in modules.values() for c in m.computations for i in c.instructions]
     assert any(name.startswith("Training_Step.") for name in told)
-    _, recorded = space.stats["hlo_op"]
+    recorded = space.stats["hlo_op"].values
     assert {space.strings.texts[index] for index in recorded} <= names

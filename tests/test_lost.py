@@ -13,8 +13,9 @@ from tb_xla_insights.analysis.propagation import (
     propagation_diagnostics,
     propagation_report,
     propagation_view,
+    session_ops,
 )
-from tb_xla_insights.analysis.propagation.lost import lost_annotations, unexplained
+from tb_xla_insights.analysis.propagation.lost import lost_annotations
 from tb_xla_insights.trace.model import SessionTrace
 
 PHASES = [("data_loading", 100_000), ("forward", 200_000), ("backward", 200_000), ("update", 100_000)]
@@ -152,8 +153,8 @@ def test_device_time_without_annotation_by_kind_and_line(tmp_path: Path) -> None
     body = [("dot.1", 10, ""), ("dot.2", 20, ""), ("sort.1", 50, ""), ("dot.3", 7, "")]
     steps = [Step(PHASES, [(950_000 + n * STEP_PS, body)]) for n in range(2)]
     rows = [
-        (it.op, it.source, it.state, it.device_ps, it.count)
-        for it in unexplained(training(tmp_path, steps, hlo).traces[0])
+        tuple(it[key] for key in ("op", "source", "state", "device_ps", "count"))
+        for it in session_ops(training(tmp_path, steps, hlo))["unexplained"]
     ]
     assert rows == [("sort", "", "none", 100, 2), ("aten__mm", "train.py:9", "bare", 60, 4)]
 

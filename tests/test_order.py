@@ -92,7 +92,10 @@ def test_ribbons_lead_from_the_phases_of_the_step_to_their_runs(tmp_path: Path) 
     assert [it["name"] for it in host] == ["data", "forward", "loss", "update", "StepMarker"]
     assert [(host[it["host"]]["name"], it["device"], it["inverted"]) for it in view["ribbons"]] == [
         ("forward", 0, False), ("update", 1, False), ("forward", 3, True)]  # fmt: skip
+    by_phase = view["order"].pop("by_phase")
     assert view["order"] == {"runs": 4, "phases": 3, "inversion_share": 3 / 20}
+    assert [tuple(it.values()) for it in by_phase] == [
+        (1, 2, 13, 950_000, 950_020, 3), (3, 1, 5, 950_010, 950_015, 0), (None, 1, 2, 950_015, 950_017, 0)]  # fmt: skip
     assert [(it["start_ps"], it["end_ps"]) for it in view["strips"]["device"]] == [
         (950_000, 950_010), (950_010, 950_015), (950_015, 950_017), (950_017, 950_020)]  # fmt: skip
 

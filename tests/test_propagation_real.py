@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import independent
 import pytest
 from captures import real_trace, session
 
@@ -16,6 +17,7 @@ from tb_xla_insights.analysis.propagation import (
 )
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.trace.model import SessionTrace
+from tb_xla_insights.xplane.proto.hlo_pb2 import HloProto
 
 FOLDERS = [
     "public/gpu_mi300_jax", "public/gpu_v100_tf", "public/tpu_v6e_jax", "torch_xla/baseline_server_level1",
@@ -39,14 +41,54 @@ def reasons(session: SessionTrace) -> dict[str, str | None]:
     return {it["path"].rpartition("/")[2]: it["lost"] for it in propagation_report(session)["annotations"]}
 
 
-def test_coverage_of_the_baseline(sessions: dict[str, SessionTrace]) -> None:
-    """Measured independently over the ops that hold no others: 39.2 % direct, 58.4 % bare, 1.9 % copies without a name,
-    0.6 % nothing."""
+def independently(path: Path) -> dict[str, float]:
+    """Shares of the time of a CPU capture's innermost ops, from begin to `end:`, by their names in the program: `scope`
+    is a segment with a position before the operation's, `lowering` one named like the operation, `bare` neither."""
+    planes = independent.parse(next(path.glob("plugins/profile/*/*.pb")).read_bytes())
+    named: dict[tuple[int, str], tuple[str, str]] = {}
+    inside: dict[tuple[int, str], set[str]] = {}
+    for id_, (_, _, stats) in next(it for it in planes if it.name == "/host:metadata").kinds.items():
+        module = HloProto.FromString(next(it for it in stats.values() if isinstance(it, bytes))).hlo_module
+        bodies = {it.id: {inner.name for inner in it.instructions} for it in module.computations}
+        for it in (it for body in module.computations for it in body.instructions):
+            named[id_, it.name] = it.opcode, it.metadata.op_name
+            inside[id_, it.name] = set().union(*(bodies[called] for called in it.called_computation_ids))
+    begins = []
+    ends: dict[Any, int] = {}
+    for line in next(it for it in planes if it.name == "/host:CPU").lines:
+        for event in line.events:
+            at = line.timestamp_ns * 1000 + event.offset_ps
+            if event.name.startswith("end:"):
+                ends.setdefault(event.stats["_c"], at)
+            elif "hlo_op" in event.stats:
+                key = int(event.stats["program_id"]), str(event.stats["hlo_op"])
+                begins.append((key, at, at + event.duration_ps, event.stats["_p"]))
+    ran = {key for key, *_ in begins}
+    times: dict[str, int] = {}
+    for key, begin, until, flow in begins:
+        if any((key[0], part) in ran for part in inside[key]):
+            continue
+        opcode, op_name = named[key]
+        *scopes, _ = op_name.split("/")
+        kind = "bare" if op_name else "copy" if opcode == "copy" else "none"
+        if scopes:
+            kind = "scope" if any("__" not in it for it in scopes) else "lowering"
+        times[kind] = times.get(kind, 0) + max(until, ends[flow]) - begin
+    return {kind: time / sum(times.values()) for kind, time in times.items()}
+
+
+def test_coverage_of_the_baseline(shared_traces: Path, sessions: dict[str, SessionTrace]) -> None:
+    """With any path taken for a scope, the known figures: 39.2 % direct, 58.4 % bare, 1.9 % copies without a name,
+    0.6 % nothing. But half a percent are ops whose path names no annotation, only the lowering that made them
+    (`aten__add.3/aten__add`): these are bare. Ours are of all ops, with what containers leave; 0.3 % of the time."""
+    told = independently(shared_traces / "torch_xla/baseline_session_debug")
+    known = told["scope"] + told["lowering"], told["bare"], told["copy"], told["none"]
+    assert [round(100 * it, 1) for it in known] == [39.2, 58.4, 1.9, 0.6]
     found = shares(sessions["baseline_session_debug"])
-    assert found["direct"] == pytest.approx(0.392, abs=0.01)
-    assert found["bare"] == pytest.approx(0.584, abs=0.01)
-    assert found["recovered"] == pytest.approx(0.019, abs=0.005)
-    assert found["none"] == pytest.approx(0.006, abs=0.002)
+    assert found["direct"] == pytest.approx(told["scope"], abs=0.003)
+    assert found["bare"] == pytest.approx(told["bare"] + told["lowering"], abs=0.003)
+    assert found["recovered"] == pytest.approx(told["copy"], abs=0.003)
+    assert found["none"] == pytest.approx(told["none"], abs=0.001)
 
 
 @pytest.mark.parametrize("name", [it.split("/")[1] for it in FOLDERS])

@@ -44,6 +44,7 @@ def check_sizes(timeline: Timeline, duration_ps: int) -> None:
 def test_a_demo_capture_as_a_whole() -> None:
     session = load(str(DEMO))
     timeline = Timeline(session.trace)
+    timeline.find_scopes()
     check_whole(timeline, session.duration_ps)
     check_sizes(timeline, session.duration_ps)
     assert timeline.nbytes > 0
@@ -64,5 +65,6 @@ def test_a_demo_capture_as_a_whole() -> None:
 def test_real_captures_as_a_whole(shared_traces: Path, name: str) -> None:
     session = load(str(shared_traces / name))
     timeline = Timeline(session.trace)
+    timeline.find_scopes()
     check_whole(timeline, session.duration_ps)
     check_sizes(timeline, session.duration_ps)

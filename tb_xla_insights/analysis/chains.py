@@ -26,7 +26,7 @@ _HOST, _NOTHING, _RUN = -1, -2, -3
 
 def find_chains(trace: Trace, which: NDArray[np.int64]) -> list[list[dict[str, Any]]]:
     """For each of some gaps (indices into `find_gaps`), consecutive pieces that add up to it:
-    `{name, class, thread, start_ps, duration_ps}`.
+    `{name, class, thread, start_ps, duration_ps, event}`, the latter the row of the event that names it, or None.
 
     Until the work was handed over, what the driving thread did (the class at an instant, `classes.partition`); from
     then on what the threads did that carried the launch from one to the next, until the run began; at last the run
@@ -185,8 +185,10 @@ def _documents(
     last = np.append(gap[1:] != gap[:-1], True)
     until = np.where(last, gaps.end_ps[which][gap], np.append(begin[1:], 0))
     chains: list[list[dict[str, Any]]] = [[] for _ in which]
-    columns = (gap, name[keep], kind[keep], line[keep], begin, until - begin)
-    for number, text, class_, thread, start, duration in zip(*(it.tolist() for it in columns), strict=True):
+    columns = (gap, name[keep], kind[keep], line[keep], begin, until - begin, row[keep])
+    for number, text, class_, thread, start, duration, event in zip(
+        *(it.tolist() for it in columns), strict=True
+    ):
         if text >= 0:
             label, place = trace.strings[text], trace.lines[thread].name
         elif text == _RUN:
@@ -200,6 +202,7 @@ def _documents(
                 "thread": place,
                 "start_ps": start,
                 "duration_ps": duration,
+                "event": event if event >= 0 else None,
             }
         )
     return chains

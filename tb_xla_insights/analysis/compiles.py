@@ -12,13 +12,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.analysis.classes import partition
 from tb_xla_insights.analysis.enclosing import annotation_at, annotation_path
+from tb_xla_insights.analysis.idle import find_gaps
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import find_launches, steps_at
 from tb_xla_insights.analysis.reach import steps_of
+from tb_xla_insights.analysis.shares import covered
 from tb_xla_insights.analysis.step_table import outermost_compiles
 from tb_xla_insights.analysis.thresholds import FIRST_WARM_STEP
-from tb_xla_insights.trace.model import Int32, SessionTrace, Trace
+from tb_xla_insights.catalog.classes import CLASSES
+from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
 
 
 @dataclass(frozen=True)
@@ -133,15 +137,35 @@ def _warm_up(trace: Trace, row: Int32, step: Int32, module: list[str | None]) ->
     return warm
 
 
+@kept
+def idle_for(trace: Trace) -> Int64:
+    """One row per compilation, one column per device: the time in the device's gaps from 10 us up in which the host was
+    in this compilation."""
+    compiles, gaps, segments = find_compiles(trace), find_gaps(trace), partition(trace)
+    its = segments.kind == CLASSES.index("compile")
+    start, end = segments.start_ps[its], segments.end_ps[its]
+    found = np.zeros((len(compiles), len(trace.devices)), np.int64)
+    for number, row in enumerate(compiles.row.tolist()):
+        low = np.searchsorted(end, trace.start_ps[row], "right")
+        high = max(low, np.searchsorted(start, trace.end_ps[row], "left"))
+        begin = np.maximum(start[low:high], trace.start_ps[row])
+        until = np.minimum(end[low:high], trace.end_ps[row])
+        for device in range(len(trace.devices)):
+            of = gaps.device == device
+            found[number, device] = covered(gaps.start_ps[of], gaps.end_ps[of], begin, until).sum()
+    return found
+
+
 def compiles_report(
-    session: SessionTrace, causes: dict[str, dict[str, str]] | None = None
+    session: SessionTrace, causes: dict[str, dict[str, Any]] | None = None
 ) -> list[dict[str, Any]]:
     """The report's `compiles`, of all hosts in order of time.
 
     `step` is an index into the report's `steps`, `step_number` its number; `graph` the hash or else the
     module's name; `kin` are the other graphs with modules of the same name: those compiled here by their
     graph, those that only ran as `module(program id)`. `causes` has what a PT_XLA_DEBUG log says by graph
-    hash: `cause` and `frame`.
+    hash: `cause`, `frame`, and `frames`, all that led to it. `idle_ps`: by device, how long it was idle for it (see
+    `idle_for`).
     """
     rows: list[dict[str, Any]] = []
     offset = 0
@@ -165,7 +189,13 @@ def compiles_report(
                     "annotation": annotation_path(trace, int(compiles.annotation[number])),
                     "cause": told.get("cause"),
                     "frame": told.get("frame"),
+                    "frames": told.get("frames", []),
                     "event": f"{host}.{row}",
+                    "idle_ps": {
+                        device.id: time
+                        for device, time in zip(trace.devices, idle_for(trace)[number].tolist(), strict=True)
+                        if time
+                    },
                 }
             )
         offset += len(steps)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,8 +70,17 @@ def _free_from(launches: Launches) -> Int64:
     return free
 
 
-def executions_report(session: SessionTrace) -> list[dict[str, Any]]:
+def runs_on(trace: Trace, devices: Collection[str] | None) -> NDArray[np.bool_]:
+    """Which runs are on these devices, by id; all are without a choice."""
+    runs = find_launches(trace).runs
+    if devices is None:
+        return np.ones(len(runs), np.bool_)
+    return np.isin(runs.device, [number for number, it in enumerate(trace.devices) if it.id in devices])
+
+
+def executions_report(session: SessionTrace, devices: Collection[str] | None = None) -> list[dict[str, Any]]:
     """The report's `executions`: a row per program and quality of the join, the programs with most device time first.
+    With `devices` only the runs on these count.
 
     Programs are told by name: recompiled variants of a graph share theirs and come together, with all their ids.
     """
@@ -79,8 +88,11 @@ def executions_report(session: SessionTrace) -> list[dict[str, Any]]:
     kinds: dict[tuple[str, str], Counter[str]] = {}
     for trace in session.traces:
         launches, costs = find_launches(trace), find_costs(trace)
-        runs = launches.runs
-        for program, join, kind, mine in _groups(launches):
+        runs, chosen = launches.runs, runs_on(trace, devices)
+        for program, join, kind, all_ in _groups(launches):
+            mine = all_[chosen[all_]]
+            if not len(mine):
+                continue
             name, id_ = launches.programs[program]
             key = name, JOINS[join]
             entry = rows.setdefault(key, {
@@ -116,7 +128,7 @@ def _groups(launches: Launches) -> Iterator[tuple[int, int, int, NDArray[np.intp
         yield its // len(KINDS) // len(JOINS), its // len(KINDS) % len(JOINS), its % len(KINDS), mine
 
 
-def fixed_cost(session: SessionTrace) -> dict[str, Any] | None:
+def fixed_cost(session: SessionTrace, devices: Collection[str] | None = None) -> dict[str, Any] | None:
     """What an execution costs however short it is: `fixed_ps`, the overhead at no device time, `per_device` (overhead
     that each ps of device time adds) and `n`, the runs behind them. None for fewer than three such runs.
 
@@ -126,7 +138,7 @@ def fixed_cost(session: SessionTrace) -> dict[str, Any] | None:
     device, overhead = [], []
     for trace in session.traces:
         costs = find_costs(trace)
-        shown = (find_launches(trace).runs.join != NONE) & (costs.queue_ps == 0)
+        shown = (find_launches(trace).runs.join != NONE) & (costs.queue_ps == 0) & runs_on(trace, devices)
         device.append(costs.device_ps[shown])
         overhead.append(costs.overhead_ps[shown])
     x = np.concatenate(device or [np.zeros(0, np.int64)]).astype(np.float64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.chains import find_chains
 from tb_xla_insights.analysis.idle import KINDS, Gaps, find_gaps, idle_times
@@ -71,32 +72,45 @@ def _item(trace: Trace, gaps: Gaps, gap: int, offset: int) -> dict[str, Any]:
 
 def _patterns(session: SessionTrace, found: list[Gaps]) -> list[dict[str, Any]]:
     """Gaps between the same two programs, or inside of one program's runs, those with most time first."""
-    counts: dict[tuple[str | None, str | None, bool], int] = {}
-    times: dict[tuple[str | None, str | None, bool], Int64] = {}
+    patterns: dict[tuple[str | None, str | None, bool], _Pattern] = {}
     for trace, gaps in zip(session.traces, found, strict=True):
         inside = (gaps.run >= 0) & (gaps.run == gaps.before_run)
         groups, place = np.unique(np.stack((gaps.before, gaps.after, inside)), axis=1, return_inverse=True)
-        by_cause = np.zeros((groups.shape[1], len(CLASSES)), np.int64)
-        np.add.at(by_cause, (place.ravel(), gaps.cause), gaps.duration_ps)
-        for (before, after, within), number, its in zip(
-            groups.T.tolist(),
-            np.bincount(place.ravel(), minlength=len(by_cause)).tolist(),
-            by_cause,
-            strict=True,
-        ):
+        order = np.argsort(place.ravel(), kind="stable")
+        ends = np.cumsum(np.bincount(place.ravel(), minlength=groups.shape[1]))
+        for (before, after, within), its in zip(groups.T.tolist(), np.split(order, ends[:-1]), strict=False):
             key = _program(trace, before), _program(trace, after), bool(within)
-            counts[key] = counts.get(key, 0) + number
-            times[key] = times.get(key, np.zeros(len(CLASSES), np.int64)) + its
+            patterns.setdefault(key, _Pattern()).add(gaps, its)
     rows = [
-        {
-            "before": before,
-            "after": after,
-            "inside_run": inside,
-            "count": count,
-            "total_ps": int(times[before, after, inside].sum()),
-            "mean_ps": int(times[before, after, inside].sum()) // count,
-            "cause": CLASSES[int(times[before, after, inside].argmax())],
-        }
-        for (before, after, inside), count in counts.items()
+        {"before": before, "after": after, "inside_run": inside, **pattern.row()}
+        for (before, after, inside), pattern in patterns.items()
     ]
     return sorted(rows, key=lambda row: -row["total_ps"])
+
+
+class _Pattern:
+    """The sums over the gaps of one pattern."""
+
+    def __init__(self) -> None:
+        self._durations: list[Int64] = []
+        self._causes = np.zeros(len(CLASSES), np.int64)
+        self._shares = np.zeros(len(CLASSES), np.int64)
+
+    def add(self, gaps: Gaps, its: NDArray[np.intp]) -> None:
+        duration = gaps.duration_ps[its]
+        self._durations.append(duration)
+        np.add.at(self._causes, gaps.cause[its], duration)
+        self._shares += gaps.shares[its].sum(axis=0)
+
+    def row(self) -> dict[str, Any]:
+        durations = np.concatenate(self._durations)
+        total = int(durations.sum())
+        return {
+            "count": len(durations),
+            "total_ps": total,
+            "mean_ps": total // len(durations),
+            "min_ps": int(durations.min()),
+            "max_ps": int(durations.max()),
+            "cause": CLASSES[int(self._causes.argmax())],
+            "by_class_ps": by_class(self._shares),
+        }

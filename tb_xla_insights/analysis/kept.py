@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Hashable
 from functools import wraps
 from typing import Any, TypeVar
@@ -14,7 +15,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 def kept(answer: F) -> F:
     """Keeps `answer(trace, …)`, per further arguments, as long as the trace lives.
 
-    Those arguments must be hashable. Two threads that ask at once may both compute the answer.
+    Those arguments must be hashable. Of two threads that ask at once, one computes the answer and the other waits; as
+    no answer needs itself, not even through others, they never wait for each other.
     """
 
     @wraps(answer)
@@ -22,7 +24,9 @@ def kept(answer: F) -> F:
         store = vars(trace).setdefault("_answers", {})
         key = (answer, *more)
         if key not in store:
-            store[key] = answer(trace, *more)
+            with vars(trace).setdefault("_answering", {}).setdefault(key, threading.Lock()):
+                if key not in store:
+                    store[key] = answer(trace, *more)
         return store[key]
 
     return ask  # type: ignore[return-value]

@@ -11,6 +11,7 @@ import numpy as np
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.timeline.links import Links
 from tb_xla_insights.timeline.rows import HostRows
+from tb_xla_insights.timeline.scopes import ScopeTrack, op_facts
 from tb_xla_insights.timeline.tracks import Place, Track
 
 _SPARKS = 64
@@ -65,7 +66,8 @@ class Details:
         trace = track.trace
         if isinstance(place, Place):
             name, kind = int(place.lane.name[place.index]), int(place.lane.kind[place.index])
-            text = track.texts[name] if name >= 0 else CLASSES[kind]
+            none = "no scope" if isinstance(track, ScopeTrack) else CLASSES[kind]
+            text = track.texts[name] if name >= 0 else none
         else:
             text, kind = trace.short_name(event), int(self._host.kind[event])
         if track.head.kind == "thread":
@@ -100,10 +102,14 @@ class Details:
             "host": trace.host,
             "self_ps": self._self_ps(place),
             "path": [self.brief(it) for it in self._path(place)],
-            "stats": self._stats(event) if event >= 0 else [],
+            "stats": self._stats(place),
             "flow": self._flow(event),
             "occurrences": self._occurrences(place),
         }
+
+    def names(self, place: Place) -> list[str]:
+        """What encloses an event in its row, outermost first, and the event itself."""
+        return [self.brief(it)["name"] for it in (*self._path(place), place)]
 
     def _title(self, event: int, name: str) -> str | None:
         """The long name of an event that has a short one."""
@@ -130,6 +136,8 @@ class Details:
     def _path(self, place: Place | Mark) -> list[Place]:
         """What encloses an event in its own row, outermost first; before ops stands the run they are in."""
         trace, track = place.track.trace, place.track
+        if isinstance(track, ScopeTrack) and isinstance(place, Place):
+            return track.around(place)
         spans = self._spans_index(place)
         above: list[Place] = []
         if spans is None:
@@ -147,13 +155,23 @@ class Details:
             above.extend(_known(runs and _open_at(runs, place.start_ps)))
         return above[::-1]
 
-    def _stats(self, event: int) -> list[Json]:
+    def _stats(self, place: Place | Mark) -> list[Json]:
         from tb_xla_insights.trace.details import event_stats
 
-        return [
+        if isinstance(place.track, ScopeTrack) and isinstance(place, Place):
+            return place.track.facts(place)
+        facts = self._facts(place) if self._host.scoped and place.track.head.kind == "ops" else []
+        return facts + [
             {"name": it.name, "value": _text(it.value), "kind": it.kind}
-            for it in event_stats(self._host.trace, event)
+            for it in (event_stats(self._host.trace, place.event) if place.event >= 0 else ())
         ]
+
+    def _facts(self, place: Place | Mark) -> list[Json]:
+        """What the compiled programs tell of an op."""
+        spans = self._spans_index(place)
+        devices = [device.id for device in place.track.trace.devices]
+        device = devices.index(str(place.track.head.device))
+        return [] if spans is None else op_facts(place.track.trace, device, spans[1])
 
     def _flow(self, event: int) -> Json:
         if event < 0:

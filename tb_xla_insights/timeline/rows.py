@@ -80,6 +80,8 @@ class HostRows:
         own, flags = event_classes(trace)
         self.kind: Int8 = kernels.inherit(own, (flags & INHERIT) > 0, trace.parent, OTHER)
         self.tracks: list[Track] = list(self._tracks())
+        self.scoped = False
+        """Whether the scopes of the devices' ops are known, which takes a while."""
 
     @cached_property
     def thread_rows(self) -> dict[int, Track]:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from tb_xla_insights.analysis.propagation.host import host_annotations
+from tb_xla_insights.analysis.reach import steps_of
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.timeline.details import Details
 from tb_xla_insights.timeline.rows import HostRows
+from tb_xla_insights.timeline.scopes import ScopeTrack, scope_tracks
 from tb_xla_insights.timeline.search import Search, table
 from tb_xla_insights.timeline.tracks import Place, Track
 from tb_xla_insights.timeline.view import strip, view
@@ -36,14 +40,38 @@ class Timeline:
         self._tracks = {track.head.id: track for host in self._hosts for track in host.tracks}
         self._details = [Details(host) for host in self._hosts]
         self._search = Search(self._hosts)
+        self._scoping = threading.Lock()
+        self._scoped = False
 
     def head(self) -> Json:
-        """What the page needs before it draws: the phases, the rows in drawing order, the strip."""
+        """What the page needs before it draws: the phases, the strip, and its `rows`."""
+        found = {"phases": self._phases(), "strip": strip(list(self._tracks.values()), self._session)}
+        return {**found, **self.rows()}
+
+    def rows(self) -> Json:
+        """`rows` in drawing order; `more_rows` says that those of scopes are still to come."""
         return {
-            "phases": self._phases(),
-            "rows": [track.as_json() for track in self._tracks.values()],
-            "strip": strip(list(self._tracks.values()), self._session),
+            "more_rows": not self._scoped,
+            "rows": [track.as_json() for track in list(self._tracks.values())],
         }
+
+    def find_scopes(self) -> None:
+        """Adds the rows of scopes. Reads the programs that ran, once; whoever comes later waits."""
+        with self._scoping:
+            if self._scoped:
+                return
+            tracks: dict[str, Track] = {}
+            for index, host in enumerate(self._hosts):
+                made = {it.number: it for it in scope_tracks(index, host.trace, self._session.duration_ps)}
+                host.scoped = True
+                for track in host.tracks:
+                    tracks[track.head.id] = track
+                    scopes = made.get(_device_of(track.head.id)) if track.head.kind == "ops" else None
+                    if scopes is not None:
+                        tracks[scopes.head.id] = scopes
+            self._tracks = tracks
+            self._scoped = True
+            self._prepare([track for track in tracks.values() if isinstance(track, ScopeTrack)])
 
     def view(self, start_ps: int, end_ps: int, px: int, rows: Sequence[str]) -> Json:
         """The slices of these rows that touch [start_ps, end_ps), for a screen of `px` pixels."""
@@ -57,10 +85,13 @@ class Timeline:
     def prepare(self) -> None:
         """Makes what the first view of the whole session needs, on screens of usual widths. The page asks for
         a power of two of picoseconds per pixel."""
+        self._prepare(list(self._tracks.values()))
+
+    def _prepare(self, tracks: list[Track]) -> None:
         duration = self._session.duration_ps
-        for px in (1250, 2500) if duration else ():
+        for px in (1250, 2500) if duration and tracks else ():
             step = 1 << max(0, (duration // px).bit_length() - 1)
-            self.view(0, duration, -(-duration // step), list(self._tracks))
+            view(tracks, 0, duration, -(-duration // step))
 
     def event(self, event_id: str) -> Json:
         """An event by its id, `<host index>.<event>`, in the row that tells most about it."""
@@ -77,6 +108,30 @@ class Timeline:
     def event_at(self, row: str, start_ps: int, depth: int | None = None) -> Json:
         """The event of a row that starts at an instant, to the nanosecond: the outermost one, or that at a
         depth."""
+        place = self._at(row, start_ps, depth)
+        return self._details[place.track.host].full(place)
+
+    def annotation_at(self, row: str, start_ps: int, depth: int | None = None) -> Json:
+        """The annotation that an event of a row of annotations or scopes is of: `path` (None: of none), `step` (index
+        over all hosts' steps) and `device`, None where they are not known."""
+        place = self._at(row, start_ps, depth)
+        track, before = place.track, 0
+        for trace in self._session.traces[: track.host]:
+            before += len(steps_of(trace))
+        path, step = None, -1
+        if isinstance(track, ScopeTrack):
+            path, step = track.path_of(place), track.step_of(place)
+        elif track.head.kind == "annotations":
+            host = host_annotations(track.trace)
+            at = int(np.searchsorted(host.row, place.event))
+            path, step = host.names[host.path[at]], int(host.step[at])
+        elif track.head.kind == "scopes":
+            path = "/".join(self._details[track.host].names(place))
+        elif track.head.kind == "steps":
+            step = place.index
+        return {"path": path, "step": before + step if step >= 0 else None, "device": track.head.device}
+
+    def _at(self, row: str, start_ps: int, depth: int | None) -> Place:
         track = self._row(row)
         depths = range(len(track.lanes)) if depth is None else [depth] if depth < len(track.lanes) else []
         found: list[tuple[int, int, Place]] = []
@@ -90,7 +145,7 @@ class Timeline:
             raise InputError(
                 f"{self._session.path}: no event of {row} starts at {start_ps} ps; select one there"
             )
-        return self._details[track.host].full(best[2])
+        return best[2]
 
     def neighbor(self, row: str, depth: int, start_ps: int, direction: str) -> Json:
         """The next event at a depth of a row that starts after an instant, or the previous one that starts
@@ -128,7 +183,7 @@ class Timeline:
     @property
     def nbytes(self) -> int:
         """Memory held beside the traces."""
-        lanes = sum(lane.nbytes for track in self._tracks.values() for lane in track.lanes)
+        lanes = sum(lane.nbytes for track in list(self._tracks.values()) for lane in track.lanes)
         return lanes + sum(host.kind.nbytes + 2 * len(host.trace) for host in self._hosts)
 
     def _row(self, row: str) -> Track:
@@ -162,3 +217,8 @@ class Timeline:
             for name in np.flatnonzero((here > 0) & (2 * here >= np.sum(counts, axis=0))).tolist():
                 distances.setdefault(track.texts[name], []).append(distance[lane.name == name])
         return sorted(distances, key=lambda name: (float(np.median(np.concatenate(distances[name]))), name))
+
+
+def _device_of(row: str) -> int:
+    """The number of a device's row: 3 of `h0.d3.ops`."""
+    return int(row.split(".")[1][1:])

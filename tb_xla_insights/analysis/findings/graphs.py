@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tb_xla_insights.analysis.compiles import find_compiles
+from tb_xla_insights.analysis.debug_log import early_blocks
 from tb_xla_insights.analysis.early import Early, find_early, reads_report
 from tb_xla_insights.analysis.findings.base import (
     Facts,
@@ -168,13 +169,13 @@ def early_sync(facts: Facts) -> Finding | None:
     runs = "runs" if count == 1 else "run"
     detail = f"{plural(count, 'execution')} before the step is over, {where}, {runs} the graph so far "
     detail += f"for {time_text(device)}; devices idle after that for {facts.of_span(cost)}."
+    frame = most_common(it.frame for it in early_blocks(facts.session, facts.beside.executions) if it)
+    at = f" at {frame}" if frame else ""
     fetch = (
-        f"Keep the value on the device: take .item(), print or a comparison out of {path or 'the step'}, or "
+        f"Keep the value on the device: take .item(), print or a comparison{at} out of {path or 'the step'}, "
     )
-    fetch += "read it after the step in xm.add_step_closure."
-    marker = (
-        f"Remove the mark_step() or torch_xla.sync() inside {path or 'the step'}; the step's own is enough."
-    )
+    fetch += "or read it after the step in xm.add_step_closure."
+    marker = f"Remove the mark_step() or torch_xla.sync(){at} inside {path or 'the step'}; the step's own is enough."
     return Finding(
         "early_sync",
         event_severity(facts.share(cost)),
@@ -188,6 +189,7 @@ def early_sync(facts: Facts) -> Finding | None:
             "by_step_marker": marked,
             "steps": numbers,
             "annotation": path,
+            "frame": frame,
             "device_ps": device,
             "idle_ps": cost,
         },

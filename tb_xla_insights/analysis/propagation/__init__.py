@@ -8,5 +8,12 @@ from tb_xla_insights.analysis.propagation.report import (
     propagation_report,
 )
 from tb_xla_insights.analysis.propagation.view import propagation_view
+from tb_xla_insights.analysis.propagation.view_ops import session_ops
 
-__all__ = ["annotations_not_propagated", "propagation_diagnostics", "propagation_report", "propagation_view"]
+__all__ = [
+    "annotations_not_propagated",
+    "propagation_diagnostics",
+    "propagation_report",
+    "propagation_view",
+    "session_ops",
+]

@@ -60,9 +60,9 @@ class _EventStats:
             self._of, self._place = stat.rows, places[self._rows]
         place = self._place
         assert place is not None
-        if len(place) and place.min() >= 0:
-            return stat.values[place]
-        return np.where(place >= 0, stat.values[place], -1)
+        if not len(place) or place.min() < 0:
+            return np.where(place >= 0, stat.values[place], np.int64(-1))
+        return stat.values[place].astype(np.int64, copy=False)
 
 
 def _instead(values: Int64 | None, others: Int64) -> Int64:

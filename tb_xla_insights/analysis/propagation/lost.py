@@ -130,15 +130,9 @@ def _with_enclosing(paths: Iterable[str]) -> set[str]:
     return found
 
 
-def unexplained(trace: Trace) -> list[Unexplained]:
-    """Device time of one host's ops without a scope, by kind of op and line, the longest first."""
-    ops = find_ops(trace)
-    _, time, count = ops.totals
-    return group_unexplained(ops, time, count)
-
-
 def group_unexplained(ops: Ops, time: Int64, count: Int64) -> list[Unexplained]:
-    """The same of given times and counts per distinct op."""
+    """Device time of ops without a scope by kind of op and line, the longest first, of times and counts per distinct
+    op."""
     sums: dict[tuple[str, str, str], list[int]] = {}
     for k in np.flatnonzero((count > 0) & ((ops.state == BARE) | (ops.state == NONE))).tolist():
         total = sums.setdefault((op_kind(ops, k), op_source(ops, k), STATES[ops.state[k]]), [0, 0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.propagation.hlo_scopes import Program
+from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.source import Frames
 from tb_xla_insights.errors import Diagnostic, InputError
 from tb_xla_insights.trace.model import Trace
@@ -15,6 +16,16 @@ def modules_of(trace: Trace) -> dict[str, str]:
     """The name of the module that each program id stands for, where runs or ops tell."""
     found = {id_: name for name, id_ in find_launches(trace).programs if id_}
     return {str(int(id_) % 2**64): name for id_, name in found.items()}
+
+
+def programs_have_scopes(trace: Trace) -> bool:
+    """Whether a program that ran tells a scope, where devices are made from host events and their ops tell none."""
+    ran = modules_of(trace)
+    if not trace.programs or not all(device.made for device in trace.devices):
+        return False
+    with Reading(trace, host_annotations(trace).paths.names, ran) as reading:
+        its = (reading.program(id_) for id_ in ran if int(id_) in trace.programs)
+        return any(program is not None and any(program.scopes()[0]) for program in its)
 
 
 class Reading:

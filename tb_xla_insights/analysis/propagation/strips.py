@@ -35,7 +35,7 @@ def strips_of(
     """`phases`, `strips`, `ribbons` and `order`."""
     if trace is None or step is None or device is None:
         empty: dict[str, Any] = {"host": [], "device": [], "runs": []}
-        none = {"runs": 0, "phases": 0, "inversion_share": 0.0}
+        none = {"runs": 0, "phases": 0, "inversion_share": 0.0, "by_phase": []}
         return {"phases": [], "strips": empty, "ribbons": [], "order": none}
     known = find_phases(trace)
     paths = {place: path for path, place in phase_places(trace).items()}
@@ -78,8 +78,27 @@ def strips_of(
             "runs": len(whole) if ordered else 0,
             "phases": len(np.unique(whole.phase)) if ordered else 0,
             "inversion_share": int(whole.time_ps[whole.inverted].sum()) / total if total else 0.0,
+            "by_phase": _by_phase(whole) if ordered else [],
         },
     }
+
+
+def _by_phase(whole: Stretches) -> list[dict[str, Any]]:
+    """One entry per phase in the order of the host, what has none last."""
+    found = []
+    for phase in sorted(np.unique(whole.phase).tolist(), key=lambda it: (it < 0, it)):
+        mine = whole.where(whole.phase == phase)
+        found.append(
+            {
+                "phase": None if phase < 0 else phase,
+                "runs": len(mine),
+                "device_ps": int(mine.time_ps.sum()),
+                "start_ps": int(mine.start_ps.min()),
+                "end_ps": int(mine.end_ps.max()),
+                "inverted_ps": int(mine.time_ps[mine.inverted].sum()),
+            }
+        )
+    return found
 
 
 def _host_strip(trace: Trace, step: int) -> list[dict[str, Any]]:

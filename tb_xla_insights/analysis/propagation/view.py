@@ -7,54 +7,45 @@ from typing import Any
 import numpy as np
 
 from tb_xla_insights.analysis.launches import find_launches
-from tb_xla_insights.analysis.propagation.host import host_annotations
-from tb_xla_insights.analysis.propagation.lost import (
-    ADVICE,
-    FLAG_OFF,
-    Unexplained,
-    op_kind,
-    op_source,
-    unexplained,
-)
+from tb_xla_insights.analysis.propagation.lost import ADVICE, FLAG_OFF
 from tb_xla_insights.analysis.propagation.ops import Chosen, find_ops
-from tb_xla_insights.analysis.propagation.report import (
-    propagation_report,
-    session_lost,
-    session_rows,
-)
-from tb_xla_insights.analysis.propagation.strips import phase_places, strips_of
-from tb_xla_insights.analysis.propagation.tree import (
-    Row,
-    annotation_rows,
-    chosen_runs,
-    coverage,
-    device_ps_in_steps,
-)
+from tb_xla_insights.analysis.propagation.report import propagation_report, session_lost
+from tb_xla_insights.analysis.propagation.strips import strips_of
+from tb_xla_insights.analysis.propagation.tree import chosen_runs, coverage
+from tb_xla_insights.analysis.propagation.view_ops import mixed_ops, source_lines, unexplained_ops
+from tb_xla_insights.analysis.propagation.view_rows import tree_rows
 from tb_xla_insights.analysis.reach import steps_of
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
 _MOST_ROWS = 500
 _MOST_OPS = 30
+_MOST_LINES = 200
+_MOST_STEPS = 2000
 
 
 def propagation_view(
-    session: SessionTrace, step: int | None = None, device: str | None = None
+    session: SessionTrace, step: int | None = None, device: str | None = None, named: str | None = None
 ) -> dict[str, Any]:
-    """The propagation view of one step and device; `step` is an index into the report's `steps` (None: a usual one),
-    `device` an id (None: the step's first). Raises InputError where the session has no such step or device.
+    """The propagation view of one step and device; `step` is an index into the report's `steps`, `device` an id (None:
+    the step's first). Without an index it is the step whose number is `named` (or index, where steps have no numbers),
+    or else a usual one. Raises InputError where the session has no such step or device.
 
         state       "shown" | "no_ops" (no device ops were recorded) | "flag_off" (ops carry no scopes)
         hint        what to do about the state, else None
         step        {index, number, name, start_ps, duration_ps} | None
+        steps       {first, numbers}: the numbers (None: it has none) of the host's steps from index `first` on, at
+                    most 2,000 around the one shown
         device      {id, name} | None
         coverage    {device_ps, direct_ps, recovered_ps, bare_ps, none_ps} of the step on the device
         total       the report's `propagation`: the same of the whole session, and the order per program
         means       {steps, devices}: the numbers behind the tree's means
         tree        [{path, name, depth, kind, count, host_ps, device_ps, device_ops, executions, programs, lost,
-                    mean_host_ps, mean_device_ps, step_host_ps, step_device_ps, step_device_ops, phase}]: each path
-                    before those inside of it. Means are per step, and per device for those of the device; `step_…`
-                    are of the step and device; `phase` indexes `phases` where the path is a phase, else None
+                    mean_host_ps, mean_device_ps, step_host_ps, step_device_ps, step_device_ops, host_place,
+                    device_place, phase}]: each path before those inside of it. Means are per step, and per device for
+                    those of the device; `step_…` are of the step and device, and so are the places, [begin, end] from
+                    the first to the last of its annotations or ops (None: it has none); `phase` indexes `phases` where
+                    the path is a phase, else None
         unannotated {device_ps, device_ops, mean_device_ps, step_device_ps, step_device_ops}: bare and none
         phases      [{name, repetition, lost}] in the order of the host
         strips      {host: [{phase|null, name, start_ps, end_ps}],
@@ -63,43 +54,52 @@ def propagation_view(
                     without a phase; `run` indexes `runs`; `merged` counts short stretches that were joined into one
                     of no phase (1: none were)
         ribbons     [{host, device, inverted}]: from an entry of the host's strip to the device's stretches of its phase
-        order       {runs, phases, inversion_share} of the step on the device
+        order       {runs, phases, inversion_share} of the step on the device, and `by_phase`: [{phase|null, runs,
+                    device_ps, start_ps, end_ps, inverted_ps}], from the first begin to the last end
         lost        [{path, reason, advice}]
-        unexplained [{op, source, state, device_ps, count}]: device time without annotation, the longest first
-        mixed       [{op, name, source, device_ps, parts: [{path, share}], unscoped_share}]: ops made of several
+        unexplained [{op, source, state, device_ps, count}]: its device time without annotation, the longest first
+        mixed       [{op, name, source, device_ps, parts: [{path, share}], unscoped_share}]: its ops made of several
                     scopes, whose time is divided by their parts' share; `unscoped_share` is the share of parts that
                     have none
-        left_off    {tree, unexplained, mixed}: how many rows each list would have more
+        lines       [{source, path|null, device_ps, ops}]: its device time by line of Python and annotation
+        left_off    {tree, unexplained, mixed, lines}: how many rows each list would have more
     """
     found = propagation_report(session)
     lost = session_lost(session)
-    host, at = _step(session, step, device)
+    host, at = _step(session, step, device, named)
     trace = session.traces[host] if session.traces else None
     number = None if trace is None else _device(session, trace, at, device)
     recorded = any(len(it.ops) for it in session.devices)
     flag_off = FLAG_OFF in lost.values()
-    tree, unannotated, means = _tree(session, trace, at, number, lost)
-    left = unexplained_of(session)
-    mixed = _mixed(session)
+    chosen = [] if trace is None or number is None else _chosen(trace, at, number)
+    tree, unannotated, means = tree_rows(session, trace, at, number, chosen, lost)
+    left, mixed, lines = (
+        ([], [], [])
+        if trace is None
+        else (unexplained_ops(trace, chosen), mixed_ops(trace, chosen), source_lines(trace, chosen))
+    )
     return {
         "state": "no_ops" if not recorded else "flag_off" if flag_off else "shown",
         "hint": _hint(recorded, flag_off),
         "step": None if trace is None or at is None else _step_document(session, host, at),
         "device": None if trace is None or number is None
         else {"id": trace.devices[number].id, "name": trace.devices[number].name},
-        "coverage": _coverage(trace, at, number),
+        "steps": _steps(session, host, at),
+        "coverage": _coverage(trace, chosen),
         "total": found["propagation"],
         "means": means,
         "tree": _largest(tree),
         "unannotated": unannotated,
         **strips_of(trace, at, number, lost),
         "lost": [{"path": path, "reason": why, "advice": ADVICE[why]} for path, why in lost.items()],
-        "unexplained": [vars(it) for it in left[:_MOST_OPS]],
+        "unexplained": left[:_MOST_OPS],
         "mixed": mixed[:_MOST_OPS],
+        "lines": lines[:_MOST_LINES],
         "left_off": {
             "tree": max(0, len(tree) - _MOST_ROWS),
             "unexplained": max(0, len(left) - _MOST_OPS),
             "mixed": max(0, len(mixed) - _MOST_OPS),
+            "lines": max(0, len(lines) - _MOST_LINES),
         },
     }  # fmt: skip
 
@@ -110,7 +110,9 @@ def _hint(recorded: bool, flag_off: bool) -> str | None:
     return ADVICE[FLAG_OFF] if flag_off else None
 
 
-def _step(session: SessionTrace, step: int | None, device: str | None) -> tuple[int, int | None]:
+def _step(
+    session: SessionTrace, step: int | None, device: str | None, named: str | None
+) -> tuple[int, int | None]:
     """Host and step of an index over all hosts' steps. Without one, a usual step: of those whose work the devices
     recorded, the one of median duration; none where no step's work is known."""
     counts = [len(steps_of(trace)) for trace in session.traces]
@@ -126,6 +128,10 @@ def _step(session: SessionTrace, step: int | None, device: str | None) -> tuple[
         for host, trace in enumerate(session.traces)
         if device is None or any(it.id == device for it in trace.devices)
     ]
+    for host in hosts:
+        for at, it in enumerate(steps_of(session.traces[host])):
+            if named == str(sum(counts[:host]) + at if it.number is None else it.number):
+                return host, at
     for host in hosts:
         steps = steps_of(session.traces[host])
         worked = np.unique(find_launches(session.traces[host]).step)
@@ -160,11 +166,21 @@ def _step_document(session: SessionTrace, host: int, at: int) -> dict[str, Any]:
     }
 
 
-def _coverage(trace: Trace | None, step: int | None, device: int | None) -> dict[str, int]:
-    if trace is None or device is None:
+def _steps(session: SessionTrace, host: int, at: int | None) -> dict[str, Any]:
+    before = sum(len(steps_of(trace)) for trace in session.traces[:host])
+    its = steps_of(session.traces[host]) if session.traces else []
+    first = max(0, min((at or 0) - _MOST_STEPS // 2, len(its) - _MOST_STEPS))
+    return {
+        "first": before + first,
+        "numbers": [step.number for step in its[first : first + _MOST_STEPS]],
+    }
+
+
+def _coverage(trace: Trace | None, chosen: Chosen) -> dict[str, int]:
+    if trace is None:
         return dict.fromkeys(("device_ps", "direct_ps", "recovered_ps", "bare_ps", "none_ps"), 0)
     ops = find_ops(trace)
-    return coverage(ops, ops.sums(_chosen(trace, step, device))[1])
+    return coverage(ops, ops.sums(chosen)[1])
 
 
 def _chosen(trace: Trace, step: int | None, device: int) -> Chosen:
@@ -174,111 +190,7 @@ def _chosen(trace: Trace, step: int | None, device: int) -> Chosen:
     return find_ops(trace).of_runs(chosen_runs(trace, step, device), device)
 
 
-def _tree(
-    session: SessionTrace, trace: Trace | None, step: int | None, device: int | None, lost: dict[str, str]
-) -> tuple[list[dict[str, Any]], dict[str, int], dict[str, int]]:
-    """Rows, the row of what has no annotation, and the numbers of steps and devices behind the means."""
-    everything = session_rows(session)
-    ones = {} if trace is None else {row.path: row for row in annotation_rows(trace, step, device)}
-    steps, cores = 0, 0
-    host_in, device_in, bare_in = dict[str, int](), dict[str, int](), 0
-    bare = [0, 0, 0, 0]  # time and ops, of the session and of the step
-    for it in session.traces:
-        ops = find_ops(it)
-        launched = find_launches(it)
-        with_step = np.append(launched.step, np.int32(-1))[launched.runs.launch] >= 0
-        steps += len(np.unique(launched.step[launched.step >= 0]))
-        cores += len(np.unique(launched.runs.device))
-        host = host_annotations(it)
-        for path, time in zip(host.names, host.times(it, in_steps=True)[0].tolist(), strict=True):
-            host_in[path] = host_in.get(path, 0) + time
-        for path, time in device_ps_in_steps(it).items():
-            device_in[path] = device_in.get(path, 0) + time
-        _, time, count = ops.totals
-        without = ops.state >= 2
-        bare[0] += int(time[without].sum())
-        bare[1] += int(count[without].sum())
-        bare_in += int(ops.sums(ops.of_runs(with_step))[1][without].sum())
-        if it is trace and device is not None:
-            _, time, count = ops.sums(_chosen(it, step, device))
-            bare[2:] = int(time[without].sum()), int(count[without].sum())
-    per_step, per_core = max(steps, 1), max(steps * cores // max(len(session.traces), 1), 1)
-    places = {} if trace is None else phase_places(trace)
-    rows = []
-    for row in everything:
-        one = ones.get(row.path, Row(row.path))
-        rows.append(
-            {
-                "path": row.path,
-                "name": row.path.rpartition("/")[2],
-                "depth": row.path.count("/"),
-                "kind": row.kind,
-                "count": row.count,
-                "host_ps": row.host_ps,
-                "device_ps": row.device_ps,
-                "device_ops": row.device_ops,
-                "executions": row.executions,
-                "programs": len(row.programs),
-                "lost": lost.get(row.path),
-                "mean_host_ps": host_in.get(row.path, 0) // per_step,
-                "mean_device_ps": device_in.get(row.path, 0) // per_core,
-                "step_host_ps": one.host_ps,
-                "step_device_ps": one.device_ps,
-                "step_device_ops": one.device_ops,
-                "phase": places.get(row.path),
-            }
-        )
-    unannotated = {
-        "device_ps": bare[0],
-        "device_ops": bare[1],
-        "mean_device_ps": bare_in // per_core,
-        "step_device_ps": bare[2],
-        "step_device_ops": bare[3],
-    }
-    return rows, unannotated, {"steps": steps, "devices": cores}
-
-
 def _largest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows that take most time, in their order; a path takes no less than those inside of it."""
     order = sorted(range(len(rows)), key=lambda it: (-rows[it]["device_ps"] - rows[it]["host_ps"], it))
     return [rows[it] for it in sorted(order[:_MOST_ROWS])]
-
-
-def unexplained_of(session: SessionTrace) -> list[Unexplained]:
-    """Device time without an annotation, of all hosts."""
-    merged: dict[tuple[str, str, str], Unexplained] = {}
-    for trace in session.traces:
-        for it in unexplained(trace):
-            key = it.op, it.source, it.state
-            known = merged.get(key)
-            total = (known.device_ps, known.count) if known else (0, 0)
-            merged[key] = Unexplained(*key, it.device_ps + total[0], it.count + total[1])
-    return sorted(merged.values(), key=lambda it: (-it.device_ps, it.op, it.source))
-
-
-def _mixed(session: SessionTrace) -> list[dict[str, Any]]:
-    """Ops whose parts have several scopes, the longest first."""
-    found = []
-    for trace in session.traces:
-        ops, paths = find_ops(trace), host_annotations(trace).paths
-        _, time, count = ops.totals
-        for k in np.flatnonzero((np.diff(ops.first) > 1) & (count > 0)).tolist():
-            origin = ops.origin[k]
-            whole = sum(weight for _, weight in origin.parts)
-            shares: dict[str, float] = {}
-            for scope, weight in origin.parts:
-                path = paths.path_of(scope)
-                shares[path] = shares.get(path, 0.0) + weight / whole
-            if len(shares) > 1:
-                parts = [{"path": path, "share": it} for path, it in shares.items()]
-                found.append(
-                    {
-                        "op": op_kind(ops, k),
-                        "name": ops.name[k],
-                        "source": op_source(ops, k),
-                        "device_ps": int(time[k]),
-                        "parts": parts,
-                        "unscoped_share": origin.unscoped,
-                    }
-                )
-    return sorted(found, key=lambda it: (-it["device_ps"], it["name"]))

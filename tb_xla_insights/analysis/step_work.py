@@ -1,0 +1,52 @@
+"""What each device worked on for which step, whenever it did: this moves a step's device work below its host work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tb_xla_insights.analysis.launches import find_launches
+from tb_xla_insights.analysis.reach import steps_of
+from tb_xla_insights.trace.model import SessionTrace
+
+
+def step_work(session: SessionTrace, most: int) -> list[dict[str, Any]]:
+    """Per device `{device, steps, step, start_ps, end_ps}`: stretches by start, each from the first run to the end of
+    the last of consecutive runs that one step launched (docs/definitions.md, "Step"). They overlap where runs do.
+
+    `step` is an index into the report's `steps`, of which those from `steps[0]` to before `steps[1]` are of the
+    device's host. Runs outside of steps are in no stretch. At most `most` stretches in all, and those of the first
+    `most` steps, are told.
+    """
+    found = []
+    offset = 0
+    for trace in session.traces:
+        launches = find_launches(trace)
+        runs = launches.runs
+        of_run = np.append(launches.step, np.int32(-1))[runs.launch]
+        for number, device in enumerate(trace.devices):
+            its = np.arange(len(runs))[runs.of_device(number)]
+            its = its[np.argsort(runs.start_ps[its], kind="stable")]
+            step = of_run[its]
+            first = np.flatnonzero(np.append(True, step[1:] != step[:-1])[: len(step)])
+            if not first.size:
+                continue
+            start = runs.start_ps[its][first]
+            end = np.maximum.reduceat(runs.end_ps[its], first)
+            keep = step[first] >= 0
+            whose = [offset, offset + len(steps_of(trace))]
+            found.append((device.id, whose, step[first][keep] + offset, start[keep], end[keep]))
+        offset += len(steps_of(trace))
+    steps = np.sort(np.concatenate([step for _, _, step, _, _ in found] or [np.zeros(0, np.int64)]))
+    last = min(most, int(steps[most]) if len(steps) > most else offset)
+    return [
+        {
+            "device": device,
+            "steps": whose,
+            "step": step[step < last].tolist(),
+            "start_ps": start[step < last].tolist(),
+            "end_ps": end[step < last].tolist(),
+        }
+        for device, whose, step, start, end in found
+    ]

@@ -1,0 +1,191 @@
+"""A row per device for the scopes of its ops, one depth below the other: which annotation the device works on.
+
+They come from the ops' own metadata and from the programs that ran, which takes a while to read: such a row is made
+after the session's first view. Devices whose file stores a row of name scopes show that one instead.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tb_xla_insights.analysis.launches import find_launches
+from tb_xla_insights.analysis.propagation.hlo_scopes import BARE, STATES
+from tb_xla_insights.analysis.propagation.lost import op_kind, op_source, op_stack
+from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
+from tb_xla_insights.analysis.propagation.stored import ROWS as STORED
+from tb_xla_insights.analysis.propagation.tree import find_nodes
+from tb_xla_insights.timeline.pyramid import Lane
+from tb_xla_insights.timeline.tracks import Place, RowHead, Track
+from tb_xla_insights.trace.model import Int32, Trace
+from tb_xla_insights.units import share
+
+_DEEPEST = 12
+_NO_SCOPE, _NOTHING = -1, -2
+_SOME_KINDS = 4
+_WHY = {
+    "bare": "their op names have no scope, as those of the backward pass",
+    "none": "the compiler made them, or their program tells nothing",
+}
+
+
+@dataclass(eq=False)
+class ScopeTrack(Track):
+    """The scopes of one device. A slice's name is its scope; no name, no scope. Per name `paths` is the annotation's
+    path on the host and `recorded` the scope with the positions that tell repetitions apart."""
+
+    number: int = 0
+    paths: list[str] = field(default_factory=list)
+    recorded: list[str] = field(default_factory=list)
+
+    def path_of(self, place: Place) -> str | None:
+        """The annotation's path of a slice, None for one of no scope."""
+        name = int(place.lane.name[place.index])
+        return self.paths[name] if name >= 0 else None
+
+    def step_of(self, place: Place) -> int:
+        """The step (-1: none) whose launch made the run that a slice lies in."""
+        launches = find_launches(self.trace)
+        runs = launches.runs
+        mine = runs.of_device(self.number)
+        at = int(np.searchsorted(runs.start_ps[mine], place.start_ps, "right")) - 1
+        launch = int(runs.launch[mine.start + at]) if at >= 0 else -1
+        return int(launches.step[launch]) if launch >= 0 else -1
+
+    def around(self, place: Place) -> list[Place]:
+        """The slices around one, the outermost first."""
+        found = []
+        for depth, lane in enumerate(self.lanes[: place.depth]):
+            found.append(Place(self, depth, int(np.searchsorted(lane.start, place.start_ps, "right")) - 1))
+        return found
+
+    def facts(self, place: Place) -> list[dict[str, Any]]:
+        """What the panel lists of a slice: its annotation, or why it has none."""
+        name = int(place.lane.name[place.index])
+        if name >= 0:
+            facts = {"annotation": self.paths[name], "as recorded": self.recorded[name]}
+        else:
+            facts = self._reasons(place)
+        return [{"name": key, "value": value, "kind": "text"} for key, value in facts.items()]
+
+    def _reasons(self, place: Place) -> dict[str, str]:
+        ops, spans = find_ops(self.trace), self.trace.devices[self.number].ops
+        low, high = np.searchsorted(spans.start_ps, [place.start_ps, place.start_ps + place.duration_ps])
+        keys = ops.devices[self.number].key[low:high].tolist()
+        found = {}
+        for state in range(BARE, len(STATES)):
+            kinds = Counter(op_kind(ops, k) for k in keys if ops.state[k] == state)
+            if kinds:
+                some = ", ".join(f"{kind} ×{count}" for kind, count in kinds.most_common(_SOME_KINDS))
+                more = ", …" if len(kinds) > _SOME_KINDS else ""
+                number = kinds.total()
+                found[f"{STATES[state]}: {number} op{'s' * (number != 1)}"] = (
+                    f"{_WHY[STATES[state]]}: {some}{more}"
+                )
+        return found
+
+
+def op_facts(trace: Trace, device: int, op: int) -> list[dict[str, Any]]:
+    """What the panel lists of an op (index into the device's ops): its annotations with where they are known from, and
+    the Python stack that it was traced in, the innermost frame first."""
+    ops, nodes = find_ops(trace), find_nodes(trace)
+    k = int(ops.devices[device].key[op])
+    parts = range(int(ops.first[k]), int(ops.first[k + 1]))
+    weights = np.diff(ops.upto[parts.start : parts.stop], prepend=0) / ops.upto[parts.stop - 1]
+    shares: dict[str, float] = {}
+    for part, weight in zip(parts, weights.tolist(), strict=True):
+        node = int(nodes.of_part[part])
+        path = nodes.path[node] if node >= 0 else "no annotation"
+        shares[path] = shares.get(path, 0.0) + weight
+    told = ", ".join(f"{path} {share(it)}" if len(shares) > 1 else path for path, it in shares.items())
+    frames = [f"{frame} {frame.function}".rstrip() for frame in op_stack(ops, k)] or [op_source(ops, k)]
+    facts = {"annotation": f"{told} ({STATES[ops.state[k]]})", "python": " ← ".join(filter(None, frames))}
+    return [{"name": key, "value": value, "kind": "text"} for key, value in facts.items() if value]
+
+
+def scope_tracks(host: int, trace: Trace, duration_ps: int) -> list[ScopeTrack]:
+    """The rows of one host's devices; none for a device that stores its own, or none of whose ops has a scope."""
+    found = []
+    for number, device in enumerate(trace.devices):
+        if not any(name in device.lines for name in STORED) and len(device.ops):
+            track = _track(host, trace, number, duration_ps)
+            if track is not None:
+                found.append(track)
+    return found
+
+
+def _track(host: int, trace: Trace, number: int, duration_ps: int) -> ScopeTrack | None:
+    from tb_xla_insights.timeline import kernels, scope_kernels
+
+    ops, device = find_ops(trace), trace.devices[number]
+    mine, spans = ops.devices[number], device.ops
+    labels = _Labels(trace, ops)
+    if not (labels.of_part[0][_used_parts(ops, mine.key)] >= 0).any():
+        return None
+    columns = spans.start_ps, spans.end_ps, mine.key, mine.run, ops.first, ops.upto
+    start, end, part, run = scope_kernels.pieces(*map(np.ascontiguousarray, columns))
+    lanes = []
+    for of_part in labels.of_part:
+        begin, until, label = scope_kernels.joined(start, end, part, run, of_part)
+        if not (label >= 0).any():
+            break
+        kind, event = np.zeros(len(begin), np.int8), np.full(len(begin), -1, np.int32)
+        lanes.append(Lane(begin, until, label, kind, event, len(labels.names)))
+    scoped = lanes[0].name >= 0
+    time = int(kernels.covered(lanes[0].start[scoped], lanes[0].end[scoped]))
+    head = RowHead(f"h{host}.d{number}.scopes", "scopes", "scopes", trace.host, device.id)
+    busy = time / duration_ps if duration_ps else None
+    return ScopeTrack(
+        head, host, trace, lanes, labels.names, busy, None, number, labels.paths, labels.recorded
+    )
+
+
+def _used_parts(ops: Ops, key: Int32) -> Int32:
+    used = np.unique(key)
+    return np.concatenate([np.arange(ops.first[k], ops.first[k + 1]) for k in used.tolist()]).astype(np.int32)
+
+
+class _Labels:
+    """Per depth, the label of each part of a host's ops. A repetition of a scope has a label of its own."""
+
+    def __init__(self, trace: Trace, ops: Ops) -> None:
+        self.names: list[str] = []
+        self.paths: list[str] = []
+        self.recorded: list[str] = []
+        self._number: dict[tuple[str, str], int] = {}
+        nodes = find_nodes(trace)
+        chains: list[list[int]] = []
+        scopes = ops.scope.tolist()
+        known: dict[int, list[int]] = {_NO_SCOPE: [_NO_SCOPE]}
+        for scope, node in zip(scopes, nodes.of_part.tolist(), strict=True):
+            if scope not in known:
+                known[scope] = self._chain(nodes.path[node], ops.scopes[scope])
+            chains.append(known[scope])
+        depths = max(map(len, chains), default=1)
+        self.of_part = [
+            np.array([chain[depth] if depth < len(chain) else _NOTHING for chain in chains], np.int32)
+            for depth in range(depths)
+        ]
+
+    def _chain(self, path: str, scope: str) -> list[int]:
+        """The labels of a scope and of what encloses it, the outermost first. A path may begin further out than the
+        scope that was recorded."""
+        outer, inner = path.split("/"), scope.split("/")
+        missing = len(outer) - len(inner)
+        return [
+            self._label(
+                "/".join(outer[: depth + 1]), "/".join(inner[: max(0, depth + 1 - missing)]), outer[depth]
+            )
+            for depth in range(min(len(outer), _DEEPEST))
+        ]
+
+    def _label(self, path: str, recorded: str, name: str) -> int:
+        number = self._number.setdefault((path, recorded), len(self.names))
+        if number == len(self.names):
+            self.names.append(name)
+            self.paths.append(path)
+            self.recorded.append(recorded)
+        return number

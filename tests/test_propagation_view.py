@@ -1,0 +1,223 @@
+"""The propagation view of one step and device: places, lines of Python, phases, and its route."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from captures import real_trace, session
+from programs import STEP_PS, Step, training
+from synthetic import case_study
+from synthetic.hlo import Computation, HloModule, Instruction
+
+from tb_xla_insights.analysis.propagation import propagation_view
+from tb_xla_insights.cli.common import console
+from tb_xla_insights.cli.propagation_text import print_annotations
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.report import session_report
+from tb_xla_insights.session import load
+from tb_xla_insights.trace.model import SessionTrace
+
+ROOT = Path(__file__).parents[1]
+PHASES = [("data", 100_000), ("forward", 200_000), ("update", 100_000)]
+FORWARD, UPDATE = (f"Training_Step.1/{name}/aten__mm" for name in ("forward.2", "update.3"))
+RUN = 950_000
+
+
+def program() -> bytes:
+    """A fusion of two lines and scopes, a product of one line, a bare one."""
+    inner = [
+        Instruction(1, "a", "add", FORWARD, source_file="model.py", source_line=3),
+        Instruction(2, "b", "add", UPDATE, source_file="model.py", source_line=3),
+    ]
+    entry = [
+        Instruction(10, "fusion.1", "fusion", FORWARD, "aten__add", "model.py", 3, calls=[1]),
+        Instruction(11, "dot.1", "dot", FORWARD, "aten__mm", "model.py", 7),
+        Instruction(12, "dot.2", "dot", "aten__mm", "aten__mm", "model.py", 7),
+        Instruction(13, "sort.1", "sort"),
+    ]
+    bodies = [Computation(1, "fused", inner), Computation(2, "entry", entry)]
+    return HloModule("SyncTensorsGraph.1", 7, bodies).to_bytes()
+
+
+@pytest.fixture
+def found(tmp_path: Path) -> SessionTrace:
+    body = [("fusion.1", 100, ""), ("dot.1", 40, ""), ("dot.2", 20, ""), ("sort.1", 5, "")]
+    return training(tmp_path, [Step(PHASES, [(RUN + n * STEP_PS, body)]) for n in range(3)], program())
+
+
+def test_lines_lead_to_annotations_and_add_up(found: SessionTrace) -> None:
+    view = propagation_view(found, 1)
+    lines = [(it["source"], it["path"], it["device_ps"], it["ops"]) for it in view["lines"]]
+    assert lines == [
+        ("model.py:3", "Training_Step/forward", 50, 1),
+        ("model.py:3", "Training_Step/update", 50, 1),
+        ("model.py:7", "Training_Step/forward", 40, 1),
+        ("model.py:7", None, 20, 1),
+        ("", None, 5, 1),
+    ]
+    assert sum(it["device_ps"] for it in view["lines"]) == view["coverage"]["device_ps"] == 165
+
+
+def test_mixed_and_unexplained_ops_are_those_of_the_step(found: SessionTrace) -> None:
+    view = propagation_view(found, 1)
+    (mixed,) = view["mixed"]
+    assert (mixed["name"], mixed["device_ps"], mixed["source"]) == ("fusion.1", 100, "model.py:3")
+    assert mixed["parts"] == [
+        {"path": "Training_Step/forward", "share": 0.5},
+        {"path": "Training_Step/update", "share": 0.5},
+    ]
+    assert [(it["op"], it["state"], it["device_ps"]) for it in view["unexplained"]] == [
+        ("aten__mm", "bare", 20),
+        ("sort", "none", 5),
+    ]
+    assert sum(it["device_ps"] for it in view["unexplained"]) == view["unannotated"]["step_device_ps"]
+
+
+def test_rows_say_where_their_work_lies(found: SessionTrace) -> None:
+    view = propagation_view(found, 1)
+    places = {it["name"]: (it["host_place"], it["device_place"]) for it in view["tree"]}
+    run = RUN + STEP_PS
+    assert places == {
+        "Training_Step": ((STEP_PS, 2 * STEP_PS), (run, run + 140)),
+        "data": ((STEP_PS, STEP_PS + 100_000), None),
+        "forward": ((STEP_PS + 100_000, STEP_PS + 300_000), (run, run + 140)),
+        "update": ((STEP_PS + 300_000, STEP_PS + 400_000), (run, run + 100)),
+    }
+
+
+def test_parts_add_up_in_a_step_and_in_all(found: SessionTrace) -> None:
+    view = propagation_view(found, 1)
+    (root,) = (it for it in view["tree"] if not it["depth"])
+    for prefix, whole in (("step_", view["coverage"]), ("", view["total"])):
+        key = f"{prefix}device_ps"
+        assert root[key] + view["unannotated"][key] == whole["device_ps"]
+    assert view["means"] == {"steps": 3, "devices": 1}
+    assert 3 * root["mean_device_ps"] == root["device_ps"]
+
+
+def test_the_steps_of_the_host_are_listed(found: SessionTrace) -> None:
+    view = propagation_view(found)
+    assert view["steps"] == {"first": 0, "numbers": [0, 1, 2]}
+    assert view["step"]["index"] in (0, 1, 2)
+
+
+def test_phases_of_the_case_study() -> None:
+    demo = session(real_trace(ROOT / "demo_logs" / Path(case_study.path()).parent))
+    truth = case_study.truth()
+    view = propagation_view(demo, 2)
+    names = [it["name"] for it in view["phases"]]
+    told = {
+        names[it["phase"]] if it["phase"] is not None else "": (it["runs"], it["device_ps"])
+        for it in view["order"]["by_phase"]
+    }
+    for name in told:
+        mine = [time for phase, time in truth.phase_order if phase == name]
+        assert told[name] == (len(mine), sum(mine))
+    assert sum(time for _, time in told.values()) == truth.run_ps
+
+
+class TestRoutes:
+    @pytest.fixture
+    def get(self) -> Any:
+        """Answers of the routes over the demos' logdir."""
+        from tb_xla_insights.logdir.listing import Listing
+        from tb_xla_insights.logdir.sessions import roots
+        from tb_xla_insights.logdir.store import Store, opener
+        from tb_xla_insights.plugin.arguments import Arguments
+        from tb_xla_insights.plugin.routes import Routes
+
+        listing = Listing(roots(str(ROOT / "demo_logs")))
+        listing.look(wait=None)
+        handlers = Routes(listing, Store(listing, opener())).handlers()
+        name = next(it.name for it in listing.sessions if it.name.startswith("synthetic_case_study"))
+        return lambda route, **more: handlers[route](Arguments(f"data/{route}", {"session": name, **more}))
+
+    def test_a_step_and_a_device(self, get: Any) -> None:
+        view = get("propagation", step="2", device="t1v-n-8c41-w-0/TPU:3")
+        assert (view["step"]["number"], view["device"]["name"], view["picked"]) == (1206, "TPU:3", None)
+
+    def test_a_step_by_its_number(self, get: Any) -> None:
+        assert get("propagation", st="1209")["step"]["index"] == 5
+        usual = get("propagation")["step"]
+        assert get("propagation", st="no such number")["step"] == usual
+
+    def test_what_the_timeline_selects_is_picked(self, get: Any) -> None:
+        (row,) = (it for it in get("scopes")["rows"] if it["id"] == "h0.d3.scopes")
+        assert row["device"] == "t1v-n-8c41-w-0/TPU:3"
+        view = get("propagation", step="2", device=row["device"])
+        stretch = view["strips"]["device"][1]
+        picked = get("propagation", row=row["id"], start_ps=str(stretch["start_ps"]), depth="1")
+        assert picked["picked"] == "Training_Step/FINISH_UPDATE"
+        assert (picked["step"]["number"], picked["device"]["name"]) == (1206, "TPU:3")
+        begin = next(it["host_place"][0] for it in view["tree"] if it["name"] == "backward")
+        host = get("propagation", row="h0.ann", start_ps=str(begin), depth="1")
+        assert (host["picked"], host["step"]["number"]) == ("Training_Step/backward", 1206)
+
+    def test_what_fits_of_an_old_link_is_shown(self, get: Any) -> None:
+        for place in ({"row": "nothing"}, {"row": "h0.ann", "depth": "1"}):
+            view = get("propagation", st="1206", start_ps="5", **place)
+            assert (view["stale"], view["picked"], view["step"]["number"]) == (True, None, 1206)
+        assert not get("propagation")["stale"]
+
+    def test_a_ready_session_has_the_rows_once_they_are_found(self, get: Any) -> None:
+        rows = get("scopes")
+        ready = get("session")
+        assert not ready["more_rows"]
+        assert ready["rows"] == rows["rows"]
+        assert [it["depths"] for it in rows["rows"] if it["kind"] == "scopes"] == [3] * 8
+
+    @pytest.mark.parametrize(
+        ("more", "says"),
+        [
+            ({"step": "99"}, "no step 99"),
+            ({"step": "-1"}, "step must be"),
+            ({"device": "nothing"}, "no device nothing"),
+            ({"row": "h0.ann"}, "start_ps"),
+        ],
+    )
+    def test_what_is_not_there_is_said(self, get: Any, more: dict[str, str], says: str) -> None:
+        with pytest.raises(InputError, match=says):
+            get("propagation", **more)
+
+
+def test_the_view_is_small(shared_traces: Path) -> None:
+    for path in sorted(shared_traces.glob("*/*/plugins/profile/*")):
+        view = propagation_view(session(real_trace(path)))
+        assert len(gzip.compress(json.dumps(view, separators=(",", ":")).encode(), 6)) < 60_000
+
+
+def test_from_python() -> None:
+    found = load(str(ROOT / "demo_logs/torch_xla_baseline"))
+    view = found.propagation(step=1)
+    assert view["step"]["index"] == 1
+    assert view["step"]["duration_ps"] == found.steps()[1]["duration_ps"]
+    with pytest.raises(InputError, match="no device nothing"):
+        found.propagation(device="nothing")
+
+
+def test_the_report_has_the_same_of_the_whole_capture(found: SessionTrace) -> None:
+    report = session_report(found)["propagation"]
+    bare = report["bare_ps"] + report["none_ps"]
+    assert sum(it["device_ps"] for it in report["lines"]) == report["device_ps"] == 3 * 165
+    assert [(it["op"], it["source"], it["state"], it["device_ps"], it["count"]) for it in report["unexplained"]] == [
+        ("aten__mm", "model.py:7", "bare", 60, 3), ("sort", "", "none", 15, 3)]  # fmt: skip
+    assert sum(it["device_ps"] for it in report["unexplained"]) == bare
+    assert [it["device_ps"] for it in report["mixed"]] == [300]
+
+
+def test_the_report_as_text(found: SessionTrace, capsys: pytest.CaptureFixture[str]) -> None:
+    document = session_report(found)
+    print_annotations(console(), document["annotations"], document["propagation"])
+    lines = [re.sub(r"[\u2009\u202f]", " ", line).split() for line in capsys.readouterr().out.splitlines()]
+    cells = {line[0]: line[1:] for line in lines if line}
+    assert cells["forward"] == ["3", "0.600", "0.000", "6", "3"]
+    assert cells["all"][0] == "ops"
+    assert cells["fusion.1"] == ["0.300", "forward", "50.0", "%,", "update", "50.0", "%", "model.py:3"]
+    assert cells["Lost,"][:6] == ["no", "ops", "of", "its", "own:", "data."]
+    (told,) = (line for line in lines if line[:1] == ["Of"])
+    assert " ".join(told[5:]) == "84.9 % direct, 0.0 % recovered, 12.1 % bare, 3.0 % none."

@@ -1,0 +1,236 @@
+"""Rows of scopes in the timeline: what a device works on at each instant, as the annotations are called on the host."""
+
+from __future__ import annotations
+
+import re
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from captures import Core, capture, session, thread
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from programs import Step, training
+from synthetic.hlo import Computation, HloModule, Instruction
+from timelines import slices
+
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.session import load
+from tb_xla_insights.timeline import Timeline, scopes
+from tb_xla_insights.trace.model import SessionTrace
+
+PHASES = [("forward", 200_000), ("update", 100_000)]
+INNER = {"forward": [("attention", 50_000), ("attention", 50_000)]}
+FIRST, AGAIN = (f"Training_Step.1/forward.2/attention.{n}/aten__mm:" for n in (1, 3))
+FORWARD, UPDATE = "Training_Step.1/forward.2/aten__mm:", "Training_Step.1/update.4/aten__mm:"
+AT = 950_000
+
+
+def steps(*ops: tuple[int, str]) -> list[Step]:
+    body = [(f"dot.{n}", time, scope) for n, (time, scope) in enumerate(ops)]
+    return [Step(PHASES, [(AT, body)], INNER)]
+
+
+def lanes_of(found: SessionTrace) -> list[list[tuple[int, int, str]]]:
+    timeline = Timeline(found)
+    timeline.find_scopes()
+    view = timeline.view(0, 2 * found.duration_ps, 20_000, ["h0.d0.scopes"])
+    return [
+        [(start - AT, length, name) for start, length, name, _ in lane]
+        for lane in slices(view, "h0.d0.scopes")
+    ]
+
+
+def test_one_depth_per_enclosing_scope(tmp_path: Path) -> None:
+    found = training(
+        tmp_path, steps((100, FIRST), (200, FORWARD), (300, UPDATE), (400, "aten__mm:"), (500, UPDATE))
+    )
+    assert lanes_of(found) == [
+        [(0, 600, "Training_Step"), (600, 400, ""), (1000, 500, "Training_Step")],
+        [(0, 300, "forward"), (300, 300, "update"), (1000, 500, "update")],
+        [(0, 100, "attention")],
+    ]
+
+
+def test_repetitions_stay_apart(tmp_path: Path) -> None:
+    found = training(tmp_path, steps((100, FIRST), (200, FIRST), (300, AGAIN)))
+    assert lanes_of(found)[2] == [(0, 300, "attention"), (300, 300, "attention")]
+
+
+def test_a_device_without_scopes_has_no_row(tmp_path: Path) -> None:
+    timeline = Timeline(training(tmp_path, steps((100, ""), (200, "aten__mm:"))))
+    timeline.find_scopes()
+    assert "scopes" not in [row["kind"] for row in timeline.rows()["rows"]]
+
+
+def test_stored_rows_of_name_scopes_stay_what_they_are() -> None:
+    ops = [("add", 10, 20, {"tf_op": "model/layer/add:Add"})]
+    core = Core(ops, lines={"TensorFlow Name Scope": [("model", 10, 20), ("layer", 10, 20)]})
+    timeline = Timeline(session(capture(thread("python", ("step", 0, 90)), core)))
+    before = timeline.rows()["rows"]
+    timeline.find_scopes()
+    assert timeline.rows() == {"more_rows": False, "rows": before}
+    assert timeline.annotation_at("h0.d0.scopes", 10, 1)["path"] == "model/layer"
+
+
+def test_the_first_view_does_not_wait_for_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> None:
+        raise AssertionError("programs are read")
+
+    monkeypatch.setattr(scopes, "find_ops", fail)
+    timeline = Timeline(training(tmp_path, steps((100, FIRST))))
+    head = timeline.head()
+    timeline.prepare()
+    assert head["more_rows"]
+    assert "scopes" not in [row["kind"] for row in head["rows"]]
+
+
+def test_the_rows_come_once_below_the_ops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    timeline = Timeline(training(tmp_path, steps((100, FIRST))))
+    calls = []
+
+    def counted(*more: Any) -> list[scopes.ScopeTrack]:
+        calls.append(more)
+        return scopes.scope_tracks(*more)
+
+    monkeypatch.setattr("tb_xla_insights.timeline.timeline.scope_tracks", counted)
+    asking = [threading.Thread(target=timeline.find_scopes) for _ in range(4)]
+    for one in asking:
+        one.start()
+    for one in asking:
+        one.join()
+    found = timeline.rows()
+    assert len(calls) == 1
+    assert not found["more_rows"]
+    kinds = [row["kind"] for row in found["rows"] if row["device"]]
+    assert kinds == ["modules", "ops", "scopes"]
+    assert (found["rows"][-1]["depths"], found["rows"][-1]["events"]) == (3, 3)
+
+
+def test_a_scope_tells_its_annotation_and_its_step(tmp_path: Path) -> None:
+    timeline = Timeline(training(tmp_path, steps((100, FORWARD), (200, AGAIN), (300, "aten__t:"), (50, ""))))
+    timeline.find_scopes()
+    inner = timeline.event_at("h0.d0.scopes", AT + 100, 2)
+    assert (inner["name"], [it["name"] for it in inner["path"]]) == (
+        "attention",
+        ["Training_Step", "forward"],
+    )
+    assert {it["name"]: it["value"] for it in inner["stats"]} == {
+        "annotation": "Training_Step/forward/attention",
+        "as recorded": "Training_Step.1/forward.2/attention.3",
+    }
+    bare = timeline.event_at("h0.d0.scopes", AT + 300, 0)
+    assert bare["name"] == "no scope"
+    assert [it["name"] for it in bare["stats"]] == ["bare: 1 op", "none: 1 op"]
+    place = {"step": 0, "device": "vm/TPU:0"}
+    assert timeline.annotation_at("h0.d0.scopes", AT + 100, 2) == {
+        "path": "Training_Step/forward/attention",
+        **place,
+    }
+    assert timeline.annotation_at("h0.d0.scopes", AT + 300, 0) == {"path": None, **place}
+    assert timeline.annotation_at("h0.ann", 0, 1) == {
+        "path": "Training_Step/forward",
+        "step": 0,
+        "device": None,
+    }
+    with pytest.raises(InputError, match="no event"):
+        timeline.annotation_at("h0.ann", 5000, 1)
+
+
+def test_an_op_tells_its_annotations_and_its_line(tmp_path: Path) -> None:
+    inner = [
+        Instruction(n, f"add.{n}", "add", scope.split(":")[0])
+        for n, scope in enumerate((FORWARD, UPDATE, UPDATE))
+    ]
+    entry = [
+        Instruction(10, "dot.0", "fusion", UPDATE.split(":")[0], "aten__mm", "model.py", 7, calls=[1]),
+        Instruction(11, "dot.1", "dot", "aten__mm"),
+    ]
+    bodies = [Computation(1, "fused", inner), Computation(2, "entry", entry)]
+    hlo = HloModule("SyncTensorsGraph.1", 7, bodies).to_bytes()
+    timeline = Timeline(training(tmp_path, steps((300, ""), (100, "")), hlo))
+
+    def facts(at: int) -> list[str]:
+        stats = timeline.event_at("h0.d0.ops", AT + at)["stats"]
+        return [it["value"] for it in stats if it["name"] in ("annotation", "python")]
+
+    assert facts(0) == []  # nobody waits for programs to see an op
+    timeline.find_scopes()
+    mixed = "Training_Step/forward 33.3 %, Training_Step/update 66.7 % (direct)"
+    assert [re.sub(r"[\u2009\u202f]", " ", it) for it in facts(0)] == [mixed, "model.py:7"]
+    assert facts(300) == ["no annotation (bare)"]
+
+
+spans = st.lists(
+    st.tuples(st.integers(0, 40), st.integers(0, 30), st.integers(0, 2)), min_size=1, max_size=12
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(spans)
+def test_the_op_that_began_last_is_shown(ops: list[tuple[int, int, int]]) -> None:
+    """Kinds 0 and 1 have one part (0 and 1), kind 2 has two, the first with a third of the weight."""
+    from tb_xla_insights.timeline.scope_kernels import pieces
+
+    ops.sort(key=lambda it: (it[0], -it[1]))
+    start, length, key = (np.array(column) for column in zip(*ops, strict=True))
+    run = np.zeros(len(ops), np.int32)
+    made = pieces(start, start + length, key.astype(np.int32), run,
+                  np.array([0, 1, 2, 4], np.int32), np.array([1, 1, 1, 3]))  # fmt: skip
+    shown = {}
+    for begin, end, part, _ in zip(*(column.tolist() for column in made), strict=True):
+        assert begin < end
+        for now in range(begin, end):
+            assert now not in shown
+            shown[now] = part
+    for now in range(80):
+        open_ = [n for n, (begin, time, _) in enumerate(ops) if begin <= now < begin + time]
+        expected = None
+        if open_:
+            begin, time, kind = ops[open_[-1]]
+            expected = kind if kind < 2 else 2 if now < begin + time // 3 else 3
+        assert shown.get(now) == expected
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(-2, 2), st.integers(0, 1)), min_size=1, max_size=15))
+def test_pieces_join_while_run_and_label_stay(parts: list[tuple[int, int, int]]) -> None:
+    from tb_xla_insights.timeline.scope_kernels import joined
+
+    parts.sort(key=lambda it: it[2])
+    begins = np.cumsum([pause + 5 for pause, _, _ in parts])
+    run = np.array([it[2] for it in parts], np.int32)
+    labels = np.array([it[1] for it in parts], np.int32)
+    found = joined(begins, begins + 5, np.arange(len(parts), dtype=np.int32), run, labels)
+    expected: list[list[int]] = []
+    for n, begin in enumerate(begins.tolist()):
+        if labels[n] == -2:
+            continue
+        if n and labels[n - 1] == labels[n] and run[n - 1] == run[n]:
+            expected[-1][1] = begin + 5
+        else:
+            expected.append([begin, begin + 5, int(labels[n])])
+    assert [list(it) for it in zip(*(column.tolist() for column in found), strict=True)] == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "devices", "first"),
+    [
+        ("torch_xla/baseline_session_debug", 1, {"Training_Step"}),
+        ("torch_xla/spmd_fsdp_debug", 2, {"Training_Step"}),
+        ("torch_xla/tiny_nodebug", 0, set()),
+        ("public/gpu_mi300_jax", 8, {"jit(forward_3d_conv)"}),
+        ("public/tpu_v6e_jax", 4, {"jit(_psum)", "jit(broadcast_in_dim)", "jit(f)"}),
+    ],
+)
+def test_scopes_of_real_captures(shared_traces: Path, name: str, devices: int, first: set[str]) -> None:
+    found = load(str(shared_traces / name))
+    timeline = Timeline(found.trace)
+    timeline.find_scopes()
+    rows = [row["id"] for row in timeline.rows()["rows"] if row["kind"] == "scopes"]
+    assert len(rows) == devices
+    for row in rows:
+        outer = slices(timeline.view(0, found.duration_ps + 1, 20_000, [row]), row)[0]
+        assert {it for _, _, it, _ in outer} - {""} <= first
