@@ -1,23 +1,25 @@
-"""Texts that PyTorch/XLA and dynamo print, and finding them beside a capture."""
+"""Metrics reports and dynamo's explanations, as they are printed, cut, or printed elsewhere."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import fsspec
 import pytest
-from helpers import small_space, write_session
+from hypothesis import given
+from hypothesis import strategies as st
 
-import tb_xla_insights as xi
-from tb_xla_insights.report.beside import beside, metrics_document
-from tb_xla_insights.report.metrics_text import parse_causes, parse_explain, parse_metrics
+from tb_xla_insights.report.debug_text import parse_debug
+from tb_xla_insights.report.explain_text import parse_explain
+from tb_xla_insights.report.metrics_text import parse_metrics
+from tb_xla_insights.report.numbers import decimal, quantity, whole
 
 REPORT = """step 3 done
 Metric: CompileTime
   TotalSamples: 6
   Accumulator: 01s147ms508.595us
   ValueRate: 02s558ms079.210us / second
-  Percentiles: 1%=057ms628.070us
+  Rate: 5.2 / second
+  Percentiles: 1%=057ms628.070us; 99%=292ms135.357us
 Metric: OutboundData
   TotalSamples: 29
   Accumulator: 171.02KB
@@ -37,6 +39,8 @@ Op Count: 18
 Break Reasons:
   Break Reason 1:
     Reason: Unsupported Tensor.item() call
+  Explanation: Dynamo does not follow a value to the host.
+  Hint: Capture scalars.
     User Stack:
       <FrameSummary file outer.py, line 3 in main>
       <FrameSummary file train.py, line 73 in forward>
@@ -46,119 +50,202 @@ Ops per Graph:
   Ops 1:
     Reason: not one
 """
-LOG = """
-Compilation Analysis: ================================================================================
-Compilation Analysis: Compilation Cause
-Compilation Analysis:   mark_step in the loader
-Compilation Analysis: Graph Info:
-Compilation Analysis:   Graph Hash: {}
-Compilation Analysis:   Number of Graph Inputs: 11
-Compilation Analysis: Python Frame Triggered Execution:
-Compilation Analysis:   sync (/venv/site-packages/torch_xla/torch_xla.py:87)
-Compilation Analysis:   run_step (/home/me/train.py:139)
-Compilation Analysis:   <module> (/home/me/train.py:248)
-Compilation Analysis: --------------------------------------------------------------------------------
-Compilation Analysis: ================================================================================
-Post Compilation Analysis: ================================================================================
-Post Compilation Analysis: Graph input size: 0.000155 GB
-Execution Analysis: ================================================================================
-Execution Analysis:   Graph Hash: 99
+OLD_EXPLAIN = """Dynamo produced 3 graphs with 2 graph breaks and 6 ops
+ Break reasons:
+
+1. call_function BuiltinVariable(print)
+   File "t.py", line 16, in example
+    print("woo")
+
+2. generic_jump
+   File "t.py", line 17, in example
+    if b.sum() < 0:
 """
 
 
-def test_a_metrics_report() -> None:
-    found = parse_metrics(REPORT, "m.txt")
-    assert found
-    assert found.metrics["CompileTime"] == {"samples": 6, "total": 1_147_508_595_000, "unit": "ps"}
-    assert found.metrics["OutboundData"] == {"samples": 29, "total": round(171.02 * 1024), "unit": "bytes"}
-    assert found.metrics["TensorsGraphSize"] == {"samples": 20, "total": 716.0, "unit": None}
-    assert found.counters["UncachedCompile"] == 6
-    assert found.fallbacks() == {"special_i1": 12}
+class TestMetrics:
+    def test_a_report_inside_a_log(self) -> None:
+        found = parse_metrics(REPORT, "m.txt")
+        assert found
+        assert found.metrics["CompileTime"] == {
+            "samples": 6,
+            "total": 1_147_508_595_000,
+            "unit": "ps",
+            "percentiles": {"1": 57_628_070_000, "99": 292_135_357_000},
+        }
+        assert found.metrics["OutboundData"]["total"] == round(171.02 * 1024)
+        assert (found.metrics["OutboundData"]["unit"], found.metrics["TensorsGraphSize"]["unit"]) == (
+            "bytes",
+            None,
+        )
+        assert found.counters["UncachedCompile"] == 6
+        assert found.fallbacks() == {"special_i1": 12}
+        assert found.unread == []
 
+    def test_figures_by_any_of_a_metrics_names(self) -> None:
+        found = parse_metrics(REPORT)
+        assert found
+        assert found.samples("CompileTime", "XrtCompile") == 6
+        assert found.total("ps", "CompileTime") == 1_147_508_595_000
+        assert found.total("ps", "OutboundData") is None
+        assert found.samples("ExecuteTime") is None
 
-@pytest.mark.parametrize(
-    ("text", "ps"),
-    [("02m01s000ms000.000us", 121 * 10**12), ("003.926us", 3_926_000), ("1d00h00m00s", 86_400 * 10**12)],
-)
-def test_times(text: str, ps: int) -> None:
-    found = parse_metrics(f"Metric: M\n  TotalSamples: 1\n  Accumulator: {text}\n")
-    assert found
-    assert found.metrics["M"]["total"] == ps
+    @pytest.mark.parametrize("text", ["", "hello\n", "Counter: \n", "Metrics are good\n  Value: 3\n"])
+    def test_what_is_none(self, text: str) -> None:
+        assert parse_metrics(text) is None
 
+    def test_what_is_not_understood_is_said_and_the_rest_is_used(self) -> None:
+        found = parse_metrics(
+            "Counter: A\n  Value: many\nCounter: B\n  Value: 2\nMetric: C\n  Accumulator: 3parsecs\n  Mood: good\n",
+            "m",
+        )
+        assert found
+        assert (found.counters, found.metrics["C"]["total"]) == ({"B": 2}, None)
+        assert [(it.line, it.text) for it in found.unread] == [
+            (2, "Value: many"),
+            (6, "Accumulator: 3parsecs"),
+            (7, "Mood: good"),
+        ]
 
-@pytest.mark.parametrize("text", ["", "hello\n", "Counter: \n", "Metrics are good\n  Value: 3\n"])
-def test_what_is_no_metrics_report(text: str) -> None:
-    assert parse_metrics(text) is None
-    assert parse_explain(text) is None
-    assert parse_causes(text) == {}
-
-
-def test_damaged_numbers_are_passed_over() -> None:
-    found = parse_metrics(
-        "Counter: A\n  Value: many\nCounter: B\n  Value: 2\nMetric: C\n  Accumulator: 3parsecs\n"
+    @pytest.mark.parametrize(
+        "samples", ["Samples: 6", "TotalSamples: about 6", "TotalSamples: -6", "Accumulator: 01s"]
     )
-    assert found
-    assert (found.counters, found.metrics["C"]["total"]) == ({"B": 2}, None)
+    def test_a_number_of_samples_that_is_not_known_is_none(self, samples: str) -> None:
+        found = parse_metrics(f"Metric: CompileTime\n  {samples}\n")
+        assert found
+        assert found.samples("CompileTime") is None
+
+    @pytest.mark.parametrize(
+        "line", ["TotalSamples: {}", "Accumulator: {}", "Accumulator: {}s", "Percentiles: 1%={}KB"]
+    )
+    def test_digits_without_end_are_not_understood(self, line: str) -> None:
+        found = parse_metrics(f"Metric: C\n  {line.format('9' * 5000)}\n")
+        assert found
+        assert (found.metrics["C"]["samples"], found.metrics["C"]["total"]) == (None, None)
+        assert [it.line for it in found.unread] == [2]
+
+    def test_under_another_locale(self) -> None:
+        german = (
+            REPORT.replace("508.595us", "508,595us")
+            .replace("171.02KB", "171,02KB")
+            .replace("716.00", "1.716,00")
+        )
+        found = parse_metrics(german.replace("TotalSamples: 29", "TotalSamples: 1.029"))
+        assert found
+        assert found.metrics["CompileTime"]["total"] == 1_147_508_595_000
+        assert found.metrics["OutboundData"]["samples"] == 1029
+        assert found.metrics["OutboundData"]["total"] == round(171.02 * 1024)
+        assert found.metrics["TensorsGraphSize"]["total"] == 1716
+        assert found.unread == []
+
+    @given(st.integers(0, len(REPORT)))
+    def test_cut_anywhere_no_value_is_wrong(self, length: int) -> None:
+        """What a cut report has, the whole one has; a number without an end is left out and said."""
+        all_of_it, found = parse_metrics(REPORT), parse_metrics(REPORT[:length])
+        assert all_of_it
+        if found is None:
+            return
+        assert found.counters.items() <= all_of_it.counters.items()
+        for name, entry in found.metrics.items():
+            known = all_of_it.metrics[name]
+            assert entry["samples"] in (None, known["samples"])
+            assert entry["total"] in (None, known["total"])
+            assert entry["percentiles"].items() <= known["percentiles"].items()
+        if not REPORT[:length].endswith("\n") and REPORT[:length].splitlines()[-1].startswith("  Value: "):
+            assert found.unread
 
 
-def test_dynamos_explanation() -> None:
-    found = parse_explain(EXPLAIN, "d.txt")
-    assert found
-    assert (found.graphs, found.breaks) == (3, 2)
-    assert found.reasons == [
-        {"reason": "Unsupported Tensor.item() call", "place": "train.py:73 in forward"},
-        {"reason": "print", "place": None},
-    ]
+class TestNumbers:
+    @pytest.mark.parametrize(
+        ("text", "ps"),
+        [("02m01s000ms000.000us", 121 * 10**12), ("003.926us", 3_926_000), ("1d00h00m00s", 86_400 * 10**12)],
+    )
+    def test_times(self, text: str, ps: int) -> None:
+        assert quantity(text) == (ps, "ps")
+
+    @pytest.mark.parametrize(
+        ("text", "value"),
+        [("12", 12), ("11,520", 11520), ("11.520", 11520), ("1 011 520", 1011520), ("-3", -3), ("1,2", None),
+         ("1,520.3", None), ("1,52,000", None), ("", None), ("many", None), ("1,5\n20", None), ("٣", None)],
+    )  # fmt: skip
+    def test_counts(self, text: str, value: int | None) -> None:
+        assert whole(text) == value
+
+    @pytest.mark.parametrize(
+        ("text", "value"),
+        [("716.00", 716.0), ("716,5", 716.5), ("1.716,25", 1716.25), ("1,716.25", 1716.25), ("1,234,567", 1234567.0),
+         ("1654", 1654.0), ("0.123", 0.123), ("1.234", None), ("1,234", None), ("1.2.3", None), ("", None)],
+    )  # fmt: skip
+    def test_a_number_that_can_be_read_in_two_ways_is_not_read(self, text: str, value: float | None) -> None:
+        assert decimal(text) == value
+
+    @pytest.mark.parametrize("text", ["", "KB", "3 parsecs", "1s-2ms", "1.234KB", "ms", "1e5"])
+    def test_what_is_no_quantity(self, text: str) -> None:
+        assert quantity(text) == (None, None)
 
 
-def test_causes_by_graph_with_the_users_own_frame() -> None:
-    found = parse_causes(LOG.format("aa11") + LOG.format("bb22"))
-    told = {"cause": "mark_step in the loader", "frame": "run_step (/home/me/train.py:139)"}
-    assert found == {"aa11": told, "bb22": told}
+class TestExplanation:
+    def test_reasons_and_places(self) -> None:
+        found = parse_explain(EXPLAIN, "d.txt")
+        assert found
+        assert (found.graphs, found.breaks, found.ops, found.unread) == (3, 2, 18, [])
+        assert found.reasons == [
+            {
+                "reason": "Unsupported Tensor.item() call",
+                "place": "train.py:73 in forward",
+                "explanation": "Dynamo does not follow a value to the host.",
+                "hint": "Capture scalars.",
+            },
+            {"reason": "print", "place": None},
+        ]
 
+    def test_in_the_words_of_pytorch_2_0(self) -> None:
+        found = parse_explain(OLD_EXPLAIN)
+        assert found
+        assert (found.graphs, found.breaks, found.ops, found.unread) == (3, 2, 6, [])
+        assert found.reasons == [
+            {"reason": "call_function BuiltinVariable(print)", "place": "t.py:16 in example"},
+            {"reason": "generic_jump", "place": "t.py:17 in example"},
+        ]
 
-class TestBeside:
-    def test_files_of_the_run_and_of_the_session_whatever_their_names(self, tmp_path: Path) -> None:
-        directory = write_session(tmp_path / "plugins/profile/s", "vm")
-        (tmp_path / "my notes.txt").write_text(REPORT)
-        (directory / "explained.log").write_text(EXPLAIN)
-        (tmp_path / "stderr.txt").write_bytes(LOG.format("aa11").encode() + b"\xff\xfe")
-        (tmp_path / "picture.png").write_bytes(b"\x89PNG")
-        report = xi.load(str(tmp_path)).report()
-        assert report["metrics"]["file"] == "my notes.txt"
-        assert report["metrics"]["dynamo"]["breaks"] == 2
-        assert {"cpu_fallback", "graph_breaks"} <= {it["id"] for it in report["findings"]}
+    def test_several_in_one_file_add_up(self) -> None:
+        found = parse_explain(EXPLAIN + "some text\n" + EXPLAIN)
+        assert found
+        assert (found.graphs, found.breaks, len(found.reasons)) == (6, 4, 4)
 
-    def test_a_file_of_the_usual_name_comes_first(self, tmp_path: Path) -> None:
-        write_session(tmp_path / "plugins/profile/s", "vm")
-        (tmp_path / "a.txt").write_text(REPORT)
-        (tmp_path / "metrics_report_rank0.txt").write_text(REPORT.replace("Value: 6", "Value: 7"))
-        metrics = xi.load(str(tmp_path)).report()["metrics"]
-        assert (metrics["file"], metrics["counters"]["UncachedCompile"]) == ("metrics_report_rank0.txt", 7)
+    def test_a_place_is_the_programs_own(self) -> None:
+        inside = "      <FrameSummary file /venv/site-packages/torch/nn/module.py, line 9 in _call>\n"
+        found = parse_explain(EXPLAIN.replace("  Break Reason 2", f"{inside}  Break Reason 2"))
+        assert found
+        assert found.reasons[0]["place"] == "train.py:73 in forward"
 
-    def test_nothing_beside_is_none(self, tmp_path: Path) -> None:
-        write_session(tmp_path / "plugins/profile/s", "vm")
-        session = xi.load(str(tmp_path)).trace
-        assert metrics_document(beside(session)) is None
-        assert beside(session) is beside(session)
+    def test_a_cut_one_says_what_is_missing(self) -> None:
+        found = parse_explain(EXPLAIN.partition("  Break Reason 2")[0], "d.txt")
+        assert found
+        assert (found.breaks, len(found.reasons)) == (2, 1)
+        assert [it.text for it in found.unread] == ["2 breaks, but only 1 reasons"]
 
-    def test_beside_a_remote_capture(self) -> None:
-        system = fsspec.filesystem("memory")
-        system.pipe_file("/beside/run/plugins/profile/s/vm.xplane.pb", small_space().to_bytes())
-        system.pipe_file("/beside/run/metrics_report.txt", REPORT.encode())
-        try:
-            metrics = xi.load("memory://beside").report()["metrics"]
-        finally:
-            system.rm("/beside", recursive=True)
-        assert metrics["fallbacks"] == {"special_i1": 12}
+    def test_one_that_is_cut_before_its_reasons_says_so(self) -> None:
+        found = parse_explain(EXPLAIN.partition("Break Reasons")[0], "d.txt")
+        assert found
+        assert [it.text for it in found.unread] == ["2 breaks, but only 0 reasons"]
+
+    @pytest.mark.parametrize("text", ["", "hello\n", "Graph Count: many\n", REPORT])
+    def test_what_is_none(self, text: str) -> None:
+        assert parse_explain(text) is None
 
 
 def test_real_files(shared_traces: Path) -> None:
+    for path in sorted(shared_traces.glob("torch_xla/*/metrics_report.txt")):
+        metrics = parse_metrics(path.read_text())
+        assert metrics
+        assert metrics.unread == []
+        assert all(it["total"] is not None and it["percentiles"] for it in metrics.metrics.values())
+        assert not parse_debug(path.read_text()).unread
     folder = shared_traces / "torch_xla/tiny_dynamo_train"
     metrics = parse_metrics((folder / "metrics_report.txt").read_text())
     assert metrics
     assert (metrics.counters["UncachedCompile"], metrics.fallbacks()) == (6, {})
-    assert all(it["total"] is not None for it in metrics.metrics.values())
     explained = parse_explain((folder / "dynamo_explain.txt").read_text())
     assert explained
-    assert (explained.graphs, explained.breaks, explained.reasons) == (1, 0, [])
+    assert (explained.graphs, explained.breaks, explained.ops, explained.reasons) == (1, 0, 6, [])

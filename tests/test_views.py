@@ -12,6 +12,7 @@ from captures import Core, capture, real_trace, session, thread
 from launching import US, demo
 from loops import loop
 
+from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report import execution_views, session_report, views
 from tb_xla_insights.trace.model import SessionTrace
@@ -82,6 +83,7 @@ class TestOverview:
             "count": 0,
             "partial": 0,
             "columns": None,
+            "work": [],
         }
 
 
@@ -99,6 +101,22 @@ class TestGaps:
         assert durations == sorted(durations, reverse=True)
         assert view["patterns"] == report["patterns"]
 
+    def test_the_strip_has_the_cause_of_most_gap_time_per_bucket(self, case_study: SessionTrace) -> None:
+        gaps = session_report(case_study, all_gaps=True)["gaps"]["items"]
+        strip = views.gaps(case_study)["strip"]
+        assert len(strip) == 8
+        for row in strip[::7]:
+            for bucket in range(1000):
+                low, high = (case_study.duration_ps * at // 1000 for at in (bucket, bucket + 1))
+                time = dict.fromkeys(CLASSES, 0)
+                for gap in gaps:
+                    if gap["device"] == row["id"]:
+                        start, end = gap["start_ps"], gap["start_ps"] + gap["duration_ps"]
+                        time[gap["cause"]] += max(0, min(end, high) - max(start, low))
+                most = max(CLASSES, key=lambda name: time[name])
+                expected = f"{CLASSES.index(most):x}" if time[most] else "f"
+                assert row["cause"][bucket] == expected
+
     def test_every_gap_can_be_asked_for_and_its_parts_add_up(self, case_study: SessionTrace) -> None:
         for item in views.gaps(case_study)["items"]:
             for device in item["devices"][:1]:
@@ -106,6 +124,10 @@ class TestGaps:
                 assert sum(link["duration_ps"] for link in gap["chain"]) == gap["duration_ps"]
                 assert sum(part["ps"] for part in gap["by_thread"]) == gap["duration_ps"]
                 assert gap["sentence"].endswith(".")
+                assert gap["cores"] == item["cores"]
+                pattern = views.gaps(case_study)["patterns"][gap["pattern"]]
+                assert [pattern[key] for key in ("before", "after")] == [gap["before"], gap["after"]]
+                assert gap["occurrences"] == pattern["count"]
 
     def test_a_gap_that_is_not_there(self, case_study: SessionTrace) -> None:
         with pytest.raises(InputError, match="no gap of x begins at 5"):
@@ -197,6 +219,8 @@ class TestThroughHttp:
         longest = get("gaps")["items"][0]
         gap = get("gap", device=longest["device"], start_ps=str(longest["start_ps"]))
         assert gap["duration_ps"] == longest["duration_ps"]
+        piece = next(it for it in gap["chain"] if it["event"])
+        assert get("event", event=piece["event"])["name"] == piece["name"]
         assert get("executions", step="3")["step"] == 3
         assert get("compiles")["count"] == 4
 
@@ -212,3 +236,62 @@ class TestThroughHttp:
     def test_what_is_not_there_is_said(self, get: Any, route: str, more: dict[str, str], says: str) -> None:
         with pytest.raises(InputError, match=says):
             get(route, **more)
+
+
+class TestChoiceOfDevices:
+    def test_idle_time_of_each_device_adds_up(self, case_study: SessionTrace) -> None:
+        view = views.overview(case_study)
+        for name, time in view["idle"]["by_class_ps"].items():
+            assert sum(device["idle_by_class_ps"].get(name, 0) for device in view["devices"]) == time
+        for device in view["devices"]:
+            assert sum(device["idle_by_class_ps"].values()) <= device["idle_ps"]
+
+    def test_executions_of_each_device_add_up(self, case_study: SessionTrace) -> None:
+        whole = execution_views.executions(case_study)
+        each = [execution_views.executions(case_study, None, [it.id]) for it in case_study.devices]
+        for row in whole["executions"]:
+            its = [next(own for own in one["executions"] if own["program"] == row["program"]) for one in each]
+            for name in ("count", "host_ps", "device_ps", "queue_ps", "overhead_ps"):
+                assert sum(own[name] for own in its) == row[name]
+            assert {own["launches"] for own in its} == {row["launches"]}
+        assert sum(len(one["runs"]["start_ps"]) for one in each) == len(whole["runs"]["start_ps"])
+        assert sum(row["count"] for one in each for row in one["between"]) == sum(
+            row["count"] for row in whole["between"]
+        )
+        assert {device for one in each[:1] for device in one["runs"]["device"]} == {case_study.devices[0].id}
+
+    def test_a_device_that_is_not_there_has_no_executions(self, case_study: SessionTrace) -> None:
+        view = execution_views.executions(case_study, None, ["nowhere"])
+        assert (view["executions"], view["between"], view["lead"], view["fit"]) == ([], [], None, None)
+
+
+def test_tabs_count_what_their_views_list(case_study: SessionTrace) -> None:
+    report = session_report(case_study)
+    assert views.overview(case_study)["counts"] == views.counts(case_study)
+    assert views.counts(case_study) == {
+        "gaps": report["gaps"]["count"],
+        "executions": 4,
+        "compiles": 1,
+        "lost": sum(row["lost"] is not None for row in report["annotations"]),
+    }
+
+
+def test_patterns_tell_what_fills_them_and_how_they_vary(case_study: SessionTrace) -> None:
+    found = session_report(case_study, all_gaps=True)["gaps"]
+    for pattern in found["patterns"]:
+        its = [
+            gap
+            for gap in found["items"]
+            if all(gap[name] == pattern[name] for name in ("before", "after", "inside_run"))
+        ]
+        durations = [gap["duration_ps"] for gap in its]
+        assert (pattern["count"], pattern["total_ps"]) == (len(its), sum(durations))
+        assert (pattern["min_ps"], pattern["max_ps"]) == (min(durations), max(durations))
+        for name in CLASSES:
+            assert pattern["by_class_ps"].get(name, 0) == sum(gap["by_class_ps"].get(name, 0) for gap in its)
+
+
+def test_pauses_between_runs_have_the_cause_of_their_gaps(case_study: SessionTrace) -> None:
+    patterns = {(it["before"], it["after"]): it["cause"] for it in views.gaps(case_study)["patterns"]}
+    between = execution_views.executions(case_study)["between"]
+    assert {(it["before"], it["after"]): it["cause"] for it in between} == patterns

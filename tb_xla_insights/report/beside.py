@@ -1,31 +1,38 @@
-"""Finds and reads the text files that lie beside a capture: in its session's directory, and at the run's
-root."""
+"""Finds and reads the text files that lie beside a capture: in its session's directory, and at the run's root."""
 
 from __future__ import annotations
 
+import json
 import os
 import posixpath
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from tb_xla_insights.analysis.beside import Beside, GraphBreaks, Metrics
-from tb_xla_insights.report.metrics_text import parse_causes, parse_explain, parse_metrics
+from tb_xla_insights.analysis.beside import RECORD, Beside, Block, GraphBreaks, Metrics, Unread
+from tb_xla_insights.report.debug_text import parse_debug
+from tb_xla_insights.report.explain_text import parse_explain
+from tb_xla_insights.report.metrics_text import parse_metrics
 from tb_xla_insights.trace.model import SessionTrace
 
 _ENDS = (".txt", ".log", ".out", ".err")
 _MOST_FILES = 32
 _MOST_BYTES = 8_000_000
 """Of one file; a log that is longer is read up to here."""
+_MOST_IN_ALL = 32_000_000
+"""Of all files: a session opens without waiting for long logs in a bucket."""
+_BEFORE = {"before", "start", "begin", "pre"}
+_AFTER = {"after", "stop", "end", "post", "final"}
 
 
 def beside(session: SessionTrace) -> Beside:
     """What lies beside a session's captures, read once. Nothing that goes wrong with these files is an error:
     they are not what the user asked for.
 
-    A file's content says what it is, whatever its name; names that begin with `metrics_report` and
-    `dynamo_explain` come first, and of each kind the first file counts. Causes of compilations are collected
-    from all.
+    A file's content says what it is, whatever its name; names that begin with `metrics_report` and `dynamo_explain`
+    come first, and of each kind the first file counts. A metrics report whose name has the word before (start, begin,
+    pre) is the one from before the trace, if there is another one. Blocks of debug logs are collected from all.
     """
     store = vars(session)
     if "_beside" not in store:
@@ -35,23 +42,73 @@ def beside(session: SessionTrace) -> Beside:
 
 
 def _read(session: SessionTrace) -> Beside:
-    metrics: Metrics | None = None
+    reports: list[Metrics] = []
     breaks: GraphBreaks | None = None
-    causes: dict[str, dict[str, str]] = {}
-    for name, text in _texts(session):
-        metrics = metrics or parse_metrics(text, name)
-        breaks = breaks or parse_explain(text, name)
-        causes = {**parse_causes(text), **causes}
-    return Beside(metrics, breaks, causes)
+    compilations: list[Block] = []
+    executions: list[Block] = []
+    advice: list[str] = []
+    recorded: dict[str, Any] | None = None
+    files: list[str] = []
+    unread: list[Unread] = []
+    for name, text, cut in _texts(session):
+        if name == RECORD:
+            recorded = recorded or _recorded(text)
+            continue
+        report, explained, log = parse_metrics(text, name), parse_explain(text, name), parse_debug(text, name)
+        told = [*(report.unread if report else ()), *(explained.unread if explained else ()), *log.unread]
+        if report or explained or log.compilations or log.executions or log.advice:
+            files.append(name)
+            unread += [
+                *told,
+                *([Unread(name, text.count("\n") + 1, "what follows is not read")] if cut else []),
+            ]
+        reports += [report] if report else []
+        breaks = breaks or explained
+        compilations += log.compilations
+        executions += log.executions
+        advice += [it for it in log.advice if it not in advice]
+    before, after = _pair(reports)
+    return Beside(after, before, breaks, compilations, executions, advice, recorded, files, unread)
 
 
-def _texts(session: SessionTrace) -> Iterator[tuple[str, str]]:
+def _pair(reports: list[Metrics]) -> tuple[Metrics | None, Metrics | None]:
+    """The reports from before the trace and from its end. Of several processes' files, those of the same name but for
+    the words that tell before from after."""
+    early = [it for it in reports if _BEFORE & _words(it.file)]
+    late = [it for it in reports if it not in early]
+    if not late:
+        return None, next(iter(early), None)
+    late.sort(key=lambda it: not _AFTER & _words(it.file))
+    names = {frozenset(_words(it.file) - _BEFORE): it for it in reversed(early)}
+    same = names.get(frozenset(_words(late[0].file) - _AFTER))
+    return same or (early[0] if len(early) == len(late) == 1 else None), late[0]
+
+
+def _words(file: str) -> set[str]:
+    return set(re.findall(r"[a-z]+|\d+", file.lower()))
+
+
+def _recorded(text: str) -> dict[str, Any] | None:
+    with suppress(ValueError):
+        document = json.loads(text)
+        if isinstance(document, dict):
+            return document
+    return None
+
+
+def _texts(session: SessionTrace) -> Iterator[tuple[str, str, bool]]:
+    """Name and content of each file, and whether it goes on after what was read."""
     directories = dict.fromkeys(
         place for trace in session.traces if _is_place(trace.path) for place in _places(trace.path)
     )
+    left = _MOST_IN_ALL
     for directory in directories:
         with suppress(Exception):  # each file system raises its own kinds
-            yield from _in(directory)
+            for name, text, cut in _in(directory):
+                yield name, text, cut
+                left -= len(text)
+                if left <= 0:
+                    return
 
 
 def _is_place(path: str) -> bool:
@@ -68,40 +125,19 @@ def _places(path: str) -> list[str]:
     return [directory, posixpath.dirname(plugins)] if nested else [directory]
 
 
-def _in(directory: str) -> Iterator[tuple[str, str]]:
+def _in(directory: str) -> Iterator[tuple[str, str, bool]]:
     import fsspec
 
     system, path = fsspec.core.url_to_fs(directory)
-    files = [it for it in system.ls(path, detail=True) if it["type"] == "file" and it["name"].endswith(_ENDS)]
-    names = sorted((it["name"] for it in files), key=_rank)
+    files = [it["name"] for it in system.ls(path, detail=True) if it["type"] == "file"]
+    names = sorted((it for it in files if it.endswith((*_ENDS, f"/{RECORD}"))), key=_rank)
     for name in names[:_MOST_FILES]:
-        with system.open(name, "rb") as file:
-            yield posixpath.basename(name), file.read(_MOST_BYTES).decode("utf-8", "replace")
+        with suppress(Exception), system.open(name, "rb") as file:
+            content = file.read(_MOST_BYTES + 1)
+            text = content[:_MOST_BYTES].decode("utf-8", "replace")
+            yield posixpath.basename(name), text, len(content) > _MOST_BYTES
 
 
 def _rank(name: str) -> tuple[bool, str]:
     base = posixpath.basename(name)
     return not base.startswith(("metrics_report", "dynamo_explain")), base
-
-
-def metrics_document(found: Beside) -> dict[str, Any] | None:
-    """The report's `metrics`: `file`, `counters`, `metrics`, `fallbacks`; with `dynamo` (`file`, `graphs`,
-    `breaks`, `reasons`) where there is such a file. None where there is neither."""
-    if found.metrics is None and found.breaks is None:
-        return None
-    document: dict[str, Any] = {"file": None, "counters": {}, "metrics": {}, "fallbacks": {}, "dynamo": None}
-    if found.metrics is not None:
-        document |= {
-            "file": found.metrics.file,
-            "counters": found.metrics.counters,
-            "metrics": found.metrics.metrics,
-            "fallbacks": found.metrics.fallbacks(),
-        }
-    if found.breaks is not None:
-        document["dynamo"] = {
-            "file": found.breaks.file,
-            "graphs": found.breaks.graphs,
-            "breaks": found.breaks.breaks,
-            "reasons": found.breaks.reasons,
-        }
-    return document

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from tb_xla_insights.analysis.busy import device_summaries
 from tb_xla_insights.analysis.collectives import collectives_report
 from tb_xla_insights.analysis.compiles import compiles_report
+from tb_xla_insights.analysis.debug_log import causes_by_program, early_blocks
 from tb_xla_insights.analysis.diagnostics import diagnose
 from tb_xla_insights.analysis.early import early_executions
 from tb_xla_insights.analysis.environment import environment
@@ -15,11 +17,13 @@ from tb_xla_insights.analysis.findings import findings_report
 from tb_xla_insights.analysis.gaps import gaps_report
 from tb_xla_insights.analysis.input_pipeline import input_report
 from tb_xla_insights.analysis.partial import partial_diagnostics
-from tb_xla_insights.analysis.propagation.report import propagation_diagnostics, propagation_report
+from tb_xla_insights.analysis.propagation import propagation_diagnostics, propagation_report, session_ops
+from tb_xla_insights.analysis.propagation.reading import programs_have_scopes
 from tb_xla_insights.analysis.step_table import steps_report
 from tb_xla_insights.analysis.transfers import transfers_report
 from tb_xla_insights.errors import Diagnostic
-from tb_xla_insights.report.beside import beside, metrics_document
+from tb_xla_insights.report.beside import beside
+from tb_xla_insights.report.metrics import beside_diagnostics, metrics_document
 from tb_xla_insights.trace.model import SessionTrace
 
 SCHEMA = 1
@@ -42,9 +46,12 @@ def session_head(session: SessionTrace) -> dict[str, Any]:
 
 def session_summary(session: SessionTrace) -> dict[str, Any]:
     """What needs no analysis of causes: `session`, `environment`, `diagnostics`, `devices`."""
+    made = environment(session)
+    # On a CPU scopes are in the programs.
+    scoped = made["hlo_scopes"] or any(programs_have_scopes(trace) for trace in session.traces)
     return {
         "session": session_head(session),
-        "environment": environment(session),
+        "environment": made | {"hlo_scopes": scoped},
         "diagnostics": [it.as_json() for it in _diagnostics(session)],
         "devices": device_summaries(session),
     }
@@ -52,7 +59,8 @@ def session_summary(session: SessionTrace) -> dict[str, Any]:
 
 def _diagnostics(session: SessionTrace) -> list[Diagnostic]:
     """What the readers met, and what the capture lacks."""
-    return [*session.all_diagnostics, *diagnose(session), *partial_diagnostics(session)]
+    found = [*session.all_diagnostics, *diagnose(session), *partial_diagnostics(session)]
+    return [*found, *beside_diagnostics(session)]
 
 
 def session_report(session: SessionTrace, all_gaps: bool = False) -> dict[str, Any]:
@@ -64,21 +72,38 @@ def session_report(session: SessionTrace, all_gaps: bool = False) -> dict[str, A
     found, propagation = beside(session), propagation_report(session)
     summary = session_summary(session)
     summary["diagnostics"] += [it.as_json() for it in propagation_diagnostics(session)]
-    # On a CPU scopes are in the programs, where only this analysis looks.
+    # Ops may also have the scopes of what they call.
     scoped = any(propagation["propagation"][name] for name in ("direct_ps", "recovered_ps"))
+    propagation["propagation"] |= session_ops(session)
     summary["environment"]["hlo_scopes"] |= scoped
     return {
         "schema": SCHEMA,
         **summary,
         "steps": steps_report(session),
         "gaps": gaps_report(session, all_gaps),
-        "executions": executions_report(session),
-        "early_executions": early_executions(session),
+        "executions": told_executions(session),
+        "early_executions": _early(session),
         "compiles": compiles_report(session, found.causes),
         "transfers": transfers_report(session),
         "input_pipeline": input_report(session),
         "collectives": collectives_report(session),
         **propagation,
-        "metrics": metrics_document(found),
+        "metrics": metrics_document(session),
+        "recorded": found.recorded,
         "findings": findings_report(session, found),
     }
+
+
+def told_executions(session: SessionTrace, devices: Collection[str] | None = None) -> list[dict[str, Any]]:
+    """The report's `executions` (`devices`: only the runs on these), with the `causes` that a debug log tells."""
+    causes = causes_by_program(session, beside(session).executions)
+    return [row | {"causes": causes.get(row["program"], [])} for row in executions_report(session, devices)]
+
+
+def _early(session: SessionTrace) -> list[dict[str, Any]]:
+    """With the `cause` and `frame` that a debug log tells."""
+    blocks = early_blocks(session, beside(session).executions)
+    return [
+        row | {"cause": block.cause if block else None, "frame": block.frame if block else None}
+        for row, block in zip(early_executions(session), blocks, strict=True)
+    ]

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.compiles import find_compiles
-from tb_xla_insights.analysis.executions import Costs, find_costs, fixed_cost
+from tb_xla_insights.analysis.executions import Costs, find_costs, fixed_cost, runs_on
+from tb_xla_insights.analysis.graph_diff import nearest
+from tb_xla_insights.analysis.idle import find_gaps
 from tb_xla_insights.analysis.launches import KINDS, find_launches
 from tb_xla_insights.analysis.reach import steps_of
 from tb_xla_insights.analysis.runs import JOINS, NONE
+from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.report.document import told_executions
 from tb_xla_insights.report.views import kept_view, whole_report
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 
@@ -21,24 +27,29 @@ _MOST_RUNS = 2000
 _MOST_GRAPHS = 100
 _MOST_STEPS = 500
 _UNKNOWN = "unknown graph"
+_Choice = frozenset[str] | None
 
 
-def executions(session: SessionTrace, step: int | None = None) -> dict[str, Any]:
+def executions(
+    session: SessionTrace, step: int | None = None, devices: Collection[str] | None = None
+) -> dict[str, Any]:
     """`data/executions`: the report's rows, their totals by kind, what an execution costs however short it
     is, idle time between programs, how far the host runs ahead; and the runs of one step (an index into the
-    report's `steps`), of the one of median length where none is given. Raises InputError for a step that is
-    not there."""
+    report's `steps`), of the one of median length where none is given. With `devices` (ids) only the runs on these.
+    Raises InputError for a step that is not there."""
     steps = whole_report(session)["steps"]
     if step is not None and not 0 <= step < len(steps):
         raise InputError(f"data/executions: no step {step}; the session has {len(steps)}, counted from 0")
-    common = kept_view(session, "executions", _executions)
+    on = None if devices is None else frozenset(devices)
+    name = "executions" if on is None else f"executions {sorted(on)}"
+    common = kept_view(session, name, lambda its: _executions(its, on))
     chosen = _usual(steps) if step is None else step
     numbers = [step["number"] if step["number"] is not None else step["index"] for step in steps]
     return {
         **common,
         "steps": numbers,
         "step": chosen,
-        "runs": None if chosen is None else _runs(session, chosen),
+        "runs": None if chosen is None else _runs(session, chosen, on),
     }
 
 
@@ -47,52 +58,64 @@ def _usual(steps: list[dict[str, Any]]) -> int | None:
     return order[(len(order) - 1) // 2] if order else None
 
 
-def _executions(session: SessionTrace) -> dict[str, Any]:
-    rows = whole_report(session)["executions"]
+def _executions(session: SessionTrace, on: _Choice) -> dict[str, Any]:
+    rows = whole_report(session)["executions"] if on is None else told_executions(session, on)
     kinds: dict[str, dict[str, int]] = {}
     for row in rows:
         total = kinds.setdefault(row["kind"], dict.fromkeys(_TOTALS, 0))
         for name in _TOTALS:
             total[name] += row[name]
-    fixed = fixed_cost(session)
+    fixed = fixed_cost(session, on)
     fit = fixed and {"fixed_ps": fixed["fixed_ps"], "n": fixed["n"], "slope": fixed["per_device"]}
     return {
         "executions": rows,
         "kinds": kinds,
         "fit": fit,
-        "between": _between(session),
-        "lead": _lead(session),
+        "between": _between(session, on),
+        "lead": _lead(session, on),
     }
 
 
-def _between(session: SessionTrace) -> list[dict[str, Any]]:
-    """Pairs of programs that follow each other on a core, with the mean time between them; the most time
-    first."""
-    times: dict[tuple[str, str], list[int]] = {}
+def _between(session: SessionTrace, on: _Choice) -> list[dict[str, Any]]:
+    """Pairs of programs that follow each other on a core, with the mean time between them and the cause of most of the
+    gaps there; the most time first."""
+    found: dict[tuple[str, str], tuple[list[int], Int64]] = {}
     for trace in session.traces:
-        launches = find_launches(trace)
+        launches, gaps = find_launches(trace), find_gaps(trace)
         runs, names = launches.runs, [name for name, _ in launches.programs]
-        after = np.flatnonzero(runs.device[1:] == runs.device[:-1]) + 1
+        after = np.flatnonzero((runs.device[1:] == runs.device[:-1]) & runs_on(trace, on)[1:]) + 1
         pause = np.maximum(0, runs.start_ps[after] - runs.end_ps[after - 1])
+        # Gaps between two runs, by the run that ends them; a gap inside of a run is between none.
+        between = (gaps.run >= 0) & (gaps.run != gaps.before_run)
+        causes = np.zeros((len(runs), len(CLASSES)), np.int64)
+        np.add.at(causes, (gaps.run[between], gaps.cause[between]), gaps.duration_ps[between])
         key = runs.program[after - 1].astype(np.int64) * len(names) + runs.program[after]
-        pairs, place, counts = np.unique(key, return_inverse=True, return_counts=True)
-        sums = np.zeros(len(pairs), np.int64)
-        np.add.at(sums, place, pause)
-        for pair, number, total in zip(pairs.tolist(), counts.tolist(), sums.tolist(), strict=True):
-            entry = times.setdefault((names[pair // len(names)], names[pair % len(names)]), [0, 0])
-            entry[0] += number
-            entry[1] += total
+        order = np.argsort(key, kind="stable")
+        for its in np.split(order, np.flatnonzero(np.diff(key[order])) + 1) if len(order) else []:
+            pair = int(key[its[0]])
+            ends = names[pair // len(names)], names[pair % len(names)]
+            entry, classes = found.setdefault(ends, ([0, 0], np.zeros(len(CLASSES), np.int64)))
+            entry[0] += len(its)
+            entry[1] += int(pause[its].sum())
+            classes += causes[after[its]].sum(axis=0)
     rows = [
-        {"before": before, "after": after, "count": number, "total_ps": total, "mean_ps": total // number}
-        for (before, after), (number, total) in times.items()
+        {
+            "before": before,
+            "after": after,
+            "count": number,
+            "total_ps": total,
+            "mean_ps": total // number,
+            "cause": CLASSES[int(classes.argmax())] if classes.any() else None,
+        }
+        for (before, after), ((number, total), classes) in found.items()
     ]
     return sorted(rows, key=lambda row: -row["total_ps"])[:50]  # type: ignore[operator]
 
 
-def _lead(session: SessionTrace) -> dict[str, int] | None:
+def _lead(session: SessionTrace, on: _Choice) -> dict[str, int] | None:
     found = []
     for trace in session.traces:
-        known = find_launches(trace).runs.join != NONE
+        known = (find_launches(trace).runs.join != NONE) & runs_on(trace, on)
         found.append(find_costs(trace).lead_ps[known])
     leads: Int64 = np.concatenate(found or [np.zeros(0, np.int64)])
     if not leads.size:
@@ -100,20 +123,20 @@ def _lead(session: SessionTrace) -> dict[str, int] | None:
     return {"mean_ps": int(leads.mean()), "min_ps": int(leads.min()), "max_ps": int(leads.max())}
 
 
-def _runs(session: SessionTrace, step: int) -> dict[str, list[Any]] | None:
+def _runs(session: SessionTrace, step: int, on: _Choice) -> dict[str, list[Any]] | None:
     for trace in session.traces:
         count = len(steps_of(trace))
         if step < count:
-            return _columns(trace, step)
+            return _columns(trace, step, on)
         step -= count
     return None
 
 
-def _columns(trace: Trace, step: int) -> dict[str, list[Any]]:
+def _columns(trace: Trace, step: int, on: _Choice) -> dict[str, list[Any]]:
     launches, costs = find_launches(trace), find_costs(trace)
     runs = launches.runs
     of_run = np.append(launches.step, np.int32(-1))[runs.launch]
-    its = np.flatnonzero(of_run == step)
+    its = np.flatnonzero((of_run == step) & runs_on(trace, on))
     its = its[np.argsort(runs.start_ps[its], kind="stable")][:_MOST_RUNS]
     calls = launches.row[runs.launch[its]]
     return {
@@ -134,33 +157,53 @@ def _cost_columns(costs: Costs, its: NDArray[np.intp]) -> dict[str, list[int]]:
 
 
 def compiles(session: SessionTrace) -> dict[str, Any]:
-    """`data/compiles`: the report's rows; graphs that compiled, or ran, by step; and the steps' numbers."""
+    """`data/compiles`: the report's rows and what tells each graph from the nearest one (`diff`); graphs that compiled,
+    or ran, by step; the steps' numbers; and what a metrics report beside the trace counts."""
     return kept_view(session, "compiles", _compiles)
 
 
 def _compiles(session: SessionTrace) -> dict[str, Any]:
     report = whole_report(session)
     graphs: dict[str, dict[str, Any]] = {}
+    diffs: dict[str, dict[str, Any] | None] = {}
     offset = 0
-    for trace in session.traces:
+    for host, trace in enumerate(session.traces):
         _add_host(trace, offset, graphs)
+        found = find_compiles(trace)
+        for row, program in zip(found.row.tolist(), found.program.tolist(), strict=True):
+            diffs[f"{host}.{row}"] = _diff(trace, program)
         offset += len(steps_of(trace))
     ordered = sorted(graphs.values(), key=lambda it: (-it["compiles"], -it["cost_ps"], -len(it["steps"])))
     numbers = [step["number"] if step["number"] is not None else step["index"] for step in report["steps"]]
     return {
-        "compiles": [row | {"graph": row["graph"] or _UNKNOWN} for row in report["compiles"]],
+        "compiles": [
+            row | {"graph": row["graph"] or _UNKNOWN, "diff": diffs[row["event"]]}
+            for row in report["compiles"]
+        ],
         "graphs": ordered[:_MOST_GRAPHS],
         "count": len(ordered),
         "steps": numbers,
+        "metrics": _counted(report["metrics"]),
+    }
+
+
+def _counted(metrics: dict[str, Any] | None) -> dict[str, Any] | None:
+    """What a metrics report beside the trace counts, beside the trace's own counts; None without a report."""
+    if metrics is None or metrics["file"] is None:
+        return None
+    figures = metrics["figures"]
+    return {
+        "file": metrics["file"],
+        "rows": [row | {"time_ps": figures[f"{row['what']}_ps"]} for row in metrics["against_trace"]],
+        "uncached": figures["uncached_compiles"],
+        "cached": figures["cached_compiles"],
+        "fallbacks": metrics["fallbacks"],
     }
 
 
 def _add_host(trace: Trace, offset: int, graphs: dict[str, dict[str, Any]]) -> None:
     """Adds one host's graphs: those compiled, by their hash; those that only ran, by module and program id."""
     found, launches = find_compiles(trace), find_launches(trace)
-    graph_of = {
-        int(found.program[it]): str(found.graph(it)) for it in range(len(found)) if found.program[it] >= 0
-    }
     for it in range(len(found)):
         name = found.graph(it) or _UNKNOWN
         entry = graphs.setdefault(name, _graph(name, found.module[it]))
@@ -168,16 +211,30 @@ def _add_host(trace: Trace, offset: int, graphs: dict[str, dict[str, Any]]) -> N
         entry["cost_ps"] += int(trace.duration_ps[found.row[it]])
         if found.step[it] >= 0:
             entry["steps"][str(int(found.step[it]) + offset)] = "compiled"
-    names = [name for name, _ in launches.programs]
-    for program, (module, id_) in enumerate(launches.programs):
-        several = names.count(module) > 1
-        name = graph_of.get(program, f"{module}({id_})" if several and id_ else module)
+    for program, ((module, id_), name) in enumerate(zip(launches.programs, _graph_names(trace), strict=True)):
         entry = graphs.setdefault(name, _graph(name, module))
         if id_ and id_ not in entry["program_ids"]:
             entry["program_ids"].append(id_)
         mine = launches.step[(launches.program == program) & (launches.step >= 0)]
         for step in np.unique(mine)[:_MOST_STEPS].tolist():
             entry["steps"].setdefault(str(step + offset), "run")
+
+
+def _graph_names(trace: Trace) -> list[str]:
+    """What the graph of each program is called: as where it was compiled, else by its module, with the program's id
+    where several share that."""
+    found, programs = find_compiles(trace), find_launches(trace).programs
+    compiled = {int(program): found.graph(it) for it, program in enumerate(found.program) if program >= 0}
+    times = Counter(name for name, _ in programs)
+    return [
+        compiled.get(program) or (f"{module}({id_})" if times[module] > 1 and id_ else module)
+        for program, (module, id_) in enumerate(programs)
+    ]
+
+
+def _diff(trace: Trace, program: int) -> dict[str, Any] | None:
+    found = nearest(trace, program)
+    return found and {**found, "graph": _graph_names(trace)[found["program"]]}
 
 
 def _graph(name: str, module: str | None) -> dict[str, Any]:

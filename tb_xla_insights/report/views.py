@@ -6,9 +6,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from tb_xla_insights.analysis.busy import busy, device_span
+from tb_xla_insights.analysis.idle import find_gaps
 from tb_xla_insights.analysis.partial import partial_steps
-from tb_xla_insights.catalog.classes import CLASSES
+from tb_xla_insights.analysis.segments import Segments
+from tb_xla_insights.analysis.shares import by_class, class_shares, covered
+from tb_xla_insights.analysis.step_work import step_work
+from tb_xla_insights.catalog.classes import CLASSES, UNRECORDED
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.verdict import by_thread, gap_sentence, verdict
@@ -18,6 +24,13 @@ MOST_STEPS = 1000
 """Steps whose columns are sent; the full count stands beside."""
 
 MOST_GAPS = 1000
+
+MOST_WORK = 1000
+"""Stretches of device work that are sent, of all devices together."""
+
+_BUCKETS = 1000
+"""Of the strip over the whole session, as `data/session` has them."""
+_NO_GAP = 15
 
 _EACH = (("device", "devices"), ("start_ps", "starts_ps"), ("duration_ps", "durations_ps"))
 """What a gap on several cores keeps of each."""
@@ -45,7 +58,7 @@ def whole_report(session: SessionTrace) -> dict[str, Any]:
 
 def overview(session: SessionTrace) -> dict[str, Any]:
     """`data/overview`: verdict, four figures, devices with their duty cycle by three definitions, idle time
-    by cause, steps as columns, findings."""
+    by cause, steps as columns and the device work of each (`work`, see `step_work`), findings."""
     return kept_view(session, "overview", _overview)
 
 
@@ -54,8 +67,10 @@ def _overview(session: SessionTrace) -> dict[str, Any]:
     gaps, steps = report["gaps"], report["steps"]
     cores = [(trace, device) for trace in session.traces for device in trace.devices]
     devices = [
-        row | {"duty": {"ops": row["duty_cycle"], **_other_duties(session, trace, device)}}
-        for row, (trace, device) in zip(report["devices"], cores, strict=True)
+        row
+        | {"duty": {"ops": row["duty_cycle"], **_other_duties(session, trace, device)}}
+        | {"idle_by_class_ps": its}
+        for row, (trace, device), its in zip(report["devices"], cores, _idle_by_class(session), strict=True)
     ]
     return {
         "verdict": verdict(report),
@@ -71,9 +86,29 @@ def _overview(session: SessionTrace) -> dict[str, Any]:
             "count": len(steps),
             "partial": sum(partial_steps(trace) for trace in session.traces),
             "columns": _columns(steps[:MOST_STEPS]),
+            "work": step_work(session, MOST_WORK),
         },
         "findings": report["findings"],
+        "counts": counts(session),
     }
+
+
+def counts(session: SessionTrace) -> dict[str, int]:
+    """`data/counts`: what stands beside the names of the views: gaps, programs that ran, compilations after the
+    warm-up, annotations that are lost."""
+    report = whole_report(session)
+    return {
+        "gaps": report["gaps"]["count"],
+        "executions": len(report["executions"]),
+        "compiles": sum(not row["warm_up"] for row in report["compiles"]),
+        "lost": sum(row["lost"] is not None for row in report["annotations"]),
+    }
+
+
+def _idle_by_class(session: SessionTrace) -> list[dict[str, int]]:
+    """Per device, what the host did in its gaps from 10 us up."""
+    found = [(find_gaps(trace), number) for trace in session.traces for number in range(len(trace.devices))]
+    return [by_class(gaps.shares[gaps.device == number].sum(axis=0)) for gaps, number in found]
 
 
 def _other_duties(session: SessionTrace, trace: Trace, device: Device) -> dict[str, float]:
@@ -120,7 +155,8 @@ def _figure(name: str, label: str, value: float | int | None, unit: str, note: s
 
 def gaps(session: SessionTrace) -> dict[str, Any]:
     """`data/gaps`: the report's gaps without chains and `together_ps`; the same gap on several cores is one
-    item with `cores`, `devices`, and where it lies on each (`starts_ps`, `durations_ps`)."""
+    item with `cores`, `devices`, and where it lies on each (`starts_ps`, `durations_ps`). `strip` has per device
+    one hex digit per bucket of the session: the cause (index into CLASSES) of most of its gap time, f without any."""
     return kept_view(session, "gaps", _gaps)
 
 
@@ -147,7 +183,24 @@ def _gaps(session: SessionTrace) -> dict[str, Any]:
         group | {"index": index, "cores": len(group["devices"])}
         for index, group in enumerate(groups[:MOST_GAPS])
     ]
-    return {**report, "items": items, "groups": len(groups)}
+    return {**report, "items": items, "groups": len(groups), "strip": _strip(session)}
+
+
+def _strip(session: SessionTrace) -> list[dict[str, str]]:
+    edges = np.array([session.duration_ps * i // _BUCKETS for i in range(_BUCKETS + 1)], np.int64)
+    start, end = edges[:-1], edges[1:]
+    rows = []
+    for trace in session.traces:
+        found = find_gaps(trace)
+        for number, device in enumerate(trace.devices):
+            its = found.device == number
+            gaps = Segments(found.start_ps[its], found.end_ps[its], found.cause[its], found.run[its])
+            shares = class_shares(gaps, start, end)
+            # What lies outside of gaps is no gap of the class that shares count it as.
+            shares[:, UNRECORDED] -= end - start - covered(gaps.start_ps, gaps.end_ps, start, end)
+            cause = np.where(shares.any(axis=1), shares.argmax(axis=1), _NO_GAP)
+            rows.append({"id": device.id, "cause": "".join(f"{digit:x}" for digit in cause.tolist())})
+    return rows
 
 
 def _same(group: dict[str, Any], item: dict[str, Any]) -> bool:
@@ -160,14 +213,39 @@ def _same(group: dict[str, Any], item: dict[str, Any]) -> bool:
 
 
 def gap(session: SessionTrace, device: str, start_ps: int) -> dict[str, Any]:
-    """`data/gap`: one gap with its chain, its time by class and thread, and a sentence. Raises InputError
-    where no gap of the device begins at that instant."""
+    """`data/gap`: one gap with its chain, whose events have ids as in `data/event`, its time by class and thread, a
+    sentence, on how many `cores` it is the same, the index of its `pattern` and how many gaps that has
+    (`occurrences`). Raises InputError where no gap of the device begins at that instant."""
     found = kept_view(session, "gap", _by_place).get(f"{device} {start_ps}")
     if found is None:
         raise InputError(f"data/gap: no gap of {device} begins at {start_ps} ps; take one from data/gaps")
-    host = next(trace.host for trace in session.traces if any(it.id == device for it in trace.devices))
-    more = {"host": host, "by_thread": by_thread(found["chain"]), "sentence": gap_sentence(found)}
-    return {**found, **more}
+    number, host = next(
+        (number, trace.host)
+        for number, trace in enumerate(session.traces)
+        if any(it.id == device for it in trace.devices)
+    )
+    chain = [
+        piece | {"event": None if piece["event"] is None else f"{number}.{piece['event']}"}
+        for piece in found["chain"]
+    ]
+    listed = gaps(session)
+    cores = next((it["cores"] for it in listed["items"] if _has_place(it, device, start_ps)), 1)
+    ends = [[it[name] for name in ("before", "after", "inside_run")] for it in (found, *listed["patterns"])]
+    pattern = ends.index(ends[0], 1) - 1
+    return {
+        **found,
+        "chain": chain,
+        "host": host,
+        "by_thread": by_thread(chain),
+        "sentence": gap_sentence(found),
+        "cores": cores,
+        "pattern": pattern,
+        "occurrences": listed["patterns"][pattern]["count"],
+    }
+
+
+def _has_place(item: dict[str, Any], device: str, start_ps: int) -> bool:
+    return (device, start_ps) in zip(item["devices"], item["starts_ps"], strict=True)
 
 
 def _by_place(session: SessionTrace) -> dict[str, Any]:

@@ -1,0 +1,240 @@
+"""What the files beside a capture say, as the report's `metrics`, and where they and the trace disagree.
+
+(docs/definitions.md, "Metrics and debug logs")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tb_xla_insights.analysis.beside import Beside, Metrics
+from tb_xla_insights.analysis.compiles import find_compiles
+from tb_xla_insights.analysis.debug_log import executed
+from tb_xla_insights.analysis.findings.base import plural
+from tb_xla_insights.analysis.launches import find_launches
+from tb_xla_insights.analysis.transfers import find_transfers
+from tb_xla_insights.errors import Diagnostic
+from tb_xla_insights.report.beside import beside
+from tb_xla_insights.trace.model import SessionTrace
+
+# The metrics behind each figure, in the names of all versions: with PJRT and with XRT.
+_NAMES = {
+    "compile": ("CompileTime", "XrtCompile"),
+    "execute": ("ExecuteTime", "ExecuteReplicatedTime", "ExecuteChainedTime"),
+    "to_device": ("TransferToDeviceTime", "TransferToServerTime"),
+    "from_device": ("TransferFromDeviceTime", "TransferFromServerTime"),
+}
+_BYTES = {"to_device": "OutboundData", "from_device": "InboundData"}
+_WORDS = {
+    "compile": ("compilation", "compilations"),
+    "execute": ("execution", "executions"),
+    "to_device": ("transfer to the device", "transfers to the device"),
+    "from_device": ("transfer from the device", "transfers from the device"),
+}
+
+
+def metrics_document(session: SessionTrace) -> dict[str, Any] | None:
+    """The report's `metrics`; None where nothing lies beside the capture.
+
+    `file`, `counters`, `metrics` (by name: `samples`, `total` in `unit`, `percentiles`), `fallbacks` and `figures` are
+    of the report at the end, `difference` has the same since the one from before the trace. `against_trace` lays
+    counts of both side by side. `dynamo` is an explanation of torch._dynamo, `debug` counts the blocks of PT_XLA_DEBUG
+    logs, `unread` tells what was not understood.
+    """
+    found = beside(session)
+    if not found.files:
+        return None
+    report, breaks = found.metrics, found.breaks
+    return {
+        "file": report.file if report else None,
+        "counters": report.counters if report else {},
+        "metrics": report.metrics if report else {},
+        "fallbacks": report.fallbacks() if report else {},
+        "figures": _figures(report) if report else None,
+        "difference": _difference(found),
+        "against_trace": against_trace(session),
+        "dynamo": breaks
+        and {
+            "file": breaks.file,
+            "graphs": breaks.graphs,
+            "breaks": breaks.breaks,
+            "ops": breaks.ops,
+            "reasons": breaks.reasons,
+        },
+        "debug": _debug(session, found),
+        "advice": found.advice,
+        "files": found.files,
+        "unread": [it.as_json() for it in found.unread],
+    }
+
+
+def _figures(report: Metrics) -> dict[str, Any]:
+    """What people look for first. A figure is None where the report has nothing of it."""
+    figures: dict[str, Any] = {
+        "uncached_compiles": report.counters.get("UncachedCompile"),
+        "cached_compiles": report.counters.get("CachedCompile"),
+        "step_markers": report.counters.get("MarkStep"),
+        "fallback_calls": sum(report.fallbacks().values()),
+    }
+    for what, names in _NAMES.items():
+        figures[f"{what}_count"] = report.samples(*names)
+        figures[f"{what}_ps"] = report.total("ps", *names)
+    for what, name in _BYTES.items():
+        figures[f"{what}_bytes"] = report.total("bytes", name)
+    return figures
+
+
+def since(before: Metrics, after: Metrics) -> Metrics | None:
+    """What came between two reports of one run; None where something has become less: they are not, or were cleared.
+
+    Totals that are rounded (bytes) are differences of rounded numbers; percentiles have none.
+    """
+    counters = {name: value - before.counters.get(name, 0) for name, value in after.counters.items()}
+    metrics: dict[str, dict[str, Any]] = {}
+    for name, now in after.metrics.items():
+        then = before.metrics.get(name, {"samples": 0, "total": 0, "unit": now["unit"]})
+        counted = now["samples"], then["samples"]
+        known = now["total"] is not None and then["total"] is not None and now["unit"] == then["unit"]
+        metrics[name] = {
+            "samples": None if None in counted else now["samples"] - then["samples"],
+            "total": now["total"] - then["total"] if known else None,
+            "unit": now["unit"],
+        }
+    gone = (set(before.counters) - set(after.counters)) | (set(before.metrics) - set(after.metrics))
+    counts = [*counters.values(), *(it["samples"] for it in metrics.values() if it["samples"] is not None)]
+    return None if gone or min(counts, default=0) < 0 else Metrics(after.file, counters, metrics)
+
+
+def _difference(found: Beside) -> dict[str, Any] | None:
+    if found.metrics is None or found.before is None:
+        return None
+    changed = since(found.before, found.metrics)
+    if changed is None:
+        return None
+    return {
+        "before": found.before.file,
+        "after": found.metrics.file,
+        "counters": {name: value for name, value in changed.counters.items() if value},
+        "metrics": {name: it for name, it in changed.metrics.items() if it["samples"] != 0},
+        "fallbacks": changed.fallbacks(),
+        "figures": _figures(changed),
+    }
+
+
+def against_trace(session: SessionTrace) -> list[dict[str, Any]]:
+    """Counts that a metrics report and the trace both have: `what`, `metrics` (None: not in the report), `since` (since
+    the report from before the trace) and `trace`. A report covers at least the capture of its own process, so `agrees`
+    is false where it counts less than the host with the fewest."""
+    found = beside(session)
+    if found.metrics is None or not session.traces:
+        return []
+    changed = since(found.before, found.metrics) if found.before else None
+    rows = []
+    for what, names in _NAMES.items():
+        whole, part = found.metrics.samples(*names), changed.samples(*names) if changed else None
+        least = part if part is not None else whole
+        trace = _counts(session, what)
+        if whole is not None or any(trace):
+            rows.append(
+                {
+                    "what": what,
+                    "metrics": whole,
+                    "since": part,
+                    "trace": sum(trace),
+                    "agrees": least is None or least >= min(trace),
+                }
+            )
+    return rows
+
+
+def _counts(session: SessionTrace, what: str) -> list[int]:
+    """Per host, how often the trace shows it."""
+    if what == "compile":
+        return [len(find_compiles(trace)) for trace in session.traces]
+    if what == "execute":
+        return [len(find_launches(trace)) for trace in session.traces]
+    direction = 0 if what == "to_device" else 1
+    return [int((find_transfers(trace).direction == direction).sum()) for trace in session.traces]
+
+
+def _debug(session: SessionTrace, found: Beside) -> dict[str, Any] | None:
+    """`compilations` and `executions` in the logs, and how many of the trace's are among them."""
+    if not found.compilations and not found.executions:
+        return None
+    compiled = [graph for trace in session.traces for graph in find_compiles(trace).graph_hash if graph]
+    return {
+        "compilations": len(found.compilations),
+        "executions": len(found.executions),
+        "graphs": len({it.graph for it in [*found.compilations, *found.executions] if it.graph}),
+        "joined_compiles": sum(graph in found.causes for graph in compiled),
+        "joined_executions": len(executed(session, found.executions)),
+    }
+
+
+def beside_diagnostics(session: SessionTrace) -> list[Diagnostic]:
+    """Where texts and trace disagree, and what in the texts is not understood."""
+    if not beside(session).files:
+        return []
+    return [*_disagreements(session), *_unread(beside(session))]
+
+
+def _disagreements(session: SessionTrace) -> Iterator[Diagnostic]:
+    found = beside(session)
+    file = found.metrics.file if found.metrics else ""
+    for row in against_trace(session):
+        if not row["agrees"]:
+            one, many = _WORDS[row["what"]]
+            part = row["since"] is not None
+            told = plural(row["since"] if part else row["metrics"], one, many)
+            covers = "since the one from before the trace" if part else "in all"
+            yield Diagnostic(
+                "metrics_disagree",
+                "warning",
+                f"{file} counts {told} {covers}, the capture alone has {row['trace']}: the report is of another run or "
+                "another process.",
+            )
+    if found.before and found.metrics and since(found.before, found.metrics) is None:
+        yield Diagnostic(
+            "metrics_disagree",
+            "warning",
+            f"{found.metrics.file} has less than {found.before.file}: they are not two reports of one run in this "
+            "order, the metrics were cleared between them, or it is cut short. No difference is shown.",
+        )
+    yield from _log_disagrees(session, found)
+
+
+def _log_disagrees(session: SessionTrace, found: Beside) -> Iterator[Diagnostic]:
+    files = ", ".join(dict.fromkeys(it.file for it in [*found.compilations, *found.executions]))
+    compiled = {graph for trace in session.traces for graph in find_compiles(trace).graph_hash if graph}
+    known = compiled & set(found.causes)
+    if found.compilations and compiled and len(known) < len(compiled):
+        told, meaning = (
+            (str(len(known)), "the others have no cause here")
+            if known
+            else ("none", "it is of another run or process, or a part of a log")
+        )
+        yield Diagnostic(
+            "debug_log_disagrees",
+            "info" if known else "warning",
+            f"{files} tells of {told} of the {plural(len(compiled), 'graph')} compiled in the capture: {meaning}.",
+        )
+    launches = sum(len(find_launches(trace)) for trace in session.traces)
+    if len(session.traces) == 1 and found.executions and launches and not executed(session, found.executions):
+        yield Diagnostic(
+            "debug_log_disagrees",
+            "info",
+            f"{files} tells of {plural(len(found.executions), 'execution')} in an order that does not fit the "
+            f"capture's {launches}: no execution gets a cause from it.",
+        )
+
+
+def _unread(found: Beside) -> Iterator[Diagnostic]:
+    for file in dict.fromkeys(it.file for it in found.unread):
+        mine = [it for it in found.unread if it.file == file]
+        more = f", and {plural(len(mine) - 1, 'more place')}" if len(mine) > 1 else ""
+        yield Diagnostic(
+            "text_not_understood",
+            "info",
+            f"{file}: line {mine[0].line} is not understood ({mine[0].text[:80]}){more}; the rest is used.",
+        )

@@ -1,0 +1,207 @@
+"""Files beside a capture: found whatever their names, and laid against the trace."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import pytest
+from helpers import small_space
+from test_debug_text import block
+from test_metrics_text import EXPLAIN, REPORT
+
+import tb_xla_insights as xi
+from tb_xla_insights.analysis.beside import RECORD
+from tb_xla_insights.cli.main import main
+from tb_xla_insights.report.beside import beside
+from tb_xla_insights.report.metrics import metrics_document
+
+DEMO = Path(__file__).parents[1] / "demo_logs/torch_xla_baseline"
+
+
+def diagnostics(report: dict[str, Any], id_: str) -> list[str]:
+    return [it["message"] for it in report["diagnostics"] if it["id"] == id_]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A run with one real session `s`: six steps, each of which launches once."""
+    [session] = (DEMO / "plugins/profile").iterdir()
+    shutil.copytree(session, tmp_path / "plugins/profile/s")
+    return tmp_path
+
+
+def report_of(run: Path) -> dict[str, Any]:
+    return xi.load(str(run)).report()
+
+
+def metrics(executions: int, compiles: int = 1, more: str = "") -> str:
+    return (
+        f"Metric: ExecuteTime\n  TotalSamples: {executions}\n  Accumulator: {executions:03}ms000.000us\n"
+        f"Metric: CompileTime\n  TotalSamples: {compiles}\n  Accumulator: 01s000ms000.000us\n"
+        f"Counter: UncachedCompile\n  Value: {compiles}\n{more}"
+    )
+
+
+class TestFinding:
+    def test_files_of_the_run_and_of_the_session_whatever_their_names(self, run: Path) -> None:
+        (run / "my notes.txt").write_text(REPORT)
+        (run / "plugins/profile/s/explained.log").write_text(EXPLAIN)
+        (run / "stderr.txt").write_bytes(block("aa11").encode() + b"\xff\xfe")
+        (run / "picture.png").write_bytes(b"\x89PNG")
+        report = report_of(run)
+        assert report["metrics"]["file"] == "my notes.txt"
+        assert report["metrics"]["dynamo"]["breaks"] == 2
+        assert set(report["metrics"]["files"]) == {"my notes.txt", "explained.log", "stderr.txt"}
+        assert {"cpu_fallback", "graph_breaks"} <= {it["id"] for it in report["findings"]}
+
+    def test_a_file_of_the_usual_name_comes_first(self, run: Path) -> None:
+        (run / "a.txt").write_text(REPORT)
+        (run / "metrics_report_rank0.txt").write_text(REPORT.replace("Value: 6", "Value: 7"))
+        found = report_of(run)["metrics"]
+        assert (found["file"], found["counters"]["UncachedCompile"]) == ("metrics_report_rank0.txt", 7)
+
+    def test_nothing_beside_is_none(self, run: Path) -> None:
+        session = xi.load(str(run)).trace
+        assert metrics_document(session) is None
+        assert beside(session) is beside(session)
+
+    def test_beside_a_remote_capture(self) -> None:
+        system = fsspec.filesystem("memory")
+        system.pipe_file("/beside/run/plugins/profile/s/vm.xplane.pb", small_space().to_bytes())
+        system.pipe_file("/beside/run/metrics_report.txt", REPORT.encode())
+        try:
+            found = xi.load("memory://beside").report()["metrics"]
+        finally:
+            system.rm("/beside", recursive=True)
+        assert found["fallbacks"] == {"special_i1": 12}
+
+    def test_what_a_recording_wrote_about_itself(self, run: Path) -> None:
+        written = {"versions": {"torch_xla": "2.9.0"}, "flags": {"XLA_HLO_DEBUG": "1"}}
+        (run / f"plugins/profile/s/{RECORD}").write_text(json.dumps(written))
+        assert report_of(run)["recorded"] == written
+
+    @pytest.mark.parametrize("text", ["", "{", "[]", "\x00"])
+    def test_a_damaged_one_is_none(self, run: Path, text: str) -> None:
+        (run / f"plugins/profile/s/{RECORD}").write_text(text)
+        assert report_of(run)["recorded"] is None
+
+
+class TestBeforeAndAfter:
+    @pytest.mark.parametrize(
+        ("before", "after"),
+        [("metrics_before.txt", "metrics_after.txt"), ("start.log", "end.log"), ("metrics_report_pre.txt", "m.txt"),
+         ("Before-the-trace.txt", "metrics_report.txt")],
+    )  # fmt: skip
+    def test_the_difference_is_what_came_in_between(self, run: Path, before: str, after: str) -> None:
+        (run / before).write_text(metrics(10))
+        (run / after).write_text(metrics(16, more="Counter: aten::special_i1\n  Value: 4\n"))
+        found = report_of(run)["metrics"]
+        assert found["file"] == after
+        changed = found["difference"]
+        assert (changed["before"], changed["after"]) == (before, after)
+        assert changed["metrics"] == {"ExecuteTime": {"samples": 6, "total": 6 * 10**9, "unit": "ps"}}
+        assert changed["counters"] == {"aten::special_i1": 4}
+        assert changed["fallbacks"] == {"special_i1": 4}
+        assert changed["figures"]["execute_count"] == 6
+        [row] = [it for it in found["against_trace"] if it["what"] == "execute"]
+        assert row == {"what": "execute", "metrics": 16, "since": 6, "trace": 6, "agrees": True}
+
+    def test_counts_that_are_not_understood_are_none(self, run: Path) -> None:
+        (run / "before.txt").write_text(metrics(10))
+        (run / "after.txt").write_text(metrics(16).replace("TotalSamples: 16", "TotalSamples: more than 10"))
+        report = report_of(run)
+        [row] = [it for it in report["metrics"]["against_trace"] if it["what"] == "execute"]
+        assert row == {"what": "execute", "metrics": None, "since": None, "trace": 6, "agrees": True}
+        changed = report["metrics"]["difference"]["metrics"]["ExecuteTime"]
+        assert changed == {"samples": None, "total": 6 * 10**9, "unit": "ps"}
+        assert not diagnostics(report, "metrics_disagree")
+        assert "line 2 is not understood" in diagnostics(report, "text_not_understood")[0]
+
+    def test_of_several_processes_the_ones_that_belong_together(self, run: Path) -> None:
+        for rank, executions in ((0, 10), (1, 50)):
+            (run / f"rank{rank}_before.txt").write_text(metrics(executions))
+            (run / f"rank{rank}_after.txt").write_text(metrics(executions + 3))
+        changed = report_of(run)["metrics"]["difference"]
+        assert (changed["before"], changed["after"]) == ("rank0_before.txt", "rank0_after.txt")
+
+    def test_no_difference_is_guessed_from_names_alone(self, run: Path) -> None:
+        (run / "rank0.txt").write_text(metrics(10))
+        (run / "rank1.txt").write_text(metrics(13))
+        assert report_of(run)["metrics"]["difference"] is None
+
+    def test_less_after_than_before_is_said(self, run: Path) -> None:
+        (run / "before.txt").write_text(metrics(20))
+        (run / "after.txt").write_text(metrics(13))
+        report = report_of(run)
+        assert report["metrics"]["difference"] is None
+        [message] = diagnostics(report, "metrics_disagree")
+        assert "after.txt has less than before.txt" in message
+
+    def test_one_alone_is_the_report(self, run: Path) -> None:
+        (run / "before.txt").write_text(metrics(20))
+        found = report_of(run)["metrics"]
+        assert (found["file"], found["difference"]) == ("before.txt", None)
+
+
+class TestDisagreement:
+    def test_a_report_that_counts_less_than_the_trace_is_of_another_run(self, run: Path) -> None:
+        (run / "m.txt").write_text(metrics(5))
+        report = report_of(run)
+        [row] = [it for it in report["metrics"]["against_trace"] if it["what"] == "execute"]
+        assert (row["metrics"], row["trace"], row["agrees"]) == (5, 6, False)
+        [message] = diagnostics(report, "metrics_disagree")
+        assert message.startswith("m.txt counts 5 executions in all, the capture alone has 6")
+
+    def test_between_two_reports_as_well(self, run: Path) -> None:
+        (run / "before.txt").write_text(metrics(20))
+        (run / "after.txt").write_text(metrics(21))
+        [message] = diagnostics(report_of(run), "metrics_disagree")
+        assert "counts 1 execution since the one from before the trace" in message
+
+    def test_counting_more_is_none(self, run: Path) -> None:
+        (run / "m.txt").write_text(metrics(300))
+        assert diagnostics(report_of(run), "metrics_disagree") == []
+
+    def test_a_log_of_another_order(self, run: Path) -> None:
+        (run / "e.txt").write_text("".join(block(graph, "Execution") for graph in 4 * ("aa", "bb")))
+        report = report_of(run)
+        assert report["executions"][0]["causes"] == []
+        [message] = diagnostics(report, "debug_log_disagrees")
+        assert "an order that does not fit the capture's 6" in message
+
+    def test_what_is_not_understood_is_said_once_per_file(self, run: Path) -> None:
+        (run / "m.txt").write_text(metrics(6) + "Counter: A\n  Value: many\nCounter: B\n  Value: more\n")
+        [message] = diagnostics(report_of(run), "text_not_understood")
+        assert (
+            message == "m.txt: line 10 is not understood (Value: many), and 1 more place; the rest is used."
+        )
+
+    def test_a_real_log_beside_another_run(self, shared_traces: Path, tmp_path: Path) -> None:
+        run = tmp_path / "run"
+        shutil.copytree(shared_traces / "torch_xla/tiny_grad_accum_sync/plugins", run / "plugins")
+        shutil.copy(shared_traces / "torch_xla/tiny_dynamic/stderr.txt", run)
+        shutil.copy(shared_traces / "torch_xla/tiny_baseline/metrics_report.txt", run)
+        report = report_of(run)
+        assert [it["cause"] for it in report["compiles"]] == [None]
+        said = " ".join(diagnostics(report, "debug_log_disagrees"))
+        assert "none of the 1 graph compiled in the capture" in said
+        assert "does not fit" in said
+        assert any("counts 9 executions in all" in it for it in diagnostics(report, "metrics_disagree"))
+
+
+def test_the_text_report_shows_them(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (run / "metrics_before.txt").write_text(metrics(10))
+    (run / "metrics_after.txt").write_text(metrics(12))
+    (run / "explained.log").write_text(EXPLAIN)
+    (run / "e.txt").write_text("".join(block("aa", "Execution") for _ in range(9)))
+    assert main(["report", str(run)]) == 0
+    said = capsys.readouterr().out
+    assert "Metrics and trace (metrics_after.txt)" in said
+    assert "disagree" in said
+    assert "UncachedCompile 1 (0 in the capture)" in said
+    assert "Unsupported Tensor.item() call at train.py:73 in forward" in said
+    assert "9 executions; 0 and 6 of them are in the capture" in said

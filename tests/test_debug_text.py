@@ -1,0 +1,208 @@
+"""PT_XLA_DEBUG logs: blocks, and which launch of the trace each execution is."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from captures import session
+from hypothesis import given
+from hypothesis import strategies as st
+from loops import loop
+
+import tb_xla_insights as xi
+from tb_xla_insights.analysis.beside import Block
+from tb_xla_insights.analysis.debug_log import causes_by_program, early_blocks, executed
+from tb_xla_insights.analysis.launches import find_launches
+from tb_xla_insights.report.debug_text import parse_debug
+
+RULE = "=" * 80
+
+
+def block(graph: str, kind: str = "Compilation", cause: str = "user mark_step", prefix: str = "") -> str:
+    """One block as PyTorch/XLA prints it."""
+    lines = [
+        RULE,
+        f"{kind} Cause",
+        f"  {cause}",
+        "Graph Info: ",
+        f"  Graph Hash: {graph}",
+        "  Number of Graph Inputs: 11",
+        "Python Frame Triggered Execution: ",
+        "  sync (/venv/lib/python3.11/site-packages/torch_xla/torch_xla.py:87)",
+        "  run_step (/home/me/train.py:139)",
+        "  <module> (/home/me/train.py:248)",
+        "-" * 80,
+        RULE,
+    ]
+    return "".join(f"{prefix}{kind} Analysis: {line}\n" for line in lines)
+
+
+class TestBlocks:
+    def test_compilations_and_executions_with_the_programs_own_frames(self) -> None:
+        text = f"hello\n{block('aa')}Computation hash: 5\n{block('aa', 'Execution')}step 1\n{block('bb', 'Execution')}"
+        found = parse_debug(text, "e.txt")
+        [compiled] = found.compilations
+        frames = ("run_step (/home/me/train.py:139)", "<module> (/home/me/train.py:248)")
+        assert compiled == Block("aa", "user mark_step", frames, "e.txt", 2)
+        assert compiled.frame == frames[0]
+        assert [it.graph for it in found.executions] == ["aa", "bb"]
+        assert found.unread == []
+
+    def test_what_follows_a_compilation_is_none(self) -> None:
+        post = f"Post Compilation Analysis: {RULE}\nPost Compilation Analysis: Graph input size: 0.1 GB\n"
+        assert (
+            parse_debug(post + block("aa") + post).compilations
+            == parse_debug(post + block("aa")).compilations
+        )
+
+    def test_lines_of_several_processes(self) -> None:
+        ranks = [
+            block(graph, prefix=f"[rank{rank}]: ").splitlines() for rank, graph in enumerate(("aa", "bb"))
+        ]
+        mixed = "\n".join(line for lines in zip(*ranks, strict=True) for line in lines)
+        assert [it.graph for it in parse_debug(mixed).compilations] == ["aa", "bb"]
+
+    def test_times_before_the_lines(self) -> None:
+        lines = block("aa").splitlines()
+        stamped = "\n".join(f"2026-11-21 03:04:{second:02} {line}" for second, line in enumerate(lines))
+        assert [it.graph for it in parse_debug(stamped).compilations] == ["aa"]
+
+    def test_a_log_that_begins_and_ends_inside_blocks(self) -> None:
+        text = block("aa").partition("Graph Info")[2] + block("bb") + block("cc").partition("Number")[0]
+        found = parse_debug(text, "e.txt")
+        assert [(it.graph, it.cause) for it in found.compilations] == [
+            ("aa", None),
+            ("bb", "user mark_step"),
+            ("cc", "user mark_step"),
+        ]
+        assert [it.text for it in found.unread] == [
+            "a block of Compilation Analysis without cause",
+            "a block of Compilation Analysis without Python frame",
+            "ends inside a block of Compilation Analysis",
+        ]
+
+    def test_in_other_words_what_is_known_is_used(self) -> None:
+        text = (
+            block("aa").replace("Compilation Cause", "Compilation Origin").replace("Graph Hash", "Graph Id")
+        )
+        found = parse_debug(text, "e.txt")
+        assert [(it.graph, it.cause, bool(it.frames)) for it in found.compilations] == [(None, None, True)]
+        assert [it.text for it in found.unread] == [
+            "a block of Compilation Analysis without cause and graph hash"
+        ]
+
+    def test_dots_and_generated_code_are_no_places(self) -> None:
+        more = ["  forward (<eval_with_key>.13:5)", "  ..........", "  run_step"]
+        text = block("aa").replace("  run_step", "\nCompilation Analysis: ".join(more))
+        [compiled] = parse_debug(text).compilations
+        assert compiled.frames == ("run_step (/home/me/train.py:139)", "<module> (/home/me/train.py:248)")
+
+    def test_advice_about_a_metric_is_the_last_one(self) -> None:
+        lines = [f"pt-xla-profiler: CompileTime too frequent: {n} counts during {n} steps" for n in (1, 2, 3)]
+        assert parse_debug("\nother\n".join(lines)).advice == [
+            "CompileTime too frequent: 3 counts during 3 steps"
+        ]
+
+    def test_advice_about_ops_that_are_not_lowered(self) -> None:
+        """As torch_xla 1.x and 2.9 write it."""
+        old = "pt-xla-profiler: Op(s) not lowered: aten::_ctc_loss,  Please open an issue"
+        frames = ["  forward (/me/train.py:73)", "  main (/me/train.py:{})", ""]
+        head = ["=====", "Unlowered Op usage summary (more of these ops, lower performance)", "-----"]
+        unnamed = ["FRAME (count=9):", 'Unlowered Op: "xla_fallback"', ""]
+        new = [*head, *unnamed, "FRAME (count=6):", *frames, "FRAME (count=3):", *frames, "====="]
+        text = "\n".join([old, *(f"WARNING:pt-xla-profiler:{line}" for line in new)])
+        assert parse_debug(text).advice == [
+            old.partition(": ")[2],
+            'op "xla_fallback" is not lowered, 9 times',
+            "ops are not lowered at forward (/me/train.py:73), 9 times",
+        ]
+
+    @given(st.integers(0, 3000))
+    def test_cut_anywhere_no_block_is_wrong(self, length: int) -> None:
+        text = block("aa") + block("bb", "Execution") + block("cc")
+        whole, found = parse_debug(text), parse_debug(text[:length])
+        done = found.compilations[: -1 if found.unread else None]
+        assert done == [it for it in whole.compilations if it in done]
+        assert [it.graph for it in whole.compilations][: len(done)] == [it.graph for it in done]
+
+    @pytest.mark.parametrize("text", ["", "hello\n", "Static Analysis: ====\n", "Compilation Analysis\n"])
+    def test_what_is_none(self, text: str) -> None:
+        found = parse_debug(text)
+        assert (found.compilations, found.executions, found.advice, found.unread) == ([], [], [], [])
+
+
+def blocks(graphs: str, causes: str = "") -> list[Block]:
+    return [
+        Block(graph, cause, (f"f (train.py:{ord(cause)})",), "e.txt", line)
+        for line, (graph, cause) in enumerate(zip(graphs, causes or "x" * len(graphs), strict=True))
+    ]
+
+
+class TestExecutions:
+    """Ten steps of one program: the trace has it ten times in a row."""
+
+    def test_a_part_of_a_log_of_one_graph_is_that_graph(self) -> None:
+        found = executed(session(loop(10).trace()), blocks("a" + "b" * 14))
+        assert {it.graph for it in found.values()} == {"b"}
+        assert len(found) == 10
+
+    def test_places_that_say_different_things_say_nothing(self) -> None:
+        """Ten of eleven: each may be the one or the other, and only where both say the same it is known."""
+        found = executed(session(loop(10).trace()), blocks("b" * 11, "xxxxxyyyyyy"))
+        assert sorted(found) == [it for it in range(10) if it != 4]
+
+    @pytest.mark.parametrize("graphs", ["", "b" * 9, "ab" * 10, "a" * 9 + "b" + "a" * 9])
+    def test_a_log_of_another_run_fits_nowhere(self, graphs: str) -> None:
+        assert executed(session(loop(10).trace()), blocks(graphs)) == {}
+
+    def test_what_asked_for_a_launch_tells_graphs_apart_that_take_turns(self) -> None:
+        """Each step reads a value and then ends; the log alone fits shifted by one as well."""
+        made = loop(0)
+        for i in range(5):
+            made.step(i * 1000, 1000, i)
+            made.launch(i * 1000 + 100, (i * 1000 + 110, 20), (i * 1000 + 150, 100), program="part(9)")
+            made.launch(i * 1000 + 700, (i * 1000 + 710, 20), (i * 1000 + 750, 100), by="marker")
+        read, marker = "trying to access tensor value before torch_xla.sync", "user mark_step"
+        log = [Block(graph, cause, (), "e", 1) for graph, cause in 7 * [("a", read), ("b", marker)]]
+        trace = made.trace()
+        assert {
+            name: told[0]["graph_hash"] for name, told in causes_by_program(session(trace), log).items()
+        } == {
+            "part": "a",
+            "train": "b",
+        }
+        silent = [Block(it.graph, None, (), "e", 1) for it in log]
+        assert executed(session(trace), silent) == {}
+
+    def test_by_program(self) -> None:
+        trace = loop(10).trace()
+        [program] = {name for name, _ in find_launches(trace).programs}
+        assert causes_by_program(session(trace), blocks("b" * 10, "x" * 7 + "y" * 3)) == {
+            program: [
+                {"graph_hash": "b", "cause": "x", "frame": "f (train.py:120)", "count": 7},
+                {"graph_hash": "b", "cause": "y", "frame": "f (train.py:121)", "count": 3},
+            ]
+        }
+
+    def test_early_executions_without_a_log(self) -> None:
+        assert early_blocks(session(loop(10).trace()), []) == []
+
+
+def test_a_real_log_joins_all_launches_and_compilations(shared_traces: Path) -> None:
+    """Each of the three graphs was compiled in the capture, at its first of three executions."""
+    report = xi.load(str(shared_traces / "torch_xla/tiny_dynamic")).report()
+    hashes = [it["graph_hash"] for it in report["compiles"]]
+    for row in report["compiles"]:
+        assert row["cause"] == "torch_xla.sync when exiting a profiler StepTrace region"
+        assert row["frame"].endswith("train.py:139)")
+        assert row["frames"][0] == row["frame"]
+        assert len(row["frames"]) == 3
+    [execution] = report["executions"]
+    assert [(it["graph_hash"], it["count"]) for it in execution["causes"]] == [(it, 3) for it in hashes]
+    debug = report["metrics"]["debug"]
+    assert (debug["compilations"], debug["executions"]) == (5, 12)
+    assert (debug["joined_compiles"], debug["joined_executions"]) == (3, 9)
+    starts = [it["start_ps"] for it in report["compiles"]]
+    assert all(a < b for a, b in pairwise(starts))
