@@ -1,0 +1,242 @@
+"""Capturing from profiler servers: a real one, and ones that refuse."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent import futures
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from helpers import free_port
+
+import tb_xla_insights as xi
+from tb_xla_insights.capture.addresses import host_name, parse_addresses
+from tb_xla_insights.capture.capture import Capture, capture
+from tb_xla_insights.capture.server import Options, refusal
+from tb_xla_insights.cli.main import main
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.xplane.proto.profiler_service_pb2 import ProfileRequest, ProfileResponse
+
+ROOT = Path(__file__).parents[1]
+SHORT = Options(duration_ms=100, retries=0)
+
+
+@pytest.mark.parametrize(
+    ("text", "addresses"),
+    [
+        ("localhost:3294", ("localhost:3294",)),
+        (" 10.0.0.2:8466, [::1]:9012,10.0.0.2:8466,", ("10.0.0.2:8466", "[::1]:9012")),
+        ("t1v-n-8c41-w-0.c_x:1", ("t1v-n-8c41-w-0.c_x:1",)),
+    ],
+)
+def test_addresses(text: str, addresses: tuple[str, ...]) -> None:
+    assert parse_addresses(text) == addresses
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " , ", "localhost", "9012", ":9012", "localhost:", "localhost:0", "localhost:65536", "::1:9012",
+     "http://localhost:9012", "unix:/a/socket", "a b:1", "localhost:9012/x", "-a:1", "a:1\n", "é:1"],
+)  # fmt: skip
+def test_what_is_no_address(text: str) -> None:
+    if text == "a:1\n":  # blanks around an address are nothing
+        assert parse_addresses(text) == ("a:1",)
+        return
+    with pytest.raises(InputError, match="HOST:PORT"):
+        parse_addresses(text)
+
+
+def test_a_captures_file_is_called_after_its_address() -> None:
+    assert host_name("localhost:9012") == "localhost_9012"
+    assert host_name("[::1]:9012") == "__1_9012"
+
+
+class TestRealServer:
+    def test_a_capture_is_a_session(self, profiler_server: str, tmp_path: Path) -> None:
+        made = capture([profiler_server], str(tmp_path), Options(duration_ms=300))
+        name = host_name(profiler_server)
+        assert (tmp_path / f"plugins/profile/{made.session}/{name}.xplane.pb").is_file()
+        session = xi.load(str(tmp_path))
+        assert session.name == made.session
+        report = session.report()
+        assert report["environment"]["framework"] == "jax"
+        assert [host["name"] for host in report["session"]["hosts"]] == [name]
+        assert report["steps"]
+        assert report["devices"][0]["busy_ps"] > 0
+
+    def test_a_busy_server_is_asked_again(self, profiler_server: str, tmp_path: Path) -> None:
+        port = profiler_server.rpartition(":")[2]
+        made = capture([f"localhost:{port}", f"127.0.0.1:{port}"], str(tmp_path), Options(duration_ms=200))
+        [session] = (tmp_path / "plugins/profile").iterdir()
+        assert {path.name for path in session.iterdir()} == {
+            f"localhost_{port}.xplane.pb",
+            f"127.0.0.1_{port}.xplane.pb",
+        }
+        assert made.message is None
+
+    def test_an_empty_trace_leaves_nothing(self, profiler_server: str, tmp_path: Path) -> None:
+        nothing = Options(duration_ms=50, host_level=0, device_level=0, retries=0)
+        with pytest.raises(InputError, match=f"{profiler_server}: the trace is empty"):
+            capture([profiler_server], str(tmp_path), nothing)
+        assert not list(tmp_path.glob("plugins/profile/*"))
+
+    def test_a_server_that_cannot_write_there(self, profiler_server: str, tmp_path: Path) -> None:
+        (tmp_path / "file").write_text("")
+        with pytest.raises(InputError, match=r"cannot write to .*/file/plugins/profile/.*; name a LOGDIR"):
+            capture([profiler_server], str(tmp_path / "file"), SHORT)
+
+    def test_cancelled_it_leaves_nothing(self, profiler_server: str, tmp_path: Path) -> None:
+        made = Capture([profiler_server], str(tmp_path), Options(duration_ms=60_000))
+        thread = threading.Thread(target=made.run)
+        thread.start()
+        while made.progress()["state"] != "tracing":
+            made.wait(0.01)
+        made.cancel()
+        thread.join()
+        assert made.progress()["state"] == "cancelled"
+        assert not list(tmp_path.glob("plugins/profile/*/*"))
+
+    def test_ended_early_it_keeps_what_was_recorded(self, profiler_server: str, tmp_path: Path) -> None:
+        made = Capture([profiler_server], str(tmp_path), Options(duration_ms=60_000))
+        thread = threading.Thread(target=made.run)
+        thread.start()
+        while not made.done:
+            made.end()  # the first one may come before the server has begun
+            made.wait(0.2)
+        thread.join()
+        assert made.progress()["state"] == "done"
+        assert xi.load(str(tmp_path)).duration_ps < 60_000 * 10**9
+
+    def test_two_captures_within_a_second_are_two_sessions(
+        self, profiler_server: str, tmp_path: Path
+    ) -> None:
+        names = {capture([profiler_server], str(tmp_path), Options(duration_ms=20)).session for _ in range(2)}
+        assert {path.name for path in (tmp_path / "plugins/profile").iterdir()} == names
+        assert len(names) == 2
+
+    def test_the_command(
+        self, profiler_server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main(["capture", profiler_server, str(tmp_path), "--duration-ms", "600"]) == 0
+        said = capsys.readouterr()
+        assert Path(said.out.strip()).parent == tmp_path / "plugins/profile"
+        assert f"Tracing {profiler_server}" in said.err
+
+    def test_the_command_with_a_host_that_fails(
+        self, profiler_server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        missing = f"localhost:{free_port()}"
+        options = ["--duration-ms", "100", "--retries", "0", "--json"]
+        assert main(["capture", f"{profiler_server},{missing}", str(tmp_path), *options]) == 3
+        said = capsys.readouterr()
+        document = json.loads(said.out)
+        assert [host["state"] for host in document["hosts"]] == ["done", "error"]
+        assert Path(document["path"]).is_dir()
+        assert f"{missing}: nothing listens there" in said.err
+
+    def test_the_command_interrupted(self, profiler_server: str, tmp_path: Path) -> None:
+        program = "import sys; from tb_xla_insights.cli.main import main; sys.exit(main(sys.argv[1:]))"
+        options = [profiler_server, str(tmp_path), "--duration-ms", "60000"]
+        command = [sys.executable, "-c", program, "capture", *options]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT) as process:
+            assert process.stderr is not None
+            while "Tracing" not in process.stderr.readline():
+                continue
+            process.send_signal(signal.SIGINT)
+            assert process.stderr.read().strip().endswith("xla-insights: stopped")
+        assert process.returncode == 130
+        assert not list(tmp_path.glob("plugins/profile/*/*"))
+
+
+class TestRefusals:
+    @pytest.fixture
+    def silent_server(self) -> Iterator[str]:
+        """A profiler server that answers as if it had written a file, somewhere else."""
+
+        def profile(_request: ProfileRequest, _context: Any) -> ProfileResponse:
+            return ProfileResponse()
+
+        handler = grpc.unary_unary_rpc_method_handler(
+            profile, ProfileRequest.FromString, ProfileResponse.SerializeToString
+        )
+        server = grpc.server(futures.ThreadPoolExecutor(1))
+        service = grpc.method_handlers_generic_handler("tensorflow.ProfilerService", {"Profile": handler})
+        server.add_generic_rpc_handlers((service,))
+        port = server.add_insecure_port("localhost:0")
+        server.start()
+        yield f"localhost:{port}"
+        server.stop(None).wait()
+
+    def test_a_file_that_does_not_come(
+        self, silent_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("tb_xla_insights.capture.capture._ARRIVES_SECONDS", 0.0)
+        with pytest.raises(InputError, match=r"there is no .*\.xplane\.pb; it writes where it runs"):
+            capture([silent_server], str(tmp_path), SHORT)
+
+    def test_nothing_listening(self, tmp_path: Path) -> None:
+        address = f"localhost:{free_port()}"
+        with pytest.raises(InputError, match=f"^{address}: nothing listens there; start the profiler server"):
+            capture([address], str(tmp_path), SHORT)
+        assert not list(tmp_path.iterdir())
+
+    def test_without_the_packages_for_it(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "grpc", None)
+        with pytest.raises(InputError, match=r"^grpc is not installed; pip install grpcio protobuf$"):
+            capture(["localhost:1"], str(tmp_path), SHORT)
+
+    def test_another_server(self, tmp_path: Path) -> None:
+        with http.server.ThreadingHTTPServer(("localhost", 0), http.server.BaseHTTPRequestHandler) as server:
+            threading.Thread(target=server.serve_forever).start()
+            try:
+                with pytest.raises(InputError, match="no profiler server; check the port"):
+                    capture([f"localhost:{server.server_port}"], str(tmp_path), SHORT)
+            finally:
+                server.shutdown()
+
+    @pytest.mark.parametrize(
+        ("code", "details", "said", "again"),
+        [
+            ("UNAVAILABLE", "errors resolving a:1: Domain name not found", "a:1: no such host", False),
+            ("UNAVAILABLE", "recvmsg:Connection reset by peer", "ended during the capture", False),
+            ("UNAVAILABLE", "No route to host", "a:1: cannot be reached (No route to host)", True),
+            ("UNIMPLEMENTED", "", "no profiler server", False),
+            ("DEADLINE_EXCEEDED", "Deadline Exceeded", "a:1: no answer", False),
+            ("INTERNAL", "Another profiling session active.", "another profile", True),
+            ("INTERNAL", "/x; Permission denied", "cannot write to /logs/s (/x; Permission denied)", False),
+            ("UNKNOWN", "", "the profiler server failed (UNKNOWN)", False),
+        ],
+    )
+    def test_what_a_refusal_means(self, code: str, details: str, said: str, again: bool) -> None:
+        class Refused(grpc.RpcError):
+            def code(self) -> Any:
+                return grpc.StatusCode[code]
+
+            def details(self) -> str:
+                return details
+
+        problem = refusal("a:1", "/logs/s", Refused())
+        assert said in problem.message
+        assert "\n" not in problem.message
+        assert problem.again is again
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["nowhere"], ["a:1", "--duration-ms", "0"], ["a:1", "--host-level", "4"], ["a:1", "--retries", "-1"]],
+)
+def test_wrong_usage_of_the_command(
+    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as error:
+        main(["capture", arguments[0], str(tmp_path), *arguments[1:]])
+    assert error.value.code == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1

@@ -1,0 +1,246 @@
+"""Recording from within a script, as a script does it: in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tb_xla_insights as xi
+from tb_xla_insights.analysis.beside import RECORD
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.record import record
+from tb_xla_insights.record.stderr import DebugText
+
+ROOT = Path(__file__).parents[1]
+TRAIN = """
+import sys
+import jax, jax.numpy as jnp
+from tb_xla_insights.record import Recording, record
+work = jax.jit(lambda x: (x @ x).sum())
+def train(first):
+    for number in range(first, first + 4):
+        with jax.profiler.StepTraceAnnotation("train", step_num=number):
+            work(jnp.ones((64, 64))).block_until_ready()
+train(0)
+logdir = sys.argv[1]
+"""
+
+
+def run(program: str, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", program, *map(str, arguments)]
+    variables = {**os.environ, "PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu", **environment}
+    return subprocess.run(command, capture_output=True, text=True, env=variables, cwd=ROOT, check=False)
+
+
+def test_importing_it_and_recording_nothing_is_free() -> None:
+    program = """
+import sys
+before = set(sys.modules)
+from tb_xla_insights.record import record
+with record(None) as nothing:
+    pass
+assert nothing.session is None and record("").stop() is None
+print(*(set(sys.modules) - before))
+"""
+    done = run(program)
+    assert done.returncode == 0, done.stderr
+    imported = done.stdout.split()
+    assert not {"torch", "torch_xla", "jax", "numpy", "fsspec", "grpc", "google.protobuf"} & set(imported)
+    assert not [name for name in imported if name.startswith("tb_xla_insights.logdir")]
+
+
+def test_without_a_framework_there_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tb_xla_insights.record.tracers.util.find_spec", lambda _: None)
+    for name in ("jax", "torch_xla"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    with pytest.raises(InputError, match=r"^record: neither torch_xla nor jax is installed; install the one"):
+        record(tmp_path).start()
+    assert not list(tmp_path.iterdir())
+
+
+class TestJax:
+    @pytest.fixture(autouse=True)
+    def _jax(self) -> None:
+        pytest.importorskip("jax", reason="recording is tested with JAX; install jax")
+
+    def test_a_session_with_what_belongs_to_it(self, tmp_path: Path) -> None:
+        program = (
+            TRAIN
+            + """
+with record(logdir, explain=lambda: "Graph Count: 1\\nGraph Break Count: 0\\nOp Count: 6") as made:
+    train(4)
+print(made.session)
+"""
+        )
+        done = run(
+            program, tmp_path, XLA_FLAGS="--xla_cpu_enable_fast_math=false", PJRT_DEVICE="CPU", SECRET="x"
+        )
+        assert done.returncode == 0, done.stderr
+        session = Path(done.stdout.strip())
+        assert session.parent == tmp_path / "plugins/profile"
+        written = json.loads((session / RECORD).read_text())
+        assert {"jax", "jaxlib"} <= set(written["versions"])
+        assert written["flags"]["XLA_FLAGS"] == "--xla_cpu_enable_fast_math=false"
+        assert written["flags"]["PJRT_DEVICE"] == "CPU"
+        assert "SECRET" not in written["flags"]
+        assert int(written["started_unix_ns"]) < int(written["stopped_unix_ns"])
+        report = xi.load(str(tmp_path)).report()
+        assert [step["number"] for step in report["steps"]] == [4, 5, 6, 7]
+        assert report["recorded"] == written
+        assert report["metrics"]["dynamo"]["graphs"] == 1
+
+    def test_started_and_stopped_twice(self, tmp_path: Path) -> None:
+        program = (
+            TRAIN
+            + """
+made = Recording(logdir)
+for part in ("a", "b"):
+    made = Recording(f"{logdir}/{part}")
+    made.start()
+    train(4)
+    print(made.stop(), made.stop() == made.session)
+"""
+        )
+        done = run(program, tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert [line.split()[1] for line in done.stdout.splitlines()] == ["True", "True"]
+        assert len(list(tmp_path.glob("*/plugins/profile/*/*.xplane.pb"))) == 2
+
+    def test_what_goes_wrong_in_training_is_what_the_script_sees(self, tmp_path: Path) -> None:
+        program = (
+            TRAIN
+            + """
+with record(logdir):
+    train(4)
+    raise ZeroDivisionError("in training")
+"""
+        )
+        done = run(program, tmp_path)
+        assert done.stderr.strip().endswith("ZeroDivisionError: in training")
+        assert len(list(tmp_path.glob("plugins/profile/*/*.xplane.pb"))) == 1
+
+    def test_a_profile_that_runs_already(self, tmp_path: Path) -> None:
+        program = (
+            TRAIN
+            + """
+jax.profiler.start_trace(logdir + "/other")
+record(logdir).start()
+"""
+        )
+        done = run(program, tmp_path)
+        assert "InputError: record: the profiler does not start" in done.stderr.splitlines()[-1]
+
+    def test_with_a_profiler_server(self, tmp_path: Path, profiler_server: str) -> None:
+        program = f"""
+import sys, threading
+from tb_xla_insights.record import record
+with record(sys.argv[1], server="{profiler_server}") as made:
+    threading.Event().wait(0.5)
+print(made.session)
+assert "jax" not in sys.modules
+"""
+        done = run(program, tmp_path)
+        assert done.returncode == 0, done.stderr
+        session = Path(done.stdout.strip())
+        assert len(list(session.glob("*.xplane.pb"))) == 1
+        assert (session / RECORD).is_file()
+        assert xi.load(str(tmp_path)).report()["steps"]
+
+    def test_a_logdir_that_cannot_be_written(self, tmp_path: Path) -> None:
+        """It is told before training where that can be seen, else when the profiler writes."""
+        program = (
+            TRAIN
+            + """
+import os
+from tb_xla_insights import InputError
+open(f"{logdir}/file", "w").close()
+try:
+    Recording(f"{logdir}/file/below").start()
+except InputError as error:
+    print(error)
+made = Recording(f"{logdir}/gone")
+made.start()
+os.rmdir(f"{logdir}/gone")
+open(f"{logdir}/gone", "w").close()
+try:
+    made.stop()
+except InputError as error:
+    print(error)
+"""
+        )
+        done = run(program, tmp_path)
+        assert done.returncode == 0, done.stderr
+        for line, place in zip(done.stdout.splitlines(), ("file/below", "gone"), strict=True):
+            assert line.startswith(f"{tmp_path}/{place}: the profile cannot be written (")
+
+    def test_a_server_that_is_not_there(self, tmp_path: Path) -> None:
+        program = """
+import sys
+from tb_xla_insights.record import record
+with record(sys.argv[1], server="localhost:1"):
+    print("never")
+"""
+        done = run(program, tmp_path)
+        assert "InputError: localhost:1: nothing listens there" in done.stderr.splitlines()[-1]
+        assert done.stdout == ""
+
+    def test_debug_text_that_does_not_come_is_said(self, tmp_path: Path) -> None:
+        program = (
+            TRAIN
+            + """
+with record(logdir, debug=True):
+    train(4)
+"""
+        )
+        done = run(program, tmp_path)
+        assert "record: no debug text came; set PT_XLA_DEBUG_LEVEL=2" in done.stderr
+
+
+class TestDebugText:
+    def test_what_any_part_of_the_process_writes_is_kept_and_passed_on(self) -> None:
+        program = """
+import os, subprocess, sys
+from tb_xla_insights.record.stderr import DebugText
+text = DebugText()
+print("before", file=sys.stderr)
+text.start()
+print("python", file=sys.stderr)
+os.write(2, b"native\\n")
+subprocess.run(["sh", "-c", "echo child >&2"], check=True)
+kept = text.stop()
+print("after", file=sys.stderr)
+print(repr(kept))
+"""
+        done = run(program)
+        assert done.stdout.strip() == repr("python\nnative\nchild\n")
+        assert done.stderr.split() == ["before", "python", "native", "child", "after"]
+
+    def test_a_process_that_goes_on_writing_does_not_hold_it_up(self) -> None:
+        program = """
+import subprocess, sys
+from tb_xla_insights.record.stderr import DebugText
+text = DebugText()
+text.start()
+child = subprocess.Popen(["sh", "-c", "read line; echo $line >&2"], stdin=subprocess.PIPE)
+print(repr(text.stop()))
+child.communicate(b"later\\n")
+assert child.returncode == 0
+"""
+        assert run(program).stdout.strip() == "''"
+
+    def test_the_file_that_pytorch_xla_writes_instead(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        file = tmp_path / "debug"
+        file.write_text("old\n")
+        monkeypatch.setenv("PT_XLA_DEBUG_FILE", str(file))
+        text = DebugText()
+        text.start()
+        with file.open("a") as more:
+            more.write("new\n")
+        assert text.stop() == "new\n"
