@@ -1,0 +1,67 @@
+"""The document of a comparison."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tb_xla_insights.compare import matches
+from tb_xla_insights.compare.kinds import lazy_dynamo
+from tb_xla_insights.compare.measures import classes, measures
+from tb_xla_insights.compare.side import Side
+from tb_xla_insights.compare.step import usual_step
+from tb_xla_insights.compare.words import chance_text, verdict
+from tb_xla_insights.report.execution_views import executions
+from tb_xla_insights.trace.model import SessionTrace
+
+SCHEMA = 1
+
+_MOST = 200
+
+
+def compare(a: SessionTrace, b: SessionTrace) -> dict[str, Any]:
+    """Two sessions side by side; differences are B - A and ratios B / A.
+
+    `a`, `b`: which sessions, with `totals` that are those of their reports. `verdict`: one sentence on the steps;
+    `chance`: which differences of the median step may be chance, as a share and a sentence. `measures`, `classes`,
+    `steps`, `annotations`, `programs`, `gaps`, `compiles`: values of both. `lazy_dynamo`: None unless dynamo launched
+    in exactly one of them.
+    """
+    sides = {"a": Side(a), "b": Side(b)}
+    one, other = sides["a"], sides["b"]
+    views = {"a": executions(a), "b": executions(b)}
+    rows, by_class = measures(one, other), classes(one, other)
+    order = {which: _order(view) for which, view in views.items()}
+    return {
+        "schema": SCHEMA,
+        **{which: side.document() for which, side in sides.items()},
+        "verdict": verdict(rows, by_class),
+        "chance": {"share": rows[0]["chance"], "text": chance_text(one, other, rows[0]["chance"])},
+        "measures": rows,
+        "classes": by_class,
+        "steps": matches.steps(one, other),
+        "annotations": matches.annotated(one, other),
+        "programs": matches.programs(one, other),
+        "gaps": matches.gaps(one, other),
+        "compiles": matches.compiles(one, other),
+        "lazy_dynamo": lazy_dynamo(
+            one, other, {which: view["between"] for which, view in views.items()}, order
+        ),
+    }
+
+
+def _order(view: dict[str, Any]) -> list[str]:
+    """Programs as the usual step runs them."""
+    return view["runs"]["program"] if view["runs"] else []
+
+
+def comparison_view(a: SessionTrace, b: SessionTrace) -> dict[str, Any]:
+    """`data/compare`: the document, with the usual step of both on one axis (`step`), and its long tables cut to what a
+    screen needs; `count` beside a cut one."""
+    document = compare(a, b)
+    rows = document["steps"]["rows"]
+    return {
+        **document,
+        "step": {"a": usual_step(a), "b": usual_step(b)},
+        "steps": {**document["steps"], "rows": rows[:_MOST], "count": len(rows)},
+        **{name: document[name][:_MOST] for name in ("annotations", "programs", "compiles")},
+    }

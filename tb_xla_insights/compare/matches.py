@@ -1,0 +1,151 @@
+"""What of one session belongs to what of the other: steps by number, programs and annotations by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tb_xla_insights.catalog.classes import CLASSES
+from tb_xla_insights.compare.measures import paired
+from tb_xla_insights.compare.side import Row, Side
+
+_NUMBER = re.compile(r"[._]\d+$")
+"""What PyTorch/XLA puts behind a program's name: the size of its graph."""
+
+_EACH = ("host", "device", "queue", "overhead")
+
+
+def steps(a: Side, b: Side) -> dict[str, Any]:
+    """Steps by number where both sessions have numbers in common, else in order.
+
+    `by` is `number`, `order` or None; `only_a` and `only_b` count the steps that have no partner.
+    """
+    numbered = [
+        {step["number"]: step for step in side.steps if step["number"] is not None} for side in (a, b)
+    ]
+    common = [number for number in numbered[0] if number in numbered[1]]
+    pairs = [(numbered[0][it], numbered[1][it]) for it in common] or list(zip(a.steps, b.steps, strict=False))
+    rows = [
+        {
+            "a": one["index"], "b": other["index"], "a_number": one["number"], "b_number": other["number"],
+            **paired(one["duration_ps"], other["duration_ps"]),
+            "device": paired(one["device_busy_ps"], other["device_busy_ps"]),
+            "executions": [one["executions"], other["executions"]],
+        }
+        for one, other in pairs
+    ]  # fmt: skip
+    return {
+        "by": ("number" if common else "order") if rows else None,
+        "rows": rows,
+        "only_a": len(a.steps) - len(rows),
+        "only_b": len(b.steps) - len(rows),
+    }
+
+
+def annotated(a: Side, b: Side) -> list[dict[str, Any]]:
+    """Annotations by path, in the order of A, then what only B has; `phase` marks the children of a step's annotation.
+
+    `host` and `device` are times per step (of the whole capture where there are no steps).
+    """
+    trees = [{row["path"]: row for row in side.report["annotations"]} for side in (a, b)]
+    rows = []
+    for path in {**trees[0], **trees[1]}:
+        one, other = (tree.get(path) for tree in trees)
+        host, device = zip(_each(a, one), _each(b, other), strict=True)
+        times = {"host": paired(*host), "device": paired(*device)}
+        rows.append({"path": path, "phase": path.count("/") == 1, "a": one, "b": other, **times})
+    return rows
+
+
+def _each(side: Side, row: Row | None) -> tuple[int | None, int | None]:
+    """Host and device time per step; the latter by the mean of an annotation, as it may come after its step."""
+    if row is None:
+        return None, None
+    (host_ps, count), steps = side.annotated.get(row["path"], (0, 0)), max(1, len(side.steps))
+    return round(host_ps / steps), round(row["device_ps"] / row["count"] * count / steps) if row[
+        "count"
+    ] else None
+
+
+def programs(a: Side, b: Side) -> list[dict[str, Any]]:
+    """Programs, those with most device time first. `match` is `name`; `base` where the names differ only in the number
+    behind them and no other program of either session is called so; None where a program is in one session only.
+
+    `a` and `b` are totals; `host`, `device`, `queue` and `overhead` times per run.
+    """
+    tables = [_by_program(side) for side in (a, b)]
+    only = [[name for name in table if name not in other] for table, other in (tables, tables[::-1])]
+    bases = [_unique(names) for names in only]
+    renamed = {bases[0][base]: bases[1][base] for base in bases[0] if base in bases[1]}
+    taken = set(renamed.values())
+    rows = []
+    for name in [*tables[0], *(name for name in only[1] if name not in taken)]:
+        second = renamed.get(name, name)
+        one, other = tables[0].get(name), tables[1].get(second)
+        rows.append(
+            {
+                "program": name,
+                "program_b": second if other else None,
+                "match": "base" if name in renamed else "name" if one and other else None,
+                "kind": (one or other or {})["kind"],
+                "a": one,
+                "b": other,
+                **{key: paired(_run(one, f"{key}_ps"), _run(other, f"{key}_ps")) for key in _EACH},
+            }
+        )
+    return sorted(rows, key=lambda row: -max((row[it] or {"device_ps": 0})["device_ps"] for it in "ab"))
+
+
+def _by_program(side: Side) -> dict[str, dict[str, Any]]:
+    """Rows of all joins of a program together."""
+    groups: dict[str, list[Row]] = {}
+    for row in side.report["executions"]:
+        groups.setdefault(row["program"], []).append(row)
+    return {name: {"kind": rows[0]["kind"], **side.costs(rows)} for name, rows in groups.items()}
+
+
+def _unique(names: Iterable[str]) -> dict[str, str]:
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        groups.setdefault(_NUMBER.sub("", name), []).append(name)
+    return {base: its[0] for base, its in groups.items() if len(its) == 1}
+
+
+def _run(row: Mapping[str, Any] | None, key: str) -> int | None:
+    return round(row[key] / row["count"]) if row and row["count"] else None
+
+
+def gaps(a: Side, b: Side) -> dict[str, Any]:
+    """Idle time per step and core: `idle` all of it, `classes` what the host did in gaps from 10 us up, `small` the
+    shorter ones, and how many gaps there were."""
+    found = [side.report["gaps"] for side in (a, b)]
+    names = [name for name in CLASSES if any(name in it["by_class_ps"] for it in found)]
+    rows = [
+        {"class": name, **_idle(a, b, [it["by_class_ps"].get(name, 0) for it in found])} for name in names
+    ]
+    return {
+        "count": [it["count"] for it in found],
+        "idle": _idle(a, b, [it["total_ps"] for it in found]),
+        "classes": sorted(rows, key=lambda row: -max(row["a_ps"] or 0, row["b_ps"] or 0)),
+        "small": _idle(a, b, [it["total_ps"] - it["listed_ps"] for it in found]),
+    }
+
+
+def _idle(a: Side, b: Side, totals: Sequence[int]) -> dict[str, Any]:
+    return paired(a.idle_per_step(totals[0]), b.idle_per_step(totals[1]))
+
+
+def compiles(a: Side, b: Side) -> list[dict[str, Any]]:
+    """Compilations by module, with number and time; those that took longest first."""
+    rows: dict[str, dict[str, Any]] = {}
+    for which, side in (("a", a), ("b", b)):
+        for compile_ in side.report["compiles"]:
+            name = compile_["module"] or compile_["graph"] or "unknown graph"
+            row = rows.setdefault(name, {"module": name, "a": [0, 0], "b": [0, 0]})
+            row[which][0] += 1
+            row[which][1] += compile_["duration_ps"]
+    return [
+        {"module": name, "count": [row["a"][0], row["b"][0]], **paired(row["a"][1], row["b"][1])}
+        for name, row in sorted(rows.items(), key=lambda it: -max(it[1]["a"][1], it[1]["b"][1]))
+    ]

@@ -1,0 +1,156 @@
+"""The speed-up table of many pairs, from a file.
+
+The file is CSV with a head, one pair per line. With columns `a` and `b` a line is a pair: each a path of a session
+(from the file's folder on), or a step time in milliseconds; `column` names the table's column it belongs to. Without
+them every column after the first one holds speed-ups as they are:
+
+    model,column,a,b                      model,first,second
+    resnet50,second,lazy/r50,dynamo/r50   resnet50,0.758,0.937
+    vgg16,second,41.2,55.5                vgg16,0.712,0.742
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from statistics import median_low
+from typing import Any
+
+from tb_xla_insights.analysis.reach import steps_of
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.trace.model import SessionTrace
+from tb_xla_insights.units import PS_PER
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d\d?)?", re.ASCII | re.IGNORECASE)
+"""A number, as the page reads it, too; anything else, also `1/2`, may be a path."""
+
+StepTime = Callable[[str], tuple[int, int]]
+"""The median step in ps of the session that a path means, and how many steps are behind it; raises InputError."""
+
+
+def read_pairs(path: str, step_time: StepTime) -> dict[str, Any]:
+    """The speed-up table of a file.
+
+    `columns` are names; `rows` have `model` and per column `speedups` (A's time / B's, None where the file has none)
+    and `pairs` (`{a, b, a_ps, b_ps, steps}`, None where the file has the speed-up itself); `means` are the arithmetic
+    means of the columns, over `counts` numbers each, free of rounding on the way. Raises InputError.
+    """
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, strict=True)
+            lines = [(reader.line_num, line) for line in reader if any(map(str.strip, line))]
+    except csv.Error as error:
+        raise InputError(
+            f"{path}, line {reader.line_num}: {error}; write CSV, its quotes in pairs"
+        ) from error
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not CSV in UTF-8"
+        raise InputError(f"{path}: {reason}; give a CSV file of pairs") from error
+    if len(lines) < 2:
+        raise InputError(f"{path}: no pairs; give a head and one pair per line")
+    head = [name.strip() for name in lines[0][1]]
+    for number, line in lines[1:]:
+        if len(line) != len(head):
+            raise InputError(
+                f"{path}, line {number}: {len(line)} cells under {len(head)} heads; quote cells with commas"
+            )
+    rows = [(number, [cell.strip() for cell in line]) for number, line in lines[1:]]
+    places = {name.lower(): index for index, name in enumerate(head)}
+    if "a" in places and "b" in places:
+        return _table(*_of_pairs(path, places, rows, step_time))
+    if len(head) < 2:
+        raise InputError(f"{path}, line 1: no column of speed-ups and no columns a and b; add them")
+    cells: dict[tuple[str, str], tuple[Fraction, dict[str, Any] | None]] = {}
+    for number, row in rows:
+        for name, cell in zip(head[1:], row[1:], strict=True):
+            if cell not in ("", "-", "–"):
+                _only_one(path, number, cells, row[0], name)
+                cells[row[0], name] = _number(path, number, cell), None
+    return _table([row[0] for _, row in rows], head[1:], cells)
+
+
+_Cells = Mapping[tuple[str, str], tuple[Fraction, dict[str, Any] | None]]
+
+
+def _of_pairs(
+    path: str, places: Mapping[str, int], rows: Sequence[tuple[int, list[str]]], step_time: StepTime
+) -> tuple[list[str], list[str], _Cells]:
+    cells: dict[tuple[str, str], tuple[Fraction, dict[str, Any] | None]] = {}
+    folder = Path(path).parent
+
+    def time(number: int, cell: str) -> tuple[int, int | None]:
+        if _NUMBER.fullmatch(cell):
+            return round(Fraction(cell) * PS_PER["ms"]), None
+        if not cell.isprintable() or not cell:
+            raise InputError(f"{path}, line {number}: {cell!r} is no session; give a path or a time in ms")
+        try:
+            return step_time(cell if "://" in cell else str(folder / os.path.expanduser(cell)))
+        except InputError as error:
+            raise InputError(f"{path}, line {number}: {error}") from error
+
+    model = next((index for name, index in places.items() if name not in ("a", "b", "column")), None)
+    for number, row in rows:
+        a, b = row[places["a"]], row[places["b"]]
+        name = row[model] if model is not None else f"{a} / {b}"
+        column = row[places["column"]] if "column" in places else "speed-up"
+        (a_ps, a_steps), (b_ps, b_steps) = time(number, a), time(number, b)
+        if a_ps <= 0 or b_ps <= 0:
+            raise InputError(f"{path}, line {number}: a step takes no time; give times above 0")
+        _only_one(path, number, cells, name, column)
+        steps = None if a_steps is None and b_steps is None else [a_steps, b_steps]
+        cells[name, column] = (
+            Fraction(a_ps, b_ps),
+            {"a": a, "b": b, "a_ps": a_ps, "b_ps": b_ps, "steps": steps},
+        )
+    return [name for name, _ in cells], [column for _, column in cells], cells
+
+
+def _only_one(path: str, line: int, cells: _Cells, model: str, column: str) -> None:
+    if (model, column) in cells:
+        raise InputError(f"{path}, line {line}: {model} has a pair in {column} already; name another column")
+
+
+def _number(path: str, line: int, cell: str) -> Fraction:
+    text = cell[:-1] if cell.endswith(("x", "×")) else cell
+    value = Fraction(text) if _NUMBER.fullmatch(text) else Fraction(0)
+    if value <= 0:
+        raise InputError(f"{path}, line {line}: {cell!r} is no speed-up; write numbers like 1.344")
+    return value
+
+
+def _speedup(cells: _Cells, model: str, column: str) -> float | None:
+    cell = cells.get((model, column))
+    return float(cell[0]) if cell else None
+
+
+def _table(models: Sequence[str], columns: Sequence[str], cells: _Cells) -> dict[str, Any]:
+    names, models = list(dict.fromkeys(columns)), list(dict.fromkeys(models))
+    rows = [
+        {
+            "model": model,
+            "speedups": [_speedup(cells, model, name) for name in names],
+            "pairs": [cells[model, name][1] if (model, name) in cells else None for name in names],
+        }
+        for model in models
+    ]
+    present = [[cells[model, name][0] for model in models if (model, name) in cells] for name in names]
+    return {
+        "columns": names,
+        "rows": rows,
+        "means": [float(sum(its) / len(its)) if its else None for its in present],
+        "counts": [len(its) for its in present],
+    }
+
+
+def median_step(session: SessionTrace) -> tuple[int, int]:
+    """A session's median step in ps, and how many steps it has. Raises InputError where it has none."""
+    durations = [step.duration_ps for trace in session.traces for step in steps_of(trace)]
+    if not durations:
+        raise InputError(
+            f"{session.path}: no steps to take a time from; give a step time in milliseconds instead"
+        )
+    return median_low(durations), len(durations)

@@ -1,0 +1,150 @@
+"""What a comparison needs of one session's report: its steps, and totals that are the report's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from statistics import median_low
+from typing import Any
+
+from tb_xla_insights.analysis.propagation.host import host_annotations
+from tb_xla_insights.report.views import whole_report
+from tb_xla_insights.trace.model import SessionTrace
+from tb_xla_insights.units import rounded_parts
+
+Row = Mapping[str, Any]
+
+COSTS = ("launches", "count", "host_ps", "device_ps", "queue_ps", "overhead_ps")
+_STEP = (
+    "duration_ps",
+    "device_busy_ps",
+    "executions",
+    "compiles",
+    "early_syncs",
+    "input_syncs",
+    "from_device",
+)
+
+IDLE = ("wait", "unrecorded")
+"""Classes in which the host does nothing."""
+
+
+class Side:
+    """One of the two sessions. Means per step are None where the session has no steps."""
+
+    def __init__(self, session: SessionTrace) -> None:
+        self.session = session
+        self.report = report = whole_report(session)
+        self.steps: Sequence[Row] = report["steps"]
+        self.span_ps = sum(device["span_ps"] for device in report["devices"])
+
+    @cached_property
+    def cores(self) -> int:
+        """Cores that a step of one host works on."""
+        hosts = {step["host"] for step in self.steps} or {it["host"] for it in self.report["devices"]}
+        return max(1, round(len(self.report["devices"]) / max(1, len(hosts))))
+
+    def each(self, value: Callable[[Row], int]) -> list[int]:
+        """One number per step."""
+        return [value(step) for step in self.steps]
+
+    def mean(self, value: Callable[[Row], int]) -> int | None:
+        return round(sum(self.each(value)) / len(self.steps)) if self.steps else None
+
+    @cached_property
+    def step_ps(self) -> int | None:
+        """The mean step."""
+        return self.mean(lambda step: step["duration_ps"])
+
+    @cached_property
+    def median_ps(self) -> int | None:
+        """The step in the middle, the shorter one of two."""
+        return median_low(self.each(lambda step: step["duration_ps"])) if self.steps else None
+
+    @cached_property
+    def kind(self) -> str:
+        """What launched the device's work: dynamo where any of it did."""
+        kinds = {row["kind"] for row in self.report["executions"]}
+        return next((kind for kind in ("dynamo", "lazy") if kind in kinds), "other")
+
+    @cached_property
+    def class_means(self) -> dict[str, int]:
+        """Host time per step by class; it adds up to the mean step."""
+        if not self.steps:
+            return {}
+        sums: dict[str, int] = {}
+        for step in self.steps:
+            for name, ps in step["host_ps"].items():
+                sums[name] = sums.get(name, 0) + ps
+        count = len(self.steps)
+        parts = rounded_parts(list(sums.values()), sum(sums.values()), count)
+        return {name: part // count for name, part in zip(sums, parts, strict=True)}
+
+    def costs(self, rows: Sequence[Row]) -> dict[str, int]:
+        """Totals of some rows of `executions`."""
+        return _sums(rows, *COSTS)
+
+    @cached_property
+    def runs_per_step(self) -> float | None:
+        """Launches of steps, whatever was launched outside of them."""
+        return sum(self.each(lambda step: step["executions"])) / len(self.steps) if self.steps else None
+
+    def per_step(self, total_ps: int) -> int | None:
+        """A total over all device runs, per step and core. Runs of steps that the capture cuts count in the mean of a
+        run, and not in the number of runs of a step."""
+        count = sum(row["count"] for row in self.report["executions"])
+        return (
+            round(total_ps / count * self.runs_per_step) if count and self.runs_per_step is not None else None
+        )
+
+    def idle_per_step(self, idle_ps: int) -> int | None:
+        """Idle time of all devices, per step and core: its share of their spans, of the mean step."""
+        return round(idle_ps / self.span_ps * self.step_ps) if self.span_ps and self.step_ps else None
+
+    @cached_property
+    def annotated(self) -> dict[str, tuple[int, int]]:
+        """Time and number of the annotations of each path in whole steps; in the capture where there are no steps."""
+        found: dict[str, tuple[int, int]] = {}
+        for trace in self.session.traces:
+            host = host_annotations(trace)
+            times, counts = host.times(trace, in_steps=bool(self.steps))
+            for name, ps, count in zip(host.names, times.tolist(), counts.tolist(), strict=True):
+                before = found.get(name, (0, 0))
+                found[name] = before[0] + ps, before[1] + count
+        return found
+
+    @cached_property
+    def totals(self) -> dict[str, Any]:
+        """Sums over the report, exactly as there."""
+        report = self.report
+        compiles = report["compiles"]
+        return {
+            "devices": _sums(report["devices"], "span_ps", "busy_ps", "idle_ps", "stall_ps"),
+            "steps": _sums(self.steps, *_STEP),
+            "gaps": {key: report["gaps"][key] for key in ("count", "total_ps", "listed_ps", "by_class_ps")},
+            "executions": self.costs(report["executions"]),
+            "compiles": {
+                "count": len(compiles),
+                "after_warm_up": sum(not row["warm_up"] for row in compiles),
+                **_sums(compiles, "duration_ps"),
+            },
+            "transfers": report["transfers"],
+            "collectives": _sums(report["collectives"], "count", "duration_ps", "exposed_ps"),
+        }
+
+    def document(self) -> dict[str, Any]:
+        """Which session this is."""
+        report = self.report
+        return {
+            "session": report["session"],
+            "environment": report["environment"],
+            "devices": len(report["devices"]),
+            "steps": len(self.steps),
+            "source": self.steps[0]["source"] if self.steps else None,
+            "kind": self.kind,
+            "totals": self.totals,
+        }
+
+
+def _sums(rows: Sequence[Row], *keys: str) -> dict[str, int]:
+    return {key: sum(row[key] for row in rows) for key in keys}

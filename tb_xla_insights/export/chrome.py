@@ -1,0 +1,188 @@
+"""A session as Chrome's trace events, for Perfetto and chrome://tracing.
+
+A process per host and per device. Tracks are those of the timeline: steps, annotations, host time by class, threads;
+program runs, ops and what else a device records, and its gaps. Plumbing, which the timeline does not show, is left out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_xla_insights.analysis.gaps import gaps_report
+from tb_xla_insights.catalog.classes import CLASSES
+from tb_xla_insights.timeline.pyramid import Lane
+from tb_xla_insights.timeline.rows import HostRows
+from tb_xla_insights.timeline.tracks import Track
+from tb_xla_insights.trace.model import Int64, SessionTrace
+
+_CHUNK = 1 << 16
+"""Events that become text at once."""
+
+Text = NDArray[np.uint8]
+
+
+def write_chrome(session: SessionTrace, file: BinaryIO) -> int:
+    """Writes the trace, as one JSON object, and returns how many events it has.
+
+    Every event is a complete one (`ph` is `X`). Within a track they come by start, and of those that begin together the
+    outer one first; `ts` and `dur` are microseconds with all six decimals. `cat` is the class of a host's event, and
+    what a device's track shows. Gaps have `args` with cause, kind and the programs before and after.
+    """
+    head = {"session": session.name, "start_unix_ns": str(session.start_unix_ns), "producer": "XLA Insights"}
+    file.write(b'{"displayTimeUnit":"ms","otherData":' + json.dumps(head).encode() + b',"traceEvents":[\n')
+    count, first = 0, True
+    for piece, events in _pieces(session):
+        file.write(piece if first else b",\n" + piece)
+        count, first = count + events, False
+    file.write(b"\n]}\n")
+    return count
+
+
+def _pieces(session: SessionTrace) -> Iterator[tuple[bytes, int]]:
+    """Text of some events, and how many that are: names of processes and tracks do not count."""
+    gaps: dict[str, list[dict[str, Any]]] = {}
+    for gap in gaps_report(session, all_gaps=True)["items"]:
+        gaps.setdefault(gap["device"], []).append(gap)
+    pid = 0
+    for index, trace in enumerate(session.traces):
+        tracks = HostRows(index, trace, session.duration_ps).tracks
+        processes: list[tuple[str, list[Track], str | None]] = [
+            ("host " + trace.host, [it for it in tracks if it.head.device is None], None)
+        ]
+        for device in trace.devices:
+            name = f"{device.name} of {trace.host}"
+            processes.append((name, [it for it in tracks if it.head.device == device.id], device.id))
+        for name, its, device_id in processes:
+            pid += 1
+            yield _named("process", pid, 0, name), 0
+            tid = 0
+            if device_id is not None:
+                tid += 1
+                yield _named("thread", pid, tid, "gaps"), 0
+                yield from _gaps(gaps.get(device_id, []), pid, tid)
+            for track in its:
+                for number, events in enumerate(_flat(track)):
+                    tid += 1
+                    label = f"{track.head.label} {number + 1}" if number else track.head.label
+                    yield _named("thread", pid, tid, label), 0
+                    yield from _events(track, events, pid, tid)
+
+
+@dataclass(frozen=True)
+class _Flat:
+    start_ps: Int64
+    duration_ps: Int64
+    name: NDArray[np.integer]
+    kind: NDArray[np.integer]
+
+
+def _flat(track: Track) -> list[_Flat]:
+    """The track's lanes as one where all that overlaps nests, as viewers want it of a track; else each on its own."""
+    lanes = [lane for lane in track.lanes if len(lane)]
+    nested = all(_inside(lane, outer) for outer, lane in pairwise(lanes))
+    groups = [lanes] if nested and lanes else [[lane] for lane in lanes]
+    return [_joined(group) for group in groups]
+
+
+def _inside(lane: Lane, outer: Lane) -> bool:
+    """Whether every slice of a lane lies within one of the lane above."""
+    at = np.searchsorted(outer.start, lane.start, "right") - 1
+    return bool(np.all((at >= 0) & (outer.end[at] >= lane.end)))
+
+
+def _joined(lanes: Sequence[Lane]) -> _Flat:
+    start, end, name, kind = (
+        np.concatenate([getattr(lane, column) for lane in lanes])
+        for column in ("start", "end", "name", "kind")
+    )
+    depth = np.repeat(np.arange(len(lanes)), [len(lane) for lane in lanes])
+    order = np.lexsort((depth, -end, start))
+    return _Flat(start[order], (end - start)[order], name[order], kind[order])
+
+
+def _events(track: Track, flat: _Flat, pid: int, tid: int) -> Iterator[tuple[bytes, int]]:
+    """Names and classes are few: what precedes the times is made once for each pair of them."""
+    classes = track.head.device is None
+    width = len(CLASSES) + 1
+    key = (flat.name.astype(np.int64) + 1) * width + flat.kind + 1
+    used = np.flatnonzero(np.bincount(key)) if key.size else key
+    place = np.searchsorted(used, key)
+    heads = []
+    for name, kind in ((pair // width - 1, pair % width - 1) for pair in used.tolist()):
+        category = CLASSES[kind] if classes and kind >= 0 else track.head.kind
+        text = track.texts[name] if name >= 0 else category
+        heads.append(_head(text, track.head.kind if track.head.kind == "steps" else category, pid, tid))
+    for low in range(0, len(place), _CHUNK):
+        part = slice(low, low + _CHUNK)
+        times = _times(flat.start_ps[part], flat.duration_ps[part])
+        yield (
+            b",\n".join([heads[i] + it for i, it in zip(place[part].tolist(), times, strict=True)]),
+            len(times),
+        )
+
+
+def _gaps(gaps: Sequence[dict[str, Any]], pid: int, tid: int) -> Iterator[tuple[bytes, int]]:
+    if not gaps:
+        return
+    ordered = sorted(gaps, key=lambda gap: gap["start_ps"])
+    start, duration = (
+        np.array([gap[key] for gap in ordered], np.int64) for key in ("start_ps", "duration_ps")
+    )
+    events = []
+    for gap, times in zip(ordered, _times(start, duration), strict=True):
+        told = {key: gap[key] for key in ("cause", "kind", "before", "after", "step_number")}
+        head = _head(f"idle: {gap['cause'].replace('_', ' ')}", gap["cause"], pid, tid)
+        events.append(head + times[:-1] + b',"args":' + json.dumps(told).encode() + b"}")
+    yield b",\n".join(events), len(events)
+
+
+def _head(name: str, category: str, pid: int, tid: int) -> bytes:
+    return f'{{"ph":"X","pid":{pid},"tid":{tid},"name":{json.dumps(name)},"cat":"{category}","ts":'.encode()
+
+
+def _named(what: str, pid: int, tid: int, name: str) -> bytes:
+    order = tid if what == "thread" else pid
+    events = [
+        {"ph": "M", "pid": pid, "tid": tid, "name": f"{what}_name", "args": {"name": name}},
+        {"ph": "M", "pid": pid, "tid": tid, "name": f"{what}_sort_index", "args": {"sort_index": order}},
+    ]
+    return b",\n".join(json.dumps(event).encode() for event in events)
+
+
+def _times(start_ps: Int64, duration_ps: Int64) -> list[bytes]:
+    """`<start>,"dur":<duration>}` of each event."""
+    middle, end = (np.frombuffer(text, np.uint8) for text in (b',"dur":', b"}"))
+    count = len(start_ps)
+    columns = (
+        _microseconds(start_ps),
+        np.tile(middle, (count, 1)),
+        _microseconds(duration_ps),
+        np.tile(end, (count, 1)),
+    )
+    rows = np.ascontiguousarray(np.concatenate(columns, axis=1))
+    found: list[bytes] = rows.view(f"S{rows.shape[1]}").ravel().tolist()
+    return found
+
+
+def _microseconds(ps: Int64) -> Text:
+    """Picoseconds as decimal microseconds, one row of characters each; space before the first digit. Digits are made
+    column by column: formatting numbers one by one takes longer than reading the capture."""
+    whole, fraction = np.divmod(ps, 10**6)
+    width = max(1, len(str(int(whole.max(initial=0)))))
+    text = np.full((len(ps), width + 7), ord(" "), np.uint8)
+    text[:, -7] = ord(".")
+    for place in range(1, 7):
+        fraction, digit = np.divmod(fraction, 10)
+        text[:, -place] = ord("0") + digit
+    for place in range(8, 8 + width):
+        shown = (whole > 0) | (place == 8)
+        whole, digit = np.divmod(whole, 10)
+        text[:, -place] = np.where(shown, ord("0") + digit, ord(" "))
+    return text

@@ -1,0 +1,122 @@
+"""A session's report as one page that needs nothing else: no server, no script, no network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timezone
+
+from tb_xla_insights import units
+from tb_xla_insights.analysis.thresholds import SEVERITIES
+from tb_xla_insights.export import html_time, html_work
+from tb_xla_insights.export.markup import Child, Html, Row, card, code, element, number, table, text
+from tb_xla_insights.export.markup import Column as Col
+from tb_xla_insights.export.style import style
+from tb_xla_insights.report.views import overview
+from tb_xla_insights.trace.model import SessionTrace
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+"""Whatever is in a capture, the page asks for nothing and runs nothing."""
+
+_SECTIONS = (
+    html_time.devices,
+    html_time.idle,
+    html_time.steps,
+    html_time.patterns,
+    html_time.gaps,
+    html_work.executions,
+    html_work.compiles,
+    html_work.annotated,
+    html_work.transfers,
+    html_work.collectives,
+    html_work.metrics,
+)
+
+
+def report_html(session: SessionTrace, document: Row) -> str:
+    """The page of a session's report; it has the gaps that the document has."""
+    view, head = overview(session), document["session"]
+    metas = (
+        {"charset": "utf-8"},
+        {"name": "viewport", "content": "width=device-width"},
+        {"name": "color-scheme", "content": "light dark"},
+        {"http_equiv": "Content-Security-Policy", "content": _POLICY},
+    )
+    title = element("title", f"{head['name']} – XLA Insights")
+    about = element("head", (element("meta", **it) for it in metas), title, element("style", Html(style())))
+    verdict = element(
+        "div", element("p", view["verdict"]["text"]), _figures(view["figures"]), class_="verdict"
+    )
+    parts = (section(document) for section in _SECTIONS)
+    main = element("main", _findings(document["findings"]), parts, _files(document))
+    return "<!doctype html>\n" + element(
+        "html", about, element("body", _header(document), verdict, main), lang="en"
+    )
+
+
+def _header(document: Row) -> Html:
+    session, environment = document["session"], document["environment"]
+    synthetic = element("span", "synthetic", class_="tag warning") if environment.get("synthetic") else None
+    about: Sequence[Child] = (
+        session["name"],
+        environment["label"],
+        _moment(int(session["start_unix_ns"])),
+        units.time_text(session["duration_ps"]),
+    )
+    return element(
+        "header", element("h1", "XLA Insights"), (element("span", it) for it in about if it), synthetic
+    )
+
+
+def _moment(unix_ns: int) -> str | None:
+    if not unix_ns:
+        return None
+    return datetime.fromtimestamp(unix_ns // 10**9, timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def _figures(figures: Sequence[Row]) -> Html:
+    def shown(figure: Row) -> str:
+        value = figure["value"]
+        return units.share(value) if figure["unit"] == "share" else units.time_text(value, 1)
+
+    return element(
+        "dl", (element("div", element("dt", it["label"]), element("dd", shown(it))) for it in figures)
+    )
+
+
+def _findings(findings: Sequence[Row]) -> Html:
+    if not findings:
+        return card("Findings", None, element("p", "No findings."), wide=True)
+    loudest = sorted(findings, key=lambda it: -SEVERITIES.index(it["severity"]))
+    items = element("ol", map(_finding, loudest), class_="findings")
+    return card("Findings", None, items, wide=True)
+
+
+def _finding(it: Row) -> Html:
+    cost = f"costs {units.time_text(it['cost_ps'], 1)}" if it["cost_ps"] else ""
+    step = it["step_if_fixed_ps"]
+    without = None if step is None else element("p", f"Step without it at best {units.time_text(step, 1)}.")
+    head = element("span", it["severity"], class_=f"tag {it['severity']}"), element("h3", it["title"])
+    return element(
+        "li", *head, element("b", cost), element("p", it["detail"]), element("p", it["advice"]), without
+    )
+
+
+def _files(document: Row) -> Html:
+    hosts = table(
+        document["session"]["hosts"],
+        text("Host", "name"),
+        Col("Size", lambda it: units.byte_size(it["bytes"])),
+        number("Events", "events"),
+        code("File", "file"),
+    )
+    notes = (
+        element(
+            "p", element("span", it["severity"], class_=f"tag {it['severity']}"), f" {_of(it)}{it['message']}"
+        )
+        for it in document["diagnostics"]
+    )
+    return card("Hosts, and what to know about the capture", None, notes, hosts, wide=True)
+
+
+def _of(diagnostic: Row) -> str:
+    return f"{diagnostic['host']}: " if diagnostic.get("host") else ""

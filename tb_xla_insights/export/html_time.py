@@ -1,0 +1,178 @@
+"""What the page tells of time: devices, idle time, steps, gaps. A section without data is None."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tb_xla_insights import units
+from tb_xla_insights.catalog.classes import CLASSES
+from tb_xla_insights.export.charts import steps_chart
+from tb_xla_insights.export.markup import (
+    Child,
+    Column,
+    Html,
+    Row,
+    bar,
+    card,
+    cause,
+    chip,
+    code,
+    element,
+    number,
+    stack,
+    table,
+    text,
+    time,
+)
+from tb_xla_insights.report.verdict import gap_sentence
+
+_CHAINS = 30
+"""Longest gaps whose chains are told."""
+
+_OPEN = 48
+"""Gaps in sight; the others are a click away."""
+
+_STEPS = 500
+_PATTERNS = 50
+
+_DUTY = (
+    "Duty cycle = busy / span. Busy is the union of top-level ops on a core, or of program runs where no ops are "
+    "recorded; stall is the part of busy in which an op only waits."
+)
+
+
+def devices(document: Row) -> Html:
+    rows = document["devices"]
+    if not rows:
+        return card("Devices", None, element("p", "No device was traced: what the host did is shown alone."))
+    unit = units.column_unit([it["span_ps"] for it in rows])
+    told = table(
+        rows,
+        text("Device", "name"),
+        text("Host", "host"),
+        Column("Duty cycle", lambda it: units.share(it["duty_cycle"])),
+        Column("", lambda it: bar(it["duty_cycle"] or 0.0), left=True),
+        *(time(name, f"{name.lower()}_ps", unit) for name in ("Span", "Busy", "Idle", "Stall")),
+    )
+    return card("Devices", None, told, element("p", _DUTY, class_="note"))
+
+
+def idle(document: Row) -> Html | None:
+    gaps = document["gaps"]
+    total = gaps["total_ps"]
+    if not total:
+        return None
+    unit = units.column_unit([total])
+    parts: list[tuple[Child, int]] = [
+        (chip(name), ps) for name, ps in sorted(gaps["by_class_ps"].items(), key=lambda it: -it[1])
+    ]
+    parts.append(("in gaps under 10 µs", total - gaps["listed_ps"]))
+    shown = units.rounded_parts([ps for _, ps in parts], total, units.PS_PER[unit] // 1000)
+    rows = ({"name": name, "ps": ps, "shown": it} for (name, ps), it in zip(parts, shown, strict=True))
+    told = table(
+        rows,
+        text("Class", "name"),
+        time("Time", "shown", unit),
+        Column("Share", lambda it: units.share(it["ps"] / total)),
+        foot=("All", units.time_in(total, unit), units.share(1.0)),
+    )
+    return card("Idle time", "by what the host did meanwhile", stack(gaps["by_class_ps"]), told)
+
+
+def steps(document: Row) -> Html | None:
+    every = document["steps"]
+    if not every:
+        return None
+    rows = every[:_STEPS]
+    unit = units.column_unit([it["duration_ps"] for it in rows])
+    told = table(
+        rows,
+        Column("Step", lambda it: it["index"] if it["number"] is None else it["number"], left=True),
+        time("Start", "start_ps", "ms"),
+        time("Duration", "duration_ps", unit),
+        time("Device", "device_busy_ps", unit),
+        number("Executions", "executions"),
+        number("Compiles", "compiles"),
+        number("Early syncs", "early_syncs"),
+        number("Reads", "from_device"),
+        Column("Host time by class", lambda it: stack(it["host_ps"], "thin"), left=True),
+    )
+    used = [name for name in CLASSES if any(name in it["host_ps"] for it in rows)]
+    legend = element("div", (element("span", chip(name)) for name in used), class_="legend")
+    mean = sum(it["duration_ps"] for it in every) // len(every)
+    first = f"; the first {_STEPS}" if len(every) > _STEPS else ""
+    note = f"{units.count(len(every))}{first}; mean {units.time_text(mean)}; the line is the device’s work"
+    below = element("details", element("summary", "As a table"), told)
+    return card("Steps", note, steps_chart(rows), legend, below, wide=True)
+
+
+def patterns(document: Row) -> Html | None:
+    rows = document["gaps"]["patterns"][:_PATTERNS]
+    if not rows:
+        return None
+    unit, each = (units.column_unit([it[key] for it in rows]) for key in ("total_ps", "mean_ps"))
+    told = table(
+        rows,
+        code("Before", "before"),
+        code("After", "after"),
+        cause("cause"),
+        number("Count", "count"),
+        time("Total", "total_ps", unit),
+        time("Mean", "mean_ps", each),
+    )
+    return card("Recurring gaps", "the same program before and after", told, wide=True)
+
+
+def gaps(document: Row) -> Html | None:
+    whole = document["gaps"]
+    rows = whole["items"]
+    if not rows:
+        return None
+    unit = units.column_unit([rows[0]["duration_ps"]])
+    columns = (
+        text("Device", "device"),
+        time("Start", "start_ps", "ms"),
+        time("Time", "duration_ps", unit),
+        Column("Step", _step),
+        text("Kind", "kind"),
+        cause("cause"),
+        Column("What the host did", lambda it: stack(it["by_class_ps"], "thin"), left=True),
+        code("Ended by", "after"),
+    )
+    most = f"; the {units.count(len(rows))} longest" if len(rows) < whole["count"] else ""
+    note = f"{units.count(whole['count'])} from 10 µs up{most}"
+    rest = rows[_OPEN:]
+    more = element("details", element("summary", f"{units.count(len(rest))} more"), table(rest, *columns))
+    ends = element("h2", "What led to the end of the longest")
+    chains = map(_chain, _apart(rows)[:_CHAINS])
+    return card("Gaps", note, table(rows[:_OPEN], *columns), more if rest else None, ends, chains, wide=True)
+
+
+def _apart(gaps: Sequence[Row]) -> list[Row]:
+    """One of those between the same two runs: the gap is the same on each core."""
+    first: dict[tuple[int | None, str | None, str | None], Row] = {}
+    for gap in gaps:
+        first.setdefault((gap["step"], gap["before"], gap["after"]), gap)
+    return list(first.values())
+
+
+def _step(gap: Row) -> Child:
+    step = gap["step"] if gap["step_number"] is None else gap["step_number"]
+    return units.MISSING if step is None else step
+
+
+def _chain(gap: Row) -> Html:
+    duration = gap["duration_ps"]
+    unit = units.column_unit([duration])
+    at = f"{units.time_in(gap['start_ps'], 'ms')}{units.THIN}ms"
+    told = table(
+        gap["chain"],
+        text("Event", "name"),
+        text("Thread", "thread"),
+        Column("Class", lambda it: chip(it["class"]), left=True),
+        time("From", "start_ps", "ms"),
+        time("Time", "duration_ps", unit),
+        foot=("Sum", "", "", "", units.time_in(duration, unit)),
+    )
+    summary = element("summary", f"{units.time_text(duration)} on {gap['device']} at {at}")
+    return element("details", summary, element("p", gap_sentence(gap)), told)

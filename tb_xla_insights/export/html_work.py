@@ -1,0 +1,140 @@
+"""What the page tells of work: executions, compilations, transfers, annotations, counters. A section without data is
+None."""
+
+from __future__ import annotations
+
+from tb_xla_insights import units
+from tb_xla_insights.export.markup import (
+    Child,
+    Column,
+    Html,
+    Row,
+    card,
+    code,
+    element,
+    number,
+    table,
+    text,
+    time,
+)
+
+_MOST = 200
+"""Rows of a table; `report --json` has all."""
+
+
+def executions(document: Row) -> Html | None:
+    rows = document["executions"][:_MOST]
+    if not rows:
+        return None
+    unit = units.column_unit([it["host_ps"] // max(1, it["count"]) for it in rows])
+    told = table(
+        rows,
+        code("Program", "program"),
+        text("Kind", "kind"),
+        number("Launches", "launches"),
+        number("Runs", "count"),
+        *(_mean(name, unit) for name in ("Host", "Device", "Queue", "Overhead")),
+        text("Join", "join"),
+    )
+    return card("Executions", "means of a run; host = device + queue + overhead", told, wide=True)
+
+
+def _mean(name: str, unit: str) -> Column:
+    key = f"{name.lower()}_ps"
+    return Column(f"{name}, {unit}", lambda it: units.time_in(it[key] // max(1, it["count"]), unit))
+
+
+def compiles(document: Row) -> Html | None:
+    rows = document["compiles"]
+    if not rows:
+        return None
+    unit = units.column_unit([it["duration_ps"] for it in rows])
+    told = table(
+        rows[:_MOST],
+        Column("Module", lambda it: element("code", it["module"] or it["graph"] or units.MISSING), left=True),
+        Column("Step", _step),
+        time("Start", "start_ps", "ms"),
+        time("Time", "duration_ps", unit),
+        Column("", lambda it: "warm-up" if it["warm_up"] else "", left=True),
+        text("Annotation", "annotation"),
+        Column("Cause", lambda it: element("div", it["cause"] or units.MISSING, class_="text"), left=True),
+    )
+    return card("Compilations", units.count(len(rows)), told, wide=True)
+
+
+def _step(row: Row) -> Child:
+    step = row["step"] if row["step_number"] is None else row["step_number"]
+    return units.MISSING if step is None else step
+
+
+def annotated(document: Row) -> Html | None:
+    rows, whole = document["annotations"][:_MOST], document["propagation"]
+    if not rows:
+        return None
+    unit = units.column_unit([max(it["host_ps"], it["device_ps"]) for it in rows])
+    told = table(
+        rows,
+        Column("Annotation", _annotation, left=True),
+        number("Count", "count"),
+        time("Host", "host_ps", unit),
+        time("Device", "device_ps", unit),
+        number("Device ops", "device_ops"),
+        Column("Lost", lambda it: it["lost"] or "", left=True),
+    )
+    total = whole["device_ps"]
+    parts = [
+        f"{units.share(whole[f'{it}_ps'] / total)} {it}"
+        for it in ("direct", "recovered", "bare", "none")
+        if total
+    ]
+    note = (
+        element("p", f"Of {units.time_text(total)} in ops: {', '.join(parts)}.", class_="note")
+        if parts
+        else None
+    )
+    return card("Annotations", "host and device time", told, note)
+
+
+def _annotation(row: Row) -> Html:
+    path = row["path"]
+    return element("code", path.rpartition("/")[2], style=f"padding-left:{12 * path.count('/')}px")
+
+
+def transfers(document: Row) -> Html | None:
+    rows = [{"direction": name.replace("_", " the "), **row} for name, row in document["transfers"].items()]
+    if not any(it["count"] for it in rows):
+        return None
+    unit = units.column_unit([it["duration_ps"] for it in rows])
+    size = Column("Size", lambda it: units.byte_size(it["bytes"]))
+    told = table(
+        rows,
+        text("Direction", "direction"),
+        number("Count", "count"),
+        time("Time", "duration_ps", unit),
+        size,
+    )
+    return card("Transfers", None, told)
+
+
+def collectives(document: Row) -> Html | None:
+    rows = document["collectives"][:_MOST]
+    if not rows:
+        return None
+    unit = units.column_unit([it["duration_ps"] for it in rows])
+    times = (time(name, key, unit) for name, key in (("Time", "duration_ps"), ("Exposed", "exposed_ps")))
+    told = table(rows, code("Op", "op"), number("Count", "count"), *times)
+    return card("Collectives", "exposed: nothing computes meanwhile", told)
+
+
+def metrics(document: Row) -> Html | None:
+    beside = document["metrics"] or {}
+    rows = [
+        {"name": name, "value": str(value)}
+        for name, value in list((beside.get("counters") or {}).items())[:_MOST]
+    ]
+    breaks = (beside.get("dynamo") or {}).get("reasons") or []
+    if not rows and not breaks:
+        return None
+    counters = table(rows, code("Counter", "name"), Column("Value", lambda it: it["value"])) if rows else None
+    told = (element("p", f"Graph break at {it['place']}: {it['reason']}") for it in breaks)
+    return card("Text files beside the capture", ", ".join(beside.get("files") or []), told, counters)

@@ -1,0 +1,82 @@
+"""The style of the page that stands alone: the colours of the interface, and a layout that prints."""
+
+from __future__ import annotations
+
+import re
+
+from tb_xla_insights.page import page_folder
+
+_ROOT = re.compile(r":root(\[data-theme=dark\])?\s*(\{[^}]*\})")
+
+_LAYOUT = """
+*{box-sizing:border-box}
+body{margin:0 auto;padding:16px;max-width:1280px;background:var(--bg);color:var(--ink);
+font-variant-numeric:tabular-nums;
+font:12px/16px -apple-system,"Segoe UI",Roboto,"Noto Sans","Liberation Sans","DejaVu Sans Condensed",sans-serif}
+h1,h2,h3,p,ol,dl,dd{margin:0;padding:0}
+h1{font-size:13px;font-weight:600}
+h2{font-size:12px;font-weight:600;margin-bottom:7px}
+h2 small,.note{font-weight:400;font-size:11px;color:var(--ink-3)}
+h2 small{margin-left:8px}
+header{display:flex;flex-wrap:wrap;gap:4px 16px;align-items:baseline;margin-bottom:12px;color:var(--ink-2)}
+header h1{color:var(--ink)}
+.verdict{display:flex;flex-wrap:wrap;gap:12px 28px;align-items:center;margin-bottom:16px}
+.verdict p{font-size:18px;line-height:25px;flex:1 1 480px}
+.verdict dl{display:flex;gap:26px;text-align:right}
+.verdict dl>div{display:flex;flex-direction:column-reverse}
+.verdict dt{font-size:11px;color:var(--ink-3);white-space:nowrap}
+.verdict dd{font-size:17px;line-height:22px;font-weight:600;white-space:nowrap}
+main{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,560px),1fr));gap:12px;align-items:start}
+.card{background:var(--surface);border:1px solid var(--line);border-radius:6px;padding:9px 12px 10px;min-width:0;
+break-inside:avoid}
+.wide{grid-column:1/-1}
+.card>*+*{margin-top:6px}
+.scroll{overflow-x:auto}
+table{border-collapse:collapse;width:100%}
+th,td{height:24px;padding:0 8px;text-align:left;white-space:nowrap;border-bottom:1px solid var(--line)}
+th{height:22px;font-weight:400;font-size:11px;color:var(--ink-3)}
+tbody:last-child tr:last-child td{border-bottom:0}
+tfoot td{font-weight:600;border:0;border-top:1px solid var(--line-2)}
+.num{text-align:right}
+.text{white-space:normal;min-width:240px}
+code{font:11.5px/16px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;overflow-wrap:anywhere}
+.findings{list-style:none;display:grid;gap:9px}
+.findings li{display:grid;grid-template-columns:74px 1fr auto;gap:2px 8px}
+.findings li+li{border-top:1px solid var(--line);padding-top:9px}
+.findings h3{font-size:12px;line-height:17px}
+.findings p{grid-column:2/4;color:var(--ink-2);max-width:760px}
+.findings b{font-weight:600}
+.tag{justify-self:start;align-self:start;height:17px;line-height:17px;padding:0 6px;border-radius:3px;
+font-size:11px;color:var(--ink-2);background:var(--surface-2)}
+.critical,.error{color:var(--critical);background:var(--critical-wash)}
+.warning{color:var(--warning);background:var(--warning-wash)}
+.info{color:var(--info);background:var(--info-wash)}
+.chip{display:inline-block;width:10px;height:10px;border-radius:2px;vertical-align:-1px;margin-right:4px}
+.chip,.stack i{background-color:var(--k);border:1px solid color-mix(in oklab,var(--k),var(--edge) var(--edge-mix))}
+.k-wait{background-image:repeating-linear-gradient(135deg,var(--hatch) 0 1px,transparent 1px 4px);
+border-color:var(--hatch)!important}
+.k-unrecorded{background-image:radial-gradient(var(--hatch) 22%,transparent 24%);background-size:4px 4px;
+border:1px dashed var(--hatch)!important}
+.stack{display:flex;gap:1px;height:18px;min-width:120px}
+.stack i{min-width:2px;border-radius:1px}
+.stack.thin{height:12px}
+.bar{height:8px;width:84px;background:var(--line);border-radius:1px}
+.bar i{display:block;height:8px;background:var(--dev)}
+.legend{display:flex;flex-wrap:wrap;gap:3px 12px;font-size:11px;color:var(--ink-2)}
+.chart{display:block;width:100%;height:auto}
+.chart text{fill:var(--ink-3);font-size:11px}
+.chart rect{stroke:var(--surface);stroke-width:.5}
+.chart.thin rect{stroke:none}
+.chart line{stroke:var(--line)}
+.chart .busy{stroke:var(--ink);stroke-width:2}
+details summary{cursor:pointer;color:var(--accent)}
+@media print{body{max-width:none;padding:0}.card{border-color:var(--line-2)}}
+"""
+
+
+def style() -> str:
+    """A style sheet in one text: colours are those of the page, dark where the system is."""
+    found = {
+        bool(dark): block for dark, block in _ROOT.findall((page_folder() / "styles.css").read_text("utf-8"))
+    }
+    return f":root{found[False]}\n@media (prefers-color-scheme:dark){{:root{found[True]}}}{_LAYOUT}"

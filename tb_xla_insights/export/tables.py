@@ -1,0 +1,107 @@
+"""A session's report as flat tables, in CSV or Parquet files."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tb_xla_insights.catalog.classes import CLASSES
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.session import Session
+
+Rows = list[dict[str, Any]]
+
+
+def tables(session: Session) -> dict[str, Rows]:
+    """Flat rows by name of the table: parts of the report with all gaps, the chains of gaps, and every annotation.
+
+    Rows of a table have the same keys. A dict of the report becomes columns `<key>.<its key>` (classes that are missing
+    there are 0), other nested values JSON text. Tables without rows are there, empty.
+    """
+    report = session.report(all_gaps=True)
+    gaps = report["gaps"]
+    chains = [
+        {"device": gap["device"], "gap_start_ps": gap["start_ps"], "position": position, **link}
+        for gap in gaps["items"]
+        for position, link in enumerate(gap["chain"])
+    ]
+    found: dict[str, Sequence[Mapping[str, Any]]] = {
+        **{name: report[name] for name in ("devices", "steps", "executions", "early_executions", "compiles")},
+        "gaps": [{key: value for key, value in gap.items() if key != "chain"} for gap in gaps["items"]],
+        "gap_chains": chains,
+        "gap_patterns": gaps["patterns"],
+        "transfers": [{"direction": name, **row} for name, row in report["transfers"].items()],
+        "collectives": report["collectives"],
+        "annotations": report["annotations"],
+        "annotation_events": list(session.annotations()),
+        "findings": report["findings"],
+        "diagnostics": report["diagnostics"],
+    }
+    return {name: _flat(rows) for name, rows in found.items()}
+
+
+def _flat(rows: Sequence[Mapping[str, Any]]) -> Rows:
+    keys = {key: isinstance(value, dict) and key in _BY_CLASS for row in rows for key, value in row.items()}
+    classes = {
+        key: [name for name in CLASSES if any(name in row[key] for row in rows)]
+        for key, flat in keys.items()
+        if flat
+    }
+    return [
+        {column: value for key in keys for column, value in _cells(key, row.get(key), classes.get(key))}
+        for row in rows
+    ]
+
+
+_BY_CLASS = ("host_ps", "by_class_ps")
+"""Dicts by class, which are numbers to reckon with."""
+
+
+def _cells(key: str, value: Any, classes: Sequence[str] | None) -> Iterator[tuple[str, Any]]:
+    if classes is not None:
+        yield from ((f"{key}.{name}", (value or {}).get(name, 0)) for name in classes)
+    elif isinstance(value, (dict, list)):
+        yield key, json.dumps(value, ensure_ascii=False)
+    else:
+        yield key, value
+
+
+def write_csv(session: Session, folder: Path) -> list[str]:
+    """One file per table that has rows; the lines that tell what was written. Raises InputError."""
+
+    def write(path: Path, rows: Rows) -> None:
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+
+    return [_put(folder, name, rows, "csv", write) for name, rows in tables(session).items() if rows]
+
+
+def write_parquet(session: Session, folder: Path) -> list[str]:
+    """As `write_csv`; needs pyarrow. Raises InputError, also where that is missing."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise InputError(
+            f'{folder}: Parquet needs pyarrow; pip install "tb-xla-insights[parquet]", or use --format csv'
+        ) from error
+
+    def write(path: Path, rows: Rows) -> None:
+        pq.write_table(pa.Table.from_pylist(rows), path)
+
+    return [_put(folder, name, rows, "parquet", write) for name, rows in tables(session).items() if rows]
+
+
+def _put(folder: Path, name: str, rows: Rows, kind: str, write: Any) -> str:
+    path = folder / f"{name}.{kind}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write(path, rows)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}; give a folder that can be written with -o") from error
+    return f"{path}: {len(rows)} {'row' if len(rows) == 1 else 'rows'}"

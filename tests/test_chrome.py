@@ -1,0 +1,163 @@
+"""The trace for Perfetto: whole, in order, nested as viewers want it, and adding up to what the session says."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from decimal import Decimal
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from captures import Core, capture, real_trace, session, thread
+from hypothesis import given
+from hypothesis import strategies as st
+from launching import demo
+
+from tb_xla_insights.analysis.gaps import gaps_report
+from tb_xla_insights.analysis.steps import find_steps
+from tb_xla_insights.catalog.classes import CLASSES
+from tb_xla_insights.export.chrome import _times, write_chrome
+from tb_xla_insights.trace.model import SessionTrace
+
+PS = Decimal(10**6)
+
+
+class Chrome:
+    """A written trace by track: (process, thread) to its events, times in picoseconds."""
+
+    def __init__(self, its: SessionTrace) -> None:
+        file = io.BytesIO()
+        self.count = write_chrome(its, file)
+        document = json.loads(file.getvalue(), parse_float=Decimal)
+        self.head = document["otherData"]
+        assert document["displayTimeUnit"] == "ms"
+        names: dict[tuple[int, int], str] = {}
+        self.tracks: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        for event in document["traceEvents"]:
+            place = event["pid"], event["tid"]
+            if event["ph"] == "M":
+                if event["name"].endswith("_name"):
+                    names[place] = event["args"]["name"]
+                    if event["tid"]:
+                        self.tracks[names[event["pid"], 0], names[place]] = []
+                continue
+            assert event["ph"] == "X"
+            start, duration = event["ts"] * PS, event["dur"] * PS
+            self.tracks[names[event["pid"], 0], names[place]].append(
+                {**event, "start_ps": int(start), "duration_ps": int(duration)}
+            )
+
+    def __getitem__(self, names: tuple[str, str]) -> list[dict[str, Any]]:
+        return self.tracks[names]
+
+    def sums(self, *names: str) -> int:
+        return sum(event["duration_ps"] for event in self.tracks[names[0], names[1]])
+
+
+@pytest.fixture(scope="module", params=["torch_xla_dynamo", "synthetic_case_study_8_tpu_cores"])
+def its(request: pytest.FixtureRequest) -> SessionTrace:
+    return session(demo(request.param))
+
+
+@pytest.fixture(scope="module")
+def chrome(its: SessionTrace) -> Chrome:
+    return Chrome(its)
+
+
+def test_events_come_by_start_and_nest(chrome: Chrome) -> None:
+    for name, events in chrome.tracks.items():
+        open_until: list[int] = []
+        last = 0
+        for event in events:
+            start, end = event["start_ps"], event["start_ps"] + event["duration_ps"]
+            assert last <= start, name
+            last = start
+            while open_until and open_until[-1] <= start:
+                open_until.pop()
+            assert not open_until or end <= open_until[-1], (name, event)
+            open_until.append(end)
+    assert sum(map(len, chrome.tracks.values())) == chrome.count > 1000
+
+
+def test_gaps_are_those_of_the_session(its: SessionTrace, chrome: Chrome) -> None:
+    report = gaps_report(its, all_gaps=True)
+    assert sum(chrome.sums(*name) for name in chrome.tracks if name[1] == "gaps") == report["listed_ps"]
+    for device in its.devices:
+        mine = sorted(
+            (gap["start_ps"], gap["duration_ps"], gap["cause"])
+            for gap in report["items"]
+            if gap["device"] == device.id
+        )
+        events = chrome[f"{device.name} of {device.host}", "gaps"]
+        assert [(it["start_ps"], it["duration_ps"], it["args"]["cause"]) for it in events] == mine
+
+
+def test_classes_divide_the_host_s_time(its: SessionTrace, chrome: Chrome) -> None:
+    [trace] = its.traces
+    events = chrome[f"host {trace.host}", "Host, by class"]
+    for before, after in pairwise(events):
+        assert before["start_ps"] + before["duration_ps"] <= after["start_ps"]
+    assert {event["cat"] for event in events} <= set(CLASSES)
+    assert {event["cat"] for event in events} >= {"tracing", "dispatch"}
+
+
+def test_annotations_steps_and_runs(its: SessionTrace, chrome: Chrome) -> None:
+    [trace] = its.traces
+    host = f"host {trace.host}"
+    steps = find_steps(trace)
+    assert [event["name"] for event in chrome[host, "Steps"]] == [str(step.number) for step in steps]
+    assert chrome.sums(host, "Steps") == sum(step.duration_ps for step in steps)
+    [driving] = [trace.lines[it.line] for it in trace.threads if it.role == "driving"]
+    rows = trace.annotations[np.isin(trace.annotations, np.arange(driving.first, driving.rows.stop))]
+    assert chrome.sums(host, "Annotations") == int(trace.duration_ps[rows].sum()) > 0
+    for device in trace.devices:
+        events = chrome[f"{device.name} of {device.host}", "modules"]
+        assert len(events) == len(device.modules)
+        assert chrome.sums(f"{device.name} of {device.host}", "modules") == int(
+            (device.modules.end_ps - device.modules.start_ps).sum()
+        )
+        ops = [name for name in chrome.tracks if re.fullmatch(r"ops( \d+)?", name[1])]
+        mine = [name for name in ops if name[0] == f"{device.name} of {device.host}"]
+        assert sum(len(chrome.tracks[name]) for name in mine) == len(device.ops)
+
+
+def test_what_overlaps_without_nesting_takes_tracks_of_its_own() -> None:
+    its = session(
+        capture(thread("python", ("forward", 0, 90)), Core([("a", 0, 10), ("b", 5, 10), ("c", 20, 5)]))
+    )
+    chrome = Chrome(its)
+    assert [it["name"] for it in chrome["TPU:0 of vm", "ops"]] == ["a", "c"]
+    assert [it["name"] for it in chrome["TPU:0 of vm", "ops 2"]] == ["b"]
+
+
+def test_names_of_any_kind() -> None:
+    name = 'a "quoted" \\ name\n\u2028 <é>'
+    its = session(capture(thread("python", (name, 0, 90)), Core([("op", 0, 10)])))
+    assert name in {it["name"] for events in Chrome(its).tracks.values() for it in events}
+    assert Chrome(its).head["session"] == "session"
+
+
+def test_a_capture_without_devices_and_one_without_anything() -> None:
+    assert [
+        name
+        for name in Chrome(session(capture(thread("python", ("forward", 0, 90))))).tracks
+        if "of" in name[0]
+    ] == []
+    assert Chrome(session(capture())).tracks == {}
+
+
+@given(st.lists(st.tuples(st.integers(0, 10**17), st.integers(0, 10**17)), min_size=1, max_size=20))
+def test_times_keep_every_picosecond(pairs: list[tuple[int, int]]) -> None:
+    start, duration = (np.array(column, np.int64) for column in zip(*pairs, strict=True))
+    for text, (begin, length) in zip(_times(start, duration), pairs, strict=True):
+        event = json.loads(b'{"ts":' + text, parse_float=Decimal)
+        assert (event["ts"] * PS, event["dur"] * PS) == (begin, length)
+
+
+def test_real_captures_nest_too(shared_traces: Path) -> None:
+    for name in ("torch_xla/spmd_fsdp_debug", "public/tpu_v6e_jax", "public/gpu_mi300_jax"):
+        test_events_come_by_start_and_nest(Chrome(session(real_trace(shared_traces / name))))

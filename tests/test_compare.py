@@ -1,0 +1,283 @@
+"""Two sessions side by side: every figure is that of the sessions' own reports, and what may be chance is said."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from captures import Core, capture, real_trace, session, thread
+from launching import US, Tpu, demo
+from loops import LAUNCH, STEP, loop
+from synthetic import dynamo_issue
+
+from tb_xla_insights.compare import compare
+from tb_xla_insights.compare.chance import chance, chance_of_medians, quantile
+from tb_xla_insights.compare.document import comparison_view
+from tb_xla_insights.compare.step import usual_step
+from tb_xla_insights.report import session_report
+from tb_xla_insights.trace.model import SessionTrace
+
+
+def measure(document: dict[str, Any], name: str) -> dict[str, Any]:
+    return next(row for row in document["measures"] if row["name"] == name)
+
+
+def plain(text: str | None) -> str:
+    return (text or "").replace("\u202f", " ")
+
+
+def uneven(*lengths: float, start: float = 0, first: int = 5) -> SessionTrace:
+    """Steps of these lengths in us; each launches once, and the device works for 100 us."""
+    made = Tpu()
+    for number, length in enumerate(lengths):
+        made.step(start, length, first + number)
+        made.launch(start + 10, (start + 20, 20), (start + 50, 100), by="marker")
+        start += length
+    return session(made.trace())
+
+
+class TestChance:
+    def test_t_is_the_tables(self) -> None:
+        assert [quantile(freedom) for freedom in (1, 4, 10, 1e9)] == pytest.approx(
+            [12.706, 2.776, 2.228, 1.96]
+        )
+        assert quantile(9) == pytest.approx(2.262, abs=0.003)
+        assert quantile(0.5) == 12.706
+
+    def test_two_samples_by_hand(self) -> None:
+        """Variances 2 and 8 over 2 numbers each: error sqrt(5), freedom 25 / (1 + 16) = 1.47."""
+        assert chance([9, 11], [18, 22]) == pytest.approx(quantile(25 / 17) * 5**0.5)
+
+    def test_one_number_has_no_spread(self) -> None:
+        assert chance([1], [1, 2, 3]) is None
+        assert chance([5, 5], [6, 6]) == 0
+
+    def test_medians_by_hand(self) -> None:
+        """Median deviations of 1 and 0: variances of (1.4826)^2 pi / 2 and 0 over 5 numbers."""
+        one, other = [8, 9, 10, 11, 900], [20, 20, 20, 20, 20]
+        assert chance_of_medians(one, other) == pytest.approx(quantile(4) * 1.4826 * (math.pi / 10) ** 0.5)
+        assert chance_of_medians([9, 11], [18, 22]) == pytest.approx(
+            quantile(25 / 17) * (5 * math.pi / 2) ** 0.5
+        )
+
+    def test_more_steps_make_it_smaller(self) -> None:
+        some = [90, 110] * 3
+        assert (chance(some * 4, some * 4) or 0) < (chance(some, some) or 0) / 1.9
+
+
+class TestSteps:
+    def test_a_faster_session(self) -> None:
+        document = compare(uneven(*[1000, 1010] * 6), uneven(*[800, 808] * 6))
+        median = measure(document, "step_median")
+        assert (median["a_ps"], median["b_ps"], median["difference_ps"]) == (1000 * US, 800 * US, -200 * US)
+        assert (median["ratio"], median["verdict"]) == (0.8, "better")
+        assert plain(document["verdict"]["text"]).startswith(
+            "B’s steps are 1.25× faster at the median: 0.2 ms less per step."
+        )
+        assert plain(document["chance"]["text"]).startswith("12 steps in A and 12 in B: differences below ")
+
+    def test_the_other_way_round_it_is_slower(self) -> None:
+        document = compare(uneven(*[800, 808] * 6), uneven(*[1000, 1010] * 6))
+        assert measure(document, "step_median")["verdict"] == "worse"
+        assert "1.25× slower" in document["verdict"]["text"]
+
+    def test_less_than_three_percent_are_the_same(self) -> None:
+        document = compare(uneven(1000, 1000, 1000), uneven(1020, 1020, 1020))
+        assert document["verdict"]["verdict"] == "same"
+
+    def test_a_step_that_was_compiled_in_hides_no_difference(self) -> None:
+        document = compare(uneven(*[1000, 1010] * 6), uneven(800, 9000, 804, 806, 808, 810))
+        assert document["verdict"]["verdict"] == "better"
+        assert measure(document, "step_mean")["verdict"] == "chance"
+
+    def test_steps_that_vary_wildly_tell_nothing(self) -> None:
+        document = compare(uneven(1000, 9000), uneven(500, 20000))
+        assert plain(document["chance"]["text"]).endswith(
+            "2 steps in B: differences of any size may be chance."
+        )
+
+    def test_few_steps_that_vary_tell_nothing_and_say_so(self) -> None:
+        document = compare(uneven(1000, 1100), uneven(1000, 1080, 1040))
+        assert document["verdict"]["verdict"] == "chance"
+        assert "cannot be told from A’s" in document["verdict"]["text"]
+        share = document["chance"]["share"]
+        assert share > 0.2
+        assert plain(document["chance"]["text"]).startswith(
+            "2 steps in A and 3 steps in B: differences below "
+        )
+
+    def test_one_step_has_an_unknown_spread(self) -> None:
+        document = compare(uneven(1000), uneven(*[500] * 12))
+        assert document["chance"] == {
+            "share": None,
+            "text": "1\u202fstep in A: how much steps differ by chance is not known.",
+        }
+
+    def test_they_are_matched_by_number(self) -> None:
+        rows = compare(uneven(100, 200, 300, first=5), uneven(111, 222, first=6))["steps"]
+        assert (rows["by"], rows["only_a"], rows["only_b"]) == ("number", 1, 0)
+        assert [(it["a_number"], it["a_ps"] // US, it["b_ps"] // US) for it in rows["rows"]] == [
+            (6, 200, 111),
+            (7, 300, 222),
+        ]
+
+    def test_without_common_numbers_in_order(self) -> None:
+        rows = compare(uneven(100, 200, 300), uneven(111, 222, first=90))["steps"]
+        assert (rows["by"], [it["b_number"] for it in rows["rows"]]) == ("order", [90, 91])
+
+    def test_a_session_without_steps(self) -> None:
+        none = session(capture(thread("python", ("forward", 0, 10)), Core([("dot", 2, 3)])))
+        document = compare(none, uneven(1000, 1000))
+        assert document["verdict"]["text"].startswith("A has no steps")
+        assert (document["chance"]["text"], document["steps"]["by"]) == (None, None)
+        assert measure(document, "step_mean")["ratio"] is None
+        assert usual_step(none) is None
+
+
+@pytest.fixture(scope="module")
+def early() -> dict[str, Any]:
+    return compare(session(demo("torch_xla_baseline")), session(demo("torch_xla_early_item")))
+
+
+class TestSums:
+    def test_classes_add_up_to_the_mean_step(self, early: dict[str, Any]) -> None:
+        mean = measure(early, "step_mean")
+        for key in ("a_ps", "b_ps", "difference_ps"):
+            assert sum(row[key] for row in early["classes"]) == mean[key]
+
+    def test_idle_time_adds_up(self, early: dict[str, Any]) -> None:
+        gaps = early["gaps"]
+        for key in ("a_ps", "b_ps"):
+            parts = sum(row[key] for row in gaps["classes"]) + gaps["small"][key]
+            assert abs(parts - gaps["idle"][key]) <= len(gaps["classes"])  # picoseconds, from rounding
+
+    def test_programs_have_the_totals_of_the_report(self, early: dict[str, Any]) -> None:
+        for which, run in (("a", "torch_xla_baseline"), ("b", "torch_xla_early_item")):
+            report = session_report(session(demo(run)))
+            rows = [row[which] for row in early["programs"] if row[which]]
+            for key in ("launches", "count", "host_ps", "device_ps", "queue_ps", "overhead_ps"):
+                assert sum(row[key] for row in rows) == sum(row[key] for row in report["executions"])
+
+    def test_a_session_against_itself_differs_in_nothing(self) -> None:
+        one = session(demo("torch_xla_baseline"))
+        document = compare(one, one)
+        assert {row["verdict"] for row in document["measures"]} <= {"same", None}
+        assert {row["ratio"] for row in document["measures"]} <= {1.0, None}
+        assert {row["match"] for row in document["programs"]} == {"name"}
+        assert all(row["host"]["difference_ps"] == 0 for row in document["annotations"])
+        assert document["lazy_dynamo"] is None
+
+
+def test_work_of_cut_steps_is_in_no_step() -> None:
+    """The same loop, but the capture of B lasts for half a step more, in which it launches once more."""
+    whole, cut = loop(), loop()
+    cut.on_main("forward", 4 * STEP, 100)
+    cut.launch(4 * STEP + LAUNCH, (4 * STEP + LAUNCH + 10, 20), (4 * STEP + LAUNCH + 50, 500))
+    document = compare(session(whole.trace()), session(cut.trace()))
+    assert document["b"]["totals"]["executions"]["launches"] == 5
+    executions = measure(document, "executions_per_step")
+    assert (executions["a"], executions["b"]) == (1, 1)
+
+
+def test_programs_that_differ_in_their_number_only_are_matched_where_that_is_certain() -> None:
+    def runs(*programs: str) -> SessionTrace:
+        made = Tpu()
+        for number, program in enumerate(programs):
+            at = number * 100
+            made.launch(at, (at + 10, 20), (at + 40, 30), program=f"{program}({number})")
+        return session(made.trace())
+
+    document = compare(runs("train.12", "eval.7", "same"), runs("train.13", "eval.8", "eval.9", "same"))
+    found = {row["program"]: (row["program_b"], row["match"]) for row in document["programs"]}
+    assert found == {
+        "train.12": ("train.13", "base"),
+        "eval.7": (None, None),
+        "eval.8": ("eval.8", None),
+        "eval.9": ("eval.9", None),
+        "same": ("same", "name"),
+    }
+
+
+@pytest.fixture(scope="module")
+def issue() -> dict[str, Any]:
+    return compare(
+        session(demo("synthetic_dynamo_issue_dynamo")), session(demo("synthetic_dynamo_issue_lazy"))
+    )
+
+
+class TestLazyAgainstDynamo:
+    def test_what_a_step_takes(self, issue: dict[str, Any]) -> None:
+        tables, truth = issue["lazy_dynamo"], dynamo_issue.truth("lazy")
+        assert (tables["lazy"], tables["dynamo"]) == ("b", "a")
+        lazy, dynamo = tables["step"]["b"], tables["step"]["a"]
+        assert (lazy["tracing_ps"], lazy["device_ps"], lazy["wall_ps"]) == (
+            truth.tracing_ps,
+            truth.device_ps,
+            truth.step_ps,
+        )
+        assert (lazy["executions"], dynamo["executions"]) == (1, 5)
+        assert dynamo["wall_ps"] == dynamo_issue.truth("dynamo").step_ps == 52_600_000_000
+        assert round(tables["speedup"]["wall"], 2) == 0.74
+
+    def test_executions_in_the_order_of_the_device(self, issue: dict[str, Any]) -> None:
+        rows = issue["lazy_dynamo"]["executions"]["a"]
+        truth = dynamo_issue.truth("dynamo").executions
+        keys = ("host_ps", "device_ps", "overhead_ps")
+        assert [tuple(row[key] for key in keys) for row in rows] == [
+            (it.pjrt_ps, it.device_ps, it.overhead_ps) for it in truth
+        ]
+
+    def test_idle_time_between_them(self, issue: dict[str, Any]) -> None:
+        means = {row["mean_ps"] for row in issue["lazy_dynamo"]["between"]["a"]}
+        assert means == {ps for _, _, ps in dynamo_issue.truth("dynamo").gaps_ps}
+
+    def test_real_captures(self, shared_traces: Path) -> None:
+        names = ("lazy_train_session", "dynamo_train_session")
+        traces = [session(real_trace(shared_traces / "torch_xla" / name)) for name in names]
+        document = compare(*traces)
+        executions = measure(document, "executions_per_step")
+        assert (executions["a"], executions["b"]) == (1, 4)
+        assert (document["lazy_dynamo"]["lazy"], document["lazy_dynamo"]["dynamo"]) == ("a", "b")
+        for which, trace in zip("ab", traces, strict=True):
+            report, totals = session_report(trace), document[which]["totals"]
+            for key in ("span_ps", "busy_ps", "idle_ps"):
+                assert totals["devices"][key] == sum(it[key] for it in report["devices"])
+            for key in ("host_ps", "device_ps", "queue_ps", "overhead_ps", "launches", "count"):
+                assert totals["executions"][key] == sum(it[key] for it in report["executions"])
+            assert totals["steps"]["duration_ps"] == sum(it["duration_ps"] for it in report["steps"])
+            assert totals["gaps"]["by_class_ps"] == report["gaps"]["by_class_ps"]
+            rows = document["lazy_dynamo"]["executions"][which]
+            assert sum(row["count"] for row in rows) == totals["executions"]["count"]
+
+
+def test_the_usual_step_lies_on_one_axis() -> None:
+    step = usual_step(session(demo("synthetic_case_study_8_tpu_cores")))
+    assert step is not None
+    end = step["start_ps"] + step["duration_ps"]
+    assert [it["name"] for it in step["phases"]] == ["data_loading", "forward", "backward", "FINISH_UPDATE"]
+    at = step["start_ps"]
+    for piece in step["host"]:
+        assert piece["start_ps"] == at
+        at += piece["duration_ps"]
+    assert at == end
+    [run], [gap] = step["runs"], step["gaps"]
+    assert run["start_ps"] + run["duration_ps"] == gap["start_ps"]
+    assert (gap["start_ps"] + gap["duration_ps"], gap["cause"]) == (end, "tracing")
+
+
+def test_the_page_gets_a_small_answer() -> None:
+    """Under 60 kB compressed, however many programs there are."""
+    made = Tpu()
+    for number in range(600):
+        made.launch(
+            number * 100, (number * 100 + 10, 20), (number * 100 + 40, 30), program=f"p{number}.x({number})"
+        )
+    view = comparison_view(session(demo("synthetic_case_study_8_tpu_cores")), session(made.trace()))
+    assert len(gzip.compress(json.dumps(view, allow_nan=False).encode())) < 60_000
+    assert len(view["programs"]) == 200
+    assert view["step"]["a"]["number"] == 1208
+    assert view["step"]["b"] is None

@@ -1,0 +1,192 @@
+"""The page that stands alone: whole, safe whatever a capture is called, and with the numbers of the report."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from captures import Core, capture, session, thread
+from helpers import MS, write_session
+from synthetic.__main__ import LOGDIR
+
+import tb_xla_insights as xi
+from tb_xla_insights.cli.main import main
+from tb_xla_insights.export.charts import steps_chart
+from tb_xla_insights.export.html import report_html
+from tb_xla_insights.report import session_report
+
+RUNS = sorted(path.name for path in LOGDIR.iterdir() if path.name.startswith(("synthetic_", "torch_xla_")))
+
+
+class Page(HTMLParser):
+    """A parsed page: that its elements are balanced, its texts by element, its attributes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.texts: list[tuple[str, str]] = []
+        self.attributes: list[tuple[str, str, str]] = []
+        self.rows: dict[str, list[list[str]]] = {}
+        self._title = ""
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.attributes += [(tag, key, value or "") for key, value in attrs]
+        if tag == "tr":
+            self.rows.setdefault(self._title, []).append([])
+        elif tag in ("td", "th"):
+            self.rows[self._title][-1].append("")
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.attributes += [(tag, key, value or "") for key, value in attrs]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        inside = self.open[-1] if self.open else ""
+        self.texts.append((inside, data))
+        if inside == "h2":
+            self._title = data
+        if {"td", "th"} & set(self.open):
+            self.rows[self._title][-1][-1] += data
+
+    def text(self) -> str:
+        return plain(" ".join(data for inside, data in self.texts if inside not in ("style", "title")))
+
+
+def plain(text: str) -> str:
+    return text.replace("\u202f", " ")
+
+
+def page(run: str, all_gaps: bool = False) -> tuple[Page, dict[str, Any], str]:
+    its = xi.load(str(LOGDIR / run))
+    report = its.report(all_gaps)
+    text = report_html(its.trace, report)
+    return Page(text), report, text
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_every_demo_log_is_a_page_under_two_megabytes(run: str) -> None:
+    its, report, text = page(run)
+    assert len(text.encode()) < 2_000_000
+    assert report["session"]["name"] in its.text()
+    for finding in report["findings"]:
+        assert plain(finding["title"]) in its.text()
+        assert plain(finding["advice"]) in its.text()
+
+
+def test_it_asks_for_nothing_and_runs_nothing() -> None:
+    its, _, text = page("synthetic_case_study_8_tpu_cores")
+    assert ("meta", "content", "default-src 'none'; style-src 'unsafe-inline'") in its.attributes
+    assert {tag for tag, _, _ in its.attributes} & {"script", "link", "img", "iframe", "a", "form"} == set()
+    assert not [key for _, key, _ in its.attributes if key.startswith("on") or key in ("src", "href")]
+    style = "".join(data for inside, data in its.texts if inside == "style")
+    assert "@import" not in style
+    assert re.findall(r"url\((?!#)", text) == []
+    assert "prefers-color-scheme:dark" in style
+    assert style.count("--c-tracing:") == 2
+
+
+def test_idle_time_adds_up() -> None:
+    its, report, _ = page("synthetic_case_study_8_tpu_cores")
+    head, *parts, whole = its.rows["Idle time"]
+    assert head == ["Class", "Time, ms", "Share"]
+    times = [int(re.sub(r"\D", "", time)) for _, time, _ in parts]
+    assert sum(times) == int(re.sub(r"\D", "", whole[1]))
+    assert plain(whole[1]).replace(" ", "") == f"{report['gaps']['total_ps'] / 1e9:.3f}"
+
+
+def test_steps_and_gaps_are_all_there() -> None:
+    its, report, _ = page("synthetic_case_study_8_tpu_cores")
+    assert [row[0] for row in its.rows["Steps"][1:]] == [str(step["number"]) for step in report["steps"]]
+    gaps = [row for row in its.rows["Gaps"] if row[0] != "Device"]
+    assert [plain(row[2]) for row in gaps] == [
+        f"{it['duration_ps'] / 1e9:.3f}" for it in report["gaps"]["items"]
+    ]
+    chains = its.rows["What led to the end of the longest"]
+    sums = [float(plain(row[-1])) for row in chains if row[0] == "Sum"]
+    assert sums[0] == pytest.approx(report["gaps"]["items"][0]["duration_ps"] / 1e9, abs=0.001)
+    assert "72.143" in its.text()
+
+
+def test_the_page_has_the_gaps_of_the_document() -> None:
+    ops = [(f"op.{number}", number * 30_000_000, 10_000_000) for number in range(1102)]
+    its = session(capture(thread("python", ("forward", 0, 40_000_000_000)), Core(ops)))
+    few, many = (Page(report_html(its, session_report(its, all_gaps))) for all_gaps in (False, True))
+    assert "1 101 from 10 µs up; the 1 000 longest" in few.text()
+    assert len([row for row in few.rows["Gaps"] if row[0] != "Device"]) == 1000
+    assert len([row for row in many.rows["Gaps"] if row[0] != "Device"]) == 1101
+
+
+def test_names_are_text_whatever_they_are() -> None:
+    name = '<script>alert("1")</script>&amp;<b onload=x>'
+    events = (name, 0, 90, {"_r": 1, "step_num": 3}), ("StepMarker", 40, 20)
+    trace = capture(thread("python", *events), Core([(name, 0, 10), (name, 50_000_000, 10)], [(name, 0, 10)]))
+    its = session(trace)
+    parsed = Page(report_html(its, session_report(its)))
+    assert {"script", "b onload"} & {tag for tag, _, _ in parsed.attributes} == set()
+    assert name in parsed.text()
+
+
+def test_a_capture_with_nothing_in_it() -> None:
+    its = session(capture(thread("python", ("forward", 0, 10))))
+    text = Page(report_html(its, session_report(its))).text()
+    assert "No device was traced" in text
+    assert "No findings." in text or "Findings" in text
+
+
+def test_a_step_is_as_high_as_its_parts() -> None:
+    def step(number: int, device: int, **host: int) -> dict[str, Any]:
+        times = {name: ps * MS for name, ps in host.items()}
+        whole = {"duration_ps": sum(times.values()), "device_busy_ps": device * MS, "host_ps": times}
+        return {"index": 0, "number": number, **whole}
+
+    steps = [step(1, 1, tracing=2, wait=1), step(2, 4, tracing=1)]
+    svg = steps_chart(steps)
+    heights = [float(it) for it in re.findall(r'<rect [^>]*height="([\d.]+)"', svg)]
+    assert heights == pytest.approx([83, 41.5, 41.5], abs=0.02)  # 166 px stand for the 4 ms of the device
+    lines = [float(it) for it in re.findall(r'y1="([\d.]+)" y2="[\d.]+" class="busy"', svg)]
+    assert lines == pytest.approx([6 + 166 * 3 / 4, 6])
+
+
+def test_the_command_writes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, its = tmp_path / "report.html", str(write_session(tmp_path / "s", "vm"))
+    assert main(["report", its, "--html", str(path)]) == 0
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("", f"{path}: the report as a page\n")
+    Page(path.read_text(encoding="utf-8"))
+    assert main(["report", its, "--html", str(path), "--json"]) == 0
+    assert capsys.readouterr().out.startswith("{")
+    assert main(["report", its, "--html", str(tmp_path / "missing" / "report.html")]) == 3
+    [line] = capsys.readouterr().err.splitlines()
+    assert "can be written with --html" in line
+
+
+class TestInAPipeline:
+    """The README's example, with a session in which a graph is compiled anew."""
+
+    def test_it_fails_where_a_finding_is_loud_enough(self, tmp_path: Path) -> None:
+        run = str(LOGDIR / "synthetic_case_study_8_tpu_cores")
+        page_ = ["--html", str(tmp_path / "report.html")]
+        assert main(["report", run, "--fail-on", "warning", *page_]) == 1
+        assert main(["report", run, "--fail-on", "critical", *page_]) == 0
+        assert (tmp_path / "report.html").stat().st_size > 10_000
+
+    def test_the_readme_s_example_is_that_command(self) -> None:
+        readme = (Path(__file__).parents[1] / "README.md").read_text()
+        assert re.search(r"xla-insights report \S+ --fail-on warning --html report\.html", readme)
+
+
+def test_text_files_beside_the_capture_are_told() -> None:
+    its, report, _ = page("torch_xla_dynamo_graph_break")
+    assert "Graph break at /opt/xla-demo/train.py:73 in forward: Unsupported Tensor.item() call" in its.text()
+    counters = dict(its.rows["Text files beside the capture"][1:])
+    assert counters["UncachedCompile"] == str(report["metrics"]["counters"]["UncachedCompile"])

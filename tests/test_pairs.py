@@ -1,0 +1,152 @@
+"""The speed-up table of many pairs: what a file may hold, true means, and what is wrong with a file."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from captures import session
+from helpers import MS, write_session
+from hypothesis import given
+from hypothesis import strategies as st
+from loops import loop
+
+from tb_xla_insights.compare.pairs import median_step, read_pairs
+from tb_xla_insights.errors import InputError
+
+ISSUE = """model,first,second,third
+resnet50,0.758,0.937,1.344
+resnet18,0.66,1.003,1.322
+BERT_pytorch,1.441,1.869,3.356
+resnext50_32x4d,0.87,1.139,1.417
+alexnet,0.632,0.802,1.264
+mobilenet_v2,0.549,0.672,1.408
+mnasnet1_0,0.698,0.967,1.232
+vgg16,0.712,0.742,0.821
+timm_vision_transformer,1.275,1.69,1.740
+squeezenet1_1,0.72,0.958,1.563
+"""
+
+
+def never(path: str) -> tuple[int, int]:
+    raise AssertionError(path)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "pairs.csv"
+
+
+def test_speed_ups_as_they_are(file: Path) -> None:
+    """The sums of the columns, by hand: 8.315, 10.779, 15.467."""
+    file.write_text(ISSUE)
+    table = read_pairs(str(file), never)
+    assert table["columns"] == ["first", "second", "third"]
+    assert [row["model"] for row in table["rows"]][:2] == ["resnet50", "resnet18"]
+    assert table["rows"][2]["speedups"] == [1.441, 1.869, 3.356]
+    assert (table["means"], table["counts"]) == ([0.8315, 1.0779, 1.5467], [10, 10, 10])
+
+
+@given(st.lists(st.integers(1, 10**6), min_size=1, max_size=30))
+def test_the_mean_is_the_arithmetic_one(tmp_path_factory: pytest.TempPathFactory, numbers: list[int]) -> None:
+    file = tmp_path_factory.mktemp("pairs") / "pairs.csv"
+    lines = [f"m{index},{number / 1000:.3f}" for index, number in enumerate(numbers)]
+    file.write_text("\n".join(["model,only", *lines]))
+    assert read_pairs(str(file), never)["means"] == [float(Fraction(sum(numbers), 1000 * len(numbers)))]
+
+
+def test_step_times_in_milliseconds(file: Path) -> None:
+    file.write_text("model,a,b\nresnet50,40,50\nvgg16,30,20\n")
+    table = read_pairs(str(file), never)
+    assert [row["speedups"] for row in table["rows"]] == [[0.8], [1.5]]
+    assert table["means"] == [1.15]
+    assert table["rows"][0]["pairs"] == [
+        {"a": "40", "b": "50", "a_ps": 40 * MS, "b_ps": 50 * MS, "steps": None}
+    ]
+
+
+def test_sessions_beside_the_file(file: Path) -> None:
+    times = {str(file.parent / "lazy"): (39 * MS, 7), str(file.parent / "dynamo"): (52 * MS, 9)}
+    file.write_text("model,column,a,b\nbert,today,lazy,dynamo\nbert,before,10,5\n")
+    table = read_pairs(str(file), times.__getitem__)
+    [row] = table["rows"]
+    assert (table["columns"], row["speedups"]) == (["today", "before"], [0.75, 2.0])
+    assert row["pairs"][0]["steps"] == [7, 9]
+
+
+def test_quoted_cells(file: Path) -> None:
+    file.write_text('model,"a","b"\n"a ""small"" one, 8 cores",3,2\n')
+    assert [row["model"] for row in read_pairs(str(file), never)["rows"]] == ['a "small" one, 8 cores']
+
+
+def test_what_is_no_plain_number_is_a_path(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def step_time(path: str) -> tuple[int, int]:
+        asked.append(path)
+        return 5 * MS, 1
+
+    monkeypatch.setenv("HOME", "/home/someone")
+    file.write_text("model,a,b\nx,1/0,~/run\ny,s3://bucket/run,/runs/2\n")
+    read_pairs(str(file), step_time)
+    assert asked == [str(file.parent / "1/0"), "/home/someone/run", "s3://bucket/run", "/runs/2"]
+
+
+def test_missing_cells_are_no_part_of_a_mean(file: Path) -> None:
+    file.write_text("model,first,second\na,2,1\nb,,3\nc,–,5\n")
+    table = read_pairs(str(file), never)
+    assert (table["means"], table["counts"]) == ([2.0, 3.0], [1, 3])
+    assert table["rows"][1]["speedups"] == [None, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "no pairs"),
+        ("model,first\n", "no pairs"),
+        ("model,a,b\n", "no pairs"),
+        ("model\nx\n", "line 1: no column of speed-ups"),
+        ("model,first\nx,fast\n", "line 2: 'fast' is no speed-up"),
+        ('model,first\nx,"0,758"\n', "line 2: '0,758' is no speed-up"),
+        ("model,first\nx,0,758\n", "line 2: 3 cells under 2 heads"),
+        ("model,first\nx,-1\n", "is no speed-up"),
+        ("model,first\nx,1/0\n", "is no speed-up"),
+        ("model,first\nx,1_000\n", "is no speed-up"),
+        ("model,first\nx,1e999999999\n", "is no speed-up"),
+        ("model,first\nx,1\nx,2\n", "line 3: x has a pair in first already"),
+        ("model,first,first\nx,1,2\n", "line 2: x has a pair in first already"),
+        ('model,first\n"x,1\ny,2\n', "line 3: unexpected end of data"),
+        ('model,first\n"x\ny",1\nz,fast\n', "line 4: 'fast' is no speed-up"),
+        ("model,a,b\nx,0,5\n", "line 2: a step takes no time"),
+        ("model,a,b\nx,1,5\nx,2,5\n", "line 3: x has a pair in speed-up already"),
+        ("model,a,b\nx,missing,5\n", "line 2: no such session"),
+        ("model,a,b\nx,,5\n", "line 2: '' is no session"),
+        ("model,a,b\nx,a\0b,5\n", "line 2: "),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_place(file: Path, text: str, said: str) -> None:
+    def none(path: str) -> tuple[int, int]:
+        raise InputError(f"no such session as {path}")
+
+    file.write_text(text)
+    with pytest.raises(InputError) as caught:
+        read_pairs(str(file), none)
+    assert said in str(caught.value)
+    assert str(caught.value).startswith(str(file))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_is_not_there_or_no_text(file: Path) -> None:
+    with pytest.raises(InputError, match="No such file"):
+        read_pairs(str(file), never)
+    file.write_bytes(b"\xff\xfe\x00m")
+    with pytest.raises(InputError, match="not CSV in UTF-8"):
+        read_pairs(str(file), never)
+
+
+def test_the_step_time_of_a_session(tmp_path: Path) -> None:
+    assert median_step(session(loop(steps=3).trace())) == (1000 * 10**6, 3)
+    import tb_xla_insights as xi
+
+    assert median_step(xi.load(str(write_session(tmp_path / "s", "vm"))).trace) == (9 * MS, 3)
