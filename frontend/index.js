@@ -11,7 +11,7 @@ function styles() {
   return new Promise((resolve) => {
     const done = () => resolve();
     document.head.append(h('link', {
-      rel: 'stylesheet', href: new URL('./styles.css', import.meta.url).href, onload: done, onerror: done }));
+      rel: 'stylesheet', href: new URL('./index.css', import.meta.url).href, onload: done, onerror: done }));
   });
 }
 

@@ -1,7 +1,9 @@
 /** Graph × step: what was compiled when, what ran from the cache. */
 
-import { h } from '../lib/dom.js';
+import { button, fill, h } from '../lib/dom.js';
+import { link } from '../lib/cards.js';
 import { columnUnit, count, cutMiddle, digits, timeCell, timeText } from '../lib/format.js';
+import { total } from '../lib/parts.js';
 
 /** @typedef {import('../lib/views').Compiles} Compiles */
 /** @typedef {import('../lib/views').CompileRow} CompileRow */
@@ -57,24 +59,23 @@ export function createGrid({ compiles, graphs, steps }, chosen, choose) {
   function cell(graph, step) {
     const rows = cells.get(`${graph.graph}\n${step}`) ?? [];
     if (rows.length) {
-      const ps = rows.reduce((sum, { duration_ps }) => sum + duration_ps, 0);
+      const ps = total(rows, ({ duration_ps }) => duration_ps);
       const title = `${graph.graph} compiled in ${step < 0 ? 'no step' : `step ${stepName(step)}`}: ${timeText(ps)}`;
-      return h('td', { class: 'c' }, h('button', { type: 'button', 'data-testid': 'compile-cell', 'data-ps': ps, title, 'aria-label': title,
-        'aria-pressed': 'false', onclick: () => choose(rows[0]) }, digits(ps / unit.ps, 1)));
+      return h('td', { class: 'c' }, button(digits(ps / unit.ps, 1), () => choose(rows[0]), { 'data-testid': 'compile-cell', 'data-ps': ps, title, 'aria-label': title, 'aria-pressed': 'false' }));
     }
     const state = graph.steps[String(step)];
-    return state ? h('td', { class: 'r', title: state === 'run' ? 'run from the cache' : 'compiled' }, h('span', { class: 'hidden' }, state === 'run' ? 'run' : 'compiled')) : h('td', { class: unseen.has(step) ? 'u' : 'n' });
+    return state ? h('td', { class: 'r', title: state === 'run' ? 'run from the cache' : state }, h('span', { class: 'hidden' }, state)) : h('td', { class: unseen.has(step) ? 'u' : 'n' });
   }
 
   function rows() {
-    body.replaceChildren(...all.slice(0, shown).map((graph) => h('tr', { 'data-graph': graph.graph },
+    fill(body, all.slice(0, shown).map((graph) => h('tr', { 'data-graph': graph.graph },
       h('th', { scope: 'row', title: [graph.graph, ...graph.program_ids].join('\n') }, cutMiddle(nameOf(graph)[0], 34),
         h('span', { class: 'muted small' }, ` ${nameOf(graph)[1]}`)),
       columns.map((step) => cell(graph, step)),
       h('td', { class: 'num', 'data-ps': graph.cost_ps }, timeCell(graph.cost_ps, unit)), h('td', { class: 'num' }, count(graph.compiles)),
-      h('td', { class: 'num' }, count(Object.values(graph.steps).filter((state) => state === 'run' || state === 'compiled').length)))));
-    more.replaceChildren(...(all.length > shown ? [`${count(shown)} of ${count(all.length)} graphs, those that compiled first. `,
-      h('button', { type: 'button', class: 'link', onclick: () => { shown = all.length; rows(); refresh(); } }, 'Show all')] : [unseen.size ? 'Hatched: no run is known in that step. ' : '', 'A graph compiled before the capture began shows dots only.']));
+      h('td', { class: 'num' }, count(Object.keys(graph.steps).length)))));
+    fill(more, all.length > shown ? [`${count(shown)} of ${count(all.length)} graphs, those that compiled first. `,
+      link('Show all', () => { shown = all.length; rows(); refresh(); })] : [unseen.size ? 'Hatched: no run is known in that step. ' : '', 'A graph compiled before the capture began shows dots only.']);
   }
 
   function refresh() {

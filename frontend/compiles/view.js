@@ -1,23 +1,29 @@
 /** Compiles: which graph was compiled in which step, what it cost, and why it was new. */
 
-import { h, fill } from '../lib/dom.js';
+import { button, fill, h } from '../lib/dom.js';
 import { loadOnce } from '../frame/once.js';
 import { card, emptyCard, link, placeAround, showButton, windowPlace } from '../lib/cards.js';
-import { columnUnit, count, cutMiddle, digits, MISSING, plural, timeCell, timeText } from '../lib/format.js';
+import { columnUnit, count, cutMiddle, MISSING, plural, timeCell, timeText, UNITS } from '../lib/format.js';
 import { saveCsv } from '../lib/csv.js';
 import { msText } from '../lib/link.js';
-import { liveTable } from '../lib/table.js';
+import { total } from '../lib/parts.js';
+import { countColumn, liveTable, table, textColumn, timeColumn } from '../lib/table.js';
 import { createGrid, graphOf, nameOf } from './grid.js';
 
 /** @typedef {import('../lib/views').Compiles} Compiles */
 /** @typedef {import('../lib/views').CompileRow} CompileRow */
 
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
-export function create(app) {
+export function compilesView(app) {
   const element = h('div', { class: 'cards compiles' });
   const why = h('div', null);
-  /** @type {Compiles|null} */
+  /** All of the session, and what is left of it by the choice of hosts and devices. @type {Compiles|null} */
   let answer = null;
+  /** @type {Compiles|null} */
+  let left = null;
+  /** @type {import('../lib/types').Device[]} */
+  let known = [];
+  let devices = known;
   /** @type {ReturnType<typeof liveTable>|null} */
   let rows = null;
   /** @type {ReturnType<typeof createGrid>|null} */
@@ -26,10 +32,11 @@ export function create(app) {
   const keyOf = (/** @type {CompileRow} */ row) => `win:${msText(row.start_ps)}+${msText(row.duration_ps)}`;
   /** The compile of the link, else the longest one after the warm-up. */
   const chosen = () => {
-    const all = answer?.compiles ?? [];
+    const all = left?.compiles ?? [];
     const longest = [...all].sort((a, b) => Number(a.warm_up) - Number(b.warm_up) || b.duration_ps - a.duration_ps)[0] ?? null;
     return all.find((row) => keyOf(row) === app.link.state.sel) ?? longest;
   };
+  const idleOf = (/** @type {CompileRow} */ { idle_ps }) => total(devices, ({ id }) => idle_ps[id] ?? 0);
   const show = (/** @type {CompileRow} */ row) => app.open({ ...windowPlace(row.start_ps, row.start_ps + row.duration_ps),
     w: placeAround(row.start_ps, row.start_ps + row.duration_ps) });
 
@@ -44,26 +51,31 @@ export function create(app) {
     rows?.refresh();
     grid?.refresh();
     const own = chosen();
-    fill(why, own && answer ? whyCard(own, answer) : null);
+    fill(why, own && left ? whyCard(own, left) : null);
   }
 
   function draw() {
     if (!answer) return 'empty';
-    const { compiles, graphs } = answer;
+    const hosts = new Set(devices.map(({ host }) => host));
+    const compiles = answer.compiles.filter(({ host }) => !hosts.size || hosts.has(host));
+    const graphs = answer.graphs.map((graph) => {
+      const its = compiles.filter((row) => graphOf(row) === graph.graph);
+      return { ...graph, compiles: its.length, cost_ps: total(its, ({ duration_ps }) => duration_ps) };
+    });
+    left = { ...answer, compiles, graphs };
     const late = compiles.filter(({ warm_up }) => !warm_up);
-    app.count('compiles', count(late.length));
     if (!compiles.length && !graphs.length) {
-      fill(element, emptyCard('Compiles', 'No compilation in this capture.', 'All graphs came from the cache, or the capture began after they were compiled.'));
+      fill(element, emptyCard('Compiles', 'No compilation in this capture.', 'All graphs came from the cache, or the capture began after they were compiled.'), metricsCard(answer.metrics));
       return 'empty';
     }
-    const cost = late.reduce((sum, { duration_ps }) => sum + duration_ps, 0);
-    grid = createGrid(answer, chosen, choose);
+    const cost = total(late, ({ duration_ps }) => duration_ps);
+    grid = createGrid(left, chosen, choose);
     rows = compiles.length ? listTable(compiles) : null;
     fill(element,
       card('Graphs and steps', { note: 'a filled cell is a compilation, its cost inside · a dot is a run from the cache', class: 'grid-card',
         right: h('span', { class: 'small sec', 'data-testid': 'compile-count' }, `${plural(late.length, 'compilation')} after the first steps · ${timeText(cost)}`) }, grid.element),
-      rows ? card('Compilations', { class: 'list-card', right: h('button', { type: 'button', 'data-testid': 'export-csv', onclick: save }, 'Export CSV') }, h('div', { class: 'fill' }, rows.element))
-        : card('Compilations', {}, h('p', { 'data-testid': 'compile-list' }, 'No compilation in this capture.')), why);
+      rows ? card('Compilations', { class: 'list-card', right: button('Export CSV', save, { 'data-testid': 'export-csv' }) }, h('div', { class: 'fill' }, rows.element))
+        : card('Compilations', {}, h('p', { 'data-testid': 'compile-list' }, 'No compilation in this capture.')), why, metricsCard(answer.metrics));
     mark();
     return 'ready';
   }
@@ -71,20 +83,19 @@ export function create(app) {
   /** @param {CompileRow[]} items */
   function listTable(items) {
     const unit = columnUnit(items.map(({ duration_ps }) => duration_ps));
-    const idle = items.some(({ idle_ps }) => idle_ps != null);
     return liveTable({
-      label: 'Compilations', testid: 'compile-list', items, rowHeight: 24, sort: app.link.state.o || '-time', ordered: (o) => app.link.set({ o: o === '-time' ? '' : o }, 'push'),
+      label: 'Compilations', testid: 'compile-list', items, sort: app.link.state.o || '-time', ordered: (o) => app.link.set({ o: o === '-time' ? '' : o }, 'push'),
       select: choose, open: show, selected: (row) => row === chosen(),
       columns: [
-        { key: 'start', head: 'Start, ms', number: true, value: ({ start_ps }) => start_ps, ps: ({ start_ps }) => start_ps, cell: (row) => link(digits(row.start_ps / 1e9, 3), () => show(row)) },
-        { key: 'time', head: `Time, ${unit.name}`, number: true, value: ({ duration_ps }) => duration_ps, ps: ({ duration_ps }) => duration_ps, cell: ({ duration_ps }) => timeCell(duration_ps, unit) },
-        { key: 'step', head: 'Step', number: true, value: (row) => row.step_number ?? row.step ?? -1, cell: (row) => stepText(row) },
-        { key: 'graph', head: 'Graph', value: (row) => nameOf(row).join(), title: (row) => [row.module, graphOf(row)].filter(Boolean).join('\n'),
-          cell: (row) => [cutMiddle(nameOf(row)[0], 34), h('span', { class: 'muted small' }, ` ${nameOf(row)[1]}`)] },
-        { key: 'during', head: 'During', value: ({ annotation }) => annotation ?? '', title: ({ annotation }) => annotation ?? '', cell: ({ annotation }) => (annotation ? annotation.split('/').join(' › ') : MISSING) },
-        { key: 'cause', head: 'Cause', value: ({ cause }) => cause ?? '', title: ({ cause }) => cause ?? '', cell: (row) => row.cause ?? (row.warm_up ? h('span', { class: 'muted' }, 'warm-up') : MISSING) },
-        { key: 'frame', head: 'Frame', value: ({ frame }) => frame ?? '', title: ({ frame }) => frame ?? '', cell: ({ frame }) => (frame ? h('code', null, cutMiddle(frame.split('\n')[0], 48)) : MISSING) },
-        ...(idle ? [{ key: 'idle', head: `Device idle for it, ${unit.name}`, number: true, value: (/** @type {CompileRow} */ { idle_ps }) => idle_ps ?? -1, cell: (/** @type {CompileRow} */ { idle_ps }) => timeCell(idle_ps, unit) }] : []),
+        timeColumn('start', 'Start', UNITS.ms, ({ start_ps }) => start_ps, { cell: (row) => link(timeCell(row.start_ps, UNITS.ms), () => show(row)) }),
+        timeColumn('time', 'Time', unit, ({ duration_ps }) => duration_ps),
+        timeColumn('idle', 'Device idle for it', unit, idleOf),
+        countColumn('step', 'Step', (row) => row.step_number ?? row.step ?? -1, { cell: ({ step, step_number }) => String(step_number ?? step ?? MISSING) }),
+        textColumn('graph', 'Graph', (row) => nameOf(row).join(), { title: (row) => [row.module, graphOf(row)].filter(Boolean).join('\n'),
+          cell: (row) => [cutMiddle(nameOf(row)[0], 34), h('span', { class: 'muted small' }, ` ${nameOf(row)[1]}`)] }),
+        textColumn('during', 'During', ({ annotation }) => annotation?.split('/').join(' › ')),
+        textColumn('cause', 'Cause', (row) => row.cause ?? (row.warm_up ? 'warm-up' : null)),
+        textColumn('frame', 'Frame', ({ frame }) => frame, { cell: ({ frame }) => (frame ? h('code', null, cutMiddle(frame.split('\n')[0], 48)) : MISSING) }),
         { key: 'show', head: '', number: true, cell: (row) => showButton(() => show(row), 'compile-show') },
       ],
     });
@@ -93,20 +104,32 @@ export function create(app) {
   /** @param {CompileRow} row @param {Compiles} all */
   function whyCard(row, all) {
     const kin = (row.kin ?? []).filter((name) => name !== graphOf(row));
-    const known = all.compiles.some(({ cause, frame }) => cause || frame);
+    const told = all.compiles.some(({ cause, frame }) => cause || frame);
     const again = all.compiles.filter(({ module, warm_up }) => module === row.module && !warm_up).length;
-    const title = row.warm_up ? `${cutMiddle(nameOf(row)[0], 60)} was compiled in the warm-up` : `Why ${cutMiddle(nameOf(row)[0], 60)} is a new graph`;
-    return card(title, { note: known ? 'from the debug log beside the trace' : null, class: 'why' }, h('div', { class: 'two' },
+    const name = cutMiddle(nameOf(row)[0], 60);
+    return card(row.warm_up ? `${name} was compiled in the warm-up` : `Why ${name} is a new graph`, { note: told ? 'from the debug log beside the trace' : null, class: 'why' }, h('div', { class: 'two' },
       h('div', { 'data-testid': 'compile-diff' },
         h('p', null, row.cause ? [h('b', null, 'Cause: '), row.cause] : row.warm_up ? 'The first steps compile each graph once: nothing to mend.' : 'The trace does not say why the graph is new.'),
-        kin.length ? [h('h3', null, 'Graphs of the same program'), h('ul', { class: 'plain' }, kin.slice(0, 8).map((name) => h('li', null, graphLink(name, all)))),
+        row.diff ? diff(row.diff, all) : null,
+        kin.length ? [h('h3', null, 'Graphs of the same program'), h('ul', { class: 'plain' }, kin.slice(0, 8).map((its) => h('li', null, graphLink(its, all)))),
           kin.length > 8 ? h('p', { class: 'muted small' }, `and ${count(kin.length - 8)} more`) : null] : null,
         row.warm_up ? null : [h('h3', null, 'What to do'), h('p', { class: 'sec' }, 'Keep shapes the same from step to step: pad to a few fixed lengths (buckets), and run each length once before training. Avoid control flow that depends on data.'),
           again > 1 ? h('p', { class: 'sec' }, `${count(again)} compilations of ${row.module} in this capture come after the first steps.`) : null]),
       h('div', null, h('h3', null, 'Python frames at the sync'),
-        row.frame ? h('pre', { 'data-testid': 'compile-frame' }, h('code', null, row.frame))
+        row.frame ? h('pre', { 'data-testid': 'compile-frame' }, h('code', null, (row.frames?.length ? row.frames : [row.frame]).map((line) => [h(line === row.frame ? 'b' : 'span', null, line), '\n']).flat()))
           : h('p', { class: 'sec', 'data-testid': 'compile-frame' }, 'No frames. Run with PT_XLA_DEBUG=1 and put what it prints on stderr beside the trace: then cause and frame are shown here.'))));
   }
+
+  /** What differs from the nearest graph whose parameters are known. @param {NonNullable<CompileRow['diff']>} diff @param {Compiles} all */
+  const diff = ({ graph, parameters, differ, same }, all) => [
+    h('h3', null, 'Parameters against ', graphLink(graph, all)),
+    differ ? table({
+      label: 'Parameters that differ', items: parameters,
+      columns: [countColumn('at', 'Parameter', ({ index }) => index, { value: undefined }),
+        textColumn('before', 'There', ({ before }) => before), textColumn('after', 'Here', ({ after }) => after)],
+    }) : null,
+    h('p', { class: 'sec' }, differ ? `${differ > parameters.length ? `${plural(differ - parameters.length, 'parameter')} more differ, ` : ''}${plural(same, 'parameter')} the same.` : `All ${plural(same, 'parameter')} are the same: what is computed differs.`),
+  ];
 
   /** @param {string} name @param {Compiles} all */
   function graphLink(name, all) {
@@ -115,16 +138,41 @@ export function create(app) {
   }
 
   function save() {
-    saveCsv('compiles.csv', ['start_ps', 'duration_ps', 'step', 'graph', 'graph_hash', 'annotation', 'cause', 'frame', 'warm_up'],
-      (answer?.compiles ?? []).map((row) => [row.start_ps, row.duration_ps, row.step_number ?? row.step, row.graph, row.graph_hash, row.annotation, row.cause, row.frame, String(row.warm_up)]));
+    saveCsv('compiles.csv', ['start_ps', 'duration_ps', 'idle_ps', 'step', 'graph', 'graph_hash', 'annotation', 'cause', 'frame', 'warm_up'],
+      (left?.compiles ?? []).map((row) => [row.start_ps, row.duration_ps, idleOf(row), row.step_number ?? row.step, row.graph, row.graph_hash, row.annotation, row.cause, row.frame, String(row.warm_up)]));
   }
 
-  const data = loadOnce(app, 'compiles', element, (/** @type {Compiles} */ next) => {
-    answer = next;
+  function filter() {
+    devices = known.filter(({ id, host }) => app.has(id, host));
     return draw();
+  }
+
+  const data = loadOnce(app, 'compiles', element, (/** @type {Compiles} */ next, session) => {
+    answer = next;
+    known = session.devices;
+    return filter();
   });
-  return { element, open: data.open, filter() {}, move: mark, show: data.show, recolor() {} };
+  return { element, ...data, filter, move: mark };
 }
 
-/** @param {CompileRow} row */
-const stepText = ({ step, step_number }) => String(step_number ?? step ?? MISSING);
+const COUNTED = { compile: 'Compilations', execute: 'Executions', to_device: 'Transfers to the device', from_device: 'Transfers from the device' };
+
+/** What a metrics report beside the trace counts. @param {import('../lib/views').Counted|null} metrics */
+function metricsCard(metrics) {
+  if (!metrics) return null;
+  const { file, rows, uncached, cached, fallbacks } = metrics;
+  const unit = columnUnit(rows.map(({ time_ps }) => time_ps ?? 0));
+  const operators = Object.entries(fallbacks).map(([name, calls]) => `${name} ${count(calls)}×`);
+  return card('Metrics report and trace', { note: `${file} counts from the start of the process` }, table({
+    label: 'Metrics report and trace', testid: 'metrics-table', items: rows,
+    columns: [
+      textColumn('what', 'What', ({ what }) => COUNTED[/** @type {keyof typeof COUNTED} */ (what)]),
+      countColumn('report', 'Report', (row) => row.metrics ?? 0, { cell: (row) => count(row.metrics) }),
+      timeColumn('time', 'Report', unit, ({ time_ps }) => time_ps),
+      ...(rows.some(({ since }) => since != null) ? [countColumn('since', 'During the capture', (/** @type {typeof rows[number]} */ row) => row.since ?? 0, { cell: (row) => count(row.since) })] : []),
+      countColumn('trace', 'Trace', ({ trace }) => trace),
+      textColumn('agrees', '', ({ agrees }) => (agrees ? '' : 'disagree')),
+    ],
+  }), h('p', { class: 'sec' }, uncached == null && cached == null ? '' : `${plural(uncached ?? 0, 'graph')} compiled, ${count(cached ?? 0)} times one came from the cache. `,
+    operators.length ? `Operators on the CPU: ${operators.join(', ')}.` : 'No operator ran on the CPU.'));
+}

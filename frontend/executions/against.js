@@ -3,8 +3,9 @@
 import { get } from '../lib/api.js';
 import { card } from '../lib/cards.js';
 import { h } from '../lib/dom.js';
-import { columnUnit, cutMiddle, MISSING, plural, ratio, timeCell } from '../lib/format.js';
-import { table } from '../lib/table.js';
+import { columnUnit, cutMiddle, MISSING, plural, ratio } from '../lib/format.js';
+import { total } from '../lib/parts.js';
+import { table, timeColumn } from '../lib/table.js';
 import { kindOf, sumCosts } from './costs.js';
 
 /** @typedef {import('./costs.js').Source} Source */
@@ -13,7 +14,7 @@ import { kindOf, sumCosts } from './costs.js';
 /** @param {Overview} overview @returns {{steps: number, devices: number, step: Source['step']}} */
 export function stepMeans({ steps, devices }) {
   const { columns, count } = steps;
-  const mean = (/** @type {number[]|undefined} */ values) => (values?.length ? values.reduce((sum, value) => sum + value, 0) / values.length : 0);
+  const mean = (/** @type {number[]} */ values = []) => total(values, (value) => value) / Math.max(1, values.length);
   return { steps: count, devices: devices.length, step: count ? { tracing_ps: mean(columns.host_ps.tracing), wall_ps: mean(columns.duration_ps) } : null };
 }
 
@@ -35,8 +36,8 @@ export function againstCard(sources) {
   const unit = columnUnit(items.map(({ wall_ps, device_ps }) => wall_ps ?? device_ps));
   const [first, second] = items;
   const both = first.kind !== second.kind;
-  /** @param {'tracing_ps'|'device_ps'|'wall_ps'} key @param {string} head @returns {import('../lib/table.js').Column<typeof items[number]>} */
-  const time = (key, head) => ({ key, head: `${head}, ${unit.name}`, number: true, ps: (item) => Math.round(item[key] ?? 0), cell: (item) => timeCell(item[key], unit) });
+  /** @param {'tracing_ps'|'device_ps'|'wall_ps'} key @param {string} head */
+  const time = (key, head) => timeColumn(key, head, unit, (/** @type {typeof items[number]} */ item) => item[key], { value: undefined });
   const part = (/** @type {'device_ps'|'wall_ps'} */ key) => (first[key] && second[key] ? ratio(first[key] / second[key]) : MISSING);
   return card(both ? 'Lazy against dynamo' : 'Against the second session', { note: `mean of ${plural(first.source.steps, 'step')} and ${plural(second.source.steps, 'step')}` }, table({
     label: 'Lazy against dynamo', testid: 'lazy-dynamo-table', items,

@@ -39,11 +39,10 @@ export const smallOnes = (rows) => rows.filter((row) => row.join !== 'none' && r
 /**
  * What a device would save without the small executions, and with all work of a step in one, by the fit of overhead
  * against device time. Per step and core.
- * @param {ExecutionRow[]} rows @param {{fixed_ps: number, slope: number}|null} fit @param {number} steps @param {number} devices
+ * @param {ExecutionRow[]} rows @param {{fixed_ps: number, slope: number}|null} fit @param {number} each steps times cores
  * @returns {{name: string, now_ps: number, then_ps: number}[]}
  */
-export function savings(rows, fit, steps, devices) {
-  const each = Math.max(1, steps * devices);
+export function savings(rows, fit, each) {
   const sum = sumCosts(rows);
   const small = smallOnes(rows);
   const now_ps = sum.overhead_ps / each;

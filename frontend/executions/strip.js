@@ -1,43 +1,38 @@
 /** The executions of one step on one axis: the host's call until it is complete, the device's run, idle between. */
 
-import { h, fill, button } from '../lib/dom.js';
+import { button, fill, h, percent, pick } from '../lib/dom.js';
 import { card, cores, windowPlace } from '../lib/cards.js';
 import { digits, MISSING, timeText, unitFor } from '../lib/format.js';
-import { niceTicks } from '../overview/step-data.js';
+import { niceTicks, rowsOf } from '../overview/step-data.js';
 import { stackSpans } from './costs.js';
 
-/** @typedef {import('../lib/views').RunColumns} RunColumns */
 /** @typedef {{device: string, start_ps: number, duration_ps: number, program: string, launch_start_ps: number|null, host_ps: number, queue_ps: number, overhead_ps: number, lead_ps: number|null, join: string}} Run */
 
 const HOST_ROWS = 4;
 
-/** @param {RunColumns} columns @returns {Run[]} */
-export function runRows(columns) {
-  return columns.start_ps.map((_, row) => /** @type {Run} */ (Object.fromEntries(Object.entries(columns).map(([key, values]) => [key, values[row]]))));
-}
-
 /** @param {import('../frame/app.js').App} app @param {(step: number) => void} go another step, by its index */
-export function createStrip(app, go) {
+export function createRunStrip(app, go) {
   const element = h('div', { class: 'strip-place' });
   let device = '';
 
   /** @param {import('../lib/views').Executions} answer @param {import('../lib/types').Ready} session */
   function draw(answer, session) {
-    const all = answer.runs ? runRows(answer.runs) : [];
+    /** @type {Run[]} */
+    const all = rowsOf({ ...answer.runs });
     const used = new Set(all.map((run) => run.device));
     const devices = session.devices.map(({ id }) => id).filter((id) => used.has(id));
     if (!devices.includes(device)) [device = ''] = devices;
     const runs = all.filter((run) => run.device === device).sort((a, b) => a.start_ps - b.start_ps);
     const { step } = answer;
     const nameOf = (/** @type {string} */ id) => session.devices.find((own) => own.id === id)?.name ?? id;
-    const pick = h('select', { 'aria-label': 'Device', onchange: () => { device = pick.value; draw(answer, session); } }, devices.map((id) => h('option', { value: id }, nameOf(id))));
-    pick.value = device;
-    const numbers = answer.steps ?? [];
     const ask = (/** @type {number} */ by) => button(by < 0 ? '‹' : '›', () => go((step ?? 0) + by), { class: 'small-button', 'aria-label': by < 0 ? 'Previous step' : 'Next step',
-      disabled: (step ?? 0) + by < 0 || (numbers.length > 0 && (step ?? 0) + by >= numbers.length) });
+      disabled: (step ?? 0) + by < 0 || ((step ?? 0) + by >= answer.steps.length) });
     fill(element, card('One step, execution by execution', { note: runs.length ? 'same axis, from the step’s first execute call' : null, right: [
-      devices.length > 1 ? h('span', { class: 'pick' }, h('span', null, 'device'), pick) : null,
-      ...(step == null ? [] : [ask(-1), h('span', { class: 'sec', 'data-testid': 'execution-step' }, `step ${numbers[step] ?? step}`), ask(1)])] },
+      devices.length > 1 ? pick('device', devices.map((id) => [id, nameOf(id)]), device, (id) => {
+        device = id;
+        draw(answer, session);
+      }) : null,
+      ...(step == null ? [] : [ask(-1), h('span', { class: 'sec', 'data-testid': 'execution-step' }, `step ${answer.steps[step] ?? step}`), ask(1)])] },
     h('div', { class: 'axis', 'data-testid': 'executions-strip' }, runs.length ? axis(runs) : h('p', { class: 'sec' }, devices.length > 1 ? `No run on ${cores(1)}.` : 'No execution belongs to this step.'))));
   }
 
@@ -47,27 +42,18 @@ export function createStrip(app, go) {
     const end = Math.max(...runs.map((run) => Math.max(run.start_ps + run.duration_ps, (run.launch_start_ps ?? run.start_ps) + run.host_ps)));
     const whole = Math.max(1, end - begin);
     const unit = unitFor(whole);
-    const place = (/** @type {HTMLElement} */ mark, /** @type {number} */ from, /** @type {number} */ to) => {
-      mark.style.left = `${((from - begin) / whole) * 100}%`;
-      mark.style.width = `${((to - from) / whole) * 100}%`;
-      return mark;
-    };
-    const slice = (/** @type {string} */ sign, /** @type {number} */ from, /** @type {number} */ to, /** @type {string} */ text, /** @type {string} */ title) => place(
-      h('button', { type: 'button', class: `run ${sign}`, title, 'aria-label': title, onclick: () => app.open(windowPlace(from, to)) }, text), from, to);
-    const lane = (/** @type {string} */ label, /** @type {HTMLElement[]} */ marks, rows = 1) => {
-      const row = h('div', { class: 'run-lane' }, marks);
-      row.style.height = `${rows * 20}px`;
-      return [h('span', { class: 'run-label' }, label), row];
-    };
+    /** @param {string} sign @param {number} from @param {number} to @param {string} text @param {string} title @param {number} [row] */
+    const slice = (sign, from, to, text, title, row = 0) => button(to - from > whole / 40 ? text : '', () => app.open(windowPlace(from, to)), { class: `run ${sign}`, title, 'aria-label': title,
+      style: { left: percent((from - begin) / whole), width: percent((to - from) / whole), top: `${row * 20 + 1}px` } });
+    const lane = (/** @type {string} */ label, /** @type {HTMLElement[]} */ marks, rows = 1) => [
+      h('span', { class: 'run-label' }, label), h('div', { class: 'run-lane', style: { height: `${rows * 20}px` } }, marks)];
     const calls = runs.filter((run) => run.launch_start_ps !== null).sort((a, b) => (a.launch_start_ps ?? 0) - (b.launch_start_ps ?? 0));
     const spans = calls.map((run) => ({ start: run.launch_start_ps ?? 0, end: (run.launch_start_ps ?? 0) + run.host_ps }));
     const rows = stackSpans(spans, HOST_ROWS);
     const host = calls.map((run, index) => {
       const { start, end: until } = spans[index];
       const title = `${run.program}: host ${timeText(run.host_ps)} = device ${timeText(run.duration_ps)} + queue ${timeText(run.queue_ps)} + overhead ${timeText(run.overhead_ps)}`;
-      const mark = slice('call', start, until, run.program, title);
-      mark.style.top = `${rows[index] * 20 + 1}px`;
-      return mark;
+      return slice('call', start, until, run.program, title, rows[index]);
     });
     const work = runs.map((run) => slice('work', run.start_ps, run.start_ps + run.duration_ps, `${run.program} ${digits(run.duration_ps / unit.ps, 3)}`, `${run.program}: device ${timeText(run.duration_ps)}`));
     const idle = runs.slice(1).flatMap((run, index) => {
@@ -75,11 +61,8 @@ export function createStrip(app, go) {
       return run.start_ps > from ? [slice('rest', from, run.start_ps, timeText(run.start_ps - from), `idle ${timeText(run.start_ps - from)}`)] : [];
     });
     return [
-      h('div', { class: 'run-grid', 'aria-hidden': 'true' }, niceTicks(whole / unit.ps).map((tick) => {
-        const line = h('span', { class: 'run-tick' }, digits(tick, Number.isInteger(tick) ? 0 : 1), tick ? '' : `\u202f${unit.name}`);
-        line.style.left = `${((tick * unit.ps) / whole) * 100}%`;
-        return line;
-      })),
+      h('div', { class: 'run-grid', 'aria-hidden': 'true' }, niceTicks((whole / unit.ps) * 0.96).map((tick) => (
+        h('span', { class: 'run-tick', style: { left: percent((tick * unit.ps) / whole) } }, digits(tick, Number.isInteger(tick) ? 0 : 1), tick ? '' : `\u202f${unit.name}`)))),
       ...lane('host', host, Math.max(1, ...rows.map((row) => row + 1))), ...lane('device', work), ...lane('idle', idle),
       h('span', { class: 'run-label' }), h('p', { class: 'small muted' }, `host: execute call to completion · device: the program’s run · idle: between runs${calls.length < runs.length ? ` · ${MISSING} calls of ${runs.length - calls.length} runs are not known` : ''}`),
     ];

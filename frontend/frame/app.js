@@ -7,6 +7,7 @@ import { onActivity } from '../lib/activity.js';
 import { createKeys } from '../lib/keys.js';
 import { createLink } from '../lib/link.js';
 import { createLive } from '../lib/live.js';
+import { createCapture } from '../capture/dialog.js';
 import { VIEWS, offered } from './views.js';
 import { createHeader } from './header.js';
 import { createTabs } from './tabs.js';
@@ -17,6 +18,7 @@ import { createLoadingCard, errorCard, loadingText, noSessionsCard } from './sta
 
 /** @typedef {import('../lib/types').Ready} Ready */
 /** @typedef {import('../lib/types').SessionList} SessionList */
+/** @typedef {'loading'|'ready'|'error'|'empty'} State */
 /**
  * What a view may use.
  * @typedef {object} App
@@ -25,10 +27,13 @@ import { createLoadingCard, errorCard, loadingText, noSessionsCard } from './sta
  * @property {import('../lib/keys.js').Keys} keys
  * @property {(note: import('./diagnostics.js').Note) => void} note adds a line under the tabs
  * @property {() => {hosts: string[], devices: string[]}} chosen hosts by name, devices by id; empty: all
- * @property {(how?: 'loading'|'ready'|'error'|'empty') => void} ready what the view shows: data, unless it says otherwise
+ * @property {(device: string, host: string) => boolean} has whether a device is among the chosen ones
+ * @property {(id: string, error: unknown) => void} fail says what went wrong, while the view stays
+ * @property {(how?: State) => void} ready what the view shows: data, unless it says otherwise
  * @property {(changes: import('../lib/link.js').LinkState) => void} open goes to a place as a link does: `{v: 'timeline', sel: …}`
  * @property {(view: string) => boolean} offers whether there is such a view
  * @property {(view: string, text: string) => void} count writes a number beside the name of a tab
+ * @property {(counts: Record<string, number>) => void} counts writes those that the server counted for all tabs
  * @property {HTMLElement} skip the first Tab stop: a place for a view's way to its table
  */
 
@@ -48,32 +53,60 @@ export function createApp() {
   let current = '';
   let partial = false;
   let looking = false;
+  let counted = false;
   let shown = VIEWS;
   /** @type {Map<string, import('./views.js').View>} */
   const views = new Map();
+  /** What each view said of itself: it counts while the view is in front. @type {Map<string, State>} */
+  const states = new Map();
+  /** The hosts and devices that each view shows. @type {Map<string, string>} */
+  const choices = new Map();
 
   /** @type {App} */
   const app = {
     link, live, keys, skip,
     note: (note) => { diagnostics.add(note); live.say(note.message); },
-    ready: (how = 'ready') => { if (session) place.dataset.state = partial && how === 'ready' ? 'partial' : how; },
+    ready: () => {},
     open(changes) {
       link.set(changes, 'push');
+      if (session && wanted() !== session.session.name) return void open(wanted());
       show();
-      views.get(current)?.move();
+      views.get(current)?.move?.();
     },
     offers: (view) => shown.some(({ id }) => id === view),
     count: (view, text) => tabs.count(view, text),
+    counts({ lost, ...numbers }) {
+      counted = true;
+      Object.entries(numbers).forEach(([id, number]) => tabs.count(id, count(number)));
+      if (lost) tabs.count('propagation', `${count(lost)} lost`);
+    },
     chosen: () => ({ hosts: listOf(link.state.h), devices: listOf(link.state.d) }),
+    has(device, host) {
+      const { hosts, devices } = app.chosen();
+      return (!hosts.length || hosts.includes(host)) && (!devices.length || devices.includes(device));
+    },
+    fail(id, error) {
+      const { message } = /** @type {Error} */ (error);
+      app.note({ id, severity: 'error', message });
+      live.alarm(message);
+    },
   };
 
+  /** Opens a session as a person does: from its beginning. @param {string} name */
+  function choose(name) {
+    link.set({ s: name === newest() ? '' : name, w: '', sel: '', h: '', d: '', x: '', st: '' }, 'push');
+    void open(name);
+  }
+
+  const capture = createCapture(live.say, (name) => { void look().then(() => choose(name)); });
   const header = createHeader({
-    session: (name) => { link.set({ s: name === newest() ? '' : name, w: '', sel: '', h: '', d: '', x: '', st: '' }, 'push'); void open(name); },
+    session: choose,
     hosts: (hosts) => { link.set({ h: hosts.join(',') }, 'push'); filtered(); },
     devices: (devices) => { link.set({ d: devices.join(',') }, 'push'); filtered(); },
+    compare: (name) => app.open({ c: name }),
     copy: () => { void copyLink(); },
     help: () => help(),
-  });
+  }, capture);
   const tabs = createTabs(VIEWS, (id) => go(id, true));
   const help = createHelp(keys, () => session?.environment.label ?? '');
 
@@ -108,11 +141,11 @@ export function createApp() {
     const entry = list?.sessions.find(({ name }) => name === next.session.name);
     const missing = (entry?.hosts.length ?? 0) - next.session.hosts.length;
     session = next;
-    header.open(next, app.chosen());
+    header.open(next, app.chosen(), link.state.c);
     tabs.environment(next.environment.label);
     shown = offered(next.views);
     tabs.offer(shown.map(({ id }) => id));
-    Object.entries(next.counts ?? {}).forEach(([id, number]) => tabs.count(id, count(number)));
+    counted = false;
     partial = missing > 0;
     /** @type {import('./diagnostics.js').Note[]} */
     const notes = [];
@@ -125,7 +158,8 @@ export function createApp() {
       message: `${count(next.session.hosts.length)} of ${count(entry.hosts.length)} hosts read.` });
     }
     diagnostics.set(next.session.name, [...notes, ...next.diagnostics]);
-    place.dataset.state = 'loading';
+    states.clear();
+    choices.clear();
     views.forEach((view) => view.open(next));
     show();
     live.say(`${next.session.name} is open.`);
@@ -133,7 +167,7 @@ export function createApp() {
 
   /** Brings the view of the link to the front. */
   function show() {
-    const { id } = shown.find((view) => view.id === link.state.v) ?? shown[0];
+    const { id, create } = shown.find((view) => view.id === link.state.v) ?? shown[0];
     tabs.select(id);
     place.dataset.testid = `view-${id}`;
     place.setAttribute('role', 'tabpanel');
@@ -141,16 +175,30 @@ export function createApp() {
     if (!session) return;
     if (current !== id) views.get(current)?.show(false);
     current = id;
-    let view = views.get(id);
-    if (!view) {
-      view = /** @type {NonNullable<import('./views.js').ViewEntry['create']>} */ (VIEWS.find((own) => own.id === id)?.create)(app);
-      views.set(id, view);
-      fill(place, view.element);
-      view.open(session);
-    } else if (view.element.parentNode !== place) {
-      fill(place, view.element);
-    }
+    const known = views.get(id);
+    const view = known ?? create({ ...app, ready: (how = 'ready') => {
+      states.set(id, how);
+      tell(id);
+    } });
+    views.set(id, view);
+    if (view.element.parentNode !== place) fill(place, view.element);
+    tell(id);
+    if (!known) view.open(session);
     view.show(true);
+    const choice = `${link.state.h}\n${link.state.d}`;
+    if ((choices.get(id) ?? choice) !== choice) view.filter?.();
+    choices.set(id, choice);
+  }
+
+  /** @param {string} id */
+  function tell(id) {
+    const how = states.get(id) ?? 'loading';
+    if (views.get(id)?.element.parentNode === place) place.dataset.state = partial && how === 'ready' ? 'partial' : how;
+    if (how === 'loading' || counted || !session) return;
+    // Only now: what is looked at comes first.
+    counted = true;
+    const own = session;
+    get('counts', { session: own.session.name }).then(({ counts }) => { if (own === session) app.counts(counts); }).catch(() => {});
   }
 
   /** @param {string} id @param {boolean} push */
@@ -160,8 +208,8 @@ export function createApp() {
   }
 
   function filtered() {
-    if (session) header.open(session, app.chosen());
-    views.get(current)?.filter();
+    if (session) header.open(session, app.chosen(), link.state.c);
+    show();
   }
 
   /** @param {string} name @param {boolean} [reload] */
@@ -196,8 +244,9 @@ export function createApp() {
     } finally {
       looking = false;
     }
+    capture.classList.toggle('none', !list.capture);
     if (!list.sessions.length) {
-      if (!session) state('empty', noSessionsCard(list, () => { void look(); }));
+      if (!session) state('empty', noSessionsCard(list, () => { void look(); }, () => capture.click()));
       return;
     }
     if (session) return header.sessions(list.sessions, wanted());
@@ -217,9 +266,8 @@ export function createApp() {
       void open(wanted());
       return;
     }
-    show();
     filtered();
-    views.get(current)?.move();
+    views.get(current)?.move?.();
   });
   keys.add([
     ...VIEWS.map((_, index) => ({
@@ -242,7 +290,7 @@ export function createApp() {
   show();
   return {
     start: look,
-    recolor() { views.forEach((view) => view.recolor()); },
+    recolor() { views.forEach((view) => view.recolor?.()); },
   };
 }
 

@@ -1,8 +1,8 @@
 /** The header: which session, hosts and devices are looked at; link and help. */
 
-import { h, button } from '../lib/dom.js';
+import { button, h, pick, setChoices } from '../lib/dom.js';
 import { share } from '../lib/format.js';
-import { pickOne, pickSome } from './pick.js';
+import { pickSome } from './pick.js';
 import { sessionTitle } from './states.js';
 
 const COPIED_MS = 1500;
@@ -10,32 +10,37 @@ const COPIED_MS = 1500;
 /**
  * @param {object} on
  * @param {(name: string) => void} on.session @param {(names: string[]) => void} on.hosts
- * @param {(ids: string[]) => void} on.devices @param {() => void} on.copy @param {() => void} on.help
+ * @param {(ids: string[]) => void} on.devices @param {(name: string) => void} on.compare @param {() => void} on.copy @param {() => void} on.help
+ * @param {HTMLElement} capture
  */
-export function createHeader(on) {
-  const sessions = pickOne('session', 'session-select', on.session);
+export function createHeader(on, capture) {
+  const sessions = pick('session', [], '', on.session, 'session-select');
   const hosts = pickSome('hosts', 'host-select', on.hosts);
   const devices = pickSome('devices', 'device-select', on.devices);
-  sessions.element.classList.add('none');
-  hosts.element.classList.add('none');
-  devices.element.classList.add('none');
+  const others = pick('compare with', [], '', on.compare, 'compare-select');
+  /** @type {[string, string, string][]} */
+  let known = [];
+  sessions.classList.add('none');
+  others.classList.add('none');
   const synthetic = h('span', { class: 'tag warning none', 'data-testid': 'synthetic', title: 'Made by a program, not recorded on a machine.' }, 'synthetic');
   const copy = button('Copy link', on.copy, { 'data-testid': 'copy-link' });
   const element = h('header', { class: 'header', 'data-testid': 'header' },
-    h('h1', null, 'XLA Insights'), sessions.element, synthetic, hosts.element, devices.element, h('span', { class: 'grow' }), copy,
+    h('h1', null, 'XLA Insights'), sessions, synthetic, hosts.element, devices.element, others, h('span', { class: 'grow' }), capture, copy,
     button('?', on.help, { class: 'ghost', 'aria-label': 'Keys', 'data-testid': 'help-button' }));
   let timer = 0;
   return {
     element,
     /** @param {import('../lib/types').SessionEntry[]} entries @param {string} name */
     sessions(entries, name) {
-      sessions.element.classList.toggle('none', !name);
-      const known = entries.some((entry) => entry.name === name);
-      sessions.set([...(known ? [] : [{ value: name, label: name }]),
-        ...entries.map((entry) => ({ value: entry.name, label: entry.name, title: sessionTitle(entry) }))], name);
+      sessions.classList.toggle('none', !name);
+      known = entries.map((entry) => [entry.name, entry.name, sessionTitle(entry)]);
+      const missing = known.some(([own]) => own === name) ? [] : [/** @type {[string, string]} */ ([name, name])];
+      setChoices(/** @type {HTMLSelectElement} */ (sessions.lastElementChild), [...missing, ...known], name);
     },
-    /** @param {import('../lib/types').Ready} ready @param {{hosts: string[], devices: string[]}} chosen */
-    open(ready, chosen) {
+    /** @param {import('../lib/types').Ready} ready @param {{hosts: string[], devices: string[]}} chosen @param {string} [other] */
+    open(ready, chosen, other) {
+      others.classList.toggle('none', known.length < 2);
+      setChoices(/** @type {HTMLSelectElement} */ (others.lastElementChild), [['', 'none'], ...known.filter(([own]) => own !== ready.session.name)], other);
       synthetic.classList.toggle('none', !ready.environment.synthetic);
       hosts.set(ready.session.hosts.map(({ name }) => ({ value: name, label: name })), chosen.hosts);
       const visible = ready.devices.filter(({ host }) => !chosen.hosts.length || chosen.hosts.includes(host));

@@ -2,6 +2,7 @@
 
 import { fill, h } from '../lib/dom.js';
 import { latest } from '../lib/api.js';
+import { total } from '../lib/parts.js';
 import { errorCard } from './states.js';
 
 /** @typedef {import('../lib/types').Ready} Ready */
@@ -12,9 +13,9 @@ const SAY_AFTER_MS = 300;
  * Asks for a view's data once per session, when it is first in front; what was drawn stays until the new data is there.
  * @template T
  * @param {import('./app.js').App} app @param {string} route @param {HTMLElement} element
- * @param {(answer: T, session: Ready) => 'ready'|'empty'} draw
+ * @param {(answer: T, session: Ready) => 'ready'|'empty'} draw @param {(session: Ready) => Record<string, any>} [more] arguments beside the session
  */
-export function loadOnce(app, route, element, draw) {
+export function loadOnce(app, route, element, draw, more) {
   /** @type {Ready|null} */
   let session = null;
   let shown = false;
@@ -29,7 +30,7 @@ export function loadOnce(app, route, element, draw) {
       if (own === session && !element.hasChildNodes()) fill(element, h('p', { class: 'lead' }, 'The session is being analysed.'));
     }, SAY_AFTER_MS);
     try {
-      const answer = await channel.get({ session: own.session.name });
+      const answer = await channel.get({ session: own.session.name, ...more?.(own) });
       if (own === session) app.ready(draw(answer, own));
     } catch (error) {
       if (own !== session) return;
@@ -43,12 +44,18 @@ export function loadOnce(app, route, element, draw) {
     }
   }
 
+  /** Asks with other arguments. */
+  function again() {
+    have = false;
+    void bring();
+  }
+
   return {
+    again,
     /** @param {Ready} next */
     open(next) {
       session = next;
-      have = false;
-      void bring();
+      again();
     },
     /** @param {boolean} on */
     show(on) {
@@ -57,3 +64,6 @@ export function loadOnce(app, route, element, draw) {
     },
   };
 }
+
+/** How many steps a session has. @param {Ready|null} session */
+export const stepCount = (session) => total((session?.rows ?? []).filter(({ kind }) => kind === 'steps'), ({ events }) => events);

@@ -1,21 +1,8 @@
-/** Choices in the header: one of many (a select), some of many (a menu of boxes). */
+/** A choice of some of many in the header: a menu of boxes. */
 
 import { h, fill } from '../lib/dom.js';
 
-/** @typedef {{value: string, label: string, note?: string, title?: string}} Choice */
-
-/** @param {string} label @param {string} testid @param {(value: string) => void} chosen */
-export function pickOne(label, testid, chosen) {
-  const select = h('select', { 'data-testid': testid, 'aria-label': label, onchange: () => chosen(select.value) });
-  return {
-    element: h('span', { class: 'pick' }, h('span', null, label), select),
-    /** @param {Choice[]} choices @param {string} value */
-    set(choices, value) {
-      fill(select, choices.map((choice) => h('option', { value: choice.value, title: choice.title }, choice.label)));
-      select.value = value;
-    },
-  };
-}
+/** @typedef {{value: string, label: string, note?: string}} Choice */
 
 /**
  * All are chosen when none is named, so that "all" is never a long list.
@@ -25,7 +12,7 @@ export function pickSome(label, testid, changed) {
   const summary = h('summary', { 'data-testid': testid, 'aria-label': label });
   const menu = h('div', { class: 'menu', role: 'group', 'aria-label': label });
   const details = h('details', null, summary, menu);
-  const element = h('span', { class: 'pick' }, h('span', null, label), details);
+  const element = h('span', { class: 'pick none' }, h('span', null, label), details);
   /** @type {Choice[]} */
   let choices = [];
   const boxes = () => [...menu.querySelectorAll('input')];
@@ -60,7 +47,7 @@ export function pickSome(label, testid, changed) {
         const box = h('input', { type: 'checkbox', value, onchange: read });
         box.checked = !values.length || values.includes(value);
         return h('label', null, box, text, note ? h('span', { class: 'num' }, note) : null);
-      }));
+      }), next.length > 1 && h('p', { class: 'small muted' }, 'Numbers beside the tabs are of the whole session.'));
       name(values);
     },
   };

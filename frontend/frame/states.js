@@ -1,15 +1,13 @@
 /** What stands in the view's place when there is no session to show: loading, error, nothing there. */
 
-import { h, fill, button } from '../lib/dom.js';
+import { button, fill, h, percent } from '../lib/dom.js';
+import { card } from '../lib/cards.js';
 import { bytes, count, digits } from '../lib/format.js';
 
 /** @typedef {import('../lib/types').HostProgress} HostProgress */
 
-/** @param {string} title @param {...(Node|string|null)} body */
-function card(title, ...body) {
-  return h('div', { class: 'cards' },
-    h('section', { class: 'card' }, h('header', null, h('h2', null, title)), h('div', { class: 'body' }, ...body)));
-}
+/** @param {string} testid @param {string} title @param {...(Node|string|null)} body */
+const stateCard = (testid, title, ...body) => h('div', { class: 'cards', 'data-testid': testid }, card(title, {}, ...body));
 
 /** `412 of 1 204 MB`, both in the unit of the whole. @param {number} part @param {number} whole */
 function amount(part, whole) {
@@ -18,12 +16,8 @@ function amount(part, whole) {
   return `${digits(part / unit)} of ${digits(whole / unit)}\u202f${name}`;
 }
 
-/** @param {number} part from 0 to 1 */
-function meter(part) {
-  const fill = h('i', null);
-  fill.style.width = `${Math.min(1, Math.max(0, part)) * 100}%`;
-  return h('div', { class: 'meter' }, fill);
-}
+/** How much of a host, or of all of them, is read. @param {{bytes_read: number, bytes: number}} of */
+const meter = ({ bytes_read, bytes: whole }) => h('div', { class: 'meter' }, h('i', { style: { width: percent(whole ? Math.min(1, bytes_read / whole) : 0) } }));
 
 /** `Reading t1v-n-8c41-w-0 · 412 of 1 204 MB · about 6 s left` @param {import('../lib/types').Loading} loading */
 export function loadingText({ hosts, bytes_read, bytes: whole, seconds_left }) {
@@ -42,17 +36,14 @@ function hostText(host) {
 export function createLoadingCard(stop) {
   const text = h('p', { class: 'lead' });
   const bars = h('div', null);
-  const element = card('Loading', text, bars,
-    h('p', null, button('Stop and keep what was read', stop, { 'data-testid': 'stop-loading' })));
-  element.dataset.testid = 'progress';
   return {
-    element,
+    element: stateCard('progress', 'Loading', text, bars, h('p', null, button('Stop and keep what was read', stop, { 'data-testid': 'stop-loading' }))),
     /** @param {import('../lib/types').Loading} loading */
     update(loading) {
       text.textContent = loadingText(loading);
-      fill(bars, meter(loading.bytes ? loading.bytes_read / loading.bytes : 0),
+      fill(bars, meter(loading),
         loading.hosts.length > 1 ? h('div', { class: 'hosts' }, ...loading.hosts.flatMap((host) => [
-          h('span', null, host.name), meter(host.state === 'ready' ? 1 : host.bytes ? host.bytes_read / host.bytes : 0),
+          h('span', null, host.name), meter(host.state === 'ready' ? { bytes_read: 1, bytes: 1 } : host),
           h('span', { class: 'num sec' }, hostText(host)),
         ])) : null);
     },
@@ -60,31 +51,22 @@ export function createLoadingCard(stop) {
 }
 
 /** @param {string} message @param {() => void} again */
-export function errorCard(message, again) {
-  const element = card('This session cannot be shown',
-    h('p', null, h('span', { class: 'tag critical' }, 'error'), ' ', message),
-    h('p', null, button('Try again', again, { 'data-testid': 'try-again' })));
-  element.dataset.testid = 'error';
-  return element;
-}
+export const errorCard = (message, again) => stateCard('error', 'This session cannot be shown',
+  h('p', null, h('span', { class: 'tag critical' }, 'error'), ' ', message),
+  h('p', null, button('Try again', again, { 'data-testid': 'try-again' })));
 
-const SERVER_CODE = `import torch_xla.debug.profiler as xp
-server = xp.start_server(9012)`;
-const CAPTURE_CODE = `import torch_xla.debug.profiler as xp
-xp.trace('localhost:9012', LOGDIR, duration_ms=3000)`;
+const SERVER_CODE = 'import torch_xla.debug.profiler as xp\nserver = xp.start_server(9012)';
+const CAPTURE_CODE = 'xla-insights capture localhost:9012 LOGDIR --duration-ms 3000';
 
-/** @param {import('../lib/types').SessionList} list @param {() => void} again */
-export function noSessionsCard(list, again) {
-  const element = card('No profile under this logdir.',
-    h('p', { class: 'sec' }, list.logdir ? `Nothing was found in ${list.logdir}.` : list.message),
-    h('p', null, 'Start the profiler server in the process that owns the device, before the training loop:'),
-    h('pre', null, h('code', null, SERVER_CODE)),
-    h('p', null, 'Capture from another process while the loop runs:'),
-    h('pre', null, h('code', null, CAPTURE_CODE)),
-    h('p', { class: 'sec' }, 'This page looks again when it gets the focus. ', button('Look again', again)));
-  element.dataset.testid = 'no-sessions';
-  return element;
-}
+/** @param {import('../lib/types').SessionList} list @param {() => void} again @param {() => void} capture */
+export const noSessionsCard = (list, again, capture) => stateCard('no-sessions', 'No profile under this logdir.',
+  h('p', { class: 'sec' }, list.logdir ? `Nothing was found in ${list.logdir}.` : list.message),
+  h('p', null, 'Start the profiler server in the process that owns the device, before the training loop:'),
+  h('pre', null, h('code', null, SERVER_CODE)),
+  h('p', null, 'Capture while the loop runs, from another process or here:'),
+  h('pre', null, h('code', null, CAPTURE_CODE)),
+  list.capture ? h('p', null, button('Capture…', capture)) : null,
+  h('p', { class: 'sec' }, 'This page looks again when it gets the focus. ', button('Look again', again)));
 
 /** The sizes of a session for its entry in the list. @param {import('../lib/types').SessionEntry} entry */
 export function sessionTitle(entry) {

@@ -1,6 +1,7 @@
 /** Gaps at the same time on several cores are one row; filters of the list. Nothing here draws. */
 
 import { CLASSES } from '../lib/classes.js';
+import { total } from '../lib/parts.js';
 
 /** @typedef {import('../lib/views').GapItem} GapItem */
 /** @typedef {import('../lib/views').GapPattern} GapPattern */
@@ -20,7 +21,7 @@ export function sumClasses(gaps) {
   /** @type {ByClass} */
   const sum = {};
   for (const name of CLASSES) {
-    const ps = gaps.reduce((all, gap) => all + (gap.by_class_ps[name] ?? 0), 0);
+    const ps = total(gaps, ({ by_class_ps }) => by_class_ps[name] ?? 0);
     if (ps) sum[name] = ps;
   }
   return sum;
@@ -28,7 +29,7 @@ export function sumClasses(gaps) {
 
 /** @param {GapItem[]} gaps @param {GapRow|null} [whole] @returns {GapRow} */
 export function rowOf(gaps, whole = null) {
-  return { gap: gaps[0], gaps, whole, mean_ps: gaps.reduce((sum, gap) => sum + gap.duration_ps, 0) / gaps.length, by_class_ps: sumClasses(gaps) };
+  return { gap: gaps[0], gaps, whole, mean_ps: total(gaps, ({ duration_ps }) => duration_ps) / gaps.length, by_class_ps: sumClasses(gaps) };
 }
 
 /**
@@ -67,6 +68,19 @@ export const eachCore = (items) => items.flatMap((item) => (item.devices ?? [ite
 
 /** Whether the time of each core is known, not only that of the first. @param {GapItem} item */
 export const isExact = ({ devices, durations_ps }) => (devices?.length ?? 1) < 2 || durations_ps !== undefined;
+
+/**
+ * Patterns with the numbers of some gaps only; those that have none of them keep their place in the list and count 0.
+ * @param {GapPattern[]} patterns @param {GapItem[]} items @returns {GapPattern[]}
+ */
+export const patternsOf = (patterns, items) => patterns.map((pattern) => {
+  const its = items.filter((gap) => hasPattern(gap, pattern));
+  const each = its.map(({ duration_ps }) => duration_ps);
+  const total_ps = total(each, (ps) => ps);
+  const by_class_ps = sumClasses(its);
+  const cause = CLASSES.reduce((most, name) => ((by_class_ps[name] ?? 0) > (by_class_ps[most] ?? 0) ? name : most), pattern.cause);
+  return { ...pattern, cause, by_class_ps, count: its.length, total_ps, mean_ps: total_ps / its.length, min_ps: Math.min(...each), max_ps: Math.max(...each) };
+});
 
 /** @param {GapItem} gap as the page names it @returns {string} */
 export const stepOf = (gap) => String(gap.step_number ?? gap.step ?? '');

@@ -1,25 +1,24 @@
 /** Gaps: what recurs, and every gap by itself; a pattern or a filter narrows the list. */
 
-import { h, fill, button } from '../lib/dom.js';
+import { button, fill, h, pick } from '../lib/dom.js';
 import { CLASSES, LABELS } from '../lib/classes.js';
-import { loadOnce } from '../frame/once.js';
-import { emptyCard, card, classCell, gapPlace, hue, kindTag, lengthBar, link, miniBar, showButton } from '../lib/cards.js';
-import { columnUnit, count, cutMiddle, digits, headline, MISSING, plural, share, timeCell } from '../lib/format.js';
+import { loadOnce, stepCount } from '../frame/once.js';
+import { emptyCard, card, classCell, cores, gapPlace, hue, kindTag, lengthBar, link, miniBar, showButton } from '../lib/cards.js';
+import { columnUnit, count, cutMiddle, headline, MISSING, plural, share, timeCell, UNITS } from '../lib/format.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
 import { saveCsv } from '../lib/csv.js';
 import { msText } from '../lib/link.js';
-import { liveTable } from '../lib/table.js';
-import { eachCore, filterGaps, groupGaps, isExact, rowOf, stepOf, sumClasses } from './group.js';
+import { total } from '../lib/parts.js';
+import { countColumn, liveTable, textColumn, timeColumn } from '../lib/table.js';
+import { eachCore, filterGaps, groupGaps, isExact, patternsOf, rowOf, stepOf } from './group.js';
 
 /** @typedef {import('../lib/views').Gaps} Gaps */
 /** @typedef {import('../lib/views').GapItem} GapItem */
 /** @typedef {import('../lib/views').GapPattern} GapPattern */
 /** @typedef {import('./group.js').GapRow} GapRow */
 
-const LEAST = ['', '0.1', '1', '10'];
-
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
-export function create(app) {
+export function gapsView(app) {
   const element = h('div', { class: 'cards gaps' });
   const heading = h('span', { class: 'sec', 'data-testid': 'gap-count' });
   const list = h('div', { class: 'fill' });
@@ -27,6 +26,8 @@ export function create(app) {
   let answer = null;
   /** @type {import('../lib/types').Ready|null} */
   let session = null;
+  /** Those of the chosen devices, where every gap is known; a link names a pattern by its place. @type {GapPattern[]} */
+  let recurring = [];
   /** Rows that are open, by the identity of their first gap. @type {Set<string>} */
   let opened = new Set();
   /** @type {GapItem[]} */
@@ -39,7 +40,7 @@ export function create(app) {
   const keyOf = (/** @type {GapItem} */ gap) => `gap:${gap.device}@${msText(gap.start_ps, true)}`;
   const chosenPattern = () => {
     const at = /^pat:(\d+)$/.exec(app.link.state.sel ?? '')?.[1] ?? filtersValue(app.link.state.f).get('pat');
-    return answer?.patterns[Number(at ?? NaN)] ?? null;
+    return recurring[Number(at ?? NaN)] ?? null;
   };
   const deviceName = (/** @type {string} */ id) => {
     const device = session?.devices.find((own) => own.id === id);
@@ -54,9 +55,8 @@ export function create(app) {
     drawList(true);
   }
 
-  function draw() {
+  function draw(say = false) {
     if (!answer || !session) return 'empty';
-    app.count('gaps', count(answer.count));
     if (!session.devices.length) {
       fill(element, emptyCard('Gaps', 'Gaps need a device plane, and this capture has none.',
         'Record again while the device is running, with the profiler server in the process that owns the device.'));
@@ -66,41 +66,41 @@ export function create(app) {
       fill(element, emptyCard('Gaps', 'No gap of 10\u202fµs or more.', answer.total_ps ? `The devices are idle for ${headline(answer.total_ps)} in shorter ones.` : undefined));
       return 'empty';
     }
-    patterns = patternsTable(answer, session.session.duration_ps);
-    const steps = session.rows.filter(({ kind }) => kind === 'steps').reduce((sum, row) => sum + row.events, 0);
-    const per = steps * session.devices.length;
-    const [first] = answer.patterns;
+    const { devices } = session;
+    const chosen = devices.filter(({ id, host }) => app.has(id, host));
+    const some = chosen.length < devices.length;
+    const follows = some && answer.items.length === answer.count && answer.items.every(isExact);
+    recurring = follows ? patternsOf(answer.patterns, filterGaps(answer.items, new Map(), null, app.chosen())) : answer.patterns;
+    const its = follows ? chosen : devices;
+    patterns = patternsTable(total(its, ({ idle_ps }) => idle_ps), session.session.duration_ps);
+    const steps = stepCount(session);
+    const per = steps * its.length;
+    const [first] = [...recurring].sort((a, b) => b.total_ps - a.total_ps);
     fill(element, filterBar(answer),
-      card('Recurring patterns', { note: 'gaps with the same program before and after', class: 'patterns' }, h('div', { class: 'fill' }, patterns.element),
+      card('Recurring patterns', { note: `gaps with the same program before and after${some && !follows ? `, on all ${cores(devices.length)}` : ''}`, class: 'patterns' }, h('div', { class: 'fill' }, patterns.element),
         h('p', { class: 'small muted' }, first && per ? `The first pattern takes ${headline(first.total_ps / per)} per step and core; without it steps are shorter by at most that. ` : '',
           'Selecting a pattern filters the list below.')),
       card('Gaps', { note: 'gaps at the same time on several cores are one row', class: 'gap-card' }, list));
-    drawList(false);
+    drawList(say);
     return 'ready';
   }
 
   /** @param {Gaps} all */
   function filterBar({ items }) {
     const filters = filtersValue(app.link.state.f);
-    /** @param {string} key @param {string} label @param {[string, string][]} choices */
-    const pick = (key, label, choices) => {
-      const select = h('select', { 'data-testid': `filter-${key}`, 'aria-label': label, onchange: () => setFilter(key, select.value) },
-        choices.map(([value, text]) => h('option', { value }, text)));
-      select.value = filters.get(key) ?? '';
-      if (select.selectedIndex < 0) select.value = '';
-      return h('span', { class: 'pick' }, h('span', null, label), select);
-    };
-    const devices = [...new Set(items.map(({ device }) => device))];
+    const devices = (session?.devices ?? []).filter(({ id }) => items.some(({ device }) => device === id));
     const steps = [...new Set(items.map(stepOf))].filter(Boolean).sort((a, b) => Number(a) - Number(b));
     const causes = CLASSES.filter((name) => items.some(({ cause }) => cause === name));
-    const ranks = new Map((session?.devices ?? []).map(({ id }, index) => [id, index]));
-    devices.sort((a, b) => (ranks.get(a) ?? 0) - (ranks.get(b) ?? 0));
+    /** @type {[key: string, label: string, all: string, values: [string, string][]][]} */
+    const choices = [
+      ['device', 'device', `all ${count(devices.length)}`, devices.map(({ id }) => [id, deviceName(id)])],
+      ['cause', 'cause', 'any', causes.map((name) => [name, LABELS[name]])],
+      ['kind', 'kind', 'any', ['starved', 'queued', 'unknown'].map((kind) => [kind, kind])],
+      ['step', 'step', 'any', steps.map((step) => [step, step])],
+      ['min', 'at least', '10\u202fµs', ['0.1', '1', '10'].map((ms) => [ms, `${ms}\u202fms`])],
+    ];
     return h('div', { class: 'filters', 'data-testid': 'gap-filters' },
-      pick('device', 'device', [['', `all ${count(devices.length)}`], .../** @type {[string, string][]} */ (devices.map((id) => [id, deviceName(id)]))]),
-      pick('cause', 'cause', [['', 'any'], .../** @type {[string, string][]} */ (causes.map((name) => [name, LABELS[name]]))]),
-      pick('kind', 'kind', [['', 'any'], ['starved', 'starved'], ['queued', 'queued'], ['unknown', 'unknown']]),
-      pick('step', 'step', [['', 'any'], .../** @type {[string, string][]} */ (steps.map((step) => [step, step]))]),
-      pick('min', 'at least', LEAST.map((ms) => [ms, ms ? `${ms}\u202fms` : '10\u202fµs'])),
+      choices.map(([key, label, any, values]) => pick(label, [['', any], ...values], filters.get(key), (value) => setFilter(key, value), `filter-${key}`)),
       h('span', { class: 'grow' }), heading, button('Export CSV', save, { 'data-testid': 'export-csv' }));
   }
 
@@ -109,11 +109,13 @@ export function create(app) {
     if (!answer || !session) return;
     left = filterGaps(answer.items, filtersValue(app.link.state.f), chosenPattern(), app.chosen());
     const whole = left.length === answer.count;
-    const sum = whole ? answer.listed_ps : left.reduce((all, gap) => all + gap.duration_ps, 0);
+    const sum = whole ? answer.listed_ps : total(left, ({ duration_ps }) => duration_ps);
     const about = whole || left.every(isExact) ? '' : '≈ ';
     const cut = answer.items.length < answer.count ? `; the ${count(answer.items.length)} longest of ${count(answer.count)} are listed` : '';
-    const small = answer.total_ps - answer.listed_ps;
-    fill(heading, h('b', null, plural(left.length, 'gap')), `, ${about}${headline(sum)} of ${headline(answer.total_ps)} idle`,
+    const devices = session.devices.filter(({ id, host }) => app.has(id, host));
+    const idle = total(devices, ({ idle_ps }) => idle_ps);
+    const small = idle === answer.total_ps ? idle - answer.listed_ps : 0;
+    fill(heading, h('b', null, plural(left.length, 'gap')), `, ${about}${headline(sum)} of ${headline(idle)} idle`,
       small > 0 ? `; ${headline(small)} in gaps under 10\u202fµs` : '', cut);
     if (say) app.live.say(`${left.length} gaps.`);
     patterns?.refresh();
@@ -134,28 +136,25 @@ export function create(app) {
       if (!own) inside.set(row, own = row.gaps.map((gap) => rowOf([gap], row)));
       return own;
     };
-    const ends = (/** @type {GapRow} */ { gap }) => endsText(gap, 400);
     const selected = app.link.state.sel;
     const whole = groups.find(({ gaps }) => gaps.length > 1 && gaps.slice(1).some((gap) => keyOf(gap) === selected));
     if (whole) opened.add(keyOf(whole.gap));
     return liveTable({
-      label: 'Gaps', testid: 'gap-list', items: groups, rowHeight: 24, sort: app.link.state.o || '-time', parts, rowid: () => 'gap-row',
+      label: 'Gaps', testid: 'gap-list', items: groups, sort: app.link.state.o || '-time', parts, rowid: () => 'gap-row',
       ordered: (o) => app.link.set({ o: o === '-time' ? '' : o }, 'push'),
       open: (row) => app.open(gapPlace(row.gap)),
       select: (row) => { app.link.set({ sel: keyOf(row.gap), f: withPattern() }, 'push'); rows?.refresh(); },
       selected: (row) => keyOf(row.gap) === app.link.state.sel && (row.whole !== null || row.gaps.length < 2 || !opened.has(keyOf(row.gap))),
       columns: [
-        { key: 'start', head: 'Start, ms', number: true, value: ({ gap }) => gap.start_ps, ps: ({ gap }) => gap.start_ps,
-          cell: ({ gap }) => link(digits(gap.start_ps / 1e9, 3), () => app.open(gapPlace(gap))) },
-        { key: 'time', head: `Time (mean), ${unit.name}`, number: true, value: ({ mean_ps }) => mean_ps, ps: (row) => Math.round(row.mean_ps), cell: (row) => timeCell(row.mean_ps, unit) },
+        timeColumn('start', 'Start', UNITS.ms, ({ gap }) => gap.start_ps, { cell: ({ gap }) => link(timeCell(gap.start_ps, UNITS.ms), () => app.open(gapPlace(gap))) }),
+        timeColumn('time', 'Time (mean)', unit, ({ mean_ps }) => mean_ps),
         { key: 'bar', head: '', cell: ({ mean_ps, gap }) => h('span', { class: 'w-bar' }, lengthBar(mean_ps / most, hue(gap.cause))) },
         { key: 'device', head: 'Device', value: ({ gaps, gap }) => (gaps.length > 1 ? '' : deviceName(gap.device)), cell: (row) => deviceCell(row) },
-        { key: 'step', head: 'Step', number: true, value: ({ gap }) => gap.step_number ?? gap.step ?? -1, cell: ({ gap }) => stepOf(gap) || MISSING },
+        countColumn('step', 'Step', ({ gap }) => gap.step_number ?? gap.step ?? -1, { cell: ({ gap }) => stepOf(gap) || MISSING }),
         { key: 'kind', head: 'Kind', value: ({ gap }) => gap.kind, cell: ({ gap }) => kindTag(gap.kind) },
         { key: 'cause', head: 'Mostly', value: ({ gap }) => LABELS[gap.cause], cell: ({ gap }) => classCell(gap.cause) },
         { key: 'fill', head: 'What fills it', cell: (row) => miniBar(row.by_class_ps) },
-        { key: 'ends', head: 'Before → after', value: ends, title: ends,
-          cell: ({ gap }) => h('span', { class: 'sec' }, endsText(gap, 22)) },
+        textColumn('ends', 'Before → after', ({ gap }) => endsText(gap, 400), { cell: ({ gap }) => h('span', { class: 'sec' }, endsText(gap, 22)) }),
         { key: 'show', head: '', number: true, cell: ({ gap }) => showButton(() => app.open(gapPlace(gap)), 'gap-show') },
       ],
     });
@@ -165,7 +164,7 @@ export function create(app) {
   function withPattern() {
     const pattern = chosenPattern();
     const filters = filtersValue(app.link.state.f);
-    if (pattern && answer) filters.set('pat', String(answer.patterns.indexOf(pattern)));
+    if (pattern && answer) filters.set('pat', String(recurring.indexOf(pattern)));
     return filtersText(filters);
   }
 
@@ -175,43 +174,36 @@ export function create(app) {
     if (row.gaps.length < 2) return deviceName(row.gap.device);
     const key = keyOf(row.gap);
     const on = opened.has(key);
-    return h('button', { type: 'button', class: 'fold', 'aria-expanded': String(on), onclick: (/** @type {Event} */ event) => {
-      event.stopPropagation();
+    return button(h('span', { class: 'muted', 'aria-hidden': 'true' }, on ? '▾' : '▸'), () => {
       if (on) opened.delete(key);
       else opened.add(key);
       rows?.refresh();
-    } }, h('span', { class: 'muted', 'aria-hidden': 'true' }, on ? '▾' : '▸'), `${row.gaps.length} cores`);
+    }, { class: 'fold', 'aria-expanded': String(on) }, `${row.gaps.length} cores`);
   }
 
-  /** @param {Gaps} all @param {number} duration */
-  function patternsTable({ patterns: items, items: gaps, total_ps }, duration) {
+  /** @param {number} idle @param {number} duration */
+  function patternsTable(idle, duration) {
+    const items = recurring.filter(({ count: some }) => some);
     const unit = columnUnit(items.map((pattern) => pattern.total_ps));
-    const its = new Map(items.map((pattern) => [pattern, filterGaps(gaps, new Map(), pattern, { hosts: [], devices: [] })]));
+    const its = new Map(items.map((pattern) => [pattern, filterGaps(answer?.items ?? [], new Map(), pattern, app.chosen())]));
     const of = (/** @type {GapPattern} */ pattern) => its.get(pattern) ?? [];
-    const fills = new Map(items.map((pattern) => [pattern, pattern.by_class_ps ?? sumClasses(of(pattern))]));
-    const range = (/** @type {GapPattern} */ pattern) => {
-      const all = of(pattern).map(({ duration_ps }) => duration_ps);
-      const [least, most] = [pattern.min_ps ?? Math.min(...all), pattern.max_ps ?? Math.max(...all)];
-      return all.length || pattern.max_ps ? `${timeCell(least, unit, 1)} – ${timeCell(most, unit, 1)}` : MISSING;
-    };
-    /** @param {'before'|'after'} key @param {string} head @param {string} [inside] what a gap inside of a run says @returns {import('../lib/table.js').Column<GapPattern>} */
-    const program = (key, head, inside) => ({ key, head, value: (pattern) => pattern[key] ?? '', title: (pattern) => pattern[key] ?? '',
+    /** @param {'before'|'after'} key @param {string} head @param {string} [inside] what a gap inside of a run says */
+    const program = (key, head, inside) => textColumn(key, head, (/** @type {GapPattern} */ pattern) => pattern[key], {
       cell: (pattern) => (inside && pattern.inside_run ? h('span', { class: 'sec' }, inside) : cutMiddle(pattern[key] ?? MISSING, 34)) });
     return liveTable({
-      label: 'Recurring patterns', testid: 'gap-patterns', items, sort: '-total', rowHeight: 24,
-      rowid: (pattern) => `pattern-${items.indexOf(pattern)}`,
-      select: (pattern) => setFilter('pat', pattern === chosenPattern() ? '' : String(items.indexOf(pattern))),
+      label: 'Recurring patterns', testid: 'gap-patterns', items, sort: '-total',
+      rowid: (pattern) => `pattern-${recurring.indexOf(pattern)}`,
+      select: (pattern) => setFilter('pat', pattern === chosenPattern() ? '' : String(recurring.indexOf(pattern))),
       open: (pattern) => { const [gap] = of(pattern); if (gap) app.open(gapPlace(gap)); },
       selected: (pattern) => pattern === chosenPattern(),
       columns: [
         program('before', 'Program before'), program('after', 'Program after', 'in the middle of its run'),
         { key: 'cause', head: 'Mostly', value: ({ cause }) => LABELS[cause], cell: ({ cause }) => classCell(cause) },
-        { key: 'count', head: 'Count', number: true, value: (pattern) => pattern.count, cell: (pattern) => count(pattern.count) },
-        { key: 'total', head: `Total, ${unit.name}`, number: true, value: (pattern) => pattern.total_ps, ps: (pattern) => pattern.total_ps, cell: (pattern) => timeCell(pattern.total_ps, unit) },
-        { key: 'mean', head: `Mean, ${unit.name}`, number: true, value: ({ mean_ps }) => mean_ps, ps: ({ mean_ps }) => Math.round(mean_ps), cell: ({ mean_ps }) => timeCell(mean_ps, unit) },
-        { key: 'range', head: `Min – max, ${unit.name}`, number: true, cell: range },
-        { key: 'share', head: 'Of idle', number: true, value: (pattern) => pattern.total_ps, cell: (pattern) => share(pattern.total_ps / total_ps) },
-        { key: 'fill', head: 'What fills it, mean', cell: (pattern) => miniBar(fills.get(pattern) ?? {}) },
+        countColumn('count', 'Count', (pattern) => pattern.count),
+        timeColumn('total', 'Total', unit, (pattern) => pattern.total_ps), timeColumn('mean', 'Mean', unit, ({ mean_ps }) => mean_ps),
+        { key: 'range', head: `Min – max, ${unit.name}`, number: true, cell: ({ min_ps, max_ps }) => `${timeCell(min_ps, unit, 1)} – ${timeCell(max_ps, unit, 1)}` },
+        { key: 'share', head: 'Of idle', number: true, value: (pattern) => pattern.total_ps, cell: (pattern) => share(pattern.total_ps / idle) },
+        { key: 'fill', head: 'What fills it', cell: (pattern) => miniBar(pattern.by_class_ps) },
         { key: 'when', head: 'When, over the session', cell: (pattern) => ticks(pattern, of(pattern), duration) },
       ],
     });
@@ -228,7 +220,7 @@ export function create(app) {
     opened = new Set();
     return draw();
   });
-  return { element, open: data.open, filter: () => drawList(true), move: () => { draw(); }, show: data.show, recolor() {} };
+  return { element, ...data, filter: () => { draw(true); }, move: () => { draw(); } };
 }
 
 /** @param {GapItem} gap @param {number} most letters of a name */
@@ -238,12 +230,5 @@ function endsText({ before, after, inside_run }, most) {
 }
 
 /** Marks where the gaps of a pattern lie. @param {GapPattern} pattern @param {GapItem[]} gaps @param {number} duration */
-function ticks(pattern, gaps, duration) {
-  const places = [...new Set(gaps.map(({ start_ps }) => Math.round((start_ps / duration) * 200)))];
-  return h('div', { class: 'ticks', 'aria-hidden': 'true' }, places.map((place) => {
-    const mark = h('i', null);
-    mark.style.left = `${place / 2}%`;
-    mark.style.background = hue(pattern.cause);
-    return mark;
-  }));
-}
+const ticks = (pattern, gaps, duration) => h('div', { class: 'ticks', 'aria-hidden': 'true' },
+  [...new Set(gaps.map(({ start_ps }) => Math.round((start_ps / duration) * 200)))].map((place) => h('i', { style: { left: `${place / 2}%`, background: hue(pattern.cause) } })));

@@ -22,15 +22,22 @@ export function address(route, query = {}) {
 }
 
 /** @param {string} route @param {Record<string, any>} [query] @param {AbortSignal} [signal] @returns {Promise<any>} */
-export async function get(route, query, signal) {
+export const get = (route, query, signal) => request(address(route, query), { signal });
+
+/** Asks for something to be done; only this page may. @param {string} route @param {Record<string, any>} [body] @returns {Promise<any>} */
+export const post = (route, body = {}) => request(address(route),
+  { method: 'POST', headers: { 'Content-Type': 'application/json', 'X-XLA-Insights': '1' }, body: JSON.stringify(body) });
+
+/** @param {string} url @param {RequestInit} how */
+async function request(url, how) {
   const done = begin();
   try {
-    const response = await fetch(address(route, query), { signal });
+    const response = await fetch(url, how);
     const body = await response.json().catch(() => null);
     if (response.ok && body) return body;
-    throw new RequestError(body?.error ?? `The server answered ${response.status} to data/${route}.`, response.status);
+    throw new RequestError(body?.error ?? `The server answered ${response.status} to ${url.split('?')[0]}.`, response.status);
   } catch (error) {
-    if (error instanceof RequestError || signal?.aborted) throw error;
+    if (error instanceof RequestError || how.signal?.aborted) throw error;
     throw new RequestError('The server cannot be reached. Check that TensorBoard still runs.', 0);
   } finally {
     done();

@@ -26,12 +26,8 @@ export const LABELS = {
   unrecorded: 'unrecorded',
 };
 
-/** @param {ClassName|null|undefined} name */
-export const labelOf = (name) => (name ? LABELS[name] ?? name : '');
+/** Class and style of an element in the colour and with the sign of a class. @param {ClassName} name @param {Record<string, string>} [style] */
+export const tone = (name, style) => ({ class: `k-${name}`, style: { '--k': `var(--c-${name})`, ...style } });
 
 /** A small square in the colour and with the sign of a class. @param {ClassName} name */
-export function chip(name) {
-  const mark = h('i', { class: `chip k-${name}`, 'aria-hidden': 'true' });
-  mark.style.setProperty('--k', `var(--c-${name})`);
-  return mark;
-}
+export const chip = (name) => h('i', { ...tone(name), class: `chip k-${name}`, 'aria-hidden': 'true' });

@@ -3,8 +3,8 @@
 /** @typedef {Node|string|number|null|undefined|false} Child */
 
 /**
- * `h('td', {class: 'num', 'data-ps': 5, onclick: f}, 'text', child)`. A key that begins with `on` is a listener; null,
- * undefined and false attributes are left out.
+ * `h('td', {class: 'num', 'data-ps': 5, onclick: f}, 'text', child)`. A key that begins with `on` is a listener, `style` has
+ * properties by name; null, undefined and false attributes are left out.
  * @template {keyof HTMLElementTagNameMap} K
  * @param {K} tag @param {Record<string, any>|null} [attributes] @param {...(Child|Child[])} children
  * @returns {HTMLElementTagNameMap[K]}
@@ -13,7 +13,8 @@ export function h(tag, attributes, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes ?? {})) {
     if (value == null || value === false) continue;
-    if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
+    if (name === 'style') for (const [key, text] of Object.entries(value)) element.style.setProperty(key, text);
+    else if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
     else element.setAttribute(name, value === true ? '' : String(value));
   }
   element.append(...present(children));
@@ -31,10 +32,32 @@ export function fill(element, ...children) {
   element.replaceChildren(...present(children));
 }
 
-/** @param {string} label @param {() => void} action @param {Record<string, any>} [attributes] @param {...Child} more */
-export function button(label, action, attributes = {}, ...more) {
-  return h('button', { type: 'button', onclick: action, ...attributes }, label, ...more);
+/** A button, also within a row that is clicked. @param {Child} label @param {() => void} action @param {Record<string, any>} [attributes] @param {...Child} more */
+export const button = (label, action, attributes, ...more) => h('button', { type: 'button', ...attributes, onclick: (/** @type {Event} */ event) => {
+  event.stopPropagation();
+  action();
+} }, label, ...more);
+
+/**
+ * One of many, with its name before it.
+ * @param {string} label @param {[value: string, text: string, title?: string][]} choices @param {string|undefined} value
+ * @param {(value: string) => void} chosen @param {string} [testid]
+ */
+export function pick(label, choices, value, chosen, testid) {
+  const select = h('select', { 'data-testid': testid, 'aria-label': label, onchange: () => chosen(select.value) });
+  setChoices(select, choices, value);
+  return h('span', { class: 'pick' }, h('span', null, label), select);
 }
+
+/** @param {HTMLSelectElement} select @param {[value: string, text: string, title?: string][]} choices @param {string|undefined} value */
+export function setChoices(select, choices, value) {
+  fill(select, choices.map(([own, text, title]) => h('option', { value: own, title }, text)));
+  select.value = value ?? '';
+  if (select.selectedIndex < 0) select.selectedIndex = 0;
+}
+
+/** A part from 0 to 1 as a length of a style. @param {number} part */
+export const percent = (part) => `${part * 100}%`;
 
 /** Whether keys now belong to a field. @param {EventTarget|null} target */
 export function typing(target) {

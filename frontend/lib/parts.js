@@ -1,5 +1,14 @@
 /** Parts of a whole, rounded so that what is printed still adds up. */
 
+import { h } from './dom.js';
+import { digits } from './format.js';
+
+/** @template T @param {T[]} items @param {(item: T) => number} of */
+export const total = (items, of) => items.reduce((sum, item) => sum + of(item), 0);
+
+/** @param {number[]} values */
+const sumOf = (values) => total(values, (value) => value);
+
 /**
  * Rounds parts to a multiple of `step` by largest remainder: the rounded parts add up to the rounded sum.
  *
@@ -10,8 +19,8 @@
 export function roundParts(parts, step) {
   const exact = parts.map((part) => part / step);
   const floors = exact.map(Math.floor);
-  const whole = Math.round(parts.reduce((sum, part) => sum + part, 0) / step);
-  let missing = whole - floors.reduce((sum, part) => sum + part, 0);
+  const whole = Math.round(sumOf(parts) / step);
+  let missing = whole - sumOf(floors);
   const order = exact.map((_, index) => index).sort((a, b) => exact[b] - floors[b] - (exact[a] - floors[a]) || a - b);
   for (const index of order) {
     if (missing <= 0) break;
@@ -26,6 +35,16 @@ export function roundParts(parts, step) {
  * @param {number[]} parts @returns {number[]} from 0 to 1, multiples of 0.001
  */
 export function roundShares(parts) {
-  const sum = parts.reduce((total, part) => total + part, 0);
+  const sum = sumOf(parts);
   return sum > 0 ? roundParts(parts.map((part) => part / sum), 0.001).map((part) => part / 1000) : parts.map(() => 0);
+}
+
+/**
+ * Times for a column with a sum row: their texts, and the cell of their sum.
+ * @param {number[]} parts @param {import('./format.js').Unit} unit
+ */
+export function roundTimes(parts, unit) {
+  const rounded = roundParts(parts, unit.ps / 1000);
+  const text = (/** @type {number} */ value) => digits(value / 1000, 3);
+  return { texts: rounded.map(text), sum: h('span', { 'data-ps': sumOf(parts) }, text(sumOf(rounded))) };
 }

@@ -1,9 +1,8 @@
 /** Tables: sorted by their heads, moved in by arrow keys, drawn as scrolled when long. */
 
-import { h, fill } from './dom.js';
+import { button, fill, h } from './dom.js';
+import { count, MISSING, timeCell } from './format.js';
 
-/** In panels; cards have rows of 24. */
-const ROW_HEIGHT = 21;
 const DRAW_ALL = 200;
 
 /**
@@ -17,6 +16,27 @@ const DRAW_ALL = 200;
  * @property {(item: T) => number|null|undefined} [ps] the exact time of the cell, in `data-ps`
  * @property {(item: T) => string} [title] the whole of a text that may be cut
  */
+
+/**
+ * A column of times in one unit, or of counts, or of texts; `more` says what is different.
+ * @template T
+ * @param {string} key @param {string} head @param {import('./format.js').Unit} unit @param {(item: T) => number|null|undefined} ps
+ * @param {Partial<Column<T>>} [more] @returns {Column<T>}
+ */
+export const timeColumn = (key, head, unit, ps, more) => ({ key, head: `${head}, ${unit.name}`, number: true, value: (item) => ps(item) ?? -1,
+  ps: (item) => Math.round(ps(item) ?? 0), cell: (item) => timeCell(ps(item), unit), ...more });
+
+/**
+ * @template T
+ * @param {string} key @param {string} head @param {(item: T) => number} value @param {Partial<Column<T>>} [more] @returns {Column<T>}
+ */
+export const countColumn = (key, head, value, more) => ({ key, head, number: true, value, cell: (item) => count(value(item)), ...more });
+
+/**
+ * @template T
+ * @param {string} key @param {string} head @param {(item: T) => string|null|undefined} text @param {Partial<Column<T>>} [more] @returns {Column<T>}
+ */
+export const textColumn = (key, head, text, more) => ({ key, head, value: (item) => text(item) ?? '', title: (item) => text(item) ?? '', cell: (item) => text(item) ?? MISSING, ...more });
 
 /**
  * Sorts a copy; ties keep their order.
@@ -47,9 +67,8 @@ export function sorted(items, value, descending) {
  * @param {(item: T) => T[]} [options.parts] rows that follow an open row
  * @param {(item: T) => string} [options.group] items come in groups, in the order of `items`; each has a row above it
  * @param {(item: T) => string} [options.rowid] test id of a row
- * @param {number} [options.rowHeight] px at a root size of 16 px
  */
-export function liveTable({ label, testid, columns, items, sort, foot, open, select, selected, ordered, parts, group, rowid, rowHeight = ROW_HEIGHT }) {
+export function liveTable({ label, testid, columns, items, sort, foot, open, select, selected, ordered, parts, group, rowid }) {
   let order = sort ?? '';
   let shown = items;
   const head = h('tr', null);
@@ -58,7 +77,7 @@ export function liveTable({ label, testid, columns, items, sort, foot, open, sel
     h('thead', null, head), body);
   if (foot) {
     element.append(h('tfoot', null, h('tr', null, ...foot.map((cell, index) => (
-      h('td', { class: columns[index].number ? 'num' : null }, cell))))));
+      h('td', { class: columns[index].number && 'num' }, cell))))));
   }
   const scroller = h('div', { class: 'scroll' }, element);
   const long = items.length > DRAW_ALL;
@@ -77,7 +96,7 @@ export function liveTable({ label, testid, columns, items, sort, foot, open, sel
 
   /** @param {Column<T>} column */
   function headCell(column) {
-    const attributes = { class: column.number ? 'num' : null, scope: 'col' };
+    const attributes = { class: column.number && 'num', scope: 'col' };
     if (!column.value) return h('th', attributes, column.head);
     const descending = order === '-' + column.key;
     const active = descending || order === column.key;
@@ -87,11 +106,12 @@ export function liveTable({ label, testid, columns, items, sort, foot, open, sel
       ordered?.(order);
     };
     const direction = active ? (descending ? 'descending' : 'ascending') : 'none';
-    return h('th', { ...attributes, 'aria-sort': direction }, h('button', { type: 'button', onclick: click }, column.head));
+    return h('th', { ...attributes, 'aria-sort': direction }, button(column.head, click));
   }
 
   function drawBody() {
     const at = body.contains(document.activeElement) ? document.activeElement?.closest('tr')?.dataset.index : undefined;
+    const rowHeight = body.querySelector('[data-index]')?.clientHeight || 24;
     const from = long ? Math.max(0, Math.floor(scroller.scrollTop / rowHeight) - 20) : 0;
     const to = long ? Math.min(shown.length, from + Math.ceil((scroller.clientHeight || 600) / rowHeight) + 40) : shown.length;
     const rows = shown.slice(from, to).map((item, index) => bodyRow(item, from + index));
@@ -99,17 +119,12 @@ export function liveTable({ label, testid, columns, items, sort, foot, open, sel
     if (entry && select) entry.tabIndex = 0;
     const heads = rows.map((row, index) => (group && group(shown[from + index]) !== (index && group(shown[from + index - 1]))
       ? [groupRow(group(shown[from + index])), row] : [row]));
-    fill(body, spacer(from), heads.flat(), spacer(shown.length - to));
+    fill(body, spacer(from * rowHeight), heads.flat(), spacer((shown.length - to) * rowHeight));
     if (at !== undefined) rows.find((row) => row.dataset.index === at)?.focus();
   }
 
-  /** @param {number} rows */
-  function spacer(rows) {
-    if (rows <= 0) return null;
-    const cell = h('td', { colspan: columns.length });
-    cell.style.height = `${rows * rowHeight}px`;
-    return h('tr', { 'aria-hidden': 'true' }, cell);
-  }
+  /** @param {number} height */
+  const spacer = (height) => height > 0 && h('tr', { 'aria-hidden': 'true' }, h('td', { colspan: columns.length, style: { height: `${height}px` } }));
 
   /** @param {string} text */
   const groupRow = (text) => h('tr', { class: 'group' }, h('td', { colspan: columns.length }, text));
@@ -122,10 +137,7 @@ export function liveTable({ label, testid, columns, items, sort, foot, open, sel
       onclick: select && (() => select(item)),
       ondblclick: open && (() => open(item)),
     });
-    row.append(...columns.map((column) => {
-      const title = column.title?.(item);
-      return h('td', { class: column.number ? 'num' : null, 'data-ps': column.ps?.(item), title }, column.cell(item));
-    }));
+    row.append(...columns.map(({ number, ps, title, cell }) => h('td', { class: number && 'num', 'data-ps': ps?.(item), title: title?.(item) }, cell(item))));
     return row;
   }
 

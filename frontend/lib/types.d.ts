@@ -7,7 +7,7 @@ export type ClassName =
 export type ByClass = Partial<Record<ClassName, number>>;
 
 export interface SessionEntry { name: string; hosts: { name: string; bytes: number }[]; modified_unix_ns: string }
-export interface SessionList { logdir: string; sessions: SessionEntry[]; message: string | null }
+export interface SessionList { logdir: string; sessions: SessionEntry[]; message: string | null; capture: boolean }
 
 export interface HostProgress {
   name: string; state: "waiting" | "reading" | "ready" | "error"; bytes_read: number; bytes: number; message: string | null;
@@ -46,10 +46,11 @@ export interface Ready {
   devices: Device[];
   phases: string[];
   rows: Row[];
+  /** Rows of scopes are still to come, from `data/scopes`. */
+  more_rows?: boolean;
   strip: Strip;
-  /** Views that the server has data for, and what their tabs count. */
+  /** Views that the server has data for. */
   views?: string[];
-  counts?: Record<string, number>;
 }
 export type SessionAnswer = Loading | LoadError | Ready;
 

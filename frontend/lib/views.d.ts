@@ -15,13 +15,15 @@ export interface StepColumns {
   executions: number[]; compiles: number[]; early_syncs: number[]; input_syncs: number[]; from_device: number[];
   host_ps: Partial<Record<ClassName, number[]>>;
 }
+/** What a device worked on for steps (indices), by start; those from `steps[0]` to before `steps[1]` are of its host. */
+export interface StepWork { device: string; steps: [number, number]; step: number[]; start_ps: number[]; end_ps: number[] }
 export interface Overview {
   verdict: { text: string; severity: Severity };
   figures: { name: string; label: string; value: number | null; unit: "share" | "ps" | "count"; note: string | null }[];
-  devices: (Device & { duty: Record<DutyDefinition, number | null> })[];
+  devices: (Device & { duty: Record<DutyDefinition, number | null>; idle_by_class_ps: ByClass })[];
   idle: { total_ps: number; by_class_ps: ByClass; small_ps: number };
-  steps: { source: string | null; count: number; partial: number; columns: StepColumns };
-  findings: Finding[];
+  steps: { source: string | null; count: number; partial: number; columns: StepColumns; work: StepWork[] };
+  findings: Finding[]; counts: Record<string, number>;
 }
 
 export interface GapItem {
@@ -42,35 +44,49 @@ export interface GapDetail extends GapItem {
 }
 export interface GapPattern {
   before: string | null; after: string | null; inside_run?: boolean; count: number; total_ps: number; mean_ps: number; cause: ClassName;
-  min_ps?: number; max_ps?: number; by_class_ps?: ByClass;
+  min_ps: number; max_ps: number; by_class_ps: ByClass;
 }
 export interface Gaps {
   count: number; total_ps: number; listed_ps: number; by_class_ps: ByClass; items: GapItem[]; patterns: GapPattern[]; groups?: number;
+  /** Per device a hex digit per bucket of the session: the class of most of its gap time, f for none. */
+  strip?: { id: string; cause: string }[];
 }
 
 export type Join = "exact" | "ordered" | "none";
 export interface Costs { launches: number; count: number; host_ps: number; device_ps: number; queue_ps: number; overhead_ps: number }
-export interface ExecutionRow extends Costs { program: string; program_ids: string[]; kind: "lazy" | "dynamo" | "other"; join: Join }
+export interface ExecutionRow extends Costs { program: string; program_ids: string[]; kind: "lazy" | "dynamo" | "other"; join: Join; causes?: Cause[] }
+/** Why launches of a program were asked for, as a debug log tells. */
+export interface Cause { graph_hash: string | null; cause: string | null; frame: string | null; count: number }
 export interface RunColumns {
   device: string[]; start_ps: number[]; duration_ps: number[]; program: string[]; launch_start_ps: (number | null)[];
   host_ps: number[]; queue_ps: number[]; overhead_ps: number[]; lead_ps: (number | null)[]; join: Join[];
 }
 export interface Executions {
-  executions: ExecutionRow[]; kinds: Record<string, Partial<Costs> & { tracing_ps?: number; wall_ps?: number }>;
+  executions: ExecutionRow[]; kinds: Record<string, Costs>;
   fit: { fixed_ps: number; n: number; slope: number } | null; runs: RunColumns | null;
   /** Index of the step whose runs these are, and the numbers of all steps. */
-  step?: number | null; steps?: (number | null)[];
-  between: { before: string | null; after: string | null; count: number; mean_ps: number; total_ps?: number; cause?: ClassName }[];
+  step: number | null; steps: (number | null)[];
+  between: { before: string | null; after: string | null; count: number; mean_ps: number; total_ps: number; cause: ClassName | null }[];
   lead: { mean_ps: number; min_ps: number; max_ps: number } | null;
 }
 
 export interface CompileRow {
   start_ps: number; duration_ps: number; step: number | null; step_number?: number | null; module: string | null;
   graph_hash: string | null; cause: string | null; frame: string | null; graph: string | null; warm_up: boolean;
-  event?: string | null; annotation: string | null; kin?: string[]; idle_ps?: number | null;
+  /** The whole stack that a debug log tells, innermost first. */
+  frames?: string[];
+  event?: string | null; annotation: string | null; kin?: string[]; host: string;
+  /** Idle time that it explains, by device. */
+  idle_ps: Record<string, number>;
+  /** Against the nearest graph of the same program whose parameters are known. */
+  diff: { graph: string; parameters: { index: number; before: string | null; after: string | null }[]; differ: number; same: number } | null;
 }
 export interface CompileGraph {
   graph: string; module: string | null; program_ids: string[]; compiles: number; cost_ps: number;
   steps: Record<string, "compiled" | "run">;
 }
-export interface Compiles { compiles: CompileRow[]; graphs: CompileGraph[]; steps: (number | null)[] }
+export interface Counted {
+  file: string; uncached: number | null; cached: number | null; fallbacks: Record<string, number>;
+  rows: { what: string; metrics: number | null; since: number | null; trace: number; time_ps: number | null; agrees: boolean }[];
+}
+export interface Compiles { compiles: CompileRow[]; graphs: CompileGraph[]; steps: (number | null)[]; metrics: Counted | null }

@@ -1,21 +1,21 @@
 /** How long each device runs something, with the definition said and the other ones at hand. */
 
-import { h, fill } from '../lib/dom.js';
+import { fill, h, percent } from '../lib/dom.js';
 import { card, cores, emptyCard, lengthBar, link } from '../lib/cards.js';
-import { columnUnit, cutMiddle, digits, share } from '../lib/format.js';
-import { roundParts } from '../lib/parts.js';
-import { table } from '../lib/table.js';
+import { columnUnit, cutMiddle, share } from '../lib/format.js';
+import { roundTimes, total } from '../lib/parts.js';
+import { table, timeColumn } from '../lib/table.js';
 import { readPref, writePref } from '../lib/prefs.js';
 
 /** @typedef {import('../lib/views').Overview['devices'][number]} DutyDevice */
 /** @typedef {import('../lib/views').DutyDefinition} DutyDefinition */
 /** @typedef {import('../lib/types').Ready} Ready */
 
-/** @type {Record<DutyDefinition, {short: string, long: string}>} */
+/** @type {Record<DutyDefinition, [short: string, long: string]>} */
 const DEFINITIONS = {
-  ops: { short: 'busy / span, ops', long: 'An op runs, from the first to the last on the device.' },
-  modules: { short: 'busy / span, modules', long: 'A program runs, from the first to the last on the device.' },
-  capture: { short: 'busy / capture', long: 'An op runs, of the whole capture.' },
+  ops: ['busy / span, ops', 'An op runs, from the first to the last on the device.'],
+  modules: ['busy / span, modules', 'A program runs, from the first to the last on the device.'],
+  capture: ['busy / capture', 'An op runs, of the whole capture.'],
 };
 
 /**
@@ -31,77 +31,60 @@ export function dutyOf(device, definition, duration) {
 
 /** @param {DutyDevice[]} all @param {Ready} session @param {import('../frame/app.js').App} app */
 export function dutyCard(all, session, app) {
-  const { hosts, devices } = app.chosen();
-  const shown = all.filter(({ id, host }) => (!devices.length || devices.includes(id)) && (!hosts.length || hosts.includes(host)));
   if (!all.length) {
     return emptyCard('Duty cycle', 'Duty cycle needs a device plane, and this capture has none.',
       'Record again while the device is running, with the profiler server in the process that owns the device. Steps, annotations and host time by class are complete.');
   }
+  const shown = all.filter(({ id, host }) => app.has(id, host));
   let definition = /** @type {DutyDefinition} */ (readPref('duty'));
   if (!DEFINITIONS[definition]) definition = 'ops';
   const name = h('span', { class: 'small muted', 'data-testid': 'duty-definition' });
   const body = h('div', { class: 'fill' });
-  const choice = h('details', { class: 'choice' }, h('summary', { class: 'link small' }, 'change'),
-    h('div', { class: 'menu right', role: 'radiogroup', 'aria-label': 'Definition of the duty cycle' },
-      /** @type {DutyDefinition[]} */ (Object.keys(DEFINITIONS)).map((key) => {
-        const { short, long } = DEFINITIONS[key];
-        return h('label', null, h('input', { type: 'radio', name: 'duty', value: key, checked: key === definition, onchange: () => {
-          definition = key;
-          writePref('duty', key);
-          choice.open = false;
-          draw();
-        } }), h('span', null, short, h('br', null), h('span', { class: 'muted small' }, long)));
-      })));
+  const choice = h('details', { class: 'choice', onkeydown: (/** @type {KeyboardEvent} */ event) => {
+    if (event.key !== 'Escape' || !choice.open) return;
+    choice.open = false;
+    choice.querySelector('summary')?.focus();
+    event.stopPropagation();
+  } }, h('summary', { class: 'link small' }, 'change'),
+  h('div', { class: 'menu right', role: 'radiogroup', 'aria-label': 'Definition of the duty cycle' },
+    /** @type {DutyDefinition[]} */ (Object.keys(DEFINITIONS)).map((key) => h('label', null,
+      h('input', { type: 'radio', name: 'duty', value: key, checked: key === definition, onchange: () => {
+        definition = key;
+        writePref('duty', key);
+        choice.open = false;
+        draw();
+      } }), h('span', null, DEFINITIONS[key][0], h('br', null), h('span', { class: 'muted small' }, DEFINITIONS[key][1]))))));
   function draw() {
-    name.textContent = DEFINITIONS[definition].short;
+    name.textContent = DEFINITIONS[definition][0];
     fill(body, dutyTable(shown, all.length, definition, session, app), stallNote(shown));
   }
   draw();
-  const element = card('Duty cycle', { right: [name, choice], class: 'duty' }, body);
-  element.addEventListener('keydown', (event) => {
-    if (event.key === 'Escape' && choice.open) {
-      choice.open = false;
-      choice.querySelector('summary')?.focus();
-      event.stopPropagation();
-    }
-  });
-  return element;
+  return card('Duty cycle', { right: [name, choice], class: 'duty' }, body);
 }
 
 /** @param {DutyDevice[]} devices @param {number} all @param {DutyDefinition} definition @param {Ready} session @param {import('../frame/app.js').App} app */
 function dutyTable(devices, all, definition, session, app) {
   const rows = devices.map((device) => ({ device, ...dutyOf(device, definition, session.session.duration_ps) }));
-  const several = session.session.hosts.length > 1;
-  const [busy, whole, idle] = /** @type {const} */ (['busy', 'whole', 'idle']).map((key) => rows.reduce((sum, row) => sum + row[key], 0));
-  const unit = columnUnit([idle]);
-  const rounded = roundParts(rows.map((row) => row.idle), unit.ps / 1000);
-  const texts = new Map(rows.map((row, index) => [row, digits(rounded[index] / 1000, 3)]));
+  const unit = columnUnit([total(rows, (row) => row.idle)]);
+  const { texts, sum } = roundTimes(rows.map((row) => row.idle), unit);
   return table({
     label: 'Duty cycle', testid: 'duty-table', items: rows,
     columns: [
-      { key: 'device', head: 'Device', value: ({ device }) => device.name, cell: ({ device }) => link(
-        several ? cutMiddle(`${device.name} · ${device.host}`, 18) : device.name, () => app.open({ v: 'timeline', x: device.id, w: '', sel: '' }), { title: `${device.name} on ${device.host}` }) },
-      { key: 'bar', head: '', cell: ({ device, share: part }) => h('span', { class: 'duty-bar' }, lengthBar(part ?? 0),
-        device.stall_ps > 0 && part ? stall((device.stall_ps / device.busy_ps) * part, part) : null) },
+      { key: 'device', head: 'Device', value: ({ device }) => device.name, cell: ({ device: { id, name, host } }) => link(
+        session.session.hosts.length > 1 ? cutMiddle(`${name} · ${host}`, 18) : name, () => app.open({ v: 'timeline', x: id, w: '', sel: '' }), { title: `${name} on ${host}` }) },
+      // The part of busy in which an op only waits is hatched, at the end of the bar.
+      { key: 'bar', head: '', cell: ({ device: { stall_ps, busy_ps }, share: busy }) => h('span', { class: 'duty-bar' }, lengthBar(busy ?? 0), stall_ps && busy
+        ? h('i', { class: 'stall', style: { left: percent(busy * (1 - stall_ps / busy_ps)), width: percent((busy * stall_ps) / busy_ps) } }) : null) },
       { key: 'duty', head: 'Busy', number: true, value: (row) => row.share ?? -1, cell: (row) => share(row.share) },
-      { key: 'idle', head: `Idle, ${unit.name}`, number: true, value: (row) => row.idle, ps: (row) => row.idle, cell: (row) => texts.get(row) ?? '' },
+      timeColumn('idle', 'Idle', unit, (row) => row.idle, { cell: (row) => texts[rows.indexOf(row)] }),
     ],
-    foot: [devices.length < all ? `${devices.length} of ${cores(all)}` : cores(all), '', share(whole ? busy / whole : null),
-      h('span', { 'data-ps': idle }, digits(rounded.reduce((sum, part) => sum + part, 0) / 1000, 3))],
+    foot: [devices.length < all ? `${devices.length} of ${cores(all)}` : cores(all), '',
+      share(total(rows, ({ busy }) => busy) / total(rows, ({ whole }) => whole)), sum],
   });
-}
-
-/** The part of busy in which an op only waits, hatched at the end of the bar. @param {number} part @param {number} busy */
-function stall(part, busy) {
-  const mark = h('i', { class: 'stall' });
-  mark.style.left = `${(busy - part) * 100}%`;
-  mark.style.width = `${part * 100}%`;
-  return mark;
 }
 
 /** @param {DutyDevice[]} devices */
 function stallNote(devices) {
-  const sum = (/** @type {'stall_ps'|'busy_ps'} */ key) => devices.reduce((all, device) => all + device[key], 0);
-  const part = sum('stall_ps') / sum('busy_ps');
+  const part = total(devices, ({ stall_ps }) => stall_ps) / total(devices, ({ busy_ps }) => busy_ps);
   return part > 0 ? h('p', { class: 'small muted' }, `Hatched: busy, but an op only waits (${share(part)} of busy).`) : null;
 }

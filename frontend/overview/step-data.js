@@ -8,13 +8,16 @@
  * @property {number} input_syncs @property {number} from_device @property {import('../lib/types').ByClass} host_ps
  */
 
+/** Columns of the same length as rows. @param {Record<string, any[]>} columns @returns {any[]} */
+export function rowsOf(columns) {
+  const all = Object.entries(columns);
+  return (all[0]?.[1] ?? []).map((_, row) => Object.fromEntries(all.map(([key, values]) => [key, values[row]])));
+}
+
 /** @param {StepColumns} columns @returns {Step[]} */
 export function stepRows({ host_ps, ...columns }) {
-  const names = /** @type {import('../lib/types').ClassName[]} */ (Object.keys(host_ps));
-  return columns.index.map((_, row) => /** @type {Step} */ ({
-    ...Object.fromEntries(Object.entries(columns).map(([key, values]) => [key, values[row]])),
-    host_ps: Object.fromEntries(names.map((name) => [name, host_ps[name]?.[row] ?? 0])),
-  }));
+  const host = rowsOf(host_ps);
+  return rowsOf(columns).map((step, index) => ({ ...step, host_ps: host[index] ?? {} }));
 }
 
 /** About six ticks from 0 at 1-2-5 steps, the last one at or below `most`. @param {number} most */

@@ -1,10 +1,10 @@
 /** Steps as stacked bars of what the driving thread did, a line across each for how long the device was busy. */
 
-import { h, fill, button } from '../lib/dom.js';
-import { CLASSES, LABELS, chip } from '../lib/classes.js';
+import { button, fill, h, percent } from '../lib/dom.js';
+import { CLASSES, LABELS, chip, tone } from '../lib/classes.js';
 import { card, link, windowPlace } from '../lib/cards.js';
-import { columnUnit, count, digits, plural, timeCell, timeText } from '../lib/format.js';
-import { liveTable } from '../lib/table.js';
+import { columnUnit, count, digits, plural, timeCell, timeText, UNITS } from '../lib/format.js';
+import { countColumn, liveTable, timeColumn } from '../lib/table.js';
 import { begin } from '../lib/activity.js';
 import { niceTicks, stepRows } from './step-data.js';
 
@@ -20,6 +20,10 @@ const SOURCES = {
   step_marker: 'No step annotation; steps come from StepMarker.', modules: 'No step annotation; steps come from the rhythm of modules.',
   steps_line: 'No step annotation; steps come from the Steps line.',
 };
+
+/** What is counted per step: column, head, and one of them. @type {['executions'|'compiles'|'early_syncs'|'input_syncs'|'from_device', string, string][]} */
+const COUNTS = [['executions', 'Executions', 'execution'], ['compiles', 'Compiles', 'compilation'], ['early_syncs', 'Early syncs', 'early sync'],
+  ['input_syncs', 'Input syncs', 'input sync'], ['from_device', 'Reads', 'device read']];
 
 /** @param {import('../frame/app.js').App} app */
 export function createSteps(app) {
@@ -42,6 +46,7 @@ export function createSteps(app) {
   /** What a link calls a step: its number, with its index where several hosts count alike. */
   const keyOf = (/** @type {Step} */ { number, index }) => (number === null ? String(index) : twice.has(number) ? `${number}.${index}` : String(number));
   const nameOf = (/** @type {Step} */ { number, index }) => String(number ?? index);
+  const namesOf = (/** @type {Step[]} */ all) => CLASSES.filter((name) => all.some(({ host_ps }) => host_ps[name]));
   const chosen = () => steps.find((step) => keyOf(step) === app.link.state.st) ?? null;
   const show = (/** @type {Step} */ step) => app.open({ ...windowPlace(step.start_ps, step.start_ps + step.duration_ps), st: keyOf(step) });
 
@@ -57,8 +62,7 @@ export function createSteps(app) {
     chart.querySelectorAll('[role=option]').forEach((bar) => bar.setAttribute('aria-selected', String(bar.getAttribute('data-step') === (own ? keyOf(own) : null))));
     rows?.refresh();
     fill(note, own ? [h('b', null, `Step ${nameOf(own)}`), ` ${timeText(own.duration_ps)} · device busy ${timeText(own.device_busy_ps)} · `,
-      [plural(own.executions, 'execution'), own.compiles ? plural(own.compiles, 'compilation') : '', own.early_syncs ? plural(own.early_syncs, 'early sync') : '',
-        own.input_syncs ? plural(own.input_syncs, 'input sync') : '', own.from_device ? plural(own.from_device, 'read') + ' from the device' : ''].filter(Boolean).join(' · '), ' ',
+      COUNTS.filter(([key]) => own[key] || key === 'executions').map(([key,, one]) => plural(own[key], one)).join(' · '), ' ',
       link('Show', () => show(own), { 'data-testid': 'step-show' })] : h('span', { class: 'muted' }, 'Click a bar to select a step.'));
   }
 
@@ -81,11 +85,8 @@ export function createSteps(app) {
     const top = Math.max(ticks.at(-1) ?? 1, most / unit.ps) * unit.ps * 1.06;
     const slot = width / seen.length;
     const every = [1, 2, 5, 10, 20, 50, 100].find((step) => slot * step >= 34) ?? 200;
-    fill(chart, ticks.map((tick) => {
-      const line = h('span', { class: 'grid-line', 'aria-hidden': 'true' }, h('span', null, digits(tick), tick === ticks.at(-1) ? `\u202f${unit.name}` : ''));
-      line.style.bottom = `calc(20px + (100% - 20px) * ${(tick * unit.ps) / top})`;
-      return line;
-    }), h('div', { class: steps.length > WIDE ? 'bars thin' : 'bars' }, seen.map((step, index) => bar(step, top, slot >= 38, (from + index) % every === 0, unit))));
+    fill(chart, ticks.map((tick) => h('span', { class: 'grid-line', 'aria-hidden': 'true', style: { bottom: `calc(20px + (100% - 20px) * ${(tick * unit.ps) / top})` } },
+      h('span', null, digits(tick), tick === ticks.at(-1) ? `\u202f${unit.name}` : ''))), h('div', { class: steps.length > WIDE ? 'bars thin' : 'bars' }, seen.map((step, index) => bar(step, top, slot >= 38, (from + index) % every === 0, unit))));
     const options = [...chart.querySelectorAll('[role=option]')];
     (options.find((option) => option.getAttribute('data-step') === app.link.state.st) ?? options[0])?.setAttribute('tabindex', '0');
     drawBrush();
@@ -93,23 +94,14 @@ export function createSteps(app) {
 
   /** @param {Step} step @param {number} top @param {boolean} value @param {boolean} label @param {import('../lib/format.js').Unit} unit */
   function bar(step, top, value, label, unit) {
-    const height = (/** @type {number} */ ps) => `${(ps / top) * 100}%`;
-    const stack = h('div', { class: 'pile' }, CLASSES.map((name) => {
-      const ps = step.host_ps[name] ?? 0;
-      if (!ps) return null;
-      const part = h('i', { class: `k-${name}`, title: `${LABELS[name]} ${timeText(ps)}` });
-      part.style.setProperty('--k', `var(--c-${name})`);
-      part.style.height = height(ps);
-      return part;
-    }), value ? h('span', { class: 'value' }, digits(step.duration_ps / unit.ps, 1)) : null);
-    const busy = h('i', { class: 'busy-line' });
-    busy.style.bottom = height(step.device_busy_ps);
+    const stack = h('div', { class: 'pile' }, namesOf([step]).map((name) => h('i', {
+      ...tone(name, { height: percent((step.host_ps[name] ?? 0) / top) }), title: `${LABELS[name]} ${timeText(step.host_ps[name])}` })),
+    value ? h('span', { class: 'value' }, digits(step.duration_ps / unit.ps, 1)) : null);
+    const title = `Step ${nameOf(step)}, ${timeText(step.duration_ps)}, device busy ${timeText(step.device_busy_ps)}`;
     return h('div', {
-      role: 'option', 'data-step': keyOf(step), tabindex: -1, 'aria-selected': 'false', 'data-ps': step.duration_ps,
-      'aria-label': `Step ${nameOf(step)}, ${timeText(step.duration_ps)}, device busy ${timeText(step.device_busy_ps)}`,
-      title: `${nameOf(step)}: ${timeText(step.duration_ps)}, device busy ${timeText(step.device_busy_ps)}`,
+      role: 'option', 'data-step': keyOf(step), tabindex: -1, 'aria-selected': 'false', 'data-ps': step.duration_ps, 'aria-label': title, title,
       onclick: () => choose(step), ondblclick: () => show(step),
-    }, h('div', { class: 'plot' }, stack, step.device_busy_ps ? busy : null), h('span', { class: 'name' }, label ? nameOf(step) : ''));
+    }, h('div', { class: 'plot' }, stack, step.device_busy_ps ? h('i', { class: 'busy-line', style: { bottom: percent(step.device_busy_ps / top) } }) : null), h('span', { class: 'name' }, label ? nameOf(step) : ''));
   }
 
   chart.addEventListener('keydown', (event) => {
@@ -142,25 +134,18 @@ export function createSteps(app) {
   function drawBrush() {
     brush.classList.toggle('none', steps.length <= fits);
     if (steps.length <= fits) return;
-    const width = 400;
     const most = Math.max(...steps.map(({ duration_ps }) => duration_ps));
-    const columns = new Array(Math.min(width, steps.length)).fill(0);
+    const columns = new Array(Math.min(400, steps.length)).fill(0);
     steps.forEach(({ duration_ps }, index) => {
       const at = Math.floor((index * columns.length) / steps.length);
       columns[at] = Math.max(columns[at], duration_ps);
     });
-    const handle = h('b', null);
-    handle.style.left = `${(from / steps.length) * 100}%`;
-    handle.style.width = `${(fits / steps.length) * 100}%`;
-    fill(brush, columns.map((ps) => {
-      const mark = h('i', null);
-      mark.style.height = `${(ps / most) * 100}%`;
-      return mark;
-    }), handle);
-    brush.setAttribute('aria-valuemin', '0');
-    brush.setAttribute('aria-valuemax', String(steps.length - fits));
-    brush.setAttribute('aria-valuenow', String(from));
-    brush.setAttribute('aria-valuetext', `Steps ${nameOf(steps[from])} to ${nameOf(steps[Math.min(steps.length, from + fits) - 1])} of ${count(steps.length)}`);
+    fill(brush, columns.map((ps) => h('i', { style: { height: percent(ps / most) } })),
+      h('b', { style: { left: percent(from / steps.length), width: percent(fits / steps.length) } }));
+    brush.ariaValueMin = '0';
+    brush.ariaValueMax = String(steps.length - fits);
+    brush.ariaValueNow = String(from);
+    brush.ariaValueText = `Steps ${nameOf(steps[from])} to ${nameOf(steps[Math.min(steps.length, from + fits) - 1])} of ${count(steps.length)}`;
   }
   const toPointer = (/** @type {PointerEvent} */ event) => {
     const box = brush.getBoundingClientRect();
@@ -178,19 +163,16 @@ export function createSteps(app) {
 
   function stepsTable() {
     const unit = columnUnit(steps.map(({ duration_ps }) => duration_ps));
-    const names = CLASSES.filter((name) => steps.some(({ host_ps }) => host_ps[name]));
-    /** @param {'executions'|'compiles'|'early_syncs'|'input_syncs'|'from_device'} key @param {string} head @returns {import('../lib/table.js').Column<Step>} */
-    const number = (key, head) => ({ key, head, number: true, value: (step) => step[key], cell: (step) => count(step[key]) });
     /** @param {string} key @param {string} head @param {(step: Step) => number} ps @returns {import('../lib/table.js').Column<Step>} */
-    const time = (key, head, ps) => ({ key, head: `${head}, ${unit.name}`, number: true, value: ps, ps, cell: (step) => timeCell(ps(step), unit) });
+    const time = (key, head, ps) => timeColumn(key, head, unit, ps);
     return liveTable({
-      label: 'Steps', testid: 'steps-table', items: steps, rowHeight: 24, open: show, select: choose, selected: (step) => step === chosen(),
+      label: 'Steps', testid: 'steps-table', items: steps, open: show, select: choose, selected: (step) => step === chosen(),
       columns: [
-        { key: 'step', head: 'Step', number: true, value: (step) => step.number ?? step.index, cell: nameOf },
-        { key: 'start', head: 'Start, ms', number: true, value: ({ start_ps }) => start_ps, ps: ({ start_ps }) => start_ps, cell: (step) => link(digits(step.start_ps / 1e9, 3), () => show(step)) },
+        countColumn('step', 'Step', (step) => step.number ?? step.index, { cell: nameOf }),
+        timeColumn('start', 'Start', UNITS.ms, ({ start_ps }) => start_ps, { cell: (step) => link(timeCell(step.start_ps, UNITS.ms), () => show(step)) }),
         time('time', 'Time', ({ duration_ps }) => duration_ps), time('busy', 'Device busy', (step) => step.device_busy_ps),
-        number('executions', 'Executions'), number('compiles', 'Compiles'), number('early_syncs', 'Early syncs'), number('input_syncs', 'Input syncs'), number('from_device', 'Reads'),
-        ...names.map((name) => time(name, LABELS[name], ({ host_ps }) => host_ps[name] ?? 0)),
+        ...COUNTS.map(([key, head]) => countColumn(key, head, (/** @type {Step} */ step) => step[key])),
+        ...namesOf(steps).map((name) => time(name, LABELS[name], ({ host_ps }) => host_ps[name] ?? 0)),
       ],
     });
   }
@@ -233,7 +215,7 @@ export function createSteps(app) {
       const seen = new Set();
       twice = new Set(steps.map(({ number }) => number).filter((number) => seen.size === seen.add(number).size));
       from = 0;
-      const names = CLASSES.filter((name) => steps.some(({ host_ps }) => host_ps[name]));
+      const names = namesOf(steps);
       const busy = h('span', null, h('i', { class: 'line-mark', 'aria-hidden': 'true' }), 'device busy');
       const cut = partial ? ` · ${plural(partial, 'step')} cut by the edge of the capture` : '';
       fill(element, steps.length

@@ -3,6 +3,7 @@
 import { h, fill } from '../lib/dom.js';
 import { loadOnce } from '../frame/once.js';
 import { count, headline, share } from '../lib/format.js';
+import { cores } from '../lib/cards.js';
 import { dutyCard } from './duty.js';
 import { idleCard } from './idle.js';
 import { findingsCard } from './findings.js';
@@ -11,7 +12,7 @@ import { createSteps } from './steps.js';
 /** @typedef {import('../lib/views').Overview} Overview */
 
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
-export function create(app) {
+export function overviewView(app) {
   const element = h('div', { class: 'cards overview' });
   /** @type {Overview|null} */
   let answer = null;
@@ -21,7 +22,9 @@ export function create(app) {
 
   function draw() {
     if (!answer || !session) return;
-    fill(element, verdict(answer), dutyCard(answer.devices, session, app), idleCard(answer, app),
+    const { devices } = answer;
+    const some = devices.some(({ id, host }) => !app.has(id, host));
+    fill(element, verdict(answer, some ? `Sentence, figures, steps and findings are of all ${cores(devices.length)}.` : ''), dutyCard(answer.devices, session, app), idleCard(answer, app),
       findingsCard(answer, app), steps.element);
     steps.open(answer.steps);
   }
@@ -29,6 +32,7 @@ export function create(app) {
   const data = loadOnce(app, 'overview', element, (/** @type {Overview} */ next, own) => {
     answer = next;
     session = own;
+    app.counts(next.counts);
     draw();
     return 'ready';
   });
@@ -36,7 +40,7 @@ export function create(app) {
   /** @type {(() => void)|null} */
   let removeKeys = null;
   return {
-    element, open: data.open, filter: draw, move: () => steps.select(), recolor() {},
+    element, open: data.open, filter: draw, move: steps.select,
     show(on) {
       data.show(on);
       removeKeys?.();
@@ -45,10 +49,10 @@ export function create(app) {
   };
 }
 
-/** @param {Overview} answer */
-function verdict({ verdict: { text, severity }, figures }) {
+/** @param {Overview} answer @param {string} note what they do not follow */
+function verdict({ verdict: { text, severity }, figures }, note) {
   return h('div', { class: 'verdict', 'data-testid': 'verdict' },
-    h('p', null, severity === 'critical' || severity === 'warning' ? h('span', { class: 'hidden' }, `${severity}: `) : null, text),
+    h('p', null, severity === 'critical' || severity === 'warning' ? h('span', { class: 'hidden' }, `${severity}: `) : null, text, note && h('span', { class: 'small muted', 'data-testid': 'verdict-note' }, ` ${note}`)),
     h('dl', { class: 'figures' }, figures.map((figure) => h('div', { 'data-testid': `kpi-${figure.name}` },
       h('dd', { 'data-ps': figure.unit === 'ps' ? figure.value : null }, figureText(figure)),
       h('dt', { title: figure.note }, figure.label)))));

@@ -1,51 +1,41 @@
-/** Slices as columns: what the server sends, decoded once and searched by time. */
+/** Slices as columns: brought from the server for what the lanes show, decoded once, searched by time. */
 
-/** @typedef {import('../lib/types').WireTimeline} WireTimeline */
+import { latest } from '../lib/api.js';
+import { fetchSpan, resolution } from './scale.js';
+
 /**
  * The slices of one depth of a row, by start; they do not overlap.
  * @typedef {object} Columns
  * @property {number} length
- * @property {Float64Array} start @property {Float64Array} end in ps
- * @property {Int32Array} name index into the names, -1: none
- * @property {Int8Array} kind class index, or what the row's kind makes of it
- * @property {Int32Array} count events inside: more than 1 when merged
- * @property {Float64Array} busy ps of events inside a merged slice
- * @property {Float64Array} event id, -1: none
+ * @property {number[]} start @property {number[]} end in ps, where they are drawn
+ * @property {number[]} name index into the names, -1: none
+ * @property {number[]} kind class index, or what the row's kind makes of it
+ * @property {number[]} count events inside: more than 1 when merged
+ * @property {number[]} busy ps of events inside a merged slice
+ * @property {number[]} event id, -1: none
+ * @property {{start: number[], end: number[]}} [real] when they were, where that is not where they are drawn
  */
 /** @typedef {{start_ps: number, end_ps: number, names: string[], rows: Map<string, Columns[]>}} Slices */
 
-/** @param {import('../lib/types').WireSlices} wire @param {number} origin @returns {Columns} */
-function decodeDepth(wire, origin) {
-  const length = wire.s.length;
-  const start = new Float64Array(length);
-  const end = new Float64Array(length);
-  const event = new Float64Array(length).fill(-1);
+/** @param {number} length @param {number} value @returns {number[]} */
+export const filled = (length, value) => Array(length).fill(value);
+
+/** Starts and event ids come as differences. @param {import('../lib/types').WireSlices} wire @param {number} origin @returns {Columns} */
+function decodeDepth({ s, d, n, c, k, b, e }, origin) {
+  const { length } = s;
   let at = origin;
   let id = 0;
-  for (let i = 0; i < length; i += 1) {
-    at += wire.s[i];
-    id += wire.e?.[i] ?? -1;
-    start[i] = at;
-    end[i] = at + wire.d[i];
-    event[i] = id;
-  }
+  const start = s.map((step) => (at += step));
   return {
-    length, start, end, event,
-    name: Int32Array.from(wire.n), kind: Int8Array.from(wire.c),
-    count: wire.k ? Int32Array.from(wire.k) : new Int32Array(length).fill(1),
-    busy: wire.b ? Float64Array.from(wire.b) : new Float64Array(length),
+    length, start, end: start.map((ps, i) => ps + d[i]), name: n, kind: c, count: k ?? filled(length, 1), busy: b ?? filled(length, 0),
+    // Slices that are no events say so at each.
+    event: e[0] < 0 ? e : e.map((step) => (id += step)),
   };
 }
 
-/** @param {WireTimeline} wire @param {Set<string>} [eventless] rows whose slices are no events @returns {Slices} */
-export function decode(wire, eventless = new Set()) {
-  const rows = new Map();
-  for (const [id, depths] of Object.entries(wire.rows)) {
-    const columns = depths.map((depth) => decodeDepth(depth, wire.start_ps));
-    if (eventless.has(id)) columns.forEach(({ event }) => event.fill(-1));
-    rows.set(id, columns);
-  }
-  return { start_ps: wire.start_ps, end_ps: wire.end_ps, names: wire.names, rows };
+/** @param {import('../lib/types').WireTimeline} wire @returns {Slices} */
+export function decode({ start_ps, end_ps, names, rows }) {
+  return { start_ps, end_ps, names, rows: new Map(Object.entries(rows).map(([id, depths]) => [id, depths.map((depth) => decodeDepth(depth, start_ps))])) };
 }
 
 /** The first slice that ends after `ps`; `length` when there is none. @param {Columns} columns @param {number} ps */
@@ -77,4 +67,74 @@ export function sliceAt(columns, ps, reach) {
 export function sliceOf(columns, start_ps) {
   const i = firstAfter(columns, start_ps);
   return i < columns.length && columns.start[i] <= start_ps ? i : -1;
+}
+
+/**
+ * Each slice in sight, with the place it takes, cut to a pixel beyond the lanes.
+ * @param {Columns|null|undefined} columns @param {import('./scale.js').Scale} scale @param {(i: number, x: number, w: number) => void} each
+ */
+export function eachSlice(columns, { start_ps, end_ps, left, right, x }, each) {
+  for (let i = columns ? firstAfter(columns, start_ps) : 0; columns && i < columns.length && columns.start[i] < end_ps; i += 1) {
+    const from = Math.max(left - 1, x(columns.start[i]));
+    each(i, from, Math.min(right + 1, x(columns.end[i])) - from);
+  }
+}
+
+/** @typedef {Slices & {step: number}} Loaded `step` is the time per pixel that it was asked for */
+
+/** Ask before the edge comes into sight, by this share of a screen. */
+const AHEAD = 0.25;
+const KEPT = 12;
+
+/** @param {() => void} arrived @param {(error: Error) => void} failed */
+export function createFeed(arrived, failed) {
+  /** @type {ReturnType<typeof latest<import('../lib/types').WireTimeline>>} */
+  const channel = latest('timeline');
+  /** @type {Loaded|null} */
+  let loaded = null;
+  let asked = '';
+  /** Answers of before, the newest last, so that the way back needs no request. @type {Map<string, Loaded>} */
+  const kept = new Map();
+  return {
+    get slices() { return loaded; },
+    /** Forgets everything: another session. */
+    clear() {
+      loaded = null;
+      asked = '';
+      kept.clear();
+      channel.cancel();
+    },
+    /** @param {string} session @param {import('./scale.js').Span & {psPerPx: number}} scale @param {number} duration @param {import('../lib/types').Row[]} rows */
+    want(session, scale, duration, rows) {
+      const ids = rows.map(({ id }) => id);
+      if (!ids.length && loaded) return;
+      const step = resolution(scale.psPerPx);
+      const ahead = (scale.end_ps - scale.start_ps) * AHEAD;
+      const covers = loaded && loaded.step === step
+        && loaded.start_ps <= Math.max(0, scale.start_ps - ahead) && loaded.end_ps >= Math.min(duration, scale.end_ps + ahead)
+        && ids.every((id) => loaded?.rows.has(id));
+      const query = { session, ...fetchSpan(scale, scale.psPerPx, duration), rows: ids.join(',') };
+      const key = JSON.stringify(query);
+      if (covers || key === asked) return;
+      const again = kept.get(key);
+      if (again) {
+        channel.cancel();
+        asked = '';
+        loaded = again;
+        return;
+      }
+      asked = key;
+      (ids.length ? channel.get(query) : Promise.resolve({ ...query, names: [], rows: {} })).then((wire) => {
+        loaded = { ...decode(wire), step, start_ps: query.start_ps, end_ps: query.end_ps };
+        for (const id of ids) if (!loaded.rows.has(id)) loaded.rows.set(id, []);
+        asked = '';
+        kept.set(key, loaded);
+        if (kept.size > KEPT) kept.delete(/** @type {string} */ (kept.keys().next().value));
+        arrived();
+        // `asked` stays: the same request is not repeated by every frame, only by a change or by Try again.
+      }).catch(failed);
+    },
+    /** Lets the next frame ask again for what failed. */
+    again() { asked = ''; },
+  };
 }

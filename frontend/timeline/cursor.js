@@ -3,7 +3,7 @@
 import { get } from '../lib/api.js';
 import { columnsOf, foundAt } from './scene.js';
 import { firstAfter, sliceAt, sliceOf } from './columns.js';
-import { foundText, laneText } from './access.js';
+import { foundWords, laneText } from './tones.js';
 
 /** @typedef {import('./scene.js').Found} Found */
 
@@ -14,31 +14,24 @@ import { foundText, laneText } from './access.js';
  * @param {(brief: import('../lib/types').Brief) => void} on.far the next event lies outside of what is loaded
  */
 export function createCursor(model, lanes, on) {
-  /** Where the keyboard is, or would begin: at the selection, else at the first lane with slices. @returns {{lane: import('./layout.js').Lane, ps: number, at: Found|null}|null} */
+  /** Where the keyboard is, or would begin: at the selection, else at the first lane with slices. */
   function here() {
     const { cursor, selection, window: span } = model.state;
-    const scene = lanes.scene();
-    if (cursor) {
-      const lane = scene.lanes.find(({ id }) => id === cursor.lane.id);
-      if (lane) return { lane, ps: cursor.start_ps, at: cursor };
-    }
-    const row = selection && selection.kind !== 'window' ? selection : null;
-    const lane = scene.lanes.find((own) => own.kind === 'slices' && (!row || (own.row.id === row.row && own.depth === row.depth)))
-      ?? scene.lanes.find((own) => own.kind === 'slices');
-    return lane ? { lane, ps: row?.start_ps ?? span.start_ps, at: null } : null;
+    const all = lanes.lanes;
+    const at = all.find(({ id }) => id === cursor?.lane.id);
+    if (at && cursor) return { lane: at, ps: cursor.start_ps, at: cursor };
+    const place = selection?.row ? model.drawn(selection) : null;
+    const lane = all.find(({ kind, row, depth }) => kind === 'slices' && (!place || (row.id === place.row && depth === place.depth))) ?? all.find(({ kind }) => kind === 'slices');
+    return lane ? { lane, ps: place?.start_ps ?? span.start_ps, at: null } : null;
   }
 
-  /** @param {Found} found */
-  function put(found) {
+  /** @param {Found} found @param {string} text */
+  function put(found, text) {
     const { window: span } = model.state;
     model.set({ cursor: found, hover: null });
-    lanes.reveal(found.lane);
-    if (found.end_ps <= span.start_ps || found.start_ps >= span.end_ps) {
-      const middle = (found.start_ps + found.end_ps) / 2;
-      const half = (span.end_ps - span.start_ps) / 2;
-      model.look({ start_ps: middle - half, end_ps: middle + half });
-    }
-    on.say(foundText(found));
+    lanes.reveal(found.lane.row.id, found.depth);
+    if (found.end_ps < span.start_ps || found.start_ps > span.end_ps) model.goTo((found.start_ps + found.end_ps) / 2);
+    on.say(text);
   }
 
   return {
@@ -46,44 +39,28 @@ export function createCursor(model, lanes, on) {
     async along(step) {
       const from = here();
       const scene = lanes.scene();
-      if (!from) return;
-      const columns = from.lane.kind === 'slices' ? columnsOf(scene, from.lane) : null;
+      const columns = from && columnsOf(scene, from.lane);
       if (!columns) return;
-      const index = !from.at ? firstAfter(columns, from.ps) : sliceOf(columns, from.at.start_ps) + step;
-      const found = foundAt(scene, from.lane, index);
-      const end = step > 0 ? scene.slices?.end_ps ?? 0 : scene.slices?.start_ps ?? 0;
-      if (found) {
-        put(found);
-        return;
-      }
-      const more = from.lane.row.kind === 'gaps' ? false : step > 0 ? end < model.duration : end > 0;
-      const last = from.at ?? { start_ps: from.ps };
-      const answer = more ? await get('neighbor', { session: on.session(), row: from.lane.row.id, depth: from.lane.depth, start_ps: last.start_ps,
-        direction: step > 0 ? 'next' : 'previous' }) : { event: null };
-      if (answer.event) on.far(answer.event);
+      const { lane, at, ps } = from;
+      const found = foundAt(scene, lane, at ? sliceOf(columns, at.start_ps) + step : firstAfter(columns, ps));
+      if (found) return put(found, foundWords(found).join(', '));
+      const { event } = lane.row.kind === 'gaps' ? { event: null } : await get('neighbor', {
+        session: on.session(), row: lane.row.id, depth: lane.depth, start_ps: Math.round(at?.real_ps ?? ps), direction: step > 0 ? 'next' : 'previous' });
+      if (event) on.far(event);
       else on.say(step > 0 ? 'The last slice of this row.' : 'The first slice of this row.');
     },
     /** @param {1|-1} step */
     across(step) {
       const from = here();
       const scene = lanes.scene();
-      if (!from) return;
-      const at = scene.lanes.findIndex(({ id }) => id === from.lane.id);
-      const lane = from.at ? scene.lanes[at + step] : from.lane;
+      const lane = from && (from.at ? scene.lanes[scene.lanes.indexOf(from.lane) + step] : from.lane);
       if (!lane) return;
       const columns = columnsOf(scene, lane);
       const { window: span } = model.state;
-      const inside = Math.min(span.end_ps, Math.max(span.start_ps, from.ps));
-      const index = columns ? sliceAt(columns, inside, Infinity) : -1;
-      const found = lane.kind === 'slices' ? foundAt(scene, lane, index) : null;
-      if (found && found.end_ps > span.start_ps && found.start_ps < span.end_ps) {
-        put(found);
-        return;
-      }
-      const empty = { lane, row: lane.row.id, depth: lane.depth, index: -1, start_ps: inside, end_ps: inside, name: '', kind: 0, count: 0, busy_ps: 0, event: null };
-      model.set({ cursor: empty, hover: null });
-      lanes.reveal(lane);
-      on.say(laneText(lane));
+      const ps = Math.min(span.end_ps, Math.max(span.start_ps, from.ps));
+      const found = columns && foundAt(scene, lane, sliceAt(columns, ps, Infinity));
+      if (found && found.end_ps > span.start_ps && found.start_ps < span.end_ps) return put(found, foundWords(found).join(', '));
+      put({ lane, row: lane.row.id, depth: lane.depth, index: -1, start_ps: ps, end_ps: ps, real_ps: ps, length_ps: 0, name: '', kind: 0, count: 0, busy_ps: 0, event: null }, laneText(lane));
     },
   };
 }

@@ -1,27 +1,28 @@
-/** The gaps of the devices as rows of the timeline: where they are, and which one comes next on the same device. */
+/** The gaps of the devices: rows of the timeline, going from one to the next, and to what ended one. */
 
 import { CLASSES } from '../lib/classes.js';
+import { timeText } from '../lib/format.js';
 import { get, latest, RequestError } from '../lib/api.js';
-import { eachCore, hasPattern, isExact } from '../gaps/group.js';
+import { eachCore, isExact } from '../gaps/group.js';
+import { filled } from './columns.js';
+import { frameSpan } from './scale.js';
+import { gapRow, ofGap, ofWindow } from './selection.js';
 
 /** @typedef {import('../lib/views').GapItem} GapItem */
 /** @typedef {import('../lib/types').Ready} Ready */
 /** @typedef {import('../lib/types').Row} Row */
 /** @typedef {import('./columns.js').Columns} Columns */
-/** @typedef {{device: string, start_ps: number, duration_ps: number, cause: import('../lib/types').ClassName}} Gap */
+/** @typedef {import('../lib/views').GapDetail['chain'][number]} Piece */
+/** @typedef {Pick<GapItem, 'device'|'start_ps'|'duration_ps'|'cause'>} Gap */
 
-/** @param {string} device */
-export const gapRow = (device) => `gaps.${device}`;
+/** A gap that is drawn narrower than this is zoomed to. */
+const LEAST_PX = 4;
 
-/** By device and time. @param {GapItem[]} items @returns {Map<string, Gap[]>} */
+/** By device and time. @param {Gap[]} items @returns {Map<string, Gap[]>} */
 export function byDevice(items) {
   /** @type {Map<string, Gap[]>} */
   const all = new Map();
-  for (const { device, start_ps, duration_ps, cause } of items) {
-    const own = all.get(device) ?? [];
-    own.push({ device, start_ps, duration_ps, cause });
-    all.set(device, own);
-  }
+  for (const item of items) all.get(item.device)?.push(item) ?? all.set(item.device, [item]);
   for (const own of all.values()) own.sort((a, b) => a.start_ps - b.start_ps);
   return all;
 }
@@ -30,9 +31,8 @@ export function byDevice(items) {
 export function gapColumns(gaps) {
   const { length } = gaps;
   return {
-    length, start: Float64Array.from(gaps, ({ start_ps }) => start_ps), end: Float64Array.from(gaps, (gap) => gap.start_ps + gap.duration_ps),
-    name: new Int32Array(length).fill(-1), kind: Int8Array.from(gaps, ({ cause }) => CLASSES.indexOf(cause)), count: new Int32Array(length).fill(1),
-    busy: new Float64Array(length), event: new Float64Array(length).fill(-1),
+    length, start: gaps.map(({ start_ps }) => start_ps), end: gaps.map((gap) => gap.start_ps + gap.duration_ps), kind: gaps.map(({ cause }) => CLASSES.indexOf(cause)),
+    name: filled(length, -1), count: filled(length, 1), busy: filled(length, 0), event: filled(length, -1),
   };
 }
 
@@ -54,48 +54,73 @@ export function withGapRows(rows, gaps) {
   });
 }
 
-/** @param {() => void} arrived @param {(error: Error) => void} failed */
-export function createGaps(arrived, failed) {
+/**
+ * @param {import('./model.js').Model} model @param {import('./lanes.js').Lanes} lanes
+ * @param {object} on
+ * @param {() => void} on.arrived @param {(error: Error) => void} on.failed
+ * @param {() => Ready|null} on.session @param {() => string[]} on.devices chosen ones; empty: all
+ * @param {(text: string) => void} on.say @param {(device: string) => string} on.name
+ * @param {(at: number, all: number) => void} on.count which gap of how many on its device
+ * @param {(brief: import('../lib/types').Brief) => void} on.open
+ */
+export function createGaps(model, lanes, on) {
   /** @type {Map<string, Gap[]>} */
   let all = new Map();
   /** @type {Map<string, Columns[]>} */
   let columns = new Map();
   /** @type {import('../lib/views').Gaps|null} */
   let answer = null;
-  let asked = '';
   let ready = Promise.resolve();
-  const channel = latest('gap');
+  const [list, one] = [latest('gaps'), latest('gap')];
 
-  /** @param {Ready} session */
-  async function bring({ session: { name }, devices }) {
-    asked = name;
-    answer = null;
-    all = new Map();
-    columns = new Map();
-    if (!devices.length) return;
+  /** @param {string} session */
+  async function bring(session) {
     try {
-      /** @type {import('../lib/views').Gaps} */
-      const next = await get('gaps', { session: name });
-      if (asked !== name) return;
-      answer = next;
-      all = byDevice(eachCore(next.items));
+      const { items } = answer = await list.get({ session });
+      all = byDevice(eachCore(/** @type {GapItem[]} */ (items)));
       columns = new Map([...all].map(([device, gaps]) => [gapRow(device), [gapColumns(gaps)]]));
-      arrived();
+      on.arrived();
     } catch (error) {
-      if (asked === name) failed(/** @type {Error} */ (error));
+      on.failed(/** @type {Error} */ (error));
     }
   }
 
+  /** The event that a piece of a chain is a part of. @param {Piece} piece @returns {Promise<import('../lib/types').EventDetail|null>} */
+  const eventOf = async ({ event }) => (event ? get('event', { session: on.session()?.session.name, event }).catch(() => null) : null);
+
+  /** The gaps of the device that is looked at: that of the selection, else the first one that has some. */
+  function ownGaps() {
+    const { selection } = model.state;
+    const session = on.session();
+    const chosen = on.devices();
+    const id = selection?.device || session?.rows.find((row) => row.id === selection?.row)?.device;
+    return all.get(id ?? '') ?? all.get(session?.devices.find((device) => all.has(device.id) && (!chosen.length || chosen.includes(device.id)))?.id ?? '') ?? [];
+  }
+
+  /** @param {Gap} gap */
+  function show({ device, start_ps, duration_ps }) {
+    const end_ps = start_ps + duration_ps;
+    const { window: span } = model.state;
+    if (duration_ps / lanes.scene().scale.psPerPx < LEAST_PX || duration_ps > span.end_ps - span.start_ps) model.look(frameSpan({ start_ps, end_ps }, 1.5));
+    else if (start_ps < span.start_ps || end_ps > span.end_ps) model.goTo((start_ps + end_ps) / 2);
+    model.select(ofGap(device, start_ps, end_ps));
+    lanes.reveal(gapRow(device));
+    on.say(`Gap of ${timeText(duration_ps)} on ${on.name(device)}.`);
+  }
+
   return {
-    get all() { return all; },
-    /** Asks for a session's gaps once. @param {Ready} session */
-    open(session) { ready = bring(session); },
-    /** On how many cores a gap is the same, and how often a gap between its programs occurs. @param {GapItem} gap */
-    context(gap) {
-      const { device, start_ps } = gap;
-      const item = answer?.items.find((own) => eachCore([own]).some((each) => each.device === device && each.start_ps === start_ps));
-      const pattern = answer?.patterns.findIndex((own) => hasPattern(gap, own)) ?? -1;
-      return { cores: item?.devices?.length ?? 1, pattern, occurrences: answer?.patterns[pattern]?.count ?? 0 };
+    show,
+    /** Rows of a session with those of gaps. @param {Row[]} rows */
+    rows: (rows) => withGapRows(rows, all),
+    /** Per device the causes over the whole session. */
+    get strip() { return answer?.strip; },
+    /** Asks for a session's gaps. @param {Ready} session */
+    open({ session, devices }) {
+      answer = null;
+      all = new Map();
+      columns = new Map();
+      list.cancel();
+      ready = devices.length ? bring(session.name) : Promise.resolve();
     },
     /** One gap with its chain. One that is not among all that there are is not asked for. @param {{session: string, device: string, start_ps: number}} query */
     async one(query) {
@@ -103,12 +128,42 @@ export function createGaps(arrived, failed) {
       const listed = [...all.values()].reduce((sum, gaps) => sum + gaps.length, 0);
       const complete = answer?.count === listed && answer.items.every(isExact);
       if (complete && !all.get(query.device)?.some(({ start_ps }) => start_ps === query.start_ps)) throw new RequestError('No such gap.', 404);
-      return channel.get(query);
+      return one.get(query);
     },
     /** Adds the gaps to slices that came from the server. @param {import('./columns.js').Slices|null} slices */
     into(slices) {
-      if (slices) for (const [row, own] of columns) slices.rows.set(row, own);
+      for (const [row, own] of columns) slices?.rows.set(row, own);
       return slices;
+    },
+    /** Says which gap is selected, of how many. */
+    count() {
+      const { selection } = model.state;
+      const own = ownGaps();
+      on.count(selection?.kind === 'gap' ? own.findIndex(({ start_ps }) => start_ps === selection.start_ps) : -1, own.length);
+    },
+    /** @param {1|-1} step */
+    go(step) {
+      const { selection, window: span, align } = model.state;
+      const own = ownGaps();
+      const at = neighbour(own, selection?.start_ps ?? (step > 0 ? span.start_ps : span.end_ps), step);
+      if (align) on.say('There are no gaps while device rows are aligned to host steps; t puts them back.');
+      else if (at >= 0) show(own[at]);
+      else on.say(own.length ? (step > 0 ? 'This is the last gap.' : 'This is the first gap.') : 'No gap of 10\u202fµs or more.');
+    },
+    /** Outlines the event of a piece in the lanes; the gap stays selected. @param {Piece} piece */
+    async mark(piece) {
+      const { selection } = model.state;
+      const event = await eventOf(piece);
+      if (model.state.selection !== selection) return;
+      model.set({ piece: event && { row: event.row, depth: event.depth, start_ps: event.start_ps, end_ps: event.start_ps + event.duration_ps } });
+      if (event) lanes.reveal(event.row, event.depth);
+      on.say(event ? `${event.name}, ${event.thread}, is outlined; the gap stays selected.` : `Nothing is recorded for ${timeText(piece.duration_ps)}.`);
+    },
+    /** Selects the event that a piece is a part of, or the piece's time where it is none. @param {Piece} piece */
+    async openPiece(piece) {
+      const event = await eventOf(piece);
+      if (event) on.open(event);
+      else model.select(ofWindow(piece.start_ps, piece.start_ps + piece.duration_ps));
     },
   };
 }

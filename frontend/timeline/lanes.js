@@ -1,17 +1,15 @@
 /** The lanes on screen: one canvas that stays in place while rows scroll under it, one drawing per frame at most. */
 
-import { h } from '../lib/dom.js';
+import { h, fill } from '../lib/dom.js';
 import { begin } from '../lib/activity.js';
 import { readPalette } from '../lib/theme.js';
+import { shiftText } from './align.js';
 import { createScale } from './scale.js';
 import { layoutRows } from './layout.js';
-import { paint } from './paint.js';
-import { RULER } from './ruler.js';
-import { arrowsOf, drawFlows } from './flows.js';
-import { resize } from './strip.js';
-import { phaseTones } from './tones.js';
-import { visibleSlices } from './scene.js';
-import { createRowList, laneId } from './access.js';
+import { arrowsOf, paint, RULER } from './paint.js';
+import { penOn } from './draw.js';
+import { laneId, laneText, phaseTones } from './tones.js';
+import { laneFor, visibleSlices } from './scene.js';
 
 /** @typedef {import('./scene.js').Scene} Scene */
 /** @typedef {import('../lib/types').Ready} Ready */
@@ -33,96 +31,80 @@ const MOST_FOLDED_ROWS = 16;
 export function createLanes(model, on) {
   const canvas = h('canvas', null);
   const spacer = h('div', null);
-  const list = createRowList();
+  const list = h('div', { role: 'grid', class: 'hidden', 'aria-label': 'Rows' });
   const element = h('div', {
     class: 'lanes', role: 'application', tabindex: 0, 'data-testid': 'timeline-canvas',
-    'aria-label': 'Timeline: arrows move between slices and rows, Enter selects' }, canvas, spacer, list.element);
+    'aria-label': 'Timeline: arrows move between slices and rows, Enter selects' }, canvas, spacer, list);
+  const { state } = model;
   /** @type {Ready|null} */
   let session = null;
   let palette = readPalette();
   let tones = new Map();
   let visible = false;
+  let listed = '';
   /** @type {(() => void)|null} */
   let pending = null;
   /** @type {{lanes: import('./layout.js').Lane[], height: number}} */
   let layout = { lanes: [], height: 0 };
 
   const left = () => (innerWidth < NARROW_BELOW ? LABELS_PX.narrow : LABELS_PX.wide);
-
-  /** Rows that the selection involves, down to which depth: never folded away. @returns {Map<string, number>} */
-  function taking() {
-    const { selection, detail } = model.state;
-    const places = [...(detail ? [...detail.flow.from, ...detail.flow.to] : []), ...(selection && selection.kind !== 'window' ? [selection] : [])];
-    const deepest = new Map();
-    for (const { row, depth } of places) deepest.set(row, Math.max(depth, deepest.get(row) ?? 0));
-    return deepest;
-  }
+  const partners = () => (state.detail ? [...state.detail.flow.from, ...state.detail.flow.to] : []);
 
   function arrange() {
     if (!session) return;
-    layout = layoutRows(session.rows, { ...on.chosen(), open: model.state.open, taking: taking(), all: session.devices, unit: palette.unit });
-    list.set(layout.lanes);
+    const { align, open, selection, window: span } = state;
+    /** Rows that the selection involves, down to which depth: never folded away. @type {Map<string, number>} */
+    const taking = new Map();
+    for (const { row, depth } of [...partners(), ...(selection ? [selection] : [])]) taking.set(row, Math.max(depth, taking.get(row) ?? 0));
+    layout = layoutRows(session.rows, { ...on.chosen(), open, taking, all: session.devices, unit: palette.unit,
+      shift: (row) => (align ? shiftText(align, row, (span.start_ps + span.end_ps) / 2) : '') });
+    const key = layout.lanes.map(({ id, label, right }) => id + label + right).join();
+    if (key === listed) return;
+    listed = key;
+    fill(list, layout.lanes.map((lane) => h('div', { role: 'row', id: laneId(lane), 'data-row': lane.row.id }, h('span', { role: 'gridcell' }, laneText(lane)))));
   }
 
   /** @returns {Scene} */
   function scene() {
-    const width = element.clientWidth;
-    return {
-      scale: createScale(model.state.window, left(), width), lanes: layout.lanes, top: TOP, scroll: element.scrollTop,
-      width, height: element.clientHeight, slices: on.slices(),
-    };
+    const { clientWidth: width, clientHeight: height, scrollTop: scroll } = element;
+    return { scale: createScale(state.window, left(), width), lanes: layout.lanes, top: TOP, scroll, width, height, slices: on.slices() };
   }
 
   /** Rows in sight and one screen around them. @param {Scene} now */
-  function wanted(now) {
-    const [from, to] = [now.scroll - now.height, now.scroll + 2 * now.height];
-    const near = now.lanes.filter((lane) => lane.y + lane.h >= from && lane.y <= to);
-    return [...new Set(near.flatMap((lane) => (lane.kind === 'more' ? lane.rows.slice(0, MOST_FOLDED_ROWS) : lane.rows)))];
+  function wanted({ scroll, height, lanes }) {
+    const near = lanes.filter((lane) => lane.y + lane.h >= scroll - height && lane.y <= scroll + 2 * height);
+    return [...new Set(near.flatMap(({ kind, rows }) => (kind === 'more' ? rows.slice(0, MOST_FOLDED_ROWS) : rows)))];
   }
 
   function draw() {
     if (!session || !visible || !element.clientWidth || innerHeight === 0) return;
     arrange();
     const natural = layout.height + TOP;
-    const tall = on.height(natural);
-    if (element.style.height !== `${tall}px`) element.style.height = `${tall}px`;
+    element.style.height = `${on.height(natural)}px`;
     const now = scene();
-    const rest = Math.max(0, natural - now.height);
-    if (spacer.style.height !== `${rest}px`) spacer.style.height = `${rest}px`;
+    spacer.style.height = `${Math.max(0, natural - now.height)}px`;
     on.frame(now, wanted(now));
     now.slices = on.slices();
-    const g = resize(canvas, now.width, now.height);
-    const { state } = model;
-    const flow = state.flows && state.detail ? state.detail.flow : { from: [], to: [] };
-    const selected = state.selection?.kind === 'event' ? state.selection : null;
-    paint(g, now, palette, tones, {
-      selection: state.selection, preview: state.preview, hover: state.hover, cursor: state.cursor, pointer: state.pointer,
-      focused: document.activeElement === element, hits: state.hits,
-      partners: selected ? [...flow.from, ...flow.to] : state.piece ? [state.piece] : [],
+    const pen = penOn(canvas, now.width, now.height, palette);
+    const { detail, piece, flows, align } = state;
+    const selection = model.drawn(state.selection);
+    /** @param {import('../lib/types').Brief[]} briefs */
+    const places = (briefs) => briefs.flatMap(({ row, depth, start_ps, duration_ps }) => model.drawn({ row, depth, start_ps, end_ps: start_ps + duration_ps }) ?? []);
+    const flow = flows && detail && selection ? { from: places(detail.flow.from), to: places(detail.flow.to) } : { from: [], to: [] };
+    paint(pen, now, palette, tones, {
+      ...state, selection, focused: document.activeElement === element, edges: align && align.edges,
+      partners: piece ? [piece] : [...flow.from, ...flow.to], arrows: selection ? arrowsOf(selection, flow) : [],
     });
-    if (element.matches(':focus-visible')) drawFocus(g, now);
-    if (selected) drawFlows(g, now, palette, arrowsOf(selected, flow));
-    publish(now);
-    on.drawn(palette);
-  }
-
-  /** The ring around the lanes: an outline of the element would lie under its canvas. @param {CanvasRenderingContext2D} g @param {Scene} now */
-  function drawFocus(g, now) {
-    g.strokeStyle = palette.focus;
-    g.lineWidth = 2;
-    g.strokeRect(1, 1, now.width - 2, now.height - 2);
-  }
-
-  /** What tests read instead of pixels. @param {Scene} now */
-  function publish(now) {
-    const { selection, hover, cursor, window: span } = model.state;
-    const drawn = {
-      rows: now.lanes.map(({ id, row, kind, depth, label, y, h: tall, fold }) => (
-        { id, row: row.id, kind: kind === 'slices' ? row.kind : kind, depth, label, y: now.top + y - now.scroll, h: tall, open: fold?.open ?? null })),
+    // The ring around the lanes: an outline of the element would lie under its canvas.
+    if (element.matches(':focus-visible')) pen.outline(palette.focus, 2, 2, 2, now.width - 4, now.height - 4);
+    // What tests read instead of pixels.
+    Object.assign(/** @type {any} */ (window).xi, { drawn: {
+      rows: now.lanes.map(({ id, row, kind, depth, label, right, y, h: tall, fold }) => (
+        { id, row: row.id, kind: kind === 'slices' ? row.kind : kind, depth, label, right, y: now.top + y - now.scroll, h: tall, open: fold?.open ?? null })),
       get slices() { return visibleSlices(now); },
-      selection, hover, cursor, window: span,
-    };
-    Object.assign(/** @type {any} */ (window).xi, { drawn });
+      selection: state.selection, hover: state.hover, cursor: state.cursor, window: state.window, piece, edges: align && Object.fromEntries(align.edges),
+    } });
+    on.drawn(palette);
   }
 
   function request() {
@@ -148,8 +130,7 @@ export function createLanes(model, on) {
   addEventListener('resize', request);
   model.on((changed) => {
     if (changed.has('cursor')) {
-      const { cursor } = model.state;
-      if (cursor) element.setAttribute('aria-activedescendant', laneId(cursor.lane));
+      if (state.cursor) element.setAttribute('aria-activedescendant', laneId(state.cursor.lane));
       else element.removeAttribute('aria-activedescendant');
     }
     request();
@@ -173,11 +154,14 @@ export function createLanes(model, on) {
     /** @param {boolean} shown */
     show(shown) {
       visible = shown;
-      if (shown) request();
+      request();
     },
-    /** Brings a lane into sight. @param {import('./layout.js').Lane} lane */
-    reveal(lane) {
+    /** Brings a row into sight. @param {string} row @param {number} [depth] */
+    reveal(row, depth = 0) {
+      arrange();
+      const lane = laneFor(layout.lanes, row, depth);
       const room = element.clientHeight - TOP;
+      if (!lane) return;
       if (lane.y < element.scrollTop) element.scrollTop = lane.y - 4;
       else if (lane.y + lane.h > element.scrollTop + room) element.scrollTop = lane.y + lane.h - room + 4;
     },

@@ -1,6 +1,7 @@
 /** Which lanes there are, from top to bottom, and how high: rows of the session, folded as the person left them. */
 
-import { share } from '../lib/format.js';
+import { plural, share } from '../lib/format.js';
+import { gapRow } from './selection.js';
 
 /** @typedef {import('../lib/types').Row} Row */
 /** @typedef {import('../lib/types').Device} Device */
@@ -25,7 +26,8 @@ import { share } from '../lib/format.js';
  * @property {Map<string, boolean>} open what the person opened or closed
  * @property {Map<string, number>} taking rows that take part in the selection and the depth they need: never folded away
  * @property {Device[]} all devices of the session
- * @property {number} [unit] 1 at a root size of 16 px
+ * @property {number} unit 1 at a root size of 16 px
+ * @property {(row: string) => string} shift how far the rows of the device are moved that this one belongs to; empty: they are not
  */
 
 const DEPTHS_OF_ANNOTATIONS = 5;
@@ -33,28 +35,8 @@ const DEPTHS_OPEN = 4;
 const MOST_HELPERS = 5;
 const RULE_SPACE = 5;
 
-/** How many depths a row shows when it is closed. @param {Row} row */
-function closedDepths(row) {
-  if (row.kind === 'annotations') return DEPTHS_OF_ANNOTATIONS;
-  if (row.depths <= DEPTHS_OPEN) return 1;
-  return row.role === 'driving' ? DEPTHS_OPEN : 2;
-}
-
-/** Whether a row is open unless the person said otherwise. @param {Row} row */
-const openAtFirst = (row) => (row.kind === 'annotations' ? row.depths <= DEPTHS_OF_ANNOTATIONS : row.depths <= DEPTHS_OPEN);
-
-/** Height of one depth and the space after it. @param {Row} row @param {number} depth @param {boolean} last @returns {[number, number]} */
-function heightOf(row, depth, last) {
-  switch (row.kind) {
-    case 'steps': return [17, 2];
-    case 'annotations': return [depth === 0 ? 17 : depth === 1 ? 18 : 16, last ? 7 : 1];
-    case 'classes': return [22, 3];
-    case 'thread': return [15, last ? 4 : 1];
-    case 'gaps': return [15, 1];
-    case 'scopes': return [16, last ? 5 : 1];
-    default: return [17, 1];
-  }
-}
+/** Height of a depth, and the space after it and after the last one. @type {Partial<Record<import('../lib/types').RowKind, number[]>>} */
+const HEIGHTS = { steps: [17, 2, 2], annotations: [16, 1, 7], classes: [22, 3, 3], thread: [15, 1, 4], gaps: [15, 1, 1], scopes: [16, 1, 5] };
 
 /** Names of alike threads differ by a number at the end: `tf_Compute 12`. @param {Row} row */
 const stem = ({ label }) => label.replace(/ \(driving\)$/, '').replace(/[ _/-]?\d+$/, '');
@@ -77,12 +59,11 @@ export function foldedThreads(rows, taking) {
 const NAMES = { steps: 'Steps', annotations: 'Annotations', classes: 'Host, by class' };
 
 /** @param {Row[]} rows in drawing order @param {LayoutOptions} options @returns {{lanes: Lane[], height: number}} */
-export function layoutRows(rows, { hosts, devices, open, taking, all, unit = 1 }) {
+export function layoutRows(rows, { hosts, devices, open, taking, all, unit, shift }) {
   /** @type {Lane[]} */
   const lanes = [];
   let y = 3;
   const several = new Set(rows.map(({ host }) => host)).size > 1;
-  const isOpen = (/** @type {string} */ id, /** @type {boolean} */ first) => open.get(id) ?? first;
 
   /** @param {Omit<Lane, 'y'|'h'|'bold'|'indent'|'rule'|'fold'> & Partial<Lane>} lane @param {number} h @param {number} after */
   function add(lane, h, after) {
@@ -94,15 +75,16 @@ export function layoutRows(rows, { hosts, devices, open, taking, all, unit = 1 }
   /** @param {Row} row @param {Partial<Lane>} first what the first lane of the row has beside */
   function addRow(row, first) {
     const depths = Math.max(1, row.depths);
-    const closed = closedDepths(row);
-    const folds = (row.kind === 'thread' || row.kind === 'annotations' || depths > DEPTHS_OPEN) && depths > closed;
-    const shown = !folds || isOpen(row.id, openAtFirst(row)) ? depths : Math.min(depths, Math.max(closed, (taking.get(row.id) ?? 0) + 1));
+    const most = row.kind === 'annotations' ? DEPTHS_OF_ANNOTATIONS : DEPTHS_OPEN;
+    const closed = row.kind === 'annotations' ? most : depths <= most ? 1 : row.role === 'driving' ? most : 2;
+    const folds = depths > closed;
+    const shown = !folds || (open.get(row.id) ?? depths <= most) ? depths : Math.min(depths, Math.max(closed, (taking.get(row.id) ?? 0) + 1));
+    const [tall, after, last] = HEIGHTS[row.kind] ?? [17, 1, 1];
     for (let depth = 0; depth < shown; depth += 1) {
-      const [h, after] = heightOf(row, depth, depth === shown - 1);
       add({
         id: `${row.id}/${depth}`, kind: 'slices', row, rows: [row], depth, label: '',
         ...(depth === 0 ? { fold: folds ? { id: row.id, open: shown === depths } : null, ...first } : {}),
-      }, h, after);
+      }, row.kind === 'annotations' && depth < 2 ? tall + 1 + depth : tall, depth === shown - 1 ? last : after);
     }
   }
 
@@ -118,8 +100,8 @@ export function layoutRows(rows, { hosts, devices, open, taking, all, unit = 1 }
       addRow(row, { label, bold: row.kind === 'classes', rule: row.kind === 'classes' || (several && row.kind === 'steps' && lanes.length > 0) });
     }
     if (folded.length) {
-      const fold = { id: `more.${name}`, open: isOpen(`more.${name}`, false) };
-      const label = `${folded.length} more thread${folded.length === 1 ? '' : 's'}`;
+      const fold = { id: `more.${name}`, open: open.get(`more.${name}`) ?? false };
+      const label = plural(folded.length, 'more thread');
       add({ id: fold.id, kind: 'more', row: folded[0], rows: folded, depth: 0, label, fold }, 11, fold.open ? 3 : 8);
       if (fold.open) folded.forEach((row) => addRow(row, { label: row.label, indent: 1 }));
     }
@@ -131,7 +113,10 @@ export function layoutRows(rows, { hosts, devices, open, taking, all, unit = 1 }
     const own = visible.filter((row) => row.device === id);
     const device = all.find((each) => each.id === id);
     const name = device ? (several ? `${device.name} · ${device.host}` : device.name) : id;
-    const head = { label: name, right: device ? share(device.duty_cycle) : '', fold: { id, open: isOpen(id, id === active) || taking.has(`gaps.${id}`) }, rule: place === 0 };
+    const head = {
+      label: name, right: shift(own[own.length - 1].id) || (device ? share(device.duty_cycle) : ''), rule: place === 0,
+      fold: { id, open: (open.get(id) ?? id === active) || taking.has(gapRow(id)) },
+    };
     if (!head.fold.open) {
       add({ id, kind: 'device', row: own[0], rows: own.filter(({ kind }) => kind === 'modules' || kind === 'ops'), depth: 0, ...head }, 11, 1);
       return;

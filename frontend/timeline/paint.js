@@ -1,185 +1,255 @@
-/** Draws one frame of the lanes: grid, slices, veil, selection; ruler and labels have files of their own. */
+/** Draws one frame of the lanes: grid, slices, veil, selection, arrows, ruler, labels. */
 
-import { firstAfter } from './columns.js';
-import { drawLabels } from './labels.js';
-import { drawRuler, RULER } from './ruler.js';
-import { clipped, drawMerged, drawSlice, outline } from './slices.js';
+import { digits, placeText, timeText } from '../lib/format.js';
+import { LEAST_TEXT_PX } from './draw.js';
+import { eachSlice } from './columns.js';
 import { lookOf, textOf } from './tones.js';
 import { columnsOf, laneFor, laneTop, visibleLanes } from './scene.js';
 import { rulerTicks } from './scale.js';
-import { endOf } from './selection.js';
 
-/** @typedef {import('./scene.js').Scene} Scene */
+/** @typedef {import('./scale.js').Span} Span */
+/** @typedef {import('./model.js').Place} Place */
+/** @typedef {{from: Place, to: Place}} Arrow */
 /** @typedef {import('./layout.js').Lane} Lane */
-/** @typedef {import('../lib/theme.js').Palette} Palette */
 /**
- * @typedef {object} Marks what is drawn on top of the slices
+ * @typedef {object} Marks what is drawn on top of the slices, all where it is drawn
  * @property {import('./selection.js').Selection|null} selection
- * @property {{start_ps: number, end_ps: number}|null} preview a window that is being dragged
+ * @property {Span|null} preview a window that is being dragged
  * @property {import('./scene.js').Found|null} hover @property {import('./scene.js').Found|null} cursor
  * @property {boolean} focused the lanes have the keyboard
- * @property {{row: string, depth: number, start_ps: number, duration_ps: number}[]} partners of the selected event, or the marked piece of a gap
- * @property {number[]} hits where the search found something, in ps
+ * @property {Place[]} partners of the selected event, or the marked piece of a gap
+ * @property {Arrow[]} arrows
+ * @property {number[]} hits where the search found something, in ps @property {Map<string, number[]>|null} edges of steps by host, while device rows are aligned
  * @property {number|null} pointer x of the hair line
  */
 
-/** @param {CanvasRenderingContext2D} g @param {Scene} scene @param {Palette} palette @param {Map<string, number>} tones @param {Marks} marks */
-export function paint(g, scene, palette, tones, marks) {
-  const { scale, width, height } = scene;
-  g.font = `${11 * palette.unit}px ${palette.font}`;
-  g.textBaseline = 'middle';
-  g.textAlign = 'left';
-  g.fillStyle = palette.surface;
-  g.fillRect(0, 0, width, height);
-  const ruler = rulerTicks(scale, scale.psPerPx < 1e5 ? 60 : 40);
-  drawGrid(g, scene, palette, ruler.ticks);
+export const RULER = 20;
+const MOST_ARROWS = 32;
+const LEAST_EDGE_PX = 8;
 
-  clipped(g, scale.left, scene.top - 2, width - scale.left, height, () => {
-    for (const lane of visibleLanes(scene)) drawLane(g, scene, palette, tones, lane);
-    const span = marks.preview ?? (marks.selection && { start_ps: marks.selection.start_ps, end_ps: endOf(marks.selection) });
-    if (span) drawVeil(g, scene, palette, span);
-    if (marks.selection?.kind === 'event' && !marks.preview) sameName(g, scene, palette, tones, marks.selection);
-    if (span) drawEdges(g, scene, palette, span, marks.preview !== null || marks.selection?.kind === 'window');
-    drawOutlines(g, scene, palette, marks);
-    if (marks.pointer !== null) {
-      g.fillStyle = palette.ink3;
+/** Flows of one event as arrows in the order of time. @param {Place} own @param {{from: Place[], to: Place[]}} flow @returns {Arrow[]} */
+export const arrowsOf = (own, flow) => [...flow.from.map((from) => ({ from, to: own })), ...flow.to.map((to) => ({ from: own, to }))];
+
+/** Where an arrow begins and ends in time: from the end of the source, or from within it when the target begins earlier. @param {Arrow} arrow */
+export const arrowTimes = ({ from, to }) => ({ start_ps: Math.max(from.start_ps, Math.min(from.end_ps, to.start_ps)), end_ps: to.start_ps });
+
+/** @param {ReturnType<typeof import('./draw.js').penOn>} pen @param {import('./scene.js').Scene} scene @param {import('../lib/theme.js').Palette} palette @param {Map<string, number>} tones @param {Marks} marks */
+export function paint({ g, box, write, tag, tagWidth, textWidth, fitText, clipped, drawSlice, drawMerged, outline }, scene, palette, tones, { selection, preview, hover, cursor, focused, partners, arrows, hits, edges, pointer }) {
+  const { scale, width, height, top, slices } = scene;
+  const { left, right } = scale;
+  const lanes = visibleLanes(scene);
+  const { step, ticks } = rulerTicks(scale, scale.psPerPx < 1e5 ? 60 : 40);
+  const span = preview ?? selection;
+  const inside = (/** @type {number} */ x) => Math.min(right, Math.max(left, x));
+  box(palette.surface, 0, 0, width, height);
+  for (const { ps } of ticks) box(palette.line, Math.round(scale.x(ps)), RULER, 1, height);
+  for (const lane of scene.lanes) if (lane.rule) box(palette.line2, 0, laneTop(scene, lane) - 4, width, 1);
+  clipped(left, top - 2, width - left, height, () => {
+    for (const lane of lanes) {
+      drawLane(lane);
+      drawSteps(lane);
+    }
+    if (span) {
+      g.globalAlpha = 0.55;
+      const [from, to] = [inside(scale.x(span.start_ps)), inside(scale.x(span.end_ps))];
+      box(palette.veil, left, top - 2, from - left, height);
+      box(palette.veil, to, top - 2, right - to, height);
+      g.globalAlpha = 1;
+      // Slices called like the selected one keep their full colour.
+      const name = !preview && selection?.kind === 'event' ? slices?.names.indexOf(selection.name) ?? -1 : -1;
+      if (name >= 0) lanes.forEach((lane) => drawLane(lane, name));
+      for (const ps of [span.start_ps, span.end_ps]) {
+        box(palette.sel, Math.round(scale.x(ps)) - 0.75, top - 2, 1.5, height);
+        if (preview || selection?.kind === 'window') box(palette.sel, Math.round(scale.x(ps)) - 2.5, top + 4, 5, 14);
+      }
+    }
+    partners.forEach((place) => drawOutline(place, 1.5, palette.sel));
+    if (selection?.row) drawOutline(selection, 2, palette.sel);
+    if (hover) drawOutline(hover, 1, palette.sel);
+    if (cursor && focused) drawOutline(cursor, 2, palette.focus);
+    if (pointer !== null) {
       g.globalAlpha = 0.4;
-      g.fillRect(Math.round(marks.pointer), scene.top - 2, 1, height);
+      box(palette.ink3, Math.round(pointer), top - 2, 1, height);
       g.globalAlpha = 1;
     }
+    drawArrows();
   });
-  drawRuler(g, scene, palette, ruler, marks);
-  drawLabels(g, scene, palette);
-}
+  clipped(left, 0, width - left, RULER + 1, drawRuler);
+  drawLabels();
 
-/** @param {CanvasRenderingContext2D} g @param {Scene} scene @param {Palette} palette @param {{ps: number}[]} ticks */
-function drawGrid(g, scene, palette, ticks) {
-  g.fillStyle = palette.line;
-  for (const { ps } of ticks) g.fillRect(Math.round(scene.scale.x(ps)), RULER, 1, scene.height);
-  for (const lane of scene.lanes.filter(({ rule }) => rule)) {
-    g.fillStyle = palette.line2;
-    const y = laneTop(scene, lane) - 4;
-    if (y > RULER) g.fillRect(0, y, scene.width, 1);
+  /** @param {Lane} lane @param {number} [only] slices of one name */
+  function drawLane(lane, only) {
+    const y = laneTop(scene, lane);
+    const { kind } = lane.row;
+    if (lane.kind === 'more' && only === undefined) drawMore(lane, y + lane.h);
+    if (lane.kind === 'device' && only === undefined) drawFolded(lane, y + 1);
+    if (edges && kind === 'gaps' && lane.kind === 'slices' && only === undefined) write(palette.ink3, 'No gaps while aligned: work of no step, and what reaches into the next step, is not drawn.', left + 5, y + lane.h / 2);
+    const columns = columnsOf(scene, lane);
+    let drawn = -Infinity;
+    eachSlice(columns, scale, (i, x, w) => {
+      // What is thinner than a pixel covers its whole column: one per column is enough.
+      if (!columns || !slices || (w < 1 && Math.floor(x) === drawn) || (only !== undefined && (columns.name[i] !== only || columns.count[i] > 1))) return;
+      if (w < 1) drawn = Math.floor(x);
+      const { tone, sign } = lookOf(palette, tones, lane, i, slices);
+      if (columns.count[i] > 1) drawMerged(x, y, w, lane.h, tone, columns.count[i]);
+      else drawSlice(x, y, w, lane.h, tone, sign, w < LEAST_TEXT_PX ? '' : textOf(kind, columns, i, slices.names));
+    });
   }
-}
 
-/** @param {CanvasRenderingContext2D} g @param {Scene} scene @param {Palette} palette @param {Map<string, number>} tones @param {Lane} lane */
-function drawLane(g, scene, palette, tones, lane) {
-  if (lane.kind === 'more') return drawMore(g, scene, palette, lane);
-  if (lane.kind === 'device') return drawFolded(g, scene, palette, lane);
-  const columns = columnsOf(scene, lane);
-  if (!columns || !scene.slices) return undefined;
-  const { scale } = scene;
-  const { names, rows } = scene.slices;
-  const y = laneTop(scene, lane);
-  const depths = rows.get(lane.row.id);
-  let drawn = -Infinity;
-  for (let i = firstAfter(columns, scale.start_ps); i < columns.length && columns.start[i] < scale.end_ps; i += 1) {
-    const from = Math.max(scale.left - 1, scale.x(columns.start[i]));
-    const w = Math.min(scale.right + 1, scale.x(columns.end[i])) - from;
-    // What is thinner than a pixel covers its whole column: one per column is enough.
-    if (w < 1 && Math.floor(from) === drawn) continue;
-    if (w < 1) drawn = Math.floor(from);
-    const { tone, sign } = lookOf(palette, tones, lane.row.kind, lane.depth, columns, i, names, depths);
-    if (columns.count[i] > 1) drawMerged(g, palette, from, y, w, lane.h, tone, columns.count[i]);
-    else drawSlice(g, palette, from, y, w, lane.h, tone, sign, w >= 22 ? textOf(lane.row.kind, columns, i, names) : '');
+  /** Threads folded into one lane: how many of them do something, as height. @param {Lane} lane @param {number} floor */
+  function drawMore(lane, floor) {
+    const pitch = 3;
+    const bins = new Float32Array(Math.ceil((right - left) / pitch) + 1);
+    for (const { id } of lane.rows) {
+      eachSlice(slices?.rows.get(id)?.[0], scale, (_, x, w) => {
+        const last = Math.min(bins.length - 1, Math.floor((x + w - left) / pitch));
+        for (let bin = Math.max(0, Math.floor((x - left) / pitch)); bin <= last; bin += 1) bins[bin] += 1;
+      });
+    }
+    const most = Math.max(1, ...bins);
+    bins.forEach((value, bin) => {
+      g.globalAlpha = 0.35 + 0.5 * (value / most);
+      const tall = 3 + Math.round((lane.h - 4) * (value / most));
+      if (value) box(palette.ink3, left + bin * pitch, floor - tall, pitch - 1, tall);
+    });
+    g.globalAlpha = 1;
   }
-  return undefined;
-}
 
-/** Threads folded into one lane: how many of them do something, as height. @param {CanvasRenderingContext2D} g @param {Scene} scene @param {Palette} palette @param {Lane} lane */
-function drawMore(g, scene, palette, lane) {
-  const { scale } = scene;
-  const pitch = 3;
-  const bins = new Float32Array(Math.ceil((scale.right - scale.left) / pitch) + 1);
-  for (const { id } of lane.rows) {
-    const columns = scene.slices?.rows.get(id)?.[0];
-    if (!columns) continue;
-    for (let i = firstAfter(columns, scale.start_ps); i < columns.length && columns.start[i] < scale.end_ps; i += 1) {
-      const from = Math.max(0, Math.floor((scale.x(columns.start[i]) - scale.left) / pitch));
-      const to = Math.min(bins.length - 1, Math.floor((scale.x(columns.end[i]) - scale.left) / pitch));
-      for (let bin = from; bin <= to; bin += 1) bins[bin] += 1;
+  /** A folded device: its modules, collectives in them. @param {Lane} lane @param {number} y */
+  function drawFolded(lane, y) {
+    for (const { id, kind } of lane.rows) {
+      const columns = slices?.rows.get(id)?.[0];
+      const module = kind === 'modules' || lane.rows.length === 1;
+      eachSlice(columns, scale, (i, x, w) => {
+        if (module || columns?.kind[i] === 1) box((module ? palette.dev : palette.devColl).fill, x, y, Math.max(1, w), lane.h - 3);
+      });
     }
   }
-  const most = bins.reduce((largest, value) => Math.max(largest, value), 1);
-  const floor = laneTop(scene, lane) + lane.h;
-  g.fillStyle = palette.ink3;
-  bins.forEach((value, bin) => {
-    if (!value) return;
-    g.globalAlpha = 0.35 + 0.5 * (value / most);
-    const tall = 3 + Math.round((lane.h - 4) * (value / most));
-    g.fillRect(scale.left + bin * pitch, floor - tall, pitch - 1, tall);
-  });
-  g.globalAlpha = 1;
-}
 
-/** A folded device: its modules in outline, collectives in them. @param {CanvasRenderingContext2D} g @param {Scene} scene @param {Palette} palette @param {Lane} lane */
-function drawFolded(g, scene, palette, lane) {
-  const { scale } = scene;
-  const y = laneTop(scene, lane) + 1;
-  for (const row of lane.rows) {
-    const columns = scene.slices?.rows.get(row.id)?.[0];
-    if (!columns) continue;
-    const module = row.kind === 'modules' || lane.rows.length === 1;
-    g.fillStyle = module ? palette.dev.fill : palette.devColl.fill;
-    for (let i = firstAfter(columns, scale.start_ps); i < columns.length && columns.start[i] < scale.end_ps; i += 1) {
-      if (!module && columns.kind[i] !== 1) continue;
-      const from = Math.max(scale.left, scale.x(columns.start[i]));
-      g.fillRect(from, y, Math.max(1, Math.min(scale.right, scale.x(columns.end[i])) - from), lane.h - 3);
+  /** While device rows are aligned, where the steps of the lane's host begin and end. @param {Lane} lane */
+  function drawSteps(lane) {
+    const y = laneTop(scene, lane);
+    let last = -Infinity;
+    g.strokeStyle = palette.ink2;
+    g.lineWidth = 1;
+    g.setLineDash([4, 3]);
+    g.lineDashOffset = y;
+    g.beginPath();
+    for (const x of (edges?.get(lane.row.host) ?? []).map((ps) => Math.round(scale.x(ps)) + 0.5)) {
+      if (x < left || x > right || x - last < LEAST_EDGE_PX) continue;
+      g.moveTo(last = x, y - 2);
+      g.lineTo(x, y + lane.h + 6);
     }
+    g.stroke();
+    g.setLineDash([]);
   }
-}
 
-/** @param {CanvasRenderingContext2D} g @param {Scene} scene @param {Palette} palette @param {{start_ps: number, end_ps: number}} span */
-function drawVeil(g, { scale, top, height }, palette, span) {
-  const [from, to] = [scale.x(span.start_ps), scale.x(span.end_ps)].map((x) => Math.min(scale.right, Math.max(scale.left, x)));
-  g.fillStyle = palette.veil;
-  g.globalAlpha = 0.55;
-  g.fillRect(scale.left, top - 2, from - scale.left, height);
-  g.fillRect(to, top - 2, scale.right - to, height);
-  g.globalAlpha = 1;
-}
-
-/** Slices called like the selected one keep their full colour. @param {CanvasRenderingContext2D} g @param {Scene} scene @param {Palette} palette @param {Map<string, number>} tones @param {import('./selection.js').EventSelection} selection */
-function sameName(g, scene, palette, tones, selection) {
-  const name = scene.slices?.names.indexOf(selection.name) ?? -1;
-  if (!scene.slices || name < 0) return;
-  const { scale } = scene;
-  for (const lane of visibleLanes(scene)) {
-    const columns = lane.kind === 'slices' && lane.row.kind !== 'classes' ? columnsOf(scene, lane) : null;
-    for (let i = columns ? firstAfter(columns, scale.start_ps) : 0; columns && i < columns.length && columns.start[i] < scale.end_ps; i += 1) {
-      if (columns.name[i] !== name || columns.count[i] > 1) continue;
-      const from = Math.max(scale.left - 1, scale.x(columns.start[i]));
-      const w = Math.min(scale.right + 1, scale.x(columns.end[i])) - from;
-      const { tone, sign } = lookOf(palette, tones, lane.row.kind, lane.depth, columns, i, scene.slices.names, scene.slices.rows.get(lane.row.id));
-      drawSlice(g, palette, from, laneTop(scene, lane), w, lane.h, tone, sign, w >= 22 ? textOf(lane.row.kind, columns, i, scene.slices.names) : '');
-    }
-  }
-}
-
-/** @param {CanvasRenderingContext2D} g @param {Scene} scene @param {Palette} palette @param {{start_ps: number, end_ps: number}} span @param {boolean} grips */
-function drawEdges(g, { scale, height, top }, palette, span, grips) {
-  g.fillStyle = palette.sel;
-  for (const ps of [span.start_ps, span.end_ps]) {
-    const x = scale.x(ps);
-    if (x < scale.left - 1 || x > scale.right + 1) continue;
-    g.fillRect(Math.round(x) - 0.75, top - 2, 1.5, height);
-    if (grips) g.fillRect(Math.round(x) - 2.5, top + 4, 5, 14);
-  }
-}
-
-/** @param {CanvasRenderingContext2D} g @param {Scene} scene @param {Palette} palette @param {Marks} marks */
-function drawOutlines(g, scene, palette, { selection, partners, hover, cursor, focused }) {
-  /** @param {string} row @param {number} depth @param {number} start @param {number} end @param {number} width @param {string} color */
-  const around = (row, depth, start, end, width, color) => {
+  /** @param {Place} place @param {number} line @param {string} color */
+  function drawOutline({ row, depth, start_ps, end_ps }, line, color) {
     const lane = laneFor(scene.lanes, row, depth);
-    if (!lane) return;
-    const from = Math.max(scene.scale.left - 3, scene.scale.x(start));
-    const to = Math.min(scene.scale.right + 3, scene.scale.x(end));
-    if (to >= from) outline(g, color, width, from, laneTop(scene, lane), to - from, lane.h);
-  };
-  for (const { row, depth, start_ps, duration_ps } of partners) around(row, depth, start_ps, start_ps + duration_ps, 1.5, palette.sel);
-  if (selection && selection.kind !== 'window') around(selection.row, selection.depth, selection.start_ps, endOf(selection), 2, palette.sel);
-  if (hover) around(hover.row, hover.depth, hover.start_ps, hover.end_ps, 1, palette.sel);
-  if (cursor && focused) around(cursor.row, cursor.depth, cursor.start_ps, cursor.end_ps, 2, palette.focus);
+    const from = Math.max(left - 3, scale.x(start_ps));
+    const to = Math.min(right + 3, scale.x(end_ps));
+    if (lane && to >= from) outline(color, line, from, laneTop(scene, lane), to - from, lane.h);
+  }
+
+  function drawArrows() {
+    for (const { from, to } of arrows.slice(0, MOST_ARROWS)) {
+      const [source, target] = [from, to].map(({ row, depth }) => laneFor(scene.lanes, row, depth));
+      if (!source || !target) continue;
+      const times = arrowTimes({ from, to });
+      const [x0, x1] = [scale.x(times.start_ps), scale.x(times.end_ps)];
+      const unseen = [from, to].every((place) => place.start_ps >= scale.end_ps || place.end_ps <= scale.start_ps);
+      if (unseen && (Math.max(x0, x1) < left || Math.min(x0, x1) > right)) continue;
+      const [y0, y1] = [source, target].map((lane) => laneTop(scene, lane) + lane.h / 2);
+      // Off screen an arrow begins or ends at the border, with the time it goes on to.
+      const cut = (/** @type {number} */ x) => Math.min(right - 2, Math.max(left + 4, x));
+      drawArrow(cut(x0 > right ? right - 40 : x0), y0, cut(x1), y1);
+      if (x1 > right) drawNote(`→ ${placeText(times.end_ps)}`, y1);
+      if (x1 < left) tag(palette.surface, palette.ink2, `← ${placeText(times.end_ps)}`, left + 12, y1);
+      if (x0 < left) tag(palette.surface, palette.ink2, `${placeText(times.start_ps)} →`, left + 12, y0);
+    }
+    if (arrows.length > MOST_ARROWS) drawNote(`+${arrows.length - MOST_ARROWS} more`, top + 8);
+  }
+
+  /** At the right border. @param {string} text @param {number} y */
+  function drawNote(text, y) {
+    tag(palette.surface, palette.ink2, text, right - 12 - tagWidth(text), y);
+  }
+
+  /** @param {number} x0 @param {number} y0 @param {number} x1 @param {number} y1 */
+  function drawArrow(x0, y0, x1, y1) {
+    const reach = Math.min(120, Math.max(10, Math.abs(x1 - x0) / 2));
+    for (const [color, line] of /** @type {[string, number][]} */ ([[palette.surface, 4], [palette.ink, 1.5]])) {
+      g.strokeStyle = g.fillStyle = color;
+      g.lineWidth = line;
+      g.beginPath();
+      g.moveTo(x0, y0);
+      g.bezierCurveTo(x0 + reach, y0, x1 - reach, y1, x1 - 4, y1);
+      g.stroke();
+    }
+    g.fill(new Path2D(`M${x1} ${y1}l-7-3.5v7zM${x0} ${y0}m-2.5 0a2.5 2.5 0 1 0 5 0a2.5 2.5 0 1 0-5 0`));
+  }
+
+  function drawRuler() {
+    box(palette.surface, left, 0, width, RULER);
+    box(palette.line, left, RULER, width, 1);
+    const decimals = Math.max(0, Math.ceil(-Math.log10(step / 1e9) - 1e-9));
+    const measured = span && span.end_ps > scale.start_ps && span.start_ps < scale.end_ps;
+    let unit = '\u202fms';
+    for (const { ps, label } of ticks) {
+      const x = Math.round(scale.x(ps));
+      box(palette.line2, x, label ? 12 : 16, 1, 8);
+      if (!label) continue;
+      const text = digits(ps / 1e9, decimals) + unit;
+      unit = '';
+      const end = x + 4 + textWidth(text);
+      if (end <= right && !(measured && end > scale.x(span.start_ps) && x < scale.x(span.end_ps))) write(palette.ink2, text, x + 4, 10);
+    }
+    for (const ps of hits) box(palette.accent, Math.round(scale.x(ps)), RULER - 4, 2, 4);
+    /** Where the tag of the selection stands. */
+    let [from, to] = [Infinity, -Infinity];
+    if (measured) {
+      const text = timeText(span.end_ps - span.start_ps);
+      const [begin, end] = [inside(scale.x(span.start_ps)), inside(scale.x(span.end_ps))];
+      const wide = tagWidth(text);
+      from = Math.min(right - wide, Math.max(left, (begin + end - wide) / 2));
+      to = from + wide;
+      box(palette.surface, begin, 1, end - begin, RULER - 2);
+      if (end - begin > wide) box(palette.sel, begin, 10, end - begin, 1);
+      for (const ps of [span.start_ps, span.end_ps]) box(palette.sel, Math.round(scale.x(ps)) - 0.75, 2, 1.5, RULER);
+      tag(palette.sel, palette.surface, text, from, 10);
+    }
+    if (pointer === null) return;
+    // The time under the pointer; only the line where the tag of the selection has the place.
+    const text = digits(scale.ps(pointer) / 1e9, Math.min(6, decimals + 2)) + '\u202fms';
+    const x = Math.min(right - tagWidth(text), pointer + 3);
+    box(palette.ink, Math.round(pointer), 2, 1, RULER);
+    if (x > to + 4 || x + tagWidth(text) < from - 4) tag(palette.surface, palette.ink, text, x, 10);
+  }
+
+  function drawLabels() {
+    const edge = left - 8;
+    box(palette.surface, 0, 0, left, RULER);
+    write(palette.ink3, fitText('ms from session start', edge - 12), 12, 10);
+    clipped(0, RULER + 1, left, height, () => {
+      for (const lane of lanes) {
+        const { fold, indent, label, right = '', sub, bold, h } = lane;
+        const y = laneTop(scene, lane) + h / 2;
+        const x = indent ? 34 : 22;
+        if (fold) write(palette.ink3, fold.open ? '▾' : '▸', x - 14, y);
+        const room = edge - x - textWidth(label) - 12;
+        const aside = textWidth(right) > room ? right.replace('shifted ', '') : right;
+        const end = edge - textWidth(aside);
+        write(palette.ink3, aside, end, y);
+        const { font } = g;
+        if (bold) g.font = `600 ${font}`;
+        const text = fitText(label, end - x - (aside ? 8 : 0));
+        const wide = textWidth(text);
+        write(indent ? palette.ink2 : palette.ink, text, x, y);
+        g.font = font;
+        if (sub && x + wide + 10 + textWidth(sub) < end - 8) write(palette.ink3, sub, x + wide + 10, y);
+      }
+    });
+    box(palette.line, left - 1, 0, 1, height);
+  }
 }

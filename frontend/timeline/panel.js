@@ -1,41 +1,42 @@
 /** The panel under the lanes: it asks for what is selected and keeps the old content until the new one is there. */
 
-import { h, fill } from '../lib/dom.js';
-import { count } from '../lib/format.js';
+import { h, fill, button } from '../lib/dom.js';
+import { CLASSES, LABELS, chip } from '../lib/classes.js';
+import { columnUnit, count, plural, rangeText, timeText } from '../lib/format.js';
 import { latest } from '../lib/api.js';
+import { total } from '../lib/parts.js';
+import { table, timeColumn } from '../lib/table.js';
 import { eventContent } from './panel-event.js';
 import { gapContent } from './panel-gap.js';
 import { windowContent } from './panel-window.js';
-import { listContent } from './panel-list.js';
-import { nothingContent } from './panel-nothing.js';
+import { devicesTable, eventColumn, quietColumn, startColumn, tableButton } from './parts.js';
+import { phaseTones } from './tones.js';
 
-/** @typedef {import('./panel-parts.js').PanelContent} PanelContent */
+/** @typedef {import('../lib/types').Ready} Ready */
+/** @typedef {import('../lib/api.js').RequestError} RequestError */
+/** @typedef {import('./parts.js').PanelActions} PanelActions */
+/** @typedef {import('./parts.js').PanelContent} PanelContent */
 /** @typedef {import('./selection.js').Selection} Selection */
 
 /**
- * @param {import('./panel-parts.js').PanelActions} act
- * @param {import('./panel-gap.js').GapActions} gap
- * @param {object} on
- * @param {(gap: import('../lib/views').GapDetail) => void} on.gap
- * @param {(detail: import('../lib/types').EventDetail) => void} on.detail
- * @param {(message: string, status: number) => void} on.error
+ * @param {PanelActions} act
+ * @param {import('./panel-gap.js').GapActions & {
+ *   gap: (gap: import('../lib/views').GapDetail) => void, detail: (detail: import('../lib/types').EventDetail) => void, error: (error: RequestError) => void}} on
  */
-export function createPanel(act, gap, on) {
+export function createPanel(act, on) {
   const title = h('h2', { id: 'panel-title' });
   const head = h('header', null, title);
-  const body = h('div', null);
-  const element = h('section', { class: 'panel', role: 'region', 'aria-labelledby': 'panel-title', 'data-testid': 'selection-panel' }, head, body);
+  const element = h('section', { class: 'panel', role: 'region', 'aria-labelledby': 'panel-title', 'data-testid': 'selection-panel' }, head);
   const channel = { event: latest('event'), window: latest('window'), table: latest('table') };
-  /** Only the newest of the three kinds of requests may fill the panel. */
+  /** Only the newest of the requests may fill the panel. */
   let ticket = 0;
 
   /** @param {PanelContent} content */
-  function show({ title: text, tags = [], note, buttons = [], body: next }) {
-    title.textContent = text;
-    title.title = text;
-    fill(head, title, tags.map((tag) => (tag instanceof Node ? tag : h('span', { class: 'tag' }, tag))), note ? h('span', { class: 'sec' }, note) : null,
+  function show({ title: text, tags = [], note, buttons = [], body }) {
+    title.textContent = title.title = text;
+    fill(head, title, tags.map((tag) => (tag instanceof Node ? tag : h('span', { class: 'tag' }, tag))), note && h('span', { class: 'sec' }, note),
       h('span', { class: 'grow' }), buttons);
-    element.replaceChildren(head, next);
+    element.replaceChildren(head, body);
   }
 
   /** @param {Promise<any>} request @param {(answer: any) => PanelContent} content */
@@ -45,60 +46,92 @@ export function createPanel(act, gap, on) {
       const answer = await request;
       if (own === ticket) show(content(answer));
     } catch (error) {
-      if (own !== ticket) return;
-      const { message, status } = /** @type {import('../lib/api.js').RequestError} */ (error);
-      on.error(message, status);
+      if (own === ticket) on.error(/** @type {RequestError} */ (error));
     }
   }
 
-  /**
-   * An event is asked for by its place, as a link would, so that it is the one of that row; some have no slice of their own
-   * and are known by their id only.
-   * @param {string} session @param {import('./selection.js').EventSelection} selection
-   */
-  async function askEvent(session, { row, depth, start_ps, event }) {
-    try {
-      return await channel.event.get({ session, row, start_ps, depth });
-    } catch (error) {
-      if (!event || /** @type {import('../lib/api.js').RequestError} */ (error).status === 0) throw error;
-      return channel.event.get({ session, event });
-    }
-  }
+  /** The three findings that cost most, or what is said in their place. */
+  const found = h('div', { class: 'found', 'data-testid': 'panel-findings' });
 
-  return {
+  const panel = {
     element,
-    /**
-     * @param {import('../lib/types').Ready} session @param {Selection|null} selection @param {string[]} hosts
-     */
+    /** @param {import('../lib/views').Finding[]|null} findings null: not known yet */
+    findings(findings) {
+      const first = [...findings ?? []].sort((a, b) => (b.cost_ps ?? 0) - (a.cost_ps ?? 0)).slice(0, 3);
+      fill(found, h('h3', null, findings && findings.length > 3 ? `The 3 largest of ${count(findings.length)} findings` : 'Findings'),
+        findings && !first.length && h('p', { class: 'muted' }, 'No findings.'),
+        first.map((own) => h('div', { class: 'row' }, h('span', { class: `tag ${own.severity}` }, own.severity),
+          own.windows.length ? button(own.title, () => act.finding(own), { class: 'link', title: own.title }) : own.title,
+          h('span', { class: 'grow' }), own.cost_ps ? h('span', { class: 'num', 'data-ps': own.cost_ps }, timeText(own.cost_ps, 1)) : null)));
+    },
+    /** @param {Ready} session @param {Selection|null} selection @param {string[]} hosts chosen ones; empty: all */
     select(session, selection, hosts) {
-      const name = session.session.name;
       if (!selection) {
         ticket += 1;
-        show(nothingContent(session, act));
-      } else if (selection.kind === 'event') {
-        void bring(askEvent(name, selection), (answer) => {
+        show(nothingContent(session, act, found));
+        return;
+      }
+      const { name } = session.session;
+      const { kind, row, depth, device, start_ps, end_ps, event } = selection;
+      if (kind === 'merged') panel.list(session, selection, [row], `${count(selection.count)} events in one slice`);
+      else if (kind === 'event') {
+        // Asked for by its place, as a link would; some have no slice of their own and are known by their id only.
+        void bring(channel.event.get({ session: name, row, start_ps, depth }).catch((error) => {
+          if (event && error.status) return channel.event.get({ session: name, event });
+          throw error;
+        }), (answer) => {
           on.detail(answer);
           return eventContent(answer, act);
         });
-      } else if (selection.kind === 'gap') {
-        void bring(gap.bring({ session: name, device: selection.device, start_ps: selection.start_ps }), (answer) => {
+      } else if (kind === 'gap') {
+        void bring(on.bring({ session: name, device, start_ps }), (answer) => {
           on.gap(answer);
-          return gapContent(answer, gap);
+          return gapContent(answer, act, on);
         });
-      } else if (selection.kind === 'merged') {
-        this.list(session, selection, [selection.row], `${count(selection.count)} events in one slice`);
-      } else {
-        void bring(channel.window.get({ session: name, start_ps: selection.start_ps, end_ps: selection.end_ps }),
-          (answer) => windowContent(answer, act, hosts, labelsOf(session)));
-      }
+      } else void bring(channel.window.get({ session: name, start_ps, end_ps }), (answer) => windowContent(answer, act, hosts));
     },
-    /** @param {import('../lib/types').Ready} session @param {{start_ps: number, end_ps: number}} span @param {string[]} rows @param {string} heading */
-    list(session, span, rows, heading) {
-      const query = { session: session.session.name, start_ps: Math.round(span.start_ps), end_ps: Math.round(span.end_ps), rows: rows.join(','), limit: 500 };
-      void bring(channel.table.get(query), (answer) => listContent(heading, span, answer, labelsOf(session), act));
+    /** What rows show in a span of time, to read. @param {Ready} session @param {import('./scale.js').Span} span @param {string[]} rows @param {string} heading */
+    list({ session }, { start_ps, end_ps }, rows, heading) {
+      void bring(channel.table.get({ session: session.name, start_ps: Math.round(start_ps), end_ps: Math.round(end_ps), rows: rows.join(','), limit: 500 }),
+        (answer) => listContent(heading, rangeText(start_ps, end_ps), answer, act));
     },
   };
+  return panel;
 }
 
-/** What rows are called on the canvas, by id. @param {import('../lib/types').Ready} session */
-const labelsOf = (session) => new Map(session.rows.map(({ id, label }) => [id, label]));
+/** @param {string} title @param {string} range @param {import('../lib/types').TableAnswer} answer @param {PanelActions} act @returns {PanelContent} */
+function listContent(title, range, { items, count: all }, act) {
+  const body = table({
+    label: title, testid: 'timeline-table', items, open: act.open, select: act.select,
+    columns: [
+      quietColumn('row', 'Row', ({ row }) => act.label(row)),
+      eventColumn('Event', (brief) => brief, act),
+      quietColumn('class', 'Class', (/** @type {import('../lib/types').Brief} */ brief) => (brief.class ? LABELS[brief.class] ?? '' : '')),
+      startColumn(({ start_ps }) => start_ps),
+      timeColumn('time', 'Time', columnUnit(items.map(({ duration_ps }) => duration_ps)), ({ duration_ps }) => duration_ps),
+    ],
+  });
+  body.classList.add('fill');
+  const number = all > items.length ? `${count(items.length)} of ${count(all)} events; select a shorter window for the rest` : `${count(all)} events`;
+  return { title, note: `${number} · ${range}`, body, buttons: [button('Close table', act.close)] };
+}
+
+/** How to select, the largest findings, what the colours mean, what the devices did in all. @param {Ready} session @param {PanelActions} act @param {HTMLElement} found @returns {PanelContent} */
+function nothingContent({ session: { duration_ps, hosts }, devices, rows, phases }, act, found) {
+  const steps = Math.max(0, ...rows.filter(({ kind }) => kind === 'steps').map(({ events }) => events));
+  const keys = (/** @type {string[]} */ ...names) => names.flatMap((name) => [h('kbd', null, name), ' ']);
+  return {
+    title: 'Nothing selected', buttons: [tableButton(act)],
+    note: [timeText(duration_ps), plural(hosts.length, 'host'), plural(devices.length, 'device'), plural(steps, 'step'), plural(total(hosts, ({ events }) => events), 'event')].join(' · '),
+    body: h('div', { class: 'columns' },
+      h('section', null,
+        h('p', null, 'Click a slice to read its times, stats and flow partners. Drag across the lanes to read what every class, thread and device did in a window.'),
+        h('p', null, 'Zoom with ', keys('w', 's'), 'or Ctrl+wheel, move with ', keys('a', 'd'), 'or on the strip above. ', keys('?'), 'lists all keys.'),
+        found,
+        h('h3', null, 'What the host does'),
+        h('p', { class: 'legend' }, CLASSES.map((name) => h('span', null, chip(name), LABELS[name]))),
+        phases.length > 0 && h('h3', null, 'Your annotations'),
+        h('p', { class: 'legend' }, [...phaseTones(phases)].map(([name, rank]) => h('span', null, h('i', { class: 'chip', 'aria-hidden': 'true', style: { '--k': `var(--p${rank + 1})` } }), name)))),
+      h('section', null, devices.length > 0 && devicesTable('Devices', devices, hosts, 'Duty cycle', ({ duty_cycle }) => duty_cycle))),
+  };
+}

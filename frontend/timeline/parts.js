@@ -1,10 +1,48 @@
-/** Parts of a stretch of host time by class: a stacked bar, and a table whose sum row equals the whole. */
+/** What several panels show: parts of host time by class (a bar, and a table whose sum row equals the whole), events as links, columns of them, buttons. */
 
-import { h } from '../lib/dom.js';
-import { CLASSES, LABELS, chip } from '../lib/classes.js';
-import { columnUnit, digits, share, timeText } from '../lib/format.js';
-import { roundParts, roundShares } from '../lib/parts.js';
-import { table } from '../lib/table.js';
+import { h, button } from '../lib/dom.js';
+import { CLASSES, LABELS, chip, tone } from '../lib/classes.js';
+import { columnUnit, cutMiddle, deviceTimeCell, share, timeText, UNITS } from '../lib/format.js';
+import { lengthBar } from '../lib/cards.js';
+import { roundShares, roundTimes, total } from '../lib/parts.js';
+import { countColumn, table, textColumn, timeColumn } from '../lib/table.js';
+
+/** @typedef {import('../lib/types').Brief} Brief */
+/**
+ * What a panel can ask the timeline to do.
+ * @typedef {object} PanelActions
+ * @property {(brief: Brief) => void} open select an event and bring it into sight
+ * @property {(brief: Brief) => void} select select an event, leave the window alone
+ * @property {() => void} frame
+ * @property {() => void} list the window as a table
+ * @property {() => void} close back from the table to the selection
+ * @property {(row: string) => void} row bring a row into sight
+ * @property {(device: string) => string} name of a device
+ * @property {(row: string) => string} label of a row on the canvas
+ * @property {(finding: import('../lib/views').Finding) => void} finding show its first place
+ */
+/** @typedef {{title: string, tags?: (string|Node)[], note?: string, buttons?: Node[], body: Node}} PanelContent */
+
+/** @param {Brief} brief @param {PanelActions} act */
+export const eventLink = (brief, act) => button(cutMiddle(brief.name), () => act.open(brief), { class: 'link', title: brief.name, 'data-event': brief.event });
+
+/** @param {import('../lib/types').ClassName|null|undefined} name @returns {Node[]} */
+export const classMark = (name) => (name && LABELS[name] ? [chip(name)] : []);
+
+/** A column of events, each a link. @template T @param {string} head @param {(item: T) => Brief} of @param {PanelActions} act @returns {import('../lib/table.js').Column<T>} */
+export const eventColumn = (head, of, act) => ({ key: 'name', head, value: (item) => of(item).name, cell: (item) => [...classMark(of(item).class), eventLink(of(item), act)] });
+
+/** @template T @param {(item: T) => number} ps */
+export const startColumn = (ps) => timeColumn('start', 'Start', UNITS.ms, ps);
+
+/** A column that only explains another one. @template T @param {string} key @param {string} head @param {(item: T) => string} text @param {boolean} [sorts] */
+export const quietColumn = (key, head, text, sorts = true) => textColumn(key, head, text, { cell: (item) => h('span', { class: 'sec' }, text(item)), ...(!sorts && { value: undefined }) });
+
+/** @param {PanelActions} act */
+export const frameButton = (act) => button('Frame', act.frame, {}, h('kbd', null, 'f'));
+
+/** @param {PanelActions} act */
+export const tableButton = (act) => button('Timeline as table', act.list, { 'data-testid': 'as-table' });
 
 /** @typedef {import('../lib/types').ByClass} ByClass */
 /** @typedef {import('../lib/types').ClassName} ClassName */
@@ -12,18 +50,14 @@ import { table } from '../lib/table.js';
 const LEAST_LABEL = 0.11;
 
 /** @param {ByClass} parts */
+const partsOf = (parts) => CLASSES.flatMap((name) => (parts[name] ? [{ name, ps: parts[name] }] : []));
+
+/** @param {ByClass} parts */
 export function stackedBar(parts) {
-  const present = CLASSES.filter((name) => (parts[name] ?? 0) > 0);
-  const whole = present.reduce((sum, name) => sum + (parts[name] ?? 0), 0);
-  return h('div', { class: 'stack', 'aria-hidden': 'true' }, present.map((name) => {
-    const part = (parts[name] ?? 0) / whole;
-    const text = `${LABELS[name]} ${timeText(parts[name])}`;
-    const span = h('span', { class: `k-${name}`, title: text }, part > LEAST_LABEL ? LABELS[name] : '');
-    span.style.setProperty('--k', `var(--c-${name})`);
-    span.style.color = `var(--on-${name})`;
-    span.style.flex = `${part} 1 0`;
-    return span;
-  }));
+  const items = partsOf(parts);
+  const whole = total(items, ({ ps }) => ps);
+  return h('div', { class: 'stack', 'aria-hidden': 'true' }, items.map(({ name, ps }) => h('span', {
+    ...tone(name, { color: `var(--on-${name})`, flex: `${ps} 1 0` }), title: `${LABELS[name]} ${timeText(ps)}` }, ps / whole > LEAST_LABEL && LABELS[name])));
 }
 
 /**
@@ -31,22 +65,44 @@ export function stackedBar(parts) {
  * @param {(name: ClassName) => string} where the thread that did most of it
  */
 export function partsTable(parts, whole, where) {
-  const names = CLASSES.filter((name) => (parts[name] ?? 0) > 0);
-  const values = names.map((name) => parts[name] ?? 0);
-  const sum = values.reduce((total, value) => total + value, 0);
-  const unit = columnUnit([sum]);
-  const step = unit.ps / 1000;
-  const rounded = roundParts(values, step);
+  const items = partsOf(parts);
+  const values = items.map(({ ps }) => ps);
+  const all = total(values, (ps) => ps);
+  const unit = columnUnit([all]);
+  const { texts, sum } = roundTimes(values, unit);
   const shares = roundShares(values);
-  const items = names.map((name, index) => ({ name, ps: values[index], text: digits(rounded[index] / 1000, 3), share: shares[index] }));
   return table({
     label: 'Time by class', items, sort: '-time',
     columns: [
       { key: 'class', head: 'Class', value: ({ name }) => LABELS[name], cell: ({ name }) => [chip(name), LABELS[name]] },
-      { key: 'where', head: 'Mostly on', cell: ({ name }) => h('span', { class: 'sec' }, where(name)), title: ({ name }) => where(name) },
-      { key: 'time', head: `Time, ${unit.name}`, number: true, value: ({ ps }) => ps, cell: ({ text }) => text, ps: ({ ps }) => ps },
-      { key: 'share', head: 'Share', number: true, value: ({ ps }) => ps, cell: (item) => share(item.share > 0 && item.share < 1 ? item.share : item.ps / sum) },
+      quietColumn('where', 'Mostly on', ({ name }) => where(name), false),
+      timeColumn('time', 'Time', unit, ({ ps }) => ps, { cell: (item) => texts[items.indexOf(item)] }),
+      { key: 'share', head: 'Share', number: true, value: ({ ps }) => ps, cell: (item) => {
+        const part = shares[items.indexOf(item)];
+        // What rounds to nothing or to all is neither.
+        return share(part > 0 && part < 1 ? part : item.ps / all);
+      } },
     ],
-    foot: [whole, '', h('span', { 'data-ps': sum }, digits(rounded.reduce((total, value) => total + value, 0) / 1000, 3)), share(sum ? 1 : 0)],
+    foot: [whole, '', sum, share(items.length ? 1 : 0)],
+  });
+}
+
+/**
+ * What devices did in a stretch of time: their own, or a window.
+ * @template {Pick<import('../lib/types').Device, 'name'|'host'|'busy_ps'|'stall_ps'|'idle_ps'|'modules'|'ops'>} T
+ * @param {string} label @param {T[]} items @param {unknown[]} hosts @param {string} head @param {(device: T) => number|null} part busy part of that time
+ */
+export function devicesTable(label, items, hosts, head, part) {
+  const unit = columnUnit(items.map(({ busy_ps, idle_ps }) => busy_ps + idle_ps));
+  const time = (/** @type {'busy_ps'|'stall_ps'|'idle_ps'} */ key, /** @type {string} */ text) => timeColumn(key, text, unit, (/** @type {T} */ device) => device[key], { cell: (device) => deviceTimeCell(device[key], unit) });
+  return table({
+    label, items,
+    columns: [
+      { key: 'name', head: 'Device', value: ({ name }) => name, cell: ({ name, host }) => (hosts.length > 1 ? `${name} · ${host}` : name) },
+      { key: 'bar', head: 'Busy', cell: (device) => lengthBar(part(device) ?? 0) },
+      { key: 'share', head, number: true, value: (device) => part(device) ?? 0, cell: (device) => share(part(device)) },
+      time('busy_ps', 'Busy'), time('stall_ps', 'of it stalled'), time('idle_ps', 'Idle'),
+      countColumn('modules', 'Modules', ({ modules }) => modules), countColumn('ops', 'Ops', ({ ops }) => ops),
+    ],
   });
 }

@@ -16,7 +16,7 @@
 /** Zoom stops at 1 ns per px. */
 const LEAST_PS_PER_PX = 1000;
 
-/** The server answers for so many pixels; a very wide screen asks for half of its own. */
+/** The server answers for so many pixels; a very wide screen asks for fewer than its own. */
 const MOST_PX = 18_000;
 
 /** @param {Span} span @param {number} left @param {number} right @returns {Scale} */
@@ -44,9 +44,6 @@ export function zoomSpan({ start_ps, end_ps }, factor, at) {
   return { start_ps: at - (at - start_ps) / factor, end_ps: at + (end_ps - at) / factor };
 }
 
-/** @param {Span} span @param {number} by in ps */
-export const panSpan = ({ start_ps, end_ps }, by) => ({ start_ps: start_ps + by, end_ps: end_ps + by });
-
 /** A span with room on both sides, to look at something. @param {Span} span @param {number} [room] share of its length */
 export function frameSpan({ start_ps, end_ps }, room = 0.15) {
   const margin = (end_ps - start_ps) * room;
@@ -63,8 +60,8 @@ export const resolution = (psPerPx) => 2 ** Math.floor(Math.log2(psPerPx));
  */
 export function fetchSpan({ start_ps, end_ps }, psPerPx, duration) {
   const width = end_ps - start_ps;
-  const fine = resolution(psPerPx);
-  const step = width * 3 > fine * MOST_PX ? fine * 2 : fine;
+  let step = resolution(psPerPx);
+  while (width * 3 > step * MOST_PX) step *= 2;
   const grid = step * 256;
   const start = Math.max(0, Math.floor((start_ps - width) / grid) * grid);
   const end = Math.min(duration, Math.ceil((end_ps + width) / grid) * grid);
@@ -81,13 +78,9 @@ export function niceStep(least) {
 /**
  * Ticks of the ruler: every second one has a label.
  * @param {Scale} scale @param {number} leastPx between ticks
- * @returns {{step: number, ticks: {ps: number, label: boolean}[]}}
  */
 export function rulerTicks(scale, leastPx) {
   const step = Math.max(1, niceStep(scale.psPerPx * leastPx));
-  const ticks = [];
-  for (let n = Math.ceil(scale.start_ps / step); n * step <= scale.end_ps; n += 1) {
-    ticks.push({ ps: n * step, label: n % 2 === 0 });
-  }
-  return { step, ticks };
+  const first = Math.ceil(scale.start_ps / step);
+  return { step, ticks: Array.from({ length: Math.floor(scale.end_ps / step) - first + 1 }, (_, at) => ({ ps: (first + at) * step, label: (first + at) % 2 === 0 })) };
 }

@@ -1,64 +1,56 @@
 /** What is selected, as a plain value, and how a link writes it. */
 
-import { gapRow } from './gaps.js';
 import { msText, msValue, spanText, spanValue } from '../lib/link.js';
 
-/** @typedef {import('../lib/types').Brief} Brief */
-/** @typedef {{kind: 'window', start_ps: number, end_ps: number}} WindowSelection */
 /**
- * One event; a link knows only its place, the rest comes with the server's answer.
- * @typedef {{kind: 'event', row: string, depth: number, start_ps: number, duration_ps: number, name: string, event: string|null}} EventSelection
+ * A window of time; one event; events drawn as one slice; idle time of a device. A link knows only where an event or a gap
+ * begins: its end comes with the server's answer.
+ * @typedef {object} Selection
+ * @property {'window'|'event'|'merged'|'gap'} kind
+ * @property {number} start_ps @property {number} end_ps
+ * @property {string} row empty for a window @property {number} depth
+ * @property {string} name of an event @property {string} device of a gap
+ * @property {string|null} event its id @property {number} count events in it
  */
-/**
- * Events drawn as one slice.
- * @typedef {{kind: 'merged', row: string, depth: number, start_ps: number, end_ps: number, count: number}} MergedSelection
- */
-/**
- * Idle time of a device; a link knows only where it begins, and `end_ps` comes with the server's answer.
- * @typedef {{kind: 'gap', device: string, row: string, depth: 0, start_ps: number, end_ps: number}} GapSelection
- */
-/** @typedef {WindowSelection|EventSelection|MergedSelection|GapSelection} Selection */
 
-/** @param {Selection|null} selection */
-export const startOf = (selection) => selection?.start_ps ?? 0;
+/** @param {Selection['kind']} kind @param {Partial<Selection> & import('./scale.js').Span} rest @returns {Selection} */
+const selection = (kind, rest) => ({ kind, row: '', depth: 0, name: '', device: '', event: null, count: 1, ...rest });
 
-/** @param {Selection} selection */
-export const endOf = (selection) => (selection.kind === 'event' ? selection.start_ps + selection.duration_ps : selection.end_ps);
+/** @param {number} start_ps @param {number} end_ps */
+export const ofWindow = (start_ps, end_ps) => selection('window', { start_ps, end_ps });
 
-/** @param {Brief} brief @returns {EventSelection} */
-export function ofBrief({ row, depth, start_ps, duration_ps, name, event }) {
-  return { kind: 'event', row, depth, start_ps, duration_ps, name, event };
+/** @param {import('../lib/types').Brief} brief */
+export const ofBrief = ({ row, depth, start_ps, duration_ps, name, event }) => selection('event', { row, depth, start_ps, end_ps: start_ps + duration_ps, name, event });
+
+/** The row of a device's gaps. @param {string} device */
+export const gapRow = (device) => `gaps.${device}`;
+
+/** @param {string} device @param {number} start_ps @param {number} [end_ps] */
+export const ofGap = (device, start_ps, end_ps = start_ps) => selection('gap', { row: gapRow(device), device, start_ps, end_ps });
+
+/** A slice as it is drawn, at the time it was. @param {import('./scene.js').Found} found @returns {Selection} */
+export function ofFound({ lane, row, depth, real_ps, length_ps, name, event, count }) {
+  const kind = count > 1 ? 'merged' : lane.row.kind === 'classes' ? 'window' : 'event';
+  const end_ps = real_ps + length_ps;
+  if (kind === 'window') return ofWindow(real_ps, end_ps);
+  return selection(kind, { row, depth, start_ps: real_ps, end_ps, name, event, count });
 }
-
-/** @param {string} device @param {number} start_ps @param {number} [end_ps] @returns {GapSelection} */
-export const ofGap = (device, start_ps, end_ps = start_ps) => ({ kind: 'gap', device, row: gapRow(device), depth: 0, start_ps, end_ps });
 
 /** `gap:TPU:0@715.080172721`, `win:715.08+72.143`, `ev:h0.t3@739.896/1` (depth after the slash, 0 left out). Merged ones are windows. @param {Selection|null} selection */
 export function selectionText(selection) {
   if (!selection) return '';
-  if (selection.kind === 'gap') return `gap:${selection.device}@${msText(selection.start_ps, true)}`;
-  if (selection.kind !== 'event') return `win:${spanText(selection.start_ps, selection.end_ps)}`;
-  const depth = selection.depth ? `/${selection.depth}` : '';
-  return `ev:${selection.row}@${msText(selection.start_ps, true)}${depth}`;
+  const { kind, row, depth, device, start_ps, end_ps } = selection;
+  if (kind === 'gap') return `gap:${device}@${msText(start_ps, true)}`;
+  if (kind === 'event') return `ev:${row}@${msText(start_ps, true)}${depth ? '/' + depth : ''}`;
+  return `win:${spanText(start_ps, end_ps)}`;
 }
 
 /** @param {string|undefined} text @returns {Selection|null} null for what does not parse */
-export function selectionValue(text) {
-  const [, kind, rest] = /^(\w+):(.+)$/.exec(text ?? '') ?? [];
-  if (kind === 'win') {
-    const span = spanValue(rest);
-    return span && { kind: 'window', ...span };
-  }
-  if (kind === 'gap') {
-    const [, device, start] = /^(.+)@([\d.]+)$/.exec(rest) ?? [];
-    const start_ps = device ? msValue(start) : NaN;
-    return Number.isNaN(start_ps) ? null : ofGap(device, start_ps);
-  }
-  if (kind === 'ev') {
-    const [, row, start, depth] = /^(.+)@([\d.]+)(?:\/(\d+))?$/.exec(rest) ?? [];
-    const start_ps = row ? msValue(start) : NaN;
-    return Number.isNaN(start_ps) ? null
-      : { kind: 'event', row, depth: Number(depth ?? 0), start_ps, duration_ps: 0, name: '', event: null };
-  }
-  return null;
+export function selectionValue(text = '') {
+  const span = text.startsWith('win:') ? spanValue(text.slice(4)) : null;
+  if (span) return ofWindow(span.start_ps, span.end_ps);
+  const [, kind, place, start, depth = 0] = /^(ev|gap):(.+)@([\d.]+)(?:\/(\d+))?$/.exec(text) ?? [];
+  const start_ps = msValue(start ?? '');
+  if (Number.isNaN(start_ps)) return null;
+  return kind === 'gap' ? ofGap(place, start_ps) : selection('event', { row: place, depth: Number(depth), start_ps, end_ps: start_ps });
 }

@@ -3,38 +3,34 @@
 import { h } from '../lib/dom.js';
 import { readPref, writePref } from '../lib/prefs.js';
 
-export const LEAST_PANEL = 180;
+const LEAST_PANEL = 180;
 const STEP_PX = 24;
 const SHARE_OF_LANES = 0.62;
 
 /** @param {() => void} changed @param {() => number} height of the view */
 export function createSplitter(changed, height) {
-  const stored = Number(readPref('panel'));
-  let wanted = stored >= LEAST_PANEL ? stored : 0;
+  let wanted = Number(readPref('panel'));
   const element = h('div', { class: 'splitter', role: 'separator', tabindex: 0, 'aria-orientation': 'horizontal', 'aria-label': 'Height of the panel', 'aria-valuemin': LEAST_PANEL, 'data-testid': 'splitter' });
+  const panel = () => /** @type {HTMLElement} */ (element.nextElementSibling).offsetHeight;
 
-  /** @param {number} panel */
-  function set(panel) {
-    wanted = Math.round(Math.min(Math.max(LEAST_PANEL, panel), height() - 140));
+  /** @param {number} next */
+  function set(next) {
+    wanted = Math.round(Math.min(Math.max(LEAST_PANEL, next), height() - 140));
     writePref('panel', String(wanted));
     changed();
   }
   element.addEventListener('pointerdown', (event) => {
     element.setPointerCapture(event.pointerId);
-    const panel = /** @type {HTMLElement} */ (element.nextElementSibling);
-    const offset = panel.offsetHeight + event.clientY;
-    const move = (/** @type {PointerEvent} */ next) => set(offset - next.clientY);
-    element.addEventListener('pointermove', move);
-    for (const name of ['pointerup', 'pointercancel']) {
-      element.addEventListener(name, () => element.removeEventListener('pointermove', move), { once: true });
-    }
+    const offset = panel() + event.clientY;
+    element.onpointermove = ({ clientY }) => set(offset - clientY);
   });
+  element.onpointerup = element.onpointercancel = () => { element.onpointermove = null; };
   element.addEventListener('keydown', (event) => {
     const step = { ArrowUp: STEP_PX, ArrowDown: -STEP_PX }[event.key];
     if (!step) return;
     event.preventDefault();
     event.stopPropagation();
-    set((wanted || /** @type {HTMLElement} */ (element.nextElementSibling).offsetHeight) + step);
+    set((wanted || panel()) + step);
   });
   return {
     element,

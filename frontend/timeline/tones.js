@@ -1,85 +1,82 @@
-/** Which tone, sign and text a slice has, by the kind of its row. */
+/** Which tone, sign and text a slice has, by the kind of its row, and how it is told to people who do not see it. */
 
 import { CLASSES, LABELS } from '../lib/classes.js';
-import { timeText } from '../lib/format.js';
-import { firstAfter } from './columns.js';
+import { count, placeText, plural, share, timeText } from '../lib/format.js';
+import { sliceOf } from './columns.js';
 
-/** @typedef {import('../lib/theme.js').Palette} Palette */
-/** @typedef {import('./slices.js').Sign} Sign */
-/** @typedef {{tone: import('../lib/theme.js').Tone, sign: Sign}} Look */
+/** @typedef {import('./columns.js').Columns} Columns */
+/** @typedef {{tone: import('../lib/theme.js').Tone, sign: import('./draw.js').Sign}} Look */
 
 /** Ranks of phases spread over the six tones. @param {string[]} phases in host order @returns {Map<string, number>} name → 0..5 */
 export function phaseTones(phases) {
-  const many = phases.length > 6;
-  return new Map(phases.map((name, rank) => [name, many ? Math.floor((rank * 6) / phases.length) : rank]));
+  const spread = Math.max(6, phases.length);
+  return new Map(phases.map((name, rank) => [name, Math.floor((rank * 6) / spread)]));
 }
 
 /**
  * The tone of an annotation or scope: of the phase it is, or of the innermost phase on its path, or else none.
  * @param {string} name may be a path with slashes @param {Map<string, number>} tones
  */
-export function phaseOf(name, tones) {
-  const own = tones.get(name);
-  if (own !== undefined) return own;
-  for (const part of name.split('/').reverse()) {
-    const rank = tones.get(part);
-    if (rank !== undefined) return rank;
-  }
-  return undefined;
-}
+export const phaseOf = (name, tones) => [name, ...name.split('/').reverse()].map((part) => tones.get(part)).find((rank) => rank !== undefined);
 
 /**
- * @param {Palette} palette @param {Map<string, number>} tones
- * @param {import('../lib/types').RowKind} kind @param {number} depth
- * @param {import('./columns.js').Columns} columns @param {number} i @param {string[]} names
- * @param {import('./columns.js').Columns[]} [depths] of the whole row, to find the phase around an inner annotation
+ * @param {import('../lib/theme.js').Palette} palette @param {Map<string, number>} tones
+ * @param {import('./layout.js').Lane} lane @param {number} i @param {import('./columns.js').Slices} slices
  * @returns {Look}
  */
-export function lookOf(palette, tones, kind, depth, columns, i, names, depths) {
-  const plain = { fill: palette.surface2, on: palette.ink, edge: palette.line2 };
-  const name = names[columns.name[i]] ?? '';
-  switch (kind) {
-    case 'steps': return { tone: plain, sign: null };
-    case 'annotations': {
-      if (depth === 0) return { tone: plain, sign: null };
-      const rank = phaseOf(name, tones) ?? phaseAround(tones, columns.start[i], names, depths, depth);
-      return { tone: rank === undefined ? plain : palette.phases[rank], sign: null };
+export function lookOf(palette, tones, { row: { id, kind }, depth }, i, { names, rows }) {
+  const depths = rows.get(id) ?? [];
+  const { name, kind: kinds, start } = depths[depth];
+  if (kind === 'scopes' && !names[name[i]]) return { tone: { fill: palette.surface, on: palette.ink2, edge: palette.hatch }, sign: 'light' };
+  if (kind === 'steps' || kind === 'annotations' || kind === 'scopes') {
+    let rank;
+    // An inner one has the tone of the phase around it; the outermost annotation is no phase.
+    for (let at = depth; rank === undefined && at >= (kind === 'annotations' ? 1 : 0); at -= 1) {
+      const around = depths[at] ? sliceOf(depths[at], start[i]) : -1;
+      rank = around < 0 ? undefined : phaseOf(names[depths[at].name[around]] ?? '', tones);
     }
-    case 'scopes': {
-      if (!name) return { tone: { fill: palette.surface, on: palette.ink2, edge: palette.hatch }, sign: 'light' };
-      const rank = phaseOf(name, tones);
-      return { tone: rank === undefined ? plain : palette.phases[rank], sign: null };
-    }
-    case 'modules': return { tone: palette.dev, sign: null };
-    case 'ops': case 'async': case 'stream':
-      if (columns.kind[i] === 2) return { tone: palette.dev2, sign: 'hatch' };
-      return { tone: columns.kind[i] === 1 ? palette.devColl : palette.dev2, sign: null };
-    default: {
-      const at = columns.kind[i];
-      const own = CLASSES[at] ? at : CLASSES.indexOf('other');
-      return { tone: palette.classes[own], sign: CLASSES[own] === 'wait' ? 'hatch' : CLASSES[own] === 'unrecorded' ? 'dots' : null };
-    }
+    return { tone: rank === undefined || kind === 'steps' ? { fill: palette.surface2, on: palette.ink, edge: palette.line2 } : palette.phases[rank], sign: null };
   }
+  if (kind === 'modules') return { tone: palette.dev, sign: null };
+  if (kind === 'ops' || kind === 'async' || kind === 'stream') return { tone: kinds[i] === 1 ? palette.devColl : palette.dev2, sign: kinds[i] === 2 ? 'hatch' : null };
+  const own = CLASSES[kinds[i]] ?? 'other';
+  return { tone: palette.classes[CLASSES.indexOf(own)], sign: own === 'wait' ? 'hatch' : own === 'unrecorded' ? 'dots' : null };
 }
 
-/** @param {Map<string, number>} tones @param {number} start @param {string[]} names @param {import('./columns.js').Columns[]|undefined} depths @param {number} depth */
-function phaseAround(tones, start, names, depths, depth) {
-  for (let outer = depth - 1; depths && outer > 0; outer -= 1) {
-    const columns = depths[outer];
-    const i = columns ? firstAfter(columns, start) : 0;
-    if (!columns || i >= columns.length || columns.start[i] > start) continue;
-    const rank = phaseOf(names[columns.name[i]] ?? '', tones);
-    if (rank !== undefined) return rank;
-  }
-  return undefined;
+/** What stands in a slice. @param {import('../lib/types').RowKind} kind @param {Columns} columns @param {number} i @param {string[]} names */
+export function textOf(kind, { start, end, name: ids, kind: kinds }, i, names) {
+  const name = names[ids[i]] ?? '';
+  const length = () => timeText(end[i] - start[i]);
+  if (kind === 'steps') return `${name} · ${length()}`;
+  if (kind === 'gaps') return `${length()} gap`;
+  return kind === 'classes' ? LABELS[CLASSES[kinds[i]]] ?? '' : kind === 'scopes' ? name || 'no scope' : name;
 }
 
-/** What stands in a slice. @param {import('../lib/types').RowKind} kind @param {import('./columns.js').Columns} columns @param {number} i @param {string[]} names */
-export function textOf(kind, columns, i, names) {
-  const name = names[columns.name[i]] ?? '';
-  if (kind === 'steps') return `${name} · ${timeText(columns.end[i] - columns.start[i])}`;
-  if (kind === 'classes') return LABELS[CLASSES[columns.kind[i]]] ?? '';
-  if (kind === 'gaps') return `${timeText(columns.end[i] - columns.start[i])} gap`;
-  if (kind === 'scopes') return name || 'no scope';
-  return name;
+/** Whether the class index of a slice in this lane is one of the twelve. @param {import('./layout.js').Lane} lane */
+export const hasClass = ({ row: { kind } }) => kind === 'thread' || kind === 'classes' || kind === 'gaps';
+
+const WORDS = { steps: 'step', annotations: 'annotation', modules: 'module', scopes: 'scope', async: 'asynchronous op', stream: 'stream' };
+
+/** The word for what a slice is: its class on host lanes, the kind of its row else. @param {import('./scene.js').Found} found */
+function whatIs({ lane, kind }) {
+  const label = LABELS[CLASSES[kind]] ?? '';
+  if (hasClass(lane)) return lane.row.kind === 'gaps' ? `gap, mostly ${label}` : label;
+  return lane.row.kind === 'ops' ? ['op', 'collective', 'stall'][kind] ?? 'op' : WORDS[/** @type {'steps'} */ (lane.row.kind)] ?? '';
+}
+
+/** @param {import('./layout.js').Lane} lane */
+export const laneId = ({ id }) => `lane-${id}`;
+
+/** `python (driving), depth 2, 62.2 % busy, 11 520 events` @param {import('./layout.js').Lane} lane */
+export function laneText({ row, rows, kind, depth, label, right = '' }) {
+  return [kind === 'slices' ? row.label : label, depth ? `depth ${depth + 1}` : '', row.share == null || kind === 'more' ? '' : `${share(row.share)} busy`,
+    plural(rows.reduce((sum, own) => sum + own.events, 0), 'event'), right.startsWith('shifted') ? right : ''].filter(Boolean).join(', ');
+}
+
+/** `StepMarker`, `step marker`, `9.742 ms`, `at 739.896 ms`, `python` @param {import('./scene.js').Found} found */
+export function foundWords(found) {
+  const { name, lane, length_ps, real_ps, busy_ps } = found;
+  const [what, length] = [whatIs(found), timeText(length_ps)];
+  return [...(found.count > 1 ? [`${count(found.count)} events`, `${timeText(busy_ps || length_ps)} busy of ${length}`, `most: ${name}`] : [...new Set([name || what, what]), length]),
+    `at ${placeText(real_ps)}`, lane.row.label];
 }

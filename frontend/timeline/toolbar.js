@@ -1,77 +1,131 @@
-/** Search, flows, the window in words, the way back to the whole session, and a place to type a time. */
+/** Search, gaps, alignment, flows, the window in words, the way back to the whole session, and a place to type a time. */
 
 import { h, fill, button } from '../lib/dom.js';
-import { count, digits, rangeText, timeText } from '../lib/format.js';
+import { count, rangeText, timeText } from '../lib/format.js';
+import { latest } from '../lib/api.js';
+
+/** @typedef {import('../lib/types').SearchAnswer} SearchAnswer */
+
+const PAUSE_MS = 150;
 
 /**
  * @param {object} on
- * @param {(text: string) => void} on.search each change @param {(step: 1|-1) => void} on.next
- * @param {() => void} on.leave Escape in the search field @param {() => void} on.flows
+ * @param {() => string} on.session @param {() => number} on.from the time at which searching begins
+ * @param {(hits: number[], text: string, said: string) => void} on.found starts; what was searched for; what came out
+ * @param {(hit: import('../lib/types').Brief) => void} on.hit @param {(error: Error) => void} on.error
+ * @param {() => void} on.leave Escape in a field @param {() => void} on.flows @param {() => void} on.align
  * @param {(step: 1|-1) => void} on.gap
- * @param {() => void} on.fit @param {(ms: number) => void} on.time
+ * @param {() => void} on.fit @param {(ps: number) => void} on.time
  */
 export function createToolbar(on) {
   const input = h('input', { type: 'search', placeholder: 'Search events', 'aria-label': 'Search events', 'data-testid': 'timeline-search', spellcheck: 'false' });
   const found = h('span', { class: 'sec small num', 'data-testid': 'search-count' });
-  const previous = button('‹', () => on.next(-1), { 'aria-label': 'Previous match', 'data-testid': 'search-prev' });
-  const next = button('›', () => on.next(1), { 'aria-label': 'Next match', 'data-testid': 'search-next' });
-  const flows = button('Flows', on.flows, { 'aria-pressed': 'true', 'data-testid': 'flows-toggle', title: 'Arrows from and to the selected event' });
+  const previous = button('‹', () => go(-1), { 'aria-label': 'Previous match', 'data-testid': 'search-prev', disabled: true });
+  const next = button('›', () => go(1), { 'aria-label': 'Next match', 'data-testid': 'search-next', disabled: true });
+  const flows = button('Flows', on.flows, { 'data-testid': 'flows-toggle', title: 'Arrows from and to the selected event' });
+  const align = button('Align device to host step', on.align, { 'data-testid': 'align-steps', title: 'Draws the device work of each step where the step begins (t)' });
   const readout = h('span', { class: 'sec readout', 'data-testid': 'window-readout' });
   const time = h('input', { type: 'text', 'aria-label': 'Go to a time, ms from session start', placeholder: 'ms from session start', inputmode: 'decimal' });
   const goto = h('span', { class: 'field none', 'data-testid': 'go-to-time' }, h('span', { class: 'muted' }, 'Go to'), time);
-  const field = h('span', { class: 'field' }, input, found, h('kbd', null, '/'));
-
   const gapAt = h('span', { class: 'sec small num', 'data-testid': 'gap-index' });
   const gaps = h('span', { class: 'row none' }, button('‹ gap', () => on.gap(-1), { 'data-testid': 'gap-prev' }, h('kbd', null, '[')), gapAt,
     button('gap ›', () => on.gap(1), { 'data-testid': 'gap-next' }, h('kbd', null, ']')));
 
-  input.addEventListener('input', () => on.search(input.value));
-  input.addEventListener('keydown', (event) => {
-    if (event.key === 'Enter') on.next(event.shiftKey ? -1 : 1);
-    else if (event.key === 'Escape') on.leave();
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
-  });
-  time.addEventListener('keydown', (event) => {
-    if (event.key !== 'Enter' && event.key !== 'Escape') return;
-    const value = Number(time.value.replace(/[\s\u202f]/g, '').replace(',', '.'));
-    if (event.key === 'Enter' && time.value && Number.isFinite(value)) on.time(value);
-    goto.classList.add('none');
-    event.preventDefault();
-    event.stopPropagation();
-    on.leave();
-  });
-  previous.disabled = true;
-  next.disabled = true;
+  /** @type {ReturnType<typeof latest<SearchAnswer>>} */
+  const channel = latest('search');
+  /** @type {SearchAnswer|null} */
+  let answer = null;
+  let at = -1;
+  let timer = 0;
+  let text = '';
+
+  function show() {
+    const all = answer?.count ?? 0;
+    found.textContent = answer ? ofText(at, all) : '';
+    previous.disabled = next.disabled = !all;
+    on.found(answer?.hits.s ?? [], text, answer ? (at < 0 ? `${all} events found.` : `${at + 1} of ${all}.`) : '');
+  }
+
+  async function ask() {
+    timer = 0;
+    try {
+      answer = await channel.get({ session: on.session(), q: text });
+      at = -1;
+      show();
+    } catch (error) {
+      on.error(/** @type {Error} */ (error));
+    }
+  }
+
+  /** As the text changes, asks for names that contain it. @param {string} value @param {boolean} [anew] in another session */
+  function search(value, anew) {
+    if (input.value !== value) input.value = value;
+    if (value.trim() === text && !anew) return;
+    text = value.trim();
+    clearTimeout(timer);
+    if (text) {
+      timer = window.setTimeout(ask, PAUSE_MS);
+      return;
+    }
+    channel.cancel();
+    answer = null;
+    show();
+  }
+
+  /** Goes to the next or previous hit by time, once the answer is there. @param {1|-1} by */
+  async function go(by) {
+    if (timer) {
+      clearTimeout(timer);
+      await ask();
+    }
+    const { hits, names } = answer ?? {};
+    const many = hits?.s.length ?? 0;
+    if (!hits || !names || !many) return;
+    // The first time, the first one from where the window begins, or the last one before.
+    const first = hits.s.findIndex((start) => start >= on.from());
+    const from = at >= 0 ? at : (first < 0 ? many : first) - (by > 0 ? 1 : 0);
+    at = (from + by + many) % many;
+    show();
+    on.hit({ event: hits.event[at], row: hits.row[at], depth: hits.depth[at], name: names[hits.n[at]]?.name ?? '', class: null, thread: '', start_ps: hits.s[at], duration_ps: hits.d[at] });
+  }
+
+  input.addEventListener('input', () => search(input.value));
+  for (const field of [input, time]) {
+    field.addEventListener('keydown', (event) => {
+      const enter = event.key === 'Enter';
+      if (!enter && event.key !== 'Escape') return;
+      const ms = Number(time.value.replace(/[\s\u202f]/g, '').replace(',', '.'));
+      event.preventDefault();
+      event.stopPropagation();
+      if (field === time) {
+        goto.classList.add('none');
+        if (enter && time.value && Number.isFinite(ms)) on.time(ms * 1e9);
+      } else if (enter) return void go(event.shiftKey ? -1 : 1);
+      on.leave();
+    });
+  }
 
   return {
     element: h('div', { class: 'toolbar', role: 'toolbar', 'aria-label': 'Timeline', 'data-testid': 'timeline-toolbar' },
-      field, previous, next, gaps, flows, goto, h('span', { class: 'grow' }), readout,
+      h('span', { class: 'field' }, input, found, h('kbd', null, '/')), previous, next, gaps, align, flows, goto, h('span', { class: 'grow' }), readout,
       button('Whole session', on.fit, { 'data-testid': 'zoom-fit' })),
+    search,
+    get text() { return text; },
     focusSearch() { input.focus(); input.select(); },
     askTime() {
       goto.classList.remove('none');
       time.value = '';
       time.focus();
     },
-    /** @param {string} text */
-    setSearch(text) { if (input.value !== text) input.value = text; },
-    /** @param {string} text @param {boolean} any */
-    setFound(text, any) {
-      found.textContent = text;
-      previous.disabled = !any;
-      next.disabled = !any;
-    },
-    /** Which gap of how many on its device; nothing where there is none. @param {number} at -1: none is selected @param {number} all */
-    setGap(at, all) {
+    /** Which gap of how many on its device; nothing where there is none. @param {number} index -1: none is selected @param {number} all */
+    setGap(index, all) {
       gaps.classList.toggle('none', !all);
-      gapAt.textContent = foundText(at, all);
+      gapAt.textContent = ofText(index, all);
     },
-    /** @param {boolean} active */
-    setFlows(active) { flows.setAttribute('aria-pressed', String(active)); },
-    /** @param {import('./scale.js').Span} span @param {number} duration */
-    setWindow({ start_ps, end_ps }, duration) {
+    /** @param {import('./model.js').TimelineState} state @param {number} duration */
+    set({ window: { start_ps, end_ps }, flows: arrows, align: aligned }, duration) {
+      flows.setAttribute('aria-pressed', String(arrows));
+      align.setAttribute('aria-pressed', String(aligned !== null));
       fill(readout, h('span', { class: 'wide' }, `window ${rangeText(start_ps, end_ps)} · `), h('b', null, timeText(end_ps - start_ps)),
         ` of ${timeText(duration)}`);
     },
@@ -79,4 +133,4 @@ export function createToolbar(on) {
 }
 
 /** `3 of 60`, `60`, `none` @param {number} at -1 before the first @param {number} all */
-export const foundText = (at, all) => (all === 0 ? 'none' : at < 0 ? count(all) : `${digits(at + 1)} of ${count(all)}`);
+const ofText = (at, all) => (all === 0 ? 'none' : at < 0 ? count(all) : `${count(at + 1)} of ${count(all)}`);

@@ -2,149 +2,223 @@
 
 import { h, fill, button } from '../lib/dom.js';
 import { get } from '../lib/api.js';
-import { createFeed } from './feed.js';
+import { alignedSlices, alignmentOf, realSpan, shiftText } from './align.js';
+import { createFeed } from './columns.js';
 import { createModel } from './model.js';
 import { createLanes } from './lanes.js';
 import { createStrip } from './strip.js';
-import { createToolbar, foundText } from './toolbar.js';
+import { createToolbar } from './toolbar.js';
 import { createSplitter } from './splitter.js';
 import { createTooltip } from './tooltip.js';
+import { findingPlace } from '../overview/findings.js';
 import { createPanel } from './panel.js';
-import { createSearch } from './search.js';
 import { createCursor } from './cursor.js';
 import { followPointer } from './pointer.js';
 import { timelineKeys } from './keys.js';
-import { frameSpan, panSpan, zoomSpan } from './scale.js';
+import { frameSpan, zoomSpan } from './scale.js';
 import { find, laneAt, laneFor } from './scene.js';
-import { createGaps, withGapRows } from './gaps.js';
-import { createGapMoves } from './gap-moves.js';
-import { ofBrief, ofGap } from './selection.js';
+import { createGaps } from './gaps.js';
+import { ofBrief, ofFound, ofGap, ofWindow, selectionText, selectionValue } from './selection.js';
 
 /** @typedef {import('../lib/types').Brief} Brief */
+/** @typedef {import('../lib/types').Ready} Ready */
 /** @typedef {import('./scene.js').Found} Found */
 
 /** A hit that is drawn narrower than this is zoomed to. */
 const LEAST_HIT_PX = 4;
 
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
-export function create(app) {
-  /** @type {import('../lib/types').Ready|null} */
+export function timelineView(app) {
+  const { live, link } = app;
+  /** @type {Ready|null} */
   let session = null;
   let first = true;
   let listed = false;
   /** @type {(() => void)|null} */
   let removeKeys = null;
+  /** Findings, and which steps worked when on the devices, once it was asked for. @type {Promise<import('../lib/views').Overview>|null} */
+  let asked = null;
+  /** Slices with those of devices moved, and what they were made of. @type {{from: unknown[], slices: import('./columns.js').Slices|null}} */
+  let moved = { from: [], slices: null };
   const name = () => session?.session.name ?? '';
+  const ready = () => {
+    if (!first) return;
+    first = false;
+    app.ready();
+    void bringFindings();
+  };
 
   const again = () => {
     feed.again();
+    deviceFeed.again();
     lanes.request();
     showPanel();
   };
   const failed = (/** @type {Error} */ error) => {
     app.note({ id: 'timeline', severity: 'error', message: error.message, action: { label: 'Try again', run: again } });
-    app.live.alarm(error.message);
+    live.alarm(error.message);
+    ready();
   };
   const feed = createFeed(() => {
     lanes.request();
-    if (first) app.ready();
-    first = false;
-  }, (error) => {
-    failed(error);
-    app.ready();
-  });
-  const gaps = createGaps(() => {
-    if (session) lanes.open({ ...session, rows: withGapRows(session.rows, gaps.all) }, true);
-    gapMoves.say();
+    ready();
   }, failed);
-  const model = createModel(app.link, () => Math.max(1, lanes.element.clientWidth - lanes.left()));
+  /** While device rows are aligned, theirs: they show another time than those of the host. */
+  const deviceFeed = createFeed(() => lanes.request(), failed);
+  const model = createModel(link, () => Math.max(1, lanes.element.clientWidth - lanes.left()));
+  const { state } = model;
   const element = h('div', { class: 'view' });
   const splitter = createSplitter(() => lanes.request(), () => element.clientHeight);
   const lanes = createLanes(model, {
-    chosen: app.chosen, slices: () => gaps.into(feed.slices),
-    frame: (scene, rows) => feed.want(name(), scene.scale, model.duration, rows.filter(({ kind }) => kind !== 'gaps')),
-    height: (natural) => splitter.lanes(natural, lanes.element.offsetTop),
-    drawn(palette) {
-      strip.set(model.state.window, app.chosen().devices);
-      strip.draw(palette);
+    chosen: app.chosen, slices,
+    frame({ scale }, rows) {
+      const wanted = rows.filter(({ kind }) => kind !== 'gaps');
+      const { align } = state;
+      const own = align ? wanted.filter(({ device }) => device) : [];
+      const span = align && realSpan(align, own.map(({ id }) => id), scale);
+      feed.want(name(), scale, model.duration, wanted.filter((row) => !own.includes(row)));
+      if (span) deviceFeed.want(name(), { ...span, psPerPx: scale.psPerPx }, model.duration, own);
     },
+    height: (natural) => splitter.lanes(natural, lanes.element.offsetTop),
+    drawn: (palette) => strip.draw(palette),
   });
-  const strip = createStrip({ window: model.look, left: lanes.left });
+  const gaps = createGaps(model, lanes, {
+    arrived: openRows, failed, session: () => session, devices: () => app.chosen().devices, say: live.answer, name: deviceName,
+    count: (at, all) => toolbar.setGap(at, all), open,
+  });
+  const strip = createStrip({ window: model.look, left: lanes.left, shown: () => state.window, devices: () => app.chosen().devices, causes: () => gaps.strip });
   const toolbar = createToolbar({
-    search: (text) => search.set(text), next: (step) => search.next(step, model.state.window.start_ps),
-    leave: () => lanes.element.focus({ preventScroll: true }), flows: () => model.set({ flows: !model.state.flows }),
-    gap: (step) => gapMoves.go(step), fit: () => whole(), time: (ms) => goTo(ms * 1e9),
+    session: name, from: () => state.window.start_ps, hit: open, error: failed,
+    found(hits, text, said) {
+      model.set({ hits });
+      link.set({ q: text }, 'replace');
+      if (said) live.say(said);
+    },
+    leave: () => lanes.element.focus({ preventScroll: true }), flows: toggleFlows, align: toggleAlign, gap: gaps.go, fit: whole, time: model.goTo,
   });
   const tooltip = createTooltip();
-  const panel = createPanel(
-    { open, select: (brief) => model.select(ofBrief(brief)), frame: () => frame(), list: () => list(), close: () => showPanel(), row: revealRow },
-    {
-      frame: () => frame(), name: deviceName, mark: (piece) => gapMoves.mark(piece), open: (piece) => { void gapMoves.open(piece); },
-      bring: (query) => gaps.one(query),
-      copy: (text) => { void copyText(text); },
-      occurrences: ({ pattern }) => app.open({ v: 'gaps', sel: '', f: `pat:${pattern}` }),
+  const panel = createPanel({
+    open, select: (brief) => model.select(ofBrief(brief)), frame, list, close: showPanel, row: revealRow, name: deviceName,
+    label: (row) => session?.rows.find(({ id }) => id === row)?.label ?? row,
+    finding(own) { void overview().then(({ steps }) => app.open(findingPlace(own, steps.columns))); },
+  }, {
+    mark: gaps.mark, open: gaps.openPiece, bring: gaps.one, error: panelFailed,
+    async copy(text) {
+      try {
+        await navigator.clipboard.writeText(text);
+        live.answer('The gap is copied as text.');
+      } catch {
+        app.note({ id: 'copy', severity: 'info', message: 'The browser does not let this page copy.' });
+      }
     },
-    { detail: gotDetail, gap: gotGap, error: panelFailed });
-  const search = createSearch({
-    session: name, marks: (hits) => model.set({ hits }), error: failed, go: open,
-    count(all, at) {
-      toolbar.setFound(all < 0 ? '' : foundText(at, all), all > 0);
-      if (all >= 0) app.live.say(at < 0 ? `${all} events found.` : `${at + 1} of ${all}.`);
-      app.link.set({ q: search.text }, 'replace');
+    occurrences: ({ pattern }) => app.open({ v: 'gaps', sel: '', f: `pat:${pattern}` }),
+    // What a link or a click did not know of the selection comes with the panel's answer.
+    gap(gap) {
+      if (state.selection?.kind === 'gap') settle({ selection: ofGap(gap.device, gap.start_ps, gap.start_ps + gap.duration_ps) });
+    },
+    detail(detail) {
+      if (state.selection?.kind === 'event') settle({ detail, selection: { ...ofBrief(detail), row: detail.row || state.selection.row } });
     },
   });
-  const gapMoves = createGapMoves(model, lanes, { session: () => session, gaps: () => gaps.all, devices: () => app.chosen().devices, say: app.live.answer,
-    count: (at, all) => toolbar.setGap(at, all), open, name: deviceName, goTo });
-  const cursor = createCursor(model, lanes, { session: name, say: app.live.answer, far: open });
+  const cursor = createCursor(model, lanes, { session: name, say: live.answer, far: open });
+  let settling = false;
 
   fill(element, toolbar.element, strip.element, lanes.element, splitter.element, panel.element, tooltip.element);
-  fill(app.skip, button('Timeline as table', () => list(), { class: 'skip' }));
+  fill(app.skip, button('Timeline as table', list, { class: 'skip' }));
 
-  const whole = () => model.look({ start_ps: 0, end_ps: model.duration });
-  const frame = () => { const span = model.selected(); if (span) model.look(frameSpan(span)); };
+  /** @param {Partial<import('./model.js').TimelineState>} patch the panel shows it already */
+  function settle(patch) {
+    settling = true;
+    model.set(patch);
+    settling = false;
+  }
+
+  function slices() {
+    const { align } = state;
+    const host = feed.slices;
+    const device = deviceFeed.slices ?? host;
+    if (!align || !host || !device) return gaps.into(host);
+    const from = [host, device, align];
+    if (from.some((part, index) => part !== moved.from[index])) moved = { from, slices: alignedSlices(host, device, align) };
+    return moved.slices;
+  }
+
+  function whole() { model.look({ start_ps: 0, end_ps: model.duration }); }
+
+  function frame() {
+    const span = model.drawn(state.selection);
+    if (span) model.look(frameSpan(span));
+  }
+
   /** @param {number} factor @param {number} [at] */
-  const zoom = (factor, at) => {
-    const { start_ps, end_ps } = model.state.window;
-    model.look(zoomSpan({ start_ps, end_ps }, factor, at ?? (start_ps + end_ps) / 2));
-  };
-  const pan = (/** @type {number} */ by) => model.look(panSpan(model.state.window, by));
+  function zoom(factor, at = (state.window.start_ps + state.window.end_ps) / 2) { model.look(zoomSpan(state.window, factor, at)); }
 
-  /** @param {number} ps */
-  function goTo(ps) {
-    const { start_ps, end_ps } = model.state.window;
-    const half = (end_ps - start_ps) / 2;
-    model.look({ start_ps: ps - half, end_ps: ps + half });
+  /** @param {number} by in ps */
+  function pan(by) { model.look({ start_ps: state.window.start_ps + by, end_ps: state.window.end_ps + by }); }
+
+  function toggleFlows() { model.set({ flows: !state.flows }); }
+
+  function toggleAlign() { void align(!state.align); }
+
+  const overview = () => (asked ??= get('overview', { session: name() }).catch((error) => {
+    asked = null;
+    throw error;
+  }));
+
+  /** Only after the lanes: the findings take an analysis. */
+  async function bringFindings() {
+    const own = session;
+    const answer = await overview().catch(() => null);
+    if (own === session && answer) panel.findings(answer.findings);
+  }
+
+  /** Moves device rows under the steps of the host, or back. @param {boolean} on @param {boolean} [quiet] as a link says */
+  async function align(on, quiet = false) {
+    const own = session;
+    try {
+      const answer = on && own ? await overview() : null;
+      if (own !== session) return;
+      const next = answer && own && alignmentOf(answer.steps, gaps.rows(own.rows));
+      if (on && !next) live.answer('No device work is known to belong to a step of the host: there is nothing to align.');
+      else if (!quiet) {
+        const row = next && [...next.rows].find(([, pieces]) => pieces.length)?.[0];
+        const part = next && answer.steps.count > next.steps ? ` The ${next.steps} steps that have some are moved.` : '';
+        live.answer(next && row ? `Device work stands under its step, ${shiftText(next, row, (state.window.start_ps + state.window.end_ps) / 2)}.${part}` : 'Device rows are back in place.');
+      }
+      // A gap has no place among moved rows.
+      if (next && state.selection?.kind === 'gap') model.select(null);
+      model.set({ align: next, cursor: null, hover: null });
+      link.set({ al: next ? '1' : '' }, quiet ? 'replace' : 'push');
+    } catch (error) {
+      failed(/** @type {Error} */ (error));
+    }
   }
 
   /** Selects an event and brings it into sight. @param {Brief} brief */
   function open(brief) {
-    const { start_ps, end_ps } = model.state.window;
-    const end = brief.start_ps + brief.duration_ps;
-    const px = brief.duration_ps / lanes.scene().scale.psPerPx;
-    if (px < LEAST_HIT_PX) model.look(frameSpan({ start_ps: brief.start_ps, end_ps: end }, 8));
-    else if (brief.start_ps >= end_ps || end <= start_ps) goTo((brief.start_ps + end) / 2);
-    model.select(ofBrief(brief));
-    lanes.arrange();
-    const lane = laneFor(lanes.lanes, brief.row, brief.depth);
-    if (lane) lanes.reveal(lane);
-    app.live.answer(`${brief.name} is selected.`);
+    const selection = ofBrief(brief);
+    const { start_ps, end_ps } = model.drawn(selection) ?? selection;
+    if ((end_ps - start_ps) / lanes.scene().scale.psPerPx < LEAST_HIT_PX) model.look(frameSpan({ start_ps, end_ps }, 8));
+    else if (start_ps >= state.window.end_ps || end_ps <= state.window.start_ps) model.goTo((start_ps + end_ps) / 2);
+    model.select(selection);
+    lanes.reveal(brief.row, brief.depth);
+    live.answer(`${brief.name} is selected.`);
   }
 
   /** @param {Found} found */
   function selectFound(found) {
-    const { start_ps, end_ps, row, depth, event, count } = found;
-    if (found.lane.row.kind === 'gaps') gapMoves.show({ device: found.lane.row.device ?? '', start_ps, duration_ps: end_ps - start_ps, cause: 'other' });
-    else if (count > 1) model.look(frameSpan({ start_ps, end_ps }, 0.02));
-    else if (event === null) model.select({ kind: 'window', start_ps, end_ps });
-    else model.select({ kind: 'event', row, depth, start_ps, duration_ps: end_ps - start_ps, name: found.name, event });
+    const { lane: { row }, start_ps, end_ps, real_ps, length_ps } = found;
+    if (row.kind === 'gaps') gaps.show({ device: row.device ?? '', start_ps: real_ps, duration_ps: length_ps, cause: 'other' });
+    else if (found.count > 1) model.look(frameSpan({ start_ps, end_ps }, 0.02));
+    else model.select(ofFound(found));
   }
 
   /** What Enter does where the keyboard is. */
   function enter() {
-    const { cursor: at } = model.state;
+    const { cursor: at } = state;
     if (!at) return;
     if (at.lane.kind !== 'slices' || (at.index < 0 && at.lane.fold)) toggle(at.lane);
-    else if (at.count > 1) model.select({ kind: 'merged', row: at.row, depth: at.depth, start_ps: at.start_ps, end_ps: at.end_ps, count: at.count });
+    else if (at.count > 1) model.select(ofFound(at));
     else selectFound(at);
   }
 
@@ -152,83 +226,56 @@ export function create(app) {
   function toggle(lane) {
     if (!lane?.fold) return;
     model.fold(lane.fold.id, !lane.fold.open);
-    app.live.answer(`${lane.label} is ${lane.fold.open ? 'folded' : 'open'}.`);
+    live.answer(`${lane.label} is ${lane.fold.open ? 'folded' : 'open'}.`);
   }
 
   /** @param {string} row */
   function revealRow(row) {
     const lane = laneFor(lanes.lanes, row, 0);
     if (lane?.kind === 'more') toggle(lane);
-    lanes.arrange();
-    const own = laneFor(lanes.lanes, row, 0);
-    if (own) lanes.reveal(own);
-  }
-
-  /** @param {import('../lib/types').EventDetail} detail */
-  function gotDetail(detail) {
-    const { selection } = model.state;
-    if (selection?.kind === 'event') {
-      model.set({ detail, selection: { ...selection, depth: detail.depth, row: detail.row || selection.row, start_ps: detail.start_ps, duration_ps: detail.duration_ps, name: detail.name, event: detail.event } });
-    }
+    lanes.reveal(row);
   }
 
   /** @param {string} id */
   function deviceName(id) { return session?.devices.find((device) => device.id === id)?.name ?? id; }
 
-  /** @param {import('../lib/views').GapDetail} gap */
-  function gotGap(gap) {
-    Object.assign(gap, gaps.context(gap));
-    const { selection } = model.state;
-    if (selection?.kind === 'gap') model.set({ gap, selection: ofGap(gap.device, gap.start_ps, gap.start_ps + gap.duration_ps) });
-  }
-
-  /** @param {string} text */
-  async function copyText(text) {
-    try {
-      await navigator.clipboard.writeText(text);
-      app.live.answer('The gap is copied as text.');
-    } catch {
-      app.note({ id: 'copy', severity: 'info', message: 'The browser does not let this page copy.' });
-    }
-  }
-
-  /** @param {string} message @param {number} status */
-  function panelFailed(message, status) {
-    const { selection } = model.state;
-    const stale = status === 404 || status === 400;
-    if (!stale) return failed(new Error(message));
+  /** @param {import('../lib/api.js').RequestError} error */
+  function panelFailed(error) {
+    const { selection } = state;
+    const kind = selection?.kind;
+    if (error.status !== 404 && error.status !== 400) failed(error);
     // The same gap on another core may begin elsewhere: the window shows what is known.
-    if (selection?.kind === 'gap' && selection.end_ps > selection.start_ps) return model.select({ kind: 'window', start_ps: selection.start_ps, end_ps: selection.end_ps });
-    app.note({ id: 'stale', severity: 'info', message: `The linked ${selection?.kind === 'gap' ? 'gap' : 'event'} is not in this session.` });
-    return model.select(null);
+    else if (kind === 'gap' && selection && selection.end_ps > selection.start_ps) model.select(ofWindow(selection.start_ps, selection.end_ps));
+    else {
+      app.note({ id: 'stale', severity: 'info', message: `The linked ${kind === 'gap' ? 'gap' : 'event'} is not in this session.` });
+      model.select(null);
+    }
   }
 
   function showPanel() {
     listed = false;
-    if (session) panel.select(session, model.state.selection, app.chosen().hosts);
+    if (session) panel.select(session, state.selection, app.chosen().hosts);
   }
 
   function list() {
     if (!session) return;
     listed = true;
-    const rows = [...new Set(lanes.lanes.flatMap((lane) => (lane.kind === 'more' || lane.row.kind === 'classes' || lane.row.kind === 'gaps' ? [] : lane.rows)))];
-    panel.list(session, model.state.window, rows.map(({ id }) => id), 'Timeline as table');
+    const rows = lanes.lanes.flatMap(({ kind, row, rows: own }) => (kind === 'more' || row.kind === 'classes' || row.kind === 'gaps' ? [] : own.map(({ id }) => id)));
+    panel.list(session, state.window, [...new Set(rows)], 'Timeline as table');
   }
 
   model.on((changed) => {
-    const { selection, window: span, detail, gap } = model.state;
-    if (changed.has('window')) toolbar.setWindow(span, model.duration);
-    if (changed.has('flows')) toolbar.setFlows(model.state.flows);
-    if (changed.has('selection')) gapMoves.say();
-    if (changed.has('selection') && !(changed.has('detail') && detail) && !(changed.has('gap') && gap)) {
-      showPanel();
-      if (selection?.kind === 'window') app.live.say('A window is selected.');
-    }
+    if (['window', 'flows', 'align'].some((key) => changed.has(/** @type {'window'} */ (key)))) toolbar.set(state, model.duration);
+    if (!changed.has('selection')) return;
+    gaps.count();
+    if (settling) return;
+    showPanel();
+    if (state.selection?.kind === 'window') live.say('A window is selected.');
   });
 
   followPointer(lanes.element, {
-    scene: lanes.scene, select: (span) => model.select({ kind: 'window', ...span }), preview: (preview) => model.set({ preview }), pan, zoom,
-    grips: () => (model.state.selection?.kind === 'window' ? model.selected() : null),
+    scene: lanes.scene, select: ({ start_ps, end_ps }) => model.select(ofWindow(start_ps, end_ps)), preview: (preview) => model.set({ preview }), pan, zoom,
+    grips: () => (state.selection?.kind === 'window' ? state.selection : null),
     click(x, y) {
       const scene = lanes.scene();
       const found = find(scene, x, y);
@@ -242,8 +289,8 @@ export function create(app) {
     },
     hover(x, y, event) {
       const scene = lanes.scene();
-      const found = event && y >= scene.top ? find(scene, x, y) : null;
-      const { hover } = model.state;
+      const found = event && find(scene, x, y);
+      const { hover } = state;
       const same = found && hover && found.lane.id === hover.lane.id && found.start_ps === hover.start_ps;
       model.set({ hover: same ? hover : found, pointer: event && x >= scene.scale.left ? x : null });
       tooltip.show(found, event?.clientX ?? 0, event?.clientY ?? 0);
@@ -252,35 +299,50 @@ export function create(app) {
 
   /** The step before or after what is selected, or before or after the middle of the window. @param {'next'|'previous'} direction */
   async function step(direction) {
-    const row = ['steps', 'annotations'].flatMap((kind) => lanes.lanes.filter((lane) => lane.row.kind === kind))[0]?.row;
-    const { selection, window: span } = model.state;
+    const row = ['steps', 'annotations'].map((kind) => session?.rows.find((own) => own.kind === kind)).find(Boolean);
+    const { selection, window: { start_ps, end_ps } } = state;
     if (!row) return;
-    const from = selection?.start_ps ?? (span.start_ps + span.end_ps) / 2;
-    const { event } = await get('neighbor', { session: name(), row: row.id, depth: 0, start_ps: Math.round(from), direction });
+    const { event } = await get('neighbor', { session: name(), row: row.id, depth: 0, start_ps: Math.round(selection?.start_ps ?? (start_ps + end_ps) / 2), direction });
     if (event) open(event);
-    else app.live.answer(direction === 'next' ? 'This is the last step.' : 'This is the first step.');
+    else live.answer(direction === 'next' ? 'This is the last step.' : 'This is the first step.');
   }
 
   const keys = timelineKeys({
-    gap: gapMoves.go, zoom, pan: (part) => pan((model.state.window.end_ps - model.state.window.start_ps) * part), frame, whole, step, enter,
-    along: cursor.along, across: cursor.across,
-    occurrence(way) { const brief = model.state.detail?.occurrences[way]; if (brief) open(brief); },
-    flows: () => model.set({ flows: !model.state.flows }), search: toolbar.focusSearch, time: toolbar.askTime,
+    ...cursor, gap: gaps.go, zoom, frame, whole, step, enter, align: toggleAlign, flows: toggleFlows, search: toolbar.focusSearch, time: toolbar.askTime,
+    pan: (part) => pan((state.window.end_ps - state.window.start_ps) * part),
+    occurrence(way) { const brief = state.detail?.occurrences[way]; if (brief) open(brief); },
     clear() {
       if (listed) showPanel();
-      else if (search.text) { toolbar.setSearch(''); search.set(''); } else model.select(null);
+      else if (toolbar.text) toolbar.search('');
+      else model.select(null);
     },
   });
 
-  /** @param {boolean} [again] whether the session is open already */
-  function fromLink(again) {
+  /** Rows of gaps and of scopes come when the server has found them. */
+  function openRows() {
     if (!session) return;
-    const { selection } = model.state;
+    lanes.open({ ...session, rows: gaps.rows(session.rows) }, true);
+    gaps.count();
+    if (state.align) void align(true, true);
+  }
+
+  async function bringScopes() {
+    const own = session;
+    if (!own?.more_rows) return;
+    const { rows } = await get('scopes', { session: name() }).catch(() => own);
+    if (own !== session) return;
+    session = { ...own, rows };
+    openRows();
+  }
+
+  function fromLink() {
+    if (!session) return;
     const stale = model.open(session.session.duration_ps);
-    toolbar.setWindow(model.state.window, model.duration);
-    toolbar.setSearch(app.link.state.q ?? '');
-    search.set(app.link.state.q ?? '');
-    if (!again && selection === model.state.selection) showPanel();
+    toolbar.set(state, model.duration);
+    toolbar.search(link.state.q ?? '', first);
+    // A gap is shown where it is.
+    const aligned = link.state.al === '1' && state.selection?.kind !== 'gap';
+    if (aligned !== Boolean(state.align)) void align(aligned, true);
     if (stale.length) app.note({ id: 'stale', severity: 'info', message: stale.join(' ') });
   }
 
@@ -289,18 +351,32 @@ export function create(app) {
     open(next) {
       session = next;
       first = true;
+      asked = null;
+      panel.findings(null);
       feed.clear();
+      deviceFeed.clear();
+      model.set({ align: null });
       strip.open(next);
-      requestAnimationFrame(() => { fromLink(); lanes.open(next); });
+      requestAnimationFrame(() => {
+        const { selection } = state;
+        fromLink();
+        if (selection === state.selection) showPanel();
+        lanes.open(next);
+      });
       gaps.open(next);
+      void bringScopes();
     },
     filter: lanes.request,
-    move: () => fromLink(true),
+    move: fromLink,
     show(on) {
       lanes.show(on);
       app.skip.hidden = !on;
-      if (on) removeKeys ??= app.keys.add(keys);
-      else {
+      if (on) {
+        removeKeys ??= app.keys.add(keys);
+        // Another view may have selected something here.
+        const { sel } = link.state;
+        if (!first && selectionValue(sel) && sel !== selectionText(state.selection)) fromLink();
+      } else {
         removeKeys?.();
         removeKeys = null;
       }

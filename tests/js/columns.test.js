@@ -19,7 +19,7 @@ test('starts and event ids are differences', () => {
 });
 
 test('absent counts mean single events, and rows without events have no ids', () => {
-  const [columns] = decode(wire, new Set(['h0.classes'])).rows.get('h0.classes');
+  const [columns] = decode(wire).rows.get('h0.classes');
   assert.deepEqual([...columns.count], [1]);
   assert.deepEqual([...columns.event], [-1]);
 });

@@ -23,14 +23,14 @@ test('costs add up by column', () => {
 });
 
 test('without the small ones their overhead is saved; one execution costs what the fit says', () => {
-  const found = savings([FORWARD, CLEAN], { fixed_ps: 2_000, slope: 0.1 }, 10, 1);
+  const found = savings([FORWARD, CLEAN], { fixed_ps: 2_000, slope: 0.1 }, 10);
   assert.deepEqual(found.map(({ name, now_ps, then_ps }) => [name, now_ps, Math.round(then_ps)]), [
     ['without the small one', 6_586, 4_275], ['all work in one execution', 6_586, Math.round(2_000 + 974.5)]]);
 });
 
 test('nothing is promised where there is one execution per step or no fit', () => {
-  assert.deepEqual(savings([FORWARD], { fixed_ps: 1, slope: 0 }, 10, 1), []);
-  assert.deepEqual(savings([FORWARD, row('backward', 99, 1)], null, 10, 1), []);
+  assert.deepEqual(savings([FORWARD], { fixed_ps: 1, slope: 0 }, 10), []);
+  assert.deepEqual(savings([FORWARD, row('backward', 99, 1)], null, 10), []);
 });
 
 test('spans that overlap stand under each other, in the first row that is free', () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { arrowTimes, arrowsOf } from '../../frontend/timeline/flows.js';
+import { arrowTimes, arrowsOf } from '../../frontend/timeline/paint.js';
 
-const place = (start_ps, duration_ps) => ({ row: 'h0.t0', depth: 0, start_ps, duration_ps });
+const place = (start_ps, length) => ({ row: 'h0.t0', depth: 0, start_ps, end_ps: start_ps + length });
 
 test('an arrow runs from the end of its source to the start of its target', () => {
   assert.deepEqual(arrowTimes({ from: place(0, 10), to: place(30, 5) }), { start_ps: 10, end_ps: 30 });

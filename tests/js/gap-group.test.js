@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { filterGaps, groupGaps, stepOf, sumClasses } from '../../frontend/gaps/group.js';
+import { filterGaps, groupGaps, patternsOf, stepOf, sumClasses } from '../../frontend/gaps/group.js';
 
 const gap = (device, start_ps, duration_ps, more = {}) => ({
   device, host: 'vm', start_ps, duration_ps, step: 2, step_number: 1206, before: 'a', after: 'b', kind: 'starved', cause: 'tracing', by_class_ps: { tracing: duration_ps }, ...more,
@@ -21,6 +21,13 @@ test('what follows on the same core, touches only a little or ends in another pr
   assert.equal(groupGaps([gap('TPU:0', 0, 10), gap('TPU:1', 7, 10)], CORES).length, 2);
   assert.equal(groupGaps([gap('TPU:0', 0, 10), gap('TPU:1', 0, 10, { after: 'c' })], CORES).length, 2);
   assert.equal(groupGaps([gap('TPU:0', 0, 10), gap('TPU:0', 0, 10, { host: 'other' })], CORES).length, 2);
+});
+
+test('patterns of some gaps have the numbers of these gaps, and keep their places', () => {
+  const pattern = (after) => ({ before: 'a', after, count: 9, total_ps: 99, mean_ps: 11, min_ps: 1, max_ps: 50, cause: 'compile', by_class_ps: { compile: 99 } });
+  const [none, some] = patternsOf([pattern('c'), pattern('b')], [gap('TPU:0', 0, 10), gap('TPU:1', 0, 14), gap('TPU:0', 90, 3, { inside_run: true })]);
+  assert.equal(none.count, 0);
+  assert.deepEqual(some, { ...pattern('b'), count: 2, total_ps: 24, mean_ps: 12, min_ps: 10, max_ps: 14, cause: 'tracing', by_class_ps: { tracing: 24 } });
 });
 
 test('rows come longest first, ties by time', () => {

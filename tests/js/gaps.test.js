@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { byDevice, gapColumns, neighbour, withGapRows } from '../../frontend/timeline/gaps.js';
-import { endOf, ofGap, selectionText, selectionValue } from '../../frontend/timeline/selection.js';
+import { ofGap, selectionText, selectionValue } from '../../frontend/timeline/selection.js';
 import { sliceAt } from '../../frontend/timeline/columns.js';
 
 const gap = (device, start_ps, duration_ps, cause = 'tracing') => ({ device, start_ps, duration_ps, cause });
@@ -36,6 +36,6 @@ test('a selected gap survives the link to the picosecond; its end comes with the
   const text = selectionText(ofGap('vm/TPU:0', 715080172721, 787223000000));
   assert.equal(text, 'gap:vm/TPU:0@715.080172721');
   const value = selectionValue(text);
-  assert.deepEqual([value.kind, value.device, value.start_ps, value.row, endOf(value)], ['gap', 'vm/TPU:0', 715080172721, 'gaps.vm/TPU:0', 715080172721]);
+  assert.deepEqual([value.kind, value.device, value.start_ps, value.row, value.end_ps], ['gap', 'vm/TPU:0', 715080172721, 'gaps.vm/TPU:0', 715080172721]);
   assert.equal(selectionValue('gap:nothing'), null);
 });

@@ -12,7 +12,7 @@ const ROWS = [
   row('h0.d0.modules', 'modules', { device: 'TPU:0' }), row('h0.d0.ops', 'ops', { device: 'TPU:0' }),
   row('h0.d1.modules', 'modules', { device: 'TPU:1' }), row('h0.d1.ops', 'ops', { device: 'TPU:1' }),
 ];
-const OPTIONS = { hosts: [], devices: [], open: new Map(), taking: new Map(), all: [device('TPU:0'), device('TPU:1')] };
+const OPTIONS = { hosts: [], devices: [], open: new Map(), taking: new Map(), all: [device('TPU:0'), device('TPU:1')], unit: 1, shift: () => '' };
 const lay = (options = {}, rows = ROWS) => layoutRows(rows, { ...OPTIONS, ...options });
 const ids = (result) => result.lanes.map(({ id }) => id);
 
@@ -55,11 +55,17 @@ test('of threads that are alike the busiest stands for all', () => {
 test('a thread that takes part in the selection is never folded away', () => {
   const result = lay({ taking: new Map([['h0.t2', 0]]) });
   assert.ok(ids(result).includes('h0.t2/0'));
-  assert.equal(result.lanes.find(({ id }) => id === 'more.vm').label, '1 more thread');
+  assert.equal(result.lanes.find(({ id }) => id === 'more.vm').label, '1\u00a0more thread');
 });
 
 test('a closed row shows as many depths as the selection needs', () => {
   const rows = [thread('h0.t0', 'python (driving)', { role: 'driving', depths: 9 })];
   assert.equal(lay({}, rows).lanes.length, 4);
   assert.equal(lay({ taking: new Map([['h0.t0', 6]]) }, rows).lanes.length, 7);
+});
+
+test('aligned devices say how far they are shifted in the place of their duty cycle', () => {
+  const rights = (options) => lay(options).lanes.filter(({ right }) => right).map(({ id, right }) => [id, right]);
+  assert.deepEqual(rights({}), [['h0.d0.modules/0', '62.2\u202f%'], ['TPU:1', '62.2\u202f%']]);
+  assert.deepEqual(rights({ shift: (row) => `shifted by ${row}` }), [['h0.d0.modules/0', 'shifted by h0.d0.ops'], ['TPU:1', 'shifted by h0.d1.ops']]);
 });

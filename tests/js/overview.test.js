@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dutyOf } from '../../frontend/overview/duty.js';
-import { inOrder } from '../../frontend/overview/findings.js';
+import { findingPlace, inOrder } from '../../frontend/overview/findings.js';
 import { niceTicks, stepRows } from '../../frontend/overview/step-data.js';
 
 test('columns become rows, and classes stay by step', () => {
@@ -9,6 +9,17 @@ test('columns become rows, and classes stay by step', () => {
   const rows = stepRows({ index: [0, 1], number: [7, null], start_ps: [5, 9], duration_ps: [4, 6], device_busy_ps: [3, 2], executions: [1, 1],
     compiles: zero, early_syncs: zero, input_syncs: zero, from_device: zero, host_ps: { tracing: [4, 5], wait: [0, 1] } });
   assert.deepEqual(rows.map(({ number, start_ps, host_ps }) => [number, start_ps, host_ps]), [[7, 5, { tracing: 4, wait: 0 }], [null, 9, { tracing: 5, wait: 1 }]]);
+});
+
+test('a finding is shown as a gap, as a window, or in Propagation at its step', () => {
+  const steps = { start_ps: [0, 5e9, 9e9], duration_ps: [5e9, 4e9, 4e9], number: [7, 8, null] };
+  const place = (id, start, device = null) => findingPlace({ id, windows: [{ start_ps: start, end_ps: start + 1e9, device }] }, steps);
+  assert.equal(place('tracing_bound', 6e9, 'TPU:0').sel, 'gap:TPU:0@6');
+  assert.equal(place('recompilation', 6e9).sel, 'win:6+1');
+  assert.equal(place('exposed_collectives', 6e9, 'TPU:0').sel, 'win:6+1');
+  assert.deepEqual(place('annotations_not_propagated', 6e9), { v: 'propagation', sel: 'win:6+1', st: '8' });
+  assert.equal(place('annotations_not_propagated', 9e9).st, '2');
+  assert.equal(place('annotations_not_propagated', 13e9).st, '');
 });
 
 test('ticks are at 1-2-5 steps from zero and never above the largest value', () => {

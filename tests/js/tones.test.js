@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { phaseOf, phaseTones } from '../../frontend/timeline/tones.js';
+import { foundWords, phaseOf, phaseTones } from '../../frontend/timeline/tones.js';
 
 test('up to six phases have a tone each, in host order', () => {
   assert.deepEqual([...phaseTones(['data', 'forward', 'loss']).values()], [0, 1, 2]);
@@ -15,4 +15,13 @@ test('a scope has the tone of the innermost phase on its path', () => {
   const tones = phaseTones(['forward', 'backward']);
   assert.equal(phaseOf('Training_Step/forward/dot.1', tones), 0);
   assert.equal(phaseOf('encoder', tones), undefined);
+});
+
+test('a slice is told by name, class, length, place and row; what it is, once', () => {
+  const lane = { row: { kind: 'thread', label: 'python' } };
+  const found = { lane, name: 'StepMarker', kind: 1, count: 1, busy_ps: 0, real_ps: 739_896_000_000, length_ps: 9_742_000_000 };
+  const text = (own) => foundWords(own).join(', ').replaceAll('\u202f', ' ');
+  assert.equal(text(found), 'StepMarker, step marker, 9.742 ms, at 739.896 ms, python');
+  assert.equal(text({ ...found, name: 'step marker' }), 'step marker, 9.742 ms, at 739.896 ms, python');
+  assert.equal(text({ ...found, count: 531, busy_ps: 4_118_000_000 }), '531 events, 4.118 ms busy of 9.742 ms, most: StepMarker, at 739.896 ms, python');
 });

@@ -1,0 +1,69 @@
+/** The speed-up table of many pairs, from a file: CSV with a head, as `xla-insights compare --pairs` reads it. */
+
+/** @typedef {import('./types').PairsTable} PairsTable */
+
+/**
+ * With columns `a` and `b` a line is a pair, of sessions of this logdir or of step times in ms, and `column` names the
+ * column it belongs to; else every column after the first holds speed-ups as they are. What cannot be read is thrown.
+ * @param {string} text @param {(a: string, b: string) => Promise<[number, number]>} times of the steps of two sessions, in ps
+ * @returns {Promise<PairsTable>}
+ */
+export async function readPairs(text, times) {
+  const lines = readCsv(text.replace(/^\ufeff/, '')).filter(({ cells }) => cells.some(Boolean));
+  const [head, ...rows] = lines;
+  if (!rows.length) throw new Error('The file of pairs is empty: give a head and one pair per line.');
+  const place = (/** @type {string} */ name) => head.cells.findIndex((cell) => cell.toLowerCase() === name);
+  const [a, b, column] = ['a', 'b', 'column'].map(place);
+  const model = head.cells.findIndex((_, index) => ![a, b, column].includes(index));
+  /** @type {Map<string, Map<string, number>>} */
+  const found = new Map();
+  /** @type {Set<string>} */
+  const columns = new Set();
+  for (const { at, cells } of rows) {
+    const put = (/** @type {string} */ name, /** @type {number} */ value) => {
+      if (!(value > 0 && value < Infinity)) throw new Error(`Line ${at} of the pairs has no number above 0 where one belongs; write numbers like 1.344.`);
+      const own = cells[model] ?? `${cells[a]} / ${cells[b]}`;
+      if (found.get(own)?.has(name)) throw new Error(`Line ${at} of the pairs: ${own} has a pair in ${name} already; name another column.`);
+      columns.add(name);
+      found.set(own, (found.get(own) ?? new Map()).set(name, value));
+    };
+    if (cells.length !== head.cells.length) throw new Error(`Line ${at} of the pairs has ${cells.length} cells under ${head.cells.length} heads.`);
+    if (a < 0 || b < 0) cells.forEach((cell, index) => index !== model && !['', '-', '–'].includes(cell) && put(head.cells[index], number(cell.replace(/[x×]$/, ''))));
+    else {
+      const own = [cells[a], cells[b]].map((cell) => Math.round(number(cell) * 1e9));
+      const names = [cells[a], cells[b]].filter((_, index) => Number.isNaN(own[index]));
+      const asked = names.length ? await times(names[0], names.at(-1) ?? '') : own;
+      const [first, second] = own.map((value, index) => (Number.isNaN(value) ? asked[index] : value));
+      put(cells[column] ?? 'speed-up', first > 0 && second > 0 ? first / second : 0);
+    }
+  }
+  const names = [...columns];
+  const values = names.map((name) => [...found.values()].flatMap((own) => own.get(name) ?? []));
+  return {
+    columns: names,
+    rows: [...found].map(([name, own]) => ({ model: name, speedups: names.map((key) => own.get(key) ?? null) })),
+    // Sums of decimals are rounded where binary fractions cannot hold them.
+    means: values.map((own) => Math.round((own.reduce((sum, value) => sum + value, 0) / own.length) * 1e9) / 1e9),
+    counts: values.map((own) => own.length),
+  };
+}
+
+/** As the command line reads numbers: none of `0x10`, `Infinity`, the empty cell. @param {string} cell */
+const number = (cell) => (/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d\d?)?$/i.test(cell) ? Number(cell) : NaN);
+
+/** Lines of cells with the line each ends in; quoted cells may hold commas, line breaks, and quotes that are doubled. @param {string} text */
+function readCsv(text) {
+  /** @type {{at: number, cells: string[]}[]} */
+  const lines = [];
+  let [at, cells] = [1, /** @type {string[]} */ ([])];
+  for (const [all, quoted, plain, end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^,\r\n]*))(,|\r?\n|\r|$)/g)) {
+    if (plain?.startsWith('"')) throw new Error(`Line ${at} of the pairs has a quote that does not end where its cell does; double quotes inside of a cell.`);
+    cells.push((quoted?.replaceAll('""', '"') ?? plain).trim());
+    at += all.split('\n').length - 1;
+    if (end !== ',') {
+      lines.push({ at: end ? at - 1 : at, cells });
+      cells = [];
+    }
+  }
+  return lines;
+}

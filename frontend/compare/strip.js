@@ -1,0 +1,47 @@
+/** The usual step of two sessions on one axis: annotations, what the host did, runs of the first device, its idle time. */
+
+import { button, h, percent } from '../lib/dom.js';
+import { LABELS } from '../lib/classes.js';
+import { windowPlace } from '../lib/cards.js';
+import { digits, headline, timeText, unitFor } from '../lib/format.js';
+import { niceTicks } from '../overview/step-data.js';
+
+/** @typedef {import('./types').UsualStep} UsualStep */
+/** @typedef {import('./types').Span} Span */
+
+/**
+ * @param {[string, UsualStep|null][]} sides names and steps
+ * @param {(which: string, place: import('../lib/link.js').LinkState) => void} open a place in the session of that name
+ */
+export function stepStrip(sides, open) {
+  const whole = Math.max(...sides.map(([, step]) => step?.duration_ps ?? 1)) * 1.08;
+  const unit = unitFor(whole);
+  const order = [...new Set(sides.flatMap(([, step]) => step?.phases.map(({ name }) => name) ?? []))];
+  const rank = (/** @type {string} */ name) => 1 + Math.floor((order.indexOf(name) * 6) / Math.max(6, order.length));
+
+  /** @param {string} which @param {UsualStep} step */
+  function lanes(which, step) {
+    const end = step.start_ps + step.duration_ps;
+    /** @param {Span} span @param {string} key of its colours @param {string} text @param {string} [sign] @param {boolean} [timed] */
+    const mark = (span, key, text, sign, timed) => {
+      const from = Math.max(span.start_ps, step.start_ps);
+      const until = Math.min(span.start_ps + span.duration_ps, end);
+      const title = `${text}, ${timeText(span.duration_ps)}`;
+      return button(until - from > whole / 18 ? (timed ? title : text) : '', () => open(which, windowPlace(span.start_ps, span.start_ps + span.duration_ps)), { class: `run tone ${sign ?? ''}`, title, 'aria-label': title,
+        style: { left: percent((from - step.start_ps) / whole), width: percent((until - from) / whole), '--k': `var(--${key})`, color: `var(--on-${key.replace('c-', '')})` } });
+    };
+    const lane = (/** @type {string} */ name, /** @type {HTMLElement[]} */ marks) => [h('span', { class: 'run-label' }, name), h('div', { class: 'run-lane' }, marks)];
+    return [
+      h('b', { class: 'run-label' }, which), h('span', { class: 'step-end', style: { left: percent(step.duration_ps / whole) } }, headline(step.duration_ps)),
+      lane('annotations', step.phases.map((span) => mark(span, `p${rank(span.name)}`, span.name))),
+      lane('host', step.host.map((span) => mark(span, `c-${span.class}`, LABELS[span.class], `k-${span.class}`))),
+      lane('device', step.runs.map((span) => mark(span, 'dev', span.start_ps < step.start_ps ? 'run of the step before' : span.program, '', true))),
+      lane('idle', step.gaps.map((span) => mark(span, `c-${span.cause}`, 'idle', `k-${span.cause}`, true))),
+    ].flat();
+  }
+
+  return h('div', { class: 'axis', 'data-testid': 'compare-strip' },
+    h('div', { class: 'run-grid', 'aria-hidden': 'true' }, niceTicks((whole / unit.ps) * 0.96).map((tick) => (
+      h('span', { class: 'run-tick', style: { left: percent((tick * unit.ps) / whole) } }, digits(tick, Number.isInteger(tick) ? 0 : 1), tick ? '' : `\u202f${unit.name}`)))),
+    sides.flatMap(([which, step]) => (step ? lanes(which, step) : [])));
+}

@@ -1,0 +1,167 @@
+/** Compare: two sessions side by side. A is the open one, B that of the header. */
+
+import { button, fill, h, percent } from '../lib/dom.js';
+import { get } from '../lib/api.js';
+import { loadOnce } from '../frame/once.js';
+import { card, classCell, cores, hue } from '../lib/cards.js';
+import { columnUnit, cutMiddle, deviceTimeCell, difference, digits, headline, MISSING, plural, ratio, share, timeCell } from '../lib/format.js';
+import { total } from '../lib/parts.js';
+import { countColumn, table, textColumn, timeColumn } from '../lib/table.js';
+import { readPairs } from './pairs.js';
+import { stepStrip } from './strip.js';
+
+/** @typedef {import('./types').Comparison} Comparison */
+/** @typedef {import('./types').Pair} Pair */
+/** @typedef {import('./types').Measure} Measure */
+/** @typedef {import('./types').Side} Side */
+
+const WORDS = { better: '▲ better', worse: '▼ worse', same: '≈ same', chance: '≈ may be chance' };
+const SIDES = /** @type {const} */ (['a', 'b']);
+
+/** @param {number|null|undefined} value @param {number} [decimals] */
+const ratioCell = (value, decimals) => (value == null ? MISSING : ratio(value, decimals));
+
+/**
+ * Rows of times of both sessions: A, B, B − A, B / A.
+ * @template {Pair} T
+ * @param {string} label @param {string} head of the first column @param {T[]} items @param {(item: T) => any} cell of the first column
+ * @param {{testid?: string, bars?: (item: T) => HTMLElement, foot?: string}} [more]
+ */
+function pairTable(label, head, items, cell, { testid, bars, foot } = {}) {
+  const unit = columnUnit(items.flatMap(({ a_ps, b_ps }) => [a_ps ?? 0, b_ps ?? 0]));
+  const most = Math.max(0, ...items.map(({ a_ps, b_ps }) => Math.max(a_ps ?? 0, b_ps ?? 0))) / unit.ps;
+  const change = (/** @type {number|null} */ ps) => (ps == null ? MISSING : difference(ps / unit.ps, 3));
+  const [a, b] = [total(items, ({ a_ps }) => a_ps ?? 0), total(items, ({ b_ps }) => b_ps ?? 0)];
+  return table({ label, testid, items, columns: [
+    { key: 'name', head, cell },
+    timeColumn('a', 'A', unit, (/** @type {T} */ { a_ps }) => a_ps), timeColumn('b', 'B', unit, ({ b_ps }) => b_ps),
+    ...(bars ? [{ key: 'bars', head: `0 – ${digits(most, most < 10 ? 1 : 0)}\u202f${unit.name}, A above B`, cell: bars }] : []),
+    timeColumn('difference', 'B − A', unit, ({ difference_ps }) => difference_ps, { value: (item) => item.difference_ps ?? 0, cell: (item) => change(item.difference_ps) }),
+    countColumn('ratio', 'B / A', (item) => item.ratio ?? 0, { cell: (item) => ratioCell(item.ratio) }),
+  ], foot: foot ? [foot, timeCell(a, unit), timeCell(b, unit), ...(bars ? [''] : []), change(b - a), ratioCell(a ? b / a : null)] : undefined });
+}
+
+/** @param {Measure} measure @param {'a'|'b'} which */
+function valueCell(measure, which) {
+  const value = measure.unit === 'ps' ? measure[`${which}_ps`] : measure[which];
+  if (value == null) return MISSING;
+  return measure.unit === 'ps' ? headline(value) : measure.unit === 'share' ? share(value) : digits(value, Number.isInteger(value) ? 0 : 2);
+}
+
+/** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
+export function compareView(app) {
+  const element = h('div', { class: 'cards compare' });
+  const pairs = h('div', { class: 'fill' }, h('p', { class: 'sec' }, 'From a CSV file with one pair per line: sessions of this logdir or step times in ms under the heads a and b, or speed-ups as they are.'));
+  const file = h('input', { type: 'file', accept: '.csv,text/csv', class: 'none', 'data-testid': 'pairs-file', onchange: () => { void bringPairs(); } });
+  /** @type {import('../lib/types').Ready|null} */
+  let session = null;
+  /** @type {string|null} */
+  let asked = null;
+
+  const pairsCard = () => card('Speed-up over pairs', { note: 'time of A / time of B', right: button('Add pairs…', () => file.click()) }, file, pairs);
+  const swapped = () => ({ s: app.link.state.c, c: session?.session.name, h: '', d: '', st: '' });
+
+  async function bringPairs() {
+    const [own] = file.files ?? [];
+    if (!own) return;
+    try {
+      const { columns, rows, means, counts } = await readPairs(await own.text(), async (a, b) => {
+        const { measures: [{ a_ps, b_ps }] } = await get('compare', { session: a, other: b });
+        return [a_ps, b_ps];
+      });
+      fill(pairs, table({ label: 'Speed-up over pairs', testid: 'pairs-table', items: rows, columns: [
+        textColumn('model', 'Model', ({ model }) => model),
+        ...columns.map((head, at) => countColumn(head, head, (/** @type {typeof rows[number]} */ row) => row.speedups[at] ?? 0, { cell: (row) => ratioCell(row.speedups[at], 3) })),
+      ], foot: [`mean of ${[...new Set(counts)].join(', ')}`, ...means.map((mean) => ratioCell(mean, 3))] }));
+    } catch (error) {
+      app.fail('pairs', error);
+    }
+    file.value = '';
+  }
+
+  /** @param {Comparison} all */
+  function draw(all) {
+    const { a, b, chance, step, gaps } = all;
+    const [, before, strong, after] = /^(.*?)([\d.]+× \w+)(.*)$/.exec(all.verdict.text) ?? ['', all.verdict.text];
+    const badge = (/** @type {string} */ name, /** @type {Side} */ side) => [h('h2', null, h('span', { class: `ab ${name}` }, name), side.session.name),
+      h('span', { class: 'muted small' }, [plural(side.steps, 'step'), cores(side.devices), side.kind].join(' · '))];
+    const most = Math.max(1, ...all.classes.flatMap(({ a_ps, b_ps }) => [a_ps ?? 0, b_ps ?? 0]));
+    const bars = (/** @type {Comparison['classes'][number]} */ row) => h('div', { class: 'two-bars', 'aria-hidden': 'true' }, SIDES.map((which) => (
+      h('i', { class: which, style: { '--k': hue(row.class), width: percent((row[`${which}_ps`] ?? 0) / most), visibility: row[`${which}_ps`] ? '' : 'hidden' } }))));
+    const code = (/** @type {string} */ text) => h('code', { title: text }, cutMiddle(text, 32));
+    fill(element,
+      h('section', { class: 'card across', 'data-testid': 'compare-heading', 'aria-label': 'Sessions' },
+        h('header', null, badge('A', a), badge('B', b), h('span', { class: 'grow' }), button('Swap A and B', () => app.open(swapped()), { 'data-testid': 'compare-swap' })),
+        h('div', { class: 'body' }, h('p', { class: 'lead' }, before, h('b', null, strong), after), chance.text && h('p', { class: 'sec' }, chance.text))),
+      card('One step, same axis', { note: 'median step of each session, from the step’s start' },
+        stepStrip([['A', step.a], ['B', step.b]], (which, place) => app.open(which === 'A' ? place : { ...swapped(), ...place }))),
+      pairsCard(),
+      card('Host time per step, by class', { note: 'mean' }, pairTable('Host time per step', 'Class', all.classes, (row) => classCell(row.class), { testid: 'compare-classes', foot: 'Step, mean', bars })),
+      card('Differences', { note: `${a.steps} and ${b.steps} steps` }, table({ label: 'Differences', testid: 'compare-table', items: all.measures, rowid: ({ name }) => `measure-${name}`, columns: [
+        { key: 'label', head: 'Measure', cell: ({ label }) => label },
+        ...SIDES.map((which) => ({ key: which, head: which.toUpperCase(), number: true, ps: (/** @type {Measure} */ item) => item[`${which}_ps`], cell: (/** @type {Measure} */ item) => valueCell(item, which) })),
+        { key: 'ratio', head: 'B / A', number: true, cell: (item) => h('span', { class: item.verdict }, ratioCell(item.ratio)) },
+        { key: 'verdict', head: '', cell: ({ verdict }) => h('span', { class: `small ${verdict}` }, verdict && WORDS[verdict]), title: (item) => (item.chance ? `Differences below ${share(item.chance)} may be chance.` : '') },
+      ] })),
+      h('div', { class: 'side' },
+        card('Phases', { note: 'host time per step' }, pairTable('Phases', 'Annotation', all.annotations.filter(({ phase }) => phase).map(({ path, host }) => ({ path, ...host })), ({ path }) => path.split('/').at(-1))),
+        card('Executions', { note: 'overhead of a run' }, pairTable('Overhead of a run', 'Program', all.programs.map((row) => ({ ...row, ...row.overhead })),
+          ({ program, program_b, match }) => [code(program), match === 'base' ? ` in B ${program_b}` : ''])),
+        all.compiles.length > 0 && card('Compilations', { note: 'number in A and B' }, pairTable('Compilations', 'Module', all.compiles, ({ module, count }) => [code(module), ` ${count.join(' and ')}`]))),
+      h('div', { class: 'side' },
+        card('Idle time', { note: 'per step and core, by what the host did' }, pairTable('Idle time', 'Class', [...gaps.classes, { ...gaps.small, class: null }],
+          (row) => (row.class ? classCell(row.class) : 'in gaps under 10\u202fµs'), { testid: 'compare-idle', foot: 'All' })),
+        lazyCard(all.lazy_dynamo)));
+    return /** @type {const} */ ('ready');
+  }
+
+  const data = loadOnce(app, 'compare', element, draw, () => ({ other: asked }));
+
+  function look() {
+    const { c = '' } = app.link.state;
+    const other = c === session?.session.name ? '' : c;
+    if (!session || other === asked) return;
+    asked = other;
+    if (other) return data.open(session);
+    fill(element, card('Compare', { class: 'across' }, h('p', { class: 'lead' }, 'Choose a second session under “compare with” in the header.'),
+      h('p', { class: 'sec' }, 'The open session is A, the other one B: steps, phases, host and device time, executions, idle time and compilations stand side by side.')), pairsCard());
+    app.ready('empty');
+  }
+
+  return { element, move: look,
+    open(next) {
+      session = next;
+      asked = null;
+      look();
+    },
+    show(on) {
+      data.show(on);
+      look();
+    } };
+}
+
+/** Lazy against dynamo: a step of each, its executions, and what lies between them. @param {Comparison['lazy_dynamo']} all */
+function lazyCard(all) {
+  if (!all) return null;
+  const kinds = /** @type {const} */ (['lazy', 'dynamo']);
+  const steps = kinds.map((kind) => ({ kind, ...all.step[all[kind]] }));
+  const unit = columnUnit(steps.map(({ wall_ps }) => wall_ps ?? 0));
+  /** @template T @param {Record<'a'|'b', T[]>} of @param {string} what */
+  const rows = (of, what) => kinds.flatMap((kind) => of[all[kind]].map((row) => ({ ...row, of: `${kind}: ${what}` })));
+  const group = (/** @type {{of: string}} */ { of }) => of;
+  const plain = { value: undefined };
+  return card('Lazy against dynamo', { note: 'per step and core, then means of a run' },
+    table({ label: 'Lazy against dynamo', testid: 'compare-lazy', items: steps, columns: [
+      { key: 'kind', head: '', cell: ({ kind }) => kind }, timeColumn('tracing', 'IR tracing', unit, ({ tracing_ps }) => tracing_ps, plain),
+      timeColumn('device', 'Device', unit, ({ device_ps }) => device_ps, plain), timeColumn('wall', 'Wall', unit, ({ wall_ps }) => wall_ps, plain),
+      countColumn('executions', 'Executions', ({ executions }) => Math.round((executions ?? 0) * 100) / 100, plain),
+    ], foot: ['lazy / dynamo', ...['tracing', 'device', 'wall'].map((key) => ratioCell(all.speedup[/** @type {'wall'} */ (key)])), ''] }),
+    table({ label: 'Executions', testid: 'compare-runs', group, items: rows(all.executions, 'executions in the order of the device'), columns: [
+      { key: 'program', head: 'Program', cell: ({ program }) => h('code', null, cutMiddle(program, 26)) }, timeColumn('host', 'Host', unit, ({ host_ps }) => host_ps, plain),
+      timeColumn('device', 'Device', unit, ({ device_ps }) => device_ps, { ...plain, cell: ({ device_ps }) => deviceTimeCell(device_ps, unit) }), timeColumn('overhead', 'Overhead', unit, ({ overhead_ps }) => overhead_ps, plain),
+    ] }),
+    table({ label: 'Between executions', testid: 'compare-between', group, items: rows(all.between, 'between executions'), columns: [
+      { key: 'ends', head: 'From → to', cell: ({ before, after }) => `${cutMiddle(before, 21)} → ${cutMiddle(after, 21)}`, title: ({ before, after }) => `${before} → ${after}` },
+      timeColumn('mean', 'Mean', unit, ({ mean_ps }) => mean_ps, plain),
+    ] }));
+}

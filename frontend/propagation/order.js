@@ -1,0 +1,127 @@
+/** One step's phases on the host over what a device made of them; ribbons lead from one to the other. */
+
+import { h, percent } from '../lib/dom.js';
+import { digits, plural, timeText, unitFor } from '../lib/format.js';
+import { total } from '../lib/parts.js';
+import { niceTicks } from '../overview/step-data.js';
+
+/** @typedef {import('./types').Propagation} Propagation */
+/** @typedef {import('./types').Stretch} Stretch */
+
+const WIDE = 1000;
+const TALL = 280;
+const SVG = 'http://www.w3.org/2000/svg';
+/** Narrower pieces of a strip, as parts of its width, have no text. */
+const LEAST_TEXT = 0.045;
+/** What the reason of a lost annotation takes. */
+const LABEL = 0.17;
+
+/** @param {string} tag @param {Record<string, any>} attributes @param {...Node} children */
+function s(tag, attributes, ...children) {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
+  element.append(...children);
+  return element;
+}
+
+/** From a time to a part of the width. @param {number} from @param {number} to */
+export const axisOf = (from, to) => (/** @type {number} */ ps) => (ps - from) / Math.max(1, to - from);
+
+/**
+ * Where each ribbon begins and ends, as parts of the width: a phase on the host is divided among its ribbons by their device time.
+ * @param {Pick<Propagation, 'strips'|'ribbons'>} answer @param {(ps: number) => number} hostAt @param {(ps: number) => number} deviceAt
+ */
+export function ribbonShapes({ strips: { host, device }, ribbons }, hostAt, deviceAt) {
+  /** @type {Record<number, number>} */
+  const whole = {};
+  for (const own of ribbons) whole[own.host] = (whole[own.host] ?? 0) + device[own.device].device_ps;
+  /** @type {Record<number, number>} */
+  const used = {};
+  return ribbons.map((own) => {
+    const [from, to] = [host[own.host], device[own.device]];
+    const before = used[own.host] ?? 0;
+    used[own.host] = before + to.device_ps;
+    const along = (/** @type {number} */ ps) => hostAt(from.start_ps + ((from.end_ps - from.start_ps) * ps) / Math.max(1, whole[own.host]));
+    return { ...own, from: [along(before), along(before + to.device_ps)], to: [deviceAt(to.start_ps), deviceAt(to.end_ps)] };
+  });
+}
+
+/** @param {ReturnType<typeof ribbonShapes>[number]} shape */
+function ribbonPath({ from, to }) {
+  const [a, b, c, d] = [...from, ...to].map((part) => (part * WIDE).toFixed(2));
+  const middle = TALL / 2;
+  return `M${a} 0C${a} ${middle} ${c} ${middle} ${c} ${TALL}H${d}C${d} ${middle} ${b} ${middle} ${b} 0Z`;
+}
+
+/**
+ * @param {Propagation} answer
+ * @param {{tone: (phase: number) => number, phase: (phase: number) => void, run: (at: number) => void}} on `tone` counts from 1
+ */
+export function createOrder(answer, on) {
+  const { phases, step, strips, unannotated } = answer;
+  // Ops may have the step's own scope: then they have no phase, but a scope.
+  const none = total(strips.device, ({ phase, device_ps }) => (phase === null ? device_ps : 0)) > unannotated.step_device_ps ? 'no phase' : 'no scope';
+  const begin = step?.start_ps ?? 0;
+  const hostAt = axisOf(begin, Math.max(begin + (step?.duration_ps ?? 0), ...strips.host.map(({ end_ps }) => end_ps)));
+  const [first, last] = [strips.device[0].start_ps, Math.max(...strips.device.map(({ end_ps }) => end_ps))];
+  const deviceAt = axisOf(first, last);
+  const length = last - first;
+  const unit = unitFor(length);
+  const nameOf = (/** @type {number|null} */ phase) => (phase === null ? none : phases[phase].name + (phases[phase].repetition ? ` ${phases[phase].repetition + 1}` : ''));
+  const lostOf = (/** @type {number|null} */ phase) => (phase === null ? null : phases[phase].lost);
+
+  /** @param {string} kind @param {number|null} phase @param {string} text @param {string} title @param {number} from @param {number} to @param {() => void} onclick */
+  const piece = (kind, phase, text, title, from, to, onclick) => h('button', { type: 'button', class: `piece ${kind}`, tabindex: -1, title, 'aria-label': title, onclick,
+    style: { left: percent(from), width: percent(to - from), ...(phase !== null && { '--k': `var(--p${on.tone(phase)})`, color: `var(--on-p${on.tone(phase)})` }) } }, to - from < LEAST_TEXT ? '' : text);
+  const host = strips.host.map(({ phase, name, start_ps, end_ps }) => piece(phase === null ? 'plain' : '', phase, name,
+    `${name}: host ${timeText(end_ps - start_ps)}${lostOf(phase) ? `, lost: ${lostOf(phase)}` : ''}`, hostAt(start_ps), hostAt(end_ps), () => { if (phase !== null) on.phase(phase); }));
+  const stubs = strips.host.filter(({ phase }) => lostOf(phase)).map(({ phase, start_ps, end_ps }) => ({ at: hostAt((start_ps + end_ps) / 2), text: hostAt(end_ps) - hostAt(start_ps) > 2 * LEAST_TEXT ? `lost: ${lostOf(phase)}` : '' }))
+    .map(({ at, text }, index, all) => h('span', { class: 'stub', style: { left: percent(at) } }, text && (all[index + 1]?.at ?? 2) - at > LABEL ? h('span', null, text) : null));
+  const device = strips.device.map((own, at) => piece(own.phase === null ? 'of-bare' : '', own.phase, own.phase === null ? '' : nameOf(own.phase),
+    `${nameOf(own.phase)}: device ${timeText(own.device_ps)}, ${plural(own.ops, 'op')}${own.inverted ? ', ▼ inverted' : ''}${own.merged > 1 ? `, ${own.merged} short stretches` : ''}`,
+    deviceAt(own.start_ps), deviceAt(own.end_ps), () => on.run(at)));
+  const marks = strips.device.filter(({ inverted }) => inverted).map(({ start_ps, end_ps }) => h('i', { style: { left: percent(deviceAt((start_ps + end_ps) / 2)) } }, '▼'));
+
+  const shapes = ribbonShapes(answer, hostAt, deviceAt).sort((a, b) => Number(a.inverted) - Number(b.inverted));
+  const ribbons = shapes.map((shape) => {
+    const d = ribbonPath(shape);
+    const ribbon = s('g', { class: shape.inverted ? 'ribbon inverted' : 'ribbon', style: `--k:var(--p${on.tone(Number(strips.device[shape.device].phase))})` },
+      s('title', {}, document.createTextNode(device[shape.device].title)), s('path', { d }), ...(shape.inverted ? [s('path', { d, class: 'hatched' })] : []));
+    ribbon.addEventListener('click', () => on.run(shape.device));
+    return ribbon;
+  });
+  const picture = s('svg', { viewBox: `0 0 ${WIDE} ${TALL}`, preserveAspectRatio: 'none', 'aria-hidden': 'true' },
+    s('pattern', { id: 'ribbon-hatch', width: 7, height: 7, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)' }, s('path', { d: 'M0 0V7', class: 'hatch-line' })), ...ribbons);
+
+  /** A strip: one Tab stop, arrows move within it. @param {HTMLButtonElement[]} pieces @param {string} label */
+  function lane(pieces, label) {
+    if (pieces[0]) pieces[0].tabIndex = 0;
+    return h('div', { class: 'piece-lane', role: 'group', 'aria-label': label, onkeydown: (/** @type {KeyboardEvent} */ event) => {
+      const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (!by) return;
+      pieces[pieces.findIndex((own) => own === event.target) + by]?.focus();
+      event.preventDefault();
+      event.stopPropagation();
+    } }, pieces);
+  }
+  const legend = ['in order', 'inverted: runs after a later phase has begun', none].map((text, index) => h('span', null, h('i', { class: `chip ribbon-chip ${['', 'inverted', 'of-bare'][index]}` }), text));
+  const rows = [['host', 'in order', lane(host, 'Phases on the host')], ['', '', h('div', { class: 'ribbons' }, picture, stubs)], ['device', 'as run', lane(device, 'Runs of phases on the device')],
+    ['', '', h('div', { class: 'marks', 'aria-hidden': 'true' }, marks)],
+    ['', '', h('div', { class: 'ticks-line', 'aria-hidden': 'true' }, niceTicks(length / unit.ps).map((tick) => h('span', { style: { left: percent((tick * unit.ps) / length) } }, digits(tick, Number.isInteger(tick) ? 0 : 1), tick ? '' : `\u202f${unit.name}`)))],
+    ['', '', h('div', { class: 'legend', 'aria-hidden': 'true' }, legend)]];
+
+  return {
+    nameOf, length, titleOf: (/** @type {number} */ run) => device[run].title,
+    element: h('div', { class: 'order', 'data-testid': 'order-strip' }, rows.flatMap(([label, note, row]) => [h('span', null, label, h('small', null, note)), row])),
+    /** Lifts the ribbons of some runs; null lifts none. @param {((own: Stretch, at: number) => boolean)|null} which */
+    lift(which) {
+      picture.classList.toggle('lifting', which !== null);
+      ribbons.forEach((ribbon, index) => ribbon.classList.toggle('on', which?.(strips.device[shapes[index].device], shapes[index].device) ?? false));
+    },
+    /** Outlines what is picked. @param {number|null} phase @param {number} run */
+    mark(phase, run) {
+      host.forEach((own, at) => own.setAttribute('aria-pressed', String(phase !== null && strips.host[at].phase === phase)));
+      device.forEach((own, at) => own.setAttribute('aria-pressed', String(run < 0 ? phase !== null && strips.device[at].phase === phase : at === run)));
+    },
+  };
+}

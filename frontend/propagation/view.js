@@ -1,0 +1,261 @@
+/** Propagation: where each annotation's work went on the device, in which order, and which cannot be seen there. */
+
+import { fill, h, pick } from '../lib/dom.js';
+import { loadOnce } from '../frame/once.js';
+import { card, emptyCard, link, windowPlace } from '../lib/cards.js';
+import { columnUnit, count, cutMiddle, digits, plural, share, timeCell, timeText } from '../lib/format.js';
+import { roundShares, roundTimes } from '../lib/parts.js';
+import { msText, spanText, spanValue } from '../lib/link.js';
+import { filtersText, filtersValue } from '../lib/filters.js';
+import { countColumn, liveTable, table, textColumn, timeColumn } from '../lib/table.js';
+import { phaseOf, phaseTones } from '../timeline/tones.js';
+import { isInside, treeTable } from './tree.js';
+import { createOrder } from './order.js';
+
+/** @typedef {import('./types').Propagation} Propagation */
+/** @typedef {import('./types').Place} Place */
+/** @typedef {import('./tree.js').Mode} Mode */
+
+/** Where scopes come from. */
+const STATES = Object.entries({
+  direct: 'scope in the op’s own metadata', recovered: 'from the computations it calls, or its neighbours',
+  bare: 'an op name without a scope, as in the backward pass', none: 'no name, as copies and other ops made by the compiler' });
+/** An event of a row of annotations or scopes, as the timeline links to it. */
+const EVENT = /^ev:(h\d+\.(?:ann|d\d+\.scopes))@([\d.]+)(?:\/(\d+))?$/;
+const MANY_ROWS = 60;
+
+/** What the server is asked for a selection of the link: the annotation or scope that it is. @param {string|undefined} sel */
+export function pickedQuery(sel) {
+  const [, row, start, depth = 0] = EVENT.exec(sel ?? '') ?? [];
+  return row ? { row, start_ps: Math.round(Number(start) * 1e9), depth } : null;
+}
+
+/** The last part of a path. @param {string} path */
+const leaf = (path) => path.slice(path.lastIndexOf('/') + 1);
+
+/** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
+export function propagationView(app) {
+  const element = h('div', { class: 'cards propagation' });
+  const tree = h('div', { class: 'scroll' });
+  const lines = h('div', { class: 'fill' });
+  const readout = h('p', { class: 'small sec', 'data-testid': 'order-readout' });
+  /** @type {Propagation|null} */
+  let answer = null;
+  /** @type {import('../lib/types').Ready|null} */
+  let session = null;
+  /** @type {ReturnType<typeof createOrder>|null} */
+  let order = null;
+  /** @type {Mode} */
+  let mode = 'step_';
+  /** A path, and a run of the device's strip. @type {string|null} */
+  let picked = null;
+  let run = -1;
+  /** @type {Set<string>} */
+  let closed = new Set();
+  /** The selection of the link that is shown here. @type {string|undefined} */
+  let known;
+  let tones = new Map();
+
+  const open = (/** @type {{start_ps: number, end_ps: number}} */ { start_ps, end_ps }) => app.open(windowPlace(start_ps, end_ps));
+  const wanted = () => app.link.state.sel !== known && pickedQuery(app.link.state.sel);
+  const asked = () => ({ st: app.link.state.st, ...(wanted() || { device: filtersValue(app.link.state.f).get('device') ?? app.chosen().devices[0] }) });
+  /** The row of a phase, or of the first of its repetitions. @param {number|null|undefined} phase */
+  const rowAt = (phase) => answer?.tree.find((row) => row.phase !== null && phase != null && (row.phase === phase || row.name === answer?.phases[phase].name));
+  /** The phase that a path is, or lies in. @param {string|null} path */
+  const phaseAt = (path) => answer?.tree.find((row) => row.phase !== null && path !== null && (row.path === path || isInside(path, row.path)))?.phase ?? null;
+  const stepOf = (/** @type {Propagation} */ { step }) => (step ? String(step.number ?? step.index) : '');
+  const stepName = (/** @type {Propagation} */ own) => (own.step ? `step ${stepOf(own)}` : 'whole capture');
+  const toneOf = (/** @type {string} */ name) => (phaseOf(name, tones) ?? -1) + 1;
+  const pathLink = (/** @type {string|null} */ path) => (path ? link(leaf(path), () => choose(path), { title: path }) : 'no annotation');
+
+  /** Writes a selection that the timeline understands, and the window around it. @param {string} sel @param {Place} place */
+  function select(sel, place) {
+    known = sel;
+    app.link.set({ sel, w: windowPlace(...place).w }, 'push');
+    mark();
+  }
+
+  /** @param {string|null|undefined} path */
+  function choose(path) {
+    const row = answer?.tree.find((own) => own.path === path);
+    const place = row?.host_place ?? row?.device_place;
+    picked = row?.path ?? null;
+    run = -1;
+    if (!row || !place) return mark();
+    const host = session?.devices.find(({ id }) => id === answer?.device?.id)?.host;
+    const lane = session?.rows.find((own) => own.kind === 'annotations' && (!host || own.host === host));
+    const drawn = row.host_place && lane && row.path.split('/')[0] === answer?.step?.name && row.depth < lane.depths;
+    select(drawn ? `ev:${lane.id}@${msText(place[0], true)}${row.depth ? `/${row.depth}` : ''}` : `win:${spanText(...place)}`, place);
+    app.live.answer(`${row.name} is selected${row.lost ? `, lost: ${row.lost}` : ''}.`);
+  }
+
+  /** @param {number} at */
+  function chooseRun(at) {
+    const own = answer?.strips.device[at];
+    if (!own) return;
+    run = at;
+    picked = rowAt(own.phase)?.path ?? null;
+    select(`win:${spanText(own.start_ps, own.end_ps)}`, [own.start_ps, own.end_ps]);
+    app.live.answer(readout.textContent ?? '');
+  }
+
+  /** Shows in all cards what is picked. */
+  function mark() {
+    drawTree();
+    drawLines();
+    order?.mark(phaseAt(picked), run);
+    lift(null);
+    const own = answer?.strips.device[run];
+    fill(readout, own && order ? [`${order.titleOf(run)} `, link('Show', () => open(own))] : 'A ribbon or a run selects its window; arrows move along a strip.');
+  }
+
+  /** @param {string|null} path */
+  function lift(path) {
+    const phase = phaseAt(path ?? picked);
+    order?.lift(path === null && run >= 0 ? (_, at) => at === run : phase === null ? null : (own) => own.phase === phase);
+  }
+
+  function drawTree() {
+    if (!answer) return;
+    const focused = tree.contains(document.activeElement) && /** @type {HTMLElement} */ (document.activeElement).dataset.path;
+    fill(tree, treeTable(answer, { mode, picked, closed, pick: choose, lift, redraw: drawTree, app, tone: (row) => (toneOf(row.path) && row.depth ? `var(--p${toneOf(row.path)})` : '') }));
+    if (focused) [...tree.querySelectorAll('tr')].find(({ dataset }) => dataset.path === focused)?.focus();
+  }
+
+  /** @param {Propagation} own @param {import('../lib/types').Ready} ready */
+  function coverageCard(own, ready) {
+    const { coverage, total, steps, device } = own;
+    const [parts, wholes] = [coverage, total].map((sums) => STATES.map(([name]) => sums[/** @type {'direct_ps'} */ (`${name}_ps`)]));
+    const shares = roundShares(parts);
+    const [unit, all] = [coverage, total].map(({ device_ps }) => columnUnit([device_ps]));
+    const [its, others] = [roundTimes(parts, unit), roundTimes(wholes, all)];
+    const nameAt = (/** @type {number} */ index) => String(steps.numbers[index] ?? steps.first + index);
+    const devices = ready.devices.filter(({ id, host }) => app.has(id, host) || id === device?.id);
+    const backward = own.lost.some(({ reason }) => reason === 'autograd thread');
+    const bar = STATES.map(([name], index) => {
+      const text = `${name}${name === 'bare' && backward ? ' (backward)' : ''} ${its.texts[index]}\u202f${unit.name} · ${share(shares[index])}`;
+      const shown = shares[index] > 0.12 ? text : shares[index] > 0.03 ? share(shares[index]) : '';
+      return parts[index] ? h('div', { class: `of-${name}`, title: text, 'data-ps': parts[index], style: { flex: `${shares[index]} 1 0` } }, h('span', null, shown)) : null;
+    });
+    return card('Where the device time went', { class: 'across', note: [stepName(own), device?.name, `${timeText(coverage.device_ps)} on the device`].filter(Boolean).join(', '), right: [
+      own.step ? pick('step', steps.numbers.map((_, index) => [nameAt(index), nameAt(index)]), stepOf(own), (st) => ask({ st }), 'propagation-step') : null,
+      devices.length > 1 ? pick('device', devices.map(({ id, name, host }) => [id, ready.session.hosts.length > 1 ? `${name} · ${host}` : name]), device?.id, (id) => ask({ f: filtersText(filtersValue(app.link.state.f).set('device', id)) }), 'propagation-device') : null] },
+    own.hint ? h('p', { 'data-testid': 'propagation-hint' }, own.state === 'flag_off' ? 'The trace has no scopes: record with XLA_HLO_DEBUG=1. ' : '', h('span', { class: 'sec' }, own.hint)) : null,
+    coverage.device_ps ? [h('div', { class: 'coverage', 'data-testid': 'coverage-bar' }, bar), h('details', null, h('summary', { class: 'small muted' }, STATES.filter((_, index) => parts[index]).map((state) => state.join(': ')).join(' · ')),
+      table({ label: 'Coverage', testid: 'coverage-table', items: [...STATES.keys()], foot: ['Device run', its.sum, share(1), others.sum, ''], columns: [
+        { key: 'state', head: 'Scope', cell: (index) => STATES[index][0] },
+        timeColumn('time', 'Time', unit, (index) => parts[index], { cell: (index) => its.texts[index] }),
+        { key: 'share', head: 'Share', number: true, cell: (index) => share(shares[index]) },
+        timeColumn('all', 'Whole capture, all devices', all, (index) => wholes[index], { cell: (index) => others.texts[index] }),
+        { key: 'from', head: 'From', cell: (index) => STATES[index][1] }] }))] : null);
+  }
+
+  /** @param {Propagation} own */
+  function treeCard(own) {
+    const { means, lost, left_off } = own;
+    const chips = [['ink', 'host'], ['dev', 'device']].map(([color, text]) => h('span', null, h('i', { class: 'chip', style: { '--k': `var(--${color})` } }), text));
+    /** @type {[string, string][]} */
+    const modes = [['step_', stepName(own)], ['mean_', `mean of ${plural(means.steps, 'step')}`], ['', 'whole capture']];
+    return card('Annotations', { right: [h('span', { class: 'legend' }, chips), pick('times', modes.filter(([name]) => !name || (name === 'step_' ? own.step : means.steps)), mode, (value) => {
+      mode = /** @type {Mode} */ (value);
+      drawTree();
+    }, 'propagation-times')] }, tree,
+    more(left_off.tree),
+    means.devices > 1 ? h('p', { class: 'small muted' }, `Means are per step and core; the whole capture adds up ${count(means.devices)} devices.`) : null,
+    lost.length ? [h('h3', null, 'Lost annotations'), table({ label: 'Lost annotations', testid: 'lost-table', items: lost, columns: [
+      pathColumn, textColumn('reason', 'Reason', ({ reason }) => reason),
+      { key: 'advice', head: 'What would bring it back', cell: (own) => h('span', { class: 'sec wrap' }, lost.find(({ reason }) => reason === own.reason) === own ? own.advice : 'as above') }] })] : null);
+  }
+
+  /** @param {Propagation} own */
+  function orderCard(own) {
+    const { order: told, strips: { device } } = own;
+    if (!device.length) return null;
+    if (!own.phases.length) return emptyCard('Host order against device order', 'No annotations lie within steps, so there is no order to compare.');
+    const made = order = createOrder(own, { tone: (phase) => toneOf(own.phases[phase].name) || (phase % 6) + 1, run: chooseRun, phase: (phase) => choose(rowAt(phase)?.path) });
+    const unit = columnUnit([made.length]);
+    const after = (/** @type {number} */ ps) => ps - device[0].start_ps;
+    const each = columnUnit(device.map(({ device_ps }) => device_ps));
+    const fold = h('details', { ontoggle: () => { if (fold.children.length < 2) fold.append(runs()); } }, h('summary', { class: 'small muted' }, `All ${plural(device.length, 'run')} in order`));
+    const runs = () => liveTable({ label: 'Runs of phases', testid: 'order-runs', items: [...device.keys()], select: chooseRun, selected: (at) => at === run, open: (at) => open(device[at]), columns: [
+      textColumn('phase', 'Phase', (at) => made.nameOf(device[at].phase)),
+      { key: 'start', head: 'Start, ms', number: true, value: (at) => device[at].start_ps, ps: (at) => device[at].start_ps, cell: (at) => link(digits(device[at].start_ps / 1e9, 3), () => open(device[at])) },
+      timeColumn('time', 'Time', each, (at) => device[at].device_ps), countColumn('ops', 'Ops', (at) => device[at].ops),
+      textColumn('order', 'Order', (at) => (device[at].inverted ? '▼ inverted' : ''))] }).element;
+    return card('Host order against device order', { note: `phases of ${stepName(own)} · device time, 0 – ${timeText(made.length)}`,
+      right: told.runs ? h('span', { class: 'sec small' }, `${count(told.runs)} runs of ${plural(told.phases, 'phase')} · inversions `, h('b', null, share(told.inversion_share)), ' of device time') : null },
+    made.element, readout, told.runs ? h('h3', null, 'Phases on the device') : null, told.runs ? table({ label: 'Phases on the device', testid: 'order-table', items: told.by_phase, columns: [
+      textColumn('phase', 'Phase', ({ phase }) => made.nameOf(phase)), countColumn('runs', 'Runs', (row) => row.runs),
+      timeColumn('time', 'Time', unit, (row) => row.device_ps, { cell: (row) => link(timeCell(row.device_ps, unit), () => open(row)) }),
+      timeColumn('first', 'First', unit, (row) => after(row.start_ps)), timeColumn('last', 'Last ends', unit, (row) => after(row.end_ps)),
+      timeColumn('inverted', 'Inverted', unit, (row) => (row.phase === null ? null : row.inverted_ps))] }) : null, fold);
+  }
+
+  /** Ops by their device time, the longest first. @template {{device_ps: number}} T @param {string} label @param {string} testid @param {T[]} items @param {...import('../lib/table.js').Column<T>} columns */
+  const opsTable = (label, testid, items, ...columns) => table({ label, testid, items, columns: [...columns, timeColumn('time', 'Time', columnUnit(items.map(({ device_ps }) => device_ps)), ({ device_ps }) => device_ps)] });
+  const pathColumn = textColumn('path', 'Annotation', (/** @type {{path: string|null}} */ { path }) => path, { cell: ({ path }) => pathLink(path) });
+  const lineColumn = textColumn('line', 'Line', (/** @type {{source: string}} */ { source }) => source, { cell: ({ source }) => (source ? h('code', null, cutMiddle(source, 36)) : 'no line recorded') });
+  const more = (/** @type {number} */ left) => (left ? h('p', { class: 'small muted' }, `and ${count(left)} more, which take less time`) : null);
+
+  /** The lines of Python that made the ops of what is picked, or all. */
+  function drawLines() {
+    const items = (answer?.lines ?? []).filter(({ path }) => !picked || path === picked || isInside(path ?? '', picked));
+    fill(lines, h('p', { class: 'small sec' }, picked ? [`of ${cutMiddle(picked, 60)} `, link('show all', () => { picked = null; mark(); })] : 'of all ops; a picked annotation shows its own'),
+      opsTable('Lines of Python', 'source-table', items, lineColumn, pathColumn, countColumn('ops', 'Ops', ({ ops }) => ops)), more(answer?.left_off.lines ?? 0));
+  }
+
+  /** @param {Propagation} own */
+  const opsCard = ({ unexplained, mixed, left_off }) => card('Ops without an annotation, and of several', { class: 'ops' }, unexplained.length ? opsTable('Ops without an annotation', 'unexplained-table', unexplained,
+    textColumn('op', 'Op', ({ op }) => op, { cell: ({ op }) => cutMiddle(op, 34) }), textColumn('state', 'Scope', ({ state }) => state), lineColumn, countColumn('count', 'Ops', (op) => op.count)) : h('p', { class: 'sec' }, 'Every op has an annotation.'), more(left_off.unexplained),
+  mixed.length ? [h('h3', null, 'Mixed: time divided by the share of their parts'), opsTable('Mixed ops', 'mixed-table', mixed, textColumn('name', 'Op', ({ name }) => name, { cell: ({ name }) => cutMiddle(name, 30) }),
+    { key: 'parts', head: 'Annotations', cell: ({ parts, unscoped_share }) => [...parts.flatMap((part) => [pathLink(part.path), ` ${share(part.share)} `]), unscoped_share ? `(${share(unscoped_share)} of its parts have none)` : ''] }), more(left_off.mixed)] : null);
+
+  const data = loadOnce(app, 'propagation', element, (/** @type {Propagation} */ next, ready) => {
+    const { sel } = app.link.state;
+    if (session !== ready) closed = new Set(next.tree.length > MANY_ROWS ? next.tree.filter(({ depth }) => depth === 1).map(({ path }) => path) : []);
+    session = ready;
+    answer = next;
+    tones = phaseTones(ready.phases);
+    if (next.picked) app.link.set({ st: stepOf(next) }, 'replace');
+    if (next.stale) app.note({ id: 'stale', severity: 'info', message: 'The linked selection is not in this session.' });
+    const own = spanValue(/^win:(.+)/.exec(sel ?? '')?.[1] ?? '') ?? (next.picked ? { start_ps: pickedQuery(sel)?.start_ps ?? 0, end_ps: 0 } : null);
+    const isOwn = (/** @type {number} */ start, /** @type {number} */ end) => own !== null && Math.abs(start - own.start_ps) < 1000 && (!own.end_ps || Math.abs(end - own.end_ps) < 2000);
+    run = next.strips.device.findIndex(({ start_ps, end_ps }) => isOwn(start_ps, end_ps));
+    if (sel !== known) picked = next.picked ?? next.tree.find(({ host_place }) => host_place && isOwn(...host_place))?.path ?? null;
+    known = sel;
+    if (!next.step && mode === 'step_') mode = next.means.steps ? 'mean_' : '';
+    order = null;
+    app.count('propagation', next.lost.length ? `${count(next.lost.length)} lost` : '');
+    fill(element, ready.devices.length ? coverageCard(next, ready) : emptyCard('Propagation', 'Propagation needs a device plane, and this capture has none.',
+      'Record again while the device is running, with the profiler server in the process that owns the device. Host times stay in the tree.'),
+    treeCard(next), orderCard(next), next.lines.length ? [card('Lines of Python', { class: 'ops' }, lines), opsCard(next)] : null);
+    mark();
+    return ready.devices.length || next.tree.length ? 'ready' : 'empty';
+  }, asked);
+
+  /** @param {import('../lib/link.js').LinkState} changes another step or device */
+  function ask(changes) {
+    app.link.set(changes, 'push');
+    data.again();
+  }
+
+  /** Asks again where another view has selected an annotation, a scope or a window. */
+  function move() {
+    const { sel, st } = app.link.state;
+    if (answer && (wanted() || (sel !== known && sel?.startsWith('win:')) || (st && st !== stepOf(answer)))) data.again();
+  }
+
+  return {
+    element, move, filter: data.again,
+    open(next) {
+      picked = null;
+      known = undefined;
+      mode = 'step_';
+      data.open(next);
+    },
+    show(on) {
+      data.show(on);
+      if (on) move();
+    },
+  };
+}

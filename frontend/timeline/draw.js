@@ -1,0 +1,161 @@
+/** What the canvas is drawn with: boxes, text, hatches, slices. Knows pixels and tones, not time. */
+
+import { mix } from '../lib/theme.js';
+import { digits } from '../lib/format.js';
+
+/** @typedef {import('../lib/theme.js').Palette} Palette */
+/** @typedef {import('../lib/theme.js').Tone} Tone */
+/** @typedef {'hatch'|'dots'|'light'|null} Sign what tells a tone apart beside its hue; `light`: no scope */
+
+const INSET = 5;
+export const LEAST_TEXT_PX = 22;
+const LEAST_COUNT_PX = 34;
+
+/** @type {Map<string, number>} */
+const widths = new Map();
+
+/** Fits a canvas to its place and the pixel ratio, and gives what draws on it. @param {HTMLCanvasElement} canvas @param {number} width @param {number} height @param {Palette} palette */
+export function penOn(canvas, width, height, palette) {
+  const ratio = devicePixelRatio || 1;
+  const [wide, high] = [Math.round(width * ratio), Math.round(height * ratio)];
+  if (canvas.width !== wide || canvas.height !== high) {
+    Object.assign(canvas, { width: wide, height: high });
+    Object.assign(canvas.style, { width: `${width}px`, height: `${height}px` });
+  }
+  const g = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
+  g.setTransform(ratio, 0, 0, ratio, 0, 0);
+  g.font = `${11 * palette.unit}px ${palette.font}`;
+  g.textBaseline = 'middle';
+
+  /** @param {string} color @param {number} x @param {number} y @param {number} w @param {number} h */
+  function box(color, x, y, w, h) {
+    g.fillStyle = color;
+    g.fillRect(x, y, w, h);
+  }
+
+  /** Text that stands on the middle of a line. @param {string} color @param {string} text @param {number} x @param {number} y */
+  function write(color, text, x, y) {
+    g.fillStyle = color;
+    g.fillText(text, x, y + 0.5);
+  }
+
+  /** Text on a ground of its own, which is `tagWidth` wide. @param {string} ground @param {string} color @param {string} text @param {number} x @param {number} y */
+  function tag(ground, color, text, x, y) {
+    box(ground, x, y - 8, tagWidth(text), 16);
+    write(color, text, x + 4, y);
+  }
+
+  const tagWidth = (/** @type {string} */ text) => textWidth(text) + 8;
+
+  /** @param {string} text */
+  function textWidth(text) {
+    const key = g.font + text;
+    let width = widths.get(key);
+    if (width === undefined) {
+      if (widths.size > 20000) widths.clear();
+      width = g.measureText(text).width;
+      widths.set(key, width);
+    }
+    return width;
+  }
+
+  /** The text, cut with `…` to fit; nothing below three letters. @param {string} text @param {number} room */
+  function fitText(text, room) {
+    if (textWidth(text) <= room) return text;
+    let low = 0;
+    let high = text.length;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (textWidth(text.slice(0, middle) + '…') <= room) low = middle;
+      else high = middle - 1;
+    }
+    return low >= 3 ? text.slice(0, low) + '…' : '';
+  }
+
+  /** @param {number} x @param {number} y @param {number} w @param {number} h @param {() => void} draw */
+  function clipped(x, y, w, h, draw) {
+    g.save();
+    g.beginPath();
+    g.rect(x, y, w, h);
+    g.clip();
+    draw();
+    g.restore();
+  }
+
+  /** @param {number} x @param {number} y @param {number} w @param {number} h @param {string} color @param {number} step */
+  function hatch(x, y, w, h, color, step) {
+    clipped(x, y, w, h, () => {
+      g.strokeStyle = color;
+      g.lineWidth = 1;
+      g.beginPath();
+      for (let at = Math.floor((x - h) / step) * step; at < x + w + h; at += step) {
+        g.moveTo(at, y + h);
+        g.lineTo(at + h, y);
+      }
+      g.stroke();
+    });
+  }
+
+  /** @param {number} x @param {number} y @param {number} w @param {number} h @param {string} color */
+  function dots(x, y, w, h, color) {
+    for (let at = Math.ceil(x / 4) * 4 + 2; at < x + w - 1; at += 4) {
+      for (let row = y + 3; row < y + h - 1; row += 4) box(color, at, row, 1, 1);
+    }
+  }
+
+  /**
+   * One slice. `x` and `w` are already cut to the lanes, so the text stays in view.
+   * 
+   * @param {number} x @param {number} y @param {number} w @param {number} h
+   * @param {Tone} tone @param {Sign} sign @param {string} text
+   */
+  function drawSlice(x, y, w, h, tone, sign, text) {
+    box(tone.fill, x, y, Math.max(1, w), h);
+    if (w > 2) {
+      if (sign && !palette.plain) {
+        if (sign === 'dots') dots(x, y, w, h, palette.hatch);
+        else hatch(x, y, w, h, sign === 'light' ? palette.line2 : palette.hatch, sign === 'light' ? 6 : 5);
+      }
+      g.strokeStyle = tone.edge;
+      g.lineWidth = 1;
+      if (sign === 'dots') g.setLineDash([3, 2]);
+      const left = Math.round(x);
+      g.strokeRect(left + 0.5, y + 0.5, Math.max(1, Math.round(x + w) - left - 1), h - 1);
+      g.setLineDash([]);
+    }
+    const fitted = w < LEAST_TEXT_PX ? '' : fitText(text, w - INSET - 3);
+    if (!fitted) return;
+    if (sign) box(tone.fill, x + 2, y + 2, Math.min(w - 4, textWidth(fitted) + 6), h - 4);
+    write(tone.on, fitted, x + INSET, y + h / 2);
+  }
+
+  /**
+   * Events too narrow to part: a comb standing on the floor of the lane, with their number.
+   * 
+   * @param {number} x @param {number} y @param {number} w @param {number} h @param {Tone} tone @param {number} count
+   */
+  function drawMerged(x, y, w, h, tone, count) {
+    const tall = Math.round(h * 0.62);
+    const floor = y + h;
+    // What is drawn in outline only would hardly be seen as a comb.
+    const fill = tone.fill === palette.surface2 || tone.fill === palette.surface ? palette.line2 : tone.fill;
+    box(mix(fill, palette.surface, 0.62), x, floor - tall, Math.max(1, w), tall);
+    for (let at = 0; at < Math.max(1, w - 1); at += 3) {
+      const dip = (at * 7) % 3;
+      box(fill, x + at, floor - tall + dip, 1.6, tall - dip);
+    }
+    const text = `×${digits(count)}`;
+    const wide = tagWidth(text);
+    if (w >= LEAST_COUNT_PX && wide <= w - 4) tag(palette.surface, palette.ink2, text, Math.round(x + w / 2 - wide / 2), y + h / 2);
+  }
+
+  /** An outline around a slice, outside of its own edge. @param {string} color @param {number} width @param {number} x @param {number} y @param {number} w @param {number} h */
+  function outline(color, width, x, y, w, h) {
+    const out = width > 1 ? 0.5 : -0.5;
+    g.strokeStyle = color;
+    g.lineWidth = width;
+    g.strokeRect(Math.round(x) - out, Math.round(y) - out, Math.max(2, Math.round(w)) + 2 * out, Math.round(h) + 2 * out);
+  }
+
+  return { g, box, write, tag, tagWidth, textWidth, fitText, clipped, drawSlice, drawMerged, outline };
+}

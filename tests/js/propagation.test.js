@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { axisOf, ribbonShapes } from '../../frontend/propagation/order.js';
+import { isInside, shownRows, valuesOf } from '../../frontend/propagation/tree.js';
+import { pickedQuery } from '../../frontend/propagation/view.js';
+
+const rows = ['step', 'step/forward', 'step/forward/attention', 'step/forward2', 'other'].map((path) => ({ path }));
+
+test('a path lies inside of another by whole names', () => {
+  assert.ok(isInside('step/forward/attention', 'step/forward'));
+  assert.ok(!isInside('step/forward2', 'step/forward'));
+  assert.ok(!isInside('step', 'step'));
+});
+
+test('a closed row hides what is inside of it and nothing else', () => {
+  const told = (closed) => shownRows(rows, new Set(closed)).map(({ row, parent }) => `${row.path}${parent ? '+' : ''}`);
+  assert.deepEqual(told([]), ['step+', 'step/forward+', 'step/forward/attention', 'step/forward2', 'other']);
+  assert.deepEqual(told(['step/forward']), ['step+', 'step/forward+', 'step/forward2', 'other']);
+  assert.deepEqual(told(['step', 'step/forward']), ['step+', 'other']);
+});
+
+test('a row has the times of one step, of a mean step, or of all', () => {
+  const row = { host_ps: 30, device_ps: 60, device_ops: 12, mean_host_ps: 10, mean_device_ps: 20, step_host_ps: 9, step_device_ps: 21, step_device_ops: 4 };
+  assert.deepEqual(valuesOf(row, 'step_'), { host: 9, device: 21, ops: 4 });
+  assert.deepEqual(valuesOf(row, 'mean_'), { host: 10, device: 20, ops: undefined });
+  assert.deepEqual(valuesOf(row, ''), { host: 30, device: 60, ops: 12 });
+});
+
+test('ribbons divide a phase on the host by their device time and end at their runs', () => {
+  const strips = {
+    host: [{ start_ps: 0, end_ps: 40 }, { start_ps: 40, end_ps: 100 }],
+    device: [{ start_ps: 200, end_ps: 210, device_ps: 10 }, { start_ps: 210, end_ps: 240, device_ps: 20 }, { start_ps: 250, end_ps: 300, device_ps: 30 }],
+  };
+  const ribbons = [{ host: 0, device: 0, inverted: false }, { host: 1, device: 1, inverted: false }, { host: 0, device: 2, inverted: true }];
+  assert.deepEqual(ribbonShapes({ strips, ribbons }, axisOf(0, 100), axisOf(200, 300)).map(({ from, to }) => [from, to]), [
+    [[0, 0.1], [0, 0.1]], [[0.4, 1], [0.1, 0.4]], [[0.1, 0.4], [0.5, 1]],
+  ]);
+});
+
+test('a selection of the timeline is asked for by its place, other ones are not', () => {
+  assert.deepEqual(pickedQuery('ev:h0.ann@553.364287/1'), { row: 'h0.ann', start_ps: 553364287000, depth: '1' });
+  assert.deepEqual(pickedQuery('ev:h1.d3.scopes@5'), { row: 'h1.d3.scopes', start_ps: 5000000000, depth: 0 });
+  for (const other of [undefined, '', 'win:5+3', 'ev:h0.t3@5/1', 'gap:TPU:0@5']) assert.equal(pickedQuery(other), null);
+});
