@@ -78,6 +78,22 @@ class Session:
             raise InputError(f"{self.trace.path}: no device {device}; {have}")
         return window(self.trace, start_ps, end_ps, device)
 
+    def compare(self, other: Session) -> dict[str, Any]:
+        """The document of `xla-insights compare --json`, with this session as A and the other one as B."""
+        from tb_xla_insights.compare import compare
+
+        return compare(self.trace, other.trace)
+
+    def propagation(self, step: int | None = None, device: str | None = None) -> dict[str, Any]:
+        """Where annotations went on the device, in one step (an index into `steps()`, or a usual one) on one device (by
+        id, or the step's first), and in total: `analysis.propagation.view` tells every key.
+
+        Raises InputError for an unknown step or device.
+        """
+        from tb_xla_insights.analysis.propagation import propagation_view
+
+        return propagation_view(self.trace, step, device)
+
     def devices(self) -> Table:
         """One row per device core, as in the report."""
         from tb_xla_insights.analysis.busy import device_summaries
@@ -98,9 +114,9 @@ class Session:
 
     def executions(self) -> Table:
         """One row per program and quality of the join, as in the report."""
-        from tb_xla_insights.analysis.executions import executions_report
+        from tb_xla_insights.report.document import told_executions
 
-        return Table(executions_report(self.trace))
+        return Table(told_executions(self.trace))
 
     def compiles(self) -> Table:
         """One row per compilation, as in the report."""
@@ -108,6 +124,12 @@ class Session:
         from tb_xla_insights.report.beside import beside
 
         return Table(compiles_report(self.trace, beside(self.trace).causes))
+
+    def transfers(self) -> Table:
+        """Transfers to the device and from it: `direction`, and what the report has of each."""
+        from tb_xla_insights.analysis.transfers import transfers_report
+
+        return Table([{"direction": name, **row} for name, row in transfers_report(self.trace).items()])
 
     def collectives(self) -> Table:
         """One row per collective op, as in the report."""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from helpers import write_session
+from helpers import free_port, write_session
 from hypothesis import settings
 
 # Every run tries the same examples: what fails, fails for everybody.
@@ -31,3 +34,30 @@ def logdir(tmp_path: Path) -> Path:
     write_session(tmp_path / "plugins/profile/2026_01_01_00_00_00", "vm")
     write_session(tmp_path / "run/plugins/profile/2026_01_02_00_00_00", "a", "b")
     return tmp_path
+
+
+@pytest.fixture(scope="session")
+def profiler_server() -> Iterator[str]:
+    """The address of a real profiler server, JAX's on the CPU, in a process that works all the time."""
+    pytest.importorskip("jax", reason="capturing is tested with JAX's profiler server; install jax")
+    address = f"localhost:{free_port()}"
+    command = [
+        sys.executable,
+        str(Path(__file__).with_name("profiled_program.py")),
+        address.rpartition(":")[2],
+    ]
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=environment,
+    ) as process:
+        assert process.stdout is not None
+        try:
+            assert process.stdout.readline() == "ready\n"
+            yield address
+        finally:
+            process.communicate("")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -49,3 +50,10 @@ def raising(error: BaseException) -> Callable[..., None]:
         raise error
 
     return raise_it
+
+
+def free_port() -> int:
+    """A port on which nothing listens."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])

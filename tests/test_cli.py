@@ -245,6 +245,20 @@ def test_a_reader_that_leaves_early_is_no_error(logdir: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.parametrize(
+    ("where", "code", "told"), [(">/dev/full", 3, r"xla-insights: .*No space left.*\n"), (">&-", 0, "")]
+)
+def test_an_output_that_takes_nothing_is_no_traceback(where: str, code: int, told: str, logdir: Path) -> None:
+    if where == ">/dev/full" and not Path("/dev/full").is_char_device():
+        pytest.skip("this system has no /dev/full")
+    command = [sys.executable, "-m", "tb_xla_insights.cli.main", "sessions", "--json", str(logdir)]
+    shell = ["sh", "-c", f'exec "$@" {where}', "sh", *command]
+    root = Path(__file__).parents[1]
+    done = subprocess.run(shell, stderr=subprocess.PIPE, text=True, cwd=root, check=False)
+    assert done.returncode == code
+    assert re.fullmatch(told, done.stderr)
+
+
 def test_python_reads_the_same(logdir: Path, capsys: Capture) -> None:
     session = xi.load(str(logdir), session=OLD)
     assert main(["report", "--json", str(logdir), "--session", OLD]) == 0

@@ -12,6 +12,7 @@ import pytest
 from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.cli.main import parser
 from tb_xla_insights.plugin import XlaInsights
+from tb_xla_insights.plugin.capture import Captures
 from tb_xla_insights.plugin.routes import Routes
 
 ROOT = Path(__file__).parents[1]
@@ -25,7 +26,8 @@ def commands() -> dict[str, argparse.ArgumentParser]:
 
 def test_every_route_is_listed_and_every_listed_route_is_there() -> None:
     listed = set(re.findall(r"^\| `data/(\w+)`", README, re.MULTILINE))
-    assert listed == set(Routes(cast(Any, None), cast(Any, None)).handlers())
+    routes, captures = Routes(cast(Any, None), cast(Any, None)), Captures(cast(Any, None), None)
+    assert listed == set(routes.handlers()) | set(captures.gets()) | set(captures.posts())
 
 
 def test_every_command_and_option_is_listed() -> None:

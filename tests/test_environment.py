@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 from captures import Core, Row, capture, real_trace, session, thread
+from launching import demo
 
 from tb_xla_insights.analysis.diagnostics import diagnose
 from tb_xla_insights.analysis.environment import environment
+from tb_xla_insights.report import session_report, session_summary
 
 TPU = {"device_type_string": "TPU v3"}
 XRT = thread(
@@ -160,3 +162,14 @@ def test_real_captures(
     trace = real_trace(shared_traces / folder)
     assert environment(session(trace))["label"] == label
     assert ids(trace) == diagnostics
+
+
+@pytest.mark.parametrize(
+    "name", ["torch_xla_baseline", "torch_xla_dynamo", "synthetic_case_study_8_tpu_cores"]
+)
+def test_the_page_s_first_answer_knows_of_scopes_what_the_report_knows(name: str) -> None:
+    """On a CPU scopes are in the programs, not with the ops."""
+    capture = session(demo(name))
+    first, report = session_summary(capture)["environment"], session_report(capture)["environment"]
+    assert first == report
+    assert first["hlo_scopes"]

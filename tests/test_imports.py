@@ -12,15 +12,18 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "tb_xla_insights"
 # From the top of the design's list to its bottom: a module imports its own layer and those before it.
 LAYERS = [
-    "errors units",
+    "errors units page",
     "xplane",
     "catalog",
     "trace",
     "analysis",
     "report",
+    "compare",
     "timeline",
     "logdir warm",
-    "session",
+    "capture",
+    "session record",
+    "export",
 ]
 # The faces that stand side by side at the bottom.
 FACES = ["plugin", "cli"]

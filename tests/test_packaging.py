@@ -80,7 +80,7 @@ def test_the_wheel_names_its_licence_commands_and_plugin(wheel: zipfile.ZipFile)
 
 
 def test_the_page_is_found_beside_a_checkout_and_inside_a_wheel() -> None:
-    from tb_xla_insights.plugin.plugin import page_folder
+    from tb_xla_insights.page import page_folder
 
     assert (page_folder() / "index.js").is_file()
 

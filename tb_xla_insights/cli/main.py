@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import logging
 import os
 import sys
@@ -13,10 +14,11 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from tb_xla_insights import __version__
-from tb_xla_insights.cli import report, sessions, window
+from tb_xla_insights.cli import capture, compare, export, report, sessions, window
 from tb_xla_insights.errors import InputError
 
 WRONG_USAGE, UNREADABLE, INTERRUPTED = 2, 3, 130
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 _DEBUG = "XLA_INSIGHTS_DEBUG"
 
 
@@ -32,32 +34,35 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"xla-insights {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
-    for module in (sessions, report, window):
+    for module in (sessions, report, window, capture, compare, export):
         module.add_to(commands)
     return top
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command. Returns its exit code; only wrong usage and `--help` leave by SystemExit."""
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115 (closed by whoever started us)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # names in a trace must never be what breaks a terminal
             stream.reconfigure(errors="backslashreplace")
     if not os.environ.get(_DEBUG):
-        logging.getLogger("tb_xla_insights").addHandler(logging.NullHandler())
-        logging.getLogger("tb_xla_insights").propagate = False
+        # What file systems log is in the one line of the error, too.
+        for name in ("tb_xla_insights", "gcsfs", "s3fs"):
+            logging.getLogger(name).addHandler(logging.NullHandler())
+            logging.getLogger(name).propagate = False
     options = parser().parse_args(arguments)
     try:
-        code = _run(options)
-        sys.stdout.flush()
+        return _run(options)
     except BrokenPipeError:  # `| head` has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _print_no_more()
         return 0
-    return code
 
 
 def _run(options: Any) -> int:
     try:
-        return int(options.run(options))
+        code = int(options.run(options))
+        sys.stdout.flush()
+        return code
     except InputError as error:
         return _fail(str(error), UNREADABLE)
     except KeyboardInterrupt:
@@ -65,12 +70,22 @@ def _run(options: Any) -> int:
     except BrokenPipeError:
         raise
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in _FULL:
+            _print_no_more()
+            return _fail(
+                f"what is printed finds no room ({error.strerror}); make room or print elsewhere", UNREADABLE
+            )
         if os.environ.get(_DEBUG):
             raise
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         return _fail(
             f"fault in xla-insights ({reason}); {_DEBUG}=1 shows where, report it with that", UNREADABLE
         )
+
+
+def _print_no_more() -> None:
+    """What is still to be printed is dropped; without this the interpreter tries once more when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(message: str, code: int) -> int:

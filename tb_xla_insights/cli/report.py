@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.thresholds import SEVERITIES
 from tb_xla_insights.cli import common
 from tb_xla_insights.cli.report_text import print_report
+from tb_xla_insights.errors import InputError
+
+if TYPE_CHECKING:
+    from tb_xla_insights.session import Session
 
 FINDINGS = 1
 """The exit code that `--fail-on` asks for."""
@@ -24,21 +30,36 @@ def add_to(commands: Any) -> None:
         metavar="LEVEL",
         help="exit with 1 where a finding is as severe as this or more: info, warning or critical",
     )
+    parser.add_argument(
+        "--html", metavar="FILE", type=Path, help="write the report as one page that needs no server"
+    )
     parser.set_defaults(run=run)
 
 
 def run(options: Any) -> int:
-    session = common.read(options)
+    session = common.read(options, meanwhile="tb_xla_insights.report")
     document = session.report(all_gaps=options.all_gaps)
     if options.json:
         common.warn(session)
         common.print_json(document)
-    else:
+    elif options.html is None:
         _print(common.console(), document)
+    if options.html is not None:
+        _write_page(session, document, options.html)
     if options.fail_on is None:
         return 0
     loud = SEVERITIES[SEVERITIES.index(options.fail_on) :]
     return FINDINGS if any(finding["severity"] in loud for finding in document["findings"]) else 0
+
+
+def _write_page(session: Session, document: Any, path: Path) -> None:
+    from tb_xla_insights.export.html import report_html
+
+    try:
+        path.write_text(report_html(session.trace, document), encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}; give a file that can be written with --html") from error
+    print(f"{path}: the report as a page", file=sys.stderr)
 
 
 _print = print_report

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
 from tb_xla_insights.cli import common
+from tb_xla_insights.cli.beside_text import print_beside
+from tb_xla_insights.cli.propagation_text import print_annotations
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -43,8 +45,8 @@ def print_report(out: Console, document: Document) -> None:
     _compiles(out, document["compiles"])
     _transfers(out, document["transfers"])
     _collectives(out, document["collectives"])
-    _annotations(out, document["annotations"], document["propagation"])
-    _metrics(out, document["metrics"])
+    print_annotations(out, document["annotations"], document["propagation"])
+    print_beside(out, document)
     hosts = common.table("Hosts", "Host", "Size", "Events", "File", left=(0, 3))
     for host in session["hosts"]:
         hosts.add_row(host["name"], units.byte_size(host["bytes"]), units.count(host["events"]), host["file"])
@@ -248,40 +250,6 @@ def _collectives(out: Console, rows: Sequence[Document]) -> None:
             row["op"], row["kind"], units.count(row["count"]), *_times(row, unit, "duration_ps", "exposed_ps")
         )
     out.print(table)
-
-
-def _annotations(out: Console, rows: Sequence[Document], propagation: Document) -> None:
-    if not rows:
-        return
-    unit = units.column_unit([row["host_ps"] for row in rows])
-    heads = ("Count", f"Host, {unit}", f"Device, {unit}", "Device ops", "Lost")
-    table = common.table("Annotations on the device", "Annotation", *heads, left=(0, 5))
-    for row in rows[: 2 * _ROWS]:
-        times = _times(row, unit, "host_ps", "device_ps")
-        table.add_row(
-            row["path"], units.count(row["count"]), *times, units.count(row["device_ops"]), row["lost"] or ""
-        )
-    out.print(table)
-    total = propagation["device_ps"]
-    if total:
-        origins = ("direct", "recovered", "bare", "none")
-        parts = [f"{units.share(propagation[f'{name}_ps'] / total)} {name}" for name in origins]
-        out.print(f"Of {units.time_text(total)} in ops: {', '.join(parts)}.\n")
-
-
-def _metrics(out: Console, metrics: Document | None) -> None:
-    if metrics is None:
-        return
-    counters = metrics["counters"]
-    named = ("UncachedCompile", "CachedCompile", "ExecuteComputation", "ExecuteReplicated", "MarkStep")
-    shown = [f"{name} {units.count(counters[name])}" for name in named if name in counters]
-    shown += [f"aten::{name} {units.count(value)}" for name, value in metrics["fallbacks"].items()]
-    if shown:
-        out.print(f"Counters beside the capture ({metrics['file']}): {', '.join(shown)}")
-    if metrics["dynamo"]:
-        dynamo = metrics["dynamo"]
-        out.print(f"Dynamo ({dynamo['file']}): graphs {dynamo['graphs']}, breaks {dynamo['breaks']}")
-    out.print()
 
 
 def _times(row: Document, unit: str, *names: str) -> list[str]:

@@ -38,9 +38,16 @@ class Loaded:
     trace: SessionTrace
     timeline: Timeline
 
-    @cached_property
+    @property
     def bytes(self) -> int:
         return self.trace.nbytes + self.timeline.nbytes
+
+    def find_scopes(self) -> None:
+        """What the first view does not need and others do. Never raises: whoever asks for it gets the error."""
+        try:
+            self.timeline.find_scopes()
+        except Exception:
+            _log.exception("%s: scopes cannot be told", self.files.path)
 
     @cached_property
     def head(self) -> dict[str, Any]:
@@ -127,6 +134,7 @@ def opener(catalog_file: str | None = None) -> Opener:
         loaded = Loaded(load.files, trace, Timeline(trace))
         _ = loaded.head  # computed here, where nobody waits for it yet
         loaded.timeline.prepare()
+        threading.Thread(target=loaded.find_scopes, daemon=True).start()
         return loaded
 
     return open_session

@@ -28,6 +28,13 @@ class XlaInsights(base_plugin.TBLoader):
             "(default: a third of the machine's).",
         )
 
+        group.add_argument(
+            "--xla_insights_capture",
+            choices=("on", "off"),
+            default="on",
+            help="Whether the page may capture from profiler servers at addresses that are typed there.",
+        )
+
     def fix_flags(self, flags: argparse.Namespace) -> None:
         if getattr(flags, "xla_insights_memory_mb", 0) < 0:
             raise base_plugin.FlagsError("--xla_insights_memory_mb must not be negative")

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import re
+import json
+import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from werkzeug import wrappers
 
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.plugin.link import script, sheet
 from tb_xla_insights.plugin.respond import error, raw
 
-_TYPES = {
-    ".js": "text/javascript",
-    ".css": "text/css",
-    ".svg": "image/svg+xml",
-    ".png": "image/png",
-    ".woff2": "font/woff2",
-}
-_COMMENT = re.compile(rb"^[ \t]*(?:/\*(?:(?!\*/).)*\*/[ \t]*|//[^\n]*)\n", re.MULTILINE | re.DOTALL)
+_log = logging.getLogger(__name__)
 _KEEP_SECONDS = 365 * 24 * 3600
+_ENTRY = "index.js"
+# What is served: everything else is taken in by one of the two.
+_SERVED: dict[str, tuple[str, Callable[[Path], str]]] = {
+    _ENTRY: ("text/javascript", script),
+    "index.css": ("text/css", sheet),
+}
 _Marks = tuple[tuple[str, int, int], ...]
 
 
@@ -32,15 +35,15 @@ class _Snapshot:
 
 
 class Assets:
-    """Serves `static/<digest>/<file>` for the files below a folder that are of a type a page uses."""
+    """Serves `static/<digest>/index.js` and `index.css`, linked in memory from the files of a folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._snapshot = _Snapshot((), "none", {})
 
     def digest(self) -> str:
-        """A digest of all files. They are read again when one changed, as it does under a developer's hands."""
-        paths = [p for p in sorted(self._folder.rglob("*")) if p.suffix in _TYPES and ".test." not in p.name]
+        """A digest of what is served. It is linked again when a file changed, as it does under a developer's hands."""
+        paths = [path for path in sorted(self._folder.rglob("*")) if path.suffix in (".js", ".css")]
         marks = []
         for path in paths:
             status = path.stat()
@@ -57,23 +60,28 @@ class Assets:
         snapshot = self._snapshot
         packed = snapshot.packed.get(name)
         if packed is None:
-            missing = "reinstall tb-xla-insights" if name == "index.js" else "reload the page"
+            missing = "reinstall tb-xla-insights" if name == _ENTRY else "reload the page"
             return error(request, 404, f"static/{name}: no such file; {missing}")
-        kind = _TYPES[Path(name).suffix]
         keep = _KEEP_SECONDS if digest == snapshot.digest else 0
-        return raw(request, packed, kind, expires=keep, content_encoding="gzip")
+        return raw(request, packed, _SERVED[name][0], expires=keep, content_encoding="gzip")
 
     def _read(self, marks: _Marks) -> _Snapshot:
         whole = hashlib.sha256()
         packed = {}
-        for name, _, _ in marks:
-            content = (self._folder / name).read_bytes()
+        for name, (_, link) in _SERVED.items():
+            if not (self._folder / name).is_file():
+                continue
+            content = self._linked(name, link).encode()
             whole.update(f"{name}\0{len(content)}\0".encode() + content)
-            packed[name] = gzip.compress(_without_comments(content), 9, mtime=0)
+            packed[name] = gzip.compress(content, 9, mtime=0)
         return _Snapshot(marks, whole.hexdigest()[:16], packed)
 
-
-def _without_comments(content: bytes) -> bytes:
-    """A file without the comments that have lines of their own. Types and reasons are a quarter of the page; they are
-    for those who read its source."""
-    return _COMMENT.sub(b"", content)
+    def _linked(self, name: str, link: Callable[[Path], str]) -> str:
+        """What cannot be linked must not keep TensorBoard from its other plugins: the page says it instead."""
+        try:
+            return link(self._folder / name)
+        except InputError as failure:
+            _log.error("%s", failure)
+            if name != _ENTRY:
+                return ""
+            return f"export function render() {{ document.body.textContent = {json.dumps(str(failure))}; }}\n"

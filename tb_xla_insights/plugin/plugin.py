@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import logging
 import threading
-from pathlib import Path
 
 from tensorboard.plugins import base_plugin
 
 from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.sessions import roots
 from tb_xla_insights.logdir.store import Store, opener
+from tb_xla_insights.page import page_folder
 from tb_xla_insights.plugin.assets import Assets
-from tb_xla_insights.plugin.respond import Application, application, get, not_found
+from tb_xla_insights.plugin.capture import Captures
+from tb_xla_insights.plugin.respond import Application, application, get, not_found, post
 from tb_xla_insights.plugin.routes import Routes
 
 _log = logging.getLogger(__name__)
 # TensorBoard asks every plugin at each of its reloads; a bucket need not be listed that often.
 _LOOK_AGAIN_SECONDS = 10.0
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class XlaInsightsPlugin(base_plugin.TBPlugin):
@@ -30,7 +32,12 @@ class XlaInsightsPlugin(base_plugin.TBPlugin):
         spec = getattr(flags, "logdir_spec", "") or ""
         memory = getattr(flags, "xla_insights_memory_mb", 0) or 0
         catalog = getattr(flags, "xla_insights_catalog", "") or None
-        self._listing = Listing(roots(context.logdir or "", spec))
+        places = roots(context.logdir or "", spec)
+        self._listing = Listing(places)
+        self._captures = Captures(self._listing, places[0].path if places else None)
+        self._capture_off = getattr(flags, "xla_insights_capture", "on") == "off"
+        host = getattr(flags, "host", None) or "localhost"
+        self._loopback = host in _LOOPBACK and not getattr(flags, "bind_all", False)
         self._store = Store(self._listing, opener(catalog), memory * 10**6 or None)
         self._assets = Assets(page_folder())
         self._active = False
@@ -38,9 +45,15 @@ class XlaInsightsPlugin(base_plugin.TBPlugin):
         threading.Thread(target=_warm, daemon=True).start()
 
     def get_plugin_apps(self) -> dict[str, Application]:
-        routes = Routes(self._listing, self._store).handlers()
+        reads = Routes(self._listing, self._store, not self._capture_off).handlers() | self._captures.gets()
+        off = "capturing is off; TensorBoard was started with --xla_insights_capture=off"
+        acts = {
+            f"/data/{name}": post(f"data/{name}", handler, self._loopback, off if self._capture_off else None)
+            for name, handler in self._captures.posts().items()
+        }
         return {
-            **{f"/data/{name}": get(f"data/{name}", handler) for name, handler in routes.items()},
+            **{f"/data/{name}": get(f"data/{name}", handler) for name, handler in reads.items()},
+            **acts,
             "/static/*": application(self._assets.serve),
             "/*": application(not_found),
         }
@@ -58,13 +71,6 @@ class XlaInsightsPlugin(base_plugin.TBPlugin):
             tab_name="XLA Insights",
             disable_reload=True,
         )
-
-
-def page_folder() -> Path:
-    """The page's files: in a wheel a package of their own, in a checkout the folder beside the package."""
-    package = Path(__file__).parents[1]
-    installed = package / "static"
-    return installed if installed.is_dir() else package.parent / "frontend"
 
 
 def _warm() -> None:

@@ -1,11 +1,11 @@
-"""How the plugin answers: packed JSON, failures as one line of it, and nothing but reads."""
+"""How the plugin answers: packed JSON, failures as one line of it; reads, and what the page alone may ask for."""
 
 from __future__ import annotations
 
 import gzip
 import json
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tensorboard.backend import http_util
@@ -14,11 +14,13 @@ from werkzeug import wrappers
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.store import UnknownSessionError
 from tb_xla_insights.plugin.arguments import Arguments
+from tb_xla_insights.plugin.origin import refusal
 
 _log = logging.getLogger(__name__)
 _JSON = "application/json"
 # At 6 a view is a fifth smaller than at TensorBoard's 3, and still packed in a few milliseconds.
 _LEVEL = 6
+_LONGEST_BODY = 1 << 16
 
 Handler = Callable[[Arguments], dict[str, Any]]
 Application = Callable[..., Iterable[bytes]]
@@ -39,20 +41,54 @@ def application(serve: Callable[[wrappers.Request], wrappers.Response]) -> Appli
 
 def get(route: str, handler: Handler) -> Application:
     """The WSGI application that answers GETs with what `handler` makes of their arguments."""
+    return application(lambda request: _answer(request, route, handler, request.args))
 
-    def serve(request: wrappers.Request) -> wrappers.Response:
-        try:
-            return respond(request, handler(Arguments(route, request.args)))
-        except UnknownSessionError as failure:
-            return error(request, 404, str(failure))
-        except InputError as failure:
-            return error(request, 400, str(failure))
-        except Exception as failure:  # told in one line to the page, in full to the log
-            _log.exception("%s failed", route)
-            kind = type(failure).__name__
-            return error(request, 500, f"{route}: {kind}, a fault of the plugin; see TensorBoard's output")
 
-    return application(serve)
+def post(route: str, handler: Handler, loopback: bool, off: str | None) -> Application:
+    """The WSGI application that answers the page's own POSTs, whose body is a JSON object of texts and numbers.
+
+    `loopback` as in `origin.refusal`; `off` says why nobody may, where nobody may.
+    """
+
+    @wrappers.Request.application
+    def wrapped(request: wrappers.Request) -> wrappers.Response:
+        if request.method != "POST":
+            message = f"{request.method} is not allowed; this address acts, and takes POST"
+            return error(request, 405, message, [("Allow", "POST")])
+        if refused := off or refusal(request, loopback):
+            return error(request, 403, refused)
+        if (values := _body(request)) is None:
+            return error(request, 400, f"{route}: the body must be a JSON object of texts and numbers")
+        return _answer(request, route, handler, values)
+
+    return wrapped
+
+
+def _body(request: wrappers.Request) -> dict[str, str] | None:
+    if request.mimetype != _JSON or not 0 <= (request.content_length or 0) <= _LONGEST_BODY:
+        return None
+    try:
+        document = json.loads(request.get_data() or b"{}")
+    except ValueError:
+        return None
+    if not isinstance(document, dict) or not all(isinstance(it, str | int) for it in document.values()):
+        return None
+    return {name: str(value) for name, value in document.items()}
+
+
+def _answer(
+    request: wrappers.Request, route: str, handler: Handler, values: Mapping[str, str]
+) -> wrappers.Response:
+    try:
+        return respond(request, handler(Arguments(route, values)))
+    except UnknownSessionError as failure:
+        return error(request, 404, str(failure))
+    except InputError as failure:
+        return error(request, 400, str(failure))
+    except Exception as failure:  # told in one line to the page, in full to the log
+        _log.exception("%s failed", route)
+        kind = type(failure).__name__
+        return error(request, 500, f"{route}: {kind}, a fault of the plugin; see TensorBoard's output")
 
 
 def not_found(request: wrappers.Request) -> wrappers.Response:

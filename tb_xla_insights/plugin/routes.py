@@ -22,11 +22,12 @@ _MOST_STEPS = 2**31
 
 
 class Routes:
-    """The handlers, over the logdir's listing and the sessions in memory."""
+    """The handlers, over the logdir's listing and the sessions in memory; `captures`: the page may capture."""
 
-    def __init__(self, listing: Listing, store: Store) -> None:
+    def __init__(self, listing: Listing, store: Store, captures: bool = False) -> None:
         self._listing = listing
         self._store = store
+        self._captures = captures
 
     def handlers(self) -> dict[str, Handler]:
         """Every handler by its address below `data/`."""
@@ -41,10 +42,14 @@ class Routes:
             "window": self.window,
             "table": self.table,
             "overview": self.overview,
+            "counts": self.counts,
             "gaps": self.gaps,
             "gap": self.gap,
             "executions": self.executions,
             "compiles": self.compiles,
+            "compare": self.compare,
+            "propagation": self.propagation,
+            "scopes": self.scopes,
         }
 
     def sessions(self, _: Arguments) -> dict[str, Any]:
@@ -55,6 +60,7 @@ class Routes:
             "logdir": self._listing.place,
             "sessions": [_session(session) for session in sessions],
             "message": self._listing.message,
+            "capture": self._captures,
         }
 
     def session(self, arguments: Arguments) -> dict[str, Any]:
@@ -68,7 +74,8 @@ class Routes:
             return {"state": "loading", **load.progress()}
         if load.loaded is None:
             return {"state": "error", "message": load.error, "hosts": load.progress()["hosts"]}
-        return {"state": "ready", "changed": self._store.changed(load), **load.loaded.head}
+        rows = load.loaded.timeline.rows()
+        return {"state": "ready", "changed": self._store.changed(load), **load.loaded.head, **rows}
 
     def stop(self, arguments: Arguments) -> dict[str, Any]:
         """Ends the reading of a session; what was read stays."""
@@ -121,6 +128,11 @@ class Routes:
 
         return views.overview(self._loaded(arguments).trace)
 
+    def counts(self, arguments: Arguments) -> dict[str, Any]:
+        from tb_xla_insights.report import views
+
+        return {"counts": views.counts(self._loaded(arguments).trace)}
+
     def gaps(self, arguments: Arguments) -> dict[str, Any]:
         from tb_xla_insights.report import views
 
@@ -134,16 +146,58 @@ class Routes:
         return views.gap(self._loaded(arguments).trace, device, start)
 
     def executions(self, arguments: Arguments) -> dict[str, Any]:
-        """All executions, and the runs of one step."""
+        """All executions, or those on `devices`, and the runs of one step."""
         from tb_xla_insights.report import execution_views
 
         step = arguments.optional_integer("step", 0, _MOST_STEPS)
-        return execution_views.executions(self._loaded(arguments).trace, step)
+        devices = arguments.names("devices")
+        return execution_views.executions(self._loaded(arguments).trace, step, devices)
 
     def compiles(self, arguments: Arguments) -> dict[str, Any]:
         from tb_xla_insights.report import execution_views
 
         return execution_views.compiles(self._loaded(arguments).trace)
+
+    def compare(self, arguments: Arguments) -> dict[str, Any]:
+        """Two sessions side by side; the second one is read first where it is not in memory."""
+        from tb_xla_insights.compare.document import comparison_view
+
+        other = self._store.loaded(arguments.text("other"), _READ_SECONDS)
+        return comparison_view(self._loaded(arguments).trace, other.trace)
+
+    def propagation(self, arguments: Arguments) -> dict[str, Any]:
+        """Where annotations went on the device, in one step on one device: those of `step` (an index into the report's
+        steps) or `st` (its number, as links write it) and `device`, else those of the annotation or scope at `row`,
+        `start_ps` and `depth`, else usual ones.
+
+        `propagation_view` says what is in it; `picked` is the path of that annotation or scope, None for none; `stale`
+        says that there is no such event.
+        """
+        from tb_xla_insights.analysis.propagation import propagation_view
+
+        loaded = self._loaded(arguments)
+        step = arguments.optional_integer("step", 0, _MOST_STEPS)
+        device = arguments.optional_text("device")
+        picked, stale = None, False
+        if row := arguments.optional_text("row"):
+            loaded.timeline.find_scopes()
+            start, depth = arguments.integer("start_ps"), arguments.optional_integer("depth", 0, _DEEPEST)
+            try:
+                found = loaded.timeline.annotation_at(row, start, depth)
+            except InputError:  # what fits of a link is shown
+                stale = True
+            else:
+                picked = found["path"]
+                if step is None and device is None:
+                    step, device = found["step"], found["device"]
+        named = arguments.optional_text("st")
+        return {**propagation_view(loaded.trace, step, device, named), "picked": picked, "stale": stale}
+
+    def scopes(self, arguments: Arguments) -> dict[str, Any]:
+        """All rows of the timeline, those of scopes among them, which are not found yet when a session opens."""
+        timeline = self._loaded(arguments).timeline
+        timeline.find_scopes()
+        return timeline.rows()
 
     def _loaded(self, arguments: Arguments) -> Loaded:
         return self._store.loaded(arguments.text("session"), _READ_SECONDS)

@@ -1,0 +1,93 @@
+"""What lies beside a capture, as text: the metrics report against the trace, dynamo's breaks, debug logs, advice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tb_xla_insights import units
+from tb_xla_insights.cli import common
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Document = Mapping[str, Any]
+
+_COUNTERS = ("UncachedCompile", "CachedCompile", "ExecuteComputation", "ExecuteReplicated", "MarkStep")
+_WHAT = {
+    "compile": "Compilations",
+    "execute": "Executions",
+    "to_device": "Transfers to the device",
+    "from_device": "Transfers from the device",
+}
+_REASONS = 8
+
+
+def print_beside(out: Console, document: Document) -> None:
+    """The report's `metrics` and `recorded`; nothing where there are none."""
+    if document.get("recorded"):
+        out.print(_recorded(document["recorded"]))
+    metrics = document["metrics"]
+    if metrics is None:
+        if document.get("recorded"):
+            out.print()
+        return
+    if metrics["against_trace"]:
+        out.print(_against_trace(metrics))
+    if counters := _counters(metrics):
+        out.print(f"Counters beside the capture ({metrics['file']}): {', '.join(counters)}")
+    if metrics["dynamo"]:
+        _dynamo(out, metrics["dynamo"])
+    if metrics["debug"]:
+        debug = metrics["debug"]
+        out.print(
+            f"Debug log: {units.count(debug['compilations'])} compilations and {units.count(debug['executions'])} "
+            f"executions; {units.count(debug['joined_compiles'])} and {units.count(debug['joined_executions'])} "
+            "of them are in the capture."
+        )
+    for advice in metrics["advice"]:
+        out.print(f"PyTorch/XLA says: {advice}")
+    out.print()
+
+
+def _counters(metrics: Document) -> list[str]:
+    counters, changed = metrics["counters"], (metrics["difference"] or {}).get("counters")
+    shown = []
+    names = [name for name in _COUNTERS if name in counters]
+    for name in [*names, *(f"aten::{it}" for it in metrics["fallbacks"])]:
+        part = f" ({units.count(changed.get(name, 0))} in the capture)" if changed is not None else ""
+        shown.append(f"{name} {units.count(counters[name])}{part}")
+    return shown
+
+
+def _against_trace(metrics: Document) -> Any:
+    changed = metrics["difference"]
+    heads = ["Report", "Time, ms", *(["Since before"] if changed else []), "Trace", ""]
+    table = common.table(f"Metrics and trace ({metrics['file']})", "What", *heads, left=(0, len(heads)))
+    for row in metrics["against_trace"]:
+        time = metrics["figures"][f"{row['what']}_ps"]
+        cells: Sequence[str] = [
+            _count(row["metrics"]),
+            units.time_in(time, "ms") if time is not None else units.MISSING,
+            *([_count(row["since"])] if changed else []),
+            _count(row["trace"]),
+        ]
+        table.add_row(_WHAT[row["what"]], *cells, "" if row["agrees"] else "disagree")
+    return table
+
+
+def _count(value: int | None) -> str:
+    return units.MISSING if value is None else units.count(value)
+
+
+def _dynamo(out: Console, dynamo: Document) -> None:
+    out.print(f"Dynamo ({dynamo['file']}): graphs {dynamo['graphs']}, breaks {dynamo['breaks']}")
+    for reason in dynamo["reasons"][:_REASONS]:
+        place = f" at {reason['place']}" if reason["place"] else ""
+        out.print(f"  {reason['reason'] or 'no reason given'}{place}")
+
+
+def _recorded(recorded: Document) -> str:
+    versions, flags = recorded.get("versions") or {}, recorded.get("flags") or {}
+    told = [f"{name} {version}" for name, version in versions.items()]
+    return f"Recorded with {', '.join([*told, *(f'{name}={value}' for name, value in flags.items())])}"

@@ -1,0 +1,127 @@
+"""`xla-insights capture ADDRESS[,ADDRESS…] LOGDIR`: captures from running profiler servers into one session."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tb_xla_insights import units
+from tb_xla_insights.capture.addresses import parse_addresses
+from tb_xla_insights.cli import common
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.units import THIN
+
+if TYPE_CHECKING:
+    from tb_xla_insights.capture.capture import Capture
+
+INCOMPLETE = 3
+LONGEST_MS = 3_600_000
+_TELL_SECONDS = 0.25
+
+
+def add_to(commands: Any) -> None:
+    parser = commands.add_parser("capture", help="capture from running profiler servers", description=__doc__)
+    parser.add_argument(
+        "addresses",
+        metavar="ADDRESS",
+        type=_addresses,
+        help="HOST:PORT of a profiler server; commas between several",
+    )
+    parser.add_argument(
+        "logdir",
+        metavar="LOGDIR",
+        help="where the servers write to: a path that they and you reach, or a URL",
+    )
+    for flag, default, most, text in (
+        ("duration-ms", 2000, LONGEST_MS, "how long to trace (%(default)s)"),
+        ("host-level", 2, 3, "host tracer: 1 critical, 2 info, 3 verbose, 0 off (%(default)s)"),
+        ("device-level", 1, 1, "device tracer: 1 on, 0 off (%(default)s)"),
+        ("python-level", 0, 1, "every Python call: 1 on, 0 off (%(default)s)"),
+        ("delay-ms", 0, LONGEST_MS, "wait this long before it starts (%(default)s)"),
+        (
+            "retries",
+            2,
+            100,
+            "how often to try again where nothing listens yet or the trace is empty (%(default)s)",
+        ),
+    ):
+        least = 1 if flag == "duration-ms" else 0
+        parser.add_argument(f"--{flag}", metavar="N", type=_whole(least, most), default=default, help=text)
+    common.add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: Any) -> int:
+    """Raises InputError where no server gave anything, KeyboardInterrupt after Ctrl-C has cancelled it."""
+    from tb_xla_insights.capture.capture import Capture
+    from tb_xla_insights.capture.server import Options
+
+    names = ("duration_ms", "host_level", "device_level", "python_level", "delay_ms", "retries")
+    capture = Capture(
+        options.addresses, options.logdir, Options(**{it: getattr(options, it) for it in names})
+    )
+    thread = threading.Thread(target=capture.run, daemon=True)
+    thread.start()
+    try:
+        _follow(capture)
+    except KeyboardInterrupt:
+        capture.cancel()
+        thread.join()
+        raise
+    if not capture.captured:
+        raise InputError(capture.message or "cancelled")
+    if options.json:
+        hosts = [host.as_json() for host in capture.hosts]
+        common.print_json({"session": capture.session, "path": capture.directory, "hosts": hosts})
+    else:
+        print(capture.directory)
+    if capture.message:
+        print(f"xla-insights: {capture.message}", file=sys.stderr)
+        return INCOMPLETE
+    return 0
+
+
+def _follow(capture: Capture) -> None:
+    """Tells on stderr how far it is: one line that is told anew on a terminal, a line per change elsewhere."""
+    terminal, last = sys.stderr.isatty(), ""
+    while not capture.wait(_TELL_SECONDS):
+        line = _line(capture, terminal)
+        if line != last:
+            sys.stderr.write(f"\r\033[K{line}" if terminal else f"{line}\n")
+            sys.stderr.flush()
+            last = line
+    if terminal:
+        sys.stderr.write("\r\033[K")
+
+
+def _line(capture: Capture, exact: bool) -> str:
+    told = capture.progress()
+    addresses = [host["address"] for host in told["hosts"]]
+    who = addresses[0] if len(addresses) == 1 else f"{units.count(len(addresses))} servers"
+    what = {"waiting": "Waiting for", "tracing": "Tracing", "collecting": "Collecting from"}.get(
+        told["state"], ""
+    )
+    whole = told["duration_ms"] / 1000
+    part = f"{told['elapsed_ms'] / 1000:.1f} of {whole:.1f}" if exact else f"{whole:.1f}"
+    line = f"{what} {who}" if told["state"] == "waiting" else f"{what} {who} · {part}{THIN}s"
+    return f"{line} · {told['message']}" if told["message"] else line
+
+
+def _addresses(text: str) -> tuple[str, ...]:
+    try:
+        return parse_addresses(text)
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _whole(least: int, most: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        value = int(text) if text.isascii() and text.isdigit() else -1
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError(f"{text}: a whole number from {least} to {most} is needed")
+        return value
+
+    return parse

@@ -1,0 +1,59 @@
+"""`xla-insights compare A B`: two sessions side by side, and the speed-up table of many pairs from a file."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from tb_xla_insights.cli import common
+
+
+def add_to(commands: Any) -> None:
+    parser = commands.add_parser("compare", help="two sessions side by side", description=__doc__)
+    for name in "AB":
+        parser.add_argument(
+            name.lower(), metavar=name, nargs="?", help="a session, as PATH of the other commands"
+        )
+        parser.add_argument(
+            f"--session-{name.lower()}", metavar="NAME", help=f"which session of a logdir {name}"
+        )
+    parser.add_argument(
+        "--pairs", metavar="FILE", help="a CSV file of pairs: the README says how it is written"
+    )
+    parser.add_argument("--catalog", metavar="FILE", help="a file with more host event names")
+    common.add_json(parser)
+    parser.set_defaults(run=run, parser=parser)
+
+
+def run(options: Any) -> int:
+    if (options.a is None) != (options.b is None) or not (options.a or options.pairs):
+        options.parser.error("give two sessions A and B, or --pairs FILE, or both")
+    document: dict[str, Any] = {}
+    if options.a:
+        from tb_xla_insights.compare import compare
+
+        a, b = (_read(options, options.a, options.session_a), _read(options, options.b, options.session_b))
+        document |= compare(a.trace, b.trace)
+    if options.pairs:
+        from tb_xla_insights.compare.pairs import read_pairs
+
+        document["pairs"] = read_pairs(options.pairs, lambda path: _step_time(options, path))
+    if options.json:
+        common.print_json(document)
+    else:
+        from tb_xla_insights.cli.compare_text import print_comparison
+
+        print_comparison(common.console(), document)
+    return 0
+
+
+def _read(options: Any, path: str, name: str | None) -> Any:
+    session = common.read(argparse.Namespace(path=path, session=name, catalog=options.catalog))
+    common.warn(session)
+    return session
+
+
+def _step_time(options: Any, path: str) -> tuple[int, int]:
+    from tb_xla_insights.compare.pairs import median_step
+
+    return median_step(_read(options, path, None).trace)

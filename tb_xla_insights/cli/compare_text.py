@@ -1,0 +1,164 @@
+"""A comparison as text: the verdict first, then the figures of both sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tb_xla_insights import units
+from tb_xla_insights.cli import common
+from tb_xla_insights.compare.words import label, times
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Document = Mapping[str, Any]
+_ROWS = 12
+_COSTS = ("host", "device", "queue", "overhead")
+_VERDICTS = {"better": "▲ better", "worse": "▼ worse", "same": "≈ same", "chance": "≈ may be chance"}
+
+
+def print_comparison(out: Console, document: Document) -> None:
+    """Prints what of a comparison there is: two sessions, a table of pairs, or both."""
+    if "a" in document:
+        _sessions(out, document)
+    if "pairs" in document:
+        _pairs(out, document["pairs"])
+
+
+def _sessions(out: Console, document: Document) -> None:
+    out.print(f"{document['verdict']['text']}\n", style="bold")
+    same = document["a"]["session"]["name"] == document["b"]["session"]["name"]
+    for which in "ab":
+        side, name = document[which], "path" if same else "name"
+        counts = [
+            f"{units.count(side[it])} {it if side[it] != 1 else it[:-1]}" for it in ("steps", "devices")
+        ]
+        out.print(f"{which.upper()}  {side['session'][name]}: {', '.join(counts)}, {side['kind']}")
+    if document["chance"]["text"]:
+        out.print(document["chance"]["text"])
+    out.print()
+    _measures(out, document["measures"])
+    classes = [(label(row["class"]), row) for row in document["classes"]]
+    _differences(out, "Host time per step", "Class", classes, summed=True)
+    phases = [
+        (row["path"].rpartition("/")[2], row["host"]) for row in document["annotations"] if row["phase"]
+    ]
+    _differences(out, "Phases, host time per step", "Phase", phases)
+    gaps = document["gaps"]
+    idle = [(label(row["class"]), row) for row in gaps["classes"]] + [("in gaps under 10 µs", gaps["small"])]
+    _differences(out, "Idle time per step and core, by what the host did", "Class", idle, summed=True)
+    _differences(out, "Overhead of a run", "Program", _programs(document["programs"]))
+    _differences(out, "Compilations", "Module", [(row["module"], row) for row in document["compiles"]])
+    if document["lazy_dynamo"]:
+        _lazy_dynamo(out, document["lazy_dynamo"])
+
+
+def _programs(rows: Sequence[Document]) -> list[tuple[str, Document]]:
+    return [
+        (
+            row["program"] if row["match"] != "base" else f"{row['program']} / {row['program_b']}",
+            row["overhead"],
+        )
+        for row in rows
+    ]
+
+
+def _measures(out: Console, rows: Sequence[Document]) -> None:
+    table = common.table("Differences", "Measure", "A", "B", "B / A", "", left=(0, 4))
+    for row in rows:
+        table.add_row(
+            row["label"],
+            *(_value(row, which) for which in "ab"),
+            _ratio(row["ratio"]),
+            _VERDICTS.get(row["verdict"], ""),
+        )
+    out.print(table)
+
+
+def _value(row: Document, which: str) -> str:
+    if row["unit"] == "ps":
+        return units.time_text(row[f"{which}_ps"])
+    value = row[which]
+    if row["unit"] == "share":
+        return units.share(value)
+    return units.MISSING if value is None else f"{value:.2f}" if value % 1 else units.count(int(value))
+
+
+def _ratio(value: float | None) -> str:
+    return units.MISSING if value is None else times(value)
+
+
+def _differences(
+    out: Console, title: str, head: str, rows: Sequence[tuple[str, Document]], summed: bool = False
+) -> None:
+    """A, B, B - A and B / A of times; with a sum below where the rows are parts of a whole."""
+    rows = [(name, row) for name, row in rows if row["a_ps"] or row["b_ps"]]
+    if not rows:
+        return
+    unit = units.column_unit([row[key] or 0 for _, row in rows for key in ("a_ps", "b_ps")])
+    heads = (f"A, {unit}", f"B, {unit}", f"B − A, {unit}", "B / A")
+    more = f"; the first {_ROWS} of {len(rows)}" if len(rows) > _ROWS and not summed else ""
+    table = common.table(title + more, head, *heads)
+    for name, row in rows if summed else rows[:_ROWS]:
+        table.add_row(name, *_cells(row, unit), _ratio(row["ratio"]))
+    if summed:
+        a, b = (sum(row[key] or 0 for _, row in rows) for key in ("a_ps", "b_ps"))
+        whole = {"a_ps": a, "b_ps": b, "difference_ps": b - a}
+        table.add_row("all", *_cells(whole, unit), _ratio(b / a if a else None))
+    out.print(table)
+
+
+def _cells(row: Document, unit: str) -> list[str]:
+    found = []
+    for key in ("a_ps", "b_ps", "difference_ps"):
+        sign = "+" if key == "difference_ps" and (row[key] or 0) > 0 else ""
+        found.append(units.MISSING if row[key] is None else sign + units.time_in(row[key], unit))
+    return found
+
+
+def _lazy_dynamo(out: Console, document: Document) -> None:
+    steps = document["step"]
+    heads = ("Steps", "Tracing, ms", "Device, ms", "Wall, ms", "Executions")
+    table = common.table("Lazy against dynamo, per step", "", *heads)
+    keys = ("tracing", "device", "wall")
+    for kind in ("lazy", "dynamo"):
+        row = steps[document[kind]]
+        cells = (_ms(row[f"{key}_ps"]) for key in keys)
+        table.add_row(kind, units.count(row["steps"]), *cells, f"{row['executions'] or 0:g}")
+    table.add_row("lazy / dynamo", "", *(_ratio(document["speedup"][key]) for key in keys), "")
+    out.print(table)
+    costs = ("Kind", "Per step", "Host, ms", "Device, ms", "Queue, ms", "Overhead, ms")
+    table = common.table(
+        "Executions in the order of the device, means of a run", "Program", *costs, left=(0, 1)
+    )
+    between = common.table(
+        "Between executions on a core", "Before", "After", "Count", "Mean, ms", left=(0, 1)
+    )
+    for kind in ("lazy", "dynamo"):
+        for row in document["executions"][document[kind]]:
+            cells = (_ms(row[f"{key}_ps"], 5 if key == "device" else 3) for key in _COSTS)
+            table.add_row(f"{kind}: {row['program']}", row["kind"], f"{row['per_step'] or 0:g}", *cells)
+        for gap in document["between"][document[kind]][:_ROWS]:
+            between.add_row(
+                f"{kind}: {gap['before']}", gap["after"], units.count(gap["count"]), _ms(gap["mean_ps"])
+            )
+    out.print(table)
+    if between.row_count:
+        out.print(between)
+
+
+def _ms(ps: int | None, decimals: int = 3) -> str:
+    return units.MISSING if ps is None else units.time_in(ps, "ms", decimals)
+
+
+def _pairs(out: Console, pairs: Document) -> None:
+    table = common.table("Speed-up over pairs, A / B", "Model", *pairs["columns"])
+    for row in pairs["rows"]:
+        table.add_row(
+            row["model"], *(units.MISSING if it is None else times(it, 3) for it in row["speedups"])
+        )
+    counts = sorted(set(pairs["counts"]))
+    name = f"mean of {'–'.join(map(str, counts[:: max(1, len(counts) - 1)]))}"
+    table.add_row(name, *(units.MISSING if it is None else times(it, 3) for it in pairs["means"]))
+    out.print(table)

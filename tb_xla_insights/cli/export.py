@@ -1,0 +1,68 @@
+"""`xla-insights export PATH --format chrome|csv|parquet -o OUT`: the trace or its tables for other tools."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any, cast
+
+from tb_xla_insights.cli import common
+from tb_xla_insights.errors import InputError
+
+
+def add_to(commands: Any) -> None:
+    parser = commands.add_parser(
+        "export", help="for Perfetto, spreadsheets and data frames", description=__doc__
+    )
+    common.add_session(parser)
+    parser.add_argument(
+        "--format",
+        required=True,
+        choices=("chrome", "csv", "parquet"),
+        help="a trace for Perfetto, or tables",
+    )
+    parser.add_argument(
+        "-o", "--output", required=True, type=Path, metavar="OUT",
+        help="chrome: a file (compressed where it ends in .gz); tables: a folder, one file each",
+    )  # fmt: skip
+    parser.set_defaults(run=run)
+
+
+def run(options: Any) -> int:
+    session = common.read(options)
+    common.warn(session)
+    if options.format == "chrome":
+        print(_chrome(session, options.output))
+        return 0
+    from tb_xla_insights.export import tables
+
+    write = tables.write_csv if options.format == "csv" else tables.write_parquet
+    print("\n".join(write(session, options.output)))
+    return 0
+
+
+def _chrome(session: Any, path: Path) -> str:
+    """Writes beside the place and moves it there, so that nobody finds half of a file; what is there and no plain file
+    (a device, a pipe, a link) is written to as it is, and stays what it is."""
+    from tb_xla_insights.export.chrome import write_chrome
+
+    plain = not path.is_symlink() and (path.is_file() or not path.exists())
+    partial = path.with_name(f".{path.name}.{os.getpid()}") if plain else path
+    try:
+        with _opened(partial, path.suffix == ".gz") as file:
+            count = write_chrome(session.trace, cast("Any", file))
+        if plain:
+            partial.replace(path)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}; give a file that can be written with -o") from error
+    finally:
+        if plain:
+            with suppress(OSError):
+                partial.unlink()
+    return f"{path}: {count} events"
+
+
+def _opened(path: Path, packed: bool) -> IO[bytes]:
+    return cast("IO[bytes]", gzip.open(path, "wb", compresslevel=4)) if packed else path.open("wb")

@@ -1,0 +1,102 @@
+"""The report's annotations as text: what each cost, where the device's time came from, in which order it ran."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tb_xla_insights import units
+from tb_xla_insights.cli import common
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_ROWS = 12
+_ANNOTATIONS = 24
+"""Rows of tables that may be long; `--json` has all of them."""
+
+Document = Mapping[str, Any]
+
+
+def print_annotations(out: Console, rows: Sequence[Document], propagation: Document) -> None:
+    """Prints the keys `annotations` and `propagation` of a report; nothing without annotations."""
+    if not rows:
+        return
+    whole = propagation["device_ps"]
+    unit = units.column_unit([whole, *(row["host_ps"] for row in rows)])
+    heads = ("Count", f"Host, {unit}", f"Device, {unit}", "Device ops", "Launches", "Lost")
+    table = common.table("Annotations on the device", "Annotation", *heads, left=(0, 6))
+    for row in rows[:_ANNOTATIONS]:
+        name = "  " * row["path"].count("/") + _leaf(row["path"])
+        numbers = [units.count(row["count"]), *_times(row, unit, "host_ps", "device_ps")]
+        counts = [units.count(row[key]) for key in ("device_ops", "executions")]
+        table.add_row(name, *numbers, *counts, row["lost"] or "")
+    if len(rows) > _ANNOTATIONS:
+        table.add_row(f"… {units.count(len(rows) - _ANNOTATIONS)} more")
+    bare = propagation["bare_ps"] + propagation["none_ps"]
+    table.add_row("no annotation", "", "", units.time_in(bare, unit))
+    table.add_row("all ops", "", "", units.time_in(whole, unit))
+    out.print(table)
+    if whole:
+        _origins(out, propagation)
+        _order(out, [it for it in propagation["programs"] if it["phases"]])
+        _ops(out, "Device time without an annotation", propagation["unexplained"], "Scope")
+        _ops(out, "Ops of several annotations", propagation["mixed"], "Divided among")
+    _lost(out, rows)
+
+
+def _origins(out: Console, propagation: Document) -> None:
+    whole = propagation["device_ps"]
+    names = ("direct", "recovered", "bare", "none")
+    permille = [1000 * propagation[f"{name}_ps"] for name in names]
+    shown = units.rounded_parts(permille, 1000 * whole, whole)
+    told = [f"{units.share(part / whole / 1000)} {name}" for part, name in zip(shown, names, strict=True)]
+    out.print(f"Of {units.time_text(whole)} in ops: {', '.join(told)}.\n")
+
+
+def _order(out: Console, programs: Sequence[Document]) -> None:
+    if not programs:
+        return
+    unit = units.column_unit([it["device_ps"] for it in programs])
+    heads = ("Executions", f"Device, {unit}", "Runs", "Phases", "Inverted")
+    table = common.table("Order of phases on the device (runs and phases of an execution)", "Program", *heads)
+    for it in programs[:_ROWS]:
+        numbers = [units.count(it["executions"]), *_times(it, unit, "device_ps")]
+        counts = [units.count(it[key]) for key in ("runs", "phases")]
+        table.add_row(it["program"], *numbers, *counts, units.share(it["inversion_share"]))
+    out.print(table)
+
+
+def _ops(out: Console, title: str, rows: Sequence[Document], scope: str) -> None:
+    if not rows:
+        return
+    unit = units.column_unit([it["device_ps"] for it in rows])
+    longest = f"; the {_ROWS} longest" if len(rows) > _ROWS else ""
+    table = common.table(f"{title}{longest}", "Op", f"Time, {unit}", scope, "Line", left=(0, 2, 3))
+    for it in rows[:_ROWS]:
+        parts = [f"{_leaf(part['path'])} {units.share(part['share'])}" for part in it.get("parts", ())]
+        table.add_row(
+            it.get("name") or it["op"],
+            *_times(it, unit, "device_ps"),
+            ", ".join(parts) or it["state"],
+            it["source"] or units.MISSING,
+        )
+    out.print(table)
+
+
+def _lost(out: Console, rows: Sequence[Document]) -> None:
+    """One line per reason: what is lost for it, and what would bring it back."""
+    from tb_xla_insights.analysis.propagation.lost import ADVICE
+
+    for reason in dict.fromkeys(row["lost"] for row in rows if row["lost"]):
+        names = [_leaf(row["path"]) for row in rows if row["lost"] == reason]
+        out.print(f"Lost, {reason}: {', '.join(names)}. {ADVICE[reason]}", soft_wrap=True)
+    out.print()
+
+
+def _leaf(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _times(row: Document, unit: str, *names: str) -> list[str]:
+    return [units.time_in(row[name], unit) for name in names]

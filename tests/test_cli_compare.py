@@ -1,0 +1,79 @@
+"""`xla-insights compare`: what it prints, and how it is used."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from helpers import MS
+from synthetic.__main__ import LOGDIR
+
+from tb_xla_insights.cli.main import main
+
+LAZY, DYNAMO = (str(LOGDIR / f"synthetic_dynamo_issue_{mode}") for mode in ("lazy", "dynamo"))
+Capture = pytest.CaptureFixture[str]
+
+
+def printed(capsys: Capture, *arguments: str) -> str:
+    assert main(["compare", *arguments]) == 0
+    return capsys.readouterr().out.replace("\u202f", " ")
+
+
+def test_two_sessions_as_text(capsys: Capture) -> None:
+    text = printed(capsys, LAZY, DYNAMO)
+    assert text.startswith("B’s steps are 1.35× slower at the median: 13.6 ms more per step.")
+    assert "1 step in A and 1 step in B: how much steps differ by chance is not known." in text
+    rows = [" ".join(line.split()) for line in text.splitlines()]
+    assert "Step time, median 39.000 ms 52.600 ms 1.35× ▼ worse" in rows
+    assert "lazy / dynamo 0.42× 0.77× 0.74×" in rows
+    assert "dynamo: SyncTensorsGraph.96 lazy 1 1.892 0.08347 0.000 1.809" in rows
+    assert "dynamo: SyncTensorsGraph.4410 SyncTensorsGraph.131 1 9.910" in rows
+    assert "dynamo: SyncTensorsGraph.131 SyncTensorsGraph.6902 1 5.137" in rows
+
+
+def test_two_sessions_as_json(capsys: Capture) -> None:
+    document = json.loads(printed(capsys, LAZY, DYNAMO, "--json"))
+    assert document["schema"] == 1
+    assert document["lazy_dynamo"]["step"]["b"]["wall_ps"] == 52.6 * MS
+    assert "pairs" not in document
+
+
+def test_pairs_alone_and_beside_two_sessions(capsys: Capture, tmp_path: Path) -> None:
+    file = tmp_path / "pairs.csv"
+    file.write_text(f"model,a,b\none,{LAZY},{DYNAMO}\ntwo,3,2\n")
+    document = json.loads(printed(capsys, "--pairs", str(file), "--json"))
+    assert list(document) == ["pairs"]
+    speedups = [row["speedups"] for row in document["pairs"]["rows"]]
+    assert speedups == [[39_000 / 52_600], [1.5]]
+    assert document["pairs"]["rows"][0]["pairs"][0]["steps"] == [1, 1]
+    assert document["pairs"]["means"] == [pytest.approx((39 / 52.6 + 1.5) / 2)]
+    text = printed(capsys, "--pairs", str(file))
+    assert text.splitlines()[-2].split() == ["mean", "of", "2", "1.121×"]
+    assert "Differences" in printed(capsys, LAZY, DYNAMO, "--pairs", str(file))
+
+
+def test_one_session_is_named_out_of_a_logdir(capsys: Capture) -> None:
+    name = "synthetic_dynamo_issue_lazy/2023_01_12_18_04_22_synthetic"
+    document = json.loads(printed(capsys, str(LOGDIR), DYNAMO, "--session-a", name, "--json"))
+    assert document["a"]["session"]["name"] == name
+
+
+@pytest.mark.parametrize("arguments", [[], ["one"], ["one", "two", "three"]])
+def test_wrong_usage_is_one_line(arguments: list[str], capsys: Capture) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["compare", *arguments])
+    assert left.value.code == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.endswith("--help")
+
+
+def test_what_cannot_be_read_is_told(capsys: Capture, tmp_path: Path) -> None:
+    assert main(["compare", LAZY, str(tmp_path / "missing")]) == 3
+    [line] = capsys.readouterr().err.splitlines()
+    assert "missing: no such file or directory" in line
+    (tmp_path / "pairs.csv").write_text("model,a,b\nx,3,nowhere\n")
+    assert main(["compare", "--pairs", str(tmp_path / "pairs.csv")]) == 3
+    printed_ = capsys.readouterr()
+    assert printed_.out == ""
+    assert "pairs.csv, line 2: " in printed_.err

@@ -1,0 +1,139 @@
+"""`xla-insights export`: the files it writes, and what it says where it cannot."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from synthetic.__main__ import LOGDIR
+
+import tb_xla_insights as xi
+from tb_xla_insights.cli.main import main
+
+SESSION = str(LOGDIR / "torch_xla_dynamic_shapes")
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(scope="module")
+def report() -> dict[str, Any]:
+    return xi.load(SESSION).report(all_gaps=True)
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_trace(tmp_path: Path, capsys: Capture) -> None:
+    plain, packed = tmp_path / "trace.json", tmp_path / "trace.json.gz"
+    for path in (plain, packed):
+        assert main(["export", SESSION, "--format", "chrome", "-o", str(path)]) == 0
+    [first, second] = capsys.readouterr().out.splitlines()
+    events = [it for it in json.loads(plain.read_bytes())["traceEvents"] if it["ph"] == "X"]
+    assert first == f"{plain}: {len(events)} events"
+    assert second.startswith(str(packed))
+    assert gzip.decompress(packed.read_bytes()) == plain.read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["trace.json", "trace.json.gz"]
+
+
+def test_tables_as_csv(tmp_path: Path, capsys: Capture, report: dict[str, Any]) -> None:
+    assert main(["export", SESSION, "--format", "csv", "-o", str(tmp_path / "new" / "tables")]) == 0
+    folder = tmp_path / "new" / "tables"
+    told = capsys.readouterr().out.splitlines()
+    assert f"{folder / 'steps.csv'}: {len(report['steps'])} rows" in told
+    steps = rows(folder / "steps.csv")
+    for row, step in zip(steps, report["steps"], strict=True):
+        assert int(row["duration_ps"]) == step["duration_ps"]
+        host = {name.partition(".")[2]: int(ps) for name, ps in row.items() if name.startswith("host_ps.")}
+        assert sum(host.values()) == step["duration_ps"]
+        assert {name: ps for name, ps in host.items() if ps} == step["host_ps"]
+    gaps = rows(folder / "gaps.csv")
+    assert sum(int(row["duration_ps"]) for row in gaps) == report["gaps"]["listed_ps"]
+    chains = rows(folder / "gap_chains.csv")
+    assert sum(int(row["duration_ps"]) for row in chains) == report["gaps"]["listed_ps"]
+    assert len(rows(folder / "compiles.csv")) == len(report["compiles"]) > 0
+    executions = rows(folder / "executions.csv")
+    assert json.loads(executions[0]["program_ids"]) == report["executions"][0]["program_ids"]
+    assert [row["direction"] for row in rows(folder / "transfers.csv")] == ["to_device", "from_device"]
+    paths = {row["path"] for row in rows(folder / "annotations.csv")}
+    assert paths == {row["path"] for row in report["annotations"]}
+    assert rows(folder / "annotation_events.csv")[0]["name"] == "Training_Step"
+
+
+def test_tables_as_parquet(tmp_path: Path, report: dict[str, Any]) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+    assert main(["export", SESSION, "--format", "parquet", "-o", str(tmp_path)]) == 0
+    table = parquet.read_table(tmp_path / "gaps.parquet")
+    assert table.column("duration_ps").to_pylist() == [it["duration_ps"] for it in report["gaps"]["items"]]
+    assert str(table.schema.field("step").type) == "int64"  # a gap after the last step has none
+    assert {path.stem for path in tmp_path.iterdir()} >= {
+        "steps",
+        "gaps",
+        "executions",
+        "compiles",
+        "annotations",
+    }
+
+
+def test_without_pyarrow_the_remedy_is_told(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert main(["export", SESSION, "--format", "parquet", "-o", str(tmp_path)]) == 3
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    [line] = printed.err.splitlines()
+    assert 'pip install "tb-xla-insights[parquet]"' in line
+
+
+@pytest.mark.parametrize("kind", ["chrome", "csv"])
+def test_a_place_that_cannot_be_written(kind: str, tmp_path: Path, capsys: Capture) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    assert main(["export", SESSION, "--format", kind, "-o", str(blocked / "below")]) == 3
+    [line] = capsys.readouterr().err.splitlines()
+    assert "can be written with -o" in line
+
+
+@pytest.mark.parametrize("place", ["", ".", "/"])
+def test_a_folder_in_the_place_of_a_trace(place: str, capsys: Capture) -> None:
+    assert main(["export", SESSION, "--format", "chrome", "-o", place]) == 3
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.endswith("Is a directory; give a file that can be written with -o")
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    link, file = tmp_path / "link.json", tmp_path / "trace.json"
+    file.write_text("old")
+    link.symlink_to(file)
+    assert main(["export", SESSION, "--format", "chrome", "-o", str(link)]) == 0
+    assert link.is_symlink()
+    assert json.loads(file.read_bytes())["traceEvents"]
+
+
+def test_a_pipe_stays_a_pipe(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as threads:
+        read = threads.submit(pipe.read_bytes)
+        assert main(["export", SESSION, "--format", "chrome", "-o", str(pipe)]) == 0
+        assert json.loads(read.result())["traceEvents"]
+    assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["x"], ["x", "--format", "xml", "-o", "y"], ["x", "--format", "csv"]]
+)
+def test_wrong_usage_is_one_line(arguments: list[str], capsys: Capture) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["export", *arguments])
+    assert left.value.code == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.endswith("--help")

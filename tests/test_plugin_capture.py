@@ -1,0 +1,185 @@
+"""Capturing through the plugin: what it does, and for whom it does nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers import free_port
+from test_plugin import BASE, data, document, opened, tensorboard
+from werkzeug.test import Client, TestResponse
+
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.logdir.listing import Listing
+from tb_xla_insights.plugin import plugin as plugin_module
+from tb_xla_insights.plugin.arguments import Arguments
+from tb_xla_insights.plugin.capture import Captures
+from tb_xla_insights.plugin.origin import HEADER
+
+OWN = {"Host": "localhost:6006", "Origin": "http://localhost:6006", HEADER: "1"}
+
+
+@pytest.fixture(autouse=True)
+def _no_warming(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plugin_module, "_warm", lambda: None)
+
+
+@pytest.fixture
+def client(logdir: Path) -> Client:
+    return tensorboard("--logdir", str(logdir))
+
+
+def post(client: Client, route: str, headers: dict[str, str] | None = None, **body: Any) -> TestResponse:
+    return client.post(f"{BASE}/data/{route}", headers=OWN if headers is None else headers, json=body)
+
+
+def ended(client: Client) -> dict[str, Any]:
+    """Polls until the capture is over."""
+    while (told := data(client, "capture_progress"))["state"] in ("waiting", "tracing", "collecting"):
+        continue
+    return told
+
+
+def test_a_capture_is_a_session_that_the_page_can_open(
+    client: Client, logdir: Path, profiler_server: str
+) -> None:
+    answer = post(client, "capture", addresses=profiler_server, duration_ms=200)
+    assert document(answer)["state"] in ("waiting", "tracing")
+    told = ended(client)
+    assert (told["state"], told["message"]) == ("done", None)
+    assert (logdir / "plugins/profile" / told["session"]).is_dir()
+    assert told["session"] in [it["name"] for it in data(client, "sessions")["sessions"]]
+    assert opened(client, told["session"])["environment"]["framework"] == "jax"
+
+
+def test_a_logdir_below_the_directory_that_tensorboard_was_started_in(
+    tmp_path: Path, profiler_server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    client = tensorboard("--logdir", "logs/")
+    assert post(client, "capture", addresses=profiler_server, duration_ms=100).status_code == 200
+    told = ended(client)
+    assert told["message"] is None
+    assert (tmp_path / "logs/plugins/profile" / told["session"]).is_dir()
+
+
+def test_a_session_that_the_logdir_does_not_show_is_told(
+    client: Client, profiler_server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tb_xla_insights.logdir.listing.find_sessions", lambda _: [])
+    assert post(client, "capture", addresses=profiler_server, duration_ms=100).status_code == 200
+    told = ended(client)
+    assert (told["state"], told["session"]) == ("done", None)
+    assert "is not among the sessions" in told["message"]
+
+
+def test_one_at_a_time_until_it_is_cancelled(client: Client, logdir: Path, profiler_server: str) -> None:
+    before = sorted(logdir.rglob("*.pb"))
+    assert post(client, "capture", addresses=profiler_server, duration_ms=60_000).status_code == 200
+    second = post(client, "capture", addresses=profiler_server)
+    assert (second.status_code, "another capture" in document(second)["error"]) == (400, True)
+    assert post(client, "capture_cancel").status_code == 200
+    told = ended(client)
+    assert (told["state"], told["session"]) == ("cancelled", None)
+    assert sorted(logdir.rglob("*.pb")) == before
+
+
+def test_a_failure_is_told_in_one_line(client: Client) -> None:
+    address = f"localhost:{free_port()}"
+    assert post(client, "capture", addresses=address, retries=0).status_code == 200
+    told = ended(client)
+    assert told["state"] == "error"
+    assert told["message"].startswith(f"{address}: nothing listens there")
+
+
+def test_before_the_first_capture_there_is_none(client: Client) -> None:
+    assert data(client, "capture_progress") == {"state": "idle"}
+    assert document(post(client, "capture_cancel")) == {"state": "idle"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{}, {"addresses": ""}, {"addresses": "nowhere"}, {"addresses": "unix:/x"}, {"addresses": ["a:1"]},
+     {"addresses": "a:1", "duration_ms": 0}, {"addresses": "a:1", "duration_ms": "long"},
+     {"addresses": "a:1", "host_level": 4}],
+)  # fmt: skip
+def test_what_is_no_capture(client: Client, body: dict[str, Any]) -> None:
+    answer = post(client, "capture", **body)
+    assert answer.status_code == 400
+    assert "\n" not in document(answer)["error"]
+    assert data(client, "capture_progress") == {"state": "idle"}
+
+
+@pytest.mark.parametrize("content", [b"not json", b"[]", b'"a:1"', b"{" + b" " * 100_000 + b"}"])
+def test_bodies_that_are_no_small_json_object(client: Client, content: bytes) -> None:
+    headers = {**OWN, "Content-Type": "application/json"}
+    assert client.post(f"{BASE}/data/capture", headers=headers, data=content).status_code == 400
+
+
+def test_of_several_places_the_first_one_gets_it(tmp_path: Path, profiler_server: str) -> None:
+    client = tensorboard("--logdir_spec", f"a:{tmp_path}/x,b:{tmp_path}/y")
+    assert post(client, "capture", addresses=profiler_server, duration_ms=100).status_code == 200
+    session = ended(client)["session"]
+    assert session.startswith("a/")
+    assert (tmp_path / "x/plugins/profile" / session.removeprefix("a/")).is_dir()
+
+
+def test_without_a_logdir_nothing_is_captured() -> None:
+    captures = Captures(Listing([]), None)
+    with pytest.raises(InputError, match="no logdir"):
+        captures.start(Arguments("data/capture", {"addresses": "localhost:1"}))
+
+
+class TestWhoMayAsk:
+    @pytest.mark.parametrize("route", ["capture", "capture_cancel"])
+    @pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE", "OPTIONS"])
+    def test_only_posts_act(self, client: Client, route: str, method: str) -> None:
+        answer = client.open(f"{BASE}/data/{route}", method=method, headers=OWN)
+        assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")
+
+    @pytest.mark.parametrize(
+        "headers",
+        [
+            {key: value for key, value in OWN.items() if key != HEADER},
+            {key: value for key, value in OWN.items() if key != "Origin"},
+            {**OWN, "Origin": "http://elsewhere.example"},
+            {**OWN, "Origin": "null"},
+            {**OWN, "Origin": "http://localhost:6007"},
+            {**OWN, "Origin": "http://elsewhere.example", "Sec-Fetch-Site": "cross-site"},
+            # A name made to point to this machine.
+            {**OWN, "Host": "rebound.example:6006", "Origin": "http://rebound.example:6006"},
+        ],
+    )
+    def test_nobody_else(self, client: Client, headers: dict[str, str]) -> None:
+        answer = post(client, "capture", headers, addresses="localhost:1")
+        assert answer.status_code == 403
+        assert "error" in document(answer)
+        assert data(client, "capture_progress") == {"state": "idle"}
+
+    @pytest.mark.parametrize(
+        "headers",
+        [
+            OWN,
+            {**OWN, "Host": "127.0.0.1:9009", "Origin": "http://127.0.0.1:9009"},
+            # Behind a proxy that speaks TLS: under its name, or with the machine's name put back.
+            {**OWN, "Host": "lab.example", "Origin": "https://lab.example"},
+            {**OWN, "Origin": "https://lab.example", "Sec-Fetch-Site": "same-origin"},
+        ],
+    )
+    def test_the_page(self, client: Client, headers: dict[str, str]) -> None:
+        assert post(client, "capture_cancel", headers).status_code == 200
+
+    def test_a_name_is_enough_where_others_are_served(self, logdir: Path) -> None:
+        client = tensorboard("--logdir", str(logdir), "--bind_all")
+        headers = {**OWN, "Host": "box:6006", "Origin": "http://box:6006"}
+        assert post(client, "capture_cancel", headers).status_code == 200
+
+    def test_off(self, logdir: Path) -> None:
+        client = tensorboard("--logdir", str(logdir), "--xla_insights_capture=off")
+        assert data(client, "sessions")["capture"] is False
+        for route in ("capture", "capture_cancel"):
+            answer = post(client, route, addresses="localhost:1")
+            assert answer.status_code == 403
+            assert "--xla_insights_capture=off" in json.loads(answer.data)["error"]
