@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -49,11 +50,11 @@ def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]
     }
 
 
-@pytest.fixture(scope="session")
-def tensorboard() -> Iterator[str]:
-    """The address of a TensorBoard over `demo_logs`, stopped after the last test."""
+@contextmanager
+def serving(logdir: Path, *flags: str) -> Iterator[str]:
+    """The address of a TensorBoard over a logdir, stopped in the end."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, str(Path(__file__).with_name("serve.py")), str(ROOT / "demo_logs")]
+    command = [sys.executable, str(Path(__file__).with_name("serve.py")), str(logdir), *flags]
     with subprocess.Popen(
         command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=environment
     ) as process:
@@ -70,6 +71,13 @@ def tensorboard() -> Iterator[str]:
         finally:
             process.terminate()
             process.stderr.close()
+
+
+@pytest.fixture(scope="session")
+def tensorboard() -> Iterator[str]:
+    """The address of a TensorBoard over `demo_logs`, stopped after the last test."""
+    with serving(ROOT / "demo_logs") as address:
+        yield address
 
 
 @pytest.fixture

@@ -11,7 +11,9 @@ def ps(cells: Locator) -> list[int]:
 
 
 def column(table: Locator, head: str) -> Locator:
-    """The cells of a table's body below a head."""
+    """The cells of a table's body below a head, once the table has rows: one in a fold is filled after it opens."""
+    rows = table.locator("tbody tr[data-index]")
+    rows.first.wait_for(state="attached")
     heads = table.locator("thead th").all_text_contents()
     at = next(index for index, text in enumerate(heads) if text.startswith(head))
-    return table.locator(f"tbody tr[data-index] td:nth-child({at + 1})")
+    return rows.locator(f"td:nth-child({at + 1})")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from browser.driver import Xi
 from playwright.sync_api import Page, Route, expect
@@ -47,15 +48,17 @@ def test_header_names_what_is_open(xi: Xi, page: Page, case_study: str, baseline
     assert xi.link()["s"] == baseline
 
 
-def test_only_views_that_exist_have_tabs(xi: Xi, page: Page, baseline: str) -> None:
+def test_tabs_count_before_their_views_are_looked_at(xi: Xi, page: Page, baseline: str) -> None:
     xi.open(baseline)
-    assert page.get_by_role("tab").all_text_contents() == [
+    expect(page.get_by_test_id("tab-executions")).to_have_text(re.compile(r"^Executions\d+$"))
+    tabs = page.get_by_role("tab").all_text_contents()
+    assert [re.sub(r"[\d,]+( lost)?$", "", tab) for tab in tabs][:4] == [
         "Overview",
         "Timeline",
         "Gaps",
         "Executions",
-        "Compiles",
     ]
+    assert "Compiles0" in tabs
     expect(page.get_by_role("tab", selected=True)).to_have_text("Timeline")
 
 

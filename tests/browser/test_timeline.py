@@ -129,7 +129,7 @@ def test_going_to_a_time_and_framing_the_selection(xi: Xi, page: Page, case_stud
     xi.press("f")
     window, selection = xi.drawn("window"), xi.drawn("selection")
     assert window["start_ps"] < selection["start_ps"]
-    assert selection["start_ps"] + selection["duration_ps"] < window["end_ps"]
+    assert selection["end_ps"] < window["end_ps"]
     assert page.get_by_test_id("flows-toggle").get_attribute("aria-pressed") == "true"
     xi.press("e")
     assert page.get_by_test_id("flows-toggle").get_attribute("aria-pressed") == "false"
@@ -189,6 +189,30 @@ def test_the_strip_moves_the_window(xi: Xi, page: Page, case_study: str) -> None
     assert window["end_ps"] - window["start_ps"] == pytest.approx(200 / lanes * 3_140_614_898_000, rel=0.02)
 
 
+def test_the_strip_has_gaps_in_the_colour_of_their_cause(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study)
+    page.wait_for_selector("[data-testid=gap-index]:visible")
+    gaps = xi.slices(row="gaps.t1v-n-8c41-w-0/TPU:0")
+
+    def color(x: float) -> list[int]:
+        pixel: list[int] = page.evaluate(
+            "x => [...document.querySelector('.strip canvas').getContext('2d').getImageData(x, 33, 1, 1).data]",
+            round(x),
+        )
+        return pixel[:3]
+
+    longest = max(gaps, key=lambda it: it["w"])
+    assert longest["class"] == "compile"
+    red, green, blue = color(longest["x"] + longest["w"] / 2)
+    assert red > green + 40
+    assert red > blue + 40
+    tracing = max((it for it in gaps if it["class"] == "tracing"), key=lambda it: it["w"])
+    red, _, blue = color(tracing["x"] + tracing["w"] / 2)
+    assert blue > red + 40
+    # Where the device works there is no gap.
+    assert max(color(tracing["x"] - 10)) - min(color(tracing["x"] - 10)) < 10
+
+
 def test_arrows_move_and_say_where(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, w="520+380")
     page.get_by_test_id("timeline-canvas").focus()
@@ -212,7 +236,7 @@ def test_arrows_go_on_beyond_what_is_loaded(xi: Xi, page: Page, case_study: str)
     selection = xi.drawn("selection")
     assert selection["name"] == "1207"
     window = xi.drawn("window")
-    assert window["start_ps"] <= selection["start_ps"] + selection["duration_ps"] / 2 <= window["end_ps"]
+    assert window["start_ps"] <= (selection["start_ps"] + selection["end_ps"]) / 2 <= window["end_ps"]
 
 
 def test_steps_and_occurrences_by_keys(xi: Xi, case_study: str) -> None:
@@ -356,3 +380,22 @@ def test_failed_slices_say_so_and_leave_the_page_alive(xi: Xi, page: Page, case_
     expect(page.get_by_test_id("diagnostic-timeline")).to_contain_text("data/window")
     xi.press("w")
     assert xi.drawn("slices")
+
+
+def test_a_row_of_a_chain_outlines_its_event_at_its_depth(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, w="520+380")
+    page.wait_for_selector("[data-testid=gap-index]:visible")
+    xi.press("]")
+    before = xi.drawn("selection")
+    chain = page.get_by_test_id("gap-chain").locator("tbody tr")
+    names = [text.strip() for text in chain.locator("td:nth-child(2)").all_text_contents()]
+    for name, kind in (("backward", "annotations"), ("StepMarker", "thread")):
+        row = chain.nth(names.index(name))
+        row.click(position={"x": 5, "y": 5})
+        xi.idle()
+        piece = xi.drawn("piece")
+        own = xi.slices(row=piece["row"], depth=piece["depth"], start_ps=piece["start_ps"])
+        assert [it["name"] for it in own] == [name]
+        assert next(it["kind"] for it in xi.drawn("rows") if it["row"] == piece["row"]) == kind
+        assert xi.drawn("selection") == before
+        expect(page.get_by_test_id("gap-chain")).to_be_visible()

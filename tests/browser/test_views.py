@@ -24,6 +24,16 @@ def test_idle_time_adds_up_to_that_of_the_devices(xi: Xi, page: Page, case_study
     assert sum(plain) == round(float(foot) * 1000)
 
 
+def test_idle_time_is_that_of_the_chosen_devices(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="overview")
+    idle, duty = page.get_by_test_id("idle-table"), page.get_by_test_id("duty-table")
+    each = ps(column(duty, "Idle"))
+    page.get_by_test_id("device-select").click()
+    page.get_by_label("TPU:0").uncheck()
+    assert ps(idle.locator("tfoot [data-ps]")) == ps(duty.locator("tfoot [data-ps]")) == [sum(each[1:])]
+    assert sum(ps(column(idle, "Idle"))) == sum(each[1:])
+
+
 def test_the_duty_cycle_changes_with_its_definition(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="overview")
     duty = page.get_by_test_id("duty-table")
@@ -74,6 +84,43 @@ def test_findings_come_with_a_place_to_look_at(xi: Xi, page: Page, case_study: s
     window, selection = xi.drawn("window"), xi.drawn("selection")
     assert selection["kind"] in ("gap", "window")
     assert window["start_ps"] <= selection["start_ps"] < selection["end_ps"] <= window["end_ps"]
+
+
+def test_an_annotation_that_is_lost_is_shown_in_propagation(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="propagation", st="1206")
+    page.get_by_test_id("tab-overview").click()
+    page.get_by_test_id("finding-annotations_not_propagated").get_by_test_id("finding-show").click()
+    row = page.get_by_test_id("annotation-tree").locator("tbody tr[aria-selected=true]")
+    expect(row).to_contain_text("backward")
+    expect(row).to_contain_text("lost")
+    assert xi.link()["st"] == "1213"
+    expect(page.get_by_test_id("propagation-step")).to_have_value("1213")
+
+
+def test_what_does_not_follow_the_choice_of_devices_says_so(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="overview")
+    expect(page.get_by_test_id("verdict-note")).to_have_count(0)
+    page.get_by_test_id("device-select").click()
+    expect(page.get_by_text("Numbers beside the tabs are of the whole session.")).to_be_visible()
+    page.get_by_label("TPU:0").uncheck()
+    expect(page.get_by_test_id("verdict-note")).to_contain_text("of all 8 cores")
+
+
+def test_with_nothing_selected_the_largest_findings_lead_to_their_places(
+    xi: Xi, page: Page, case_study: str
+) -> None:
+    xi.open(case_study, v="timeline")
+    found = page.get_by_test_id("panel-findings")
+    titles = found.get_by_role("button")
+    expect(titles).to_have_count(3)
+    costs = ps(found.locator("[data-ps]"))
+    assert costs == sorted(costs, reverse=True)
+    first = titles.first.inner_text()
+    titles.first.click()
+    assert xi.drawn("selection")["kind"] in ("gap", "window")
+    expect(found).to_have_count(0)
+    xi.press("Escape")
+    expect(titles.first).to_have_text(first)
 
 
 def test_a_gap_tells_its_parts_and_its_chain(xi: Xi, page: Page, case_study: str) -> None:

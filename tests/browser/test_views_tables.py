@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from browser.conftest import session_named
 from browser.driver import Xi
 from browser.tables import column, ps
 from playwright.sync_api import Page, expect
+
+from tb_xla_insights import load
 
 
 @pytest.fixture(scope="session")
@@ -41,6 +44,28 @@ def test_a_pattern_filters_the_list(xi: Xi, page: Page, case_study: str) -> None
     assert xi.text("gap-count").startswith(column(patterns, "Count").nth(1).inner_text() + " gaps")
     page.get_by_test_id("pattern-1").click()
     assert rows.count() == everything
+
+
+def test_a_pattern_says_what_fills_it_and_how_much_it_varies(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="gaps")
+    patterns = page.get_by_test_id("gap-patterns")
+    expect(column(patterns, "What fills it").first.locator(".k-tracing")).to_be_visible()
+    least, most = column(patterns, "Min").first.inner_text().split(" – ")
+    [mean] = ps(column(patterns, "Mean").first)
+    assert float(least) <= mean / 1e9 <= float(most)
+
+
+def test_patterns_follow_the_choice_of_devices(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="gaps")
+    counts = column(page.get_by_test_id("gap-patterns"), "Count")
+    whole = [int(text) for text in counts.all_inner_texts()]
+    page.get_by_test_id("device-select").click()
+    page.get_by_label("TPU:0").uncheck()
+    assert [8 * int(text) for text in counts.all_inner_texts()] == [7 * count for count in whole]
+    totals = sum(ps(column(page.get_by_test_id("gap-patterns"), "Total")))
+    xi.open(case_study, v="overview", d=xi.link()["d"])
+    [idle] = ps(page.get_by_test_id("idle-table").locator("tfoot [data-ps]"))
+    assert totals == idle
 
 
 def test_filters_and_order_are_in_the_link(xi: Xi, page: Page, case_study: str) -> None:
@@ -123,6 +148,45 @@ def test_a_total_is_the_mean_times_the_runs(xi: Xi, page: Page, case_study: str)
     assert ps(table.locator("tfoot [data-ps]"))[0] == sum(totals)
 
 
+def test_only_executions_on_the_chosen_devices_count(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="executions")
+    table = page.get_by_test_id("overhead-table")
+    runs = [int(text) for text in column(table, "Runs").all_inner_texts()]
+    page.get_by_test_id("device-select").click()
+    page.get_by_label("TPU:0").uncheck()
+    page.wait_for_function(
+        "runs => document.querySelector('[data-testid=overhead-table] tbody td:nth-child(3)').textContent !== runs",
+        arg=str(runs[0]),
+    )
+    assert [8 * int(text) for text in column(table, "Runs").all_inner_texts()] == [7 * all_ for all_ in runs]
+    xi.open(case_study, v="executions", d="t1v-n-8c41-w-0/TPU:0")
+    assert [8 * int(text) for text in column(table, "Runs").all_inner_texts()] == runs
+
+
+def test_a_view_that_was_not_in_front_follows_the_choice_of_devices(
+    xi: Xi, page: Page, case_study: str
+) -> None:
+    xi.open(case_study, v="overview")
+    idle = page.get_by_test_id("idle-table").locator("tfoot [data-ps]")
+    [whole] = ps(idle)
+    page.get_by_test_id("tab-gaps").click()
+    page.get_by_test_id("device-select").click()
+    page.get_by_label("TPU:0").uncheck()
+    page.get_by_test_id("tab-overview").click()
+    expect(page.get_by_test_id("duty-table").locator("tbody tr")).to_have_count(7)
+    assert ps(idle)[0] < whole
+    page.go_back()
+    page.go_back()
+    expect(page.get_by_test_id("gap-list")).to_be_visible()
+    assert xi.text("gap-count").startswith("88 gaps")
+
+
+def test_pauses_between_runs_have_a_cause(xi: Xi, page: Page, dynamo: str) -> None:
+    xi.open(dynamo, v="executions")
+    causes = column(page.get_by_test_id("between-table"), "Mostly").all_inner_texts()
+    assert causes == ["IR tracing", "dispatch", "dispatch", "IR tracing"]
+
+
 def test_the_executions_of_a_step_are_drawn_on_one_axis(xi: Xi, page: Page, dynamo: str) -> None:
     xi.open(dynamo, v="executions")
     strip = page.get_by_test_id("executions-strip")
@@ -157,6 +221,15 @@ def test_lazy_against_dynamo(xi: Xi, page: Page, dynamo: str, lazy: str) -> None
     assert any(lazy in text for text in groups.all_inner_texts())
 
 
+def test_programs_that_ran_say_why(xi: Xi, page: Page, dynamic_shapes: str) -> None:
+    xi.open(dynamic_shapes, v="executions")
+    causes = page.get_by_test_id("causes-table")
+    expect(column(causes, "Cause").first).to_contain_text("torch_xla.sync")
+    expect(column(causes, "Frame").first).to_contain_text("train.py")
+    launches = column(page.get_by_test_id("overhead-table"), "Launches").all_inner_texts()
+    assert column(causes, "Launches").all_inner_texts() == launches
+
+
 def test_compiles_of_a_graph_that_changes(xi: Xi, page: Page, dynamic_shapes: str) -> None:
     xi.open(dynamic_shapes, v="compiles")
     cells, table = page.get_by_test_id("compile-cell"), page.get_by_test_id("compile-list")
@@ -164,7 +237,9 @@ def test_compiles_of_a_graph_that_changes(xi: Xi, page: Page, dynamic_shapes: st
     assert cells.count() == rows.count() > 0
     assert sorted(ps(cells)) == sorted(ps(column(table, "Time")))
     expect(rows.first).to_have_attribute("aria-selected", "true")
-    expect(page.get_by_test_id("compile-frame")).to_contain_text("train.py")
+    stack = page.get_by_test_id("compile-frame").inner_text().strip().splitlines()
+    assert [line.split()[0] for line in stack] == ["step", "main", "<module>"]
+    assert page.get_by_test_id("compile-frame").locator("b").all_inner_texts() == [stack[0]]
     cells.last.click()
     expect(cells.last).to_have_attribute("aria-pressed", "true")
     assert xi.link()["sel"].startswith("win:")
@@ -173,6 +248,34 @@ def test_compiles_of_a_graph_that_changes(xi: Xi, page: Page, dynamic_shapes: st
     assert xi.drawn("selection")["kind"] == "window"
 
 
+def test_a_compilation_says_what_is_new_and_what_it_cost_the_device(
+    xi: Xi, page: Page, dynamic_shapes: str
+) -> None:
+    xi.open(dynamic_shapes, v="compiles")
+    diff = page.get_by_test_id("compile-diff")
+    expect(diff.locator("tbody tr").first).to_have_text("12s64[4,16]s64[4,24]")
+    expect(diff).to_contain_text("18\u00a0parameters the same.")
+    table = page.get_by_test_id("compile-list")
+    [time], [idle] = ps(column(table, "Time")), ps(column(table, "Device idle for it"))
+    assert 0.9 * time < idle <= time
+
+
 def test_a_capture_without_compilations_says_so(xi: Xi, page: Page, baseline: str) -> None:
     xi.open(baseline, v="compiles")
     expect(page.get_by_test_id("compile-list")).to_have_text("No compilation in this capture.")
+
+
+def test_counts_of_a_metrics_report_stand_beside_those_of_the_trace(
+    xi: Xi, page: Page, dynamic_shapes: str
+) -> None:
+    demo = Path(__file__).parents[2] / "demo_logs" / "torch_xla_dynamic_shapes"
+    told = re.search(
+        r"Metric: ExecuteTime\n  TotalSamples: (\d+)", (demo / "metrics_report.txt").read_text("utf-8")
+    )
+    launches = sum(row["launches"] for row in load(str(demo)).report()["executions"])
+    xi.open(dynamic_shapes, v="compiles")
+    table = page.get_by_test_id("metrics-table")
+    assert told is not None
+    assert column(table, "Report").nth(1).inner_text() == told[1]
+    assert column(table, "Trace").nth(1).inner_text() == str(launches)
+    expect(table.locator("xpath=following::p[1]")).to_contain_text("No operator ran on the CPU.")

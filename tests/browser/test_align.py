@@ -1,0 +1,99 @@
+"""Device rows aligned to the steps that launched their work: what is drawn, what labels, link and keys say."""
+
+from __future__ import annotations
+
+from browser.driver import Xi
+from playwright.sync_api import Page
+
+MS = 10**9
+TPU0 = "h0.d0"
+
+
+def aligned_label(xi: Xi) -> str:
+    """What the first row of a device says at the edge of its label."""
+    label: str = next(row["right"] for row in xi.drawn("rows") if row["label"] == "TPU:0")
+    return label.replace("\u202f", " ")
+
+
+def test_device_work_is_drawn_under_the_step_that_launched_it(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, w="520+380")
+    before = {it["name"]: it["start_ps"] for it in xi.slices(row=f"{TPU0}.modules")}
+    assert aligned_label(xi) == "60.5 %"
+    xi.press("t")
+    step = next(it for it in xi.slices(row="h0.steps") if it["name"] == "1206")
+    modules = xi.slices(row=f"{TPU0}.modules")
+    # The first core to work begins with the step, the others as much later as they did.
+    assert any(0 <= it["start_ps"] - step["start_ps"] < MS for it in modules)
+    # Each is drawn by the shift of its step earlier than it ran.
+    shifts = [it["real_ps"] - it["start_ps"] for it in modules]
+    assert all(239 * MS < shift < 247 * MS for shift in shifts)
+    assert aligned_label(xi) == "shifted +242.6 ms"
+    assert step["start_ps"] in next(iter(xi.drawn("edges").values()))
+    assert before
+    assert page.get_by_test_id("align-steps").get_attribute("aria-pressed") == "true"
+    assert "shifted +242.6 ms" in xi.text("live")
+    xi.press("t")
+    assert {it["name"]: it["start_ps"] for it in xi.slices(row=f"{TPU0}.modules")} == before
+    assert aligned_label(xi) == "60.5 %"
+
+
+def test_alignment_is_in_the_link(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, w="520+380")
+    page.get_by_test_id("align-steps").click()
+    xi.idle()
+    assert xi.link()["al"] == "1"
+    drawn = [(it["name"], it["start_ps"], it["end_ps"]) for it in xi.slices(row=f"{TPU0}.modules")]
+    page.reload()
+    xi.ready()
+    assert [(it["name"], it["start_ps"], it["end_ps"]) for it in xi.slices(row=f"{TPU0}.modules")] == drawn
+    assert aligned_label(xi) == "shifted +242.6 ms"
+    page.go_back()
+    page.wait_for_function("xi.drawn.edges === null")
+
+
+def test_there_are_no_gaps_while_device_rows_are_aligned(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, w="520+380")
+    page.wait_for_selector("[data-testid=gap-index]:visible")
+    xi.press("]")
+    assert xi.drawn("selection")["kind"] == "gap"
+    xi.press("t")
+    assert xi.drawn("selection") is None
+    assert [row["kind"] for row in xi.drawn("rows")].count("gaps") == 1
+    assert not [it for it in xi.drawn("slices") if it["row"].startswith("gaps.")]
+    for key in "[]":
+        xi.press(key)
+        assert xi.drawn("selection") is None
+        assert "no gaps while device rows are aligned" in xi.text("live")
+
+
+def test_an_aligned_op_is_selected_at_its_own_time(xi: Xi, page: Page, case_study: str) -> None:
+    # The device works on this step a quarter of a second later: far outside of what is loaded for the host.
+    xi.open(case_study, w="600+10", al="1")
+    op = max((it for it in xi.slices(row=f"{TPU0}.ops") if it["count"] == 1), key=lambda it: it["w"])
+    xi.click(op)
+    assert xi.drawn("selection")["start_ps"] == op["real_ps"] > 840 * MS
+    start = page.get_by_test_id("selection-panel").locator("dd [data-ps]").first
+    assert int(start.get_attribute("data-ps") or 0) == op["real_ps"]
+    xi.press("f")
+    window = xi.drawn("window")
+    assert window["start_ps"] < op["start_ps"] < op["end_ps"] < window["end_ps"]
+
+
+def test_nothing_to_align_is_said(xi: Xi, page: Page, case_study: str) -> None:
+    page.route(
+        "**/data/overview?*",
+        lambda route: route.fulfill(
+            json={
+                "steps": {
+                    "source": None,
+                    "count": 0,
+                    "columns": {"start_ps": [], "duration_ps": []},
+                    "work": [],
+                }
+            }
+        ),
+    )
+    xi.open(case_study)
+    xi.press("t")
+    assert "nothing to align" in xi.text("live")
+    assert page.get_by_test_id("align-steps").get_attribute("aria-pressed") == "false"

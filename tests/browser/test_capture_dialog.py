@@ -1,0 +1,97 @@
+"""Capturing from the tab: a capture made there opens there, and what goes wrong stays in the dialog."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browser.conftest import serving
+from helpers import free_port
+from playwright.sync_api import Locator, Page, expect
+
+
+@pytest.fixture
+def logdir(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+@pytest.fixture
+def tensorboard(logdir: Path, request: pytest.FixtureRequest) -> Iterator[str]:
+    """A TensorBoard over a logdir of the test's own, with the flag of its parameter."""
+    with serving(logdir, *([request.param] if hasattr(request, "param") else [])) as address:
+        yield address
+
+
+@pytest.fixture
+def dialog(page: Page, tensorboard: str) -> Locator:
+    """The dialog, opened where nothing has been captured yet."""
+    page.goto(f"{tensorboard}/data/plugin_entry.html?name=xla_insights")
+    expect(page.get_by_test_id("no-sessions")).to_be_visible()
+    page.get_by_test_id("capture-button").click()
+    return page.get_by_test_id("capture-dialog")
+
+
+def test_a_capture_made_in_the_tab_opens_in_the_tab(
+    page: Page, dialog: Locator, logdir: Path, profiler_server: str
+) -> None:
+    dialog.get_by_label("Addresses").fill(profiler_server)
+    dialog.get_by_label("Duration").fill("600")
+    page.keyboard.press("Enter")
+    expect(dialog.get_by_test_id("capture-progress")).to_contain_text("of 0.6")
+    expect(dialog).to_be_hidden(timeout=30_000)
+    page.wait_for_selector("main[data-state=ready]", timeout=60_000)
+    [session] = (logdir / "plugins/profile").iterdir()
+    expect(page.get_by_test_id("session-select")).to_have_value(session.name)
+    expect(page.get_by_test_id("environment")).to_contain_text("JAX")
+    # The next one opens as well, beside the first.
+    page.get_by_test_id("capture-button").click()
+    expect(dialog.get_by_label("Addresses")).to_have_value(profiler_server)
+    dialog.get_by_label("Duration").fill("100")
+    dialog.get_by_role("button", name="Capture").click()
+    expect(dialog).to_be_hidden(timeout=30_000)
+    expect(page.get_by_test_id("session-select")).not_to_have_value(session.name)
+    assert page.get_by_test_id("session-select").locator("option").count() == 2
+
+
+def test_errors_stay_in_the_dialog(dialog: Locator, complaints: list[str]) -> None:
+    dialog.get_by_label("Addresses").fill("somewhere")
+    dialog.get_by_role("button", name="Capture").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("somewhere: not an address; write HOST:PORT")
+    address = f"localhost:{free_port()}"
+    dialog.get_by_label("Addresses").fill(address)
+    dialog.get_by_role("button", name="Capture").click()
+    expect(dialog.get_by_role("alert")).to_contain_text(f"{address}: nothing listens there", timeout=30_000)
+    expect(dialog).to_be_visible()
+    assert [text for text in complaints if "400" not in text] == []
+    complaints.clear()
+
+
+def test_closing_the_dialog_cancels(page: Page, dialog: Locator, logdir: Path, profiler_server: str) -> None:
+    dialog.get_by_label("Addresses").fill(profiler_server)
+    dialog.get_by_label("Duration").fill("600000")
+    dialog.get_by_role("button", name="Capture").click()
+    expect(dialog.get_by_test_id("capture-progress")).to_contain_text("Tracing")
+    with page.expect_response("**/data/capture_cancel"):
+        page.keyboard.press("Escape")
+    page.wait_for_function(
+        "fetch('data/capture_progress').then(it => it.json()).then(it => it.state === 'cancelled')"
+    )
+    assert not list(logdir.glob("plugins/profile/*/*"))
+
+
+def test_the_focus_stays_in_the_dialog_and_goes_back(page: Page, dialog: Locator) -> None:
+    expect(dialog).to_be_visible()
+    for _ in range(8):
+        page.keyboard.press("Tab")
+        assert page.evaluate("!document.hasFocus() || document.activeElement === document.body"
+                             " || document.activeElement.closest('dialog') !== null")  # fmt: skip
+    page.keyboard.press("Escape")
+    expect(page.get_by_test_id("capture-button")).to_be_focused()
+
+
+@pytest.mark.parametrize("tensorboard", ["--xla_insights_capture=off"], indirect=True)
+def test_no_button_where_capturing_is_off(page: Page, tensorboard: str) -> None:
+    page.goto(f"{tensorboard}/data/plugin_entry.html?name=xla_insights")
+    expect(page.get_by_test_id("no-sessions")).to_be_visible()
+    expect(page.get_by_role("button", name="Capture")).to_have_count(0)

@@ -1,0 +1,145 @@
+"""Compare: two sessions of the demo logs side by side, and the table of pairs from a file."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from browser.conftest import session_named
+from browser.driver import Xi
+from browser.tables import column, ps
+from playwright.sync_api import Page, expect
+from synthetic import dynamo_issue
+
+LAZY, DYNAMO = (session_named(f"synthetic_dynamo_issue_{mode}") for mode in ("lazy", "dynamo"))
+
+
+@pytest.fixture
+def both(xi: Xi, page: Page) -> Page:
+    xi.open(LAZY, v="compare", c=DYNAMO)
+    return page
+
+
+def test_the_heading_names_both_and_says_which_is_faster(xi: Xi, both: Page) -> None:
+    heading = both.get_by_test_id("compare-heading")
+    expect(heading).to_contain_text(LAZY)
+    expect(heading).to_contain_text(DYNAMO)
+    expect(heading.locator("b")).to_have_text("1.35× slower")
+    assert "how much steps differ by chance is not known" in xi.text("compare-heading")
+
+
+def test_classes_add_up_to_the_steps(both: Page) -> None:
+    table = both.get_by_test_id("compare-classes")
+    a, b, difference = (ps(column(table, head)) for head in ("A,", "B,", "B −"))
+    assert sum(a) == dynamo_issue.truth("lazy").step_ps
+    assert sum(b) == dynamo_issue.truth("dynamo").step_ps
+    assert [second - first for first, second in zip(a, b, strict=True)] == difference
+    foot = table.locator("tfoot td").all_text_contents()
+    assert (foot[1], foot[2]) == ("39.000", "52.600")
+
+
+def test_what_takes_no_time_has_no_bar(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="compare", c=session_named("synthetic_dynamo_issue_lazy"))
+    bars = page.get_by_test_id("compare-classes").locator("tr", has_text="compile").locator(".two-bars i")
+    expect(bars).to_have_count(2)
+    assert [bar.is_visible() for bar in bars.all()] == [True, False]
+
+
+def test_differences_come_with_both_values_and_a_word(both: Page) -> None:
+    row = both.get_by_test_id("measure-executions_per_step").locator("td")
+    assert row.all_text_contents() == ["Executions per step", "1", "5", "5.00×", "▼ worse"]
+    median = both.get_by_test_id("measure-step_median").locator("td")
+    assert ps(median.nth(1)) == [39_000_000_000]
+    assert [text.replace("\u202f", " ") for text in median.all_text_contents()[1:4]] == [
+        "39.0 ms",
+        "52.6 ms",
+        "1.35×",
+    ]
+
+
+def test_lazy_against_dynamo(both: Page) -> None:
+    steps = both.get_by_test_id("compare-lazy")
+    assert steps.locator("tfoot td").all_text_contents() == ["lazy / dynamo", "0.42×", "0.77×", "0.74×", ""]
+    runs = both.get_by_test_id("compare-runs")
+    truth = [*dynamo_issue.truth("lazy").executions, *dynamo_issue.truth("dynamo").executions]
+    assert ps(column(runs, "Host")) == [it.pjrt_ps for it in truth]
+    assert ps(column(runs, "Device")) == [it.device_ps for it in truth]
+    assert ps(column(runs, "Overhead")) == [it.overhead_ps for it in truth]
+    assert ps(column(both.get_by_test_id("compare-between"), "Mean"))[:2] == [9_910_000_000, 5_137_000_000]
+
+
+def test_a_slice_of_either_step_opens_its_place(xi: Xi, both: Page) -> None:
+    strip = both.get_by_test_id("compare-strip")
+    strip.get_by_role("button", name=re.compile("^backward, 5")).click()
+    xi.ready()
+    link = xi.link()
+    assert (link["v"], link["s"], link["c"]) == ("timeline", LAZY, DYNAMO)
+    both.go_back()
+    both.wait_for_selector("[data-testid=view-compare][data-state=ready]")
+    strip.get_by_role("button", name=re.compile("^backward, 22")).click()
+    both.wait_for_selector("[data-testid=view-timeline][data-state=ready]")
+    assert (xi.link()["s"], xi.link()["c"]) == (DYNAMO, LAZY)
+    selection = xi.drawn("selection")
+    assert selection["end_ps"] - selection["start_ps"] == 22_800_000_000
+
+
+def test_both_change_places(xi: Xi, both: Page) -> None:
+    both.get_by_test_id("compare-swap").click()
+    expect(both.get_by_test_id("compare-heading").locator("b")).to_have_text("1.35× faster")
+    assert (xi.link()["s"], xi.link()["c"]) == (DYNAMO, LAZY)
+    expect(both.get_by_test_id("session-select")).to_have_value(DYNAMO)
+    expect(both.get_by_test_id("compare-select")).to_have_value(LAZY)
+
+
+def test_the_header_chooses_the_second_session(xi: Xi, page: Page, baseline: str, case_study: str) -> None:
+    xi.open(baseline, v="compare", wait=False)
+    page.wait_for_selector("[data-testid=view-compare][data-state=empty]")
+    expect(page.get_by_text("Choose a second session")).to_be_visible()
+    select = page.get_by_test_id("compare-select")
+    assert baseline not in select.locator("option").all_text_contents()
+    select.select_option(session_named("torch_xla_early_item"))
+    xi.ready()
+    expect(page.get_by_test_id("compare-heading")).to_contain_text("torch_xla_early_item")
+    assert xi.link()["c"] == session_named("torch_xla_early_item")
+    expect(page.get_by_test_id("compare-heading")).to_contain_text("may be chance")
+    select.select_option("")
+    expect(page.get_by_text("Choose a second session")).to_be_visible()
+    select.select_option(case_study)
+    expect(page.get_by_test_id("compare-heading")).to_contain_text("8 cores")
+
+
+def test_a_second_session_that_is_not_there_is_told(
+    xi: Xi, page: Page, baseline: str, complaints: list[str]
+) -> None:
+    xi.open(baseline, v="compare", c="nowhere", wait=False)
+    page.wait_for_selector("[data-testid=view-compare][data-state=error]")
+    expect(page.get_by_text("nowhere: no such session").first).to_be_visible()
+    complaints.clear()  # the browser's own, on the answer 404
+
+
+def test_pairs_from_a_file(both: Page, tmp_path: Path, complaints: list[str]) -> None:
+    file = tmp_path / "pairs.csv"
+    file.write_text("model,first,second\nresnet50,0.758,0.937\nvgg16,0.712,0.742\nBERT_pytorch,1.441,1.869\n")
+    both.get_by_test_id("pairs-file").set_input_files(file)
+    table = both.get_by_test_id("pairs-table")
+    expect(table.locator("tfoot td")).to_have_text(["mean of 3", "0.970×", "1.183×"])
+    file.write_text(f"model,a,b\nissue,{LAZY},{DYNAMO}\ntwice,2,1\n")
+    both.get_by_test_id("pairs-file").set_input_files(file)
+    expect(table.locator("tbody td").nth(1)).to_have_text("0.741×")
+    expect(table.locator("tfoot td")).to_have_text(["mean of 2", "1.371×"])
+    file.write_text("model,first\nx,fast\n")
+    both.get_by_test_id("pairs-file").set_input_files(file)
+    expect(both.get_by_test_id("diagnostic-pairs")).to_contain_text("Line 2")
+    assert complaints == []
+
+
+@pytest.mark.parametrize("width", [900, 1440])
+def test_nothing_runs_out_of_the_page(both: Page, width: int) -> None:
+    both.set_viewport_size({"width": width, "height": 900})
+    assert both.evaluate("document.documentElement.scrollWidth") == width
+    cards = both.locator(".compare > .card, .compare .side > .card")
+    for index in range(cards.count()):
+        box = cards.nth(index).bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= width

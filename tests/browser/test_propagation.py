@@ -1,0 +1,263 @@
+"""The propagation view over the demo logs: its sums, its pictures and tables, and the way to the timeline and back."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from browser.driver import Xi
+from browser.tables import column, ps
+from playwright.sync_api import Locator, Page, Route, expect
+
+FORWARD, BACKWARD = "annotation-Training_Step/forward", "annotation-Training_Step/backward"
+
+
+def cells(page: Page, testid: str) -> list[str]:
+    texts = page.get_by_test_id(testid).locator("td").all_text_contents()
+    return [re.sub(r"[\u202f\u00a0]", " ", text).strip() for text in texts]
+
+
+def selected(page: Page) -> list[str | None]:
+    rows = page.get_by_test_id("annotation-tree").locator("tbody tr[aria-selected=true]").all()
+    return [row.get_attribute("data-testid") for row in rows]
+
+
+def runs(page: Page) -> Locator:
+    return page.get_by_role("group", name="Runs of phases on the device").get_by_role("button")
+
+
+def test_coverage_adds_up_to_the_device_run(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="propagation", st="1206")
+    expect(page.get_by_test_id("propagation-step")).to_have_value("1206")
+    parts = ps(page.get_by_test_id("coverage-bar").locator("[data-ps]"))
+    assert sum(parts) == 170_457_000_000
+    page.locator("summary", has_text="direct").click()
+    table = page.get_by_test_id("coverage-table")
+    assert ps(column(table, "Time")) == parts
+    assert ps(table.locator("tfoot [data-ps]"))[0] == sum(parts)
+    assert [column(table, "Scope").nth(n).inner_text() for n in range(4)] == [
+        "direct",
+        "recovered",
+        "bare",
+        "none",
+    ]
+
+
+def test_the_tree_tells_host_and_device_time(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="propagation", st="1206")
+    tree = page.get_by_test_id("annotation-tree")
+    assert tree.get_attribute("role") == "treegrid"
+    assert cells(page, FORWARD)[:3] == ["▾forward", "88.200", "87.104"]
+    assert cells(page, BACKWARD)[1:3] == ["92.061", "0.000"]
+    assert cells(page, BACKWARD)[-1] == "lost autograd thread"
+    top, rest = (ps(row.locator("td:nth-child(3)")) for row in (
+        page.get_by_test_id("annotation-Training_Step"), page.get_by_test_id("annotation-none")))  # fmt: skip
+    assert sum(top + rest) == ps(tree.locator("tfoot tr:last-child td:nth-child(3)"))[0] == 170_457_000_000
+    page.get_by_test_id("propagation-times").select_option("")
+    total = ps(tree.locator("tfoot tr:last-child td:nth-child(3)"))[0]
+    top, rest = (ps(page.get_by_test_id(it).locator("td:nth-child(3)")) for it in (
+        "annotation-Training_Step", "annotation-none"))  # fmt: skip
+    assert sum(top + rest) == total > 10 * 170_457_000_000
+    expect(tree.locator("th", has_text="Executions")).to_be_visible()
+
+
+def test_the_tree_is_moved_in_by_keys(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="propagation", st="1206")
+    page.get_by_test_id("annotation-Training_Step").focus()
+    xi.press("ArrowDown")
+    xi.press("ArrowDown")
+    expect(page.get_by_test_id(FORWARD)).to_be_focused()
+    expect(page.locator(".ribbon.on")).to_have_count(6)
+    xi.press("ArrowLeft")
+    expect(page.get_by_test_id(f"{FORWARD}/decoder")).to_have_count(0)
+    expect(page.get_by_test_id(FORWARD)).to_have_attribute("aria-expanded", "false")
+    expect(page.get_by_test_id(FORWARD)).to_be_focused()
+    xi.press("ArrowRight")
+    expect(page.get_by_test_id(f"{FORWARD}/decoder")).to_have_count(1)
+    xi.press(" ")
+    assert selected(page) == [FORWARD]
+    assert xi.link()["sel"] == "ev:h0.ann@553.364287/1"
+    xi.press("Enter")
+    page.wait_for_selector("[data-testid=view-timeline]")
+    assert xi.drawn("selection")["end_ps"] - xi.drawn("selection")["start_ps"] == 88_200_000_000
+
+
+def test_ribbons_show_what_runs_out_of_order(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="propagation", st="1206")
+    expect(page.locator(".ribbon")).to_have_count(11)
+    expect(page.locator(".ribbon.inverted")).to_have_count(5)
+    expect(page.locator(".ribbon.inverted .hatched")).to_have_count(5)
+    expect(page.locator(".marks i")).to_have_count(5)
+    expect(page.locator(".stub", has_text="lost: autograd thread")).to_be_visible()
+    expect(runs(page)).to_have_count(15)
+    table = page.get_by_test_id("order-table")
+    assert column(table, "Phase").all_text_contents() == ["forward", "FINISH_UPDATE", "no scope"]
+    assert column(table, "Runs").all_text_contents() == ["6", "5", "4"]
+    assert sum(ps(column(table, "Time"))) == 170_457_000_000
+    expect(page.get_by_test_id("view-propagation")).to_contain_text(
+        re.compile(r"inversions 46.1.% of device time")
+    )
+    page.locator("summary", has_text="runs in order").click()
+    listed = page.get_by_test_id("order-runs")
+    assert sum(ps(column(listed, "Time"))) == 170_457_000_000
+    assert column(listed, "Order").all_text_contents().count("▼ inverted") == 5
+
+
+def test_a_tree_row_lifts_its_ribbons(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="propagation", st="1206")
+    expect(page.locator(".ribbon.on")).to_have_count(0)
+    page.get_by_test_id("annotation-Training_Step/FINISH_UPDATE/optimizer_step").hover()
+    expect(page.locator(".ribbon.on")).to_have_count(5)
+    page.get_by_test_id(BACKWARD).hover()
+    expect(page.locator(".ribbon.on")).to_have_count(0)
+
+
+def test_a_run_selects_its_window(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="propagation", st="1206")
+    runs(page).nth(0).focus()
+    xi.press("ArrowRight")
+    xi.press("ArrowRight")
+    xi.press("Enter")
+    assert xi.link()["sel"] == "win:800.860287+12.784"
+    expect(page.get_by_test_id("order-readout")).to_contain_text("▼ inverted")
+    expect(runs(page).nth(2)).to_have_attribute("aria-pressed", "true")
+    assert selected(page) == [FORWARD]
+    page.locator(".ribbon").nth(0).dispatch_event("click")
+    assert xi.link()["sel"] == "win:787.564287+8.523"
+    page.get_by_test_id("tab-timeline").click()
+    xi.idle()
+    selection = xi.drawn("selection")
+    assert selection["kind"] == "window"
+    assert (selection["start_ps"], selection["end_ps"]) == (787_564_287_000, 796_087_287_000)
+
+
+def test_what_is_lost_says_why_and_what_to_do(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="propagation", st="1206")
+    lost = page.get_by_test_id("lost-table")
+    assert column(lost, "Reason").all_text_contents() == ["no ops of its own", "autograd thread"]
+    expect(lost).to_contain_text("module backward hooks")
+    expect(page.get_by_test_id("tab-propagation")).to_contain_text("2 lost")
+    lost.get_by_role("button", name="backward").click()
+    assert selected(page) == [BACKWARD]
+
+
+def test_a_phase_is_outlined_in_the_timeline_and_the_other_way_round(
+    xi: Xi, page: Page, case_study: str
+) -> None:
+    xi.open(case_study, v="timeline", w="700+300")
+    page.wait_for_function("xi.drawn.rows.some((row) => row.kind === 'scopes')")
+    rows = [row for row in xi.drawn("rows") if row["kind"] == "scopes"]
+    assert {row["depth"] for row in rows} == {0, 1, 2}
+    none = next(it for it in xi.slices(row="h0.d0.scopes", depth=0, name="no scope") if it["w"] > 40)
+    xi.click(none)
+    expect(page.get_by_test_id("event-stats")).to_contain_text("bare: ")
+    scope = next(
+        it for it in xi.slices(row="h0.d0.scopes", depth=1, name="FINISH_UPDATE") if it["start_ps"] > 787e9
+    )
+    xi.click(scope)
+    page.get_by_test_id("tab-propagation").click()
+    xi.ready()
+    assert selected(page) == ["annotation-Training_Step/FINISH_UPDATE"]
+    expect(page.get_by_test_id("propagation-step")).to_have_value("1206")
+    expect(page.locator(".piece[aria-pressed=true]")).to_have_count(2)  # the phase, and this run of it
+    page.get_by_role("group", name="Phases on the host").get_by_role(
+        "button", name=re.compile("backward")
+    ).click()
+    page.get_by_test_id("tab-timeline").click()
+    xi.idle()
+    selection = xi.drawn("selection")
+    assert (selection["row"], selection["depth"]) == ("h0.ann", 1)
+    assert selection["end_ps"] - selection["start_ps"] == 92_061_000_000
+    assert xi.slices(row="h0.ann", depth=1, name="backward", start_ps=selection["start_ps"])
+
+
+def test_another_step_and_device(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="propagation", st="1206")
+    page.get_by_test_id("propagation-step").select_option("1209")
+    xi.ready()
+    expect(page.get_by_test_id("view-propagation")).to_contain_text("step 1209, TPU:0")
+    page.get_by_test_id("propagation-device").select_option("t1v-n-8c41-w-0/TPU:3")
+    xi.ready()
+    expect(page.get_by_test_id("view-propagation")).to_contain_text("step 1209, TPU:3")
+    state = xi.link()
+    assert (state["st"], state["f"]) == ("1209", "device:t1v-n-8c41-w-0/TPU:3")
+    xi.open(case_study, v="propagation", st=state["st"], f=state["f"])
+    expect(page.get_by_test_id("view-propagation")).to_contain_text("step 1209, TPU:3")
+
+
+def test_lines_lead_to_annotations_and_back(xi: Xi, page: Page, baseline: str) -> None:
+    xi.open(baseline, v="propagation")
+    table = page.get_by_test_id("source-table")
+    whole = ps(page.get_by_test_id("coverage-bar").locator("[data-ps]"))
+    assert sum(ps(column(table, "Time"))) == sum(whole)
+    page.get_by_test_id(f"{FORWARD}/attention").click()
+    assert set(column(table, "Annotation").all_text_contents()) == {"attention"}
+    assert "train.py:" in column(table, "Line").first.inner_text()
+    page.get_by_role("button", name="show all").click()
+    table.get_by_role("button", name="mlp").first.click()
+    assert selected(page) == [f"{FORWARD}/mlp"]
+
+
+def test_a_real_capture_in_order(xi: Xi, page: Page, baseline: str) -> None:
+    xi.open(baseline, v="propagation")
+    names = {re.sub(r":.*", "", it.get_attribute("title") or "") for it in runs(page).all()}
+    assert names == {"forward", "loss", "FINISH_UPDATE", "no scope"}
+    mixed = page.get_by_test_id("mixed-table")
+    expect(mixed.locator("tbody tr").first).to_contain_text("%")
+    assert (
+        sum(ps(column(page.get_by_test_id("unexplained-table"), "Time")))
+        == ps(page.get_by_test_id("annotation-none").locator("td:nth-child(3)"))[0]
+    )
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 1000])
+def test_nothing_is_cut_off(xi: Xi, page: Page, case_study: str, theme: str, width: int) -> None:
+    page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+    page.set_viewport_size({"width": width, "height": 900})
+    xi.open(case_study, v="propagation", st="1206")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    strip = page.get_by_test_id("order-strip").bounding_box()
+    assert strip is not None
+    for one in runs(page).all():
+        box = one.bounding_box()
+        assert box is not None
+        assert strip["x"] <= box["x"]
+        assert box["x"] + box["width"] <= strip["x"] + strip["width"] + 1
+
+
+def test_what_fits_of_an_old_link_is_shown(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="propagation", st="1206", sel="ev:h0.ann@0.5/1")
+    expect(page.get_by_test_id("diagnostic-stale")).to_contain_text("not in this session")
+    expect(page.get_by_test_id("propagation-step")).to_have_value("1206")
+
+
+def changed(page: Page, route: str, **more: Any) -> None:
+    """Lets the server answer as it would for another capture."""
+
+    def answer(route: Route) -> None:
+        response = route.fetch()
+        route.fulfill(response=response, json={**response.json(), **more})
+
+    page.route(f"**/data/{route}?*", answer)
+
+
+def test_without_scopes_host_times_stay_in_the_tree(xi: Xi, page: Page, baseline: str) -> None:
+    nothing = {"direct_ps": 0, "recovered_ps": 0, "bare_ps": 0, "none_ps": 5_000_000, "device_ps": 5_000_000}
+    changed(page, "propagation", state="flag_off", hint="Set it and capture again.", coverage=nothing)
+    xi.open(baseline, v="propagation")
+    expect(page.get_by_test_id("propagation-hint")).to_have_text(
+        "The trace has no scopes: record with XLA_HLO_DEBUG=1. Set it and capture again."
+    )
+    expect(page.get_by_test_id(FORWARD).locator("td").nth(1)).not_to_have_text("0.000")
+
+
+def test_without_a_device_plane_it_says_what_it_needs(xi: Xi, page: Page, baseline: str) -> None:
+    empty: dict[str, list[Any]] = {"host": [], "device": [], "runs": []}
+    changed(page, "session", devices=[])
+    changed(page, "propagation", state="no_ops", device=None, strips=empty, ribbons=[], lines=[], lost=[])
+    xi.open(baseline, v="propagation")
+    expect(page.get_by_text("Propagation needs a device plane, and this capture has none.")).to_be_visible()
+    expect(page.get_by_test_id("annotation-tree")).to_be_visible()
+    expect(page.get_by_test_id("order-strip")).to_have_count(0)
