@@ -29,7 +29,7 @@ types: .venv/installed-test
 	$(BIN)/mypy
 
 unit: .venv/installed-test
-	$(BIN)/pytest --ignore tests/browser
+	$(BIN)/pytest -n 2 --ignore tests/browser
 
 page: node_modules/.package-lock.json
 	npm run --silent check
@@ -38,7 +38,7 @@ page: node_modules/.package-lock.json
 browser: .venv/installed-test
 	@if chromium=$$(.ci/browser); then \
 		echo "Browser tests with $$chromium"; \
-		CHROMIUM="$$chromium" $(BIN)/pytest tests/browser; \
+		CHROMIUM="$$chromium" $(BIN)/pytest -n 2 tests/browser; \
 	elif [ "$${CI:-}" = true ]; then \
 		echo "No browser: install Chromium or Chrome, or set CHROMIUM to its path." >&2; exit 1; \
 	else \

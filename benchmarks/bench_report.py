@@ -1,0 +1,91 @@
+"""A cold `xla-insights report --json` against the first view of xprof-rs: time and memory, turn by turn.
+
+    pip install xprof-rs
+    python benchmarks/bench_report.py FILE [ROUNDS]
+
+"ours" is the command in a process of its own, from its start to its end. "xprof-rs" is its server's work for a first
+trace view, server and client on loopback: from the server's start until the answer is there. Memory is each process'
+peak. Prints each round, then the medians and their ratios. Reads `/proc`, so it needs Linux.
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+VIEW = "/data/plugin/profile/data?run=run&tag=trace_viewer@&host=host&resolution=8000"
+
+
+def ours(file: Path) -> tuple[float, float]:
+    command = [sys.executable, "-m", "tb_xla_insights.cli.main", "report", str(file), "--json"]
+    start = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - start
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(f"report ended with {process.returncode}")
+    return seconds, usage.ru_maxrss / 1024
+
+
+def xprof_rs(file: Path) -> tuple[float, float]:
+    with tempfile.TemporaryDirectory() as folder, socket.socket() as probe:
+        run = Path(folder, "plugins", "profile", "run")
+        run.mkdir(parents=True)
+        shutil.copy(file, run / "host.xplane.pb")  # it writes files of its own beside the capture
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+        probe.close()
+        start = time.perf_counter()
+        command = ["xprof-rs", "--logdir", folder, "--host", "127.0.0.1", "--port", str(port)]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+            try:
+                answer = ask(port)
+                seconds = time.perf_counter() - start
+                status = Path(f"/proc/{server.pid}/status").read_text()
+            finally:
+                server.terminate()
+        if len(answer) < 1000:
+            sys.exit(f"xprof-rs answered {answer[:200]!r}")
+        peak = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
+        return seconds, peak / 1024
+
+
+def ask(port: int) -> bytes:
+    while True:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+        try:
+            connection.request("GET", VIEW)
+            return connection.getresponse().read()
+        except ConnectionRefusedError:
+            time.sleep(0.005)
+        finally:
+            connection.close()
+
+
+def main(file: Path, rounds: int) -> None:
+    found: dict[str, list[tuple[float, float]]] = {"ours": [], "xprof-rs": []}
+    for _ in range(rounds):
+        for name, measure in (("ours", ours), ("xprof-rs", xprof_rs)):
+            found[name].append(measure(file))
+            print(f"{name:<10}{found[name][-1][0]:8.2f} s {found[name][-1][1]:8.0f} MB")
+    middle = {
+        name: [statistics.median(column) for column in zip(*some, strict=True)]
+        for name, some in found.items()
+    }
+    for name, (seconds, megabytes) in middle.items():
+        print(f"{name} median: {seconds:.2f} s, {megabytes:.0f} MB")
+    time_ratio, memory_ratio = (a / b for a, b in zip(middle["ours"], middle["xprof-rs"], strict=True))
+    print(f"{time_ratio:.2f} of the time, {memory_ratio:.2f} of the memory")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]).resolve(), int(sys.argv[2]) if len(sys.argv) > 2 else 3)
