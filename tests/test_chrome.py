@@ -69,6 +69,11 @@ def chrome(its: SessionTrace) -> Chrome:
 
 
 def test_events_come_by_start_and_nest(chrome: Chrome) -> None:
+    assert_in_order(chrome)
+    assert chrome.count > 1000
+
+
+def assert_in_order(chrome: Chrome) -> None:
     for name, events in chrome.tracks.items():
         open_until: list[int] = []
         last = 0
@@ -80,7 +85,7 @@ def test_events_come_by_start_and_nest(chrome: Chrome) -> None:
                 open_until.pop()
             assert not open_until or end <= open_until[-1], (name, event)
             open_until.append(end)
-    assert sum(map(len, chrome.tracks.values())) == chrome.count > 1000
+    assert sum(map(len, chrome.tracks.values())) == chrome.count
 
 
 def test_gaps_are_those_of_the_session(its: SessionTrace, chrome: Chrome) -> None:
@@ -155,9 +160,47 @@ def test_times_keep_every_picosecond(pairs: list[tuple[int, int]]) -> None:
     start, duration = (np.array(column, np.int64) for column in zip(*pairs, strict=True))
     for text, (begin, length) in zip(_times(start, duration), pairs, strict=True):
         event = json.loads(b'{"ts":' + text, parse_float=Decimal)
-        assert (event["ts"] * PS, event["dur"] * PS) == (begin, length)
+        assert (int(event["ts"] * PS), int(event["dur"] * PS)) == (begin, length)
+
+
+@given(st.lists(st.integers(0, 10**12), min_size=1, max_size=50))
+def test_whole_nanoseconds_are_read_as_such(nanoseconds: list[int]) -> None:
+    ps = np.array(nanoseconds, np.int64) * 1000
+    for text, ns in zip(_times(ps, ps), nanoseconds, strict=True):
+        event = json.loads(b'{"ts":' + text)
+        assert (in_perfetto(event["ts"]), in_perfetto(event["dur"])) == (ns, ns)
+
+
+def in_perfetto(microseconds: float) -> int:
+    """Nanoseconds, as Perfetto's importer makes them of a number (`CoerceToTs`)."""
+    return int(microseconds * 1000.0)
+
+
+def test_perfetto_drops_nothing(chrome: Chrome) -> None:
+    """Its importer puts events on a stack per track, and drops those that begin within another and end after it."""
+    for name, events in chrome.tracks.items():
+        open_until: list[int] = []
+        for event in events:
+            start, duration = (in_perfetto(float(event[key])) for key in ("ts", "dur"))
+            assert start == event["start_ps"] // 1000, (name, event)
+            while open_until and open_until[-1] <= start:
+                open_until.pop()
+            assert all(start + duration <= until for until in open_until), (name, event)
+            open_until.append(start + duration)
+
+
+def test_an_inner_event_ends_within_the_outer_one_in_whole_nanoseconds_too() -> None:
+    nested = ("a", 900, 11_100), ("b", 1_000, 11_000), ("c", 2_000, 10_000)
+    events = ("first", 0, 100), *nested, ("d", 12_000, 50)
+    chrome = Chrome(session(capture(thread("python", *events))))
+    assert_in_order(chrome)
+    test_perfetto_drops_nothing(chrome)
+    tracks = [{it["name"]: it["duration_ps"] for it in track} for track in chrome.tracks.values()]
+    assert {"first": 100, "a": 11_100, "b": 10_999, "c": 9_999, "d": 50} in tracks
 
 
 def test_real_captures_nest_too(shared_traces: Path) -> None:
     for name in ("torch_xla/spmd_fsdp_debug", "public/tpu_v6e_jax", "public/gpu_mi300_jax"):
-        test_events_come_by_start_and_nest(Chrome(session(real_trace(shared_traces / name))))
+        chrome = Chrome(session(real_trace(shared_traces / name)))
+        test_events_come_by_start_and_nest(chrome)
+        test_perfetto_drops_nothing(chrome)

@@ -24,6 +24,8 @@ from tb_xla_insights.trace.model import Int64, SessionTrace
 
 _CHUNK = 1 << 16
 """Events that become text at once."""
+_NS = 1000
+"""Perfetto cuts starts and durations, each on its own, to nanoseconds, and drops what does not nest then."""
 
 Text = NDArray[np.uint8]
 
@@ -32,8 +34,9 @@ def write_chrome(session: SessionTrace, file: BinaryIO) -> int:
     """Writes the trace, as one JSON object, and returns how many events it has.
 
     Every event is a complete one (`ph` is `X`). Within a track they come by start, and of those that begin together the
-    outer one first; `ts` and `dur` are microseconds with all six decimals. `cat` is the class of a host's event, and
-    what a device's track shows. Gaps have `args` with cause, kind and the programs before and after.
+    outer one first; `ts` and `dur` are microseconds with all six decimals, and a seventh that is no part of the time
+    (see `_microseconds`). `cat` is the class of a host's event, and what a device's track shows. Gaps have `args` with
+    cause, kind and the programs before and after.
     """
     head = {"session": session.name, "start_unix_ns": str(session.start_unix_ns), "producer": "XLA Insights"}
     file.write(b'{"displayTimeUnit":"ms","otherData":' + json.dumps(head).encode() + b',"traceEvents":[\n')
@@ -104,7 +107,23 @@ def _joined(lanes: Sequence[Lane]) -> _Flat:
     )
     depth = np.repeat(np.arange(len(lanes)), [len(lane) for lane in lanes])
     order = np.lexsort((depth, -end, start))
-    return _Flat(start[order], (end - start)[order], name[order], kind[order])
+    return _Flat(start[order], np.concatenate(_durations(lanes))[order], name[order], kind[order])
+
+
+def _durations(lanes: Sequence[Lane]) -> list[Int64]:
+    """Durations of lanes that nest, so that they nest in whole nanoseconds, too.
+
+    An outer event from 0.9 to 2.0 ns is one from 0 to 1 ns then, and an inner one from 1.0 to 2.0 ns, which would end
+    after it, is made less than a nanosecond shorter.
+    """
+    found = [lanes[0].end - lanes[0].start]
+    for outer, lane in pairwise(lanes):
+        duration = lane.end - lane.start
+        at = np.searchsorted(outer.start, lane.start, "right") - 1
+        until = (outer.start // _NS + found[-1] // _NS)[at]
+        late = (lane.start // _NS + duration // _NS > until) & (duration >= _NS)
+        found.append(np.where(late, duration // _NS * _NS - 1, duration))
+    return found
 
 
 def _events(track: Track, flat: _Flat, pid: int, tid: int) -> Iterator[tuple[bytes, int]]:
@@ -173,16 +192,22 @@ def _times(start_ps: Int64, duration_ps: Int64) -> list[bytes]:
 
 def _microseconds(ps: Int64) -> Text:
     """Picoseconds as decimal microseconds, one row of characters each; space before the first digit. Digits are made
-    column by column: formatting numbers one by one takes longer than reading the capture."""
+    column by column: formatting numbers one by one takes longer than reading the capture.
+
+    The last digit is half a picosecond where the float that is read, times 1000, would fall short of the nanosecond:
+    4.035 µs are 4034.9999999999995 ns, which Perfetto cuts to 4034, and the event would begin within the one before.
+    """
     whole, fraction = np.divmod(ps, 10**6)
     width = max(1, len(str(int(whole.max(initial=0)))))
-    text = np.full((len(ps), width + 7), ord(" "), np.uint8)
-    text[:, -7] = ord(".")
-    for place in range(1, 7):
+    text = np.full((len(ps), width + 8), ord(" "), np.uint8)
+    text[:, -8] = ord(".")
+    short = (ps / 10**6 * 1000).astype(np.int64) < ps // _NS
+    text[:, -1] = np.where(short, ord("5"), ord("0"))
+    for place in range(2, 8):
         fraction, digit = np.divmod(fraction, 10)
         text[:, -place] = ord("0") + digit
-    for place in range(8, 8 + width):
-        shown = (whole > 0) | (place == 8)
+    for place in range(9, 9 + width):
+        shown = (whole > 0) | (place == 9)
         whole, digit = np.divmod(whole, 10)
         text[:, -place] = np.where(shown, ord("0") + digit, ord(" "))
     return text
