@@ -6,6 +6,7 @@ import csv
 import gzip
 import json
 import os
+import resource
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -80,6 +81,43 @@ def test_tables_as_parquet(tmp_path: Path, report: dict[str, Any]) -> None:
         "compiles",
         "annotations",
     }
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_folder_of_another_session_keeps_none_of_its_tables(
+    kind: str, tmp_path: Path, capsys: Capture
+) -> None:
+    if kind == "parquet":
+        pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    (tmp_path / "notes.csv").write_text("kept")
+    command = ["--format", kind, "-o", str(tmp_path)]
+    assert main(["export", SESSION, *command]) == 0
+    assert (tmp_path / f"compiles.{kind}").exists()
+    capsys.readouterr()
+    assert main(["export", str(LOGDIR / "torch_xla_baseline"), *command]) == 0
+    told = dict(line.split(": ") for line in capsys.readouterr().out.splitlines())
+    assert told[str(tmp_path / f"compiles.{kind}")] == "taken away, no rows"
+    written = {path for path, what in told.items() if what.endswith(("row", "rows")) and "away" not in what}
+    assert {str(path) for path in tmp_path.iterdir()} == written | {str(tmp_path / "notes.csv")}
+
+
+@pytest.mark.parametrize("command", [["export", "--format", "csv", "-o"], ["report", "--html"]])
+def test_a_write_that_fails_leaves_what_was_there(
+    command: list[str], tmp_path: Path, capsys: Capture
+) -> None:
+    for name in ("page.html", "steps.csv"):
+        (tmp_path / name).write_text("old")
+    least, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (500, most))
+    try:
+        place = tmp_path if command[0] == "export" else tmp_path / "page.html"
+        assert main([*command, str(place), SESSION]) == 3
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (least, most))
+    [line] = capsys.readouterr().err.splitlines()
+    assert "File too large; give a f" in line
+    assert [(tmp_path / name).read_text() for name in ("page.html", "steps.csv")] == ["old", "old"]
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
 def test_without_pyarrow_the_remedy_is_told(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import gzip
-import os
-from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, cast
 
 from tb_xla_insights.cli import common
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.export.replace import replacing
 
 
 def add_to(commands: Any) -> None:
@@ -44,23 +43,13 @@ def run(options: Any) -> int:
 
 
 def _chrome(session: Any, path: Path) -> str:
-    """Writes beside the place and moves it there, so that nobody finds half of a file; what is there and no plain file
-    (a device, a pipe, a link) is written to as it is, and stays what it is."""
     from tb_xla_insights.export.chrome import write_chrome
 
-    plain = not path.is_symlink() and (path.is_file() or not path.exists())
-    partial = path.with_name(f".{path.name}.{os.getpid()}") if plain else path
     try:
-        with _opened(partial, path.suffix == ".gz") as file:
+        with replacing(path) as place, _opened(place, path.suffix == ".gz") as file:
             count = write_chrome(session.trace, cast("Any", file))
-        if plain:
-            partial.replace(path)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}; give a file that can be written with -o") from error
-    finally:
-        if plain:
-            with suppress(OSError):
-                partial.unlink()
     return f"{path}: {count} events"
 
 

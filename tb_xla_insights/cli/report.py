@@ -54,9 +54,12 @@ def run(options: Any) -> int:
 
 def _write_page(session: Session, document: Any, path: Path) -> None:
     from tb_xla_insights.export.html import report_html
+    from tb_xla_insights.export.replace import replacing
 
+    page = report_html(session.trace, document)
     try:
-        path.write_text(report_html(session.trace, document), encoding="utf-8", errors="backslashreplace")
+        with replacing(path) as place:
+            place.write_text(page, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}; give a file that can be written with --html") from error
     print(f"{path}: the report as a page", file=sys.stderr)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.export.replace import replacing
 from tb_xla_insights.session import Session
 
 Rows = list[dict[str, Any]]
@@ -70,7 +71,8 @@ def _cells(key: str, value: Any, classes: Sequence[str] | None) -> Iterator[tupl
 
 
 def write_csv(session: Session, folder: Path) -> list[str]:
-    """One file per table that has rows; the lines that tell what was written. Raises InputError."""
+    """One file per table that has rows; those of tables without rows, which another session has left in the folder, are
+    taken away. The lines that tell what was done. Raises InputError."""
 
     def write(path: Path, rows: Rows) -> None:
         with path.open("w", encoding="utf-8", newline="") as file:
@@ -78,7 +80,7 @@ def write_csv(session: Session, folder: Path) -> list[str]:
             writer.writeheader()
             writer.writerows(rows)
 
-    return [_put(folder, name, rows, "csv", write) for name, rows in tables(session).items() if rows]
+    return _put_all(session, folder, "csv", write)
 
 
 def write_parquet(session: Session, folder: Path) -> list[str]:
@@ -94,14 +96,23 @@ def write_parquet(session: Session, folder: Path) -> list[str]:
     def write(path: Path, rows: Rows) -> None:
         pq.write_table(pa.Table.from_pylist(rows), path)
 
-    return [_put(folder, name, rows, "parquet", write) for name, rows in tables(session).items() if rows]
+    return _put_all(session, folder, "parquet", write)
 
 
-def _put(folder: Path, name: str, rows: Rows, kind: str, write: Any) -> str:
-    path = folder / f"{name}.{kind}"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        write(path, rows)
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}; give a folder that can be written with -o") from error
-    return f"{path}: {len(rows)} {'row' if len(rows) == 1 else 'rows'}"
+def _put_all(session: Session, folder: Path, kind: str, write: Callable[[Path, Rows], None]) -> list[str]:
+    told = []
+    for name, rows in tables(session).items():
+        path = folder / f"{name}.{kind}"
+        try:
+            if rows:
+                folder.mkdir(parents=True, exist_ok=True)
+                with replacing(path) as place:
+                    write(place, rows)
+                told.append(f"{path}: {len(rows)} {'row' if len(rows) == 1 else 'rows'}")
+            elif path.is_file():
+                path.unlink()
+                told.append(f"{path}: taken away, no rows")
+        except OSError as error:
+            reason = error.strerror or " ".join(str(error).split())
+            raise InputError(f"{path}: {reason}; give a folder that can be written with -o") from error
+    return told
