@@ -47,6 +47,18 @@ def metrics(executions: int, compiles: int = 1, more: str = "") -> str:
 
 
 class TestFinding:
+    @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16-le", "utf-16-be"])
+    def test_texts_that_powershell_has_redirected(self, run: Path, encoding: str) -> None:
+        mark = "\ufeff" if encoding.startswith("utf-16") else ""
+        for name, text in (("m.txt", metrics(6)), ("e.log", EXPLAIN), ("d.err", block("aa11"))):
+            (run / name).write_text(mark + text, encoding=encoding, newline="\r\n")
+        found = report_of(run)["metrics"]
+        assert found["files"] == ["d.err", "e.log", "m.txt"]
+        assert found["metrics"]["ExecuteTime"]["samples"] == 6
+        assert found["dynamo"]["breaks"] > 0
+        assert found["debug"]["compilations"] == 1
+        assert found["unread"] == []
+
     def test_files_of_the_run_and_of_the_session_whatever_their_names(self, run: Path) -> None:
         (run / "my notes.txt").write_text(REPORT)
         (run / "plugins/profile/s/explained.log").write_text(EXPLAIN)

@@ -200,6 +200,15 @@ def test_a_directory_in_the_place_of_a_capture(tmp_path: Path, capsys: Capture) 
     assert "is a directory" in failure(capsys, "report", str(tmp_path))
 
 
+@pytest.mark.parametrize("command", [["report"], ["window", "--start-ms", "0", "--end-ms", "1"]])
+def test_what_is_no_file_is_not_waited_for(command: list[str], tmp_path: Path, capsys: Capture) -> None:
+    pipe = tmp_path / "vm.xplane.pb"
+    os.mkfifo(pipe)
+    for path, named in (("/dev/null", "/dev/null"), (tmp_path, pipe), (pipe, pipe)):
+        line = failure(capsys, *command, str(path))
+        assert line == f"xla-insights: {named}: is a pipe or a device; name a .xplane.pb file"
+
+
 def test_a_cut_capture_is_told_and_the_rest_is_reported(tmp_path: Path, capsys: Capture) -> None:
     path = write_cut_session(tmp_path, "vm")
     assert main(["report", "--json", str(path)]) == 0

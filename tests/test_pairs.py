@@ -93,6 +93,14 @@ def test_what_is_no_plain_number_is_a_path(file: Path, monkeypatch: pytest.Monke
     assert asked == [str(file.parent / "1/0"), "/home/someone/run", "s3://bucket/run", "/runs/2"]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])
+def test_a_file_with_a_byte_order_mark(file: Path, encoding: str) -> None:
+    mark = "\ufeff" if encoding.endswith("be") else ""
+    file.write_text(f"{mark}model,first\r\nModèle,2\r\n", encoding=encoding, newline="")
+    assert read_pairs(str(file), never)["rows"][0]["model"] == "Modèle"
+    assert read_pairs(str(file), never)["columns"] == ["first"]
+
+
 def test_missing_cells_are_no_part_of_a_mean(file: Path) -> None:
     file.write_text("model,first,second\na,2,1\nb,,3\nc,–,5\n")
     table = read_pairs(str(file), never)
@@ -123,6 +131,10 @@ def test_missing_cells_are_no_part_of_a_mean(file: Path) -> None:
         ("model,a,b\nx,missing,5\n", "line 2: no such session"),
         ("model,a,b\nx,,5\n", "line 2: '' is no session"),
         ("model,a,b\nx,a\0b,5\n", "line 2: "),
+        ("model;first\nx;0,758\n", "line 1: no commas, but ';'"),
+        ("model\tfirst\nx\t1\n", "line 1: no commas, but '\\t'"),
+        ("a,x\nresnet50,1.5\n", "line 1: a is no column of models, and pairs need both a and b"),
+        ("column,a\nfirst,1.5\n", "line 1: column is no column of models"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(file: Path, text: str, said: str) -> None:
@@ -140,7 +152,7 @@ def test_what_is_wrong_is_told_with_its_place(file: Path, text: str, said: str) 
 def test_a_file_that_is_not_there_or_no_text(file: Path) -> None:
     with pytest.raises(InputError, match="No such file"):
         read_pairs(str(file), never)
-    file.write_bytes(b"\xff\xfe\x00m")
+    file.write_bytes(b"\xff\x00m")
     with pytest.raises(InputError, match="not CSV in UTF-8"):
         read_pairs(str(file), never)
 

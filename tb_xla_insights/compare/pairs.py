@@ -16,12 +16,14 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from io import StringIO
 from pathlib import Path
 from statistics import median_low
 from typing import Any
 
 from tb_xla_insights.analysis.reach import steps_of
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.report.beside import decoded
 from tb_xla_insights.trace.model import SessionTrace
 from tb_xla_insights.units import PS_PER
 
@@ -40,19 +42,21 @@ def read_pairs(path: str, step_time: StepTime) -> dict[str, Any]:
     means of the columns, over `counts` numbers each, free of rounding on the way. Raises InputError.
     """
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, strict=True)
-            lines = [(reader.line_num, line) for line in reader if any(map(str.strip, line))]
+        with open(path, "rb") as file:
+            reader = csv.reader(StringIO(decoded(file.read()), newline=""), strict=True)
+        lines = [(reader.line_num, line) for line in reader if any(map(str.strip, line))]
     except csv.Error as error:
         raise InputError(
             f"{path}, line {reader.line_num}: {error}; write CSV, its quotes in pairs"
         ) from error
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not CSV in UTF-8"
+        reason = error.strerror if isinstance(error, OSError) else "not CSV in UTF-8 or UTF-16"
         raise InputError(f"{path}: {reason}; give a CSV file of pairs") from error
     if len(lines) < 2:
         raise InputError(f"{path}: no pairs; give a head and one pair per line")
     head = [name.strip() for name in lines[0][1]]
+    if len(head) == 1 and (other := re.search(r"[;\t|]", head[0])):
+        raise InputError(f"{path}, line 1: no commas, but {other[0]!r}; separate cells by commas")
     for number, line in lines[1:]:
         if len(line) != len(head):
             raise InputError(
@@ -62,6 +66,10 @@ def read_pairs(path: str, step_time: StepTime) -> dict[str, Any]:
     places = {name.lower(): index for index, name in enumerate(head)}
     if "a" in places and "b" in places:
         return _table(*_of_pairs(path, places, rows, step_time))
+    if head[0].lower() in ("a", "b", "column"):
+        raise InputError(
+            f"{path}, line 1: {head[0]} is no column of models, and pairs need both a and b; add what is missing"
+        )
     if len(head) < 2:
         raise InputError(f"{path}, line 1: no column of speed-ups and no columns a and b; add them")
     cells: dict[tuple[str, str], tuple[Fraction, dict[str, Any] | None]] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 import posixpath
@@ -22,6 +23,11 @@ _MOST_BYTES = 8_000_000
 """Of one file; a log that is longer is read up to here."""
 _MOST_IN_ALL = 32_000_000
 """Of all files: a session opens without waiting for long logs in a bucket."""
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
 _BEFORE = {"before", "start", "begin", "pre"}
 _AFTER = {"after", "stop", "end", "post", "final"}
 
@@ -134,8 +140,14 @@ def _in(directory: str) -> Iterator[tuple[str, str, bool]]:
     for name in names[:_MOST_FILES]:
         with suppress(Exception), system.open(name, "rb") as file:
             content = file.read(_MOST_BYTES + 1)
-            text = content[:_MOST_BYTES].decode("utf-8", "replace")
+            text = decoded(content[:_MOST_BYTES], "replace")
             yield posixpath.basename(name), text, len(content) > _MOST_BYTES
+
+
+def decoded(content: bytes, errors: str = "strict") -> str:
+    """The text of a file: UTF-8, or what its byte order mark says; PowerShell redirects output into UTF-16."""
+    mark, encoding = next((it for it in _MARKS if content.startswith(it[0])), (b"", "utf-8"))
+    return content[len(mark) :].decode(encoding, errors)
 
 
 def _rank(name: str) -> tuple[bool, str]:

@@ -140,6 +140,8 @@ def open_source(path: str) -> Source:
     local = path.removeprefix("file://")
     if os.path.isdir(local):
         raise InputError(f"{path}: is a directory; name a .xplane.pb file")
+    if os.path.exists(local) and not os.path.isfile(local):  # opening a pipe waits for one who writes into it
+        raise InputError(f"{path}: is a pipe or a device; name a .xplane.pb file")
     return _LocalFile(local)
 
 
