@@ -159,6 +159,8 @@ def test_a_window_of_one_device(logdir: Path, capsys: Capture) -> None:
         ["window", "x"],
         ["window", "x", "--start-ms", "a", "--end-ms", "1"],
         ["window", "x", "--start-ms", "2", "--end-ms", "1"],
+        ["window", "x", "--start-ms", "0", "--end-ms", "99999999999999"],
+        ["window", "x", "--start-ms=-99999999999999", "--end-ms", "1"],
     ],
 )
 def test_wrong_usage_is_one_line(arguments: list[str], capsys: Capture) -> None:
@@ -232,6 +234,24 @@ def test_a_fault_of_ours_is_one_line(logdir: Path, capsys: Capture, monkeypatch:
     monkeypatch.setenv("XLA_INSIGHTS_DEBUG", "1")
     with pytest.raises(ZeroDivisionError):
         main(["report", str(logdir)])
+
+
+def test_a_catalogue_that_cannot_be_read_is_one_line(logdir: Path) -> None:
+    """Also where the import that goes on beside has not ended by then."""
+    command = [
+        sys.executable,
+        "-m",
+        "tb_xla_insights.cli.main",
+        "report",
+        str(logdir),
+        "--catalog",
+        str(logdir),
+    ]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (3, "")
+    assert ended.stderr == (
+        f"xla-insights: {logdir}: cannot be read (Is a directory); give a JSON file of event groups\n"
+    )
 
 
 def test_an_interrupt_is_no_traceback(logdir: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,9 +56,7 @@ def read(options: Any, *, meanwhile: str | None = None) -> Session:
 
     files = resolve(options.path, options.session)
     readings = readings_of(files)
-    if meanwhile:
-        threading.Thread(target=importlib.import_module, args=(meanwhile,)).start()
-    with _progress(readings):
+    with _imported(meanwhile), _progress(readings):
         return open_session(files, options.catalog, readings)
 
 
@@ -97,6 +95,20 @@ def table(title: str, *heads: str, left: Sequence[int] = (0,)) -> Table:
 def class_text(name: str) -> str:
     """A class as people read it: `sync_prepare` -> `sync prepare`."""
     return name.replace("_", " ")
+
+
+@contextmanager
+def _imported(module: str | None) -> Iterator[None]:
+    """Imports a module beside the block, and waits for that: one that the interpreter's end cuts off is a traceback."""
+    if module is None:
+        yield
+        return
+    thread = threading.Thread(target=importlib.import_module, args=(module,))
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
 
 
 @contextmanager

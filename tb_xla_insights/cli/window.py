@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
+_LONGEST_PS = 10**18
+"""Eleven days. Differences of such times fit 64 bits."""
+
+
 def add_to(commands: Any) -> None:
     parser = commands.add_parser("window", help="what happened in a window of time", description=__doc__)
     common.add_path(parser)
@@ -45,9 +49,12 @@ def run(options: Any) -> int:
 
 def _milliseconds(text: str) -> int:
     try:
-        return units.parse_time(text)
+        ps = units.parse_time(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
+    if abs(ps) > _LONGEST_PS:
+        raise argparse.ArgumentTypeError(f"{text}: no session lasts that long; give a time within it")
+    return ps
 
 
 def _print(out: Console, answer: dict[str, Any]) -> None:
