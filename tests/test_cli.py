@@ -216,7 +216,7 @@ def test_a_cut_capture_is_told_and_the_rest_is_reported(tmp_path: Path, capsys: 
     assert main(["report", "--json", str(path)]) == 0
     printed = capsys.readouterr()
     assert "truncated_file" in [it["id"] for it in documents(printed.out)["diagnostics"]]
-    assert printed.err.startswith("warning: ")
+    assert printed.err.startswith("warning (vm): ")
 
 
 def test_a_host_that_cannot_be_read_is_told(tmp_path: Path, capsys: Capture) -> None:
@@ -286,6 +286,22 @@ def test_an_output_that_takes_nothing_is_no_traceback(where: str, code: int, tol
     done = subprocess.run(shell, stderr=subprocess.PIPE, text=True, cwd=root, check=False)
     assert done.returncode == code
     assert re.fullmatch(told, done.stderr)
+
+
+def test_an_error_output_that_is_closed(logdir: Path) -> None:
+    command = [sys.executable, "-m", "tb_xla_insights.cli.main", "report", "--json", str(logdir)]
+    shell = ["sh", "-c", 'exec "$@" 2>&-', "sh", *command]
+    done = subprocess.run(shell, stdout=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 0
+    assert documents(done.stdout)["schema"]
+
+
+def test_json_is_json_in_every_encoding(tmp_path: Path) -> None:
+    path = write_session(tmp_path / "µ \U0001f600", "vm")
+    command = [sys.executable, "-m", "tb_xla_insights.cli.main", "report", "--json", str(path)]
+    environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+    done = subprocess.run(command, stdout=subprocess.PIPE, env=environment, check=False)
+    assert json.loads(done.stdout)["session"]["name"] == "µ \U0001f600"
 
 
 def test_python_reads_the_same(logdir: Path, capsys: Capture) -> None:

@@ -64,13 +64,16 @@ def warn(session: Session) -> None:
     """Warnings about the input, on stderr, for commands whose answer has no place for them."""
     for diagnostic in session.trace.all_diagnostics:
         if diagnostic.severity != "info":
-            print(f"{diagnostic.severity}: {diagnostic.message}", file=sys.stderr)
+            host = f" ({diagnostic.host})" if diagnostic.host else ""
+            print(f"{diagnostic.severity}{host}: {diagnostic.message}", file=sys.stderr)
 
 
 def print_json(document: Any) -> None:
     # For people with line breaks; without, it takes a sixth of the time.
     indent = 2 if sys.stdout.isatty() else None
-    sys.stdout.write(json.dumps(document, indent=indent, ensure_ascii=False, allow_nan=False))
+    # What an encoding lacks is written with backslashes (see main), and JSON knows only some of those.
+    ascii_only = (sys.stdout.encoding or "").lower() not in ("utf-8", "utf8")
+    sys.stdout.write(json.dumps(document, indent=indent, ensure_ascii=ascii_only, allow_nan=False))
     sys.stdout.write("\n")
 
 

@@ -41,7 +41,9 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command. Returns its exit code; only wrong usage and `--help` leave by SystemExit."""
-    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115 (closed by whoever started us)
+    # Whoever started us may have closed them.
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # names in a trace must never be what breaks a terminal
             stream.reconfigure(errors="backslashreplace")
