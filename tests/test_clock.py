@@ -116,8 +116,8 @@ def test_devices_move_with_their_host() -> None:
     space = Space()
     space.plane("/device:TPU:0").line("XLA Ops", timestamp_ns=EPOCH + 5).event("dot", 0, 8)
     device = read_trace(MemorySource(space.to_bytes()), CATALOG, host="a")
-    assert device.end_ps.tolist() == [8]
+    assert device.end_ps[:].tolist() == [8]
     session(device, host((EPOCH, 0), name="b"))
     (moved,) = device.devices
     assert moved.ops.start_ps.tolist() == starts(device) == [5000]
-    assert moved.ops.end_ps.tolist() == device.end_ps.tolist() == [5008]
+    assert moved.ops.end_ps.tolist() == device.end_ps[:].tolist() == [5008]

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from launching import US, Tpu, demo, event
 from synthetic import case_study, dynamo_issue
 
-from tb_xla_insights.analysis.busy import device_span, device_summaries
+from tb_xla_insights.analysis.busy import device_span, device_summaries, idle
 from tb_xla_insights.analysis.classes import partition
 from tb_xla_insights.analysis.gaps import gaps_report
-from tb_xla_insights.analysis.idle import KINDS, LISTED_PS, find_gaps, idle_times
+from tb_xla_insights.analysis.idle import KINDS, LISTED_PS, find_gaps
 from tb_xla_insights.analysis.shares import by_class, class_shares, covered
 from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.trace.model import Trace
@@ -64,20 +64,20 @@ def test_gaps_by_the_microsecond(trace: Trace) -> None:
             for t in range(a // US, b // US)
         }
         idles.append([t for t in range(start, end) if t not in busy])
-    work = [set(range(200)) - set(idle) if idle else set(range(200)) for idle in idles]
+    work = [set(range(200)) - set(its) for its in idles]
     expected = []
-    for number, (device, idle) in enumerate(zip(trace.devices, idles, strict=True)):
+    for number, (device, its) in enumerate(zip(trace.devices, idles, strict=True)):
         start, end = (it // US for it in device_span(device))
-        work[number] = set(range(start, end)) - set(idle)
-    for number, idle in enumerate(idles):
-        cells = set(idle)
-        for start in [t for t in idle if t - 1 not in cells]:
+        work[number] = set(range(start, end)) - set(its)
+    for number, its in enumerate(idles):
+        cells = set(its)
+        for start in [t for t in its if t - 1 not in cells]:
             end = start
             while end in cells:
                 end += 1
             if end - start >= 10:
                 shares = {name: kinds[start:end].count(name) for name in CLASSES if name in kinds[start:end]}
-                together = sum(not any(t in its for its in work) for t in range(start, end))
+                together = sum(not any(t in times for times in work) for t in range(start, end))
                 expected.append((number, start, end, shares, together))
     found = [
         (int(gaps.device[i]), int(gaps.start_ps[i]) // US, int(gaps.end_ps[i]) // US,
@@ -85,7 +85,7 @@ def test_gaps_by_the_microsecond(trace: Trace) -> None:
         for i in range(len(gaps))
     ]  # fmt: skip
     assert found == expected
-    assert [it.total_ps // US for it in idle_times(trace)] == [len(idle) for idle in idles]
+    assert [idle(trace, it).total_ps // US for it in trace.devices] == [len(its) for its in idles]
     for row in device_summaries(session(trace)):
         assert row["busy_ps"] + row["idle_ps"] == row["span_ps"]
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tb_xla_insights.trace.nesting import DEEPEST, nest
+from tb_xla_insights.trace.nesting import DEEPEST, nest, self_times
 
 Interval = tuple[int, int]
 INTERVALS = st.lists(
@@ -22,10 +22,13 @@ def nested(*lines: list[Interval]) -> tuple[list[int], list[int], list[int]]:
     rows = [interval for line in lines for interval in line]
     firsts = np.cumsum([0, *(len(line) for line in lines)]).tolist()
     start, end = (np.array([row[side] for row in rows], np.int64) for side in (0, 1))
-    depth, parent, self_ps = nest(
-        start, end, [(first, len(line)) for first, line in zip(firsts, lines, strict=False)]
-    )
-    return depth.tolist(), parent.tolist(), self_ps.tolist()
+    ranges = [(first, len(line)) for first, line in zip(firsts, lines, strict=False)]
+    depth, parent = nest(start, end - start, ranges)
+    own: list[int] = []
+    for first, count in ranges:
+        its = slice(first, first + count)
+        own += self_times(start[its], (end - start)[its], parent[its], first).tolist()
+    return depth.tolist(), parent.tolist(), own
 
 
 def innermost(rows: list[Interval], row: int) -> int:

@@ -47,6 +47,19 @@ def idle(trace: Trace, device: Device) -> Intervals:
     return busy(trace, device).gaps(*device_span(device))
 
 
+@kept
+def busy_somewhere(trace: Trace) -> Intervals:
+    """When some device of the host is busy."""
+    all_ = [busy(trace, device) for device in trace.devices]
+    if len(all_) == 1:
+        return all_[0]
+    none = np.zeros(0, np.int64)
+    return union(
+        np.concatenate([it.start_ps for it in all_] or [none]),
+        np.concatenate([it.end_ps for it in all_] or [none]),
+    )
+
+
 def stalls(trace: Trace, device: Device, definition: Definition = "ops") -> Intervals:
     """The part of busy in which every op that is innermost waits for an asynchronous one (`copy-done`, …)."""
     return _stalls(trace, _index(trace, device), definition)
@@ -59,7 +72,7 @@ def _busy(trace: Trace, index: int, definition: Definition) -> Intervals:
         spans = device.modules if len(device.modules) else device.ops
         return union(spans.start_ps, spans.end_ps)
     counts = (device.ops.parent < 0) & ~_op_facts(trace, device.ops)[0]
-    return union(device.ops.start_ps[counts], device.ops.end_ps[counts])
+    return union(device.ops.start_ps, device.ops.end_ps, counts)
 
 
 @kept
@@ -71,8 +84,7 @@ def _stalls(trace: Trace, index: int, definition: Definition) -> Intervals:
         return span_intervals(0, 0)
     op, start, end = own_time(ops.start_ps, ops.end_ps, ops.parent)
     waiting = waits[op]
-    at_work = union(start[~waiting], end[~waiting])
-    waited = union(start[waiting], end[waiting]).without(at_work)
+    waited = union(start, end, waiting).without(union(start, end, ~waiting))
     # An op that waits may be left out of busy, or lie below one that is.
     return waited.without(_busy(trace, index, definition).gaps(*device_span(device)))
 

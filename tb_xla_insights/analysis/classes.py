@@ -9,7 +9,16 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.names import classes_of_annotations, tagged
-from tb_xla_insights.analysis.segments import ENDS, INHERIT, NOTHING, SWITCHES, Segments, innermost, overlay
+from tb_xla_insights.analysis.segments import (
+    ENDS,
+    INHERIT,
+    NOTHING,
+    SWITCHES,
+    Ranked,
+    Segments,
+    innermost,
+    overlay,
+)
 from tb_xla_insights.catalog.classes import HELPER_WORK, OTHER, PYTHON, UNRECORDED, WAIT
 from tb_xla_insights.trace.annotations import annotated
 from tb_xla_insights.trace.model import Int8, Trace
@@ -38,20 +47,21 @@ def event_classes(trace: Trace) -> tuple[Int8, NDArray[np.uint8]]:
 
 
 def thread_segments(
-    trace: Trace, line: int, start_ps: int | None = None, end_ps: int | None = None
+    trace: Trace, line: int, start_ps: int | None = None, end_ps: int | None = None, bare: bool = True
 ) -> Segments:
     """One thread's timeline by its innermost event, of a window if one is given; where nothing is recorded there is no
     stretch.
 
     An event without a class has that of its nearest ancestor that has one, and `other` where there is none; a device op
-    on a host thread, and what lies below it, has none at all (-1) unless a runtime event encloses it.
+    on a host thread, and what lies below it, has none at all (-1) unless a runtime event encloses it, and no stretch
+    either without `bare`.
     """
     rows = trace.lines[line].rows
     if start_ps is not None and end_ps is not None:
         rows = rows_touching(trace, line, start_ps, end_ps)
     kinds, flags = event_classes(trace)
     columns = trace.start_ps[rows], trace.end_ps[rows], trace.parent[rows], kinds[rows], flags[rows]
-    segments = Segments(*innermost(*columns, rows.start, np.int8(WAIT), np.int8(OTHER)))
+    segments = innermost(*columns, rows.start, bare)
     return segments if start_ps is None or end_ps is None else segments.clipped(start_ps, end_ps)
 
 
@@ -84,11 +94,11 @@ def partition(trace: Trace) -> Segments:
         by_role.setdefault(thread.role, []).append(thread.line)
     drives = by_role.get("driving")
     driving = thread_segments(trace, drives[0]) if drives else NOTHING
-    helpers = {line: thread_segments(trace, line) for role in HELPERS for line in by_role.get(role, [])}
-    driving = _hand_over(trace, driving, [helpers[line] for line in by_role.get("autograd", [])])
-    helping = _fold([_ranked(timeline) for timeline in helpers.values()])
+    driving = _hand_over(trace, driving, [thread_segments(trace, it) for it in by_role.get("autograd", [])])
+    helpers = [line for role in HELPERS for line in by_role.get(role, [])]
+    helping = _fold([_ranked(thread_segments(trace, line, bare=False)) for line in helpers])
     rank = np.where(driving.kind == WAIT, _IDLE_DRIVER, 0).astype(np.int8)
-    both = _over((driving, rank), helping)[0]
+    both = overlay((driving, rank), helping)[0]
     known = np.where(both.kind < 0, np.int8(OTHER), both.kind)
     return _filled(Segments(both.start_ps, both.end_ps, known, both.row), start, end)
 
@@ -110,14 +120,11 @@ def _hand_over(trace: Trace, driving: Segments, autograd: list[Segments]) -> Seg
     ranked = driving, np.where(builds, _BUILDS, _DRIVES).astype(np.int8)
     for timeline in autograd:
         works = timeline.where((timeline.kind >= 0) & ~annotations[timeline.row])
-        ranked = _over(ranked, (works, np.full(len(works), _HANDED_OVER, np.int8)))
+        ranked = overlay(ranked, (works, np.full(len(works), _HANDED_OVER, np.int8)))
     return ranked[0]
 
 
-_Ranked = tuple[Segments, NDArray[np.int8]]
-
-
-def _ranked(timeline: Segments) -> _Ranked:
+def _ranked(timeline: Segments) -> Ranked:
     """A helper's work and waiting, ranked: the most specific work first, waiting last."""
     ranks = np.full(UNRECORDED + 2, -1, np.int8)  # the last one is that of class -1
     ranks[list(HELPER_WORK)] = np.arange(1, _IDLE_DRIVER)
@@ -126,24 +133,15 @@ def _ranked(timeline: Segments) -> _Ranked:
     return timeline.where(rank >= 0), rank[rank >= 0]
 
 
-def _fold(timelines: list[_Ranked]) -> _Ranked:
+def _fold(timelines: list[Ranked]) -> Ranked:
     """Many ranked timelines in one, short ones first, so that no long one is walked often."""
     heap = sorted((len(segments), number) for number, (segments, _) in enumerate(timelines))
     by_number = dict(enumerate(timelines))
     while len(heap) > 1:
         one, other = sorted((heappop(heap)[1], heappop(heap)[1]))
-        by_number[one] = _over(by_number[one], by_number.pop(other))
+        by_number[one] = overlay(by_number[one], by_number.pop(other))
         heappush(heap, (len(by_number[one][0]), one))
     return by_number[heap[0][1]] if heap else (NOTHING, np.zeros(0, np.int8))
-
-
-def _over(a: _Ranked, b: _Ranked) -> _Ranked:
-    (one, one_rank), (other, other_rank) = a, b
-    start, end, kind, row, rank = overlay(
-        one.start_ps, one.end_ps, one.kind, one.row, one_rank,
-        other.start_ps, other.end_ps, other.kind, other.row, other_rank,
-    )  # fmt: skip
-    return Segments(start, end, kind, row), rank
 
 
 def _filled(segments: Segments, start_ps: int, end_ps: int) -> Segments:

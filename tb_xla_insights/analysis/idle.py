@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_xla_insights.analysis.busy import busy, device_span
+from tb_xla_insights.analysis.busy import busy_somewhere, device_span, idle
 from tb_xla_insights.analysis.classes import partition
-from tb_xla_insights.analysis.intervals import Intervals, union
+from tb_xla_insights.analysis.intervals import Intervals
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.shares import class_shares, covered
@@ -57,20 +57,6 @@ class Gaps:
 
 
 @kept
-def busy_times(trace: Trace) -> list[Intervals]:
-    """When each device is busy."""
-    return [busy(trace, device) for device in trace.devices]
-
-
-@kept
-def idle_times(trace: Trace) -> list[Intervals]:
-    """Each device's idle stretches within its span, the shortest ones included."""
-    return [
-        its.gaps(*device_span(device)) for its, device in zip(busy_times(trace), trace.devices, strict=True)
-    ]
-
-
-@kept
 def find_gaps(trace: Trace) -> Gaps:
     """The gaps of one host's devices. (docs/definitions.md, "Gap", "Why a gap ended")
 
@@ -78,12 +64,11 @@ def find_gaps(trace: Trace) -> Gaps:
     and `unknown` where the two lie within SLACK_PS or the run's call is not known. The cause of a starved gap is the
     class with most of its time until the run was enqueued, that of a queued one `wait`, else the one with most time.
     """
-    idles = idle_times(trace)
-    parts = [np.flatnonzero(it.end_ps - it.start_ps >= LISTED_PS) for it in idles]
-    device = np.repeat(np.arange(len(parts), dtype=np.int32), [len(part) for part in parts])
+    idles = [_listed(idle(trace, device)) for device in trace.devices]
+    device = np.repeat(np.arange(len(idles), dtype=np.int32), [len(it) for it in idles])
     none = np.zeros(0, np.int64)
-    start = np.concatenate([it.start_ps[p] for it, p in zip(idles, parts, strict=True)] or [none])
-    end = np.concatenate([it.end_ps[p] for it, p in zip(idles, parts, strict=True)] or [none])
+    start = np.concatenate([it.start_ps for it in idles] or [none])
+    end = np.concatenate([it.end_ps for it in idles] or [none])
     before, run = _neighbours(trace, device, start, end)
     launches = find_launches(trace)
     runs = launches.runs
@@ -101,23 +86,16 @@ def find_gaps(trace: Trace) -> Gaps:
     program = np.append(runs.program, np.int32(-1))
     launch = np.append(runs.launch, np.int32(-1))[run]
     step = np.append(launches.step, np.int32(-1))[launch]
-    together = end - start - covered(*_any_busy(trace), start, end)
+    elsewhere = busy_somewhere(trace)
+    together = end - start - covered(elsewhere.start_ps, elsewhere.end_ps, start, end)
     return Gaps(
         device, start, end, shares, program[before], program[run], before, run, step, kind, cause, together
     )
 
 
-def _any_busy(trace: Trace) -> tuple[Int64, Int64]:
-    """When some device of the host is busy."""
-    some = busy_times(trace)
-    if len(some) == 1:
-        return some[0].start_ps, some[0].end_ps
-    none = np.zeros(0, np.int64)
-    all_ = union(
-        np.concatenate([it.start_ps for it in some] or [none]),
-        np.concatenate([it.end_ps for it in some] or [none]),
-    )
-    return all_.start_ps, all_.end_ps
+def _listed(idles: Intervals) -> Intervals:
+    long = idles.end_ps - idles.start_ps >= LISTED_PS
+    return Intervals(idles.start_ps[long], idles.end_ps[long])
 
 
 def _neighbours(trace: Trace, device: Int32, start: Int64, end: Int64) -> tuple[Int32, Int32]:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tb_xla_insights.analysis.busy import busy, device_span
+from tb_xla_insights.analysis.busy import busy_somewhere, device_span
 from tb_xla_insights.analysis.classes import partition, thread_segments
 from tb_xla_insights.analysis.idle import STARVED, find_gaps
 from tb_xla_insights.analysis.intervals import Intervals, own_time, union
@@ -62,13 +62,12 @@ def find_input_pipeline(trace: Trace) -> InputPipeline:
     """How one host gets its batches."""
     segments = partition(trace)
     mine = segments.kind == INPUT
-    waits = union(segments.start_ps[mine], segments.end_ps[mine])
+    waits = union(segments.start_ps, segments.end_ps, mine)
     loaders = [thread.line for thread in trace.threads if thread.role == "loader"]
     loading = [waits, *(_busy_line(trace, line) for line in loaders)]
     transfers = find_transfers(trace)
     sent = transfers.row[transfers.direction == 0]
     infeed = [_infeed(trace, device.ops) for device in trace.devices]
-    working = [busy(trace, device) for device in trace.devices]
     batches = _batches(trace)
     gaps = find_gaps(trace)
     idle_in_infeed = 0
@@ -78,7 +77,7 @@ def find_input_pipeline(trace: Trace) -> InputPipeline:
     starved = int(gaps.shares[gaps.kind == STARVED, INPUT].sum())
     return InputPipeline(
         _kind(trace, loaders, bool(idle_in_infeed), bool(len(waits))), waits, starved, idle_in_infeed, batches, loaders,
-        _together(loading), union(trace.start_ps[sent], trace.end_ps[sent]), _together(working),
+        _together(loading), union(trace.start_ps[sent], trace.end_ps[sent]), busy_somewhere(trace),
     )  # fmt: skip
 
 
@@ -102,7 +101,7 @@ def _infeed(trace: Trace, ops: Spans) -> Intervals:
         return union(np.zeros(0, np.int64), np.zeros(0, np.int64))
     chosen = named[ops.name]
     op, start, end = own_time(ops.start_ps, ops.end_ps, ops.parent)
-    return union(start[chosen[op]], end[chosen[op]])
+    return union(start, end, chosen[op])
 
 
 def _batches(trace: Trace) -> Int32:

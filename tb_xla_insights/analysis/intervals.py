@@ -30,9 +30,12 @@ class Intervals:
         """What of them lies in the window."""
         low = int(np.searchsorted(self.end_ps, start_ps, "right"))
         high = max(low, int(np.searchsorted(self.start_ps, end_ps, "left")))
-        return Intervals(
-            np.maximum(self.start_ps[low:high], start_ps), np.minimum(self.end_ps[low:high], end_ps)
-        )
+        start, end = self.start_ps[low:high], self.end_ps[low:high]
+        if low < high and start[0] < start_ps:
+            start = np.concatenate(([start_ps], start[1:]))
+        if low < high and end[-1] > end_ps:
+            end = np.concatenate((end[:-1], [end_ps]))
+        return Intervals(start, end)
 
     def without(self, other: Intervals) -> Intervals:
         """The instants of these that are none of the other ones."""
@@ -40,7 +43,13 @@ class Intervals:
 
     def gaps(self, start_ps: int, end_ps: int) -> Intervals:
         """The instants of the window that are none of these."""
-        return span_intervals(start_ps, end_ps).without(self)
+        inside = self.clipped(start_ps, end_ps)
+        start = np.concatenate(([start_ps], inside.end_ps))
+        end = np.concatenate((inside.start_ps, [end_ps]))
+        if not len(inside):
+            return span_intervals(start_ps, end_ps)
+        before, after = int(start[0] == end[0]), len(start) - int(start[-1] == end[-1])
+        return Intervals(start[before:after], end[before:after])
 
 
 def span_intervals(start_ps: int, end_ps: int) -> Intervals:
@@ -49,29 +58,31 @@ def span_intervals(start_ps: int, end_ps: int) -> Intervals:
     return Intervals(np.full(count, start_ps, np.int64), np.full(count, end_ps, np.int64))
 
 
-def union(start_ps: Int64, end_ps: Int64) -> Intervals:
-    """The union of any intervals; empty ones count for nothing."""
-    order: NDArray[np.intp] | slice = slice(None)
-    if np.any(start_ps[1:] < start_ps[:-1]):
-        order = np.argsort(start_ps, kind="stable")
-    return Intervals(*_union(np.ascontiguousarray(start_ps[order]), np.ascontiguousarray(end_ps[order])))
+def union(start_ps: Int64, end_ps: Int64, where: NDArray[np.bool_] | None = None) -> Intervals:
+    """The union of any intervals, or of those that a mask selects; empty ones count for nothing."""
+    start, end = (it.copy() if where is None else it[where] for it in (start_ps, end_ps))
+    if np.any(start[1:] < start[:-1]):
+        order = np.argsort(start, kind="stable")
+        start, end = start[order], end[order]
+    made = _merge(start, end)
+    for column in (start, end):
+        column.resize(made, refcheck=False)  # gives the rest of the memory back
+    return Intervals(start, end)
 
 
-@njit("UniTuple(int64[::1], 2)(int64[::1], int64[::1])", cache=True, nogil=True)
-def _union(starts, ends):  # type: ignore[no-untyped-def]
-    """Of intervals sorted by start."""
-    out_start = np.empty(len(starts), np.int64)
-    out_end = np.empty(len(starts), np.int64)
+@njit("int64(int64[::1], int64[::1])", cache=True, nogil=True)
+def _merge(start, end):  # type: ignore[no-untyped-def]
+    """Puts the union of intervals, which are sorted by start, in their place. Returns how many they are."""
     made = 0
-    for i in range(len(starts)):
-        if ends[i] <= starts[i]:
+    for i in range(len(start)):
+        if end[i] <= start[i]:
             continue
-        if made and starts[i] <= out_end[made - 1]:
-            out_end[made - 1] = max(out_end[made - 1], ends[i])
+        if made and start[i] <= end[made - 1]:
+            end[made - 1] = max(end[made - 1], end[i])
         else:
-            out_start[made], out_end[made] = starts[i], ends[i]
+            start[made], end[made] = start[i], end[i]
             made += 1
-    return out_start[:made].copy(), out_end[:made].copy()
+    return made
 
 
 @njit("UniTuple(int64[::1], 2)(int64[::1], int64[::1], int64[::1], int64[::1])", cache=True, nogil=True)

@@ -75,9 +75,10 @@ def find_runs(trace: Trace) -> Runs:
     name = np.concatenate([m.name for m in modules] or [none.astype(np.int32)])
     made = bool(devices) and devices[0].made
     enqueue, join = _helpers(trace, row, start) if made else _enqueues(trace, device, row, start)
-    when = trace.start_ps if made else trace.end_ps
+    known = np.maximum(enqueue, 0)
+    when = trace.start_ps[known] if made else trace.end_ps[known]
     # A call that stands for the enqueuing may last longer; by the run's start it has happened.
-    enqueue_ps = np.where(enqueue >= 0, np.minimum(np.append(when, 0)[enqueue], start), -1)
+    enqueue_ps = np.where(enqueue >= 0, np.minimum(when, start), -1)
     program = np.searchsorted(np.unique(name), name).astype(np.int32)
     launch = np.full(len(row), -1, np.int32)
     return Runs(device, module, launch, enqueue, enqueue_ps, join, program, start, end)
@@ -109,11 +110,7 @@ def _left(trace: Trace, exact: Int32, candidates: Int32, start: Int64) -> Int32:
 def _enqueues(trace: Trace, device: Int32, row: Int32, start: Int64) -> tuple[Int32, Int8]:
     """On devices with planes, the event that put each run into its queue: by flow, by key, or in order; without such
     events, the execute call stands for it."""
-    flows = trace.flows
-    at = np.minimum(np.searchsorted(flows.consumer, row), max(len(flows.consumer) - 1, 0))
-    exact = np.full(len(row), -1, np.int32)
-    if flows.consumer.size:
-        exact = np.where(flows.consumer[at] == row, flows.producer[at], -1).astype(np.int32)
+    exact = trace.flows.producers(row)
     candidates = rows_with(trace, ENQUEUE)
     candidates = candidates if candidates.size else rows_with(trace, TURNS)
     exact = np.where(exact < 0, _by_key(trace, device, row, candidates), exact)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from tb_xla_insights.catalog.classes import OTHER, WAIT
 from tb_xla_insights.trace.model import Int8, Int32, Int64
 
 
@@ -53,29 +55,48 @@ INHERIT, SWITCHES, ENDS = 1, 2, 4
 """What an event may do beside having a class: it and all below it inherit; it turns to waiting; it makes one turn."""
 
 
-@njit(
-    "Tuple((int64[::1], int64[::1], int8[::1], int32[::1]))"
-    "(int64[::1], int64[::1], int32[::1], int8[::1], uint8[::1], int64, int8, int8)",
-    cache=True,
-    nogil=True,
-)
-def innermost(starts, ends, parents, kinds, flags, first, wait, other):  # type: ignore[no-untyped-def]
-    """One line's timeline by its innermost event: starts, ends, classes, rows.
+def innermost(
+    starts: Int64, ends: Int64, parents: Int32, kinds: Int8, flags: NDArray[np.uint8], first: int, bare: bool
+) -> Segments:
+    """One line's timeline by its innermost event.
 
     The events come sorted by start, the longer one first; `parents` are rows of the trace and `first` is the row of the
     first one. The innermost of the events that are open is the last of them. An event of class -1, or with INHERIT or
     below such a one, has the class of its nearest ancestor that has one; without such an ancestor it is of class -1
     because of INHERIT, else of class `other`. When an event with ENDS ends, its nearest ancestor with SWITCHES is of
-    class `wait` from then on.
+    class `wait` from then on. Stretches of class -1 are told where `bare` says so.
     """
+    room = 2 * len(starts)
+    out = (
+        np.empty(room, np.int64),
+        np.empty(room, np.int64),
+        np.empty(room, np.int8),
+        np.empty(room, np.int32),
+    )
+    made = _innermost(starts, ends, parents, kinds, flags, first, bare, np.int8(WAIT), np.int8(OTHER), *out)
+    return Segments(*_first(made, *out))
+
+
+def _first(made: int, *columns: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    """Columns with the rest of their memory given back: half of it and more is room that was not needed."""
+    for column in columns:
+        column.resize(made, refcheck=False)
+    return columns
+
+
+@njit(
+    "int64(int64[::1], int64[::1], int32[::1], int8[::1], uint8[::1], int64, boolean, int8, int8, "
+    "int64[::1], int64[::1], int8[::1], int32[::1])",
+    cache=True,
+    nogil=True,
+)
+def _innermost(  # type: ignore[no-untyped-def]
+    starts, ends, parents, kinds, flags, first, bare, wait, other, out_start, out_end, out_kind, out_row
+):
     count = len(starts)
     own = kinds.copy()
     nobodys = np.zeros(count, np.uint8)
     stack = np.empty(count + 1, np.int32)
-    out_start = np.empty(2 * count, np.int64)
-    out_end = np.empty(2 * count, np.int64)
-    out_kind = np.empty(2 * count, np.int8)
-    out_row = np.empty(2 * count, np.int32)
     made, top, now = 0, 0, np.int64(0)
     for i in range(count + 1):
         until = starts[i] if i < count else np.iinfo(np.int64).max
@@ -99,6 +120,9 @@ def innermost(starts, ends, parents, kinds, flags, first, wait, other):  # type:
                 kind = own[above]
             if kind < 0 and not nobodys[event]:
                 kind = other
+            if kind < 0 and not bare:
+                now = end
+                continue
             if (
                 made
                 and out_row[made - 1] == event + first
@@ -118,27 +142,38 @@ def innermost(starts, ends, parents, kinds, flags, first, wait, other):  # type:
             own[i] = -1
         stack[top] = i
         top += 1
-    return out_start[:made].copy(), out_end[:made].copy(), out_kind[:made].copy(), out_row[:made].copy()
+    return made
+
+
+Ranked = tuple[Segments, Int8]
+"""A timeline with the rank of each stretch."""
+
+
+def overlay(a: Ranked, b: Ranked) -> Ranked:
+    """Two timelines become one: at each instant the stretch of the lower rank (the first timeline's where they are
+    equal), and the other's where one has none."""
+    (one, one_rank), (other, other_rank) = a, b
+    room = 2 * (len(one) + len(other))
+    out = [np.empty(room, dtype) for dtype in (np.int64, np.int64, np.int8, np.int32, np.int8)]
+    made = _overlay(
+        one.start_ps, one.end_ps, one.kind, one.row, one_rank,
+        other.start_ps, other.end_ps, other.kind, other.row, other_rank, *out,
+    )  # fmt: skip
+    *columns, rank = _first(made, *out)
+    return Segments(*columns), rank
 
 
 @njit(
-    "Tuple((int64[::1], int64[::1], int8[::1], int32[::1], int8[::1]))"
-    "(int64[::1], int64[::1], int8[::1], int32[::1], int8[::1], "
+    "int64(int64[::1], int64[::1], int8[::1], int32[::1], int8[::1], "
+    "int64[::1], int64[::1], int8[::1], int32[::1], int8[::1], "
     "int64[::1], int64[::1], int8[::1], int32[::1], int8[::1])",
     cache=True,
     nogil=True,
 )
-def overlay(  # type: ignore[no-untyped-def]
-    a_start, a_end, a_kind, a_row, a_rank, b_start, b_end, b_kind, b_row, b_rank
-):
-    """Two timelines become one: at each instant the stretch of the lower rank (the first timeline's where they are
-    equal), and the other's where one has none. Returns starts, ends, classes, rows and ranks."""
-    room = 2 * (len(a_start) + len(b_start))
-    out_start = np.empty(room, np.int64)
-    out_end = np.empty(room, np.int64)
-    out_kind = np.empty(room, np.int8)
-    out_row = np.empty(room, np.int32)
-    out_rank = np.empty(room, np.int8)
+def _overlay(  # type: ignore[no-untyped-def]
+    a_start, a_end, a_kind, a_row, a_rank, b_start, b_end, b_kind, b_row, b_rank,
+    out_start, out_end, out_kind, out_row, out_rank,
+):  # fmt: skip
     far = np.iinfo(np.int64).max
     made, i, j, now = 0, 0, 0, np.iinfo(np.int64).min
     while i < len(a_start) or j < len(b_start):
@@ -173,10 +208,4 @@ def overlay(  # type: ignore[no-untyped-def]
             i += 1
         while j < len(b_start) and b_end[j] <= now:
             j += 1
-    return (
-        out_start[:made].copy(),
-        out_end[:made].copy(),
-        out_kind[:made].copy(),
-        out_row[:made].copy(),
-        out_rank[:made].copy(),
-    )
+    return made

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from tb_xla_insights.analysis.busy import busy
 from tb_xla_insights.analysis.classes import partition
 from tb_xla_insights.analysis.early import find_early
-from tb_xla_insights.analysis.idle import busy_times
 from tb_xla_insights.analysis.launches import find_launches, steps_at
 from tb_xla_insights.analysis.reach import COMPILE, rows_with, steps_of
 from tb_xla_insights.analysis.shares import by_class, class_shares, covered
@@ -59,9 +59,9 @@ def _device_ps(trace: Trace) -> Int64:
     launches = find_launches(trace)
     runs = launches.runs
     most = np.zeros(len(steps_of(trace)), np.int64)
-    for device, busy in enumerate(busy_times(trace)):
-        its = runs.of_device(device)
-        work = covered(busy.start_ps, busy.end_ps, runs.start_ps[its], runs.end_ps[its])
+    for number, device in enumerate(trace.devices):
+        its, times = runs.of_device(number), busy(trace, device)
+        work = covered(times.start_ps, times.end_ps, runs.start_ps[its], runs.end_ps[its])
         step = np.append(launches.step, np.int32(-1))[runs.launch[its]]
         mine = np.zeros(len(most), np.int64)
         np.add.at(mine, step[step >= 0], work[step >= 0])

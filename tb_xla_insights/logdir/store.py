@@ -16,6 +16,7 @@ from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.read import read_session, readings_of
 from tb_xla_insights.logdir.sessions import SessionFiles
+from tb_xla_insights.memory import give_back
 
 if TYPE_CHECKING:
     from tb_xla_insights.timeline import Timeline
@@ -202,6 +203,7 @@ class Store:
         self._release(load, load.files.bytes)
         load.run(self._open)
         self._release(load, load.loaded.bytes if load.loaded else 0)
+        give_back()
 
     def _release(self, keep: Load, needed: int) -> None:
         """Lets go of the sessions used longest ago until `needed` more bytes fit, never of the one to keep."""

@@ -13,6 +13,7 @@ from tb_xla_insights.timeline.links import Links
 from tb_xla_insights.timeline.rows import HostRows
 from tb_xla_insights.timeline.scopes import ScopeTrack, op_facts
 from tb_xla_insights.timeline.tracks import Place, Track
+from tb_xla_insights.trace.nesting import self_ps
 
 _SPARKS = 64
 _MOST_PARTNERS = 256
@@ -131,7 +132,7 @@ class Details:
         spans = self._spans_index(place)
         if spans is not None:
             return int(spans[0].self_ps[spans[1]])
-        return int(place.track.trace.self_ps[place.event]) if place.event >= 0 else place.duration_ps
+        return self_ps(place.track.trace, place.event) if place.event >= 0 else place.duration_ps
 
     def _path(self, place: Place | Mark) -> list[Place]:
         """What encloses an event in its own row, outermost first; before ops stands the run they are in."""

@@ -23,38 +23,7 @@ def cpu_devices(trace: Trace, catalog: Catalog) -> list[Device]:
     There are as many as a launch has runs. Which core a run took is not recorded, so runs are placed by
     overlap. Needs the trace's events, nesting and flows.
     """
-    ops = trace.stats["hlo_op"].rows if "hlo_op" in trace.stats else np.empty(0, np.int32)
-    producer_of, consumer_of = np.full(len(trace), -1, np.int32), np.full(len(trace), -1, np.int32)
-    producer_of[trace.flows.consumer] = trace.flows.producer
-    consumer_of[trace.flows.producer] = trace.flows.consumer
-    regions = find_regions(trace, producer_of)
-    start, end = trace.start_ps[ops], _op_ends(trace, ops, consumer_of)
-    op_name = trace.stats["hlo_op"].values.astype(np.int32, copy=False) if ops.size else ops
-    if regions is None or not regions.runs.any():
-        return [_device(trace, 0, _NOTHING, (ops, start, end, op_name))] if ops.size else []
-
-    runs = np.flatnonzero(regions.runs)
-    launches = [_launch(trace, catalog, regions, region, producer_of) for region in runs.tolist()]
-    core, cores = _place(np.array(launches, np.int64), regions.start_ps[runs], regions.end_ps[runs])
-    region = regions.of_row[ops]
-    run = np.where(region >= 0, regions.run[region], -1)
-    end = np.where(run >= 0, np.minimum(end, regions.end_ps[run]), end)
-    end = np.maximum(end, start)
-    core_of = np.zeros(len(regions.row), np.int64)
-    core_of[runs] = core
-    op_core = np.where(run >= 0, core_of[run], 0)  # an op whose run the capture cuts stays on the first core
-    run_name = _run_names(trace, runs, run, ops)
-    devices = []
-    for number in range(cores):
-        mine, my = core == number, op_core == number
-        modules = (
-            regions.row[runs[mine]],
-            regions.start_ps[runs[mine]],
-            regions.end_ps[runs[mine]],
-            run_name[mine],
-        )
-        devices.append(_device(trace, number, modules, (ops[my], start[my], end[my], op_name[my])))
-    return devices
+    return [_device(trace, number, *its) for number, its in enumerate(_cores(trace, catalog))]
 
 
 _Columns = tuple[Int32, Int64, Int64, Int32]
@@ -64,6 +33,39 @@ _NOTHING: _Columns = (
     np.empty(0, np.int64),
     np.empty(0, np.int32),
 )
+
+
+def _cores(trace: Trace, catalog: Catalog) -> list[tuple[_Columns, _Columns]]:
+    """Per core its runs and its ops: rows, starts, ends and names, in the order of rows."""
+    ops = trace.stats["hlo_op"].rows if "hlo_op" in trace.stats else np.empty(0, np.int32)
+    regions = find_regions(trace)
+    start, end = trace.start_ps[ops], _op_ends(trace, ops)
+    op_name = trace.stats["hlo_op"].values.astype(np.int32, copy=False) if ops.size else ops
+    if regions is None or not regions.runs.any():
+        return [(_NOTHING, (ops, start, end, op_name))] if ops.size else []
+
+    runs = np.flatnonzero(regions.runs)
+    launches = [_launch(trace, catalog, regions, region) for region in runs.tolist()]
+    core, cores = _place(np.array(launches, np.int64), regions.start_ps[runs], regions.end_ps[runs])
+    region = regions.of_row[ops]
+    run = np.where(region >= 0, regions.run[region], np.int32(-1))
+    np.minimum(end, regions.end_ps[run], out=end, where=run >= 0)
+    np.maximum(end, start, out=end)
+    # An op whose run the capture cuts stays on the first core.
+    core_of = np.zeros(len(regions.row) + 1, np.int16)
+    core_of[runs] = core
+    run_name = _run_names(trace, runs, run, ops)
+    found = []
+    for number in range(cores):
+        mine, my = core == number, core_of[run] == number if cores > 1 else slice(None)
+        modules = (
+            regions.row[runs[mine]],
+            regions.start_ps[runs[mine]],
+            regions.end_ps[runs[mine]],
+            run_name[mine],
+        )
+        found.append((modules, (ops[my], start[my], end[my], op_name[my])))
+    return found
 
 
 def _device(trace: Trace, number: int, modules: _Columns, ops: _Columns) -> Device:
@@ -81,10 +83,14 @@ def _device(trace: Trace, number: int, modules: _Columns, ops: _Columns) -> Devi
     )
 
 
-def _op_ends(trace: Trace, ops: Int32, consumer_of: Int32) -> Int64:
+def _op_ends(trace: Trace, ops: Int32) -> Int64:
     """Where each op ends: at its `end:` event, or with its own event where the capture has none."""
+    consumer_of = np.full(len(trace), -1, np.int32)
+    consumer_of[trace.flows.producer] = trace.flows.consumer
     ended = consumer_of[ops]
-    return np.where(ended >= 0, trace.start_ps[ended], trace.start_ps[ops] + trace.duration_ps[ops])
+    ends = trace.end_ps[ops]
+    np.copyto(ends, trace.start_ps[ended], where=ended >= 0)
+    return ends
 
 
 def _place(launch: Int64, start: Int64, end: Int64) -> tuple[NDArray[np.int64], int]:
@@ -101,12 +107,12 @@ def _place(launch: Int64, start: Int64, end: Int64) -> tuple[NDArray[np.int64], 
     return core, cores
 
 
-def _launch(trace: Trace, catalog: Catalog, regions: Regions, region: int, producer_of: Int32) -> int:
+def _launch(trace: Trace, catalog: Catalog, regions: Regions, region: int) -> int:
     """The execute call that a run's flow comes from, the outermost one on the way; -1: none recorded. The way
     ends at another run: a run that had to queue was let go by the run before it."""
     found, seen = -1, {region}
     while region >= 0:
-        record = int(producer_of[regions.row[region]])
+        record = int(regions.source[region])
         at = record if record >= 0 else int(regions.row[region])
         while at >= 0:
             if "launch" in catalog.tags(trace.name(at)):
@@ -122,9 +128,10 @@ def _launch(trace: Trace, catalog: Catalog, regions: Regions, region: int, produ
 def _run_names(trace: Trace, runs: NDArray[np.intp], run: Int32, ops: Int32) -> Int32:
     """The program of each run, `module(program id)` as device planes name them, from the first of its ops."""
     names = dict.fromkeys(runs.tolist(), "device run")
-    owned = np.flatnonzero(run >= 0)
-    first_run, first = np.unique(run[owned], return_index=True)
-    first_ops = ops[owned[first]]
+    first = np.full(runs[-1] + 2, -1, np.int32)  # the last one stands for no run
+    first[run[::-1]] = ops[::-1]  # of many ops the one written last stays: the first
+    first_run = runs[first[runs] >= 0]
+    first_ops = first[first_run]
     modules, programs = (
         trace.stats[stat].at(first_ops, -1) if stat in trace.stats else np.full(len(first_ops), -1)
         for stat in ("hlo_module", "program_id")

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from tb_xla_insights.trace.model import Device, DeviceKind, Int32, Int64, Line, Plane, Spans, Trace
-from tb_xla_insights.trace.nesting import nest
+from tb_xla_insights.trace.nesting import nest, self_times
 
 MODULES, OPS = "XLA Modules", "XLA Ops"
 _COPIES = ("Memcpy", "Memset", "__amd_rocclr_copyBuffer", "__amd_rocclr_fillBuffer")
@@ -22,12 +22,15 @@ _KINDS: dict[str, DeviceKind] = {"TPU": "tpu", "GPU": "gpu", "CPU": "cpu"}
 def make_spans(row: Int32, start_ps: Int64, end_ps: Int64, name: Int32) -> Spans:
     """Spans from columns in any order: sorted, and nested by their times."""
     order = np.argsort(start_ps, kind="stable")  # lines one after the other: merging them is quick
-    same = np.diff(start_ps[order]) == 0
+    start_ps = start_ps[order]
+    same = start_ps[1:] == start_ps[:-1]
     tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
-    order[tied] = order[tied][np.lexsort((-end_ps[order[tied]], start_ps[order[tied]]))]
-    row, start_ps, end_ps, name = row[order], start_ps[order], end_ps[order], name[order]
-    depth, parent, self_ps = nest(start_ps, end_ps, [(0, len(row))])
-    return Spans(row, start_ps, end_ps, depth, parent, self_ps, name)
+    order[tied] = order[tied][np.lexsort((-end_ps[order[tied]], start_ps[tied]))]
+    row, end_ps, name = row[order], end_ps[order], name[order]
+    duration_ps = end_ps - start_ps
+    depth, parent = nest(start_ps, duration_ps, [(0, len(row))])
+    own_ps = self_times(start_ps, duration_ps, parent, 0)
+    return Spans(row, start_ps, end_ps, depth, parent, own_ps, name)
 
 
 def event_spans(trace: Trace, rows: Int32) -> Spans:

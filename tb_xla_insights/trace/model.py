@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,15 +133,35 @@ class Flows:
     producer: Int32
     consumer: Int32
 
+    def producers(self, rows: Int32) -> Int32:
+        """The event that leads to each of some events, -1: none."""
+        if not len(self.consumer):
+            return np.full(len(rows), -1, np.int32)
+        at = np.minimum(np.searchsorted(self.consumer, rows), len(self.consumer) - 1)
+        return np.where(self.consumer[at] == rows, self.producer[at], np.int32(-1))
+
+
+class Ends:
+    """Where events end, added up for those that are asked for: one column less to hold."""
+
+    def __init__(self, start_ps: Int64, duration_ps: Int64) -> None:
+        self._start_ps, self._duration_ps = start_ps, duration_ps
+
+    @overload
+    def __getitem__(self, rows: int | np.integer[Any]) -> np.int64: ...
+    @overload
+    def __getitem__(self, rows: NDArray[Any] | slice) -> Int64: ...
+    def __getitem__(self, rows: Any) -> Any:
+        return self._start_ps[rows] + self._duration_ps[rows]
+
 
 @dataclass
 class Trace:
     """One host's capture.
 
     Event columns have one entry per event of the file, line by line: `meta` (index into `metadata`),
-    `start_ps`, `duration_ps`, and how events nest within their line: `depth`, `parent` (event row, -1: none),
-    `self_ps` (duration not covered by children). `places` finds their messages in the file again, for stats
-    read on demand.
+    `start_ps`, `duration_ps`, and how events nest within their line: `depth`, `parent` (event row, -1: none).
+    `places` finds their messages in the file again, for stats read on demand.
     """
 
     host: str
@@ -160,7 +180,6 @@ class Trace:
     duration_ps: Int64
     depth: Int16
     parent: Int32
-    self_ps: Int64
     stats: StatColumns
     places: Places
     flows: Flows
@@ -178,9 +197,9 @@ class Trace:
     def __len__(self) -> int:
         return len(self.meta)
 
-    @cached_property
-    def end_ps(self) -> Int64:
-        return self.start_ps + self.duration_ps
+    @property
+    def end_ps(self) -> Ends:
+        return Ends(self.start_ps, self.duration_ps)
 
     @cached_property
     def _line_first(self) -> Int64:
@@ -218,9 +237,10 @@ class Trace:
 
     def shift(self, by_ps: int) -> None:
         """Moves everything in time, in place. Only while nothing was computed from it yet."""
+        if not by_ps:
+            return
         self.start_ps += by_ps
-        for name in ("end_ps", "span_ps"):
-            self.__dict__.pop(name, None)
+        self.__dict__.pop("span_ps", None)
         self.devices = [
             replace(d, modules=d.modules.shifted(by_ps), ops=d.ops.shifted(by_ps)) for d in self.devices
         ]
@@ -229,7 +249,12 @@ class Trace:
     @cached_property
     def span_ps(self) -> tuple[int, int]:
         """Start of the first and end of the last event; (0, 0) without events."""
-        return (int(self.start_ps.min()), int(self.end_ps.max())) if len(self) else (0, 0)
+        lines = [line.rows for line in self.lines if line.count]
+        return (
+            (int(self.start_ps.min()), max(int(self.end_ps[rows].max()) for rows in lines))
+            if lines
+            else (0, 0)
+        )
 
     @cached_property
     def nbytes(self) -> int:
@@ -237,7 +262,7 @@ class Trace:
         columns = (self.meta, self.start_ps, self.duration_ps, self.depth, self.parent)
         event = sum(column.itemsize for column in columns)
         spans = sum(28 * (len(device.ops) + len(device.modules)) for device in self.devices)
-        return len(self) * (event + 16) + self.stats.nbytes + 8 * len(self.flows.producer) + spans
+        return len(self) * event + self.stats.nbytes + 8 * len(self.flows.producer) + spans
 
 
 @dataclass

@@ -5,65 +5,76 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from tb_xla_insights.trace.model import Int16, Int32, Int64
+from tb_xla_insights.trace.model import Int16, Int32, Int64, Trace
 
 
 @njit(
-    "void(int64[::1], int64[::1], int64, int64, int16[::1], int32[::1], int64[::1], int32[::1], int64[::1])",
+    "void(int64[::1], int64[::1], int64, int64, int16[::1], int32[::1], int32[::1], int64[::1])",
     cache=True,
     nogil=True,
 )
-def _nest(start, end, first, count, depth, parent, self_ps, stack, covered):  # type: ignore[no-untyped-def]
+def _nest(start, duration, first, count, depth, parent, stack, ends):  # type: ignore[no-untyped-def]
     """Nests the rows `first` to `first + count - 1`, which are sorted by start, the longer first.
 
-    `stack` holds the open rows, `covered[i]` how far the children of `stack[i]` cover it so far.
+    `stack` holds the open rows, `ends` where they end.
     """
     open_rows = 0
     for row in range(first, first + count):
-        begin, finish = start[row], end[row]
+        begin = start[row]
+        finish = begin + duration[row]
         while (
             open_rows > 0
-            and end[stack[open_rows - 1]] <= begin
-            and (finish > begin or end[stack[open_rows - 1]] < begin or start[stack[open_rows - 1]] == begin)
+            and ends[open_rows - 1] <= begin
+            and (finish > begin or ends[open_rows - 1] < begin or start[stack[open_rows - 1]] == begin)
         ):
             open_rows -= 1
-        self_ps[row] = finish - begin
         # Only an event that lies wholly inside another is its child; one that merely overlaps it stands
         # beside it.
         level = open_rows - 1
-        while level >= 0 and end[stack[level]] < finish:
+        while level >= 0 and ends[level] < finish:
             level -= 1
-        if level >= 0:
-            above = stack[level]
-            parent[row] = above
-            if finish > covered[level]:
-                self_ps[above] -= finish - max(begin, covered[level])
-                covered[level] = finish
-        else:
-            parent[row] = -1
+        parent[row] = stack[level] if level >= 0 else -1
         # Overlapping events stay open as well, so that what is drawn by depth never covers another.
-        place = open_rows
-        depth[row] = place
+        depth[row] = open_rows
         if open_rows == len(stack):
             open_rows -= 1  # deeper than any call stack: the deepest ones share a depth
-        stack[open_rows] = row
-        covered[open_rows] = begin
+        stack[open_rows], ends[open_rows] = row, finish
         open_rows += 1
 
 
 DEEPEST = 1024
 
 
-def nest(start_ps: Int64, end_ps: Int64, ranges: list[tuple[int, int]]) -> tuple[Int16, Int32, Int64]:
-    """Depth, parent (-1: none) and self time of events, line by line; `ranges` gives each line's (first,
-    count).
+def nest(start_ps: Int64, duration_ps: Int64, ranges: list[tuple[int, int]]) -> tuple[Int16, Int32]:
+    """Depth and parent (-1: none) of events, line by line; `ranges` gives each line's (first, count).
 
     Rows of a line are sorted by start, the longer first. A parent is the innermost event that wholly
-    encloses the child; self time is an event's duration less the union of its children.
+    encloses the child.
     """
     n = len(start_ps)
-    depth, parent, self_ps = np.zeros(n, np.int16), np.full(n, -1, np.int32), np.zeros(n, np.int64)
-    stack, covered = np.empty(DEEPEST, np.int32), np.empty(DEEPEST, np.int64)
+    depth, parent = np.empty(n, np.int16), np.empty(n, np.int32)
+    stack, ends = np.empty(DEEPEST, np.int32), np.empty(DEEPEST, np.int64)
     for first, count in ranges:
-        _nest(start_ps, end_ps, first, count, depth, parent, self_ps, stack, covered)
-    return depth, parent, self_ps
+        _nest(start_ps, duration_ps, first, count, depth, parent, stack, ends)
+    return depth, parent
+
+
+@njit("int64[::1](int64[::1], int64[::1], int32[::1], int64)", cache=True, nogil=True)
+def self_times(start, duration, parent, first):  # type: ignore[no-untyped-def]
+    """Durations less the union of an event's children, of events sorted by start; the first of them is row `first`."""
+    own, covered = duration.copy(), start.copy()
+    for i in range(len(start)):
+        above = parent[i] - first
+        end = start[i] + duration[i]
+        if above >= 0 and end > covered[above]:
+            own[above] -= end - max(start[i], covered[above])
+            covered[above] = end
+    return own
+
+
+def self_ps(trace: Trace, row: int) -> int:
+    """The part of an event's duration that no child covers."""
+    line, end = trace.line_of(row), trace.end_ps[row]
+    inside = int(np.searchsorted(trace.start_ps[row : line.rows.stop], end))
+    rows = slice(row, row + max(inside, 1))
+    return int(self_times(trace.start_ps[rows], trace.duration_ps[rows], trace.parent[rows], row)[0])

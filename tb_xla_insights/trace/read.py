@@ -69,9 +69,7 @@ def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> T
         first = int(start_ps.min())
         start_ps -= first
         zero_ns = zero_ns + first // 1000 if zero_ns else 0
-    depth, parent, self_ps = nest(
-        start_ps, start_ps + duration_ps, [(line.first, line.count) for line in lines]
-    )
+    depth, parent = nest(start_ps, duration_ps, [(line.first, line.count) for line in lines])
     flows = join_flows(space.stats, start_ps)
     space.stats.release("_pt", "_p", "_ct", "_c")
     trace = Trace(
@@ -80,7 +78,7 @@ def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> T
         planes=[Plane(index, p.name, dict(p.stats), p.stat_names) for index, p in enumerate(space.planes)],
         lines=lines, catalog=catalog, metadata=_metadata(space, catalog),
         meta=meta, start_ps=start_ps, duration_ps=duration_ps,
-        depth=depth, parent=parent, self_ps=self_ps, stats=space.stats, places=space.places,
+        depth=depth, parent=parent, stats=space.stats, places=space.places,
         flows=flows,
         threads=[], devices=[], annotations=np.empty(0, np.int32),
         programs=program_places(space), hostnames=space.hostnames,

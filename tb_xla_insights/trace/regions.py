@@ -23,8 +23,8 @@ _MARKS = {
 @dataclass(frozen=True)
 class Regions:
     """Regions by line and start: the event that begins each, its times, the region around it (-1: none),
-    whether a program runs in it, and which region's run it is part of (-1: none). `of_row` is the innermost
-    region around each event.
+    the event that its flow comes from (-1: none), whether a program runs in it, and which region's run it is
+    part of (-1: none). `of_row` is the innermost region around each event.
 
     A region goes from its `StartRegion` to its `StopRegion`; `ExecuteHelper` is one as well, since small
     programs run inside it. A program runs in the innermost region around a `ThunkExecutor::Execute (wait for
@@ -35,6 +35,7 @@ class Regions:
     start_ps: Int64
     end_ps: Int64
     outer: Int32
+    source: Int32
     runs: NDArray[np.bool_]
     of_row: Int32
     run: Int32
@@ -46,7 +47,7 @@ class Regions:
     cache=True,
     nogil=True,
 )
-def _find(first, count, mark, start, end, of_row, row, region_start, region_end, outer, runs, regions):  # type: ignore[no-untyped-def]
+def _find(first, count, mark, start, duration, of_row, row, region_start, region_end, outer, runs, regions):  # type: ignore[no-untyped-def]
     """Finds the regions of one line, numbered from `regions` on. Returns the number of regions so far.
 
     A region without an end lasts until the line's last event. Where a run ends whose beginning was not
@@ -55,7 +56,8 @@ def _find(first, count, mark, start, end, of_row, row, region_start, region_end,
     stack = np.empty(1024, np.int32)
     depth, last_end, executes = 0, np.int64(0), -1
     for event in range(first, first + count):
-        last_end = max(last_end, end[event])
+        end = start[event] + duration[event]
+        last_end = max(last_end, end)
         while depth > 0 and 0 <= region_end[stack[depth - 1]] <= start[event]:
             depth -= 1
         kind = mark[event]
@@ -70,7 +72,7 @@ def _find(first, count, mark, start, end, of_row, row, region_start, region_end,
             executes = -1
         elif (kind == _START or kind == _HELPER) and depth < len(stack):
             row[regions], region_start[regions] = event, start[event]
-            region_end[regions] = -1 if kind == _START else end[event]
+            region_end[regions] = -1 if kind == _START else end
             outer[regions] = stack[depth - 1] if depth > 0 else -1
             stack[depth] = regions
             depth += 1
@@ -82,7 +84,7 @@ def _find(first, count, mark, start, end, of_row, row, region_start, region_end,
             runs[stack[depth - 1]] = True
         elif kind == _COMPLETION:
             begin = executes if executes >= 0 else event
-            row[regions], region_start[regions], region_end[regions] = begin, start[begin], end[event]
+            row[regions], region_start[regions], region_end[regions] = begin, start[begin], end
             outer[regions], runs[regions] = -1, True
             for inside in range(begin, event):
                 of_row[inside] = regions
@@ -96,25 +98,21 @@ def _find(first, count, mark, start, end, of_row, row, region_start, region_end,
     return regions
 
 
-@njit(
-    "void(int32[::1], int32[::1], int32[::1], boolean[::1], int32[::1], int32[::1])", cache=True, nogil=True
-)
-def _resolve(row, outer, producer_of, runs, of_row, run):  # type: ignore[no-untyped-def]
+@njit("void(int32[::1], int32[::1], boolean[::1], int32[::1], int32[::1])", cache=True, nogil=True)
+def _resolve(outer, source, runs, of_row, run):  # type: ignore[no-untyped-def]
     """The run each region is part of: itself, or the one that its flow reaches first. A region starts from
     the event that its flow comes from, or else from the region around it."""
-    for region in range(len(row)):
+    for region in range(len(outer)):
         at, steps = region, 0
-        while at >= 0 and not runs[at] and run[at] < 0 and steps <= len(row):
-            record = producer_of[row[at]]
-            at = of_row[record] if record >= 0 else outer[at]
+        while at >= 0 and not runs[at] and run[at] < 0 and steps <= len(outer):
+            at = of_row[source[at]] if source[at] >= 0 else outer[at]
             steps += 1
-        if at >= 0 and steps <= len(row):
+        if at >= 0 and steps <= len(outer):
             run[region] = at if runs[at] else run[at]
 
 
-def find_regions(trace: Trace, producer_of: Int32) -> Regions | None:
-    """The regions of all lines; None where no line records any. `producer_of` is the event that each event's
-    flow comes from."""
+def find_regions(trace: Trace) -> Regions | None:
+    """The regions of all lines; None where no line records any. Needs the trace's events and flows."""
     mark = _marks(trace)
     room = int(((mark == _START) | (mark == _HELPER) | (mark == _COMPLETION)).sum())
     if not room:
@@ -125,12 +123,12 @@ def find_regions(trace: Trace, producer_of: Int32) -> Regions | None:
     count = 0
     for line in trace.lines:
         if line.count:
-            where = line.first, line.count, mark, trace.start_ps, trace.end_ps
+            where = line.first, line.count, mark, trace.start_ps, trace.duration_ps
             count = _find(*where, of_row, row, start, end, outer, runs, count)
     row, start, end, outer, runs = row[:count], start[:count], end[:count], outer[:count], runs[:count]
-    run = np.full(count, -1, np.int32)
-    _resolve(row, outer, producer_of, runs, of_row, run)
-    return Regions(row, start, end, outer, runs, of_row, run)
+    source, run = trace.flows.producers(row), np.full(count, -1, np.int32)
+    _resolve(outer, source, runs, of_row, run)
+    return Regions(row, start, end, outer, source, runs, of_row, run)
 
 
 def _marks(trace: Trace) -> Int8:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tb_xla_insights.catalog import CLASSES, Catalog
 from tb_xla_insights.catalog.classes import INPUT, OTHER
 from tb_xla_insights.trace.model import Int32, Line, Role, Thread, Trace
+from tb_xla_insights.trace.nesting import self_times
 
 _BY_NAME: tuple[tuple[str, Role], ...] = (
     (r"pt_autograd", "autograd"),
@@ -127,7 +128,9 @@ class _Facts:
         """Time by class of what the line records, an event's children not counted."""
         kinds = self.trace.kind(line.rows)
         known = kinds >= 0
-        sums = np.bincount(kinds[known], self.trace.self_ps[line.rows][known], minlength=OTHER + 1)
+        columns = self.trace.start_ps, self.trace.duration_ps, self.trace.parent
+        own = self_times(*(column[line.rows] for column in columns), line.first)
+        sums = np.bincount(kinds[known], own[known], minlength=OTHER + 1)
         counts = np.bincount(kinds[known], minlength=OTHER + 1)
         return {CLASSES[kind]: float(sums[kind]) for kind in np.flatnonzero(counts)}
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from tb_xla_insights.analysis.launches import find_launches
@@ -11,32 +13,54 @@ from tb_xla_insights.analysis.propagation.stored import stored_scopes
 from tb_xla_insights.trace.model import Device, Int32, Int64, Trace
 
 _NO_PROGRAM = -1
+"""The id that files give to events of no program."""
 
-Columns = tuple[Int64, Int64, "Int64 | None", "Int64 | None"]
+_NONE = -1
+
+Columns = tuple[Int32, Int32, "Int32 | None", "Int32 | None"]
 
 
-def columns_of(trace: Trace, device: Device, run: Int32) -> Columns:
-    """Per op: its program's id (by its bits), its name, its `tf_op`, and its stored scope (texts, -1: none). None where
-    no op has the last ones."""
+class Programs:
+    """Program ids by number, in order of occurrence."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[int, int] = {}
+
+    def number(self, id_: int) -> int:
+        """The number of an id (by its bits); -1 for none."""
+        return _NONE if id_ == _NO_PROGRAM else self._numbers.setdefault(id_, len(self._numbers))
+
+    def numbers(self, ids: Int64) -> Int32:
+        first, which = distinct(ids)
+        return np.array([self.number(id_) for id_ in ids[first].tolist()], np.int32)[which]
+
+    def texts(self) -> list[str]:
+        """The ids as decimal strings, and an empty one for none behind them."""
+        return [*(str(id_ % 2**64) for id_ in self._numbers), ""]
+
+
+def columns_of(trace: Trace, device: Device, run: Int32, programs: Programs) -> Columns:
+    """Per op: its program's number, its name, its `tf_op`, and its stored scope (texts); -1: none. None where no op has
+    the last ones."""
     rows = device.ops.row
     stats = _EventStats(trace, rows)
-    program = stats.get("program_id")
-    if program is None or (program == _NO_PROGRAM).any():
-        lookup = np.full(len(trace.metadata.name), _NO_PROGRAM, np.int64)
+    program = stats.get("program_id", programs.numbers)
+    if program is None or (program < 0).any():
+        lookup = np.full(len(trace.metadata.name), _NONE, np.int32)
         for entry, text in enumerate(trace.metadata.text.get("program_id", ())):
             if text >= 0:
-                lookup[entry] = _bits(trace.strings[text])
+                lookup[entry] = programs.number(_bits(trace.strings[text]))
         program = _instead(program, lookup[trace.meta[rows]])
-    if (program == _NO_PROGRAM).any() and len(find_launches(trace).runs):
+    if (program < 0).any() and len(find_launches(trace).runs):
         launches = find_launches(trace)
-        ids = np.array([_bits(id_) for _, id_ in launches.programs], np.int64)
-        program = _instead(program, np.where(run >= 0, ids[launches.runs.program[run]], _NO_PROGRAM))
+        ids = np.array([programs.number(_bits(id_)) for _, id_ in launches.programs], np.int32)
+        program = _instead(program, np.where(run >= 0, ids[launches.runs.program[run]], np.int32(_NONE)))
     name = stats.get("hlo_op")
-    if name is None or (name == -1).any():
-        name = _instead(name, device.ops.name.astype(np.int64))
+    if name is None or (name < 0).any():
+        name = _instead(name, device.ops.name)
     told, texts = stats.get("tf_op"), trace.metadata.text.get("tf_op")
     if texts is not None and (texts >= 0).any():
-        told = _instead(told, texts[trace.meta[rows]].astype(np.int64))
+        told = _instead(told, texts[trace.meta[rows]])
     return program, name, told, stored_scopes(trace, device)
 
 
@@ -49,8 +73,8 @@ class _EventStats:
         self._of: Int32 | None = None
         self._place: Int32 | None = None
 
-    def get(self, name: str) -> Int64 | None:
-        """Per op, -1 where it has no such stat; None where no event has it."""
+    def get(self, name: str, numbers: Callable[[Int64], Int32] | None = None) -> Int32 | None:
+        """Per op, -1 where it has no such stat; None where no event has it. `numbers` makes numbers of ids."""
         stat = self._trace.stats.get(name)
         if stat is None or not stat.rows.size:
             return None
@@ -60,13 +84,12 @@ class _EventStats:
             self._of, self._place = stat.rows, places[self._rows]
         place = self._place
         assert place is not None
-        if not len(place) or place.min() < 0:
-            return np.where(place >= 0, stat.values[place], np.int64(-1))
-        return stat.values[place].astype(np.int64, copy=False)
+        values = numbers(stat.values) if numbers else stat.values
+        return np.where(place >= 0, values[place], np.int32(_NONE)).astype(np.int32, copy=False)
 
 
-def _instead(values: Int64 | None, others: Int64) -> Int64:
-    return others if values is None else np.where(values == -1, others, values)
+def _instead(values: Int32 | None, others: Int32) -> Int32:
+    return others if values is None else np.where(values < 0, others, values)
 
 
 def _bits(id_: str) -> int:
@@ -78,37 +101,39 @@ def _bits(id_: str) -> int:
     return number - 2**64 if number >= 2**63 else number
 
 
-def together(columns: list[Columns], which: int) -> Int64 | None:
+def together(columns: list[Columns], which: int) -> Int32 | None:
     """One column of all devices."""
     parts = [column[which] for column in columns]
     if all(part is None for part in parts):
         return None
     lengths = [len(column[0]) for column in columns]
     whole = [
-        np.full(n, -1, np.int64) if part is None else part for n, part in zip(lengths, parts, strict=True)
+        np.full(n, _NONE, np.int32) if part is None else part for n, part in zip(lengths, parts, strict=True)
     ]
     return whole[0] if len(whole) == 1 else np.concatenate(whole)
 
 
-def keys(columns: list[Int64 | None]) -> tuple[Int32, Int32]:
+def keys(columns: list[Int32 | None]) -> tuple[Int32, Int32]:
     """The first op of each kind, and the number of each op's kind; ops that agree in all columns are of one kind."""
     first, number = np.zeros(0, np.int32), np.zeros(0, np.int32)
     for column in columns:
         if column is None or not len(column):
             continue
-        if len(first) > 1:
-            column = number.astype(np.int64) * (int(column.max()) + 2) + column + 1
-        first, number = distinct(np.ascontiguousarray(column))
+        key = number.astype(np.int64) if len(first) > 1 else np.zeros(len(column), np.int64)
+        key *= int(column.max()) + 2
+        key += column
+        first, number = distinct(key)
     return first, number
 
 
 def texts_of(
-    trace: Trace, columns: list[Int64 | None], first: Int32
+    trace: Trace, columns: list[Int32 | None], first: Int32, programs: Programs
 ) -> tuple[list[str], list[str], list[str]]:
     """Of the distinct ops: program ids as decimal strings, names as programs know them, and op names that the ops
     themselves or stored rows tell."""
-    chosen = [[-1] * len(first) if column is None else column[first].tolist() for column in columns]
-    program = ["" if it == _NO_PROGRAM else str(it % 2**64) for it in chosen[0]]
+    chosen = [[_NONE] * len(first) if column is None else column[first].tolist() for column in columns]
+    ids = programs.texts()
+    program = [ids[it] for it in chosen[0]]
     name = [_instruction(trace.strings[it]) for it in chosen[1]]
     own = [op_name_of(trace.strings[it]) if it >= 0 else "" for it in chosen[2]]
     stored = [f"{trace.strings[it]}/" if it >= 0 else "" for it in chosen[3]]
@@ -134,8 +159,10 @@ def runs_of_ops(trace: Trace, number: int) -> Int32:
     if not len(starts):
         return found
     first = np.searchsorted(device.ops.start_ps, starts, "left")
-    count = np.diff(np.append(first, len(found)))
-    which = np.repeat(np.arange(len(starts), dtype=np.int32), count)
-    inside = device.ops.start_ps[first[0] :] <= ends[which]
-    found[first[0] :] = np.where(inside, which + np.int32(mine.start), -1)
+    until = np.append(first[1:], len(found))  # an op belongs to the run that began last
+    last = np.clip(np.searchsorted(device.ops.start_ps, ends, "right"), first, until)
+    # Behind the ops of each run come those that begin after its end.
+    which = np.column_stack((np.arange(mine.start, mine.stop), np.full(len(starts), -1)))
+    count = np.column_stack((last - first, until - last))
+    found[first[0] :] = np.repeat(which.astype(np.int32).ravel(), count.ravel())
     return found

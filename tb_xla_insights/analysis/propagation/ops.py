@@ -12,13 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.kept import kept
-from tb_xla_insights.analysis.propagation.columns import columns_of, keys, runs_of_ops, texts_of, together
+from tb_xla_insights.analysis.propagation.columns import (
+    Programs,
+    columns_of,
+    keys,
+    runs_of_ops,
+    texts_of,
+    together,
+)
 from tb_xla_insights.analysis.propagation.hlo_scopes import NONE, Origin, origin_of_name
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.kernels import own_times, tally
 from tb_xla_insights.analysis.propagation.reading import Reading, modules_of
 from tb_xla_insights.analysis.propagation.source import Frames
 from tb_xla_insights.errors import Diagnostic
+from tb_xla_insights.memory import give_back
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
 _FINEST = 1024
@@ -89,10 +97,7 @@ def find_ops(trace: Trace) -> Ops:
     devices = trace.devices
     bounds = np.cumsum([0, *(len(device.ops) for device in devices)])
     runs = [runs_of_ops(trace, number) for number in range(len(devices))]
-    each = [columns_of(trace, device, run) for device, run in zip(devices, runs, strict=True)]
-    columns = [together(each, which) for which in range(4)]
-    first, key = keys(columns)
-    program, name, told = texts_of(trace, columns, first)
+    key, program, name, told = _distinct(trace, runs)
     names = host_annotations(trace).paths.names
     reading = Reading(trace, names, modules_of(trace))
     origin, caller, known = _origins(program, name, told, reading, names)
@@ -107,11 +112,21 @@ def find_ops(trace: Trace) -> Ops:
             else ops.self_ps
         )
         found.append(DeviceOps(mine, own, runs[number]))
+    give_back()  # programs are large, and gone again
     return Ops(
         found, program, name, origin, np.array([it.state for it in origin], np.int8), parts.first, parts.scope,
         parts.upto, parts.scopes, frozenset(reading.mentioned), frozenset(reading.working), reading.frames,
         reading.diagnostics(),
     )  # fmt: skip
+
+
+def _distinct(trace: Trace, runs: list[Int32]) -> tuple[Int32, list[str], list[str], list[str]]:
+    """Which distinct op each op of all devices is; program, name and op name of these."""
+    programs = Programs()
+    each = [columns_of(trace, device, run, programs) for device, run in zip(trace.devices, runs, strict=True)]
+    columns = [together(each, which) for which in range(4)]
+    first, key = keys(columns)
+    return key, *texts_of(trace, columns, first, programs)
 
 
 def _origins(

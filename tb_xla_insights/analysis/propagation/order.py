@@ -6,7 +6,7 @@ ops by data flow, so that phases come in pieces. A piece is *inverted* when a la
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -186,8 +186,12 @@ def find_order(trace: Trace) -> list[ProgramOrder]:
         return []
     launches = find_launches(trace)
     every = [device_stretches(trace, number) for number in range(len(trace.devices))]
-    columns = ("run", "phase", "time_ps", "start_ps", "end_ps", "ops", "inverted")
-    all_ = Stretches(*(np.concatenate([getattr(one, name) for one in every]) for name in columns))
+    names = [it.name for it in fields(Stretches)]
+    all_ = (
+        every[0]
+        if len(every) == 1
+        else Stretches(*(np.concatenate([getattr(one, name) for one in every]) for name in names))
+    )
     if not len(all_):
         return []
     # The stretches of a run follow each other.

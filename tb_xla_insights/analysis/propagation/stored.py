@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_xla_insights.trace.model import Device, Int64, Trace
+from tb_xla_insights.trace.model import Device, Int32, Trace
 
 ROWS = ("TensorFlow Name Scope", "Framework Name Scope")
 
 
-def stored_scopes(trace: Trace, device: Device) -> Int64 | None:
+def stored_scopes(trace: Trace, device: Device) -> Int32 | None:
     """Per op, its scope path (index into the trace's strings), from the innermost stored scope that encloses it; -1
     where there is none. None without such rows. Events of the row nest; each is named like one segment."""
     line = next((device.lines[name] for name in ROWS if name in device.lines), None)
@@ -27,7 +27,7 @@ def stored_scopes(trace: Trace, device: Device) -> Int64 | None:
     path: dict[int, str] = {-1: ""}
     for event in range(rows.stop - rows.start):  # enclosing events come first
         path[event] = f"{path[int(parent[event])]}/{trace.name(rows.start + event)}".lstrip("/")
-    found = np.full(len(device.ops), -1, np.int64)
+    found = np.full(len(device.ops), -1, np.int32)
     for event in np.unique(at[at >= 0]).tolist():
         found[at == event] = trace.intern(path[event])
     return found
