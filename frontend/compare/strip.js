@@ -3,8 +3,8 @@
 import { button, h, percent } from '../lib/dom.js';
 import { LABELS } from '../lib/classes.js';
 import { windowPlace } from '../lib/cards.js';
-import { digits, headline, timeText, unitFor } from '../lib/format.js';
-import { niceTicks } from '../overview/step-data.js';
+import { headline, timeText, unitFor } from '../lib/format.js';
+import { axisGrid, axisLane } from '../lib/axis.js';
 
 /** @typedef {import('./types').UsualStep} UsualStep */
 /** @typedef {import('./types').Span} Span */
@@ -30,18 +30,15 @@ export function stepStrip(sides, open) {
       return button(until - from > whole / 18 ? (timed ? title : text) : '', () => open(which, windowPlace(span.start_ps, span.start_ps + span.duration_ps)), { class: `run tone ${sign ?? ''}`, title, 'aria-label': title,
         style: { left: percent((from - step.start_ps) / whole), width: percent((until - from) / whole), '--k': `var(--${key})`, color: `var(--on-${key.replace('c-', '')})` } });
     };
-    const lane = (/** @type {string} */ name, /** @type {HTMLElement[]} */ marks) => [h('span', { class: 'run-label' }, name), h('div', { class: 'run-lane' }, marks)];
     return [
       h('b', { class: 'run-label' }, which), h('span', { class: 'step-end', style: { left: percent(step.duration_ps / whole) } }, headline(step.duration_ps)),
-      lane('annotations', step.phases.map((span) => mark(span, `p${rank(span.name)}`, span.name))),
-      lane('host', step.host.map((span) => mark(span, `c-${span.class}`, LABELS[span.class], `k-${span.class}`))),
-      lane('device', step.runs.map((span) => mark(span, 'dev', span.start_ps < step.start_ps ? 'run of the step before' : span.program, '', true))),
-      lane('idle', step.gaps.map((span) => mark(span, `c-${span.cause}`, 'idle', `k-${span.cause}`, true))),
+      axisLane('annotations', step.phases.map((span) => mark(span, `p${rank(span.name)}`, span.name))),
+      axisLane('host', step.host.map((span) => mark(span, `c-${span.class}`, LABELS[span.class], `k-${span.class}`))),
+      axisLane('device', step.runs.map((span) => mark(span, 'dev', span.start_ps < step.start_ps ? 'run of the step before' : span.program, '', true))),
+      axisLane('idle', step.gaps.map((span) => mark(span, `c-${span.cause}`, 'idle', `k-${span.cause}`, true))),
     ].flat();
   }
 
   return h('div', { class: 'axis', 'data-testid': 'compare-strip' },
-    h('div', { class: 'run-grid', 'aria-hidden': 'true' }, niceTicks((whole / unit.ps) * 0.96).map((tick) => (
-      h('span', { class: 'run-tick', style: { left: percent((tick * unit.ps) / whole) } }, digits(tick, Number.isInteger(tick) ? 0 : 1), tick ? '' : `\u202f${unit.name}`)))),
-    sides.flatMap(([which, step]) => (step ? lanes(which, step) : [])));
+    axisGrid(whole, unit), sides.flatMap(([which, step]) => (step ? lanes(which, step) : [])));
 }

@@ -4,9 +4,10 @@ import { button, fill, h, percent } from '../lib/dom.js';
 import { get } from '../lib/api.js';
 import { loadOnce } from '../frame/once.js';
 import { card, classCell, cores, hue } from '../lib/cards.js';
-import { columnUnit, cutMiddle, deviceTimeCell, difference, digits, headline, MISSING, plural, ratio, share, timeCell } from '../lib/format.js';
+import { columnUnit, cutMiddle, difference, digits, headline, MISSING, plural, share, timeCell } from '../lib/format.js';
 import { total } from '../lib/parts.js';
 import { countColumn, table, textColumn, timeColumn } from '../lib/table.js';
+import { lazyCard, ratioCell } from './lazy.js';
 import { readPairs } from './pairs.js';
 import { stepStrip } from './strip.js';
 
@@ -17,9 +18,6 @@ import { stepStrip } from './strip.js';
 
 const WORDS = { better: '▲ better', worse: '▼ worse', same: '≈ same', chance: '≈ may be chance' };
 const SIDES = /** @type {const} */ (['a', 'b']);
-
-/** @param {number|null|undefined} value @param {number} [decimals] */
-const ratioCell = (value, decimals) => (value == null ? MISSING : ratio(value, decimals));
 
 /**
  * Rows of times of both sessions: A, B, B − A, B / A.
@@ -138,30 +136,4 @@ export function compareView(app) {
       data.show(on);
       look();
     } };
-}
-
-/** Lazy against dynamo: a step of each, its executions, and what lies between them. @param {Comparison['lazy_dynamo']} all */
-function lazyCard(all) {
-  if (!all) return null;
-  const kinds = /** @type {const} */ (['lazy', 'dynamo']);
-  const steps = kinds.map((kind) => ({ kind, ...all.step[all[kind]] }));
-  const unit = columnUnit(steps.map(({ wall_ps }) => wall_ps ?? 0));
-  /** @template T @param {Record<'a'|'b', T[]>} of @param {string} what */
-  const rows = (of, what) => kinds.flatMap((kind) => of[all[kind]].map((row) => ({ ...row, of: `${kind}: ${what}` })));
-  const group = (/** @type {{of: string}} */ { of }) => of;
-  const plain = { value: undefined };
-  return card('Lazy against dynamo', { note: 'per step and core, then means of a run' },
-    table({ label: 'Lazy against dynamo', testid: 'compare-lazy', items: steps, columns: [
-      { key: 'kind', head: '', cell: ({ kind }) => kind }, timeColumn('tracing', 'IR tracing', unit, ({ tracing_ps }) => tracing_ps, plain),
-      timeColumn('device', 'Device', unit, ({ device_ps }) => device_ps, plain), timeColumn('wall', 'Wall', unit, ({ wall_ps }) => wall_ps, plain),
-      countColumn('executions', 'Executions', ({ executions }) => Math.round((executions ?? 0) * 100) / 100, plain),
-    ], foot: ['lazy / dynamo', ...['tracing', 'device', 'wall'].map((key) => ratioCell(all.speedup[/** @type {'wall'} */ (key)])), ''] }),
-    table({ label: 'Executions', testid: 'compare-runs', group, items: rows(all.executions, 'executions in the order of the device'), columns: [
-      { key: 'program', head: 'Program', cell: ({ program }) => h('code', null, cutMiddle(program, 26)) }, timeColumn('host', 'Host', unit, ({ host_ps }) => host_ps, plain),
-      timeColumn('device', 'Device', unit, ({ device_ps }) => device_ps, { ...plain, cell: ({ device_ps }) => deviceTimeCell(device_ps, unit) }), timeColumn('overhead', 'Overhead', unit, ({ overhead_ps }) => overhead_ps, plain),
-    ] }),
-    table({ label: 'Between executions', testid: 'compare-between', group, items: rows(all.between, 'between executions'), columns: [
-      { key: 'ends', head: 'From → to', cell: ({ before, after }) => `${cutMiddle(before, 21)} → ${cutMiddle(after, 21)}`, title: ({ before, after }) => `${before} → ${after}` },
-      timeColumn('mean', 'Mean', unit, ({ mean_ps }) => mean_ps, plain),
-    ] }));
 }

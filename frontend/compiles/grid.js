@@ -64,7 +64,7 @@ export function createGrid({ compiles, graphs, steps }, chosen, choose) {
       return h('td', { class: 'c' }, button(digits(ps / unit.ps, 1), () => choose(rows[0]), { 'data-testid': 'compile-cell', 'data-ps': ps, title, 'aria-label': title, 'aria-pressed': 'false' }));
     }
     const state = graph.steps[String(step)];
-    return state ? h('td', { class: 'r', title: state === 'run' ? 'run from the cache' : state }, h('span', { class: 'hidden' }, state)) : h('td', { class: unseen.has(step) ? 'u' : 'n' });
+    return state ? h('td', { class: 'r', title: state === 'run' ? 'run from the cache' : state }, h('span', { class: 'hidden' }, state)) : h('td', { class: unseen.has(step) && 'u' });
   }
 
   function rows() {

@@ -103,18 +103,13 @@ export function compilesView(app) {
 
   /** @param {CompileRow} row @param {Compiles} all */
   function whyCard(row, all) {
-    const kin = (row.kin ?? []).filter((name) => name !== graphOf(row));
     const told = all.compiles.some(({ cause, frame }) => cause || frame);
-    const again = all.compiles.filter(({ module, warm_up }) => module === row.module && !warm_up).length;
     const name = cutMiddle(nameOf(row)[0], 60);
     return card(row.warm_up ? `${name} was compiled in the warm-up` : `Why ${name} is a new graph`, { note: told ? 'from the debug log beside the trace' : null, class: 'why' }, h('div', { class: 'two' },
       h('div', { 'data-testid': 'compile-diff' },
         h('p', null, row.cause ? [h('b', null, 'Cause: '), row.cause] : row.warm_up ? 'The first steps compile each graph once: nothing to mend.' : 'The trace does not say why the graph is new.'),
         row.diff ? diff(row.diff, all) : null,
-        kin.length ? [h('h3', null, 'Graphs of the same program'), h('ul', { class: 'plain' }, kin.slice(0, 8).map((its) => h('li', null, graphLink(its, all)))),
-          kin.length > 8 ? h('p', { class: 'muted small' }, `and ${count(kin.length - 8)} more`) : null] : null,
-        row.warm_up ? null : [h('h3', null, 'What to do'), h('p', { class: 'sec' }, 'Keep shapes the same from step to step: pad to a few fixed lengths (buckets), and run each length once before training. Avoid control flow that depends on data.'),
-          again > 1 ? h('p', { class: 'sec' }, `${count(again)} compilations of ${row.module} in this capture come after the first steps.`) : null]),
+        row.warm_up ? null : [h('h3', null, 'What to do'), h('p', { class: 'sec' }, 'Keep shapes the same from step to step: pad to a few fixed lengths (buckets), and run each length once before training. Avoid control flow that depends on data.')]),
       h('div', null, h('h3', null, 'Python frames at the sync'),
         row.frame ? h('pre', { 'data-testid': 'compile-frame' }, h('code', null, (row.frames?.length ? row.frames : [row.frame]).map((line) => [h(line === row.frame ? 'b' : 'span', null, line), '\n']).flat()))
           : h('p', { class: 'sec', 'data-testid': 'compile-frame' }, 'No frames. Run with PT_XLA_DEBUG=1 and put what it prints on stderr beside the trace: then cause and frame are shown here.'))));
@@ -143,7 +138,7 @@ export function compilesView(app) {
   }
 
   function filter() {
-    devices = known.filter(({ id, host }) => app.has(id, host));
+    devices = app.among(known);
     return draw();
   }
 

@@ -20,11 +20,7 @@ export function divisor(scope, row, steps, devices) {
  * A session whose executions are shown: rows of several stand in one table.
  * @typedef {object} Source
  * @property {string} name of the session @property {ExecutionRow[]} rows @property {number} steps @property {number} devices
- * @property {{tracing_ps: number, wall_ps: number}|null} step what a step takes in the mean, where it is known
  */
-
-/** What most of a session's time on the device was launched by. @param {ExecutionRow[]} rows */
-export const kindOf = (rows) => (rows.some(({ kind }) => kind === 'dynamo') ? 'dynamo' : rows[0]?.kind ?? 'other');
 
 /** @param {ExecutionRow[]} rows @returns {Record<CostName|'count'|'launches', number>} */
 export function sumCosts(rows) {

@@ -3,7 +3,8 @@
 import { button, fill, h, percent, pick } from '../lib/dom.js';
 import { card, cores, windowPlace } from '../lib/cards.js';
 import { digits, MISSING, timeText, unitFor } from '../lib/format.js';
-import { niceTicks, rowsOf } from '../overview/step-data.js';
+import { axisGrid, axisLane } from '../lib/axis.js';
+import { rowsOf } from '../overview/step-data.js';
 import { stackSpans } from './costs.js';
 
 /** @typedef {{device: string, start_ps: number, duration_ps: number, program: string, launch_start_ps: number|null, host_ps: number, queue_ps: number, overhead_ps: number, lead_ps: number|null, join: string}} Run */
@@ -45,8 +46,6 @@ export function createRunStrip(app, go) {
     /** @param {string} sign @param {number} from @param {number} to @param {string} text @param {string} title @param {number} [row] */
     const slice = (sign, from, to, text, title, row = 0) => button(to - from > whole / 40 ? text : '', () => app.open(windowPlace(from, to)), { class: `run ${sign}`, title, 'aria-label': title,
       style: { left: percent((from - begin) / whole), width: percent((to - from) / whole), top: `${row * 20 + 1}px` } });
-    const lane = (/** @type {string} */ label, /** @type {HTMLElement[]} */ marks, rows = 1) => [
-      h('span', { class: 'run-label' }, label), h('div', { class: 'run-lane', style: { height: `${rows * 20}px` } }, marks)];
     const calls = runs.filter((run) => run.launch_start_ps !== null).sort((a, b) => (a.launch_start_ps ?? 0) - (b.launch_start_ps ?? 0));
     const spans = calls.map((run) => ({ start: run.launch_start_ps ?? 0, end: (run.launch_start_ps ?? 0) + run.host_ps }));
     const rows = stackSpans(spans, HOST_ROWS);
@@ -61,9 +60,7 @@ export function createRunStrip(app, go) {
       return run.start_ps > from ? [slice('rest', from, run.start_ps, timeText(run.start_ps - from), `idle ${timeText(run.start_ps - from)}`)] : [];
     });
     return [
-      h('div', { class: 'run-grid', 'aria-hidden': 'true' }, niceTicks((whole / unit.ps) * 0.96).map((tick) => (
-        h('span', { class: 'run-tick', style: { left: percent((tick * unit.ps) / whole) } }, digits(tick, Number.isInteger(tick) ? 0 : 1), tick ? '' : `\u202f${unit.name}`)))),
-      ...lane('host', host, Math.max(1, ...rows.map((row) => row + 1))), ...lane('device', work), ...lane('idle', idle),
+      axisGrid(whole, unit), ...axisLane('host', host, Math.max(1, ...rows.map((row) => row + 1))), ...axisLane('device', work), ...axisLane('idle', idle),
       h('span', { class: 'run-label' }), h('p', { class: 'small muted' }, `host: execute call to completion · device: the program’s run · idle: between runs${calls.length < runs.length ? ` · ${MISSING} calls of ${runs.length - calls.length} runs are not known` : ''}`),
     ];
   }

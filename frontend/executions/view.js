@@ -7,7 +7,7 @@ import { card, classCell, emptyCard, link, windowPlace } from '../lib/cards.js';
 import { columnUnit, count, cutMiddle, deviceTimeCell, digits, MISSING, plural, share, timeCell, timeText } from '../lib/format.js';
 import { countColumn, liveTable, table, textColumn, timeColumn } from '../lib/table.js';
 import { saveCsv } from '../lib/csv.js';
-import { againstCard, bringSource, stepMeans } from './against.js';
+import { lazySteps } from '../compare/lazy.js';
 import { COSTS, divisor, savings, smallOnes, sumCosts } from './costs.js';
 import { rowsOf } from '../overview/step-data.js';
 import { createRunStrip } from './strip.js';
@@ -35,14 +35,18 @@ export function executionsView(app) {
   let scope = 'run';
   /** The open session, and the second one of the link. @type {import('./costs.js').Source[]} */
   let sources = [];
+  /** How the second session differs. @type {import('../compare/types').Comparison|null} */
+  let compared = null;
   const beside = h('div', { class: 'side' });
   const strip = createRunStrip(app, (step) => { void bringStep(step); });
-  const chosen = (/** @type {import('../lib/types').Ready|null} */ own = session) => (own?.devices ?? []).filter(({ id, host }) => app.has(id, host)).map(({ id }) => id);
-  const deviceCount = () => Math.max(1, chosen().length);
+  const deviceCount = () => Math.max(1, app.chosen().devices.length);
   /** What a session's totals are divided by for a step and core. */
   const each = () => Math.max(1, stepCount(session) * deviceCount());
-  /** The choice of devices, where it is one. @param {import('../lib/types').Ready} own */
-  const asked = (own) => ({ devices: chosen(own).length < own.devices.length ? chosen(own).join(',') : null });
+  /** The choice of devices, where it is one. */
+  const asked = (/** @type {import('../lib/types').Ready} */ own) => {
+    const { devices } = app.chosen();
+    return { devices: devices.length < own.devices.length ? devices.join(',') : null };
+  };
 
   /** Another step on the axis: only its runs are asked for again. @param {number} step index */
   async function bringStep(step) {
@@ -88,7 +92,7 @@ export function executionsView(app) {
   }
 
   function drawBeside() {
-    if (answer) fill(beside, sources.length > 1 ? againstCard(sources) : kindsCard(answer), betweenCard(answer));
+    if (answer) fill(beside, compared?.lazy_dynamo ? card('Lazy against dynamo', { note: 'per step and core' }, lazySteps(compared.lazy_dynamo)) : kindsCard(answer), betweenCard(answer));
   }
 
   /** Brings the second session of the link, if there is one. */
@@ -97,11 +101,13 @@ export function executionsView(app) {
     const other = app.link.state.c;
     if (!own || !answer || (sources[1]?.name ?? '') === (other ?? '')) return;
     sources = [own];
+    compared = null;
     try {
       if (other) {
-        const [overview, second] = await Promise.all([get('overview', { session: own.name }), bringSource(other)]);
+        const [{ executions }, next] = await Promise.all([get('executions', { session: other }), get('compare', { session: own.name, other })]);
         if (sources[0] !== own || app.link.state.c !== other) return;
-        sources = [{ ...own, step: stepMeans(overview).step }, second];
+        compared = next;
+        sources = [own, { name: other, rows: executions, steps: next.b.steps, devices: next.b.devices }];
       }
     } catch (error) {
       app.fail('executions', error);
@@ -202,7 +208,7 @@ export function executionsView(app) {
       label: 'Between device runs', testid: 'between-table', items: between,
       columns: [
         textColumn('ends', 'From → to', ({ before, after }) => `${before ?? MISSING} → ${after ?? MISSING}`, { cell: ({ before, after }) => link(
-          [before, after].map((name) => (name ? cutMiddle(name.replace('SyncTensorsGraph.', '…'), 13) : MISSING)).join(' → '), () => app.open({ v: 'gaps', sel: '', f: '' })) }),
+          [before, after].map((name) => (name ? cutMiddle(name.replace('SyncTensorsGraph.', '…'), 10) : MISSING)).join(' → '), () => app.open({ v: 'gaps', sel: '', f: '' })) }),
         countColumn('count', 'Count', (item) => item.count), timeColumn('mean', 'Mean', unit, ({ mean_ps }) => mean_ps),
         { key: 'cause', head: 'Mostly', cell: ({ cause }) => (cause ? classCell(cause) : '') },
       ],
@@ -245,7 +251,8 @@ export function executionsView(app) {
   const data = loadOnce(app, 'executions', element, (/** @type {Executions} */ next, own) => {
     answer = next;
     session = own;
-    sources = [{ name: own.session.name, rows: next.executions, steps: stepCount(session), devices: deviceCount(), step: null }];
+    sources = [{ name: own.session.name, rows: next.executions, steps: stepCount(session), devices: deviceCount() }];
+    compared = null;
     void bringOther();
     const state = draw();
     linkedStep();

@@ -8,8 +8,9 @@ import { createKeys } from '../lib/keys.js';
 import { createLink } from '../lib/link.js';
 import { createLive } from '../lib/live.js';
 import { createCapture } from '../capture/dialog.js';
-import { VIEWS, offered } from './views.js';
+import { VIEWS } from './views.js';
 import { createHeader } from './header.js';
+import { closeMenus } from './pick.js';
 import { createTabs } from './tabs.js';
 import { createDiagnostics } from './diagnostics.js';
 import { createHelp } from './help.js';
@@ -26,20 +27,22 @@ import { createLoadingCard, errorCard, loadingText, noSessionsCard } from './sta
  * @property {import('../lib/live.js').Live} live
  * @property {import('../lib/keys.js').Keys} keys
  * @property {(note: import('./diagnostics.js').Note) => void} note adds a line under the tabs
- * @property {() => {hosts: string[], devices: string[]}} chosen hosts by name, devices by id; empty: all
- * @property {(device: string, host: string) => boolean} has whether a device is among the chosen ones
+ * @property {() => {hosts: string[], devices: string[]}} chosen hosts by name and devices by id: all of the session, unless the link names some
+ * @property {<T extends {id: string}>(devices: T[]) => T[]} among those devices that are chosen
  * @property {(id: string, error: unknown) => void} fail says what went wrong, while the view stays
  * @property {(how?: State) => void} ready what the view shows: data, unless it says otherwise
  * @property {(changes: import('../lib/link.js').LinkState) => void} open goes to a place as a link does: `{v: 'timeline', sel: …}`
- * @property {(view: string) => boolean} offers whether there is such a view
  * @property {(view: string, text: string) => void} count writes a number beside the name of a tab
  * @property {(counts: Record<string, number>) => void} counts writes those that the server counted for all tabs
+ * @property {(text: string, what: string) => Promise<boolean>} copy puts a text on the clipboard, and says so; false where the browser forbids it
  * @property {HTMLElement} skip the first Tab stop: a place for a view's way to its table
  */
 
 const BUSY_AFTER_MS = 300;
 
 export function createApp() {
+  // Before all other keys: Escape in a menu is the menu's.
+  closeMenus();
   const link = createLink();
   const live = createLive();
   const keys = createKeys();
@@ -54,7 +57,6 @@ export function createApp() {
   let partial = false;
   let looking = false;
   let counted = false;
-  let shown = VIEWS;
   /** @type {Map<string, import('./views.js').View>} */
   const views = new Map();
   /** What each view said of itself: it counts while the view is in front. @type {Map<string, State>} */
@@ -73,17 +75,34 @@ export function createApp() {
       show();
       views.get(current)?.move?.();
     },
-    offers: (view) => shown.some(({ id }) => id === view),
     count: (view, text) => tabs.count(view, text),
     counts({ lost, ...numbers }) {
       counted = true;
       Object.entries(numbers).forEach(([id, number]) => tabs.count(id, count(number)));
       if (lost) tabs.count('propagation', `${count(lost)} lost`);
     },
-    chosen: () => ({ hosts: listOf(link.state.h), devices: listOf(link.state.d) }),
-    has(device, host) {
-      const { hosts, devices } = app.chosen();
-      return (!hosts.length || hosts.includes(host)) && (!devices.length || devices.includes(device));
+    chosen() {
+      const named = (/** @type {string|undefined} */ text, /** @type {string[]} */ all) => {
+        const some = (text ?? '').split(',').filter((name) => all.includes(name));
+        return some.length ? some : all;
+      };
+      const hosts = named(link.state.h, (session?.session.hosts ?? []).map(({ name }) => name));
+      const there = (session?.devices ?? []).filter(({ host }) => hosts.includes(host));
+      return { hosts, devices: named(link.state.d, there.map(({ id }) => id)) };
+    },
+    among(all) {
+      const { devices } = app.chosen();
+      return all.filter(({ id }) => devices.includes(id));
+    },
+    async copy(text, what) {
+      try {
+        await navigator.clipboard.writeText(text);
+        live.answer(`${what} is copied.`);
+        return true;
+      } catch {
+        app.note({ id: 'copy', severity: 'info', message: `The browser does not let this page copy: ${text}` });
+        return false;
+      }
     },
     fail(id, error) {
       const { message } = /** @type {Error} */ (error);
@@ -107,7 +126,7 @@ export function createApp() {
     copy: () => { void copyLink(); },
     help: () => help(),
   }, capture);
-  const tabs = createTabs(VIEWS, (id) => go(id, true));
+  const tabs = createTabs(VIEWS, go);
   const help = createHelp(keys, () => session?.environment.label ?? '');
 
   const loader = createLoader({
@@ -143,8 +162,7 @@ export function createApp() {
     session = next;
     header.open(next, app.chosen(), link.state.c);
     tabs.environment(next.environment.label);
-    shown = offered(next.views);
-    tabs.offer(shown.map(({ id }) => id));
+    tabs.clear();
     counted = false;
     partial = missing > 0;
     /** @type {import('./diagnostics.js').Note[]} */
@@ -167,7 +185,7 @@ export function createApp() {
 
   /** Brings the view of the link to the front. */
   function show() {
-    const { id, create } = shown.find((view) => view.id === link.state.v) ?? shown[0];
+    const { id, create } = VIEWS.find((view) => view.id === link.state.v) ?? VIEWS[0];
     tabs.select(id);
     place.dataset.testid = `view-${id}`;
     place.setAttribute('role', 'tabpanel');
@@ -201,9 +219,9 @@ export function createApp() {
     get('counts', { session: own.session.name }).then(({ counts }) => { if (own === session) app.counts(counts); }).catch(() => {});
   }
 
-  /** @param {string} id @param {boolean} push */
-  function go(id, push) {
-    if (push) link.set({ v: id === shown[0].id ? '' : id }, 'push');
+  /** @param {string} id */
+  function go(id) {
+    link.set({ v: id === VIEWS[0].id ? '' : id }, 'push');
     show();
   }
 
@@ -219,14 +237,7 @@ export function createApp() {
   }
 
   async function copyLink() {
-    const address = link.address({ s: wanted() });
-    try {
-      await navigator.clipboard.writeText(address);
-      header.copied();
-      live.answer('The link is copied.');
-    } catch {
-      app.note({ id: 'copy', severity: 'info', message: `The browser does not let this page copy. The link is ${address}` });
-    }
+    if (await app.copy(link.address({ s: wanted() }), 'The link')) header.copied();
   }
 
   /** Looks what sessions there are; opens one if none is open. */
@@ -270,10 +281,8 @@ export function createApp() {
     views.get(current)?.move?.();
   });
   keys.add([
-    ...VIEWS.map((_, index) => ({
-      code: `Digit${index + 1}`, shift: false, label: index ? '' : `1…${VIEWS.length}`, does: 'views',
-      run: () => { if (shown[index]) go(shown[index].id, true); },
-    })),
+    ...VIEWS.map(({ id }, index) => ({
+      code: `Digit${index + 1}`, shift: false, label: index ? '' : `1…${VIEWS.length}`, does: 'views', run: () => go(id) })),
     { code: 'KeyY', label: 'y', does: 'copy link', run: () => { void copyLink(); } },
     { code: 'Slash', shift: true, label: '?', does: 'this list', run: () => help() },
   ]);
@@ -293,6 +302,3 @@ export function createApp() {
     recolor() { views.forEach((view) => view.recolor?.()); },
   };
 }
-
-/** @param {string|undefined} text */
-const listOf = (text) => (text ? text.split(',') : []);

@@ -1,9 +1,9 @@
 /** The header: which session, hosts and devices are looked at; link and help. */
 
 import { button, h, pick, setChoices } from '../lib/dom.js';
+import { deviceName } from '../lib/cards.js';
 import { share } from '../lib/format.js';
 import { pickSome } from './pick.js';
-import { sessionTitle } from './states.js';
 
 const COPIED_MS = 1500;
 
@@ -18,7 +18,7 @@ export function createHeader(on, capture) {
   const hosts = pickSome('hosts', 'host-select', on.hosts);
   const devices = pickSome('devices', 'device-select', on.devices);
   const others = pick('compare with', [], '', on.compare, 'compare-select');
-  /** @type {[string, string, string][]} */
+  /** @type {string[]} */
   let known = [];
   sessions.classList.add('none');
   others.classList.add('none');
@@ -33,18 +33,17 @@ export function createHeader(on, capture) {
     /** @param {import('../lib/types').SessionEntry[]} entries @param {string} name */
     sessions(entries, name) {
       sessions.classList.toggle('none', !name);
-      known = entries.map((entry) => [entry.name, entry.name, sessionTitle(entry)]);
-      const missing = known.some(([own]) => own === name) ? [] : [/** @type {[string, string]} */ ([name, name])];
-      setChoices(/** @type {HTMLSelectElement} */ (sessions.lastElementChild), [...missing, ...known], name);
+      known = entries.map((entry) => entry.name);
+      setChoices(/** @type {HTMLSelectElement} */ (sessions.lastElementChild), [...new Set([...(known.includes(name) ? [] : [name]), ...known])].map((own) => [own, own]), name);
     },
     /** @param {import('../lib/types').Ready} ready @param {{hosts: string[], devices: string[]}} chosen @param {string} [other] */
     open(ready, chosen, other) {
       others.classList.toggle('none', known.length < 2);
-      setChoices(/** @type {HTMLSelectElement} */ (others.lastElementChild), [['', 'none'], ...known.filter(([own]) => own !== ready.session.name)], other);
+      setChoices(/** @type {HTMLSelectElement} */ (others.lastElementChild), [['', 'none'], ...known.filter((own) => own !== ready.session.name).map((own) => /** @type {[string, string]} */ ([own, own]))], other);
       synthetic.classList.toggle('none', !ready.environment.synthetic);
       hosts.set(ready.session.hosts.map(({ name }) => ({ value: name, label: name })), chosen.hosts);
-      const visible = ready.devices.filter(({ host }) => !chosen.hosts.length || chosen.hosts.includes(host));
-      devices.set(visible.map(({ id, name, host, duty_cycle }) => ({ value: id, label: ready.session.hosts.length > 1 ? `${name} · ${host}` : name, note: share(duty_cycle) })), chosen.devices);
+      const visible = ready.devices.filter(({ host }) => chosen.hosts.includes(host));
+      devices.set(visible.map((device) => ({ value: device.id, label: deviceName(device, ready.session.hosts), note: share(device.duty_cycle) })), chosen.devices);
     },
     /** Says that the link is copied, in place, without a change of width. */
     copied() {

@@ -11,44 +11,37 @@ import { h, fill } from '../lib/dom.js';
 export function pickSome(label, testid, changed) {
   const summary = h('summary', { 'data-testid': testid, 'aria-label': label });
   const menu = h('div', { class: 'menu', role: 'group', 'aria-label': label });
-  const details = h('details', null, summary, menu);
-  const element = h('span', { class: 'pick none' }, h('span', null, label), details);
-  /** @type {Choice[]} */
-  let choices = [];
-  const boxes = () => [...menu.querySelectorAll('input')];
-  const close = () => { details.open = false; };
-  const read = () => {
-    const on = boxes().filter((box) => box.checked).map((box) => box.value);
-    if (!on.length) boxes().forEach((box) => { box.checked = true; });
-    const values = on.length === choices.length ? [] : on;
-    name(values);
-    changed(values);
-  };
-  /** @param {string[]} values */
-  const name = (values) => {
-    const one = values.length === 1 || choices.length === 1
-      ? choices.find(({ value }) => !values.length || value === values[0]) : null;
-    summary.textContent = one?.label ?? `${values.length || choices.length} of ${choices.length}`;
-  };
-  addEventListener('pointerdown', (event) => { if (!element.contains(/** @type {Node} */ (event.target))) close(); });
-  details.addEventListener('keydown', (event) => {
-    if (event.key !== 'Escape' || !details.open) return;
-    event.stopPropagation();
-    close();
-    summary.focus();
-  });
+  const element = h('span', { class: 'pick none', title: label }, h('span', null, label), h('details', null, summary, menu));
   return {
     element,
-    /** @param {Choice[]} next @param {string[]} values */
-    set(next, values) {
-      choices = next;
-      element.classList.toggle('none', next.length === 0);
-      fill(menu, next.map(({ value, label: text, note }) => {
-        const box = h('input', { type: 'checkbox', value, onchange: read });
-        box.checked = !values.length || values.includes(value);
-        return h('label', null, box, text, note ? h('span', { class: 'num' }, note) : null);
-      }), next.length > 1 && h('p', { class: 'small muted' }, 'Numbers beside the tabs are of the whole session.'));
-      name(values);
+    /** @param {Choice[]} choices @param {string[]} chosen */
+    set(choices, chosen) {
+      const focused = menu.contains(document.activeElement) && document.activeElement?.getAttribute('value');
+      const boxes = choices.map(({ value }) => h('input', { type: 'checkbox', value, checked: chosen.includes(value), onchange() {
+        const on = boxes.filter((box) => box.checked).map((box) => box.value);
+        changed(on.length < choices.length ? on : []);
+      } }));
+      element.classList.toggle('none', !choices.length);
+      summary.textContent = chosen.length === 1 ? choices.find(({ value }) => value === chosen[0])?.label ?? '' : `${chosen.length} of ${choices.length}`;
+      fill(menu, choices.map(({ label: text, note }, at) => h('label', null, boxes[at], text, note && h('span', { class: 'num' }, note))),
+        choices.length > 1 && h('p', { class: 'small muted' }, 'Numbers beside the tabs are of the whole session.'));
+      boxes.find(({ value }) => value === focused)?.focus();
     },
   };
+}
+
+/** Menus close by Escape, which gives the focus back, and by a click elsewhere. */
+export function closeMenus() {
+  const open = () => /** @type {HTMLDetailsElement|null} */ (document.querySelector('details[open]:has(> .menu)'));
+  addEventListener('pointerdown', ({ target }) => {
+    const menu = open();
+    if (menu && !menu.contains(/** @type {Node} */ (target))) menu.open = false;
+  });
+  addEventListener('keydown', (event) => {
+    const menu = open();
+    if (event.key !== 'Escape' || !menu) return;
+    menu.open = false;
+    menu.querySelector('summary')?.focus();
+    event.preventDefault();
+  });
 }

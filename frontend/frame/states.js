@@ -2,7 +2,7 @@
 
 import { button, fill, h, percent } from '../lib/dom.js';
 import { card } from '../lib/cards.js';
-import { bytes, count, digits } from '../lib/format.js';
+import { count, digits } from '../lib/format.js';
 
 /** @typedef {import('../lib/types').HostProgress} HostProgress */
 
@@ -55,8 +55,8 @@ export const errorCard = (message, again) => stateCard('error', 'This session ca
   h('p', null, h('span', { class: 'tag critical' }, 'error'), ' ', message),
   h('p', null, button('Try again', again, { 'data-testid': 'try-again' })));
 
-const SERVER_CODE = 'import torch_xla.debug.profiler as xp\nserver = xp.start_server(9012)';
-const CAPTURE_CODE = 'xla-insights capture localhost:9012 LOGDIR --duration-ms 3000';
+const SERVER_CODE = 'import torch_xla.debug.profiler as xp\nserver = xp.start_server(3294)';
+const CAPTURE_CODE = 'xla-insights capture localhost:3294 LOGDIR --duration-ms 3000';
 
 /** @param {import('../lib/types').SessionList} list @param {() => void} again @param {() => void} capture */
 export const noSessionsCard = (list, again, capture) => stateCard('no-sessions', 'No profile under this logdir.',
@@ -67,9 +67,3 @@ export const noSessionsCard = (list, again, capture) => stateCard('no-sessions',
   h('pre', null, h('code', null, CAPTURE_CODE)),
   list.capture ? h('p', null, button('Capture…', capture)) : null,
   h('p', { class: 'sec' }, 'This page looks again when it gets the focus. ', button('Look again', again)));
-
-/** The sizes of a session for its entry in the list. @param {import('../lib/types').SessionEntry} entry */
-export function sessionTitle(entry) {
-  const size = entry.hosts.reduce((sum, host) => sum + host.bytes, 0);
-  return `${entry.name}: ${entry.hosts.length === 1 ? entry.hosts[0].name : count(entry.hosts.length) + ' hosts'}, ${bytes(size)}`;
-}

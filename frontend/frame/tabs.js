@@ -1,6 +1,6 @@
 /** One tab per view, the environment at the right, and a bar under them while a request runs. */
 
-import { h, button } from '../lib/dom.js';
+import { h, button, onKeys } from '../lib/dom.js';
 
 /** @param {{id: string, label: string}[]} views @param {(id: string) => void} chosen */
 export function createTabs(views, chosen) {
@@ -10,17 +10,12 @@ export function createTabs(views, chosen) {
   const note = h('span', { class: 'note', 'data-testid': 'environment' });
   const bar = h('div', { class: 'busy' }, h('i', null));
   const row = h('div', { role: 'tablist', 'data-testid': 'tabs', 'aria-label': 'Views' }, tabs);
-  row.addEventListener('keydown', (event) => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    const open = tabs.filter((tab) => !tab.hidden);
-    const at = open.findIndex((tab) => tab === event.target);
-    if (!step || at < 0) return;
-    event.stopPropagation();
-    event.preventDefault();
-    const next = open[(at + step + open.length) % open.length];
+  const move = (/** @type {HTMLElement} */ from, /** @type {number} */ by) => {
+    const next = tabs[(tabs.findIndex((tab) => tab === from) + by + tabs.length) % tabs.length];
     next.focus();
     next.click();
-  });
+  };
+  onKeys(row, '[role=tab]', { ArrowRight: (tab) => move(tab, 1), ArrowLeft: (tab) => move(tab, -1) });
   return {
     element: h('nav', { class: 'tabs' }, row, h('span', { class: 'grow' }), note, bar),
     /** @param {string} id */
@@ -31,11 +26,8 @@ export function createTabs(views, chosen) {
         tab.tabIndex = on ? 0 : -1;
       });
     },
-    /** Shows the tabs of these views, without numbers yet. @param {string[]} ids */
-    offer(ids) {
-      tabs.forEach((tab) => { tab.hidden = !ids.includes(tab.dataset.view ?? ''); });
-      counts.forEach((mark) => { mark.textContent = ''; });
-    },
+    /** Takes the numbers away: another session. */
+    clear() { counts.forEach((mark) => { mark.textContent = ''; }); },
     /** @param {string} id @param {string} text */
     count(id, text) {
       const mark = counts.get(id);

@@ -29,6 +29,3 @@ export const VIEWS = [
   { id: 'compiles', label: 'Compiles', create: compilesView },
   { id: 'compare', label: 'Compare', create: compareView },
 ];
-
-/** The views for which the server has data: all, unless it says which. @param {string[]|undefined} ids */
-export const offered = (ids) => VIEWS.filter((view) => !ids || ids.includes(view.id));

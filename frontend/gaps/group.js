@@ -13,9 +13,6 @@ import { total } from '../lib/parts.js';
  * @property {GapRow|null} whole the row that opens into this one
  */
 
-/** Two gaps are the same where they share this part of the shorter one. */
-const SHARED = 0.5;
-
 /** @param {GapItem[]} gaps @returns {ByClass} */
 export function sumClasses(gaps) {
   /** @type {ByClass} */
@@ -33,30 +30,15 @@ export function rowOf(gaps, whole = null) {
 }
 
 /**
- * One row per gap of the program: gaps between the same programs that overlap on different devices of a host.
- * @param {GapItem[]} items in any order @param {string[]} devices all of them, in their order @returns {GapRow[]} longest first
+ * One row per gap of the program: what the server found to be the same gap on several cores.
+ * @param {GapItem[]} items as `eachCore` gives them, some left out @param {string[]} devices all of them, in their order @returns {GapRow[]} longest first
  */
 export function groupGaps(items, devices) {
-  /** @type {Map<string, {start: number, end: number, gaps: Map<string, GapItem>}[]>} */
-  const open = new Map();
-  const groups = [];
-  for (const gap of [...items].sort((a, b) => a.start_ps - b.start_ps)) {
-    const key = [gap.host, gap.before, gap.after, gap.inside_run, gap.step].join('\n');
-    const end = gap.start_ps + gap.duration_ps;
-    const near = (open.get(key) ?? []).filter((group) => group.end > gap.start_ps);
-    let group = near.find((own) => !own.gaps.has(gap.device)
-      && Math.min(own.end, end) - Math.max(own.start, gap.start_ps) >= SHARED * Math.min(own.end - own.start, gap.duration_ps));
-    if (!group) {
-      group = { start: gap.start_ps, end, gaps: new Map() };
-      groups.push(group);
-      near.push(group);
-    }
-    group.gaps.set(gap.device, gap);
-    open.set(key, near);
-  }
-  const rank = new Map(devices.map((id, index) => [id, index]));
-  const rows = groups.map(({ gaps }) => rowOf([...gaps.values()].sort((a, b) => (rank.get(a.device) ?? 0) - (rank.get(b.device) ?? 0))));
-  return rows.sort((a, b) => b.mean_ps - a.mean_ps || a.gap.start_ps - b.gap.start_ps);
+  /** @type {Map<number|undefined, GapItem[]>} */
+  const groups = new Map();
+  for (const gap of items) groups.get(gap.index)?.push(gap) ?? groups.set(gap.index, [gap]);
+  return [...groups.values()].map((gaps) => rowOf(gaps.sort((a, b) => devices.indexOf(a.device) - devices.indexOf(b.device))))
+    .sort((a, b) => b.mean_ps - a.mean_ps || a.gap.start_ps - b.gap.start_ps);
 }
 
 /**
@@ -90,12 +72,11 @@ export const hasPattern = (gap, pattern) => gap.before === pattern.before && gap
 
 /**
  * @param {GapItem[]} items @param {Map<string, string>} filters device, cause, kind, step, min (ms)
- * @param {GapPattern|null} pattern @param {{hosts: string[], devices: string[]}} chosen
+ * @param {GapPattern|null} pattern @param {string[]} devices those that are chosen
  */
-export function filterGaps(items, filters, pattern, chosen) {
+export function filterGaps(items, filters, pattern, devices) {
   const least = Number(filters.get('min') ?? 0) * 1e9;
   const is = (/** @type {string} */ key, /** @type {string} */ value) => !filters.get(key) || filters.get(key) === value;
   return items.filter((gap) => gap.duration_ps >= least && is('device', gap.device) && is('cause', gap.cause) && is('kind', gap.kind) && is('step', stepOf(gap))
-    && (!pattern || hasPattern(gap, pattern))
-    && (!chosen.devices.length || chosen.devices.includes(gap.device)) && (!chosen.hosts.length || !gap.host || chosen.hosts.includes(gap.host)));
+    && (!pattern || hasPattern(gap, pattern)) && devices.includes(gap.device));
 }

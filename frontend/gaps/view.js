@@ -3,7 +3,7 @@
 import { button, fill, h, pick } from '../lib/dom.js';
 import { CLASSES, LABELS } from '../lib/classes.js';
 import { loadOnce, stepCount } from '../frame/once.js';
-import { emptyCard, card, classCell, cores, gapPlace, hue, kindTag, lengthBar, link, miniBar, showButton } from '../lib/cards.js';
+import { emptyCard, card, classCell, cores, deviceName, gapPlace, hue, kindTag, lengthBar, link, miniBar, showButton } from '../lib/cards.js';
 import { columnUnit, count, cutMiddle, headline, MISSING, plural, share, timeCell, UNITS } from '../lib/format.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
 import { saveCsv } from '../lib/csv.js';
@@ -42,9 +42,9 @@ export function gapsView(app) {
     const at = /^pat:(\d+)$/.exec(app.link.state.sel ?? '')?.[1] ?? filtersValue(app.link.state.f).get('pat');
     return recurring[Number(at ?? NaN)] ?? null;
   };
-  const deviceName = (/** @type {string} */ id) => {
+  const nameOf = (/** @type {string} */ id) => {
     const device = session?.devices.find((own) => own.id === id);
-    return !device ? id : (session?.session.hosts.length ?? 1) > 1 ? `${device.name} · ${device.host}` : device.name;
+    return device && session ? deviceName(device, session.session.hosts) : id;
   };
 
   /** @param {string} key @param {string} value */
@@ -67,10 +67,10 @@ export function gapsView(app) {
       return 'empty';
     }
     const { devices } = session;
-    const chosen = devices.filter(({ id, host }) => app.has(id, host));
+    const chosen = app.among(devices);
     const some = chosen.length < devices.length;
     const follows = some && answer.items.length === answer.count && answer.items.every(isExact);
-    recurring = follows ? patternsOf(answer.patterns, filterGaps(answer.items, new Map(), null, app.chosen())) : answer.patterns;
+    recurring = follows ? patternsOf(answer.patterns, filterGaps(answer.items, new Map(), null, app.chosen().devices)) : answer.patterns;
     const its = follows ? chosen : devices;
     patterns = patternsTable(total(its, ({ idle_ps }) => idle_ps), session.session.duration_ps);
     const steps = stepCount(session);
@@ -93,7 +93,7 @@ export function gapsView(app) {
     const causes = CLASSES.filter((name) => items.some(({ cause }) => cause === name));
     /** @type {[key: string, label: string, all: string, values: [string, string][]][]} */
     const choices = [
-      ['device', 'device', `all ${count(devices.length)}`, devices.map(({ id }) => [id, deviceName(id)])],
+      ['device', 'device', `all ${count(devices.length)}`, devices.map(({ id }) => [id, nameOf(id)])],
       ['cause', 'cause', 'any', causes.map((name) => [name, LABELS[name]])],
       ['kind', 'kind', 'any', ['starved', 'queued', 'unknown'].map((kind) => [kind, kind])],
       ['step', 'step', 'any', steps.map((step) => [step, step])],
@@ -107,13 +107,12 @@ export function gapsView(app) {
   /** @param {boolean} say */
   function drawList(say) {
     if (!answer || !session) return;
-    left = filterGaps(answer.items, filtersValue(app.link.state.f), chosenPattern(), app.chosen());
+    left = filterGaps(answer.items, filtersValue(app.link.state.f), chosenPattern(), app.chosen().devices);
     const whole = left.length === answer.count;
     const sum = whole ? answer.listed_ps : total(left, ({ duration_ps }) => duration_ps);
     const about = whole || left.every(isExact) ? '' : '≈ ';
     const cut = answer.items.length < answer.count ? `; the ${count(answer.items.length)} longest of ${count(answer.count)} are listed` : '';
-    const devices = session.devices.filter(({ id, host }) => app.has(id, host));
-    const idle = total(devices, ({ idle_ps }) => idle_ps);
+    const idle = total(app.among(session.devices), ({ idle_ps }) => idle_ps);
     const small = idle === answer.total_ps ? idle - answer.listed_ps : 0;
     fill(heading, h('b', null, plural(left.length, 'gap')), `, ${about}${headline(sum)} of ${headline(idle)} idle`,
       small > 0 ? `; ${headline(small)} in gaps under 10\u202fµs` : '', cut);
@@ -149,7 +148,7 @@ export function gapsView(app) {
         timeColumn('start', 'Start', UNITS.ms, ({ gap }) => gap.start_ps, { cell: ({ gap }) => link(timeCell(gap.start_ps, UNITS.ms), () => app.open(gapPlace(gap))) }),
         timeColumn('time', 'Time (mean)', unit, ({ mean_ps }) => mean_ps),
         { key: 'bar', head: '', cell: ({ mean_ps, gap }) => h('span', { class: 'w-bar' }, lengthBar(mean_ps / most, hue(gap.cause))) },
-        { key: 'device', head: 'Device', value: ({ gaps, gap }) => (gaps.length > 1 ? '' : deviceName(gap.device)), cell: (row) => deviceCell(row) },
+        { key: 'device', head: 'Device', value: ({ gaps, gap }) => (gaps.length > 1 ? '' : nameOf(gap.device)), cell: (row) => deviceCell(row) },
         countColumn('step', 'Step', ({ gap }) => gap.step_number ?? gap.step ?? -1, { cell: ({ gap }) => stepOf(gap) || MISSING }),
         { key: 'kind', head: 'Kind', value: ({ gap }) => gap.kind, cell: ({ gap }) => kindTag(gap.kind) },
         { key: 'cause', head: 'Mostly', value: ({ gap }) => LABELS[gap.cause], cell: ({ gap }) => classCell(gap.cause) },
@@ -170,8 +169,8 @@ export function gapsView(app) {
 
   /** @param {GapRow} row */
   function deviceCell(row) {
-    if (row.whole) return h('span', { class: 'inner' }, deviceName(row.gap.device));
-    if (row.gaps.length < 2) return deviceName(row.gap.device);
+    if (row.whole) return h('span', { class: 'inner' }, nameOf(row.gap.device));
+    if (row.gaps.length < 2) return nameOf(row.gap.device);
     const key = keyOf(row.gap);
     const on = opened.has(key);
     return button(h('span', { class: 'muted', 'aria-hidden': 'true' }, on ? '▾' : '▸'), () => {
@@ -185,7 +184,7 @@ export function gapsView(app) {
   function patternsTable(idle, duration) {
     const items = recurring.filter(({ count: some }) => some);
     const unit = columnUnit(items.map((pattern) => pattern.total_ps));
-    const its = new Map(items.map((pattern) => [pattern, filterGaps(answer?.items ?? [], new Map(), pattern, app.chosen())]));
+    const its = new Map(items.map((pattern) => [pattern, filterGaps(answer?.items ?? [], new Map(), pattern, app.chosen().devices)]));
     const of = (/** @type {GapPattern} */ pattern) => its.get(pattern) ?? [];
     /** @param {'before'|'after'} key @param {string} head @param {string} [inside] what a gap inside of a run says */
     const program = (key, head, inside) => textColumn(key, head, (/** @type {GapPattern} */ pattern) => pattern[key], {

@@ -57,5 +57,8 @@ export const windowPlace = (start, end) => ({ v: 'timeline', w: placeAround(star
 export const gapPlace = ({ device, start_ps, duration_ps }) => (
   { v: 'timeline', w: placeAround(start_ps, start_ps + duration_ps, 1.5), sel: `gap:${device}@${msText(start_ps, true)}` });
 
+/** With its host, where there are several. @param {{name: string, host: string}} device @param {unknown[]} hosts of the session */
+export const deviceName = ({ name, host }, hosts) => (hosts.length > 1 ? `${name} · ${host}` : name);
+
 /** `8 cores`, `1 core` @param {number} number */
 export const cores = (number) => `${count(number)} ${number === 1 ? 'core' : 'cores'}`;

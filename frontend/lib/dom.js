@@ -40,20 +40,35 @@ export const button = (label, action, attributes, ...more) => h('button', { type
 
 /**
  * One of many, with its name before it.
- * @param {string} label @param {[value: string, text: string, title?: string][]} choices @param {string|undefined} value
+ * @param {string} label @param {[value: string, text: string][]} choices @param {string|undefined} value
  * @param {(value: string) => void} chosen @param {string} [testid]
  */
 export function pick(label, choices, value, chosen, testid) {
   const select = h('select', { 'data-testid': testid, 'aria-label': label, onchange: () => chosen(select.value) });
   setChoices(select, choices, value);
-  return h('span', { class: 'pick' }, h('span', null, label), select);
+  return h('span', { class: 'pick', title: label }, h('span', null, label), select);
 }
 
-/** @param {HTMLSelectElement} select @param {[value: string, text: string, title?: string][]} choices @param {string|undefined} value */
+/** @param {HTMLSelectElement} select @param {[value: string, text: string][]} choices @param {string|undefined} value */
 export function setChoices(select, choices, value) {
-  fill(select, choices.map(([own, text, title]) => h('option', { value: own, title }, text)));
+  fill(select, choices.map(([own, text]) => h('option', { value: own }, text)));
   select.value = value ?? '';
   if (select.selectedIndex < 0) select.selectedIndex = 0;
+}
+
+/**
+ * What keys do on an element, or on some of those within; nobody else hears of them.
+ * @template {HTMLElement} T
+ * @param {Element} element @param {string} which a selector @param {Record<string, (target: T) => void>} keys by `event.key`
+ */
+export function onKeys(element, which, keys) {
+  element.addEventListener('keydown', (event) => {
+    const { key, target, ctrlKey, altKey, metaKey } = /** @type {KeyboardEvent & {target: T}} */ (event);
+    if (ctrlKey || altKey || metaKey || !keys[key] || !target.matches(which)) return;
+    keys[key](target);
+    event.preventDefault();
+    event.stopPropagation();
+  });
 }
 
 /** A part from 0 to 1 as a length of a style. @param {number} part */

@@ -7,8 +7,8 @@ const PREFIX = 'p.xla_insights.';
 /** Encodes a value, but keeps the signs that read well and are safe in a hash. @param {string} value */
 const encode = (value) => encodeURIComponent(value).replace(/%(2C|3A|40|2B|2F)/g, decodeURIComponent);
 
-/** @param {string} text */
-function decode(text) {
+/** A text that need not be encoded well. @param {string} text */
+export function decodeText(text) {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -22,7 +22,7 @@ export function parseHash(hash) {
   const state = {};
   for (const pair of hash.replace(/^#/, '').split('&')) {
     const at = pair.indexOf('=');
-    if (at > 0 && pair.startsWith(PREFIX)) state[pair.slice(PREFIX.length, at)] = decode(pair.slice(at + 1));
+    if (at > 0 && pair.startsWith(PREFIX)) state[pair.slice(PREFIX.length, at)] = decodeText(pair.slice(at + 1));
   }
   return state;
 }

@@ -1,6 +1,6 @@
 /** Tables: sorted by their heads, moved in by arrow keys, drawn as scrolled when long. */
 
-import { button, fill, h } from './dom.js';
+import { button, fill, h, onKeys } from './dom.js';
 import { count, MISSING, timeCell } from './format.js';
 
 const DRAW_ALL = 200;
@@ -141,20 +141,16 @@ export function liveTable({ label, testid, columns, items, sort, foot, open, sel
     return row;
   }
 
-  element.addEventListener('keydown', (event) => {
-    const row = event.target instanceof HTMLTableRowElement ? event.target : null;
-    if (!row || event.ctrlKey || event.altKey || event.metaKey) return;
-    const item = shown[Number(row.dataset.index)];
-    if (event.key === 'Enter') (open ?? select)?.(item);
-    else if (event.key === ' ') select?.(item);
-    else if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
-      const side = event.key === 'ArrowDown' ? 'nextElementSibling' : 'previousElementSibling';
-      let next = row[side];
-      if (next?.classList.contains('group')) next = next[side];
-      if (next instanceof HTMLElement && next.dataset.index) next.focus();
-    } else return;
-    event.preventDefault();
-    event.stopPropagation();
+  /** @param {HTMLElement} row @param {'nextElementSibling'|'previousElementSibling'} side */
+  function move(row, side) {
+    let next = row[side];
+    if (next?.classList.contains('group')) next = next[side];
+    if (next instanceof HTMLElement && next.dataset.index) next.focus();
+  }
+  const itemOf = (/** @type {HTMLElement} */ row) => shown[Number(row.dataset.index)];
+  onKeys(element, 'tr', {
+    Enter: (row) => (open ?? select)?.(itemOf(row)), ' ': (row) => select?.(itemOf(row)),
+    ArrowDown: (row) => move(row, 'nextElementSibling'), ArrowUp: (row) => move(row, 'previousElementSibling'),
   });
   if (long) scroller.addEventListener('scroll', drawBody, { passive: true });
   arrange();

@@ -49,8 +49,6 @@ export interface Ready {
   /** Rows of scopes are still to come, from `data/scopes`. */
   more_rows?: boolean;
   strip: Strip;
-  /** Views that the server has data for. */
-  views?: string[];
 }
 export type SessionAnswer = Loading | LoadError | Ready;
 

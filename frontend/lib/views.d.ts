@@ -75,7 +75,7 @@ export interface CompileRow {
   graph_hash: string | null; cause: string | null; frame: string | null; graph: string | null; warm_up: boolean;
   /** The whole stack that a debug log tells, innermost first. */
   frames?: string[];
-  event?: string | null; annotation: string | null; kin?: string[]; host: string;
+  event?: string | null; annotation: string | null; host: string;
   /** Idle time that it explains, by device. */
   idle_ps: Record<string, number>;
   /** Against the nearest graph of the same program whose parameters are known. */

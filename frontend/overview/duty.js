@@ -1,7 +1,7 @@
 /** How long each device runs something, with the definition said and the other ones at hand. */
 
 import { fill, h, percent } from '../lib/dom.js';
-import { card, cores, emptyCard, lengthBar, link } from '../lib/cards.js';
+import { card, cores, deviceName, emptyCard, lengthBar, link } from '../lib/cards.js';
 import { columnUnit, cutMiddle, share } from '../lib/format.js';
 import { roundTimes, total } from '../lib/parts.js';
 import { table, timeColumn } from '../lib/table.js';
@@ -35,17 +35,12 @@ export function dutyCard(all, session, app) {
     return emptyCard('Duty cycle', 'Duty cycle needs a device plane, and this capture has none.',
       'Record again while the device is running, with the profiler server in the process that owns the device. Steps, annotations and host time by class are complete.');
   }
-  const shown = all.filter(({ id, host }) => app.has(id, host));
+  const shown = app.among(all);
   let definition = /** @type {DutyDefinition} */ (readPref('duty'));
   if (!DEFINITIONS[definition]) definition = 'ops';
   const name = h('span', { class: 'small muted', 'data-testid': 'duty-definition' });
   const body = h('div', { class: 'fill' });
-  const choice = h('details', { class: 'choice', onkeydown: (/** @type {KeyboardEvent} */ event) => {
-    if (event.key !== 'Escape' || !choice.open) return;
-    choice.open = false;
-    choice.querySelector('summary')?.focus();
-    event.stopPropagation();
-  } }, h('summary', { class: 'link small' }, 'change'),
+  const choice = h('details', { class: 'choice' }, h('summary', { class: 'link small' }, 'change'),
   h('div', { class: 'menu right', role: 'radiogroup', 'aria-label': 'Definition of the duty cycle' },
     /** @type {DutyDefinition[]} */ (Object.keys(DEFINITIONS)).map((key) => h('label', null,
       h('input', { type: 'radio', name: 'duty', value: key, checked: key === definition, onchange: () => {
@@ -70,8 +65,8 @@ function dutyTable(devices, all, definition, session, app) {
   return table({
     label: 'Duty cycle', testid: 'duty-table', items: rows,
     columns: [
-      { key: 'device', head: 'Device', value: ({ device }) => device.name, cell: ({ device: { id, name, host } }) => link(
-        session.session.hosts.length > 1 ? cutMiddle(`${name} · ${host}`, 18) : name, () => app.open({ v: 'timeline', x: id, w: '', sel: '' }), { title: `${name} on ${host}` }) },
+      { key: 'device', head: 'Device', value: ({ device }) => device.name, cell: ({ device }) => link(
+        cutMiddle(deviceName(device, session.session.hosts), 13), () => app.open({ v: 'timeline', x: device.id, w: '', sel: '' }), { title: `${device.name} on ${device.host}` }) },
       // The part of busy in which an op only waits is hatched, at the end of the bar.
       { key: 'bar', head: '', cell: ({ device: { stall_ps, busy_ps }, share: busy }) => h('span', { class: 'duty-bar' }, lengthBar(busy ?? 0), stall_ps && busy
         ? h('i', { class: 'stall', style: { left: percent(busy * (1 - stall_ps / busy_ps)), width: percent((busy * stall_ps) / busy_ps) } }) : null) },

@@ -53,14 +53,13 @@ export function findingsCard(answer, app) {
 function entry(finding, { steps }, app, linked) {
   const { id, severity, title, detail, advice, cost_ps, step_if_fixed_ps, windows } = finding;
   const label = MORE[id] ?? 'Gaps';
-  const view = label.toLowerCase();
   const element = h('li', { 'data-testid': `finding-${id}`, 'aria-current': linked ? 'true' : null },
     h('span', null, h('span', { class: `tag ${severity}` }, severity)), h('h3', null, title),
     h('span', { class: 'cost num', 'data-ps': cost_ps, title: 'Idle time that it explains' }, cost_ps ? timeText(cost_ps, 1) : '–'),
     h('p', null, detail.includes(advice) ? detail : `${detail} ${advice}`,
       step_if_fixed_ps ? h('span', { class: 'muted' }, ` Mean step without it: at best ${timeText(step_if_fixed_ps, 1)}.`) : null),
     h('div', { class: 'row' }, windows.length ? showOf(finding, steps.columns, app) : null,
-      app.offers(view) ? button(label, () => app.open({ v: view, sel: '', f: '' }), { class: 'small-button' }) : null));
+      label && button(label, () => app.open({ v: label.toLowerCase(), sel: '', f: '' }), { class: 'small-button' })));
   if (linked) requestAnimationFrame(() => element.scrollIntoView({ block: 'nearest' }));
   return element;
 }

@@ -15,7 +15,7 @@ export function idleCard({ devices: all, steps }, app) {
   if (!all.length) {
     return emptyCard('Idle time by cause', 'Idle time needs a device plane, and this capture has none.', 'The timeline shows what the host did.');
   }
-  const devices = all.filter(({ id, host }) => app.has(id, host));
+  const devices = app.among(all);
   const idle = total(devices, ({ idle_ps }) => idle_ps);
   const note = devices.length < all.length ? `${devices.length} of ${cores(all.length)}` : cores(all.length);
   if (!idle) return card('Idle time by cause', { note }, h('p', null, 'The devices are never idle.'));

@@ -1,4 +1,4 @@
-/** Steps as the server sends them, column by column, as rows; and the ticks of an axis. */
+/** Steps as the server sends them, column by column, as rows. */
 
 /** @typedef {import('../lib/views').StepColumns} StepColumns */
 /**
@@ -18,13 +18,4 @@ export function rowsOf(columns) {
 export function stepRows({ host_ps, ...columns }) {
   const host = rowsOf(host_ps);
   return rowsOf(columns).map((step, index) => ({ ...step, host_ps: host[index] ?? {} }));
-}
-
-/** About six ticks from 0 at 1-2-5 steps, the last one at or below `most`. @param {number} most */
-export function niceTicks(most) {
-  if (!(most > 0)) return [0];
-  const rough = most / 6;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough) ?? rough;
-  return Array.from({ length: Math.floor(most / step + 1e-9) + 1 }, (_, index) => Number((index * step).toPrecision(12)));
 }

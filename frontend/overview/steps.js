@@ -1,12 +1,13 @@
 /** Steps as stacked bars of what the driving thread did, a line across each for how long the device was busy. */
 
-import { button, fill, h, percent } from '../lib/dom.js';
+import { button, fill, h, onKeys, percent } from '../lib/dom.js';
 import { CLASSES, LABELS, chip, tone } from '../lib/classes.js';
 import { card, link, windowPlace } from '../lib/cards.js';
 import { columnUnit, count, digits, plural, timeCell, timeText, UNITS } from '../lib/format.js';
 import { countColumn, liveTable, timeColumn } from '../lib/table.js';
 import { begin } from '../lib/activity.js';
-import { niceTicks, stepRows } from './step-data.js';
+import { niceTicks } from '../lib/axis.js';
+import { stepRows } from './step-data.js';
 
 /** @typedef {import('./step-data.js').Step} Step */
 
@@ -14,12 +15,6 @@ import { niceTicks, stepRows } from './step-data.js';
 const WIDE = 60;
 const THIN_PX = 5;
 const LABEL_PX = 44;
-
-/** @type {Record<string, string>} */
-const SOURCES = {
-  step_marker: 'No step annotation; steps come from StepMarker.', modules: 'No step annotation; steps come from the rhythm of modules.',
-  steps_line: 'No step annotation; steps come from the Steps line.',
-};
 
 /** What is counted per step: column, head, and one of them. @type {['executions'|'compiles'|'early_syncs'|'input_syncs'|'from_device', string, string][]} */
 const COUNTS = [['executions', 'Executions', 'execution'], ['compiles', 'Compiles', 'compilation'], ['early_syncs', 'Early syncs', 'early sync'],
@@ -104,31 +99,25 @@ export function createSteps(app) {
     }, h('div', { class: 'plot' }, stack, step.device_busy_ps ? h('i', { class: 'busy-line', style: { bottom: percent(step.device_busy_ps / top) } }) : null), h('span', { class: 'name' }, label ? nameOf(step) : ''));
   }
 
-  chart.addEventListener('keydown', (event) => {
-    const options = /** @type {HTMLElement[]} */ ([...chart.querySelectorAll('[role=option]')]);
-    const at = options.indexOf(/** @type {HTMLElement} */ (event.target));
-    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (at < 0) return;
-    const step = steps[from + at];
-    if (by) {
-      const next = at + by;
-      if (next >= 0 && next < options.length) options[next].focus();
-      else if (moveTo(from + by)) /** @type {HTMLElement|undefined} */ (chart.querySelectorAll('[role=option]')[at])?.focus();
-    } else if (event.key === 'Enter') show(step);
-    else if (event.key === ' ') choose(step);
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
+  const bars = () => /** @type {NodeListOf<HTMLElement>} */ (chart.querySelectorAll('[role=option]'));
+  const stepAt = (/** @type {HTMLElement} */ own) => steps[from + [...bars()].indexOf(own)];
+
+  /** Focuses a bar by its place among those in sight, or brings it into sight. @param {number} at */
+  function focus(at) {
+    if (!bars()[at]) moveTo(from + Math.sign(at));
+    (bars()[at] ?? bars()[at - Math.sign(at)])?.focus();
+  }
+  onKeys(chart, '[role=option]', {
+    ArrowRight: (own) => focus([...bars()].indexOf(own) + 1), ArrowLeft: (own) => focus([...bars()].indexOf(own) - 1), Enter: (own) => show(stepAt(own)), ' ': (own) => choose(stepAt(own)),
   });
 
   /** @param {number} first */
   function moveTo(first) {
     const next = Math.max(0, Math.min(Math.round(first), steps.length - fits));
-    if (next === from) return false;
+    if (next === from) return;
     from = next;
     drawChart();
     mark();
-    return true;
   }
 
   function drawBrush() {
@@ -153,12 +142,9 @@ export function createSteps(app) {
   };
   brush.addEventListener('pointerdown', (event) => { brush.setPointerCapture(event.pointerId); toPointer(event); });
   brush.addEventListener('pointermove', (event) => { if (brush.hasPointerCapture(event.pointerId)) toPointer(event); });
-  brush.addEventListener('keydown', (event) => {
-    const by = { ArrowRight: 1, ArrowLeft: -1, PageDown: fits, PageUp: -fits, End: steps.length, Home: -steps.length }[event.key];
-    if (!by) return;
-    moveTo(from + by);
-    event.preventDefault();
-    event.stopPropagation();
+  onKeys(brush, '*', {
+    ArrowRight: () => moveTo(from + 1), ArrowLeft: () => moveTo(from - 1), PageDown: () => moveTo(from + fits), PageUp: () => moveTo(from - fits),
+    End: () => moveTo(steps.length), Home: () => moveTo(0),
   });
 
   function stepsTable() {
@@ -210,16 +196,15 @@ export function createSteps(app) {
       { code: 'Period', shift: false, run: () => move(1) },
     ],
     /** @param {import('../lib/views').Overview['steps']} answer */
-    open({ columns, source, partial }) {
+    open({ columns }) {
       steps = stepRows(columns);
       const seen = new Set();
       twice = new Set(steps.map(({ number }) => number).filter((number) => seen.size === seen.add(number).size));
       from = 0;
       const names = namesOf(steps);
       const busy = h('span', null, h('i', { class: 'line-mark', 'aria-hidden': 'true' }), 'device busy');
-      const cut = partial ? ` · ${plural(partial, 'step')} cut by the edge of the capture` : '';
       fill(element, steps.length
-        ? card('Step time', { note: `by class${cut}${source && SOURCES[source] ? ' · ' + SOURCES[source] : ''}`, class: 'steps-card', right: toggle },
+        ? card('Step time', { note: 'by class', class: 'steps-card', right: toggle },
           h('p', { class: 'legend' }, names.map((name) => h('span', null, chip(name), LABELS[name])), busy), body)
         : card('Step time', {}, h('p', null, 'This capture has no steps: no step annotation, no StepMarker, no rhythm of modules.'),
           h('p', { class: 'sec' }, 'Wrap the loop in xp.StepTrace, or capture more than one step.')));

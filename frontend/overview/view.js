@@ -23,7 +23,7 @@ export function overviewView(app) {
   function draw() {
     if (!answer || !session) return;
     const { devices } = answer;
-    const some = devices.some(({ id, host }) => !app.has(id, host));
+    const some = app.among(devices).length < devices.length;
     fill(element, verdict(answer, some ? `Sentence, figures, steps and findings are of all ${cores(devices.length)}.` : ''), dutyCard(answer.devices, session, app), idleCard(answer, app),
       findingsCard(answer, app), steps.element);
     steps.open(answer.steps);

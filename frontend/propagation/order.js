@@ -1,9 +1,9 @@
 /** One step's phases on the host over what a device made of them; ribbons lead from one to the other. */
 
-import { h, percent } from '../lib/dom.js';
-import { digits, plural, timeText, unitFor } from '../lib/format.js';
+import { h, onKeys, percent } from '../lib/dom.js';
+import { plural, timeText, unitFor } from '../lib/format.js';
 import { total } from '../lib/parts.js';
-import { niceTicks } from '../overview/step-data.js';
+import { tickMarks } from '../lib/axis.js';
 
 /** @typedef {import('./types').Propagation} Propagation */
 /** @typedef {import('./types').Stretch} Stretch */
@@ -66,7 +66,6 @@ export function createOrder(answer, on) {
   const [first, last] = [strips.device[0].start_ps, Math.max(...strips.device.map(({ end_ps }) => end_ps))];
   const deviceAt = axisOf(first, last);
   const length = last - first;
-  const unit = unitFor(length);
   const nameOf = (/** @type {number|null} */ phase) => (phase === null ? none : phases[phase].name + (phases[phase].repetition ? ` ${phases[phase].repetition + 1}` : ''));
   const lostOf = (/** @type {number|null} */ phase) => (phase === null ? null : phases[phase].lost);
 
@@ -93,21 +92,19 @@ export function createOrder(answer, on) {
   const picture = s('svg', { viewBox: `0 0 ${WIDE} ${TALL}`, preserveAspectRatio: 'none', 'aria-hidden': 'true' },
     s('pattern', { id: 'ribbon-hatch', width: 7, height: 7, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)' }, s('path', { d: 'M0 0V7', class: 'hatch-line' })), ...ribbons);
 
+  const move = (/** @type {Element|null} */ to) => /** @type {HTMLElement|null} */ (to)?.focus();
+
   /** A strip: one Tab stop, arrows move within it. @param {HTMLButtonElement[]} pieces @param {string} label */
   function lane(pieces, label) {
     if (pieces[0]) pieces[0].tabIndex = 0;
-    return h('div', { class: 'piece-lane', role: 'group', 'aria-label': label, onkeydown: (/** @type {KeyboardEvent} */ event) => {
-      const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-      if (!by) return;
-      pieces[pieces.findIndex((own) => own === event.target) + by]?.focus();
-      event.preventDefault();
-      event.stopPropagation();
-    } }, pieces);
+    const element = h('div', { class: 'piece-lane', role: 'group', 'aria-label': label }, pieces);
+    onKeys(element, '*', { ArrowRight: (own) => move(own.nextElementSibling), ArrowLeft: (own) => move(own.previousElementSibling) });
+    return element;
   }
   const legend = ['in order', 'inverted: runs after a later phase has begun', none].map((text, index) => h('span', null, h('i', { class: `chip ribbon-chip ${['', 'inverted', 'of-bare'][index]}` }), text));
   const rows = [['host', 'in order', lane(host, 'Phases on the host')], ['', '', h('div', { class: 'ribbons' }, picture, stubs)], ['device', 'as run', lane(device, 'Runs of phases on the device')],
     ['', '', h('div', { class: 'marks', 'aria-hidden': 'true' }, marks)],
-    ['', '', h('div', { class: 'ticks-line', 'aria-hidden': 'true' }, niceTicks(length / unit.ps).map((tick) => h('span', { style: { left: percent((tick * unit.ps) / length) } }, digits(tick, Number.isInteger(tick) ? 0 : 1), tick ? '' : `\u202f${unit.name}`)))],
+    ['', '', h('div', { class: 'ticks-line', 'aria-hidden': 'true' }, tickMarks(length, unitFor(length)))],
     ['', '', h('div', { class: 'legend', 'aria-hidden': 'true' }, legend)]];
 
   return {

@@ -1,6 +1,6 @@
 /** The annotations as a tree: host and device time on one scale, and what became of each on the device. */
 
-import { h } from '../lib/dom.js';
+import { h, onKeys } from '../lib/dom.js';
 import { lengthBar, link, windowPlace } from '../lib/cards.js';
 import { columnUnit, count, MISSING, timeCell } from '../lib/format.js';
 import { total } from '../lib/parts.js';
@@ -66,34 +66,30 @@ export function treeTable({ tree, unannotated, order, strips }, { mode, picked, 
     redraw();
   }
 
-  /** @param {KeyboardEvent} event */
-  function onkeydown(event) {
-    const { key } = event;
-    const at = rows.findIndex((row) => row === event.target);
-    if (at < 0 || event.ctrlKey || event.altKey || event.metaKey) return;
-    const { path = '' } = rows[at].dataset;
-    const open = rows[at].getAttribute('aria-expanded');
-    const row = tree.find((own) => own.path === path);
-    const place = row?.host_place ?? row?.device_place;
-    if (key === 'ArrowDown') rows[at + 1]?.focus();
-    else if (key === 'ArrowUp') rows[at - 1]?.focus();
-    else if (open === (key === 'ArrowRight' ? 'false' : key === 'ArrowLeft' ? 'true' : '')) toggle(path);
-    else if (key === 'ArrowLeft') rows.find(({ dataset }) => isInside(path, dataset.path ?? '') && path.lastIndexOf('/') === dataset.path?.length)?.focus();
-    else if (key === ' ') pick(path);
-    else if (key === 'Enter' && place) app.open(windowPlace(...place));
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
-  }
-
   /** Where the whole run, and what of it has no annotation, lies. */
   const none = mode === 'step_' ? order.by_phase.find(({ phase }) => phase === null) : null;
   const run = mode === 'step_' ? strips.device : [];
   const heads = ['Annotation', `Host, ${unit.name}`, `Device, ${unit.name}`, `0 – ${timeCell(most, unit, 0)} ${unit.name}`, 'Ops', ...(mode ? [] : ['Executions', 'Programs']), 'On the device'];
   const last = (/** @type {string|undefined} */ text) => [mode ? null : [h('td', null), h('td', null)], h('td', { class: 'sec small' }, text)].flat();
-  return h('table', { class: mode ? null : 'tight', role: 'treegrid', 'aria-label': 'Annotations', 'data-testid': 'annotation-tree', onkeydown },
+  const element = h('table', { class: mode ? null : 'tight', role: 'treegrid', 'aria-label': 'Annotations', 'data-testid': 'annotation-tree' },
     h('thead', null, h('tr', null, heads.map((text, index) => h('th', { scope: 'col', class: [0, 3, heads.length - 1].includes(index) ? null : 'num' }, text)))), h('tbody', null, rows),
     h('tfoot', null, h('tr', { class: 'rest', 'data-testid': 'annotation-none' }, h('td', null, h('i', { class: 'chip' }), 'no annotation'), cell(MISSING), time(rest.device, none && [none.start_ps, none.end_ps]), bars(), cell(count(rest.ops)), last('bare and none')),
       h('tr', null, h('td', null, { 'step_': 'Device run', 'mean_': 'Mean of a step', '': 'All devices' }[mode]), h('td', null), time(sum, run[0] && [run[0].start_ps, Math.max(...run.map(({ end_ps }) => end_ps))]), h('td', null),
         cell(count(mode === 'mean_' ? null : total([rest, ...top], ({ ops }) => ops ?? 0))), last(''))));
+  const focus = (/** @type {number} */ at) => rows[at]?.focus();
+  onKeys(element, 'tr', {
+    ArrowDown: (/** @type {HTMLTableRowElement} */ row) => focus(rows.indexOf(row) + 1), ArrowUp: (row) => focus(rows.indexOf(row) - 1),
+    ArrowRight: ({ ariaExpanded, dataset: { path = '' } }) => { if (ariaExpanded === 'false') toggle(path); },
+    ArrowLeft({ ariaExpanded, dataset: { path = '' } }) {
+      if (ariaExpanded === 'true') toggle(path);
+      else focus(rows.findIndex(({ dataset }) => dataset.path === path.slice(0, path.lastIndexOf('/'))));
+    },
+    ' ': ({ dataset: { path = '' } }) => pick(path),
+    Enter({ dataset }) {
+      const row = tree.find(({ path }) => path === dataset.path);
+      const place = row?.host_place ?? row?.device_place;
+      if (place) app.open(windowPlace(...place));
+    },
+  });
+  return element;
 }

@@ -2,7 +2,7 @@
 
 import { fill, h, pick } from '../lib/dom.js';
 import { loadOnce } from '../frame/once.js';
-import { card, emptyCard, link, windowPlace } from '../lib/cards.js';
+import { card, deviceName, emptyCard, link, windowPlace } from '../lib/cards.js';
 import { columnUnit, count, cutMiddle, digits, plural, share, timeCell, timeText } from '../lib/format.js';
 import { roundShares, roundTimes } from '../lib/parts.js';
 import { msText, spanText, spanValue } from '../lib/link.js';
@@ -58,7 +58,10 @@ export function propagationView(app) {
 
   const open = (/** @type {{start_ps: number, end_ps: number}} */ { start_ps, end_ps }) => app.open(windowPlace(start_ps, end_ps));
   const wanted = () => app.link.state.sel !== known && pickedQuery(app.link.state.sel);
-  const asked = () => ({ st: app.link.state.st, ...(wanted() || { device: filtersValue(app.link.state.f).get('device') ?? app.chosen().devices[0] }) });
+  const asked = (/** @type {import('../lib/types').Ready} */ { devices }) => {
+    const chosen = app.among(devices);
+    return { st: app.link.state.st, ...(wanted() || { device: filtersValue(app.link.state.f).get('device') ?? (chosen.length < devices.length ? chosen[0].id : null) }) };
+  };
   /** The row of a phase, or of the first of its repetitions. @param {number|null|undefined} phase */
   const rowAt = (phase) => answer?.tree.find((row) => row.phase !== null && phase != null && (row.phase === phase || row.name === answer?.phases[phase].name));
   /** The phase that a path is, or lies in. @param {string|null} path */
@@ -130,7 +133,8 @@ export function propagationView(app) {
     const [unit, all] = [coverage, total].map(({ device_ps }) => columnUnit([device_ps]));
     const [its, others] = [roundTimes(parts, unit), roundTimes(wholes, all)];
     const nameAt = (/** @type {number} */ index) => String(steps.numbers[index] ?? steps.first + index);
-    const devices = ready.devices.filter(({ id, host }) => app.has(id, host) || id === device?.id);
+    const chosen = app.among(ready.devices);
+    const devices = ready.devices.filter((each) => chosen.includes(each) || each.id === device?.id);
     const backward = own.lost.some(({ reason }) => reason === 'autograd thread');
     const bar = STATES.map(([name], index) => {
       const text = `${name}${name === 'bare' && backward ? ' (backward)' : ''} ${its.texts[index]}\u202f${unit.name} · ${share(shares[index])}`;
@@ -139,7 +143,7 @@ export function propagationView(app) {
     });
     return card('Where the device time went', { class: 'across', note: [stepName(own), device?.name, `${timeText(coverage.device_ps)} on the device`].filter(Boolean).join(', '), right: [
       own.step ? pick('step', steps.numbers.map((_, index) => [nameAt(index), nameAt(index)]), stepOf(own), (st) => ask({ st }), 'propagation-step') : null,
-      devices.length > 1 ? pick('device', devices.map(({ id, name, host }) => [id, ready.session.hosts.length > 1 ? `${name} · ${host}` : name]), device?.id, (id) => ask({ f: filtersText(filtersValue(app.link.state.f).set('device', id)) }), 'propagation-device') : null] },
+      devices.length > 1 ? pick('device', devices.map((each) => [each.id, deviceName(each, ready.session.hosts)]), device?.id, (id) => ask({ f: filtersText(filtersValue(app.link.state.f).set('device', id)) }), 'propagation-device') : null] },
     own.hint ? h('p', { 'data-testid': 'propagation-hint' }, own.state === 'flag_off' ? 'The trace has no scopes: record with XLA_HLO_DEBUG=1. ' : '', h('span', { class: 'sec' }, own.hint)) : null,
     coverage.device_ps ? [h('div', { class: 'coverage', 'data-testid': 'coverage-bar' }, bar), h('details', null, h('summary', { class: 'small muted' }, STATES.filter((_, index) => parts[index]).map((state) => state.join(': ')).join(' · ')),
       table({ label: 'Coverage', testid: 'coverage-table', items: [...STATES.keys()], foot: ['Device run', its.sum, share(1), others.sum, ''], columns: [

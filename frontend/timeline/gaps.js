@@ -58,7 +58,7 @@ export function withGapRows(rows, gaps) {
  * @param {import('./model.js').Model} model @param {import('./lanes.js').Lanes} lanes
  * @param {object} on
  * @param {() => void} on.arrived @param {(error: Error) => void} on.failed
- * @param {() => Ready|null} on.session @param {() => string[]} on.devices chosen ones; empty: all
+ * @param {() => Ready|null} on.session @param {() => string[]} on.devices ids of those that are chosen
  * @param {(text: string) => void} on.say @param {(device: string) => string} on.name
  * @param {(at: number, all: number) => void} on.count which gap of how many on its device
  * @param {(brief: import('../lib/types').Brief) => void} on.open
@@ -91,10 +91,8 @@ export function createGaps(model, lanes, on) {
   /** The gaps of the device that is looked at: that of the selection, else the first one that has some. */
   function ownGaps() {
     const { selection } = model.state;
-    const session = on.session();
-    const chosen = on.devices();
-    const id = selection?.device || session?.rows.find((row) => row.id === selection?.row)?.device;
-    return all.get(id ?? '') ?? all.get(session?.devices.find((device) => all.has(device.id) && (!chosen.length || chosen.includes(device.id)))?.id ?? '') ?? [];
+    const id = selection?.device || on.session()?.rows.find((row) => row.id === selection?.row)?.device;
+    return all.get(id ?? '') ?? all.get(on.devices().find((device) => all.has(device)) ?? '') ?? [];
   }
 
   /** @param {Gap} gap */

@@ -21,8 +21,8 @@ import { gapRow } from './selection.js';
  */
 /**
  * @typedef {object} LayoutOptions
- * @property {string[]} hosts names; empty: all
- * @property {string[]} devices ids; empty: all
+ * @property {string[]} hosts names of those that are chosen
+ * @property {string[]} devices ids of those that are chosen
  * @property {Map<string, boolean>} open what the person opened or closed
  * @property {Map<string, number>} taking rows that take part in the selection and the depth they need: never folded away
  * @property {Device[]} all devices of the session
@@ -88,8 +88,7 @@ export function layoutRows(rows, { hosts, devices, open, taking, all, unit, shif
     }
   }
 
-  const visible = rows.filter((row) => (!hosts.length || hosts.includes(row.host))
-    && (!row.device || !devices.length || devices.includes(row.device)));
+  const visible = rows.filter(({ host, device }) => (device ? devices.includes(device) : hosts.includes(host)));
   const host = visible.filter((row) => !row.device);
   for (const name of new Set(host.map((row) => row.host))) {
     const own = host.filter((row) => row.host === name);

@@ -1,6 +1,5 @@
 /** The timeline's state and the few ways it changes; link keys follow from it. */
 
-import { createStore } from '../lib/store.js';
 import { spanText, spanValue, toNs } from '../lib/link.js';
 import { shiftAt } from './align.js';
 import { clampSpan } from './scale.js';
@@ -30,18 +29,31 @@ const NOTHING = { detail: null, preview: null, hover: null, pointer: null, curso
 /** @param {import('../lib/link.js').Link} link @param {() => number} lanesPx width of the lanes */
 export function createModel(link, lanesPx) {
   let duration = 1;
-  const store = createStore(/** @type {TimelineState} */ ({ ...NOTHING, window: { start_ps: 0, end_ps: 1 }, selection: null, open: new Map(), flows: true, hits: [], align: null }));
+  /** @type {TimelineState} */
+  const state = { ...NOTHING, window: { start_ps: 0, end_ps: 1 }, selection: null, open: new Map(), flows: true, hits: [], align: null };
+  /** @type {((changed: Set<keyof TimelineState>) => void)[]} */
+  const listeners = [];
   let timer = 0;
 
   /** Links follow panning with a pause: browsers limit how often an address may change. */
   function writeWindow() {
     timer = 0;
-    const { start_ps, end_ps } = store.state.window;
+    const { start_ps, end_ps } = state.window;
     link.set({ w: start_ps <= 0 && end_ps >= duration ? '' : spanText(start_ps, end_ps) }, 'replace');
   }
 
+  /** Changes some of it, and tells which of that is new by identity. @param {Partial<TimelineState>} patch */
+  function set(patch) {
+    const changed = new Set(/** @type {(keyof TimelineState)[]} */ (Object.keys(patch)).filter((key) => state[key] !== patch[key]));
+    Object.assign(state, patch);
+    if (changed.size) listeners.forEach((listener) => listener(changed));
+  }
+
   const model = {
-    ...store,
+    /** @type {Readonly<TimelineState>} */
+    state, set,
+    /** @param {(changed: Set<keyof TimelineState>) => void} listener */
+    on(listener) { listeners.push(listener); },
     get duration() { return duration; },
     /** Takes the state from the link. @param {number} length of the session @returns {string[]} what of the link does not fit */
     open(length) {
@@ -50,7 +62,7 @@ export function createModel(link, lanesPx) {
       const span = spanValue(w ?? '');
       const selection = selectionValue(sel);
       const fits = (/** @type {Span|null} */ own) => own !== null && own.start_ps < duration;
-      store.set({
+      set({
         ...NOTHING, hits: [], open: foldsValue(x), window: clampSpan(span && fits(span) ? span : { start_ps: 0, end_ps: duration }, duration, lanesPx()),
         selection: selection && fits(selection) ? { ...selection, end_ps: Math.min(duration, selection.end_ps) } : null,
       });
@@ -59,14 +71,14 @@ export function createModel(link, lanesPx) {
     /** @param {Span} span */
     look(span) {
       const next = clampSpan(span, duration, lanesPx());
-      const { start_ps, end_ps } = store.state.window;
+      const { start_ps, end_ps } = state.window;
       if (next.start_ps === start_ps && next.end_ps === end_ps) return;
-      store.set({ window: next });
+      set({ window: next });
       if (!timer) timer = setTimeout(writeWindow, 250);
     },
     /** Moves the middle of the window there. @param {number} ps */
     goTo(ps) {
-      const { start_ps, end_ps } = store.state.window;
+      const { start_ps, end_ps } = state.window;
       const half = (end_ps - start_ps) / 2;
       model.look({ start_ps: ps - half, end_ps: ps + half });
     },
@@ -75,19 +87,19 @@ export function createModel(link, lanesPx) {
       const own = selection?.kind === 'window' ? { ...selection, start_ps: toNs(Math.max(0, selection.start_ps)), end_ps: toNs(Math.min(duration, selection.end_ps)) } : selection;
       clearTimeout(timer);
       writeWindow();
-      store.set({ selection: own, detail: null, piece: null });
+      set({ selection: own, detail: null, piece: null });
       link.set({ sel: selectionText(own) }, 'push');
     },
     /** @param {string} id @param {boolean} open */
     fold(id, open) {
-      const next = new Map(store.state.open);
+      const next = new Map(state.open);
       if (!next.delete(id)) next.set(id, open);
-      store.set({ open: next });
+      set({ open: next });
       link.set({ x: foldsText(next) }, 'push');
     },
     /** Where something is drawn; null if it is not, because device rows are aligned. @template {Place} T @param {T|null} place @returns {T|null} */
     drawn(place) {
-      const shift = place && shiftAt(store.state.align, place.row, place.start_ps);
+      const shift = place && shiftAt(state.align, place.row, place.start_ps);
       return place && shift !== null ? { ...place, start_ps: place.start_ps - shift, end_ps: place.end_ps - shift } : null;
     },
   };

@@ -11,7 +11,7 @@ import { classMark, devicesTable, eventColumn, frameButton, partsTable, quietCol
 /** @typedef {import('../lib/types').ClassName} ClassName */
 /** @typedef {import('./parts.js').PanelActions} PanelActions */
 
-/** @param {WindowAnswer} answer @param {PanelActions} act @param {string[]} hosts chosen ones; empty: all @returns {import('./parts.js').PanelContent} */
+/** @param {WindowAnswer} answer @param {PanelActions} act @param {string[]} hosts chosen ones @returns {import('./parts.js').PanelContent} */
 export function windowContent(answer, act, hosts) {
   const { devices, duration_ps, start_ps, end_ps, threads, top } = answer;
   const whole = columnUnit([duration_ps]);

@@ -64,7 +64,7 @@ export function createPanel(act, on) {
           own.windows.length ? button(own.title, () => act.finding(own), { class: 'link', title: own.title }) : own.title,
           h('span', { class: 'grow' }), own.cost_ps ? h('span', { class: 'num', 'data-ps': own.cost_ps }, timeText(own.cost_ps, 1)) : null)));
     },
-    /** @param {Ready} session @param {Selection|null} selection @param {string[]} hosts chosen ones; empty: all */
+    /** @param {Ready} session @param {Selection|null} selection @param {string[]} hosts chosen ones */
     select(session, selection, hosts) {
       if (!selection) {
         ticket += 1;

@@ -3,7 +3,7 @@
 import { h, button } from '../lib/dom.js';
 import { CLASSES, LABELS, chip, tone } from '../lib/classes.js';
 import { columnUnit, cutMiddle, deviceTimeCell, share, timeText, UNITS } from '../lib/format.js';
-import { lengthBar } from '../lib/cards.js';
+import { deviceName, lengthBar } from '../lib/cards.js';
 import { roundShares, roundTimes, total } from '../lib/parts.js';
 import { countColumn, table, textColumn, timeColumn } from '../lib/table.js';
 
@@ -98,7 +98,7 @@ export function devicesTable(label, items, hosts, head, part) {
   return table({
     label, items,
     columns: [
-      { key: 'name', head: 'Device', value: ({ name }) => name, cell: ({ name, host }) => (hosts.length > 1 ? `${name} · ${host}` : name) },
+      { key: 'name', head: 'Device', value: ({ name }) => name, cell: (device) => deviceName(device, hosts) },
       { key: 'bar', head: 'Busy', cell: (device) => lengthBar(part(device) ?? 0) },
       { key: 'share', head, number: true, value: (device) => part(device) ?? 0, cell: (device) => share(part(device)) },
       time('busy_ps', 'Busy'), time('stall_ps', 'of it stalled'), time('idle_ps', 'Idle'),

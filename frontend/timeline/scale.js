@@ -3,6 +3,8 @@
  * the canvas, where the lanes begin at `left`.
  */
 
+import { niceStep } from '../lib/axis.js';
+
 /** @typedef {{start_ps: number, end_ps: number}} Span */
 /**
  * @typedef {object} Scale
@@ -66,13 +68,6 @@ export function fetchSpan({ start_ps, end_ps }, psPerPx, duration) {
   const start = Math.max(0, Math.floor((start_ps - width) / grid) * grid);
   const end = Math.min(duration, Math.ceil((end_ps + width) / grid) * grid);
   return { start_ps: start, end_ps: end, px: Math.max(1, Math.ceil((end - start) / step)) };
-}
-
-/** The next 1-2-5 step that is at least so long. @param {number} least */
-export function niceStep(least) {
-  const power = 10 ** Math.floor(Math.log10(least));
-  const factor = [1, 2, 5, 10].find((own) => own * power >= least * (1 - 1e-9)) ?? 10;
-  return factor * power;
 }
 
 /**

@@ -1,6 +1,6 @@
 /** The bar between lanes and panel: dragged or moved by arrow keys; the height of the panel is remembered. */
 
-import { h } from '../lib/dom.js';
+import { h, onKeys } from '../lib/dom.js';
 import { readPref, writePref } from '../lib/prefs.js';
 
 const LEAST_PANEL = 180;
@@ -25,13 +25,8 @@ export function createSplitter(changed, height) {
     element.onpointermove = ({ clientY }) => set(offset - clientY);
   });
   element.onpointerup = element.onpointercancel = () => { element.onpointermove = null; };
-  element.addEventListener('keydown', (event) => {
-    const step = { ArrowUp: STEP_PX, ArrowDown: -STEP_PX }[event.key];
-    if (!step) return;
-    event.preventDefault();
-    event.stopPropagation();
-    set((wanted || panel()) + step);
-  });
+  const move = (/** @type {number} */ by) => set((wanted || panel()) + by);
+  onKeys(element, '*', { ArrowUp: () => move(STEP_PX), ArrowDown: () => move(-STEP_PX) });
   return {
     element,
     /** Height of the lanes: what they need, at most 62 % of the view or what the person left. @param {number} natural @param {number} above px of the view over the lanes */

@@ -19,7 +19,7 @@ const GRIP = 6;
  * @param {object} on
  * @param {(span: Span) => void} on.window the brush has moved
  * @param {() => number} on.left where the lanes begin, px
- * @param {() => Span} on.shown @param {() => string[]} on.devices chosen ones; empty: all
+ * @param {() => Span} on.shown @param {() => string[]} on.devices ids of those that are chosen
  * @param {() => {id: string, cause: string}[]|undefined} on.causes of gaps, per device
  */
 export function createStrip(on) {
@@ -37,7 +37,7 @@ export function createStrip(on) {
     const whole = scale();
     const { left } = whole;
     const { g, box, write, fitText } = penOn(base, element.clientWidth, HEIGHT, palette);
-    const devices = all.filter(({ id }) => !chosen.length || chosen.includes(id));
+    const devices = all.filter(({ id }) => chosen.includes(id));
     const lines = devices.length > 1 && devices.length < 9;
     const bands = all.length ? devices.map(({ id }) => on.causes()?.find((own) => own.id === id)?.cause ?? '') : hosts.map((host) => host.class);
     box(palette.surface2, 0, 0, element.clientWidth, HEIGHT);

@@ -20,8 +20,6 @@ const PAUSE_MS = 150;
 export function createToolbar(on) {
   const input = h('input', { type: 'search', placeholder: 'Search events', 'aria-label': 'Search events', 'data-testid': 'timeline-search', spellcheck: 'false' });
   const found = h('span', { class: 'sec small num', 'data-testid': 'search-count' });
-  const previous = button('‹', () => go(-1), { 'aria-label': 'Previous match', 'data-testid': 'search-prev', disabled: true });
-  const next = button('›', () => go(1), { 'aria-label': 'Next match', 'data-testid': 'search-next', disabled: true });
   const flows = button('Flows', on.flows, { 'data-testid': 'flows-toggle', title: 'Arrows from and to the selected event' });
   const align = button('Align device to host step', on.align, { 'data-testid': 'align-steps', title: 'Draws the device work of each step where the step begins (t)' });
   const readout = h('span', { class: 'sec readout', 'data-testid': 'window-readout' });
@@ -42,7 +40,6 @@ export function createToolbar(on) {
   function show() {
     const all = answer?.count ?? 0;
     found.textContent = answer ? ofText(at, all) : '';
-    previous.disabled = next.disabled = !all;
     on.found(answer?.hits.s ?? [], text, answer ? (at < 0 ? `${all} events found.` : `${at + 1} of ${all}.`) : '');
   }
 
@@ -107,7 +104,7 @@ export function createToolbar(on) {
 
   return {
     element: h('div', { class: 'toolbar', role: 'toolbar', 'aria-label': 'Timeline', 'data-testid': 'timeline-toolbar' },
-      h('span', { class: 'field' }, input, found, h('kbd', null, '/')), previous, next, gaps, align, flows, goto, h('span', { class: 'grow' }), readout,
+      h('span', { class: 'field' }, input, found, h('kbd', null, '/')), gaps, align, flows, goto, h('span', { class: 'grow' }), readout,
       button('Whole session', on.fit, { 'data-testid': 'zoom-fit' })),
     search,
     get text() { return text; },

@@ -103,14 +103,7 @@ export function timelineView(app) {
     finding(own) { void overview().then(({ steps }) => app.open(findingPlace(own, steps.columns))); },
   }, {
     mark: gaps.mark, open: gaps.openPiece, bring: gaps.one, error: panelFailed,
-    async copy(text) {
-      try {
-        await navigator.clipboard.writeText(text);
-        live.answer('The gap is copied as text.');
-      } catch {
-        app.note({ id: 'copy', severity: 'info', message: 'The browser does not let this page copy.' });
-      }
-    },
+    copy: (text) => { void app.copy(text, 'The gap'); },
     occurrences: ({ pattern }) => app.open({ v: 'gaps', sel: '', f: `pat:${pattern}` }),
     // What a link or a click did not know of the selection comes with the panel's answer.
     gap(gap) {
@@ -179,7 +172,7 @@ export function timelineView(app) {
       const answer = on && own ? await overview() : null;
       if (own !== session) return;
       const next = answer && own && alignmentOf(answer.steps, gaps.rows(own.rows));
-      if (on && !next) live.answer('No device work is known to belong to a step of the host: there is nothing to align.');
+      if (on && !next) app.note({ id: 'align', severity: 'info', message: 'No device work is known to belong to a step of the host: there is nothing to align.' });
       else if (!quiet) {
         const row = next && [...next.rows].find(([, pieces]) => pieces.length)?.[0];
         const part = next && answer.steps.count > next.steps ? ` The ${next.steps} steps that have some are moved.` : '';

@@ -73,6 +73,53 @@ def test_devices_that_are_not_chosen_leave_the_lanes(xi: Xi, page: Page, case_st
     assert "TPU:0" not in xi.link()["d"]
 
 
+def test_a_link_to_devices_that_are_not_there_shows_all(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="overview", d="nowhere", h="nobody")
+    assert xi.text("device-select") == "8 of 8"
+    expect(page.get_by_test_id("duty-table").locator("tbody tr")).to_have_count(8)
+    page.get_by_test_id("device-select").click()
+    expect(page.get_by_label("TPU:3")).to_be_checked()
+
+
+def test_a_menu_keeps_the_focus_and_closes_by_escape_and_by_a_click_elsewhere(
+    xi: Xi, page: Page, case_study: str
+) -> None:
+    xi.open(case_study, v="timeline")
+    devices = page.get_by_test_id("device-select")
+    devices.focus()
+    page.keyboard.press("Enter")
+    box = page.get_by_label("TPU:3")
+    box.focus()
+    page.keyboard.press("Space")
+    expect(devices).to_have_text("7 of 8")
+    expect(box).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(box).to_be_hidden()
+    expect(devices).to_be_focused()
+    xi.open(case_study, v="overview")
+    page.get_by_text("change", exact=True).click()
+    choice = page.get_by_role("radio", name="busy / capture")
+    expect(choice).to_be_visible()
+    page.get_by_test_id("verdict").click()
+    expect(choice).to_be_hidden()
+
+
+def test_header_choices_are_as_wide_as_what_they_say(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="overview")
+    other = page.get_by_test_id("compare-select").bounding_box()
+    assert other is not None
+    assert other["width"] < 80
+
+
+def test_tabs_are_moved_in_by_arrows(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="timeline")
+    page.get_by_test_id("tab-timeline").focus()
+    page.keyboard.press("ArrowLeft")
+    expect(page.get_by_test_id("tab-overview")).to_be_focused()
+    page.keyboard.press("ArrowLeft")
+    expect(page.get_by_test_id("tab-compare")).to_have_attribute("aria-selected", "true")
+
+
 def test_copied_link_names_the_session(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, w="520+380", sel="win:715.08+72.143")
     page.get_by_test_id("copy-link").click()
@@ -157,7 +204,7 @@ def test_an_empty_logdir_says_how_to_capture(xi: Xi, page: Page, baseline: str) 
     xi.open(baseline, wait=False)
     card = page.get_by_test_id("no-sessions")
     expect(card).to_contain_text("No profile under this logdir.")
-    expect(card).to_contain_text("xp.start_server(9012)")
+    expect(card).to_contain_text("xp.start_server(3294)")
     assert page.locator("main").get_attribute("data-state") == "empty"
     card.get_by_role("button", name="Look again").click()
     xi.ready()

@@ -60,6 +60,21 @@ def test_a_step_is_selected_by_click_and_by_key(xi: Xi, page: Page, case_study: 
     assert xi.drawn("selection")["kind"] == "window"
 
 
+def test_steps_are_moved_between_by_arrows(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="overview")
+    steps = page.get_by_test_id("steps-chart").get_by_role("option")
+    steps.first.focus()
+    page.keyboard.press("ArrowRight")
+    expect(steps.nth(1)).to_be_focused()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    expect(steps.first).to_be_focused()
+    page.keyboard.press("Space")
+    expect(steps.first).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("[data-testid=view-timeline]")
+
+
 def test_the_steps_can_be_read_as_a_table(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="overview")
     chart = page.get_by_test_id("steps-chart").get_by_role("option")
@@ -183,7 +198,7 @@ def test_a_gap_copies_as_text(xi: Xi, page: Page, case_study: str) -> None:
     page.wait_for_selector("[data-testid=gap-index]:visible")
     xi.press("]")
     page.get_by_test_id("gap-copy").click()
-    expect(page.get_by_test_id("live")).to_have_text("The gap is copied as text.")
+    expect(page.get_by_test_id("live")).to_have_text("The gap is copied.")
     text = page.evaluate("navigator.clipboard.readText()")
     assert text.startswith("Gap of ")
     assert "IR tracing" in text

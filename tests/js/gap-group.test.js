@@ -1,26 +1,26 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { filterGaps, groupGaps, patternsOf, stepOf, sumClasses } from '../../frontend/gaps/group.js';
+import { eachCore, filterGaps, groupGaps, patternsOf, stepOf, sumClasses } from '../../frontend/gaps/group.js';
 
 const gap = (device, start_ps, duration_ps, more = {}) => ({
   device, host: 'vm', start_ps, duration_ps, step: 2, step_number: 1206, before: 'a', after: 'b', kind: 'starved', cause: 'tracing', by_class_ps: { tracing: duration_ps }, ...more,
 });
 const CORES = ['TPU:0', 'TPU:1', 'TPU:2'];
-const NONE = { hosts: [], devices: [] };
 
-test('gaps of several cores at the same time are one row with their mean', () => {
-  const [row, ...rest] = groupGaps([gap('TPU:1', 101, 72), gap('TPU:0', 100, 70), gap('TPU:2', 99, 74)], CORES);
+test('what the server found to be the same on several cores is one row with its mean', () => {
+  const item = gap('TPU:1', 101, 72, { index: 0, devices: ['TPU:1', 'TPU:0', 'TPU:2'], starts_ps: [101, 100, 99], durations_ps: [72, 70, 74] });
+  const [row, other, ...rest] = groupGaps(eachCore([item, gap('TPU:0', 200, 9, { index: 1 })]), CORES);
   assert.equal(rest.length, 0);
-  assert.deepEqual(row.gaps.map(({ device }) => device), CORES);
+  assert.deepEqual(row.gaps.map(({ device, start_ps }) => [device, start_ps]), [['TPU:0', 100], ['TPU:1', 101], ['TPU:2', 99]]);
   assert.equal(row.mean_ps, 72);
   assert.deepEqual(row.by_class_ps, { tracing: 216 });
+  assert.deepEqual([other.gaps.length, other.mean_ps], [1, 9]);
 });
 
-test('what follows on the same core, touches only a little or ends in another program is a row of its own', () => {
-  assert.equal(groupGaps([gap('TPU:0', 0, 10), gap('TPU:0', 10, 10)], CORES).length, 2);
-  assert.equal(groupGaps([gap('TPU:0', 0, 10), gap('TPU:1', 7, 10)], CORES).length, 2);
-  assert.equal(groupGaps([gap('TPU:0', 0, 10), gap('TPU:1', 0, 10, { after: 'c' })], CORES).length, 2);
-  assert.equal(groupGaps([gap('TPU:0', 0, 10), gap('TPU:0', 0, 10, { host: 'other' })], CORES).length, 2);
+test('cores that are left out are not in the row', () => {
+  const items = eachCore([gap('TPU:0', 0, 10, { index: 0, devices: ['TPU:0', 'TPU:1'], starts_ps: [0, 1], durations_ps: [10, 8] })]);
+  const [row] = groupGaps(filterGaps(items, new Map(), null, ['TPU:1']), CORES);
+  assert.deepEqual([row.gaps.length, row.gap.device, row.mean_ps], [1, 'TPU:1', 8]);
 });
 
 test('patterns of some gaps have the numbers of these gaps, and keep their places', () => {
@@ -31,21 +31,20 @@ test('patterns of some gaps have the numbers of these gaps, and keep their place
 });
 
 test('rows come longest first, ties by time', () => {
-  const rows = groupGaps([gap('TPU:0', 50, 5), gap('TPU:0', 0, 5), gap('TPU:0', 20, 9)], CORES);
+  const rows = groupGaps([gap('TPU:0', 50, 5, { index: 0 }), gap('TPU:0', 0, 5, { index: 1 }), gap('TPU:0', 20, 9, { index: 2 })], CORES);
   assert.deepEqual(rows.map((row) => row.gap.start_ps), [20, 0, 50]);
 });
 
 test('filters narrow by each of their keys, a pattern by both programs, the header by device', () => {
   const items = [gap('TPU:0', 0, 5e9), gap('TPU:1', 0, 2e7, { cause: 'compile', kind: 'queued', after: 'c', step_number: 1207 })];
-  const left = (filters, pattern = null, chosen = NONE) => filterGaps(items, new Map(Object.entries(filters)), pattern, chosen).map(({ device }) => device);
+  const left = (filters, pattern = null, chosen = CORES) => filterGaps(items, new Map(Object.entries(filters)), pattern, chosen).map(({ device }) => device);
   assert.deepEqual(left({}), ['TPU:0', 'TPU:1']);
   assert.deepEqual(left({ cause: 'compile' }), ['TPU:1']);
   assert.deepEqual(left({ kind: 'starved', step: '1206' }), ['TPU:0']);
   assert.deepEqual(left({ min: '1' }), ['TPU:0']);
   assert.deepEqual(left({ device: 'TPU:1', cause: 'tracing' }), []);
   assert.deepEqual(left({}, { before: 'a', after: 'c' }), ['TPU:1']);
-  assert.deepEqual(left({}, null, { hosts: [], devices: ['TPU:0'] }), ['TPU:0']);
-  assert.deepEqual(left({}, null, { hosts: ['other'], devices: [] }), []);
+  assert.deepEqual(left({}, null, ['TPU:0']), ['TPU:0']);
 });
 
 test('a step is called by its number, and by its index where it has none', () => {

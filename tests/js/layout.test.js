@@ -12,7 +12,7 @@ const ROWS = [
   row('h0.d0.modules', 'modules', { device: 'TPU:0' }), row('h0.d0.ops', 'ops', { device: 'TPU:0' }),
   row('h0.d1.modules', 'modules', { device: 'TPU:1' }), row('h0.d1.ops', 'ops', { device: 'TPU:1' }),
 ];
-const OPTIONS = { hosts: [], devices: [], open: new Map(), taking: new Map(), all: [device('TPU:0'), device('TPU:1')], unit: 1, shift: () => '' };
+const OPTIONS = { hosts: ['vm'], devices: ['TPU:0', 'TPU:1'], open: new Map(), taking: new Map(), all: [device('TPU:0'), device('TPU:1')], unit: 1, shift: () => '' };
 const lay = (options = {}, rows = ROWS) => layoutRows(rows, { ...OPTIONS, ...options });
 const ids = (result) => result.lanes.map(({ id }) => id);
 
@@ -43,7 +43,7 @@ test('annotations fold below depth 4', () => {
 
 test('hosts and devices that are not chosen have no lanes', () => {
   assert.ok(!ids(lay({ devices: ['TPU:1'] })).some((id) => id.includes('d0')));
-  assert.deepEqual(ids(lay({ hosts: ['other'] })), []);
+  assert.deepEqual(ids(lay({ hosts: ['other'], devices: [] })), []);
 });
 
 test('of threads that are alike the busiest stands for all', () => {

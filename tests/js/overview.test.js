@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dutyOf } from '../../frontend/overview/duty.js';
 import { findingPlace, inOrder } from '../../frontend/overview/findings.js';
-import { niceTicks, stepRows } from '../../frontend/overview/step-data.js';
+import { niceTicks } from '../../frontend/lib/axis.js';
+import { stepRows } from '../../frontend/overview/step-data.js';
 
 test('columns become rows, and classes stay by step', () => {
   const zero = [0, 0];

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { niceStep } from '../../frontend/lib/axis.js';
 import * as scale from '../../frontend/timeline/scale.js';
 
 test('pixels and times convert into each other', () => {
@@ -43,7 +44,7 @@ test('what is asked for stays inside the session and within what the server answ
 });
 
 test('ticks step by 1, 2 or 5, every second one has a label', () => {
-  for (const [least, step] of [[1, 1], [1.1, 2], [3, 5], [6, 10], [19e9, 20e9]]) assert.equal(scale.niceStep(least), step);
+  for (const [least, step] of [[1, 1], [1.1, 2], [3, 5], [6, 10], [19e9, 20e9]]) assert.equal(niceStep(least), step);
   const { step, ticks } = scale.rulerTicks(scale.createScale({ start_ps: 520e9, end_ps: 900e9 }, 188, 1440), 40);
   assert.equal(step, 20e9);
   assert.equal(ticks[0].ps, 520e9);
