@@ -101,6 +101,16 @@ def test_a_folder_of_another_session_keeps_none_of_its_tables(
     assert {str(path) for path in tmp_path.iterdir()} == written | {str(tmp_path / "notes.csv")}
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_names_that_are_no_text(kind: str, tmp_path: Path) -> None:
+    if kind == "parquet":
+        pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    capture = tmp_path / os.fsdecode(b"host\xff.xplane.pb")
+    capture.write_bytes(next(Path(SESSION).rglob("*.xplane.pb")).read_bytes())
+    assert main(["export", str(capture), "--format", kind, "-o", str(tmp_path)]) == 0
+    assert b"host\\udcff/CPU:0" in (tmp_path / f"devices.{kind}").read_bytes()
+
+
 @pytest.mark.parametrize("command", [["export", "--format", "csv", "-o"], ["report", "--html"]])
 def test_a_write_that_fails_leaves_what_was_there(
     command: list[str], tmp_path: Path, capsys: Capture

@@ -64,10 +64,10 @@ _BY_CLASS = ("host_ps", "by_class_ps")
 def _cells(key: str, value: Any, classes: Sequence[str] | None) -> Iterator[tuple[str, Any]]:
     if classes is not None:
         yield from ((f"{key}.{name}", (value or {}).get(name, 0)) for name in classes)
-    elif isinstance(value, (dict, list)):
-        yield key, json.dumps(value, ensure_ascii=False)
     else:
-        yield key, value
+        told = json.dumps(value, ensure_ascii=False) if isinstance(value, (dict, list)) else value
+        # Names of files may be no text in any encoding.
+        yield key, told.encode(errors="backslashreplace").decode() if isinstance(told, str) else told
 
 
 def write_csv(session: Session, folder: Path) -> list[str]:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 
-_GROUPED = re.compile(r"-?\d{1,3}(?:([.,'’ \u00a0\u2009\u202f])\d{3})(?:\1\d{3})*")
+_GROUPED = re.compile(r"-?\d{1,3}(?:([.,'’ \u00a0\u2009\u202f])\d{3})(?:\1\d{3})*", re.ASCII)
 _DECIMAL = re.compile(
     r"(-?(?:\d+|\d{1,3}(?:(?P<group>[.,'’ \u00a0\u2009\u202f])\d{3})(?:(?P=group)\d{3})*))"
-    r"(?:(?P<point>[.,])(?P<fraction>\d+))?"
+    r"(?:(?P<point>[.,])(?P<fraction>\d+))?",
+    re.ASCII,
 )
 _LONGEST = 40
 _PART = re.compile(r"(\d+(?:[.,]\d+)?)(d|h|ms|us|ns|m|s)")
