@@ -174,7 +174,8 @@ class TestNumbers:
     @pytest.mark.parametrize(
         ("text", "value"),
         [("716.00", 716.0), ("716,5", 716.5), ("1.716,25", 1716.25), ("1,716.25", 1716.25), ("1,234,567", 1234567.0),
-         ("1654", 1654.0), ("0.123", 0.123), ("1.234", None), ("1,234", None), ("1.2.3", None), ("", None), ("٣", None)],
+         ("1654", 1654.0), ("0.123", 0.123), ("1.234", None), ("1,234", None), ("1.2.3", None), ("", None),
+         ("٣", None)],
     )  # fmt: skip
     def test_a_number_that_can_be_read_in_two_ways_is_not_read(self, text: str, value: float | None) -> None:
         assert decimal(text) == value
