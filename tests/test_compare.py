@@ -172,6 +172,13 @@ class TestSums:
         assert document["lazy_dynamo"] is None
 
 
+def test_compilations_in_some_steps_are_told_and_no_chance() -> None:
+    document = compare(session(demo("torch_xla_baseline")), session(demo("torch_xla_dynamic_shapes")))
+    [row] = [it for it in document["classes"] if it["class"] == "compile"]
+    assert (row["a_ps"], row["verdict"]) == (0, "worse")
+    assert "298.2 ms more compile" in plain(document["verdict"]["text"])
+
+
 def test_work_of_cut_steps_is_in_no_step() -> None:
     """The same loop, but the capture of B lasts for half a step more, in which it launches once more."""
     whole, cut = loop(), loop()

@@ -113,7 +113,9 @@ def classes(a: Side, b: Side) -> list[dict[str, Any]]:
     for name in {**a.class_means, **b.class_means}:
         pair = paired(a.class_means.get(name, 0), b.class_means.get(name, 0))
         way = None if name in IDLE else "lower"  # more waiting is no fault of the host's
-        rows.append({"class": name, **judged(pair, way, _spread(a, b, _host(name)))})
+        # A compilation in few steps is an event of its own, and no spread of what every step does.
+        by_chance = None if name == "compile" else _spread(a, b, _host(name))
+        rows.append({"class": name, **judged(pair, way, by_chance)})
     return sorted(rows, key=lambda row: -abs(row["difference_ps"]))
 
 
