@@ -240,3 +240,8 @@ def test_wrong_usage_of_the_command(
         main(["capture", arguments[0], str(tmp_path), *arguments[1:]])
     assert error.value.code == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_an_empty_logdir_is_not_the_working_directory() -> None:
+    with pytest.raises(InputError, match="no LOGDIR"):
+        Capture(["localhost:1"], "")

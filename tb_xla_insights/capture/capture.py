@@ -55,6 +55,8 @@ class Capture:
         self.options = options or Options()
         self.hosts = [Host(address) for address in addresses]
         place = files.expand(logdir)
+        if not place:
+            raise InputError("no LOGDIR; name a directory that the profiled process can write to")
         # The server opens this path in a directory of its own.
         place = place if files.is_url(place) else os.path.abspath(place)
         self.root = f"{place.rstrip('/')}/plugins/profile"
