@@ -70,6 +70,14 @@ class TestFinding:
         assert set(report["metrics"]["files"]) == {"my notes.txt", "explained.log", "stderr.txt"}
         assert {"cpu_fallback", "graph_breaks"} <= {it["id"] for it in report["findings"]}
 
+    def test_lines_without_an_end_are_cut(self, run: Path) -> None:
+        (run / "m.txt").write_text(
+            metrics(6, more=f"Counter: {'x' * 10**6}\n  Value: 3\nCounter: y\n  Value: 4\n")
+        )
+        counters = report_of(run)["metrics"]["counters"]
+        assert [(name[-2:], value) for name, value in counters.items()][-2:] == [("x…", 3), ("y", 4)]
+        assert max(map(len, counters)) < 2000
+
     def test_a_file_of_the_usual_name_comes_first(self, run: Path) -> None:
         (run / "a.txt").write_text(REPORT)
         (run / "metrics_report_rank0.txt").write_text(REPORT.replace("Value: 6", "Value: 7"))

@@ -23,6 +23,8 @@ _MOST_BYTES = 8_000_000
 """Of one file; a log that is longer is read up to here."""
 _MOST_IN_ALL = 32_000_000
 """Of all files: a session opens without waiting for long logs in a bucket."""
+_LONG_LINE = re.compile(r"(.{2000}).+")
+"""No line that is understood is that long, and some patterns take a square of a line's length."""
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -60,6 +62,7 @@ def _read(session: SessionTrace) -> Beside:
         if name == RECORD:
             recorded = recorded or _recorded(text)
             continue
+        text = _LONG_LINE.sub(r"\1…", text)
         report, explained, log = parse_metrics(text, name), parse_explain(text, name), parse_debug(text, name)
         told = [*(report.unread if report else ()), *(explained.unread if explained else ()), *log.unread]
         if report or explained or log.compilations or log.executions or log.advice:
