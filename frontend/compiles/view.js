@@ -7,7 +7,7 @@ import { columnUnit, count, cutMiddle, MISSING, plural, timeCell, timeText, UNIT
 import { saveCsv } from '../lib/csv.js';
 import { msText } from '../lib/link.js';
 import { total } from '../lib/parts.js';
-import { countColumn, liveTable, table, textColumn, timeColumn } from '../lib/table.js';
+import { countColumn, linkedOrder, liveTable, table, textColumn, timeColumn } from '../lib/table.js';
 import { createGrid, graphOf, nameOf } from './grid.js';
 
 /** @typedef {import('../lib/views').Compiles} Compiles */
@@ -84,7 +84,7 @@ export function compilesView(app) {
   function listTable(items) {
     const unit = columnUnit(items.map(({ duration_ps }) => duration_ps));
     return liveTable({
-      label: 'Compilations', testid: 'compile-list', items, sort: app.link.state.o || '-time', ordered: (o) => app.link.set({ o: o === '-time' ? '' : o }, 'push'),
+      label: 'Compilations', testid: 'compile-list', items, ...linkedOrder(app.link, '-time'),
       select: choose, open: show, selected: (row) => row === chosen(),
       columns: [
         timeColumn('start', 'Start', UNITS.ms, ({ start_ps }) => start_ps, { cell: (row) => link(timeCell(row.start_ps, UNITS.ms), () => show(row)) }),

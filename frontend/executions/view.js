@@ -5,7 +5,7 @@ import { get } from '../lib/api.js';
 import { loadOnce, stepCount } from '../frame/once.js';
 import { card, classCell, emptyCard, link, windowPlace } from '../lib/cards.js';
 import { columnUnit, count, cutMiddle, deviceTimeCell, digits, MISSING, plural, share, timeCell, timeText } from '../lib/format.js';
-import { countColumn, liveTable, table, textColumn, timeColumn } from '../lib/table.js';
+import { countColumn, linkedOrder, liveTable, table, textColumn, timeColumn } from '../lib/table.js';
 import { saveCsv } from '../lib/csv.js';
 import { lazySteps } from '../compare/lazy.js';
 import { COSTS, divisor, savings, smallOnes, sumCosts } from './costs.js';
@@ -141,7 +141,7 @@ export function executionsView(app) {
     } });
     const { element: rows } = liveTable({
       label: 'Overhead per execution', testid: 'overhead-table', items: groups.flatMap((group) => group.rows),
-      sort: app.link.state.o, ordered: (o) => app.link.set({ o }, 'push'), rowid: (row) => `execution-${row.program}`,
+      ...linkedOrder(app.link, ''), rowid: (row) => `execution-${row.program}`,
       group: groups.length > 1 ? (row) => textOf.get(row) ?? '' : undefined,
       columns: [
         textColumn('program', 'Program', ({ program }) => program, { title: ({ program, program_ids }) => [program, ...program_ids].join('\n'),
@@ -223,7 +223,7 @@ export function executionsView(app) {
     const rows = savings(joined, fit, each());
     const unit = columnUnit(rows.map(({ now_ps }) => now_ps));
     const means = (/** @type {CostName} */ key) => joined.map((row) => row[key] / Math.max(1, row.count));
-    const range = (/** @type {number[]} */ values) => `${timeText(Math.min(...values), 1)} – ${timeText(Math.max(...values), 1)}`;
+    const range = (/** @type {number[]} */ values) => `${timeText(Math.min(...values))} – ${timeText(Math.max(...values))}`;
     const text = [
       joined.length > 1 ? `Overhead of a run is ${range(means('overhead_ps'))} for device runs of ${range(means('device_ps'))}.` : '',
       fit && fit.n > 2 ? `The fit over ${count(fit.n)} runs: ${timeText(Math.max(0, fit.fixed_ps))} per execution, whatever it does${fit.slope > 0.001 ? `, and ${timeText(fit.slope * 1e9)} per ms of device time` : ''}.` : '',

@@ -3,13 +3,13 @@
 import { button, fill, h, pick } from '../lib/dom.js';
 import { CLASSES, LABELS } from '../lib/classes.js';
 import { loadOnce, stepCount } from '../frame/once.js';
-import { emptyCard, card, classCell, cores, deviceName, gapPlace, hue, kindTag, lengthBar, link, miniBar, showButton } from '../lib/cards.js';
+import { emptyCard, card, classCell, cores, deviceName, gapPlace, hue, kindTag, lengthBar, link, miniBar, noDeviceCard, showButton } from '../lib/cards.js';
 import { columnUnit, count, cutMiddle, headline, MISSING, plural, share, timeCell, UNITS } from '../lib/format.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
 import { saveCsv } from '../lib/csv.js';
-import { msText } from '../lib/link.js';
+import { gapText } from '../lib/link.js';
 import { total } from '../lib/parts.js';
-import { countColumn, liveTable, textColumn, timeColumn } from '../lib/table.js';
+import { countColumn, linkedOrder, liveTable, textColumn, timeColumn } from '../lib/table.js';
 import { eachCore, filterGaps, groupGaps, isExact, patternsOf, rowOf, stepOf } from './group.js';
 
 /** @typedef {import('../lib/views').Gaps} Gaps */
@@ -37,7 +37,6 @@ export function gapsView(app) {
   /** @type {ReturnType<typeof liveTable>|null} */
   let rows = null;
 
-  const keyOf = (/** @type {GapItem} */ gap) => `gap:${gap.device}@${msText(gap.start_ps, true)}`;
   const chosenPattern = () => {
     const at = /^pat:(\d+)$/.exec(app.link.state.sel ?? '')?.[1] ?? filtersValue(app.link.state.f).get('pat');
     return recurring[Number(at ?? NaN)] ?? null;
@@ -58,8 +57,7 @@ export function gapsView(app) {
   function draw(say = false) {
     if (!answer || !session) return 'empty';
     if (!session.devices.length) {
-      fill(element, emptyCard('Gaps', 'Gaps need a device plane, and this capture has none.',
-        'Record again while the device is running, with the profiler server in the process that owns the device.'));
+      fill(element, noDeviceCard('Gaps', 'Gaps need'));
       return 'empty';
     }
     if (!answer.count) {
@@ -130,20 +128,19 @@ export function gapsView(app) {
     /** @type {Map<GapRow, GapRow[]>} */
     const inside = new Map();
     const parts = (/** @type {GapRow} */ row) => {
-      if (row.gaps.length < 2 || !opened.has(keyOf(row.gap))) return [];
+      if (row.gaps.length < 2 || !opened.has(gapText(row.gap))) return [];
       let own = inside.get(row);
       if (!own) inside.set(row, own = row.gaps.map((gap) => rowOf([gap], row)));
       return own;
     };
     const selected = app.link.state.sel;
-    const whole = groups.find(({ gaps }) => gaps.length > 1 && gaps.slice(1).some((gap) => keyOf(gap) === selected));
-    if (whole) opened.add(keyOf(whole.gap));
+    const whole = groups.find(({ gaps }) => gaps.length > 1 && gaps.slice(1).some((gap) => gapText(gap) === selected));
+    if (whole) opened.add(gapText(whole.gap));
     return liveTable({
-      label: 'Gaps', testid: 'gap-list', items: groups, sort: app.link.state.o || '-time', parts, rowid: () => 'gap-row',
-      ordered: (o) => app.link.set({ o: o === '-time' ? '' : o }, 'push'),
+      label: 'Gaps', testid: 'gap-list', items: groups, ...linkedOrder(app.link, '-time'), parts, rowid: () => 'gap-row',
       open: (row) => app.open(gapPlace(row.gap)),
-      select: (row) => { app.link.set({ sel: keyOf(row.gap), f: withPattern() }, 'push'); rows?.refresh(); },
-      selected: (row) => keyOf(row.gap) === app.link.state.sel && (row.whole !== null || row.gaps.length < 2 || !opened.has(keyOf(row.gap))),
+      select: (row) => { app.link.set({ sel: gapText(row.gap), f: withPattern() }, 'push'); rows?.refresh(); },
+      selected: (row) => gapText(row.gap) === app.link.state.sel && (row.whole !== null || row.gaps.length < 2 || !opened.has(gapText(row.gap))),
       columns: [
         timeColumn('start', 'Start', UNITS.ms, ({ gap }) => gap.start_ps, { cell: ({ gap }) => link(timeCell(gap.start_ps, UNITS.ms), () => app.open(gapPlace(gap))) }),
         timeColumn('time', 'Time (mean)', unit, ({ mean_ps }) => mean_ps),
@@ -171,7 +168,7 @@ export function gapsView(app) {
   function deviceCell(row) {
     if (row.whole) return h('span', { class: 'inner' }, nameOf(row.gap.device));
     if (row.gaps.length < 2) return nameOf(row.gap.device);
-    const key = keyOf(row.gap);
+    const key = gapText(row.gap);
     const on = opened.has(key);
     return button(h('span', { class: 'muted', 'aria-hidden': 'true' }, on ? '▾' : '▸'), () => {
       if (on) opened.delete(key);

@@ -3,7 +3,7 @@
 import { button, h, percent } from './dom.js';
 import { CLASSES, LABELS, chip, tone } from './classes.js';
 import { count, timeText } from './format.js';
-import { msText, spanText } from './link.js';
+import { gapText, spanText } from './link.js';
 
 /** @typedef {import('./types').ByClass} ByClass */
 /** @typedef {import('./types').ClassName} ClassName */
@@ -20,6 +20,10 @@ export function card(title, { note, right, class: kind = '' }, ...body) {
 
 /** A card that says why it has no numbers, and what would bring them. @param {string} title @param {string} text @param {string} [advice] */
 export const emptyCard = (title, text, advice) => card(title, {}, h('p', null, text), advice ? h('p', { class: 'sec' }, advice) : null);
+
+/** The card of what needs devices, where there are none. @param {string} title @param {string} needs `Gaps need` @param {string} [left] what there is without them */
+export const noDeviceCard = (title, needs, left = '') => emptyCard(title, `${needs} a device plane, and this capture has none.`,
+  `Record again while the device is running, with the profiler server in the process that owns the device. ${left}`);
 
 /** @param {ClassName} name */
 export const classCell = (name) => [chip(name), LABELS[name] ?? name];
@@ -54,8 +58,7 @@ export function placeAround(start, end, room = 0.4) {
 export const windowPlace = (start, end) => ({ v: 'timeline', w: placeAround(start, end), sel: `win:${spanText(start, end)}` });
 
 /** Link state of a gap in the timeline. @param {{device: string, start_ps: number, duration_ps: number}} gap */
-export const gapPlace = ({ device, start_ps, duration_ps }) => (
-  { v: 'timeline', w: placeAround(start_ps, start_ps + duration_ps, 1.5), sel: `gap:${device}@${msText(start_ps, true)}` });
+export const gapPlace = (gap) => ({ v: 'timeline', w: placeAround(gap.start_ps, gap.start_ps + gap.duration_ps, 1.5), sel: gapText(gap) });
 
 /** With its host, where there are several. @param {{name: string, host: string}} device @param {unknown[]} hosts of the session */
 export const deviceName = ({ name, host }, hosts) => (hosts.length > 1 ? `${name} · ${host}` : name);

@@ -50,6 +50,9 @@ export function msValue(text) {
 /** A stretch of time as `start+duration`. @param {number} start @param {number} end */
 export const spanText = (start, end) => `${msText(start)}+${msText(end - start)}`;
 
+/** A gap as a selection: `gap:TPU:0@715.080172721`. @param {{device: string, start_ps: number}} gap */
+export const gapText = ({ device, start_ps }) => `gap:${device}@${msText(start_ps, true)}`;
+
 /** @param {string} text @returns {{start_ps: number, end_ps: number}|null} */
 export function spanValue(text) {
   const [start, length] = text.split('+').map(msValue);

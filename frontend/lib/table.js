@@ -159,6 +159,13 @@ export function liveTable({ label, testid, columns, items, sort, foot, open, sel
 }
 
 /**
+ * The order of a view's main table, which is in the link where it is not the usual one.
+ * @param {import('./link.js').Link} link @param {string} usual
+ */
+export const linkedOrder = (link, usual) => ({
+  sort: link.state.o || usual, ordered: (/** @type {string} */ o) => link.set({ o: o === usual ? '' : o }, 'push') });
+
+/**
  * A table that is drawn once.
  * @template T
  * @param {Parameters<typeof liveTable<T>>[0]} options @returns {HTMLElement}

@@ -1,7 +1,7 @@
 /** How long each device runs something, with the definition said and the other ones at hand. */
 
 import { fill, h, percent } from '../lib/dom.js';
-import { card, cores, deviceName, emptyCard, lengthBar, link } from '../lib/cards.js';
+import { card, cores, deviceName, lengthBar, link, noDeviceCard } from '../lib/cards.js';
 import { columnUnit, cutMiddle, share } from '../lib/format.js';
 import { roundTimes, total } from '../lib/parts.js';
 import { table, timeColumn } from '../lib/table.js';
@@ -32,8 +32,7 @@ export function dutyOf(device, definition, duration) {
 /** @param {DutyDevice[]} all @param {Ready} session @param {import('../frame/app.js').App} app */
 export function dutyCard(all, session, app) {
   if (!all.length) {
-    return emptyCard('Duty cycle', 'Duty cycle needs a device plane, and this capture has none.',
-      'Record again while the device is running, with the profiler server in the process that owns the device. Steps, annotations and host time by class are complete.');
+    return noDeviceCard('Duty cycle', 'Duty cycle needs', 'Steps, annotations and host time by class are complete.');
   }
   const shown = app.among(all);
   let definition = /** @type {DutyDefinition} */ (readPref('duty'));

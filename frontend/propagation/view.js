@@ -2,7 +2,7 @@
 
 import { fill, h, pick } from '../lib/dom.js';
 import { loadOnce } from '../frame/once.js';
-import { card, deviceName, emptyCard, link, windowPlace } from '../lib/cards.js';
+import { card, deviceName, emptyCard, link, noDeviceCard, windowPlace } from '../lib/cards.js';
 import { columnUnit, count, cutMiddle, digits, plural, share, timeCell, timeText } from '../lib/format.js';
 import { roundShares, roundTimes } from '../lib/parts.js';
 import { msText, spanText, spanValue } from '../lib/link.js';
@@ -144,7 +144,7 @@ export function propagationView(app) {
     return card('Where the device time went', { class: 'across', note: [stepName(own), device?.name, `${timeText(coverage.device_ps)} on the device`].filter(Boolean).join(', '), right: [
       own.step ? pick('step', steps.numbers.map((_, index) => [nameAt(index), nameAt(index)]), stepOf(own), (st) => ask({ st }), 'propagation-step') : null,
       devices.length > 1 ? pick('device', devices.map((each) => [each.id, deviceName(each, ready.session.hosts)]), device?.id, (id) => ask({ f: filtersText(filtersValue(app.link.state.f).set('device', id)) }), 'propagation-device') : null] },
-    own.hint ? h('p', { 'data-testid': 'propagation-hint' }, own.state === 'flag_off' ? 'The trace has no scopes: record with XLA_HLO_DEBUG=1. ' : '', h('span', { class: 'sec' }, own.hint)) : null,
+    own.hint && h('p', { 'data-testid': 'propagation-hint' }, own.state === 'flag_off' ? 'The trace has no scopes: record with XLA_HLO_DEBUG=1. ' : '', h('span', { class: 'sec' }, own.hint)),
     coverage.device_ps ? [h('div', { class: 'coverage', 'data-testid': 'coverage-bar' }, bar), h('details', null, h('summary', { class: 'small muted' }, STATES.filter((_, index) => parts[index]).map((state) => state.join(': ')).join(' · ')),
       table({ label: 'Coverage', testid: 'coverage-table', items: [...STATES.keys()], foot: ['Device run', its.sum, share(1), others.sum, ''], columns: [
         { key: 'state', head: 'Scope', cell: (index) => STATES[index][0] },
@@ -230,8 +230,7 @@ export function propagationView(app) {
     if (!next.step && mode === 'step_') mode = next.means.steps ? 'mean_' : '';
     order = null;
     app.count('propagation', next.lost.length ? `${count(next.lost.length)} lost` : '');
-    fill(element, ready.devices.length ? coverageCard(next, ready) : emptyCard('Propagation', 'Propagation needs a device plane, and this capture has none.',
-      'Record again while the device is running, with the profiler server in the process that owns the device. Host times stay in the tree.'),
+    fill(element, ready.devices.length ? coverageCard(next, ready) : noDeviceCard('Propagation', 'Propagation needs', 'Host times stay in the tree.'),
     treeCard(next), orderCard(next), next.lines.length ? [card('Lines of Python', { class: 'ops' }, lines), opsCard(next)] : null);
     mark();
     return ready.devices.length || next.tree.length ? 'ready' : 'empty';

@@ -1,5 +1,6 @@
 /** Moving by arrow keys: between the slices of a row, and between rows. */
 
+import { clamp } from '../lib/axis.js';
 import { get } from '../lib/api.js';
 import { columnsOf, foundAt } from './scene.js';
 import { firstAfter, sliceAt, sliceOf } from './columns.js';
@@ -57,7 +58,7 @@ export function createCursor(model, lanes, on) {
       if (!lane) return;
       const columns = columnsOf(scene, lane);
       const { window: span } = model.state;
-      const ps = Math.min(span.end_ps, Math.max(span.start_ps, from.ps));
+      const ps = clamp(from.ps, span.start_ps, span.end_ps);
       const found = columns && foundAt(scene, lane, sliceAt(columns, ps, Infinity));
       if (found && found.end_ps > span.start_ps && found.start_ps < span.end_ps) return put(found, foundWords(found).join(', '));
       put({ lane, row: lane.row.id, depth: lane.depth, index: -1, start_ps: ps, end_ps: ps, real_ps: ps, length_ps: 0, name: '', kind: 0, count: 0, busy_ps: 0, event: null }, laneText(lane));

@@ -1,5 +1,6 @@
 /** Draws one frame of the lanes: grid, slices, veil, selection, arrows, ruler, labels. */
 
+import { clamp } from '../lib/axis.js';
 import { digits, placeText, timeText } from '../lib/format.js';
 import { LEAST_TEXT_PX } from './draw.js';
 import { eachSlice } from './columns.js';
@@ -40,7 +41,7 @@ export function paint({ g, box, write, tag, tagWidth, textWidth, fitText, clippe
   const lanes = visibleLanes(scene);
   const { step, ticks } = rulerTicks(scale, scale.psPerPx < 1e5 ? 60 : 40);
   const span = preview ?? selection;
-  const inside = (/** @type {number} */ x) => Math.min(right, Math.max(left, x));
+  const inside = (/** @type {number} */ x) => clamp(x, left, right);
   box(palette.surface, 0, 0, width, height);
   for (const { ps } of ticks) box(palette.line, Math.round(scale.x(ps)), RULER, 1, height);
   for (const lane of scene.lanes) if (lane.rule) box(palette.line2, 0, laneTop(scene, lane) - 4, width, 1);
@@ -162,7 +163,7 @@ export function paint({ g, box, write, tag, tagWidth, textWidth, fitText, clippe
       if (unseen && (Math.max(x0, x1) < left || Math.min(x0, x1) > right)) continue;
       const [y0, y1] = [source, target].map((lane) => laneTop(scene, lane) + lane.h / 2);
       // Off screen an arrow begins or ends at the border, with the time it goes on to.
-      const cut = (/** @type {number} */ x) => Math.min(right - 2, Math.max(left + 4, x));
+      const cut = (/** @type {number} */ x) => clamp(x, left + 4, right - 2);
       drawArrow(cut(x0 > right ? right - 40 : x0), y0, cut(x1), y1);
       if (x1 > right) drawNote(`→ ${placeText(times.end_ps)}`, y1);
       if (x1 < left) tag(palette.surface, palette.ink2, `← ${placeText(times.end_ps)}`, left + 12, y1);
@@ -178,7 +179,7 @@ export function paint({ g, box, write, tag, tagWidth, textWidth, fitText, clippe
 
   /** @param {number} x0 @param {number} y0 @param {number} x1 @param {number} y1 */
   function drawArrow(x0, y0, x1, y1) {
-    const reach = Math.min(120, Math.max(10, Math.abs(x1 - x0) / 2));
+    const reach = clamp(Math.abs(x1 - x0) / 2, 10, 120);
     for (const [color, line] of /** @type {[string, number][]} */ ([[palette.surface, 4], [palette.ink, 1.5]])) {
       g.strokeStyle = g.fillStyle = color;
       g.lineWidth = line;
@@ -212,7 +213,7 @@ export function paint({ g, box, write, tag, tagWidth, textWidth, fitText, clippe
       const text = timeText(span.end_ps - span.start_ps);
       const [begin, end] = [inside(scale.x(span.start_ps)), inside(scale.x(span.end_ps))];
       const wide = tagWidth(text);
-      from = Math.min(right - wide, Math.max(left, (begin + end - wide) / 2));
+      from = clamp((begin + end - wide) / 2, left, right - wide);
       to = from + wide;
       box(palette.surface, begin, 1, end - begin, RULER - 2);
       if (end - begin > wide) box(palette.sel, begin, 10, end - begin, 1);

@@ -28,7 +28,7 @@ export function gapContent(gap, act, on) {
     buttons: [
       frameButton(act),
       ...(occurrences ? [button(`Occurrences: ${count(occurrences)}`, () => on.occurrences(gap), { 'data-testid': 'gap-occurrences' })] : []),
-      button('Copy as text', () => on.copy(gapText(gap, name)), { 'data-testid': 'gap-copy' }),
+      button('Copy as text', () => on.copy(wordsOf(gap, name)), { 'data-testid': 'gap-copy' }),
     ],
     body: h('div', { class: 'columns stacked' },
       h('section', { 'data-testid': 'gap-parts' }, sentence && h('p', { class: 'sec' }, sentence), stackedBar(by_class_ps), partsTable(by_class_ps, 'Gap', where)),
@@ -69,7 +69,7 @@ function chainTable({ chain, start_ps, duration_ps }, on, end) {
 }
 
 /** The gap for a message or a bug report. @param {GapDetail} gap @param {string} name */
-function gapText(gap, name) {
+function wordsOf(gap, name) {
   const { kind, duration_ps, start_ps, sentence, by_class_ps, chain } = gap;
   const parts = /** @type {[import('../lib/types').ClassName, number][]} */ (Object.entries(by_class_ps)).filter(([, ps]) => ps > 0).sort((a, b) => b[1] - a[1]);
   return [

@@ -1,5 +1,6 @@
 /** The pointer on the lanes: drag selects, on the ruler or with Shift it pans, wheel with Ctrl zooms, double click frames. */
 
+import { clamp } from '../lib/axis.js';
 import { RULER } from './paint.js';
 import { ordered } from './strip.js';
 
@@ -31,7 +32,7 @@ export function followPointer(element, act) {
     const span = act.grips();
     const near = (/** @type {number} */ ps) => Math.abs(scale.x(ps) - x) <= GRIP_PX;
     const far = !span || x < scale.left ? null : near(span.start_ps) ? span.end_ps : near(span.end_ps) ? span.start_ps : null;
-    return { scale, x, y: event.clientY - box.top, at: scale.ps(Math.min(scale.right, Math.max(scale.left, x))), far };
+    return { scale, x, y: event.clientY - box.top, at: scale.ps(clamp(x, scale.left, scale.right)), far };
   };
 
   element.addEventListener('pointerdown', (event) => {

@@ -3,7 +3,7 @@
  * the canvas, where the lanes begin at `left`.
  */
 
-import { niceStep } from '../lib/axis.js';
+import { clamp, niceStep } from '../lib/axis.js';
 
 /** @typedef {{start_ps: number, end_ps: number}} Span */
 /**
@@ -34,10 +34,10 @@ export function createScale({ start_ps, end_ps }, left, right) {
 /** Moves a span into the session and keeps its length where it can. @param {Span} span @param {number} duration @param {number} px */
 export function clampSpan({ start_ps, end_ps }, duration, px) {
   const least = Math.min(duration, LEAST_PS_PER_PX * Math.max(1, px));
-  const length = Math.min(duration, Math.max(least, end_ps - start_ps));
+  const length = clamp(end_ps - start_ps, least, duration);
   const middle = (start_ps + end_ps) / 2;
   const wanted = length === end_ps - start_ps ? start_ps : middle - length / 2;
-  const start = Math.round(Math.min(Math.max(0, wanted), duration - length));
+  const start = Math.round(clamp(wanted, 0, duration - length));
   return { start_ps: start, end_ps: Math.round(start + length) };
 }
 

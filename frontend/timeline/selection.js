@@ -1,6 +1,6 @@
 /** What is selected, as a plain value, and how a link writes it. */
 
-import { msText, msValue, spanText, spanValue } from '../lib/link.js';
+import { gapText, msText, msValue, spanText, spanValue } from '../lib/link.js';
 
 /**
  * A window of time; one event; events drawn as one slice; idle time of a device. A link knows only where an event or a gap
@@ -39,8 +39,8 @@ export function ofFound({ lane, row, depth, real_ps, length_ps, name, event, cou
 /** `gap:TPU:0@715.080172721`, `win:715.08+72.143`, `ev:h0.t3@739.896/1` (depth after the slash, 0 left out). Merged ones are windows. @param {Selection|null} selection */
 export function selectionText(selection) {
   if (!selection) return '';
-  const { kind, row, depth, device, start_ps, end_ps } = selection;
-  if (kind === 'gap') return `gap:${device}@${msText(start_ps, true)}`;
+  const { kind, row, depth, start_ps, end_ps } = selection;
+  if (kind === 'gap') return gapText(selection);
   if (kind === 'event') return `ev:${row}@${msText(start_ps, true)}${depth ? '/' + depth : ''}`;
   return `win:${spanText(start_ps, end_ps)}`;
 }

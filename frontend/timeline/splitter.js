@@ -1,5 +1,6 @@
 /** The bar between lanes and panel: dragged or moved by arrow keys; the height of the panel is remembered. */
 
+import { clamp } from '../lib/axis.js';
 import { h, onKeys } from '../lib/dom.js';
 import { readPref, writePref } from '../lib/prefs.js';
 
@@ -15,7 +16,7 @@ export function createSplitter(changed, height) {
 
   /** @param {number} next */
   function set(next) {
-    wanted = Math.round(Math.min(Math.max(LEAST_PANEL, next), height() - 140));
+    wanted = Math.round(clamp(next, LEAST_PANEL, height() - 140));
     writePref('panel', String(wanted));
     changed();
   }

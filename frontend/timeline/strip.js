@@ -1,5 +1,6 @@
 /** The whole session on one strip: device activity, gaps by cause, and a brush that is the window of the lanes. */
 
+import { clamp } from '../lib/axis.js';
 import { h } from '../lib/dom.js';
 import { plural } from '../lib/format.js';
 import { penOn } from './draw.js';
@@ -105,7 +106,7 @@ export function createStrip(on) {
   });
   element.addEventListener('pointermove', (event) => {
     const { whole, x, near } = place(event);
-    drag?.(Math.min(whole.end_ps, Math.max(0, whole.ps(x))));
+    drag?.(clamp(whole.ps(x), 0, whole.end_ps));
     element.style.cursor = near ? 'ew-resize' : x > whole.left ? 'crosshair' : '';
   });
   for (const name of ['pointerup', 'pointercancel']) element.addEventListener(name, () => { drag = null; });
