@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from captures import Core, Row, capture, real_trace, session, thread
-from launching import demo
+from launching import Tpu, demo
 
 from tb_xla_insights.analysis.diagnostics import diagnose
 from tb_xla_insights.analysis.environment import environment
@@ -15,12 +15,16 @@ from tb_xla_insights.report import session_report, session_summary
 
 TPU = {"device_type_string": "TPU v3"}
 XRT = thread(
-    "python", ("Training_Step", 0, 90, {"_r": 1}), ("StepMarker", 5, 9), ("TransferToServerInternal", 20, 9)
-)
+    "python", ("Training_Step", 0, 90, {"_r": 1}), ("StepMarker", 5, 9), ("TransferToServerInternal", 20, 9),
+    ("ExecuteReplicated", 30, 9),
+)  # fmt: skip
 
 
 def cores(count: int, **stats: Any) -> list[Core]:
-    return [Core([("dot", 0, 9)], name=f"TPU:{i}", stats=stats or TPU) for i in range(count)]
+    return [
+        Core([("dot", 40, 9)], [("train(7)", 40, 9)], name=f"TPU:{i}", stats=stats or TPU)
+        for i in range(count)
+    ]
 
 
 def test_the_label_says_it_in_a_line() -> None:
@@ -116,11 +120,35 @@ def test_no_device_plane() -> None:
 
 
 def test_no_steps() -> None:
-    assert ids(capture(thread("python", ("forward", 0, 9)), *cores(1))) == [("no_steps", "warning")]
-    markers = thread("python", ("StepMarker", 0, 9), ("StepMarker", 20, 9))
+    launch = ("ExecuteReplicated", 30, 9)
+    assert ids(capture(thread("python", ("forward", 0, 9), launch), *cores(1))) == [("no_steps", "warning")]
+    markers = thread("python", ("StepMarker", 0, 9), ("StepMarker", 20, 9), launch)
     (found,) = diagnose(session(capture(markers, *cores(1))))
     assert (found.id, found.severity) == ("no_steps", "info")
     assert found.message == "No step annotation; steps come from StepMarker."
+
+
+def test_no_launches() -> None:
+    def told(*parts: Any) -> str:
+        (found,) = [it for it in diagnose(session(capture(*parts))) if it.id == "no_launches"]
+        assert found.severity == "warning"
+        return found.message.partition(": ")[2]
+
+    assert told(*cores(1)) == "the host was not traced. Trace host and devices together."
+    assert told(XRT, Core([("dot", 40, 9)])) == "the devices recorded no program runs."
+    no_call = thread("python", ("Training_Step", 0, 90, {"_r": 1}))
+    assert told(no_call, *cores(1)) == "no flow, key or order ties runs to calls. Capture with host level 2."
+
+
+@pytest.mark.parametrize(("ahead", "said"), [(5, []), (2000, ["clocks_disagree"])])
+def test_clocks_that_disagree(ahead: int, said: list[str]) -> None:
+    loop = Tpu()
+    loop.step(3000, 900, 2)
+    loop.launch(3100, (3150, 40), (3200 - ahead, 100))
+    found = [it for it in diagnose(session(loop.trace())) if it.id == "clocks_disagree"]
+    assert [it.id for it in found] == said
+    for it in found:
+        assert it.message.startswith("1 of 1 runs begin before they were enqueued, by up to 1.969\u202fms: ")
 
 
 def test_among_several_hosts_it_is_said_which_one() -> None:
@@ -152,8 +180,8 @@ def test_dropped_events() -> None:
         ("torch_xla/baseline_server_level1", "PyTorch/XLA · PJRT · 1 CPU device",
          [("no_device_plane", "info"), ("low_host_level", "warning")]),
         ("public/tpu_v6e_jax", "JAX · PJRT · 4 TPU v6 Lite cores", [("no_steps", "info")]),
-        ("public/gpu_mi300_jax", "JAX · PJRT · 8 AMD GPUs", [("no_steps", "warning")]),
-        ("public/gpu_v100_tf", "TensorFlow · 2 GPUs", [("no_steps", "info")]),
+        ("public/gpu_mi300_jax", "JAX · PJRT · 8 AMD GPUs", [("no_steps", "warning"), ("no_launches", "warning")]),
+        ("public/gpu_v100_tf", "TensorFlow · 2 GPUs", [("no_steps", "info"), ("no_launches", "warning")]),
     ],
 )  # fmt: skip
 def test_real_captures(

@@ -174,7 +174,7 @@ def _documents(
 ) -> list[list[dict[str, Any]]]:
     gaps = find_gaps(trace)
     line = line_of_rows(trace, row)
-    name = np.where(row >= 0, trace.metadata.name[trace.meta[row]], row)
+    name = np.where(row >= 0, trace.metadata.name[trace.meta[np.maximum(row, 0)]], row)
     keys = gap, name, kind, line
     keep = _changes(*keys)
     length = finish[np.append(keep[1:], len(finish)) - 1] - begin[keep]

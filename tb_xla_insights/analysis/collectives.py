@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.intervals import own_time, union
 from tb_xla_insights.analysis.kept import kept
+from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.shares import covered
 from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Spans, Trace
 
@@ -80,8 +81,9 @@ def find_collectives(trace: Trace, device: int) -> Collectives:
         np.concatenate((ops.start_ps[computes], own_start)), np.concatenate((ops.end_ps[computes], own_end))
     )
     hidden = covered(at_work.start_ps, at_work.end_ps, start, end)
-    # Kernels of different streams do not nest, whatever their times.
-    time = end - start if trace.devices[device].kind == "gpu" else ops.self_ps[chosen]
+    # Ops that run side by side (on streams, on threads) do not nest, whatever their times.
+    own = find_ops(trace).devices[device].own_ps if trace.devices[device].made else ops.self_ps
+    time = own[chosen]
     return Collectives(chosen.astype(np.int32), kinds[chosen], time, np.minimum(time, end - start - hidden))
 
 

@@ -6,10 +6,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tb_xla_insights.analysis.idle import SLACK_PS
+from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.names import tagged
-from tb_xla_insights.analysis.steps import find_steps
+from tb_xla_insights.analysis.reach import steps_of
+from tb_xla_insights.analysis.runs import EXACT, NONE
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace.model import SessionTrace, Trace
+from tb_xla_insights.trace.threads import host_planes
+from tb_xla_insights.units import time_text
 
 _STEP_SOURCES = {
     "steps_line": "No step annotation; steps come from the device's Steps line.",
@@ -46,7 +51,7 @@ def _lacks(trace: Trace) -> Iterator[tuple[str, str, str]]:
     elif all(device.made for device in trace.devices):
         source = "op events" if any(len(device.ops) for device in trace.devices) else "program runs"
         yield "no_device_plane", "info", f"Devices made from {source} on host threads (torch_xla on CPU)."
-    steps = find_steps(trace)
+    steps = steps_of(trace)
     if not steps:
         yield (
             "no_steps",
@@ -55,6 +60,7 @@ def _lacks(trace: Trace) -> Iterator[tuple[str, str, str]]:
         )
     elif steps[0].source != "annotation":
         yield "no_steps", "info", _STEP_SOURCES[steps[0].source]
+    yield from _ties(trace)
     if _low_level(trace):
         yield (
             "low_host_level",
@@ -67,6 +73,30 @@ def _lacks(trace: Trace) -> Iterator[tuple[str, str, str]]:
             "dropped_events",
             "warning",
             f"The profiler dropped {dropped:,} events: its buffer was full. Capture less time.",
+        )
+
+
+def _ties(trace: Trace) -> Iterator[tuple[str, str, str]]:
+    """What is wrong between the host's calls and the devices' runs."""
+    runs = find_launches(trace).runs
+    if trace.devices and not (runs.join != NONE).any():
+        if not any(line.count for line in trace.lines if line.plane in host_planes(trace)):
+            why = "the host was not traced. Trace host and devices together."
+        elif not len(runs):
+            why = "the devices recorded no program runs."
+        else:
+            why = "no flow, key or order ties runs to calls. Capture with host level 2."
+        yield "no_launches", "warning", f"Why gaps ended and what executions cost is not known: {why}"
+    joined = np.flatnonzero((runs.enqueue_row >= 0) & (runs.join == EXACT))
+    late = trace.start_ps[runs.enqueue_row[joined]] - runs.start_ps[joined]
+    count = int((late > SLACK_PS).sum())
+    if count:
+        most = time_text(int(late.max()))
+        text = f"{count:,} of {len(runs):,} runs begin before they were enqueued, by up to {most}: the clocks of host "
+        yield (
+            "clocks_disagree",
+            "warning",
+            f"{text}and device disagree; gaps, queues and overheads are off by that.",
         )
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tb_xla_insights.analysis.enclosing import annotation_at, annotation_path
 from tb_xla_insights.analysis.idle import STARVED, find_gaps
 from tb_xla_insights.analysis.kept import kept
-from tb_xla_insights.analysis.launches import Launches, find_launches, steps_at
+from tb_xla_insights.analysis.launches import Launches, find_launches
 from tb_xla_insights.analysis.reach import (
     DYNAMO,
     MARKER,
@@ -22,6 +22,7 @@ from tb_xla_insights.analysis.reach import (
     rows_with,
     steps_of,
 )
+from tb_xla_insights.analysis.steps import step_rows
 from tb_xla_insights.analysis.thresholds import READS_SHARE
 from tb_xla_insights.catalog.classes import CLASS_INDEX
 from tb_xla_insights.trace.annotations import annotated
@@ -54,8 +55,14 @@ class Early:
         """Per step: early executions, input syncs, reads."""
         count = len(steps_of(trace))
         input_steps = find_launches(trace).step[self.input_syncs]
-        read_steps = steps_at(trace, trace.start_ps[self.reads])
-        return (_counts(self.step, count), _counts(input_steps, count), _counts(read_steps, count))
+        reads = _steps_of_reads(trace, self.reads)
+        return (_counts(self.step, count), _counts(input_steps, count), _counts(reads, count))
+
+
+def _steps_of_reads(trace: Trace, reads: Int32) -> Int32:
+    """The last step that began before each read, -1: none. What a step asked for is often read when it is over."""
+    starts = np.array([step.start_ps for step in steps_of(trace)], np.int64)
+    return (np.searchsorted(starts, trace.start_ps[reads], "right") - 1).astype(np.int32)
 
 
 def _counts(step: Int32, steps: int) -> Int64:
@@ -120,11 +127,12 @@ def _following(trace: Trace, rows: Int32, lines: NDArray[np.intp], syncs: Int32)
 
 
 def _markers_below_steps(trace: Trace, launches: Launches) -> NDArray[np.intp]:
-    """Launches whose step marker lies inside an annotation that lies inside a step's."""
+    """Launches whose step marker lies inside an annotation that lies inside a step's and is no step itself."""
     roots = {step.row for step in steps_of(trace) if step.source == "annotation"}
     if not roots:
         return np.zeros(0, np.intp)
     annotations = annotated(trace)
+    annotations[step_rows(trace)] = False
     found = []
     for number in np.flatnonzero(launches.marker >= 0).tolist():
         at, below = int(trace.parent[launches.marker[number]]), False
@@ -193,12 +201,13 @@ def early_executions(session: SessionTrace) -> list[dict[str, Any]]:
 
 def reads_report(session: SessionTrace) -> dict[str, Any]:
     """Whether the host reads from the device in every step: `steps`, `steps_with_reads`, `every_step` (at least half
-    of them), `reads` and `duration_ps` (in steps), and `idle_ps`, the part of starved gaps in which the host read."""
+    of them), `reads` and `duration_ps` (without those before the first step), and `idle_ps`, the part of starved gaps
+    in which the host read."""
     totals = {"steps": 0, "steps_with_reads": 0, "reads": 0, "duration_ps": 0, "idle_ps": 0}
     for trace in session.traces:
         early, gaps = find_early(trace), find_gaps(trace)
         per_step = early.per_step(trace)[2]
-        inside = steps_at(trace, trace.start_ps[early.reads]) >= 0
+        inside = _steps_of_reads(trace, early.reads) >= 0
         totals["steps"] += len(per_step)
         totals["steps_with_reads"] += int(np.count_nonzero(per_step))
         totals["reads"] += int(per_step.sum())

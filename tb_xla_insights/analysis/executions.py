@@ -24,8 +24,8 @@ class Costs:
     """Per run of `Launches.runs`; `host_ps = device_ps + queue_ps + overhead_ps`, none of them negative.
 
     `lead_ps` tells how far the host runs ahead: from the instant the run was enqueued to the one at which its core was
-    done with what it had before. It is negative where the core had nothing left to do; 0 for a core's first run, and
-    where the enqueue instant is not known.
+    done with what it had before. It is negative where the core had nothing left to do. Runs that have none (`leads`: a
+    core's first one, and where the enqueue instant is not known) have 0.
     """
 
     host_ps: Int64
@@ -33,6 +33,7 @@ class Costs:
     queue_ps: Int64
     overhead_ps: Int64
     lead_ps: Int64
+    leads: NDArray[np.bool_]
 
 
 @kept
@@ -51,23 +52,13 @@ def find_costs(trace: Trace) -> Costs:
     begin, end = runs.start_ps.copy(), runs.end_ps.copy()
     begin[joined] = np.minimum(trace.start_ps[row], begin[joined])
     end[joined] = np.maximum(trace.end_ps[row], end[joined])
-    before = _free_from(launches)
-    first = before == np.iinfo(np.int64).min
-    until = np.minimum(before, runs.start_ps)
+    first = runs.free_ps == np.iinfo(np.int64).min
+    until = np.minimum(runs.free_ps, runs.start_ps)
     queue = np.maximum(0, np.where(first, begin, until) - begin)
     device = runs.end_ps - runs.start_ps
-    lead = np.where(first | (runs.enqueue_row < 0), 0, until - runs.enqueue_ps)
-    return Costs(end - begin, device, queue, end - begin - device - queue, lead)
-
-
-def _free_from(launches: Launches) -> Int64:
-    """When each run's core is done with the runs before it; the smallest number for the first one."""
-    runs = launches.runs
-    free = np.full(len(runs), np.iinfo(np.int64).min)
-    for device in np.unique(runs.device).tolist():
-        mine = runs.of_device(device)
-        free[mine][1:] = np.maximum.accumulate(runs.end_ps[mine])[:-1]
-    return free
+    leads = ~first & (runs.enqueue_row >= 0)
+    lead = np.where(leads, until - runs.enqueue_ps, 0)
+    return Costs(end - begin, device, queue, end - begin - device - queue, lead, leads)
 
 
 def runs_on(trace: Trace, devices: Collection[str] | None) -> NDArray[np.bool_]:

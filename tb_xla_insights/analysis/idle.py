@@ -60,9 +60,10 @@ class Gaps:
 def find_gaps(trace: Trace) -> Gaps:
     """The gaps of one host's devices. (docs/definitions.md, "Gap", "Why a gap ended")
 
-    A gap is `starved` where the run that ended it was enqueued after the gap began, `queued` where it had been before,
-    and `unknown` where the two lie within SLACK_PS or the run's call is not known. The cause of a starved gap is the
-    class with most of its time until the run was enqueued, that of a queued one `wait`, else the one with most time.
+    A gap is `starved` where the run that ended it was enqueued after the gap began, `queued` where it had been before
+    (as it was where that run had begun: the gap lies inside it), and `unknown` where the two lie within SLACK_PS or the
+    run's call is not known. The cause of a starved gap is the class with most of its time until the run was enqueued,
+    that of a queued one `wait`, else the one with most time.
     """
     idles = [_listed(idle(trace, device)) for device in trace.devices]
     device = np.repeat(np.arange(len(idles), dtype=np.int32), [len(it) for it in idles])
@@ -77,15 +78,15 @@ def find_gaps(trace: Trace) -> Gaps:
     kind = np.where(
         enqueue > start + SLACK_PS, STARVED, np.where(enqueue < start - SLACK_PS, QUEUED, UNKNOWN)
     )
-    kind = np.where(known, kind, UNKNOWN).astype(np.int8)
+    kind = np.where(known, kind, UNKNOWN)
+    kind = np.where((run >= 0) & (run == before), QUEUED, kind).astype(np.int8)
     segments = partition(trace)
     shares = class_shares(segments, start, end)
     until = np.where(kind == STARVED, np.minimum(enqueue, end), end)
     most = class_shares(segments, start, until).argmax(axis=1)
     cause = np.where(kind == QUEUED, WAIT, most).astype(np.int8)
     program = np.append(runs.program, np.int32(-1))
-    launch = np.append(runs.launch, np.int32(-1))[run]
-    step = np.append(launches.step, np.int32(-1))[launch]
+    step = np.append(launches.step_of_run, np.int32(-1))[run]
     elsewhere = busy_somewhere(trace)
     together = end - start - covered(elsewhere.start_ps, elsewhere.end_ps, start, end)
     return Gaps(

@@ -72,7 +72,9 @@ def find_input_pipeline(trace: Trace) -> InputPipeline:
     gaps = find_gaps(trace)
     idle_in_infeed = 0
     for device, its in enumerate(infeed):
-        here = gaps.device == device
+        here = (gaps.device == device) & (
+            gaps.kind != STARVED
+        )  # of starved ones the host's waiting is counted
         idle_in_infeed += int(covered(its.start_ps, its.end_ps, gaps.start_ps[here], gaps.end_ps[here]).sum())
     starved = int(gaps.shares[gaps.kind == STARVED, INPUT].sum())
     return InputPipeline(

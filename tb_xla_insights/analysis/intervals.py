@@ -41,6 +41,12 @@ class Intervals:
         """The instants of these that are none of the other ones."""
         return Intervals(*_difference(self.start_ps, self.end_ps, other.start_ps, other.end_ps))
 
+    def within(self, other: Intervals) -> Intervals:
+        """The instants that are in both."""
+        if not len(self):
+            return self
+        return self.without(other.gaps(int(self.start_ps[0]), int(self.end_ps[-1])))
+
     def gaps(self, start_ps: int, end_ps: int) -> Intervals:
         """The instants of the window that are none of these."""
         inside = self.clipped(start_ps, end_ps)

@@ -7,6 +7,7 @@ says so. (docs/definitions.md, "Execution", "Step")
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +58,11 @@ class Launches:
 
     def __len__(self) -> int:
         return len(self.row)
+
+    @cached_property
+    def step_of_run(self) -> Int32:
+        """Per device run the step that launched it (index into the trace's steps), -1: none."""
+        return np.append(self.step, np.int32(-1))[self.runs.launch]
 
 
 @kept

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,6 +11,14 @@ from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.trace.annotations import annotation_kinds
 from tb_xla_insights.trace.model import Int8, Trace
 from tb_xla_insights.trace.threads import host_planes
+
+_PROGRAM = re.compile(r"^(.*)\((-?\d+)\)$")
+
+
+def program_of(name: str) -> tuple[str, str]:
+    """A module's program and its id, of `program(id)`."""
+    match = _PROGRAM.match(name)
+    return (match[1], match[2]) if match else (name, "")
 
 
 @kept

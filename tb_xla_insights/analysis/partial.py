@@ -17,13 +17,15 @@ def partial_steps(trace: Trace) -> int:
     the last, where annotations, step markers or launches of the driving thread lie there. Steps that the
     device tells have none. (docs/definitions.md, "Step")"""
     steps, lines = steps_of(trace), driving_lines(trace)
-    if not steps or not lines or steps[0].source in ("modules", "steps_line"):
+    if not steps or not lines or steps[0].on_device:
         return 0
     its = trace.lines[lines[0]].rows
     rows = np.concatenate((trace.annotations, rows_with(trace, MARKER), find_launches(trace).origin))
     when = trace.start_ps[rows[(rows >= its.start) & (rows < its.stop)]]
     # Of steps from markers the first begins where the marker before it ends.
-    return int((when < steps[0].start_ps).any()) + int((when >= steps[-1].end_ps).any())
+    return int((when < steps[0].start_ps).any()) + int(
+        (when >= max(steps[-1].end_ps, steps[-1].start_ps + 1)).any()
+    )
 
 
 def partial_diagnostics(session: SessionTrace) -> list[Diagnostic]:

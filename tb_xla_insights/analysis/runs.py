@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.in_order import in_order
 from tb_xla_insights.analysis.kept import kept
+from tb_xla_insights.analysis.names import program_of
 from tb_xla_insights.analysis.reach import ENQUEUE, HELPER, LAUNCH, TURNS, rows_with, ways_back
 from tb_xla_insights.trace.model import Device, Int8, Int32, Int64, Trace
 
 JOINS = ("exact", "ordered", "none")
 EXACT, ORDERED, NONE = range(3)
 
-_PROGRAM = re.compile(r"^(.*)\((-?\d+)\)$")
 _RUN_ID = (1 << 27) - 1
 """The bits of a run's id that hosts and devices agree on."""
 
@@ -49,17 +50,25 @@ class Runs:
         low, high = np.searchsorted(self.device, [device, device + 1])
         return slice(int(low), int(high))
 
+    @cached_property
+    def free_ps(self) -> Int64:
+        """When each run's core was done with the runs before it; the smallest number for the first one."""
+        free = np.full(len(self), np.iinfo(np.int64).min)
+        for device in np.unique(self.device).tolist():
+            mine = self.of_device(device)
+            free[mine][1:] = np.maximum.accumulate(self.end_ps[mine])[:-1]
+        return free
+
+    @cached_property
+    def own_start_ps(self) -> Int64:
+        """From when on each run had its core for itself: where runs overlap, the earlier one keeps the time."""
+        return np.clip(self.free_ps, self.start_ps, self.end_ps)
+
 
 @kept
 def programs_of(trace: Trace) -> list[tuple[str, str]]:
     texts = np.unique(np.concatenate([d.modules.name for d in trace.devices] or [np.zeros(0, np.int32)]))
     return [program_of(trace.strings[text]) for text in texts.tolist()]
-
-
-def program_of(name: str) -> tuple[str, str]:
-    """A module's program and its id, of `program(id)`."""
-    match = _PROGRAM.match(name)
-    return (match[1], match[2]) if match else (name, "")
 
 
 def find_runs(trace: Trace) -> Runs:

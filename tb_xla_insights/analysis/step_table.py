@@ -19,8 +19,8 @@ def steps_report(session: SessionTrace) -> list[dict[str, Any]]:
     """The report's `steps`, of all hosts in order, counted through by `index`.
 
     `host_ps` adds up to the step's duration. `device_busy_ps` is how long the busiest core worked on the step's
-    executions, whenever that was; `executions` are launches. `compiles` are the outermost compile events that begin in
-    the step.
+    executions, whenever that was, or in the step where a device tells the steps; `executions` are launches. `compiles`
+    are the outermost compile events that begin in the step.
     """
     rows: list[dict[str, Any]] = []
     for trace in session.traces:
@@ -55,14 +55,18 @@ def steps_report(session: SessionTrace) -> list[dict[str, Any]]:
 
 
 def _device_ps(trace: Trace) -> Int64:
-    """Per step, the most that one core was busy with the step's runs."""
-    launches = find_launches(trace)
+    """Per step, the most that one core was busy with the step's runs, or in the steps that a device tells."""
+    launches, steps = find_launches(trace), steps_of(trace)
     runs = launches.runs
-    most = np.zeros(len(steps_of(trace)), np.int64)
+    most = np.zeros(len(steps), np.int64)
     for number, device in enumerate(trace.devices):
         its, times = runs.of_device(number), busy(trace, device)
-        work = covered(times.start_ps, times.end_ps, runs.start_ps[its], runs.end_ps[its])
-        step = np.append(launches.step, np.int32(-1))[runs.launch[its]]
+        start, end, step = runs.own_start_ps[its], runs.end_ps[its], launches.step_of_run[its]
+        if steps and steps[0].on_device:
+            start = np.array([it.start_ps for it in steps], np.int64)
+            end = np.array([it.end_ps for it in steps], np.int64)
+            step = np.arange(len(steps), dtype=np.int32)
+        work = covered(times.start_ps, times.end_ps, start, end)
         mine = np.zeros(len(most), np.int64)
         np.add.at(mine, step[step >= 0], work[step >= 0])
         np.maximum(most, mine, out=most)

@@ -24,11 +24,10 @@ def step_work(session: SessionTrace, most: int) -> list[dict[str, Any]]:
     for trace in session.traces:
         launches = find_launches(trace)
         runs = launches.runs
-        of_run = np.append(launches.step, np.int32(-1))[runs.launch]
         for number, device in enumerate(trace.devices):
             its = np.arange(len(runs))[runs.of_device(number)]
             its = its[np.argsort(runs.start_ps[its], kind="stable")]
-            step = of_run[its]
+            step = launches.step_of_run[its]
             first = np.flatnonzero(np.append(True, step[1:] != step[:-1])[: len(step)])
             if not first.size:
                 continue

@@ -10,12 +10,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.analysis.names import program_of
 from tb_xla_insights.trace.model import Device, Int32, Trace
 
 Source = Literal["annotation", "steps_line", "step_marker", "modules"]
 
 _NUMBER = re.compile(r"(\d+)\D*$")
-_RUN = re.compile(r"\(\d+\)$")
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,11 @@ class Step:
     def end_ps(self) -> int:
         return self.start_ps + self.duration_ps
 
+    @property
+    def on_device(self) -> bool:
+        """Whether a device tells it: it goes from work to work there, whatever the host did when."""
+        return self.source in ("steps_line", "modules")
+
 
 def find_steps(trace: Trace) -> list[Step]:
     """The steps of one host in order of time, all from one source; empty where nothing tells them.
@@ -51,12 +56,14 @@ def find_steps(trace: Trace) -> list[Step]:
     return []
 
 
+def step_rows(trace: Trace) -> Int32:
+    """The events of step annotations, in row order, also those inside of others."""
+    found = [trace.stats[name].rows for name in ("_r", "step_num") if name in trace.stats]
+    return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int32)
+
+
 def _annotations(trace: Trace) -> Iterator[Step]:
-    marked = np.zeros(len(trace), np.bool_)
-    for name in ("_r", "step_num"):
-        if name in trace.stats:
-            marked[trace.stats[name].rows] = True
-    rows = np.flatnonzero(marked).astype(np.int32)
+    rows = step_rows(trace)
     rows = _prefer_driving(trace, rows[~_below_one(trace, rows)])
     numbers = trace.stats["step_num"].at(rows, -1) if "step_num" in trace.stats else np.full(len(rows), -1)
     for row, number in zip(rows.tolist(), numbers.tolist(), strict=True):
@@ -138,7 +145,7 @@ def _main_runs(trace: Trace, device: Device) -> tuple[list[int], list[int]]:
 
 def _program(trace: Trace, row: int) -> str:
     """A module's name without the id of the program: a recompiled graph keeps its name."""
-    return _RUN.sub("", trace.name(row))
+    return program_of(trace.name(row))[0]
 
 
 def _step(trace: Trace, row: int, name: str, number: int | None, source: Source) -> Step:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.classes import partition
 from tb_xla_insights.analysis.idle import SLACK_PS
+from tb_xla_insights.analysis.intervals import Intervals, union
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.reach import steps_of
@@ -38,7 +39,7 @@ _KNOWN_SHARE = 0.8
 class Fix:
     """What to take away from one host's replay.
 
-    `classes`: host time of these classes, everywhere, or only before the launches `before` and after the
+    `classes`: host time of these classes, everywhere within steps, or only before the launches `before` and after the
     launches `after` (indices into Launches, up to the launch before or behind). `released`: waits for runs of
     these launches, and what these runs waited for after they were enqueued. `reads`: all waits in reads.
     `device_ps`: per run of Launches.runs, device time that goes. `windows`: `classes` go in these stretches
@@ -60,7 +61,7 @@ class _Model:
     step's start, launches by their enqueuing, the last step's end. Per interval between two of them: the
     launch at its end (-1: none), host work before and after its wait, the run waited for (-1: none), how long
     after that run's end the wait lasted, whether it was a read. Per run, by point: its index, offset, delay,
-    time, core."""
+    time, core, and the time it had that core for itself."""
 
     steps: int
     on_device: bool
@@ -78,6 +79,7 @@ class _Model:
     delay_ps: Int64
     device_ps: Int64
     core: Int32
+    alone_ps: Int64
     free_ps: Int64
 
 
@@ -107,9 +109,8 @@ def _model(trace: Trace) -> _Model | None:
     some = some[place[runs.launch[some]] >= 0]
     number: Int32 = some[np.lexsort((runs.start_ps[some], place[runs.launch[some]]))].astype(np.int32)
     at = place[runs.launch[number]]
-    free = _free(runs.device, runs.start_ps, runs.end_ps)
     offset = runs.enqueue_ps[number] - when[runs.launch[number]]
-    delay = runs.start_ps[number] - np.maximum(runs.enqueue_ps[number], free[number])
+    delay = runs.start_ps[number] - np.maximum(runs.enqueue_ps[number], runs.free_ps[number])
     core_free = np.zeros(len(trace.devices), np.int64)
     others = np.setdiff1d(np.arange(len(runs)), number)
     earlier = others[runs.start_ps[others] < points[1]]
@@ -117,20 +118,12 @@ def _model(trace: Trace) -> _Model | None:
     before, after, waits_for, late, read = _intervals(trace, points, number, at)
     mean = round(sum(step.duration_ps for step in steps) / len(steps))
     return _Model(
-        len(steps), steps[0].source in ("steps_line", "modules"), mean,
+        len(steps), steps[0].on_device, mean,
         points, np.append(its, -1).astype(np.int32), before, after, waits_for, late, read,
         np.searchsorted(at, np.arange(len(its) + 2)), number, offset, delay,
-        runs.end_ps[number] - runs.start_ps[number], runs.device[number].astype(np.int32), core_free,
+        runs.end_ps[number] - runs.start_ps[number], runs.device[number].astype(np.int32),
+        (runs.end_ps - runs.own_start_ps)[number], core_free,
     )  # fmt: skip
-
-
-def _free(device: Int32, start: Int64, end: Int64) -> Int64:
-    """When each run's core was done with the runs before it; the smallest number for the first."""
-    free = np.full(len(start), np.iinfo(np.int64).min)
-    for number in np.unique(device).tolist():
-        mine = np.flatnonzero(device == number)
-        free[mine[1:]] = np.maximum.accumulate(end[mine])[:-1]
-    return free
 
 
 def _intervals(
@@ -204,11 +197,21 @@ def _run(model: _Model, before: Int64, after: Int64, waits_for: Int32, delay: In
     return int(_replay(*host, *cores)[model.on_device])
 
 
-def _within(trace: Trace, points: Int64, windows: tuple[Int64, Int64]) -> Int64:
+def _windows(trace: Trace, fix: Fix) -> Intervals:
+    """Where a fix takes host time away: what lies between steps is no part of any, so it stays."""
+    steps = steps_of(trace)
+    inside = union(
+        np.array([step.start_ps for step in steps], np.int64),
+        np.array([step.end_ps for step in steps], np.int64),
+    )
+    return inside if fix.windows is None else Intervals(*fix.windows).within(inside)
+
+
+def _within(trace: Trace, points: Int64, windows: Intervals) -> Int64:
     """Per interval between points, the time of each class that lies in the windows."""
-    interval, window = overlaps(*windows, points[:-1], points[1:])
-    low = np.maximum(points[:-1][interval], windows[0][window])
-    high = np.minimum(points[1:][interval], windows[1][window])
+    interval, window = overlaps(windows.start_ps, windows.end_ps, points[:-1], points[1:])
+    low = np.maximum(points[:-1][interval], windows.start_ps[window])
+    high = np.minimum(points[1:][interval], windows.end_ps[window])
     found = np.zeros((len(points) - 1, len(CLASSES)), np.int64)
     np.add.at(found, interval, class_shares(partition(trace), low, high))
     return found
@@ -221,21 +224,17 @@ def step_without(trace: Trace, fix: Fix) -> int | None:
         return None
     before, after = model.before.copy(), model.after.copy()
     count = len(model.launch)
-    everywhere = fix.before is None and fix.after is None and fix.windows is None
-    chosen = np.full(count, everywhere)
+    chosen = np.full(count, fix.before is None and fix.after is None)
     if fix.before is not None:
         chosen |= np.isin(model.launch, fix.before)
     if fix.after is not None:
         chosen |= np.append(False, np.isin(model.launch[:-1], fix.after))
     columns = np.array([CLASSES.index(name) for name in fix.classes], np.intp)
+    goes = _within(trace, model.points, _windows(trace, fix))[:, columns].sum(axis=1) * chosen
     for part in (before, after):
-        part[np.flatnonzero(chosen)[:, None], columns] = 0
-    if fix.windows is not None:
-        goes = _within(trace, model.points, fix.windows)[:, columns].sum(axis=1)
-        for part in (before, after):
-            taken = np.minimum(part[:, columns].sum(axis=1), goes)
-            part[:, WAIT] -= taken  # a sum over classes is all that is replayed
-            goes -= taken
+        taken = np.minimum(part[:, columns].sum(axis=1), goes)
+        part[:, WAIT] -= taken  # a sum over classes is all that is replayed
+        goes -= taken
     launch_of_run = find_launches(trace).runs.launch[model.run]
     released = np.isin(launch_of_run, fix.released)
     free = (model.waits_for >= 0) & (released[model.waits_for] | (fix.reads & model.read))
@@ -245,7 +244,9 @@ def step_without(trace: Trace, fix: Fix) -> int | None:
     if fix.device_ps is not None:
         device = device - np.minimum(fix.device_ps[model.run], device)
     gain = _unchanged(trace) - _run(model, before, after, waits_for, delay, device)
-    work = np.bincount(model.core, device, minlength=1).max() if len(device) else 0
+    # Runs that overlap keep their core busy once.
+    alone = np.maximum(model.alone_ps - (model.device_ps - device), 0)
+    work = float(np.bincount(model.core, alone, minlength=1).max())
     return min(model.mean_ps, max(round(work / model.steps), model.mean_ps - max(0, gain) // model.steps))
 
 

@@ -15,7 +15,7 @@ from tb_xla_insights.analysis.graph_diff import nearest
 from tb_xla_insights.analysis.idle import find_gaps
 from tb_xla_insights.analysis.launches import KINDS, find_launches
 from tb_xla_insights.analysis.reach import steps_of
-from tb_xla_insights.analysis.runs import JOINS, NONE
+from tb_xla_insights.analysis.runs import JOINS
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.document import told_executions
@@ -115,8 +115,8 @@ def _between(session: SessionTrace, on: _Choice) -> list[dict[str, Any]]:
 def _lead(session: SessionTrace, on: _Choice) -> dict[str, int] | None:
     found = []
     for trace in session.traces:
-        known = (find_launches(trace).runs.join != NONE) & runs_on(trace, on)
-        found.append(find_costs(trace).lead_ps[known])
+        costs = find_costs(trace)
+        found.append(costs.lead_ps[costs.leads & runs_on(trace, on)])
     leads: Int64 = np.concatenate(found or [np.zeros(0, np.int64)])
     if not leads.size:
         return None
@@ -135,8 +135,7 @@ def _runs(session: SessionTrace, step: int, on: _Choice) -> dict[str, list[Any]]
 def _columns(trace: Trace, step: int, on: _Choice) -> dict[str, list[Any]]:
     launches, costs = find_launches(trace), find_costs(trace)
     runs = launches.runs
-    of_run = np.append(launches.step, np.int32(-1))[runs.launch]
-    its = np.flatnonzero((of_run == step) & runs_on(trace, on))
+    its = np.flatnonzero((launches.step_of_run == step) & runs_on(trace, on))
     its = its[np.argsort(runs.start_ps[its], kind="stable")][:_MOST_RUNS]
     calls = launches.row[runs.launch[its]]
     return {

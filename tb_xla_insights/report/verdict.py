@@ -42,6 +42,9 @@ def verdict(report: Mapping[str, Any]) -> dict[str, str]:
     if bound:
         return {"text": f"{whose} the bottleneck: {duty} busy.", "severity": "good"}
     worst = max(findings, key=lambda it: (_LOUDNESS.index(it["severity"]), it["cost_ps"]), default=None)
+    if worst is None and not any(row["join"] != "none" for row in report["executions"]):
+        text = f"{whose} {duty} busy; why is not known, as nothing tells what launched the work."
+        return {"text": text, "severity": "warning"}
     if worst is None:
         idle = _mostly(report["gaps"]["by_class_ps"], span - busy)
         return {"text": f"{whose} {duty} busy{idle}, and nothing stands out.", "severity": "info"}

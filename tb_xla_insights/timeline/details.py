@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.timeline.links import Links
 from tb_xla_insights.timeline.rows import HostRows
@@ -131,6 +132,13 @@ class Details:
     def _self_ps(self, place: Place | Mark) -> int:
         spans = self._spans_index(place)
         if spans is not None:
+            number, device = next(
+                it for it in enumerate(place.track.trace.devices) if it[1].id == place.track.head.device
+            )
+            if (
+                device.made and spans[0] is device.ops
+            ):  # times of ops side by side do not tell what is part of what
+                return int(find_ops(place.track.trace).devices[number].own_ps[spans[1]])
             return int(spans[0].self_ps[spans[1]])
         return self_ps(place.track.trace, place.event) if place.event >= 0 else place.duration_ps
 

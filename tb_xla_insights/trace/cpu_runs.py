@@ -39,7 +39,8 @@ def _cores(trace: Trace, catalog: Catalog) -> list[tuple[_Columns, _Columns]]:
     """Per core its runs and its ops: rows, starts, ends and names, in the order of rows."""
     ops = trace.stats["hlo_op"].rows if "hlo_op" in trace.stats else np.empty(0, np.int32)
     regions = find_regions(trace)
-    start, end = trace.start_ps[ops], _op_ends(trace, ops)
+    start = trace.start_ps[ops]
+    end = np.maximum(_op_ends(trace, ops), start)  # flows of a damaged file may lead back in time
     op_name = trace.stats["hlo_op"].values.astype(np.int32, copy=False) if ops.size else ops
     if regions is None or not regions.runs.any():
         return [(_NOTHING, (ops, start, end, op_name))] if ops.size else []

@@ -60,6 +60,7 @@ def recompilation(facts: Facts) -> Finding | None:
         return None
     cost = sum(int(its.sum()) for its in taken)
     session = facts.session.duration_ps * len(facts.traces)
+    numbers = sorted(set(numbers))  # hosts of one training compile in the same steps
     where = steps_text(numbers, facts.steps)
     variants = _variants(facts, modules)
     name = modules[0] or "A graph"
@@ -162,6 +163,7 @@ def early_sync(facts: Facts) -> Finding | None:
     if not count:
         return None
     cost = sum(int(its.sum()) for its in taken)
+    numbers = sorted(set(numbers))
     where, path = steps_text(numbers, facts.steps), most_common(places)
     leaf = path.rsplit("/", 1)[-1] if path else "The step"
     by = "a StepMarker" if marked == count else "a read" if not marked else "syncs"

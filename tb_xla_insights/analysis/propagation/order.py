@@ -88,7 +88,7 @@ def find_phases(trace: Trace) -> Phases:
     which = _repetitions(ops, told)
     order = _host_order(trace)
     extra = sorted({it for it in which if it is not None} - set(order), key=lambda it: (it[1], it[0]))
-    number = {it: place for place, it in enumerate([*order, *extra])}
+    number = {it: place for place, it in enumerate(dict.fromkeys([*order, *extra]))}
     of_part = np.array([-1 if it is None else number[it] for it in which], np.int32)
     return Phases([name for name, _ in number], [repetition for _, repetition in number], of_part)
 

@@ -158,17 +158,16 @@ def annotation_rows(
 @kept
 def device_ps_in_steps(trace: Trace) -> dict[str, int]:
     """Device time per path of what steps launched."""
-    launches = find_launches(trace)
-    of_step = np.append(launches.step, np.int32(-1))[launches.runs.launch]
-    return {row.path: row.device_ps for row in annotation_rows(trace, runs=of_step >= 0)}
+    return {
+        row.path: row.device_ps for row in annotation_rows(trace, runs=find_launches(trace).step_of_run >= 0)
+    }
 
 
 def chosen_runs(trace: Trace, step: int | None, device: int | None) -> NDArray[np.bool_]:
     """Which of Launches.runs belong to a step, or to any launch (None), on a device or on all."""
     launches = find_launches(trace)
     runs = launches.runs
-    of_step = np.append(launches.step, np.int32(-1))[runs.launch]
-    chosen: NDArray[np.bool_] = np.ones(len(runs), np.bool_) if step is None else of_step == step
+    chosen: NDArray[np.bool_] = np.ones(len(runs), np.bool_) if step is None else launches.step_of_run == step
     return chosen if device is None else chosen & (runs.device == device)
 
 

@@ -42,7 +42,7 @@ def tree_rows(
     for it in session.traces:
         ops = find_ops(it)
         launched = find_launches(it)
-        with_step = np.append(launched.step, np.int32(-1))[launched.runs.launch] >= 0
+        with_step = launched.step_of_run >= 0
         steps += len(np.unique(launched.step[launched.step >= 0]))
         cores += len(np.unique(launched.runs.device))
         host = host_annotations(it)
