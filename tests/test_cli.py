@@ -13,6 +13,7 @@ from typing import Any
 import fsspec
 import pytest
 from helpers import MS, raising, small_space, write_cut_session, write_session
+from synthetic.__main__ import LOGDIR
 
 import tb_xla_insights as xi
 from tb_xla_insights.cli.main import main
@@ -260,10 +261,20 @@ def test_an_interrupt_is_no_traceback(logdir: Path, capsys: Capture, monkeypatch
     assert capsys.readouterr().err == "xla-insights: stopped\n"
 
 
-def test_a_reader_that_leaves_early_is_no_error(logdir: Path) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["sessions", "--json"], 0),
+        (["report"], 0),
+        (["report", "--json"], 0),
+        (["report", "--fail-on", "info"], 1),
+    ],
+)
+def test_a_reader_that_leaves_early_is_no_error(arguments: list[str], code: int) -> None:
     read_end, write_end = os.pipe()
     os.close(read_end)
-    command = [sys.executable, "-m", "tb_xla_insights.cli.main", "sessions", "--json", str(logdir)]
+    run = str(LOGDIR / "synthetic_case_study_8_tpu_cores")
+    command = [sys.executable, "-m", "tb_xla_insights.cli.main", *arguments, run]
     root = Path(__file__).parents[1]
     try:
         done = subprocess.run(
@@ -271,7 +282,7 @@ def test_a_reader_that_leaves_early_is_no_error(logdir: Path) -> None:
         )
     finally:
         os.close(write_end)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr) == (code, "")
 
 
 @pytest.mark.parametrize(

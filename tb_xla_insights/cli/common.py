@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
 import sys
 import threading
 import time
@@ -77,11 +78,30 @@ def print_json(document: Any) -> None:
     sys.stdout.write("\n")
 
 
+@contextmanager
+def reader_may_leave() -> Iterator[None]:
+    """`| head` has seen enough: what is still to be printed is dropped, and the command goes on."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        print_no_more()
+
+
+def print_no_more() -> None:
+    """What is still to be printed is dropped; without this the interpreter tries once more when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def console() -> Console:
     from rich.console import Console
 
+    class Printing(Console):
+        def on_broken_pipe(self) -> None:
+            raise  # what is being handled: rich itself would exit with 1, which means findings
+
     width = None if sys.stdout.isatty() else _WIDE
-    return Console(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
+    return Printing(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
 
 
 def table(title: str, *heads: str, left: Sequence[int] = (0,)) -> Table:

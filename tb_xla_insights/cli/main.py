@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from tb_xla_insights import __version__
-from tb_xla_insights.cli import capture, compare, export, report, sessions, window
+from tb_xla_insights.cli import capture, common, compare, export, report, sessions, window
 from tb_xla_insights.errors import InputError
 
 WRONG_USAGE, UNREADABLE, INTERRUPTED = 2, 3, 130
@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _run(options)
     except BrokenPipeError:  # `| head` has seen enough
-        _print_no_more()
+        common.print_no_more()
         return 0
 
 
@@ -73,7 +73,7 @@ def _run(options: Any) -> int:
         raise
     except Exception as error:
         if isinstance(error, OSError) and error.errno in _FULL:
-            _print_no_more()
+            common.print_no_more()
             return _fail(
                 f"what is printed finds no room ({error.strerror}); make room or print elsewhere", UNREADABLE
             )
@@ -83,11 +83,6 @@ def _run(options: Any) -> int:
         return _fail(
             f"fault in xla-insights ({reason}); {_DEBUG}=1 shows where, report it with that", UNREADABLE
         )
-
-
-def _print_no_more() -> None:
-    """What is still to be printed is dropped; without this the interpreter tries once more when it ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(message: str, code: int) -> int:

@@ -39,11 +39,12 @@ def add_to(commands: Any) -> None:
 def run(options: Any) -> int:
     session = common.read(options, meanwhile="tb_xla_insights.report")
     document = session.report(all_gaps=options.all_gaps)
-    if options.json:
-        common.warn(session)
-        common.print_json(document)
-    elif options.html is None:
-        _print(common.console(), document)
+    with common.reader_may_leave():
+        if options.json:
+            common.warn(session)
+            common.print_json(document)
+        elif options.html is None:
+            _print(common.console(), document)
     if options.html is not None:
         _write_page(session, document, options.html)
     if options.fail_on is None:
