@@ -111,7 +111,7 @@ export function compilesView(app) {
         row.diff ? diff(row.diff, all) : null,
         row.warm_up ? null : [h('h3', null, 'What to do'), h('p', { class: 'sec' }, 'Keep shapes the same from step to step: pad to a few fixed lengths (buckets), and run each length once before training. Avoid control flow that depends on data.')]),
       h('div', null, h('h3', null, 'Python frames at the sync'),
-        row.frame ? h('pre', { 'data-testid': 'compile-frame' }, h('code', null, (row.frames?.length ? row.frames : [row.frame]).map((line) => [h(line === row.frame ? 'b' : 'span', null, line), '\n']).flat()))
+        row.frame ? h('pre', { 'data-testid': 'compile-frame' }, h('code', null, row.frames.map((line) => [h(line === row.frame ? 'b' : 'span', null, line), '\n']).flat()))
           : h('p', { class: 'sec', 'data-testid': 'compile-frame' }, 'No frames. Run with PT_XLA_DEBUG=1 and put what it prints on stderr beside the trace: then cause and frame are shown here.'))));
   }
 

@@ -189,7 +189,7 @@ export function executionsView(app) {
 
   /** @param {Executions} all */
   function causesCard({ executions }) {
-    const items = executions.flatMap(({ program, causes = [] }) => causes.map((own) => ({ ...own, program })));
+    const items = executions.flatMap(({ program, causes }) => causes.map((own) => ({ ...own, program })));
     const code = (/** @type {string|null} */ text) => (text ? h('code', null, cutMiddle(text, 40)) : MISSING);
     return items.length ? card('Why programs run', { note: 'from the debug log beside the trace' }, h('div', { class: 'fill' }, table({
       label: 'Why programs run', testid: 'causes-table', items,

@@ -34,7 +34,7 @@ export function rowOf(gaps, whole = null) {
  * @param {GapItem[]} items as `eachCore` gives them, some left out @param {string[]} devices all of them, in their order @returns {GapRow[]} longest first
  */
 export function groupGaps(items, devices) {
-  /** @type {Map<number|undefined, GapItem[]>} */
+  /** @type {Map<number, GapItem[]>} */
   const groups = new Map();
   for (const gap of items) groups.get(gap.index)?.push(gap) ?? groups.set(gap.index, [gap]);
   return [...groups.values()].map((gaps) => rowOf(gaps.sort((a, b) => devices.indexOf(a.device) - devices.indexOf(b.device))))
@@ -45,11 +45,8 @@ export function groupGaps(items, devices) {
  * One item per core from items that stand for the same gap on several cores.
  * @param {GapItem[]} items @returns {GapItem[]}
  */
-export const eachCore = (items) => items.flatMap((item) => (item.devices ?? [item.device]).map((device, at) => ({
-  ...item, device, start_ps: item.starts_ps?.[at] ?? item.start_ps, duration_ps: item.durations_ps?.[at] ?? item.duration_ps, alike: at > 0 })));
-
-/** Whether the time of each core is known, not only that of the first. @param {GapItem} item */
-export const isExact = ({ devices, durations_ps }) => (devices?.length ?? 1) < 2 || durations_ps !== undefined;
+export const eachCore = (items) => items.flatMap((item) => item.devices.map((device, at) => ({
+  ...item, device, start_ps: item.starts_ps[at], duration_ps: item.durations_ps[at], alike: at > 0 })));
 
 /**
  * Patterns with the numbers of some gaps only; those that have none of them keep their place in the list and count 0.
@@ -68,7 +65,7 @@ export const patternsOf = (patterns, items) => patterns.map((pattern) => {
 export const stepOf = (gap) => String(gap.step_number ?? gap.step ?? '');
 
 /** @param {GapItem} gap @param {GapPattern} pattern */
-export const hasPattern = (gap, pattern) => gap.before === pattern.before && gap.after === pattern.after && Boolean(gap.inside_run) === Boolean(pattern.inside_run);
+export const hasPattern = (gap, pattern) => gap.before === pattern.before && gap.after === pattern.after && gap.inside_run === pattern.inside_run;
 
 /**
  * @param {GapItem[]} items @param {Map<string, string>} filters device, cause, kind, step, min (ms)

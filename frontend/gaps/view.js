@@ -10,7 +10,7 @@ import { saveCsv } from '../lib/csv.js';
 import { gapText } from '../lib/link.js';
 import { total } from '../lib/parts.js';
 import { countColumn, linkedOrder, liveTable, textColumn, timeColumn } from '../lib/table.js';
-import { eachCore, filterGaps, groupGaps, isExact, patternsOf, rowOf, stepOf } from './group.js';
+import { eachCore, filterGaps, groupGaps, patternsOf, rowOf, stepOf } from './group.js';
 
 /** @typedef {import('../lib/views').Gaps} Gaps */
 /** @typedef {import('../lib/views').GapItem} GapItem */
@@ -67,7 +67,7 @@ export function gapsView(app) {
     const { devices } = session;
     const chosen = app.among(devices);
     const some = chosen.length < devices.length;
-    const follows = some && answer.items.length === answer.count && answer.items.every(isExact);
+    const follows = some && answer.items.length === answer.count;
     recurring = follows ? patternsOf(answer.patterns, filterGaps(answer.items, new Map(), null, app.chosen().devices)) : answer.patterns;
     const its = follows ? chosen : devices;
     patterns = patternsTable(total(its, ({ idle_ps }) => idle_ps), session.session.duration_ps);
@@ -108,11 +108,10 @@ export function gapsView(app) {
     left = filterGaps(answer.items, filtersValue(app.link.state.f), chosenPattern(), app.chosen().devices);
     const whole = left.length === answer.count;
     const sum = whole ? answer.listed_ps : total(left, ({ duration_ps }) => duration_ps);
-    const about = whole || left.every(isExact) ? '' : '≈ ';
     const cut = answer.items.length < answer.count ? `; the ${count(answer.items.length)} longest of ${count(answer.count)} are listed` : '';
     const idle = total(app.among(session.devices), ({ idle_ps }) => idle_ps);
     const small = idle === answer.total_ps ? idle - answer.listed_ps : 0;
-    fill(heading, h('b', null, plural(left.length, 'gap')), `, ${about}${headline(sum)} of ${headline(idle)} idle`,
+    fill(heading, h('b', null, plural(left.length, 'gap')), `, ${headline(sum)} of ${headline(idle)} idle`,
       small > 0 ? `; ${headline(small)} in gaps under 10\u202fµs` : '', cut);
     if (say) app.live.say(`${left.length} gaps.`);
     patterns?.refresh();

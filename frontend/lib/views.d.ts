@@ -27,34 +27,34 @@ export interface Overview {
 }
 
 export interface GapItem {
-  index?: number; device: string; host?: string; start_ps: number; duration_ps: number;
+  index: number; device: string; host: string; start_ps: number; duration_ps: number;
   /** The same gap on several cores: the first one is the item's own. */
-  devices?: string[]; starts_ps?: number[]; durations_ps?: number[]; cores?: number;
+  devices: string[]; starts_ps: number[]; durations_ps: number[]; cores: number;
   /** Its parts are those of the same gap on another core. */
   alike?: boolean;
-  step: number | null; step_number?: number | null; before: string | null; after: string | null;
+  step: number | null; step_number: number | null; before: string | null; after: string | null;
   /** Whether the program waits in the middle of its run. */
-  inside_run?: boolean; kind: "starved" | "queued" | "unknown"; cause: ClassName; by_class_ps: ByClass;
+  inside_run: boolean; kind: "starved" | "queued" | "unknown"; cause: ClassName; by_class_ps: ByClass;
 }
 export interface GapDetail extends GapItem {
-  chain: { name: string; class: ClassName; thread: string; start_ps: number; duration_ps: number; event?: string | null; row?: string | null; depth?: number }[];
-  by_thread?: { class: ClassName; thread: string; ps: number }[]; sentence?: string | null; together_ps?: number;
+  chain: { name: string; class: ClassName; thread: string; start_ps: number; duration_ps: number; event: string | null }[];
+  by_thread: { class: ClassName; thread: string; ps: number }[]; sentence: string;
   /** Index of its pattern, and how many gaps that has. */
-  pattern?: number; occurrences?: number;
+  pattern: number; occurrences: number;
 }
 export interface GapPattern {
-  before: string | null; after: string | null; inside_run?: boolean; count: number; total_ps: number; mean_ps: number; cause: ClassName;
+  before: string | null; after: string | null; inside_run: boolean; count: number; total_ps: number; mean_ps: number; cause: ClassName;
   min_ps: number; max_ps: number; by_class_ps: ByClass;
 }
 export interface Gaps {
-  count: number; total_ps: number; listed_ps: number; by_class_ps: ByClass; items: GapItem[]; patterns: GapPattern[]; groups?: number;
+  count: number; total_ps: number; listed_ps: number; by_class_ps: ByClass; items: GapItem[]; patterns: GapPattern[];
   /** Per device a hex digit per bucket of the session: the class of most of its gap time, f for none. */
-  strip?: { id: string; cause: string }[];
+  strip: { id: string; cause: string }[];
 }
 
 export type Join = "exact" | "ordered" | "none";
 export interface Costs { launches: number; count: number; host_ps: number; device_ps: number; queue_ps: number; overhead_ps: number }
-export interface ExecutionRow extends Costs { program: string; program_ids: string[]; kind: "lazy" | "dynamo" | "other"; join: Join; causes?: Cause[] }
+export interface ExecutionRow extends Costs { program: string; program_ids: string[]; kind: "lazy" | "dynamo" | "other"; join: Join; causes: Cause[] }
 /** Why launches of a program were asked for, as a debug log tells. */
 export interface Cause { graph_hash: string | null; cause: string | null; frame: string | null; count: number }
 export interface RunColumns {
@@ -71,11 +71,11 @@ export interface Executions {
 }
 
 export interface CompileRow {
-  start_ps: number; duration_ps: number; step: number | null; step_number?: number | null; module: string | null;
+  start_ps: number; duration_ps: number; step: number | null; step_number: number | null; module: string | null;
   graph_hash: string | null; cause: string | null; frame: string | null; graph: string | null; warm_up: boolean;
   /** The whole stack that a debug log tells, innermost first. */
-  frames?: string[];
-  event?: string | null; annotation: string | null; host: string;
+  frames: string[];
+  annotation: string | null; host: string;
   /** Idle time that it explains, by device. */
   idle_ps: Record<string, number>;
   /** Against the nearest graph of the same program whose parameters are known. */

@@ -3,7 +3,7 @@
 import { CLASSES } from '../lib/classes.js';
 import { timeText } from '../lib/format.js';
 import { get, latest, RequestError } from '../lib/api.js';
-import { eachCore, isExact } from '../gaps/group.js';
+import { eachCore } from '../gaps/group.js';
 import { filled } from './columns.js';
 import { frameSpan } from './scale.js';
 import { gapRow, ofGap, ofWindow } from './selection.js';
@@ -124,8 +124,7 @@ export function createGaps(model, lanes, on) {
     async one(query) {
       await ready;
       const listed = [...all.values()].reduce((sum, gaps) => sum + gaps.length, 0);
-      const complete = answer?.count === listed && answer.items.every(isExact);
-      if (complete && !all.get(query.device)?.some(({ start_ps }) => start_ps === query.start_ps)) throw new RequestError('No such gap.', 404);
+      if (answer?.count === listed && !all.get(query.device)?.some(({ start_ps }) => start_ps === query.start_ps)) throw new RequestError('No such gap.', 404);
       return one.get(query);
     },
     /** Adds the gaps to slices that came from the server. @param {import('./columns.js').Slices|null} slices */

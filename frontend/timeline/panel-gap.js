@@ -4,6 +4,7 @@ import { h, button, percent } from '../lib/dom.js';
 import { LABELS } from '../lib/classes.js';
 import { kindTag, hue } from '../lib/cards.js';
 import { columnUnit, count, cutMiddle, digits, rangeText, timeText } from '../lib/format.js';
+import { stepOf } from '../gaps/group.js';
 import { roundTimes } from '../lib/parts.js';
 import { liveTable, timeColumn } from '../lib/table.js';
 import { classMark, frameButton, partsTable, quietColumn, stackedBar } from './parts.js';
@@ -19,25 +20,24 @@ import { classMark, frameButton, partsTable, quietColumn, stackedBar } from './p
 
 /** @param {GapDetail} gap @param {import('./parts.js').PanelActions} act @param {GapActions} on @returns {import('./parts.js').PanelContent} */
 export function gapContent(gap, act, on) {
-  const { device, duration_ps, start_ps, kind, sentence, by_class_ps, by_thread, after, cores = 1, occurrences } = gap;
+  const { device, duration_ps, start_ps, kind, sentence, by_class_ps, by_thread, after, cores, occurrences } = gap;
   const name = act.name(device);
-  const where = (/** @type {import('../lib/types').ClassName} */ own) => (own === 'unrecorded' ? '' : by_thread?.filter((part) => part.class === own).sort((a, b) => b.ps - a.ps)[0]?.thread ?? '');
+  const where = (/** @type {import('../lib/types').ClassName} */ own) => (own === 'unrecorded' ? '' : by_thread.filter((part) => part.class === own).sort((a, b) => b.ps - a.ps)[0]?.thread ?? '');
   return {
     title: `Gap of ${timeText(duration_ps)} on ${name}`, tags: [kindTag(kind), ...stepTag(gap)],
     note: rangeText(start_ps, start_ps + duration_ps) + (cores > 1 ? `, the same on ${count(cores)} cores` : ''),
     buttons: [
       frameButton(act),
-      ...(occurrences ? [button(`Occurrences: ${count(occurrences)}`, () => on.occurrences(gap), { 'data-testid': 'gap-occurrences' })] : []),
-      button('Copy as text', () => on.copy(wordsOf(gap, name)), { 'data-testid': 'gap-copy' }),
+      button(`Occurrences: ${count(occurrences)}`, () => on.occurrences(gap), { 'data-testid': 'gap-occurrences' }), button('Copy as text', () => on.copy(wordsOf(gap, name)), { 'data-testid': 'gap-copy' }),
     ],
     body: h('div', { class: 'columns stacked' },
-      h('section', { 'data-testid': 'gap-parts' }, sentence && h('p', { class: 'sec' }, sentence), stackedBar(by_class_ps), partsTable(by_class_ps, 'Gap', where)),
+      h('section', { 'data-testid': 'gap-parts' }, h('p', { class: 'sec' }, sentence), stackedBar(by_class_ps), partsTable(by_class_ps, 'Gap', where)),
       h('section', null, chainTable(gap, on, after ? `Device run ${after} begins on ${name}` : `${name} works again`))),
   };
 }
 
 /** @param {GapDetail} gap */
-const stepTag = ({ step_number, step }) => ((step_number ?? step) == null ? [] : [`step ${step_number ?? step}`]);
+const stepTag = (gap) => (stepOf(gap) ? [`step ${stepOf(gap)}`] : []);
 
 /** @param {GapDetail} gap @param {GapActions} on @param {string} end */
 function chainTable({ chain, start_ps, duration_ps }, on, end) {
@@ -74,7 +74,7 @@ function wordsOf(gap, name) {
   const parts = /** @type {[import('../lib/types').ClassName, number][]} */ (Object.entries(by_class_ps)).filter(([, ps]) => ps > 0).sort((a, b) => b[1] - a[1]);
   return [
     [`Gap of ${timeText(duration_ps)} on ${name}`, kind, ...stepTag(gap), rangeText(start_ps, start_ps + duration_ps)].join(', '),
-    sentence ?? '', '', ...parts.map(([own, ps]) => `${timeText(ps)}\t${LABELS[own]}`), '',
+    sentence, '', ...parts.map(([own, ps]) => `${timeText(ps)}\t${LABELS[own]}`), '',
     ...chain.map((piece, index) => `${index + 1}. +${timeText(piece.start_ps - start_ps)}\t${timeText(piece.duration_ps)}\t${piece.name}\t${piece.thread}`), '',
   ].join('\n');
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { eachCore, filterGaps, groupGaps, patternsOf, stepOf, sumClasses } from '../../frontend/gaps/group.js';
 
 const gap = (device, start_ps, duration_ps, more = {}) => ({
-  device, host: 'vm', start_ps, duration_ps, step: 2, step_number: 1206, before: 'a', after: 'b', kind: 'starved', cause: 'tracing', by_class_ps: { tracing: duration_ps }, ...more,
+  device, host: 'vm', start_ps, duration_ps, step: 2, step_number: 1206, before: 'a', after: 'b', inside_run: false, kind: 'starved', cause: 'tracing', by_class_ps: { tracing: duration_ps }, devices: [device], starts_ps: [start_ps], durations_ps: [duration_ps], ...more,
 });
 const CORES = ['TPU:0', 'TPU:1', 'TPU:2'];
 
@@ -24,7 +24,7 @@ test('cores that are left out are not in the row', () => {
 });
 
 test('patterns of some gaps have the numbers of these gaps, and keep their places', () => {
-  const pattern = (after) => ({ before: 'a', after, count: 9, total_ps: 99, mean_ps: 11, min_ps: 1, max_ps: 50, cause: 'compile', by_class_ps: { compile: 99 } });
+  const pattern = (after) => ({ before: 'a', after, inside_run: false, count: 9, total_ps: 99, mean_ps: 11, min_ps: 1, max_ps: 50, cause: 'compile', by_class_ps: { compile: 99 } });
   const [none, some] = patternsOf([pattern('c'), pattern('b')], [gap('TPU:0', 0, 10), gap('TPU:1', 0, 14), gap('TPU:0', 90, 3, { inside_run: true })]);
   assert.equal(none.count, 0);
   assert.deepEqual(some, { ...pattern('b'), count: 2, total_ps: 24, mean_ps: 12, min_ps: 10, max_ps: 14, cause: 'tracing', by_class_ps: { tracing: 24 } });
@@ -43,7 +43,7 @@ test('filters narrow by each of their keys, a pattern by both programs, the head
   assert.deepEqual(left({ kind: 'starved', step: '1206' }), ['TPU:0']);
   assert.deepEqual(left({ min: '1' }), ['TPU:0']);
   assert.deepEqual(left({ device: 'TPU:1', cause: 'tracing' }), []);
-  assert.deepEqual(left({}, { before: 'a', after: 'c' }), ['TPU:1']);
+  assert.deepEqual(left({}, { before: 'a', after: 'c', inside_run: false }), ['TPU:1']);
   assert.deepEqual(left({}, null, ['TPU:0']), ['TPU:0']);
 });
 
