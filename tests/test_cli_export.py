@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 import resource
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -164,6 +165,19 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     assert main(["export", SESSION, "--format", "chrome", "-o", str(link)]) == 0
     assert link.is_symlink()
     assert json.loads(file.read_bytes())["traceEvents"]
+
+
+@pytest.mark.parametrize("piped", [True, False])
+def test_what_is_printed_is_the_trace_alone(piped: bool, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tb_xla_insights.cli.main", "export", SESSION, "--format", "chrome"]
+    with (tmp_path / "trace.json").open("w+b") as file:
+        where = subprocess.PIPE if piped else file
+        done = subprocess.run(
+            [*command, "-o", "/dev/stdout"], stdout=where, stderr=subprocess.PIPE, check=True
+        )
+        file.seek(0)
+        assert json.loads(done.stdout or file.read())["traceEvents"]
+    assert done.stderr.startswith(b"/dev/stdout: ")
 
 
 def test_a_pipe_stays_a_pipe(tmp_path: Path) -> None:

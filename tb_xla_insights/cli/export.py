@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import sys
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -33,7 +34,10 @@ def run(options: Any) -> int:
     session = common.read(options)
     common.warn(session)
     if options.format == "chrome":
-        print(_chrome(session, options.output))
+        told = _chrome(session, options.output)
+        # What is written to a pipe, a device or a link may be what is printed to: `-o /dev/stdout`.
+        plain = options.output.is_file() and not options.output.is_symlink()
+        print(told, file=sys.stdout if plain else sys.stderr)
         return 0
     from tb_xla_insights.export import tables
 
