@@ -86,7 +86,7 @@ export function gapsView(app) {
   /** @param {Gaps} all */
   function filterBar({ items }) {
     const filters = filtersValue(app.link.state.f);
-    const devices = (session?.devices ?? []).filter(({ id }) => items.some(({ device }) => device === id));
+    const devices = app.among(session?.devices ?? []).filter(({ id }) => items.some(({ device }) => device === id));
     const steps = [...new Set(items.map(stepOf))].filter(Boolean).sort((a, b) => Number(a) - Number(b));
     const causes = CLASSES.filter((name) => items.some(({ cause }) => cause === name));
     /** @type {[key: string, label: string, all: string, values: [string, string][]][]} */

@@ -68,6 +68,12 @@ def test_patterns_follow_the_choice_of_devices(xi: Xi, page: Page, case_study: s
     assert totals == idle
 
 
+def test_only_chosen_devices_can_be_filtered_for(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="gaps", d="t1v-n-8c41-w-0/TPU:0,t1v-n-8c41-w-0/TPU:3")
+    expect(page.get_by_test_id("filter-device").locator("option")).to_have_text(["all 2", "TPU:0", "TPU:3"])
+    expect(page.get_by_test_id("gap-list").locator("tbody tr").first).to_contain_text("2 cores")
+
+
 def test_filters_and_order_are_in_the_link(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="gaps")
     page.get_by_test_id("filter-cause").select_option("compile")
