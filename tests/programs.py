@@ -20,7 +20,8 @@ STEP_PS = 1_000_000
 
 @dataclass
 class Step:
-    """A step with phases (name, length; each may hold others) and the runs it launches, each on core 0.
+    """A step with phases (name, length; each may hold others) and the runs of one program that it launches, each on
+    core 0.
 
     A run is its start and its ops: name, length, and `tf_op` where it has one.
     """
@@ -28,13 +29,13 @@ class Step:
     phases: Sequence[tuple[str, int]] = ()
     runs: Sequence[tuple[int, Sequence[tuple[str, int, str]]]] = ()
     inner: Mapping[str, Sequence[tuple[str, int]]] = field(default_factory=dict)
+    name: str = "Training_Step"
+    program: int = 7
 
 
-def training(
-    tmp_path: Path, steps: Sequence[Step], hlo: bytes | None = None, program: int = 7
-) -> SessionTrace:
-    """The session of a training whose program is `SyncTensorsGraph.1`; `hlo` is the program's proto, if the file has
-    one."""
+def training(tmp_path: Path, steps: Sequence[Step], hlo: bytes | None = None) -> SessionTrace:
+    """The session of a training whose programs are `SyncTensorsGraph.1`; `hlo` is the proto of program 7, if the file
+    has one."""
     space = Space()
     device = space.plane("/device:TPU:0")
     modules, ops = device.line("XLA Modules"), device.line("XLA Ops")
@@ -43,7 +44,7 @@ def training(
     for number, step in enumerate(steps):
         now = number * STEP_PS
         marker = now + STEP_PS * 9 // 10
-        host.event("Training_Step", now, STEP_PS, _r=1, step_num=number)
+        host.event(step.name, now, STEP_PS, _r=1, step_num=number)
         for name, length in step.phases:
             host.event(name, now, length)
             begin = now
@@ -57,17 +58,19 @@ def training(
             host.event("PjRtComputationClient::ExecuteComputation", marker + 100 * at, 90)
             host.event("DoEnqueueProgram", marker + 100 * at + 10, 20, _pt=12, _p=launch)
             length = sum(op[1] for op in body)
-            modules.event(f"SyncTensorsGraph.1({program})", start, length, _ct=12, _c=launch)
+            modules.event(f"SyncTensorsGraph.1({step.program})", start, length, _ct=12, _c=launch)
             for name, duration, tf_op in body:
-                stats: dict[str, Stat] = {"program_id": program}
+                stats: dict[str, Stat] = {"program_id": step.program}
                 if tf_op:
                     stats["tf_op"] = tf_op
-                known = device.event_metadata(f"{name}#{tf_op}", display_name=name, stats=stats)
+                known = device.event_metadata(
+                    f"{name}#{tf_op}#{step.program}", display_name=name, stats=stats
+                )
                 ops.event(known, start, duration)
                 start += duration
     if hlo is not None:
         metadata = space.plane("/host:metadata")
-        metadata.event_metadata(f"SyncTensorsGraph.1({program})", program, stats={"Hlo Proto": hlo})
+        metadata.event_metadata("SyncTensorsGraph.1(7)", 7, stats={"Hlo Proto": hlo})
     return session(read(space, tmp_path))
 
 

@@ -9,6 +9,9 @@ import pytest
 from captures import Core, capture, real_trace, session
 from hypothesis import given
 from hypothesis import strategies as st
+from programs import module, read
+from synthetic.hlo import Instruction
+from synthetic.writer import Space
 
 from tb_xla_insights.analysis.collectives import collectives_report, find_collectives, kind_of
 from tb_xla_insights.trace.model import Trace
@@ -64,6 +67,19 @@ def test_waiting_for_a_copy_hides_nothing() -> None:
     }
     trace = capture(Core(name="GPU:0", lines=streams))
     assert find_collectives(trace, 0).exposed_ps.tolist() == [10]
+
+
+def test_on_a_cpu_ops_of_other_threads_are_no_parts_of_a_collective(tmp_path: Path) -> None:
+    """A product lies within its time, on another thread."""
+    space = Space()
+    host = space.plane("/host:CPU")
+    for number, (op, start, length) in enumerate([("all-reduce.1", 10, 30), ("dot.2", 20, 10)]):
+        line = host.line(f"tf_XLAEigen/{number}", id=number)
+        line.event(op, start, length, hlo_op=op, hlo_module="SyncTensorsGraph.1", program_id=7)
+    proto = module([Instruction(1, "all-reduce.1", "all-reduce"), Instruction(2, "dot.2", "dot")])
+    space.plane("/host:metadata").event_metadata("SyncTensorsGraph.1(7)", 7, stats={"Hlo Proto": proto})
+    [row] = collectives_report(session(read(space, tmp_path)))
+    assert (row["op"], row["duration_ps"], row["exposed_ps"]) == ("all-reduce.1", 30, 20)
 
 
 SPANS = st.lists(st.tuples(st.integers(0, 60), st.integers(1, 20)), max_size=6)

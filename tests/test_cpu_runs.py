@@ -187,6 +187,13 @@ def test_ops_without_runs_are_kept() -> None:
     assert (modules(trace, device), ops(trace, device)) == ([], [("dot.1", 50, 59)])
 
 
+def test_an_end_event_before_its_op_makes_no_negative_time() -> None:
+    trace = traced(pool(3, [op_end("dot.1", 40, 7), op("dot.1", 50, 9, 7)]))
+    device = only(trace)
+    assert ops(trace, device) == [("dot.1", 50, 50)]
+    assert device.ops.self_ps.tolist() == [0]
+
+
 def test_a_capture_that_begins_inside_a_run() -> None:
     """The region's start is not recorded: the run began with the execution, or with the waiting for it."""
     trace = traced(

@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 from captures import real_trace, session
 from launching import Tpu, demo
+from loops import findings
 from synthetic import case_study
 
 from tb_xla_insights.analysis.early import early_executions, find_early, reads_report
 from tb_xla_insights.analysis.enclosing import annotation_path
+from tb_xla_insights.analysis.step_table import steps_report
 from tb_xla_insights.trace.model import Trace
 
 
@@ -95,6 +97,15 @@ def test_a_step_marker_below_the_step() -> None:
     assert (found["annotation"], found["how"]) == ("Training_Step/forward", "step_marker")
 
 
+def test_a_step_inside_of_a_step_closes_with_its_own_marker() -> None:
+    loop = Tpu()
+    loop.step(0, 400, 1)
+    for i in range(2):
+        loop.step(200 * i + 5, 190, i + 5)
+        loop.launch(200 * i + 150, (200 * i + 160, 10), (200 * i + 180, 50), by="marker")
+    assert per_step(loop.trace()) == [[0], [0], [0]]
+
+
 def test_python_frames_are_no_annotations() -> None:
     loop = Tpu()
     loop.step(0, 200, 5)
@@ -133,6 +144,22 @@ def test_reads_in_half_of_the_steps() -> None:
     assert (found["steps"], found["steps_with_reads"], found["reads"], found["every_step"]) == (4, 2, 2, True)
     assert found["duration_ps"] == 40_000_000
     assert found["idle_ps"] == 20_000_000  # the first read lies before the device's first run
+
+
+@pytest.mark.parametrize("read", ["PjRtComputationClient::TransferFromDevice", "np.asarray(jax.Array)"])
+def test_a_loop_that_logs_after_each_step_reads_in_every_step(read: str) -> None:
+    """What it reads before the first step belongs to none."""
+    loop = Tpu()
+    loop.on_main(read, 0, 5)
+    for i in range(3):
+        at = 1000 * i + 10
+        loop.step(at, 900, i + 5)
+        loop.launch(at + 600, (at + 605, 10), (at + 650, 200), by="marker")
+        loop.on_main(read, at + 920, 20)
+    trace = loop.trace()
+    assert per_step(trace) == [[0, 0, 0], [0, 0, 0], [1, 1, 1]]
+    assert [row["from_device"] for row in steps_report(session(trace))] == [1, 1, 1]
+    assert findings(trace)["sync_every_step"].evidence["steps_with_reads"] == 3
 
 
 def test_the_case_studys_early_execution() -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from captures import real_trace
+from captures import real_trace, session
 from launching import Tpu, demo
 from loops import LAUNCH, STEP, findings, loop, us
 
 from tb_xla_insights.analysis.beside import Beside, Block, GraphBreaks, Metrics
+from tb_xla_insights.analysis.findings import find_findings
 
 
 def with_compile(step: int, first: int = 5) -> Tpu:
@@ -31,6 +32,12 @@ class TestRecompilation:
         assert us(found.step_if_fixed_ps) == 1000 - 400 / 4
         [window] = found.windows
         assert (us(window.start_ps), us(window.end_ps)) == (1290, 1690)
+
+    def test_a_step_in_which_several_hosts_compile_is_named_once(self) -> None:
+        hosts = session(with_compile(6).trace(), with_compile(6).trace())
+        found = next(it for it in find_findings(hosts) if it.id == "recompilation")
+        assert found.title == "2 compilations after warm-up in step 6"
+        assert found.evidence["steps"] == [6]
 
     def test_warm_up_is_none(self) -> None:
         """The same, in step 1."""

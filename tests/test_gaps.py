@@ -19,6 +19,7 @@ from tb_xla_insights.analysis.gaps import gaps_report
 from tb_xla_insights.analysis.idle import KINDS, LISTED_PS, find_gaps
 from tb_xla_insights.analysis.shares import by_class, class_shares, covered
 from tb_xla_insights.catalog import CLASSES
+from tb_xla_insights.report import session_report
 from tb_xla_insights.trace.model import Trace
 
 
@@ -156,11 +157,17 @@ def test_a_gap_that_nothing_known_ended() -> None:
     ]
 
 
+def test_a_capture_of_one_infeed_op_is_one_gap() -> None:
+    (gap,) = session_report(session(capture(Core([event("infeed.1", 0, 50)]))))["gaps"]["items"]
+    assert (gap["start_ps"], gap["duration_ps"] // US, gap["kind"]) == (0, 50, "unknown")
+
+
 def test_gaps_inside_of_a_run_and_at_the_end_of_the_span() -> None:
     ops = [event("fusion", 0, 10), event("fusion", 30, 10)]
     trace = capture(thread("python", event("forward", 0, 90)), Core(ops, [event("f(1)", 0, 80)]))
     inside, after = sorted(report(trace)["items"], key=lambda gap: gap["start_ps"])
     assert (inside["before"], inside["after"], inside["inside_run"]) == ("f", "f", True)
+    assert (inside["kind"], inside["cause"]) == ("queued", "wait")  # what ended it had begun
     assert (after["start_ps"] // US, after["duration_ps"] // US, after["after"]) == (40, 40, None)
 
 

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 from captures import Core, capture, real_trace, session, thread
-from loops import LAUNCH, STEP, loop, us
+from launching import Tpu, event
+from loops import LAUNCH, STEP, findings, loop, us
 
+from tb_xla_insights.analysis.busy import device_summaries
 from tb_xla_insights.analysis.input_pipeline import find_input_pipeline, input_report
 from tb_xla_insights.trace.model import Trace
 
@@ -71,6 +73,22 @@ def test_infeed_on_the_device_is_waiting_for_data() -> None:
     trace = capture(thread("python", ("forward", 0, 10)), Core(ops, [("train(1)", 0, 100_000_000)]))
     report = input_report(session(trace))
     assert (report["kind"], report["infeed_ps"], report["verdict"]) == ("infeed", 40_000_000, "bound")
+
+
+def test_infeed_while_the_host_loads_counts_once() -> None:
+    """The first infeed was launched before; the others end gaps that began before their launch, and in which 680 us
+    are spent on batches."""
+    made = Tpu()
+    for i in range(4):
+        at = i * STEP
+        made.step(at, STEP, 5 + i)
+        made.on_main("load_batch", at + 1, 400)
+        made.launch(at + 402, (at + 410, 5), (at + 420, 500), by="marker")
+        made.on_main("next_batch", at + 430, 280)
+        made.ops[0][-1:] = [event("infeed.1", at + 420, 300), event("fusion.1", at + 720, 200)]
+    trace = made.trace()
+    idle = device_summaries(session(trace))[0]["idle_ps"]
+    assert (us(idle), us(findings(trace)["input_bound"].cost_ps)) == (300 + 3 * 800, 300 + 3 * 680)
 
 
 @pytest.mark.parametrize(

@@ -86,6 +86,22 @@ def test_repetitions_of_a_phase_are_told_by_their_positions(tmp_path: Path) -> N
     assert [it["host"] for it in view["ribbons"]] == [2, 0]
 
 
+def test_two_kinds_of_steps_share_a_phase(tmp_path: Path) -> None:
+    """Steps that train have three phases, one that evaluates has the first of them."""
+    names = ["forward", "loss", "optim"]
+    steps: list[Step] = []
+    for kind, program, its in [*[("Train", 7, names)] * 3, ("Eval", 8, names[:1])]:
+        body = [(f"dot.{n}", 10, f"{kind}.1/{name}.{n}/aten__mm:") for n, name in enumerate(its, 2)]
+        run = 950_000 + STEP_PS * len(steps), body
+        steps.append(Step([(name, 100_000) for name in its], [run], name=kind, program=program))
+    trace = training(tmp_path, steps).traces[0]
+    assert find_phases(trace).name == names
+    assert [(it.program_id, [name for name, _ in it.sequence]) for it in find_order(trace)] == [
+        ("7", names),
+        ("8", ["forward"]),
+    ]
+
+
 def test_ribbons_lead_from_the_phases_of_the_step_to_their_runs(tmp_path: Path) -> None:
     view = propagation_view(one(tmp_path, ("forward", 10), ("update", 5), ("", 2), ("forward", 3)))
     host = view["strips"]["host"]

@@ -35,6 +35,12 @@ def test_work_of_the_driving_thread_before_the_first_and_after_the_last_step(
     assert [it.id for it in found] == ["partial_steps"] * (count > 0)
 
 
+def test_a_last_step_without_duration_is_whole() -> None:
+    steps = ("Training_Step", 0, 60, STEP), ("Training_Step", 70, 0, STEP)
+    trace = capture(thread("python", *steps, role="driving"))
+    assert partial_diagnostics(session(trace)) == []
+
+
 def test_other_threads_have_no_steps() -> None:
     trace = capture(
         thread("python", ("Training_Step", 20, 60, STEP), role="driving"),

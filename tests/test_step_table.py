@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from captures import capture, real_trace, session, thread
+from captures import Core, Event, capture, real_trace, session, thread
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from launching import US, Tpu, demo, event
 from synthetic import case_study, dynamo_issue
 
@@ -33,6 +35,37 @@ def test_a_step_and_what_belongs_to_it_however_late_it_runs() -> None:
         "input_syncs": 0, "from_device": 0,
     }  # fmt: skip
     assert (second["executions"], second["device_busy_ps"] // US, second["input_syncs"]) == (2, 25, 1)
+
+
+@settings(max_examples=50)
+@given(
+    st.lists(st.lists(st.tuples(st.integers(0, 150), st.integers(1, 90)), max_size=3), min_size=1, max_size=4)
+)
+def test_runs_that_overlap_keep_their_core_busy_once(steps: list[list[tuple[int, int]]]) -> None:
+    """Per step the runs it launches: when after its start, and how long."""
+    loop = Tpu()
+    for i, runs in enumerate(steps):
+        loop.step(100 * i, 100, i)
+        for n, (after, duration) in enumerate(runs):
+            call = 100 * i + 10 + 20 * n
+            loop.launch(call, (call + 5, 5), (100 * i + after, duration))
+    found = session(loop.trace())
+    busy = sum(device["busy_ps"] for device in device_summaries(found))
+    assert sum(row["device_busy_ps"] for row in steps_report(found)) == busy
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        {"Steps": [event("1", 0, 100), event("2", 100, 60)]},
+        {"XLA Modules": [event("f(1)", 0, 90), event("f(1)", 100, 60)]},
+    ],
+)
+def test_steps_that_a_device_tells_have_what_it_does_in_them(lines: dict[str, list[Event]]) -> None:
+    """No launch is known. One op lasts from the first step into the second."""
+    work = [event("fusion", 10, 40), event("fusion", 80, 30), event("fusion", 120, 40)]
+    rows = steps_report(session(capture(thread("python", event("forward", 0, 9)), Core(work, lines=lines))))
+    assert [row["device_busy_ps"] // US for row in rows] == [60, 50]
 
 
 def test_compilations_count_once() -> None:

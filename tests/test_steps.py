@@ -82,6 +82,13 @@ def test_the_rhythm_of_the_program_that_takes_most_time_of_those_that_repeat() -
     ]  # fmt: skip
 
 
+def test_a_program_whose_id_is_negative_is_no_other_one() -> None:
+    runs = Core(modules=[("f(-5)", 10, 20), ("f(7)", 40, 20), ("f(-5)", 80, 20)])
+    assert [(start, duration) for *_, start, duration in steps(capture(thread("python", ("x", 0, 8)), runs))] == [
+        (10, 30), (40, 40), (80, 20),
+    ]  # fmt: skip
+
+
 def test_nothing_tells() -> None:
     assert steps(capture(thread("python", ("f", 0, 8)), Core(modules=[("a(1)", 0, 5), ("b(2)", 9, 5)]))) == []
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from captures import Core, capture, real_trace, session, thread
-from launching import US, demo
+from launching import US, Tpu, demo
 from loops import loop
 
 from tb_xla_insights.catalog.classes import CLASSES
@@ -73,6 +73,14 @@ class TestOverview:
         )
         good = views.overview(session(loop(device=980).trace()))["verdict"]
         assert (good["severity"], "bottleneck" in good["text"]) == ("good", True)
+
+    def test_nothing_stands_out_only_where_launches_are_known(self) -> None:
+        work = Core([("fusion.1", 0, 60), ("fusion.1", 80, 20)], [("train(1)", 0, 100)])
+        verdict = views.overview(session(capture(work)))["verdict"]
+        assert (verdict["severity"], verdict["text"].replace("\u202f", " ")) == (
+            "warning",
+            "The device is 80.0 % busy; why is not known, as nothing tells what launched the work.",
+        )
 
     def test_a_capture_without_devices_and_steps(self) -> None:
         view = views.overview(session(capture(thread("python", ("forward", 0, 10)))))
@@ -145,6 +153,17 @@ class TestExecutions:
         between = {(it["before"], it["after"]): it["mean_ps"] for it in view["between"]}
         assert between["SyncTensorsGraph.4410", "SyncTensorsGraph.131"] == 9_910_000_000
         assert view["fit"]["n"] == 5
+
+    def test_runs_without_a_lead_are_left_out(self) -> None:
+        """A core's first run, and one of which only the call is known."""
+        made = Tpu()
+        for i in range(3):
+            made.launch(i * 100, (i * 100 + 10, 10), (i * 200 + 50, 200))
+        made.launch(300, (310, 10), (650, 200))
+        made.executor = [it for it in made.executor if it[0] != "DoEnqueueProgram" or it[1] < 300 * US]
+        # Enqueued at 115 and 215, when the core was busy until 250 and 450.
+        lead = execution_views.executions(session(made.trace()))["lead"]
+        assert lead == {"mean_ps": 185 * US, "min_ps": 135 * US, "max_ps": 235 * US}
 
     def test_the_runs_of_one_step(self, case_study: SessionTrace) -> None:
         view = execution_views.executions(case_study, 7)

@@ -85,6 +85,26 @@ def test_what_waits_for_a_run_moves_with_it() -> None:
     assert us(step_without(trace, Fix(("tracing",)))) == 6 + 30 + 500 + 10
 
 
+def test_what_lies_between_steps_takes_nothing_off_them() -> None:
+    made = Tpu()
+    for i, at in enumerate([0, 1000, 51_000, 52_000]):
+        made.step(at, 900, 5 + i)
+        made.launch(at + 600, (at + 610, 20), (at + 650, 200), by="marker")
+    made.on_main("XLAGraphExecutor::Compile", 1950, 49_000)
+    assert us(step_without(made.trace(), Fix(("compile",)))) == 900
+
+
+def test_runs_that_overlap_bound_a_step_once() -> None:
+    """Two runs of 400 and 500 us, which keep their core busy for 510."""
+    made = Tpu()
+    for i in range(3):
+        at = i * STEP
+        made.step(at, STEP, 5 + i)
+        made.launch(at + 100, (at + 105, 5), (at + 150, 400))
+        made.launch(at + 200, (at + 205, 5), (at + 160, 500), program="other(8)", by="marker")
+    assert us(step_without(made.trace(), Fix(CLASSES))) == 510
+
+
 def test_without_steps_or_launches_there_is_no_answer() -> None:
     made = Tpu()
     made.on_main("forward", 0, 100)
