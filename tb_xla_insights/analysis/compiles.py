@@ -23,6 +23,7 @@ from tb_xla_insights.analysis.step_table import outermost_compiles
 from tb_xla_insights.analysis.thresholds import FIRST_WARM_STEP
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
+from tb_xla_insights.trace.nesting import climb
 
 
 @dataclass(frozen=True)
@@ -83,10 +84,8 @@ def _programs(trace: Trace, row: Int32) -> Int32:
     np.minimum.at(first, runs.program, runs.start_ps)
     new = np.argsort(first, kind="stable")
     claimed: set[int] = set()
-    for number, its in enumerate(row.tolist()):
-        at = its
-        while at >= 0 and at not in of_sync:
-            at = int(trace.parent[at])
+    asked = climb(trace.parent, row, np.array(list(of_sync), np.int32))
+    for number, (its, at) in enumerate(zip(row.tolist(), asked.tolist(), strict=True)):
         if at >= 0:
             found[number] = of_sync[at]
         else:

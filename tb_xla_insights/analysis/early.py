@@ -25,8 +25,8 @@ from tb_xla_insights.analysis.reach import (
 from tb_xla_insights.analysis.steps import step_rows
 from tb_xla_insights.analysis.thresholds import READS_SHARE
 from tb_xla_insights.catalog.classes import CLASS_INDEX
-from tb_xla_insights.trace.annotations import annotated
 from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
+from tb_xla_insights.trace.nesting import climb, outermost
 
 _FROM_DEVICE = CLASS_INDEX["from_device"]
 
@@ -97,7 +97,7 @@ def find_early(trace: Trace) -> Early:
     reads = rows[flags & READ != 0]
     return Early(
         launch, read, around, launches.step[launch], device, idle,
-        asked[what & DYNAMO != 0].astype(np.int32), reads[~_inside(trace, reads, READ)],
+        asked[what & DYNAMO != 0].astype(np.int32), outermost(trace.parent, reads),
     )  # fmt: skip
 
 
@@ -128,31 +128,12 @@ def _following(trace: Trace, rows: Int32, lines: NDArray[np.intp], syncs: Int32)
 
 def _markers_below_steps(trace: Trace, launches: Launches) -> NDArray[np.intp]:
     """Launches whose step marker lies inside an annotation that lies inside a step's and is no step itself."""
-    roots = {step.row for step in steps_of(trace) if step.source == "annotation"}
-    if not roots:
-        return np.zeros(0, np.intp)
-    annotations = annotated(trace)
-    annotations[step_rows(trace)] = False
-    found = []
-    for number in np.flatnonzero(launches.marker >= 0).tolist():
-        at, below = int(trace.parent[launches.marker[number]]), False
-        while at >= 0 and at not in roots:
-            below |= bool(annotations[at])
-            at = int(trace.parent[at])
-        if at >= 0 and below:
-            found.append(number)
-    return np.array(found, np.intp)
-
-
-def _inside(trace: Trace, rows: Int32, flag: int) -> NDArray[np.bool_]:
-    """Whether an event lies inside another one that has the flag."""
-    flags = event_flags(trace)
-    inside = np.zeros(len(rows), np.bool_)
-    above = trace.parent[rows]
-    while (above >= 0).any():
-        inside |= (above >= 0) & (flags[trace.meta[above]] & flag != 0)
-        above = np.where(above >= 0, trace.parent[above], -1)
-    return inside
+    roots = np.array([step.row for step in steps_of(trace) if step.source == "annotation"], np.int32)
+    marked = np.flatnonzero(launches.marker >= 0)
+    around = trace.parent[launches.marker[marked]]
+    root = climb(trace.parent, around, roots)
+    annotation = climb(trace.parent, around, np.setdiff1d(trace.annotations, step_rows(trace)))
+    return marked[(root >= 0) & (annotation > root)]  # what lies inside comes later
 
 
 def _costs(trace: Trace, launches: Launches, early: Int32) -> tuple[Int64, Int64]:

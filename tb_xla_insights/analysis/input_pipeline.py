@@ -24,6 +24,7 @@ from tb_xla_insights.analysis.transfers import find_transfers
 from tb_xla_insights.catalog.classes import INPUT
 from tb_xla_insights.trace.annotations import annotated
 from tb_xla_insights.trace.model import Int32, SessionTrace, Spans, Trace
+from tb_xla_insights.trace.nesting import outermost
 
 Verdict = Literal["bound", "partly_hidden", "hidden", "unknown"]
 
@@ -119,14 +120,7 @@ def _batches(trace: Trace) -> Int32:
     for meta in np.unique(trace.meta[its[noted]]).tolist():
         of_name[meta] = trace.catalog.annotation_kind(trace.strings[trace.metadata.name[meta]]) == INPUT
     mine = np.where(noted, of_name[trace.meta[rows]], mine)
-    inside = np.append(np.zeros(len(trace), np.bool_), False)
-    inside[its[mine]] = True
-    found, above = its[mine], trace.parent[its[mine]]
-    lone = np.ones(len(found), np.bool_)
-    while (above >= 0).any():
-        lone &= ~inside[above]
-        above = np.where(above >= 0, trace.parent[above], -1)
-    return found[lone]
+    return outermost(trace.parent, its[mine])
 
 
 def _kind(trace: Trace, loaders: list[int], infeed: bool, waits: bool) -> str | None:

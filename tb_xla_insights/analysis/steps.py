@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.names import program_of
 from tb_xla_insights.trace.model import Device, Int32, Trace
+from tb_xla_insights.trace.nesting import outermost
 
 Source = Literal["annotation", "steps_line", "step_marker", "modules"]
 
@@ -63,27 +63,15 @@ def step_rows(trace: Trace) -> Int32:
 
 
 def _annotations(trace: Trace) -> Iterator[Step]:
-    rows = step_rows(trace)
-    rows = _prefer_driving(trace, rows[~_below_one(trace, rows)])
+    rows = _outermost(trace, step_rows(trace))
     numbers = trace.stats["step_num"].at(rows, -1) if "step_num" in trace.stats else np.full(len(rows), -1)
     for row, number in zip(rows.tolist(), numbers.tolist(), strict=True):
         yield _step(trace, row, trace.name(row), None if number < 0 else number, "annotation")
 
 
-def _below_one(trace: Trace, rows: Int32) -> NDArray[np.bool_]:
-    """Whether an event has one of the others among its ancestors."""
-    chosen = np.zeros(len(trace) + 1, np.bool_)  # the last one stands for no parent
-    chosen[rows] = True
-    below = np.zeros(len(rows), np.bool_)
-    above = trace.parent[rows]
-    while (above >= 0).any():
-        below |= chosen[above]
-        above = np.where(above >= 0, trace.parent[above], -1)
-    return below
-
-
-def _prefer_driving(trace: Trace, rows: Int32) -> Int32:
-    """Those on the driving thread; all where it has none."""
+def _outermost(trace: Trace, rows: Int32) -> Int32:
+    """Those that lie in no other one of them and on the driving thread; on all threads where it has none."""
+    rows = outermost(trace.parent, rows)
     for thread in trace.threads:
         if thread.role == "driving":
             line = trace.lines[thread.line].rows
@@ -109,7 +97,7 @@ def _step_markers(trace: Trace) -> Iterator[Step]:
         if "step_marker" in trace.catalog.tags(trace.strings[trace.metadata.name[meta]])
     }
     rows = np.flatnonzero(np.isin(trace.meta, list(names))).astype(np.int32)
-    rows = _prefer_driving(trace, rows[~_below_one(trace, rows)])
+    rows = _outermost(trace, rows)
     rows = rows[np.argsort(trace.end_ps[rows], kind="stable")]
     ends = trace.end_ps[rows].tolist()
     for row, before, end in zip(rows[1:].tolist(), ends, ends[1:], strict=False):

@@ -15,6 +15,7 @@ from tb_xla_insights.analysis.reach import steps_of, ways_back
 from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES
 from tb_xla_insights.trace.annotations import annotated
 from tb_xla_insights.trace.model import Int8, Int32, Int64, SessionTrace, Trace
+from tb_xla_insights.trace.nesting import outermost
 from tb_xla_insights.trace.threads import host_planes
 
 DIRECTIONS = ("to_device", "from_device")
@@ -61,37 +62,20 @@ def find_transfers(trace: Trace) -> Transfers:
     rows = np.flatnonzero((directions >= 0)[trace.meta]).astype(np.int32)
     rows = rows[~annotated(trace)[rows]]
     direction = directions[trace.meta[rows]]
-    outer = outermost(trace, rows, direction)
-    roles = np.array([_role(trace, line) in _CARRIERS for line in range(len(trace.lines))], np.bool_)
-    carries = roles[line_of_rows(trace, rows)] if len(rows) else np.zeros(0, np.bool_)
+    carriers = [thread.line for thread in trace.threads if thread.role in _CARRIERS]
+    found = []
     for number in range(len(DIRECTIONS)):
-        if (outer & ~carries & (direction == number)).any():
-            outer &= ~(carries & (direction == number))
-    chosen = np.flatnonzero(outer)
-    row, its = rows[chosen], direction[chosen]
+        its = outermost(trace.parent, rows[direction == number])
+        asks = ~np.isin(line_of_rows(trace, its), carriers) if len(its) else np.zeros(0, np.bool_)
+        found.append(its[asks] if asks.any() else its)
+    row = np.sort(np.concatenate(found))
     origin = ways_back(trace, row).origin
     when = np.where(origin >= 0, trace.start_ps[origin], -1) if len(row) else np.zeros(0, np.int64)
-    return Transfers(row, its, _bytes(trace, row, rows), steps_at(trace, when))
-
-
-def outermost(trace: Trace, rows: Int32, kind: Int8) -> NDArray[np.bool_]:
-    """Which of some events, ascending, lie in no other one of them that is of the same kind."""
-    of_row = np.full(len(trace) + 1, -1, np.int8)
-    of_row[rows] = kind
-    outer = np.ones(len(rows), np.bool_)
-    above = trace.parent[rows]
-    while (above >= 0).any():
-        outer &= of_row[above] != kind
-        above = np.where(above >= 0, trace.parent[above], -1)
-    return outer
+    return Transfers(row, directions[trace.meta[row]], _bytes(trace, row, rows), steps_at(trace, when))
 
 
 def _on_host(trace: Trace) -> NDArray[np.bool_]:
     return np.isin(trace.metadata.plane, list(host_planes(trace)))
-
-
-def _role(trace: Trace, line: int) -> str:
-    return next((thread.role for thread in trace.threads if thread.line == line), "")
 
 
 def _bytes(trace: Trace, row: Int32, candidates: Int32) -> Int64:
@@ -100,12 +84,11 @@ def _bytes(trace: Trace, row: Int32, candidates: Int32) -> Int64:
     for name in _BYTES:
         if name in trace.stats:
             sizes = np.where(sizes < 0, trace.stats[name].at(candidates, -1), sizes)
-    told = candidates[sizes >= 0]
+    told = outermost(trace.parent, candidates[sizes >= 0])
+    sizes = sizes[np.searchsorted(candidates, told)]
     found = np.full(len(row), -1, np.int64)
     if not told.size:
         return found
-    lone = outermost(trace, told, np.zeros(len(told), np.int8))
-    told, sizes = told[lone], sizes[sizes >= 0][lone]
     at = np.searchsorted(row, told, "right") - 1
     within = (at >= 0) & (trace.end_ps[told] <= trace.end_ps[row[at]])
     within &= line_of_rows(trace, told) == line_of_rows(trace, row[at])

@@ -27,6 +27,7 @@ from tb_xla_insights.analysis.steps import find_steps
 from tb_xla_insights.catalog.classes import OTHER
 from tb_xla_insights.timeline.tracks import Columns, RowHead, Track
 from tb_xla_insights.trace.model import Device, Int8, Int16, Int32, Spans, Thread, Trace
+from tb_xla_insights.trace.nesting import nearest
 
 ROLES = ("driving", "autograd", "executor", "client", "compiler", "transfer", "loader", "op_pool", "other")
 _FOLDED = ("op_pool", "other")
@@ -248,18 +249,6 @@ class HostRows:
         labels = [self.names.texts[i] for i in self.names.of_meta]
         kinds = [STALL if _DONE.match(it) else COLLECTIVE if _COLLECTIVE.match(it) else OP for it in labels]
         return np.array(kinds, np.int8)
-
-
-def nearest(parent: Int32, rows: Int32) -> Int32:
-    """For each of the given events, its nearest ancestor that is one of them; -1 where there is none."""
-    member = np.zeros(len(parent), np.bool_)
-    member[rows] = True
-    above = parent[rows]
-    while True:
-        climb = (above >= 0) & ~member[above]
-        if not climb.any():
-            return above
-        above = np.where(climb, parent[above], above)
 
 
 def _labels(threads: list[Thread]) -> list[str]:

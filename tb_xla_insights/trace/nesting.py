@@ -59,6 +59,25 @@ def nest(start_ps: Int64, duration_ps: Int64, ranges: list[tuple[int, int]]) -> 
     return depth, parent
 
 
+def climb(parent: Int32, at: Int32, rows: Int32) -> Int32:
+    """For each event of `at` (-1: none) itself or its nearest ancestor, whichever is one of `rows`; -1: neither is."""
+    member = np.zeros(len(parent), np.bool_)
+    member[rows] = True
+    while (goes_on := (at >= 0) & ~member[at]).any():
+        at = np.where(goes_on, parent[at], at)
+    return at
+
+
+def nearest(parent: Int32, rows: Int32) -> Int32:
+    """For each of the given events its nearest ancestor that is one of them, -1: none."""
+    return climb(parent, parent[rows], rows)
+
+
+def outermost(parent: Int32, rows: Int32) -> Int32:
+    """Those of the given events that lie in no other one of them."""
+    return rows[nearest(parent, rows) < 0]
+
+
 @njit("int64[::1](int64[::1], int64[::1], int32[::1], int64)", cache=True, nogil=True)
 def self_times(start, duration, parent, first):  # type: ignore[no-untyped-def]
     """Durations less the union of an event's children, of events sorted by start; the first of them is row `first`."""

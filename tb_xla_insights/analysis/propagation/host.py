@@ -11,8 +11,8 @@ from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import steps_at
 from tb_xla_insights.analysis.propagation.scopes import HostPaths
 from tb_xla_insights.analysis.reach import steps_of
-from tb_xla_insights.trace.annotations import annotated
 from tb_xla_insights.trace.model import Int32, Int64, Trace
+from tb_xla_insights.trace.nesting import nearest
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,8 @@ def host_annotations(trace: Trace) -> HostAnnotations:
     after the last recorded step has the path that it has inside of steps, if it occurs there.
     """
     row = trace.annotations
-    up = _up(trace, row)
+    above = nearest(trace.parent, row)
+    up = np.where(above >= 0, np.searchsorted(row, above), -1).astype(np.int32)
     made = _Paths(trace, up, trace.metadata.name[trace.meta[row]])
     cut, roots = _cut(trace, row, up)
     made.descend(np.flatnonzero((up < 0) & ~cut), {})
@@ -102,12 +103,3 @@ def _cut(trace: Trace, row: Int32, up: Int32) -> tuple[NDArray[np.bool_], set[st
     start = trace.start_ps[row]
     outside = (start < steps[0].start_ps) | (start >= max(step.end_ps for step in steps))
     return (up < 0) & outside, {step.name.split("#", 1)[0] for step in steps}
-
-
-def _up(trace: Trace, row: Int32) -> Int32:
-    """The annotation around each annotation."""
-    mine = annotated(trace)
-    above = trace.parent[row].copy()
-    while (between := (above >= 0) & ~np.append(mine, False)[above]).any():
-        above[between] = trace.parent[above[between]]
-    return np.where(above >= 0, np.searchsorted(row, above), -1).astype(np.int32)

@@ -17,8 +17,8 @@ from tb_xla_insights.analysis.propagation.scopes import without_numbers
 from tb_xla_insights.analysis.propagation.source import Frame
 from tb_xla_insights.analysis.propagation.tree import annotation_rows
 from tb_xla_insights.catalog.classes import INPUT
-from tb_xla_insights.trace.annotations import annotated
 from tb_xla_insights.trace.model import Int64, Trace
+from tb_xla_insights.trace.nesting import climb
 
 FLAG_OFF = "flag off"
 AUTOGRAD = "autograd thread"
@@ -115,9 +115,7 @@ def _dynamo_paths(trace: Trace) -> set[str]:
     """The innermost annotations in which dynamo's executions were launched."""
     launches, host = find_launches(trace), host_annotations(trace)
     at = launches.origin[(launches.kind == DYNAMO_KIND) & (launches.origin >= 0)]
-    mine = np.append(annotated(trace), False)
-    while (between := (at >= 0) & ~mine[at]).any():
-        at = np.where(between, trace.parent[at], at)
+    at = climb(trace.parent, at, host.row)
     inside = np.searchsorted(host.row, at[at >= 0])
     return {host.names[path] for path in np.unique(host.path[inside]).tolist()}
 
