@@ -15,6 +15,8 @@ export async function readPairs(text, times) {
   const place = (/** @type {string} */ name) => head.cells.findIndex((cell) => cell.toLowerCase() === name);
   const [a, b, column] = ['a', 'b', 'column'].map(place);
   const model = head.cells.findIndex((_, index) => ![a, b, column].includes(index));
+  const pairs = a >= 0 && b >= 0;
+  if (!pairs && (head.cells.length < 2 || model)) throw new Error('Line 1 of the pairs names neither columns a and b nor models and speed-ups; cells end with commas.');
   /** @type {Map<string, Map<string, number>>} */
   const found = new Map();
   /** @type {Set<string>} */
@@ -28,7 +30,7 @@ export async function readPairs(text, times) {
       found.set(own, (found.get(own) ?? new Map()).set(name, value));
     };
     if (cells.length !== head.cells.length) throw new Error(`Line ${at} of the pairs has ${cells.length} cells under ${head.cells.length} heads.`);
-    if (a < 0 || b < 0) cells.forEach((cell, index) => index !== model && !['', '-', '–'].includes(cell) && put(head.cells[index], number(cell.replace(/[x×]$/, ''))));
+    if (!pairs) cells.forEach((cell, index) => index !== model && !['', '-', '–'].includes(cell) && put(head.cells[index], number(cell.replace(/[x×]$/, ''))));
     else {
       const own = [cells[a], cells[b]].map((cell) => Math.round(number(cell) * 1e9));
       const names = [cells[a], cells[b]].filter((_, index) => Number.isNaN(own[index]));

@@ -132,6 +132,6 @@ function nothingContent({ session: { duration_ps, hosts }, devices, rows, phases
         h('p', { class: 'legend' }, CLASSES.map((name) => h('span', null, chip(name), LABELS[name]))),
         phases.length > 0 && h('h3', null, 'Your annotations'),
         h('p', { class: 'legend' }, [...phaseTones(phases)].map(([name, rank]) => h('span', null, h('i', { class: 'chip', 'aria-hidden': 'true', style: { '--k': `var(--p${rank + 1})` } }), name)))),
-      h('section', null, devices.length > 0 && devicesTable('Devices', devices, hosts, 'Duty cycle', ({ duty_cycle }) => duty_cycle))),
+      h('section', null, devices.length > 0 && devicesTable('Devices', act.among(devices), hosts, 'Duty cycle', ({ duty_cycle }) => duty_cycle))),
   };
 }

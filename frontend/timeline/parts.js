@@ -18,6 +18,7 @@ import { countColumn, table, textColumn, timeColumn } from '../lib/table.js';
  * @property {() => void} close back from the table to the selection
  * @property {(row: string) => void} row bring a row into sight
  * @property {(device: string) => string} name of a device
+ * @property {import('../frame/app.js').App['among']} among those devices that are chosen
  * @property {(row: string) => string} label of a row on the canvas
  * @property {(finding: import('../lib/views').Finding) => void} finding show its first place
  */

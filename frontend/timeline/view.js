@@ -98,7 +98,7 @@ export function timelineView(app) {
   });
   const tooltip = createTooltip();
   const panel = createPanel({
-    open, select: (brief) => model.select(ofBrief(brief)), frame, list, close: showPanel, row: revealRow, name: deviceName,
+    open, select: (brief) => model.select(ofBrief(brief)), frame, list, close: showPanel, row: revealRow, name: deviceName, among: app.among,
     label: (row) => session?.rows.find(({ id }) => id === row)?.label ?? row,
     finding(own) { void overview().then(({ steps }) => app.open(findingPlace(own, steps.columns))); },
   }, {
@@ -359,7 +359,10 @@ export function timelineView(app) {
       gaps.open(next);
       void bringScopes();
     },
-    filter: lanes.request,
+    filter() {
+      lanes.request();
+      if (!state.selection) showPanel();
+    },
     move: fromLink,
     show(on) {
       lanes.show(on);

@@ -70,6 +70,7 @@ def test_devices_that_are_not_chosen_leave_the_lanes(xi: Xi, page: Page, case_st
     assert not any(row["label"] == "TPU:0" for row in rows)
     assert any(row["label"] == "TPU:1" for row in rows)
     assert xi.text("device-select") == "7 of 8"
+    expect(page.get_by_test_id("selection-panel").get_by_role("row")).to_have_count(8)  # with the heads
     assert "TPU:0" not in xi.link()["d"]
 
 

@@ -52,5 +52,6 @@ test('what is no number is told with its line', async () => {
   await assert.rejects(readPairs('model,first\na,1\na,2', never), /^Error: Line 3 .* already/);
   await assert.rejects(readPairs('model,a,b\na,-1,-5', never), /Line 2/);
   await assert.rejects(readPairs('model,first', never), /empty/);
+  for (const head of ['a,x', 'column,a', 'model;first', 'model']) await assert.rejects(readPairs(`${head}\n1,2`, never), /^Error: Line 1 /);
   await assert.rejects(readPairs('model,a,b\na,one,two', async () => { throw new Error('no such session'); }), /no such session/);
 });
