@@ -11,7 +11,7 @@ from captures import CATALOG, Row, capture, real_trace, thread
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tb_xla_insights.analysis.classes import HELPERS, line_of_rows, partition, thread_segments
+from tb_xla_insights.analysis.classes import HELPERS, partition, thread_segments
 from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.trace.model import Role, Trace
 
@@ -249,7 +249,7 @@ def test_lines_of_rows() -> None:
         thread("empty", ("x", 3, 0)),
         thread("b", ("StepMarker", 0, 5)),
     )
-    assert line_of_rows(trace, np.array([0, -1, 2], np.int32)).tolist() == [0, -1, 2]
+    assert trace.lines_of(np.array([0, -1, 2], np.int32)).tolist() == [0, -1, 2]
 
 
 @pytest.mark.parametrize(

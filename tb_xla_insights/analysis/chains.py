@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.classes import event_classes, line_of_rows, partition, thread_segments
+from tb_xla_insights.analysis.classes import event_classes, partition, thread_segments
 from tb_xla_insights.analysis.idle import QUEUED, find_gaps
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import find_launches
@@ -53,11 +53,11 @@ def _windows(trace: Trace, which: NDArray[np.int64]) -> tuple[Int32, Int64, Int6
     enqueue = np.append(launches.runs.enqueue_row, -1)[run].astype(np.int32)
     followed = (run >= 0) & (enqueue >= 0) & (gaps.kind[which] != QUEUED)
     hops = ways_back(trace, np.where(followed, enqueue, -1).astype(np.int32)).hops[:, ::-1]
-    lines = line_of_rows(trace, hops.ravel()).reshape(hops.shape)
+    lines = trace.lines_of(hops)
     times = np.where(hops >= 0, trace.start_ps[hops], np.iinfo(np.int64).min)
     # Without a thread that took over, the driving thread launched the work itself.
     own = followed & (hops < 0).all(axis=1)
-    lines[own, -1] = line_of_rows(trace, enqueue[own])
+    lines[own, -1] = trace.lines_of(enqueue[own])
     times[own, -1] = trace.start_ps[enqueue[own]]
     begun = np.append(launches.runs.start_ps, 0)[run]
     carried = np.where(followed, np.minimum(np.maximum(_done(trace, enqueue), start), end), end)
@@ -173,7 +173,7 @@ def _documents(
     row: Int32,
 ) -> list[list[dict[str, Any]]]:
     gaps = find_gaps(trace)
-    line = line_of_rows(trace, row)
+    line = trace.lines_of(row)
     name = np.where(row >= 0, trace.metadata.name[trace.meta[np.maximum(row, 0)]], row)
     keys = gap, name, kind, line
     keep = _changes(*keys)

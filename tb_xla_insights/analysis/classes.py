@@ -103,16 +103,6 @@ def partition(trace: Trace) -> Segments:
     return _filled(Segments(both.start_ps, both.end_ps, known, both.row), start, end)
 
 
-def line_of_rows(trace: Trace, rows: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The line each event lies on, -1 for no event."""
-    used = [line for line in trace.lines if line.count]
-    first = np.array([line.first for line in used], np.int64)
-    index = np.array([line.index for line in used], np.int32)
-    return np.where(rows < 0, -1, index[np.searchsorted(first, np.maximum(rows, 0), "right") - 1]).astype(
-        np.int32
-    )
-
-
 def _hand_over(trace: Trace, driving: Segments, autograd: list[Segments]) -> Segments:
     """The driving thread with its backward passes handed over."""
     annotations = annotated(trace)

@@ -12,7 +12,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.classes import line_of_rows
 from tb_xla_insights.analysis.in_order import in_order
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.reach import (
@@ -85,7 +84,7 @@ def find_launches(trace: Trace) -> Launches:
     step = _steps(trace, ways, runs, len(row))
     return Launches(
         row,
-        line_of_rows(trace, row),
+        trace.lines_of(row),
         asked,
         ways.marker,
         ways.origin,
@@ -158,7 +157,7 @@ def _asks(trace: Trace) -> Int32:
     """Events on the threads that drive that ask for an execution, in order of time: dynamo calls, and synchronisations
     that hand a graph over."""
     rows = rows_with(trace, SYNC | DYNAMO)
-    rows = rows[np.isin(line_of_rows(trace, rows), driving_lines(trace))]
+    rows = rows[np.isin(trace.lines_of(rows), driving_lines(trace))]
     schedules = rows_with(trace, SCHEDULE)
     if schedules.size:
         handed_over = ways_back(trace, schedules).sync

@@ -81,15 +81,6 @@ def steps_of(trace: Trace) -> list[Step]:
 
 
 @kept
-def host_lines(trace: Trace) -> tuple[Int64, Int32]:
-    """Lines that hold events: their first rows, ascending, and their indices."""
-    used = [line for line in trace.lines if line.count]
-    return np.array([line.first for line in used], np.int64), np.array(
-        [line.index for line in used], np.int32
-    )
-
-
-@kept
 def _flagged(trace: Trace) -> tuple[Int32, Int16]:
     """Events whose names are something to a launch, and what."""
     flags = event_flags(trace)
@@ -118,9 +109,7 @@ def _regions(trace: Trace) -> tuple[Int64, Int32]:
     rows, flags = _flagged(trace)
     chosen = flags & (BEGINS | ENDS) != 0
     marks = rows[chosen].astype(np.int64)
-    first, _ = host_lines(trace)
-    line = np.searchsorted(first, marks, "right").astype(np.int32)
-    open_after: Int32 = _open_after(marks, flags[chosen] & BEGINS != 0, line)
+    open_after: Int32 = _open_after(marks, flags[chosen] & BEGINS != 0, trace.lines_of(rows[chosen]))
     return marks, open_after
 
 
@@ -144,10 +133,9 @@ def _open_after(marks, begins, line):  # type: ignore[no-untyped-def]
 def ways_back(trace: Trace, begin: Int32) -> Ways:
     """The ways back from the given events. A way ends at the run of another program: a run that had to queue was let go
     by the one before it, which is not what launched it."""
-    first, index = host_lines(trace)
-    drives = np.isin(index, driving_lines(trace))
+    drives = np.isin(np.arange(len(trace.lines)), driving_lines(trace))
     hosts = host_planes(trace)
-    on_host = np.array([trace.lines[line].plane in hosts for line in index], np.bool_)
+    on_host = np.array([line.plane in hosts for line in trace.lines], np.bool_)
     marks, open_after = _regions(trace)
     runs = [device.modules.row for device in trace.devices if device.made]
     run_rows = np.sort(np.concatenate(runs)) if runs else np.zeros(0, np.int32)
@@ -157,7 +145,7 @@ def ways_back(trace: Trace, begin: Int32) -> Ways:
     hops = np.full((count, HOPS), -1, np.int32)
     _walk(
         begin.astype(np.int32), event_flags(trace), trace.meta, trace.parent, trace.flows.consumer,
-        trace.flows.producer, marks, open_after, first, drives, on_host, run_rows, found, dynamo, hops,
+        trace.flows.producer, marks, open_after, trace.line_first, drives, on_host, run_rows, found, dynamo, hops,
     )  # fmt: skip
     return Ways(found[0], found[1], found[2], found[3], found[4], dynamo, hops)
 

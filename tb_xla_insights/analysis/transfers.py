@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.classes import line_of_rows
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import steps_at
 from tb_xla_insights.analysis.reach import steps_of, ways_back
@@ -66,7 +65,7 @@ def find_transfers(trace: Trace) -> Transfers:
     found = []
     for number in range(len(DIRECTIONS)):
         its = outermost(trace.parent, rows[direction == number])
-        asks = ~np.isin(line_of_rows(trace, its), carriers) if len(its) else np.zeros(0, np.bool_)
+        asks = ~np.isin(trace.lines_of(its), carriers)
         found.append(its[asks] if asks.any() else its)
     row = np.sort(np.concatenate(found))
     origin = ways_back(trace, row).origin
@@ -91,7 +90,7 @@ def _bytes(trace: Trace, row: Int32, candidates: Int32) -> Int64:
         return found
     at = np.searchsorted(row, told, "right") - 1
     within = (at >= 0) & (trace.end_ps[told] <= trace.end_ps[row[at]])
-    within &= line_of_rows(trace, told) == line_of_rows(trace, row[at])
+    within &= trace.lines_of(told) == trace.lines_of(row[at])
     np.maximum.at(found, at[within], 0)
     np.add.at(found, at[within], sizes[within])
     return found

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.busy import busy, device_span, stalls
-from tb_xla_insights.analysis.classes import line_of_rows, partition, rows_touching, thread_segments
+from tb_xla_insights.analysis.classes import partition, rows_touching, thread_segments
 from tb_xla_insights.analysis.segments import Segments
 from tb_xla_insights.catalog.classes import CLASSES, UNRECORDED
 from tb_xla_insights.trace.model import Device, Int32, SessionTrace, Spans, Thread, Trace
@@ -140,14 +140,14 @@ class _HostWindow:
 
     def brief(self, row: int, class_: str) -> dict[str, Any]:
         trace = self.trace
-        line = int(line_of_rows(trace, np.array([row], np.int32))[0])
+        line = trace.line_of(row)
         return {
             "event": f"{self.index}.{row}",
-            "row": f"h{self.index}.t{line}",
+            "row": f"h{self.index}.t{line.index}",
             "depth": int(trace.depth[row]),
             "name": trace.name(row),
             "class": class_,
-            "thread": trace.lines[line].name,
+            "thread": line.name,
             "start_ps": int(trace.start_ps[row]),
             "duration_ps": int(trace.duration_ps[row]),
         }

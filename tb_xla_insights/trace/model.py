@@ -202,12 +202,17 @@ class Trace:
         return Ends(self.start_ps, self.duration_ps)
 
     @cached_property
-    def _line_first(self) -> Int64:
+    def line_first(self) -> Int64:
+        """The first row of each line, ascending."""
         return np.array([line.first for line in self.lines], np.int64)
 
     def line_of(self, row: int) -> Line:
         """The line an event lies on."""
-        return self.lines[int(np.searchsorted(self._line_first, row, "right")) - 1]
+        return self.lines[int(np.searchsorted(self.line_first, row, "right")) - 1]
+
+    def lines_of(self, rows: NDArray[np.int32]) -> Int32:
+        """The lines (indices) that events lie on, -1 for no event."""
+        return (np.searchsorted(self.line_first, rows, "right") - 1).astype(np.int32)
 
     def intern(self, text: str) -> int:
         """The index of a text in the trace's strings, to which it is added if need be."""

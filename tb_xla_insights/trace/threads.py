@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.catalog import CLASSES, Catalog
 from tb_xla_insights.catalog.classes import INPUT, OTHER
-from tb_xla_insights.trace.model import Int32, Line, Role, Thread, Trace
+from tb_xla_insights.trace.model import Line, Role, Thread, Trace
 from tb_xla_insights.trace.nesting import self_times
 
 _BY_NAME: tuple[tuple[str, Role], ...] = (
@@ -137,20 +137,14 @@ class _Facts:
     def _launch_flows(self) -> NDArray[np.int64]:
         """Per line, how many of its flows lead to a device, or to another thread that executes."""
         trace = self.trace
-        first = np.array([line.first for line in trace.lines if line.count], np.int64)
-        index = np.array([line.index for line in trace.lines if line.count], np.int64)
         launched = np.zeros(len(trace.lines), np.int64)
         if not len(trace.flows.producer):
             return launched
-
-        def line_of(rows: Int32) -> NDArray[np.int64]:
-            return index[np.searchsorted(first, rows, "right") - 1]
-
         hosts = host_planes(trace)
         executes = np.array(
             [line.plane not in hosts or self.count(line, _LAUNCH) > 0 for line in trace.lines], np.bool_
         )
-        source, target = line_of(trace.flows.producer), line_of(trace.flows.consumer)
+        source, target = trace.lines_of(trace.flows.producer), trace.lines_of(trace.flows.consumer)
         np.add.at(launched, source[(source != target) & executes[target]], 1)
         return launched
 
