@@ -21,9 +21,9 @@ from tb_xla_insights.analysis.segments import (
 )
 from tb_xla_insights.catalog.classes import HELPER_WORK, OTHER, PYTHON, UNRECORDED, WAIT
 from tb_xla_insights.trace.annotations import annotated
-from tb_xla_insights.trace.model import Int8, Trace
+from tb_xla_insights.trace.model import Int8, Role, Trace
 
-HELPERS = ("autograd", "executor", "client", "compiler", "transfer")
+HELPERS: tuple[Role, ...] = ("autograd", "executor", "client", "compiler", "transfer")
 """Roles whose threads work for the driving thread. Loaders work ahead of it."""
 
 _DRIVES, _HANDED_OVER, _BUILDS = 0, 1, 2
@@ -89,13 +89,11 @@ def partition(trace: Trace) -> Segments:
     start, end = trace.span_ps
     if end <= start:
         return NOTHING
-    by_role: dict[str, list[int]] = {}
-    for thread in trace.threads:
-        by_role.setdefault(thread.role, []).append(thread.line)
-    drives = by_role.get("driving")
+    drives = trace.lines_with("driving")
     driving = thread_segments(trace, drives[0]) if drives else NOTHING
-    driving = _hand_over(trace, driving, [thread_segments(trace, it) for it in by_role.get("autograd", [])])
-    helpers = [line for role in HELPERS for line in by_role.get(role, [])]
+    autograd = [thread_segments(trace, line) for line in trace.lines_with("autograd")]
+    driving = _hand_over(trace, driving, autograd)
+    helpers = trace.lines_with(*HELPERS)
     helping = _fold([_ranked(thread_segments(trace, line, bare=False)) for line in helpers])
     rank = np.where(driving.kind == WAIT, _IDLE_DRIVER, 0).astype(np.int8)
     both = overlay((driving, rank), helping)[0]

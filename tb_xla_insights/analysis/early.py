@@ -17,7 +17,6 @@ from tb_xla_insights.analysis.reach import (
     MARKER,
     READ,
     SYNC,
-    driving_lines,
     event_flags,
     rows_with,
     steps_of,
@@ -79,12 +78,12 @@ def find_early(trace: Trace) -> Early:
     follows no launch, so it is none.
     """
     launches = find_launches(trace)
-    lines = driving_lines(trace)
-    rows, lines_of = _on_lines(trace, rows_with(trace, READ | DYNAMO | SYNC | MARKER), lines)
+    rows = rows_with(trace, READ | DYNAMO | SYNC | MARKER)
+    rows = rows[np.isin(trace.lines_of(rows), trace.driving_lines)]
     flags = event_flags(trace)[trace.meta[rows]]
     asked = np.flatnonzero((launches.sync >= 0) & (launches.marker < 0))
     asked = asked[event_flags(trace)[trace.meta[launches.sync[asked]]] & SYNC != 0]
-    after = _following(trace, rows, lines_of, launches.sync[asked])
+    after = _following(trace, rows, launches.sync[asked])
     what = np.append(flags, 0)[after]
     fetched = what & READ != 0
     marked = _markers_below_steps(trace, launches)
@@ -101,19 +100,9 @@ def find_early(trace: Trace) -> Early:
     )  # fmt: skip
 
 
-def _on_lines(trace: Trace, rows: Int32, lines: list[int]) -> tuple[Int32, NDArray[np.intp]]:
-    """Those of the events that lie on one of the lines, and the place of its line."""
-    some, where = [np.zeros(0, np.int32)], [np.zeros(0, np.intp)]
-    for number, line in enumerate(sorted(lines)):
-        its = trace.lines[line].rows
-        low, high = np.searchsorted(rows, [its.start, its.stop])
-        some.append(rows[low:high])
-        where.append(np.full(high - low, number))
-    return np.concatenate(some), np.concatenate(where)
-
-
-def _following(trace: Trace, rows: Int32, lines: NDArray[np.intp], syncs: Int32) -> NDArray[np.intp]:
+def _following(trace: Trace, rows: Int32, syncs: Int32) -> NDArray[np.intp]:
     """For each synchronisation, the first of `rows` on its thread that starts after it; -1: none."""
+    lines = trace.lines_of(rows)
     place = np.searchsorted(rows, syncs)
     found = np.full(len(syncs), -1, np.intp)
     for number, (sync, at) in enumerate(zip(syncs.tolist(), place.tolist(), strict=True)):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_xla_insights.analysis.reach import driving_lines
 from tb_xla_insights.trace.model import Trace
 
 
@@ -12,7 +11,7 @@ def annotation_at(trace: Trace, row: int) -> int:
     """The innermost annotation around an event; around one of another thread, the one open on the driving thread as it
     begins. -1: none. (docs/definitions.md, "Driving thread")"""
     found = _enclosing(trace, int(trace.parent[row]))
-    lines = driving_lines(trace)
+    lines = trace.driving_lines
     if found >= 0 or not lines or trace.line_of(row).index == lines[0]:
         return found
     its, start = trace.lines[lines[0]].rows, trace.start_ps[row]

@@ -64,7 +64,7 @@ def find_input_pipeline(trace: Trace) -> InputPipeline:
     segments = partition(trace)
     mine = segments.kind == INPUT
     waits = union(segments.start_ps, segments.end_ps, mine)
-    loaders = [thread.line for thread in trace.threads if thread.role == "loader"]
+    loaders = trace.lines_with("loader")
     loading = [waits, *(_busy_line(trace, line) for line in loaders)]
     transfers = find_transfers(trace)
     sent = transfers.row[transfers.direction == 0]
@@ -109,10 +109,10 @@ def _infeed(trace: Trace, ops: Spans) -> Intervals:
 
 def _batches(trace: Trace) -> Int32:
     """The outermost events of class input on the driving thread."""
-    driving = next((thread.line for thread in trace.threads if thread.role == "driving"), None)
-    if driving is None:
+    driving = trace.lines_with("driving")
+    if not driving:
         return np.zeros(0, np.int32)
-    rows = trace.lines[driving].rows
+    rows = trace.lines[driving[0]].rows
     mine = trace.kind(rows) == INPUT
     its = np.arange(rows.start, rows.stop, dtype=np.int32)
     noted = annotated(trace)[rows]

@@ -20,7 +20,6 @@ from tb_xla_insights.analysis.reach import (
     SCHEDULE,
     SYNC,
     Ways,
-    driving_lines,
     event_flags,
     rows_with,
     steps_of,
@@ -157,7 +156,7 @@ def _asks(trace: Trace) -> Int32:
     """Events on the threads that drive that ask for an execution, in order of time: dynamo calls, and synchronisations
     that hand a graph over."""
     rows = rows_with(trace, SYNC | DYNAMO)
-    rows = rows[np.isin(trace.lines_of(rows), driving_lines(trace))]
+    rows = rows[np.isin(trace.lines_of(rows), trace.driving_lines)]
     schedules = rows_with(trace, SCHEDULE)
     if schedules.size:
         handed_over = ways_back(trace, schedules).sync

@@ -6,7 +6,7 @@ import numpy as np
 
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import find_launches
-from tb_xla_insights.analysis.reach import MARKER, driving_lines, rows_with, steps_of
+from tb_xla_insights.analysis.reach import MARKER, rows_with, steps_of
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
@@ -16,7 +16,7 @@ def partial_steps(trace: Trace) -> int:
     """How many steps of one host are only partly recorded: 0, 1 or 2. One is before the first step, or after
     the last, where annotations, step markers or launches of the driving thread lie there. Steps that the
     device tells have none. (docs/definitions.md, "Step")"""
-    steps, lines = steps_of(trace), driving_lines(trace)
+    steps, lines = steps_of(trace), trace.driving_lines
     if not steps or not lines or steps[0].on_device:
         return 0
     its = trace.lines[lines[0]].rows

@@ -97,12 +97,6 @@ def rows_with(trace: Trace, flag: int) -> Int32:
     return rows[has]
 
 
-def driving_lines(trace: Trace) -> list[int]:
-    """The driving thread's line, then those of its backward passes."""
-    roles = ("driving", "autograd")
-    return [thread.line for role in roles for thread in trace.threads if thread.role == role]
-
-
 @kept
 def _regions(trace: Trace) -> tuple[Int64, Int32]:
     """Events that begin or end a thread pool's task, and the task that is open after each (-1: none)."""
@@ -133,7 +127,7 @@ def _open_after(marks, begins, line):  # type: ignore[no-untyped-def]
 def ways_back(trace: Trace, begin: Int32) -> Ways:
     """The ways back from the given events. A way ends at the run of another program: a run that had to queue was let go
     by the one before it, which is not what launched it."""
-    drives = np.isin(np.arange(len(trace.lines)), driving_lines(trace))
+    drives = np.isin(np.arange(len(trace.lines)), trace.driving_lines)
     hosts = host_planes(trace)
     on_host = np.array([line.plane in hosts for line in trace.lines], np.bool_)
     marks, open_after = _regions(trace)

@@ -72,12 +72,8 @@ def _annotations(trace: Trace) -> Iterator[Step]:
 def _outermost(trace: Trace, rows: Int32) -> Int32:
     """Those that lie in no other one of them and on the driving thread; on all threads where it has none."""
     rows = outermost(trace.parent, rows)
-    for thread in trace.threads:
-        if thread.role == "driving":
-            line = trace.lines[thread.line].rows
-            mine = rows[(rows >= line.start) & (rows < line.stop)]
-            return mine if mine.size else rows
-    return rows
+    mine = rows[np.isin(trace.lines_of(rows), trace.lines_with("driving"))]
+    return mine if mine.size else rows
 
 
 def _steps_line(trace: Trace) -> Iterator[Step]:

@@ -13,13 +13,13 @@ from tb_xla_insights.analysis.launches import steps_at
 from tb_xla_insights.analysis.reach import steps_of, ways_back
 from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES
 from tb_xla_insights.trace.annotations import annotated
-from tb_xla_insights.trace.model import Int8, Int32, Int64, SessionTrace, Trace
+from tb_xla_insights.trace.model import Int8, Int32, Int64, Role, SessionTrace, Trace
 from tb_xla_insights.trace.nesting import outermost
 from tb_xla_insights.trace.threads import host_planes
 
 DIRECTIONS = ("to_device", "from_device")
 _BYTES = ("total_size", "size")
-_CARRIERS = ("client", "transfer", "op_pool", "compiler")
+_CARRIERS: tuple[Role, ...] = ("client", "transfer", "op_pool", "compiler")
 """Roles of threads that carry out what another one asked for."""
 
 
@@ -61,7 +61,7 @@ def find_transfers(trace: Trace) -> Transfers:
     rows = np.flatnonzero((directions >= 0)[trace.meta]).astype(np.int32)
     rows = rows[~annotated(trace)[rows]]
     direction = directions[trace.meta[rows]]
-    carriers = [thread.line for thread in trace.threads if thread.role in _CARRIERS]
+    carriers = trace.lines_with(*_CARRIERS)
     found = []
     for number in range(len(DIRECTIONS)):
         its = outermost(trace.parent, rows[direction == number])

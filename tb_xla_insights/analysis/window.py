@@ -28,7 +28,7 @@ def window(session: SessionTrace, start_ps: int, end_ps: int, device: str | None
     devices = [(trace, it) for trace in session.traces for it in trace.devices if device in (None, it.id)]
     hosts = session.traces if device is None else list({id(trace): trace for trace, _ in devices}.values())
     shares = [_shares(trace, start_ps, end_ps) for trace in hosts]
-    main = next((i for i, trace in enumerate(hosts) if any(t.role == "driving" for t in trace.threads)), 0)
+    main = next((i for i, trace in enumerate(hosts) if trace.lines_with("driving")), 0)
     parts = [_HostWindow(session.traces.index(trace), trace, start_ps, end_ps) for trace in hosts]
     return {
         "start_ps": start_ps,

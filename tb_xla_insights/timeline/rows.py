@@ -145,10 +145,7 @@ class HostRows:
         """Those of the threads that drive; of all threads where those have none. Loaders' would lie across them."""
         trace = self.trace
         rows = trace.annotations
-        driving = {it.line for it in trace.threads if it.role in ("driving", "autograd")}
-        mine = np.zeros(len(rows), np.bool_)
-        for line in driving:
-            mine |= (rows >= trace.lines[line].first) & (rows < trace.lines[line].rows.stop)
+        mine = np.isin(trace.lines_of(rows), trace.driving_lines)
         rows = rows[mine] if mine.any() else rows
         if not rows.size:
             return

@@ -214,6 +214,15 @@ class Trace:
         """The lines (indices) that events lie on, -1 for no event."""
         return (np.searchsorted(self.line_first, rows, "right") - 1).astype(np.int32)
 
+    def lines_with(self, *roles: Role) -> list[int]:
+        """The lines (indices) of the threads that have these roles, by role; one at most drives."""
+        return [thread.line for role in roles for thread in self.threads if thread.role == role]
+
+    @property
+    def driving_lines(self) -> list[int]:
+        """The driving thread's line, then those of its backward passes."""
+        return self.lines_with("driving", "autograd")
+
     def intern(self, text: str) -> int:
         """The index of a text in the trace's strings, to which it is added if need be."""
         if text not in self._string_index:

@@ -17,7 +17,6 @@ from tb_xla_insights.analysis.findings.base import (
     plural,
 )
 from tb_xla_insights.analysis.launches import find_launches
-from tb_xla_insights.analysis.reach import driving_lines
 from tb_xla_insights.analysis.transfers import find_transfers
 from tb_xla_insights.analysis.what_if import Fix
 from tb_xla_insights.trace.model import Int64, Trace
@@ -92,7 +91,7 @@ def cpu_fallback(facts: Facts) -> Finding | None:
 def _sent_back(trace: Trace, early: Early) -> Int64:
     """Per early execution, the transfer to the device that follows its read in the same annotation; -1: none."""
     transfers = find_transfers(trace)
-    lines = driving_lines(trace)
+    lines = trace.driving_lines
     sent = transfers.row[transfers.direction == 0]
     found = np.full(len(early.launch), -1, np.int64)
     for number, (read, around) in enumerate(zip(early.read.tolist(), early.annotation.tolist(), strict=True)):

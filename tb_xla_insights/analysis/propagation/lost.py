@@ -64,12 +64,8 @@ def lost_annotations(trace: Trace) -> dict[str, str]:
     ops, host = find_ops(trace), host_annotations(trace)
     if not ops.name or (ops.diagnostics and not any(it.op_name or it.parts for it in ops.origin)):
         return {}
-    loaders = [thread.line for thread in trace.threads if thread.role == "loader"]
-    drives = np.ones(len(host.row), np.bool_)
-    for line in loaders:
-        rows = trace.lines[line].rows
-        drives &= (host.row < rows.start) | (host.row >= rows.stop)
-    known = {host.names[path] for path in np.unique(host.path[drives]).tolist()}
+    loads = np.isin(trace.lines_of(host.row), trace.lines_with("loader"))
+    known = {host.names[path] for path in np.unique(host.path[~loads]).tolist()}
     lost = [
         row.path for row in annotation_rows(trace) if row.count and not row.device_ps and row.path in known
     ]
@@ -102,7 +98,7 @@ def _backward(trace: Trace, lost: list[str], ops: Ops) -> list[str]:
     if named:
         return named
     host = host_annotations(trace)
-    rows = [trace.lines[thread.line].rows for thread in trace.threads if thread.role == "autograd"]
+    rows = [trace.lines[line].rows for line in trace.lines_with("autograd")]
     starts = np.sort(np.concatenate([trace.start_ps[it] for it in rows] or [np.zeros(0, np.int64)]))
     begin = np.searchsorted(starts, trace.start_ps[host.row])
     holds = np.searchsorted(starts, trace.end_ps[host.row]) > begin
