@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from launching import demo
 
 from tb_xla_insights.analysis.gaps import gaps_report
-from tb_xla_insights.analysis.steps import find_steps
+from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.export.chrome import _times, write_chrome
 from tb_xla_insights.trace.model import SessionTrace
@@ -113,7 +113,7 @@ def test_classes_divide_the_host_s_time(its: SessionTrace, chrome: Chrome) -> No
 def test_annotations_steps_and_runs(its: SessionTrace, chrome: Chrome) -> None:
     [trace] = its.traces
     host = f"host {trace.host}"
-    steps = find_steps(trace)
+    steps = steps_of(trace)
     assert [event["name"] for event in chrome[host, "Steps"]] == [str(step.number) for step in steps]
     assert chrome.sums(host, "Steps") == sum(step.duration_ps for step in steps)
     [driving] = [trace.lines[it.line] for it in trace.threads if it.role == "driving"]

@@ -14,8 +14,8 @@ from launching import US, Tpu, demo
 
 from tb_xla_insights.analysis.in_order import in_order
 from tb_xla_insights.analysis.launches import KINDS, Launches, find_launches
-from tb_xla_insights.analysis.reach import steps_of
 from tb_xla_insights.analysis.runs import JOINS
+from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.trace.model import Flows, Trace
 
 

@@ -13,8 +13,8 @@ from synthetic import case_study, dynamo_issue
 
 from tb_xla_insights.analysis.busy import device_summaries
 from tb_xla_insights.analysis.classes import partition
-from tb_xla_insights.analysis.reach import steps_of
 from tb_xla_insights.analysis.step_table import outermost_compiles, steps_report
+from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.catalog import CLASSES
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from captures import Core, capture, real_trace, thread
 
-from tb_xla_insights.analysis.steps import Step, find_steps
+from tb_xla_insights.analysis.steps import Step, steps_of
 from tb_xla_insights.trace.model import Trace
 
 
 def steps(trace: Trace) -> list[tuple[str, int | None, str, int, int]]:
-    return [(s.name, s.number, s.source, s.start_ps, s.duration_ps) for s in find_steps(trace)]
+    return [(s.name, s.number, s.source, s.start_ps, s.duration_ps) for s in steps_of(trace)]
 
 
 MARKERS = [("StepMarker", 10, 10), ("StepMarker", 40, 10), ("StepMarker", 70, 15)]
@@ -95,7 +95,7 @@ def test_nothing_tells() -> None:
 
 def test_a_step_knows_its_end_and_its_event() -> None:
     trace = capture(thread("python", ("forward", 0, 8), *MARKERS))
-    first: Step = find_steps(trace)[0]
+    first: Step = steps_of(trace)[0]
     assert (first.end_ps, trace.name(first.row), int(trace.start_ps[first.row])) == (50, "StepMarker", 40)
 
 
@@ -114,7 +114,7 @@ def test_a_step_knows_its_end_and_its_event() -> None:
 def test_steps_of_real_captures(
     shared_traces: Path, folder: str, count: int, source: str | None, first: int | None
 ) -> None:
-    found = find_steps(real_trace(shared_traces / folder))
+    found = steps_of(real_trace(shared_traces / folder))
     assert len(found) == count
     assert {step.source for step in found} == ({source} if source else set())
     assert [step.number for step in found[:1]] == ([first] if count else [])

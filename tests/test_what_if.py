@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from launching import US, Tpu, demo
 from loops import STEP, loop, us
 
-from tb_xla_insights.analysis.reach import steps_of
+from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.analysis.what_if import Fix, step_without
 from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.trace.model import Trace

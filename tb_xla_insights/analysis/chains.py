@@ -11,9 +11,10 @@ from tb_xla_insights.analysis.classes import event_classes, partition, thread_se
 from tb_xla_insights.analysis.idle import QUEUED, find_gaps
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import find_launches
-from tb_xla_insights.analysis.reach import ENQUEUE, TURNS, event_flags, steps_of, ways_back
+from tb_xla_insights.analysis.reach import ENQUEUE, TURNS, event_flags, ways_back
 from tb_xla_insights.analysis.segments import Segments
 from tb_xla_insights.analysis.shares import overlaps
+from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.catalog.classes import CLASSES, OTHER, PYTHON, UNRECORDED
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 

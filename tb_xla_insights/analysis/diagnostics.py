@@ -9,8 +9,8 @@ import numpy as np
 from tb_xla_insights.analysis.idle import SLACK_PS
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.names import tagged
-from tb_xla_insights.analysis.reach import steps_of
 from tb_xla_insights.analysis.runs import EXACT, NONE
+from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace.model import SessionTrace, Trace
 from tb_xla_insights.trace.threads import host_planes

@@ -19,9 +19,8 @@ from tb_xla_insights.analysis.reach import (
     SYNC,
     event_flags,
     rows_with,
-    steps_of,
 )
-from tb_xla_insights.analysis.steps import step_rows
+from tb_xla_insights.analysis.steps import step_rows, steps_of
 from tb_xla_insights.analysis.thresholds import READS_SHARE
 from tb_xla_insights.catalog.classes import CLASS_INDEX
 from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace

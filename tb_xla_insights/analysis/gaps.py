@@ -11,8 +11,8 @@ from tb_xla_insights.analysis.busy import idle
 from tb_xla_insights.analysis.chains import find_chains
 from tb_xla_insights.analysis.idle import KINDS, Gaps, find_gaps
 from tb_xla_insights.analysis.launches import find_launches
-from tb_xla_insights.analysis.reach import steps_of
 from tb_xla_insights.analysis.shares import by_class
+from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 

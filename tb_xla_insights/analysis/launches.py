@@ -22,10 +22,10 @@ from tb_xla_insights.analysis.reach import (
     Ways,
     event_flags,
     rows_with,
-    steps_of,
     ways_back,
 )
 from tb_xla_insights.analysis.runs import ORDERED, Runs, find_runs, programs_of
+from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 
 KINDS = ("lazy", "dynamo", "other")

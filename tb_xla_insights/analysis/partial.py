@@ -6,7 +6,8 @@ import numpy as np
 
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import find_launches
-from tb_xla_insights.analysis.reach import MARKER, rows_with, steps_of
+from tb_xla_insights.analysis.reach import MARKER, rows_with
+from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace.model import SessionTrace, Trace
 

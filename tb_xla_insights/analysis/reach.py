@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.names import tagged
-from tb_xla_insights.analysis.steps import Step, find_steps
 from tb_xla_insights.trace.model import Int16, Int32, Int64, Trace
 from tb_xla_insights.trace.threads import host_planes
 
@@ -72,12 +71,6 @@ def event_flags(trace: Trace) -> Int16:
     for entry, text in enumerate(trace.metadata.name):
         flags[entry] |= _NAMES.get(trace.strings[text], 0)
     return flags
-
-
-@kept
-def steps_of(trace: Trace) -> list[Step]:
-    """The trace's steps, found once."""
-    return find_steps(trace)
 
 
 @kept

@@ -10,8 +10,9 @@ from tb_xla_insights.analysis.busy import busy
 from tb_xla_insights.analysis.classes import partition
 from tb_xla_insights.analysis.early import find_early
 from tb_xla_insights.analysis.launches import find_launches, steps_at
-from tb_xla_insights.analysis.reach import COMPILE, rows_with, steps_of
+from tb_xla_insights.analysis.reach import COMPILE, rows_with
 from tb_xla_insights.analysis.shares import by_class, class_shares, covered
+from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tb_xla_insights.analysis.launches import find_launches
-from tb_xla_insights.analysis.reach import steps_of
+from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.trace.model import SessionTrace
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.names import program_of
 from tb_xla_insights.trace.model import Device, Int32, Trace
 from tb_xla_insights.trace.nesting import outermost
@@ -41,7 +42,8 @@ class Step:
         return self.source in ("steps_line", "modules")
 
 
-def find_steps(trace: Trace) -> list[Step]:
+@kept
+def steps_of(trace: Trace) -> list[Step]:
     """The steps of one host in order of time, all from one source; empty where nothing tells them.
 
     Sources, the best first: step annotations (`_r` or `step_num`, not those inside of others); a `Steps` line

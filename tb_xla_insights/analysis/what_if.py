@@ -25,8 +25,8 @@ from tb_xla_insights.analysis.idle import SLACK_PS
 from tb_xla_insights.analysis.intervals import Intervals, union
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import find_launches
-from tb_xla_insights.analysis.reach import steps_of
 from tb_xla_insights.analysis.shares import class_shares, overlaps
+from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES, WAIT
 from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
 

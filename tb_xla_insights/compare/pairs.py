@@ -21,7 +21,7 @@ from pathlib import Path
 from statistics import median_low
 from typing import Any
 
-from tb_xla_insights.analysis.reach import steps_of
+from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.beside import decoded
 from tb_xla_insights.trace.model import SessionTrace

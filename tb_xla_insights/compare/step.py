@@ -11,8 +11,8 @@ from tb_xla_insights.analysis.classes import partition
 from tb_xla_insights.analysis.idle import find_gaps
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.propagation.host import host_annotations
-from tb_xla_insights.analysis.reach import steps_of
 from tb_xla_insights.analysis.shares import class_shares
+from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import SessionTrace, Trace
 

@@ -14,8 +14,8 @@ from tb_xla_insights.analysis.executions import Costs, find_costs, fixed_cost, r
 from tb_xla_insights.analysis.graph_diff import nearest
 from tb_xla_insights.analysis.idle import find_gaps
 from tb_xla_insights.analysis.launches import KINDS, find_launches
-from tb_xla_insights.analysis.reach import steps_of
 from tb_xla_insights.analysis.runs import JOINS
+from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.document import told_executions

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from tb_xla_insights.analysis.classes import event_classes, partition
 from tb_xla_insights.analysis.names import tagged
 from tb_xla_insights.analysis.segments import INHERIT
-from tb_xla_insights.analysis.steps import find_steps
+from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.catalog.classes import OTHER
 from tb_xla_insights.timeline.tracks import Columns, RowHead, Track
 from tb_xla_insights.trace.model import Device, Int8, Int16, Int32, Spans, Thread, Trace
@@ -125,7 +125,7 @@ class HostRows:
         return columns.track(head, self.index, self.trace, self.names.texts, self.duration_ps, line)
 
     def _steps(self) -> Iterator[Track]:
-        steps = find_steps(self.trace)
+        steps = steps_of(self.trace)
         if not steps:
             return
         start = np.array([step.start_ps for step in steps], np.int64)

@@ -49,11 +49,9 @@ class ScopeTrack(Track):
     def step_of(self, place: Place) -> int:
         """The step (-1: none) whose launch made the run that a slice lies in."""
         launches = find_launches(self.trace)
-        runs = launches.runs
-        mine = runs.of_device(self.number)
-        at = int(np.searchsorted(runs.start_ps[mine], place.start_ps, "right")) - 1
-        launch = int(runs.launch[mine.start + at]) if at >= 0 else -1
-        return int(launches.step[launch]) if launch >= 0 else -1
+        mine = launches.runs.of_device(self.number)
+        at = int(np.searchsorted(launches.runs.start_ps[mine], place.start_ps, "right")) - 1
+        return int(launches.step_of_run[mine][at]) if at >= 0 else -1
 
     def around(self, place: Place) -> list[Place]:
         """The slices around one, the outermost first."""

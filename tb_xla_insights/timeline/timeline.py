@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tb_xla_insights.analysis.propagation.host import host_annotations
-from tb_xla_insights.analysis.reach import steps_of
+from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.timeline.details import Details
 from tb_xla_insights.timeline.rows import HostRows

@@ -15,7 +15,7 @@ from tb_xla_insights.analysis.beside import Beside
 from tb_xla_insights.analysis.busy import device_span
 from tb_xla_insights.analysis.enclosing import annotation_path
 from tb_xla_insights.analysis.findings.ledger import Ledger
-from tb_xla_insights.analysis.reach import steps_of
+from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.analysis.thresholds import CRITICAL_SHARE, INFO_SHARE, Severity
 from tb_xla_insights.analysis.what_if import Fix, session_step_without
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace

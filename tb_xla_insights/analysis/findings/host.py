@@ -19,8 +19,8 @@ from tb_xla_insights.analysis.findings.base import (
 )
 from tb_xla_insights.analysis.findings.ledger import Ledger
 from tb_xla_insights.analysis.launches import DYNAMO_KIND, find_launches
-from tb_xla_insights.analysis.reach import steps_of
 from tb_xla_insights.analysis.runs import NONE
+from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.analysis.thresholds import FEWEST_LAUNCHES, SMALL_SHARE, severity_of
 from tb_xla_insights.analysis.what_if import Fix
 from tb_xla_insights.catalog.classes import INPUT as _INPUT

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import steps_at
 from tb_xla_insights.analysis.propagation.scopes import HostPaths
-from tb_xla_insights.analysis.reach import steps_of
+from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 from tb_xla_insights.trace.nesting import nearest
 

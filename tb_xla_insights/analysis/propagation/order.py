@@ -18,7 +18,7 @@ from tb_xla_insights.analysis.propagation.kernels import stretches
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
 from tb_xla_insights.analysis.propagation.scopes import number_of
 from tb_xla_insights.analysis.propagation.tree import find_nodes
-from tb_xla_insights.analysis.reach import steps_of
+from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
 

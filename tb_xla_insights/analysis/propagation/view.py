@@ -14,7 +14,7 @@ from tb_xla_insights.analysis.propagation.strips import strips_of
 from tb_xla_insights.analysis.propagation.tree import chosen_runs, coverage
 from tb_xla_insights.analysis.propagation.view_ops import mixed_ops, source_lines, unexplained_ops
 from tb_xla_insights.analysis.propagation.view_rows import tree_rows
-from tb_xla_insights.analysis.reach import steps_of
+from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
