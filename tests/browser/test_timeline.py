@@ -265,19 +265,6 @@ def test_back_undoes_a_selection(xi: Xi, page: Page, case_study: str) -> None:
     page.wait_for_function("xi.drawn.selection === null")
 
 
-def test_flow_partners_are_listed_and_can_be_opened(xi: Xi, page: Page, baseline: str) -> None:
-    xi.open(baseline)
-    xi.press("/")
-    page.keyboard.type("ExecuteComputation")
-    xi.press("Enter")
-    partners = page.get_by_test_id("flow-partners").locator("tbody tr")
-    assert partners.count() >= 1
-    name = partners.first.locator("button").text_content()
-    partners.first.locator("button").click()
-    xi.idle()
-    expect(page.get_by_test_id("selection-panel").get_by_role("heading", level=2)).to_have_text(name or "")
-
-
 def test_folding_is_remembered_in_the_link(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study)
     more = next(row for row in xi.drawn("rows") if row["kind"] == "more")
@@ -303,23 +290,6 @@ def test_merged_slices_part_when_zoomed_and_list_what_they_hold(xi: Xi, page: Pa
     assert window["start_ps"] <= merged["start_ps"] < merged["end_ps"] <= window["end_ps"]
     assert window["end_ps"] - window["start_ps"] < 100 * MS
     assert max(it["count"] for it in xi.slices(row=merged["row"])) < merged["count"]
-
-
-def test_all_that_is_drawn_can_be_read_in_a_table(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, w="520+380")
-    page.get_by_test_id("as-table").click()
-    rows = page.get_by_test_id("timeline-table").locator("tbody tr")
-    expect(rows.first).to_be_visible()
-    assert "1206" in xi.text("timeline-table")
-    page.get_by_role("button", name="Close table").click()
-    expect(page.get_by_test_id("timeline-table")).to_have_count(0)
-
-
-def test_the_table_is_the_first_tab_stop(xi: Xi, page: Page, baseline: str) -> None:
-    xi.open(baseline)
-    page.evaluate("document.activeElement.blur()")
-    page.keyboard.press("Tab")
-    expect(page.locator(":focus")).to_have_text("Timeline as table")
 
 
 def test_old_slices_stay_until_new_ones_come_and_the_latest_request_wins(
@@ -352,23 +322,6 @@ def test_narrow_windows_have_narrow_labels(xi: Xi, page: Page, case_study: str) 
     assert page.evaluate("document.documentElement.scrollWidth") <= 1000
 
 
-def test_panel_height_is_remembered(xi: Xi, page: Page, baseline: str) -> None:
-    xi.open(baseline)
-    page.get_by_test_id("splitter").focus()
-    before = page.get_by_test_id("selection-panel").bounding_box()
-    for _ in range(4):
-        xi.press("ArrowUp")
-    after = page.get_by_test_id("selection-panel").bounding_box()
-    assert before
-    assert after
-    assert after["height"] > before["height"]
-    page.reload()
-    xi.ready()
-    again = page.get_by_test_id("selection-panel").bounding_box()
-    assert again
-    assert again["height"] == after["height"]
-
-
 def test_failed_slices_say_so_and_leave_the_page_alive(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study)
     page.route(
@@ -380,22 +333,3 @@ def test_failed_slices_say_so_and_leave_the_page_alive(xi: Xi, page: Page, case_
     expect(page.get_by_test_id("diagnostic-timeline")).to_contain_text("data/window")
     xi.press("w")
     assert xi.drawn("slices")
-
-
-def test_a_row_of_a_chain_outlines_its_event_at_its_depth(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, w="520+380")
-    page.wait_for_selector("[data-testid=gap-index]:visible")
-    xi.press("]")
-    before = xi.drawn("selection")
-    chain = page.get_by_test_id("gap-chain").locator("tbody tr")
-    names = [text.strip() for text in chain.locator("td:nth-child(2)").all_text_contents()]
-    for name, kind in (("backward", "annotations"), ("StepMarker", "thread")):
-        row = chain.nth(names.index(name))
-        row.click(position={"x": 5, "y": 5})
-        xi.idle()
-        piece = xi.drawn("piece")
-        own = xi.slices(row=piece["row"], depth=piece["depth"], start_ps=piece["start_ps"])
-        assert [it["name"] for it in own] == [name]
-        assert next(it["kind"] for it in xi.drawn("rows") if it["row"] == piece["row"]) == kind
-        assert xi.drawn("selection") == before
-        expect(page.get_by_test_id("gap-chain")).to_be_visible()
