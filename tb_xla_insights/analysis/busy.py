@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.intervals import Intervals, own_time, span_intervals, union
+from tb_xla_insights.analysis.intervals import Intervals, own_time, span_intervals, union, union_of
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.trace.model import Device, Int32, SessionTrace, Spans, Trace
 
@@ -51,13 +51,7 @@ def idle(trace: Trace, device: Device) -> Intervals:
 def busy_somewhere(trace: Trace) -> Intervals:
     """When some device of the host is busy."""
     all_ = [busy(trace, device) for device in trace.devices]
-    if len(all_) == 1:
-        return all_[0]
-    none = np.zeros(0, np.int64)
-    return union(
-        np.concatenate([it.start_ps for it in all_] or [none]),
-        np.concatenate([it.end_ps for it in all_] or [none]),
-    )
+    return all_[0] if len(all_) == 1 else union_of(all_)
 
 
 def stalls(trace: Trace, device: Device, definition: Definition = "ops") -> Intervals:

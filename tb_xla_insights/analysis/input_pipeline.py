@@ -15,7 +15,7 @@ import numpy as np
 from tb_xla_insights.analysis.busy import busy_somewhere, device_span
 from tb_xla_insights.analysis.classes import partition, thread_segments
 from tb_xla_insights.analysis.idle import STARVED, find_gaps
-from tb_xla_insights.analysis.intervals import Intervals, own_time, union
+from tb_xla_insights.analysis.intervals import Intervals, own_time, span_intervals, union, union_of
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.names import tagged
 from tb_xla_insights.analysis.shares import covered
@@ -65,7 +65,7 @@ def find_input_pipeline(trace: Trace) -> InputPipeline:
     mine = segments.kind == INPUT
     waits = union(segments.start_ps, segments.end_ps, mine)
     loaders = trace.lines_with("loader")
-    loading = [waits, *(_busy_line(trace, line) for line in loaders)]
+    loading = union_of([waits, *(_busy_line(trace, line) for line in loaders)])
     transfers = find_transfers(trace)
     sent = transfers.row[transfers.direction == 0]
     infeed = [_infeed(trace, device.ops) for device in trace.devices]
@@ -80,16 +80,8 @@ def find_input_pipeline(trace: Trace) -> InputPipeline:
     starved = int(gaps.shares[gaps.kind == STARVED, INPUT].sum())
     return InputPipeline(
         _kind(trace, loaders, bool(idle_in_infeed), bool(len(waits))), waits, starved, idle_in_infeed, batches, loaders,
-        _together(loading), union(trace.start_ps[sent], trace.end_ps[sent]), busy_somewhere(trace),
+        loading, union(trace.start_ps[sent], trace.end_ps[sent]), busy_somewhere(trace),
     )  # fmt: skip
-
-
-def _together(parts: list[Intervals]) -> Intervals:
-    none = np.zeros(0, np.int64)
-    return union(
-        np.concatenate([part.start_ps for part in parts] or [none]),
-        np.concatenate([part.end_ps for part in parts] or [none]),
-    )
 
 
 def _busy_line(trace: Trace, line: int) -> Intervals:
@@ -101,7 +93,7 @@ def _infeed(trace: Trace, ops: Spans) -> Intervals:
     """When a device is in infeed ops, which busy leaves out."""
     named = np.array([text.startswith(("infeed", "%infeed")) for text in [*trace.strings, ""]], np.bool_)
     if not named.any():
-        return union(np.zeros(0, np.int64), np.zeros(0, np.int64))
+        return span_intervals(0, 0)
     chosen = named[ops.name]
     op, start, end = own_time(ops.start_ps, ops.end_ps, ops.parent)
     return union(start, end, chosen[op])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,6 +75,15 @@ def union(start_ps: Int64, end_ps: Int64, where: NDArray[np.bool_] | None = None
     for column in (start, end):
         column.resize(made, refcheck=False)  # gives the rest of the memory back
     return Intervals(start, end)
+
+
+def union_of(parts: Sequence[Intervals]) -> Intervals:
+    """The instants that are in one of the parts at least."""
+    none = np.zeros(0, np.int64)
+    return union(
+        np.concatenate([part.start_ps for part in parts] or [none]),
+        np.concatenate([part.end_ps for part in parts] or [none]),
+    )
 
 
 @njit("int64(int64[::1], int64[::1])", cache=True, nogil=True)
