@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from tb_xla_insights.analysis.busy import busy, device_span, stalls
 from tb_xla_insights.analysis.classes import partition, rows_touching, thread_segments
 from tb_xla_insights.analysis.segments import Segments
-from tb_xla_insights.catalog.classes import CLASSES, UNRECORDED
+from tb_xla_insights.analysis.shares import by_class, class_shares
+from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Device, Int32, SessionTrace, Spans, Thread, Trace
 
 _TOP = 30
@@ -44,13 +45,7 @@ def window(session: SessionTrace, start_ps: int, end_ps: int, device: str | None
 
 
 def _shares(trace: Trace, start_ps: int, end_ps: int) -> dict[str, int]:
-    sums = partition(trace).clipped(start_ps, end_ps).sums(len(CLASSES))
-    sums[UNRECORDED] += end_ps - start_ps - sum(sums)  # outside of what this host recorded
-    return _by_class(sums)
-
-
-def _by_class(sums: list[int]) -> dict[str, int]:
-    return {name: time for name, time in zip(CLASSES, sums, strict=True) if time}
+    return by_class(class_shares(partition(trace), np.array([start_ps]), np.array([end_ps]))[0])
 
 
 def _device(trace: Trace, device: Device, start_ps: int, end_ps: int) -> dict[str, Any]:
@@ -103,7 +98,7 @@ class _HostWindow:
                 "host": trace.host,
                 "busy_ps": int((segments.end_ps - segments.start_ps).sum()),
                 "events": len(rows),
-                "by_class_ps": _by_class(segments.sums(len(CLASSES))),
+                "by_class_ps": by_class(segments.sums(len(CLASSES))),
             }
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tb_xla_insights.analysis.thresholds import SEVERITIES
 from tb_xla_insights.units import share, time_text
 
 _HOST = {
@@ -26,8 +27,6 @@ _HOST = {
 _ORDINARY = ("A", "Graphs", "Nothing", "Suspected", "Suspected:", "The")
 """First words of titles that are no names from the session."""
 
-_LOUDNESS = ("info", "warning", "critical")
-
 
 def verdict(report: Mapping[str, Any]) -> dict[str, str]:
     """`text` and `severity` (good, info, warning, critical) of a session's report: how busy its devices are,
@@ -41,7 +40,7 @@ def verdict(report: Mapping[str, Any]) -> dict[str, str]:
     bound = next((it for it in findings if it["id"] == "device_bound"), None)
     if bound:
         return {"text": f"{whose} the bottleneck: {duty} busy.", "severity": "good"}
-    worst = max(findings, key=lambda it: (_LOUDNESS.index(it["severity"]), it["cost_ps"]), default=None)
+    worst = max(findings, key=lambda it: (SEVERITIES.index(it["severity"]), it["cost_ps"]), default=None)
     if worst is None and not any(row["join"] != "none" for row in report["executions"]):
         text = f"{whose} {duty} busy; why is not known, as nothing tells what launched the work."
         return {"text": text, "severity": "warning"}

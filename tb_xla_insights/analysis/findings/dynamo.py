@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.findings.base import Facts, Finding, event_severity, mask, plural
+from tb_xla_insights.analysis.findings.base import Facts, Finding, event_severity, mask, plural, total_ps
 from tb_xla_insights.analysis.findings.graphs import CUT
 from tb_xla_insights.analysis.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.thresholds import DYNAMO_GRAPHS
@@ -61,7 +61,7 @@ def graph_breaks(facts: Facts) -> Finding | None:
         ledger.take(CUT, mask(len(find_launches(trace)) + 1, its.launch)[ledger.after])
         for trace, ledger, its in zip(facts.traces, facts.ledgers, extra, strict=True)
     ]
-    cost = sum(int(its.sum()) for its in taken)
+    cost = total_ps(taken)
     fixes: list[Fix | None] = [
         Fix(CUT, its.launch, None, its.launch) if len(its.launch) else None for its in extra
     ]

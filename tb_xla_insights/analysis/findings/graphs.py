@@ -19,6 +19,7 @@ from tb_xla_insights.analysis.findings.base import (
     plural,
     step_names,
     steps_text,
+    total_ps,
 )
 from tb_xla_insights.analysis.intervals import union
 from tb_xla_insights.analysis.launches import find_launches
@@ -58,7 +59,7 @@ def recompilation(facts: Facts) -> Finding | None:
             told = told or facts.beside.causes.get(compiles.graph_hash[it] or "", {})
     if not count:
         return None
-    cost = sum(int(its.sum()) for its in taken)
+    cost = total_ps(taken)
     session = facts.session.duration_ps * len(facts.traces)
     numbers = sorted(set(numbers))  # hosts of one training compile in the same steps
     where = steps_text(numbers, facts.steps)
@@ -136,18 +137,14 @@ def _compile_advice(variants: int, numbers: list[int], place: str | None, told: 
     )
 
 
-def _early_gaps(facts: Facts) -> list[Early]:
-    return [find_early(trace) for trace in facts.traces]
-
-
 def early_sync(facts: Facts) -> Finding | None:
     """Early executions. They cost the starved gaps after them: the host had to wait for the value, so it had
     not built what comes next."""
     taken, fixes, windows, numbers = [], [], [], []
     places: list[str | None] = []
     count = marked = device = 0
-    for trace, ledger, early in zip(facts.traces, facts.ledgers, _early_gaps(facts), strict=True):
-        launches = find_launches(trace)
+    for trace, ledger in zip(facts.traces, facts.ledgers, strict=True):
+        early, launches = find_early(trace), find_launches(trace)
         cut = np.isin(ledger.before, early.launch) & (ledger.before >= 0)
         taken.append(ledger.take(CUT, cut))
         fixes.append(_one_graph(early) if len(early.launch) else None)
@@ -162,7 +159,7 @@ def early_sync(facts: Facts) -> Finding | None:
             windows.append(Window(int(trace.start_ps[sync]), end))
     if not count:
         return None
-    cost = sum(int(its.sum()) for its in taken)
+    cost = total_ps(taken)
     numbers = sorted(set(numbers))
     where, path = steps_text(numbers, facts.steps), most_common(places)
     leaf = path.rsplit("/", 1)[-1] if path else "The step"
@@ -213,7 +210,7 @@ def sync_every_step(facts: Facts) -> Finding | None:
     if not reads["every_step"]:
         return None
     taken = [ledger.take(("from_device",)) for ledger in facts.ledgers]
-    cost = sum(int(its.sum()) for its in taken)
+    cost = total_ps(taken)
     rows = [(trace, row) for trace in facts.traces for row in find_early(trace).reads.tolist()]
     windows = (Window(int(trace.start_ps[row]), int(trace.end_ps[row])) for trace, row in rows)
     part = reads["steps_with_reads"] / reads["steps"]
