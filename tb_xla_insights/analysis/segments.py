@@ -42,11 +42,11 @@ class Segments:
         """The stretches that a mask selects."""
         return Segments(self.start_ps[keep], self.end_ps[keep], self.kind[keep], self.row[keep])
 
-    def sums(self, count: int) -> Int64:
+    def sums(self, count: int) -> list[int]:
         """Time per class, for classes 0 to count - 1. Exact: no sum reaches 2**53 ps, which is two and a half hours."""
         known = self.kind >= 0
         lengths = (self.end_ps - self.start_ps)[known]
-        return np.bincount(self.kind[known], lengths, minlength=count).astype(np.int64)
+        return [int(total) for total in np.bincount(self.kind[known], lengths, minlength=count)]
 
 
 NOTHING = Segments(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int8), np.zeros(0, np.int32))

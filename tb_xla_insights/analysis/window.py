@@ -98,7 +98,7 @@ class _HostWindow:
                 "host": trace.host,
                 "busy_ps": int((segments.end_ps - segments.start_ps).sum()),
                 "events": len(rows),
-                "by_class_ps": by_class(segments.sums(len(CLASSES))),
+                "by_class_ps": by_class(np.array(segments.sums(len(CLASSES)))),
             }
         )
 
