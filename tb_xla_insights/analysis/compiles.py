@@ -19,7 +19,7 @@ from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import find_launches, steps_at
 from tb_xla_insights.analysis.shares import covered
 from tb_xla_insights.analysis.step_table import outermost_compiles
-from tb_xla_insights.analysis.steps import steps_of
+from tb_xla_insights.analysis.steps import steps_of, with_offsets
 from tb_xla_insights.analysis.thresholds import FIRST_WARM_STEP
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
@@ -167,8 +167,7 @@ def compiles_report(
     `idle_for`).
     """
     rows: list[dict[str, Any]] = []
-    offset = 0
-    for host, trace in enumerate(session.traces):
+    for host, (trace, offset) in enumerate(with_offsets(session)):
         compiles, launches, steps = find_compiles(trace), find_launches(trace), steps_of(trace)
         for number, row in enumerate(compiles.row.tolist()):
             step, program = int(compiles.step[number]), int(compiles.program[number])
@@ -197,7 +196,6 @@ def compiles_report(
                     },
                 }
             )
-        offset += len(steps)
     for entry in rows:
         entry["kin"] = _kin(session, rows, entry)
     return sorted(rows, key=lambda entry: entry["start_ps"])

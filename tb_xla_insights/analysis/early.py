@@ -20,7 +20,7 @@ from tb_xla_insights.analysis.reach import (
     event_flags,
     rows_with,
 )
-from tb_xla_insights.analysis.steps import step_rows, steps_of
+from tb_xla_insights.analysis.steps import step_rows, steps_of, with_offsets
 from tb_xla_insights.analysis.thresholds import READS_SHARE
 from tb_xla_insights.catalog.classes import CLASS_INDEX
 from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
@@ -142,8 +142,8 @@ def early_executions(session: SessionTrace) -> list[dict[str, Any]]:
     the time of its runs, an upper bound of what the step's later runs repeat; `idle_ps` the starved gaps after them.
     `step` is an index into the report's `steps`.
     """
-    found, offset = [], 0
-    for trace in session.traces:
+    found = []
+    for trace, offset in with_offsets(session):
         early, launches = find_early(trace), find_launches(trace)
         for i, launch in enumerate(early.launch.tolist()):
             sync, step, program = (
@@ -164,7 +164,6 @@ def early_executions(session: SessionTrace) -> list[dict[str, Any]]:
                     "idle_ps": int(early.idle_ps[i]),
                 }
             )
-        offset += len(steps_of(trace))
     return found
 
 

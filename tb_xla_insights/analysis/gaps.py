@@ -12,7 +12,7 @@ from tb_xla_insights.analysis.chains import find_chains
 from tb_xla_insights.analysis.idle import KINDS, Gaps, find_gaps
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.shares import by_class
-from tb_xla_insights.analysis.steps import steps_of
+from tb_xla_insights.analysis.steps import steps_of, with_offsets
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 
@@ -31,13 +31,11 @@ def gaps_report(session: SessionTrace, all_gaps: bool = False, items: int = 1000
     longest = np.argsort(-duration, kind="stable")
     longest = longest if all_gaps else longest[:items]
     listed: dict[int, dict[str, Any]] = {}
-    offset = 0
-    for number, (trace, gaps) in enumerate(zip(session.traces, found, strict=True)):
+    for number, (trace, offset) in enumerate(with_offsets(session)):
         which = longest[host[longest] == number]
         chains = find_chains(trace, place[which])
         for position, gap, chain in zip(which.tolist(), place[which].tolist(), chains, strict=True):
-            listed[position] = _item(trace, gaps, gap, offset) | {"chain": chain}
-        offset += len(steps_of(trace))
+            listed[position] = _item(trace, found[number], gap, offset) | {"chain": chain}
     totals = sum((gaps.shares.sum(axis=0) for gaps in found), np.zeros(len(CLASSES), np.int64))
     return {
         "count": len(duration),

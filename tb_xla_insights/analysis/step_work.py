@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tb_xla_insights.analysis.launches import find_launches
-from tb_xla_insights.analysis.steps import steps_of
+from tb_xla_insights.analysis.steps import steps_of, with_offsets
 from tb_xla_insights.trace.model import SessionTrace
 
 
@@ -20,8 +20,7 @@ def step_work(session: SessionTrace, most: int) -> list[dict[str, Any]]:
     `most` steps, are told.
     """
     found = []
-    offset = 0
-    for trace in session.traces:
+    for trace, offset in with_offsets(session):
         launches = find_launches(trace)
         runs = launches.runs
         for number, device in enumerate(trace.devices):
@@ -36,9 +35,8 @@ def step_work(session: SessionTrace, most: int) -> list[dict[str, Any]]:
             keep = step[first] >= 0
             whose = [offset, offset + len(steps_of(trace))]
             found.append((device.id, whose, step[first][keep] + offset, start[keep], end[keep]))
-        offset += len(steps_of(trace))
     steps = np.sort(np.concatenate([step for _, _, step, _, _ in found] or [np.zeros(0, np.int64)]))
-    last = min(most, int(steps[most]) if len(steps) > most else offset)
+    last = min(most, int(steps[most])) if len(steps) > most else most
     return [
         {
             "device": device,

@@ -11,7 +11,7 @@ import numpy as np
 
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.names import program_of
-from tb_xla_insights.trace.model import Device, Int32, Trace
+from tb_xla_insights.trace.model import Device, Int32, SessionTrace, Trace
 from tb_xla_insights.trace.nesting import outermost
 
 Source = Literal["annotation", "steps_line", "step_marker", "modules"]
@@ -56,6 +56,14 @@ def steps_of(trace: Trace) -> list[Step]:
         if steps:
             return steps
     return []
+
+
+def with_offsets(session: SessionTrace) -> Iterator[tuple[Trace, int]]:
+    """Each host's trace, and how many steps the hosts before it have: where its own begin in the report's `steps`."""
+    offset = 0
+    for trace in session.traces:
+        yield trace, offset
+        offset += len(steps_of(trace))
 
 
 def step_rows(trace: Trace) -> Int32:

@@ -15,7 +15,7 @@ from tb_xla_insights.analysis.graph_diff import nearest
 from tb_xla_insights.analysis.idle import find_gaps
 from tb_xla_insights.analysis.launches import KINDS, find_launches
 from tb_xla_insights.analysis.runs import JOINS
-from tb_xla_insights.analysis.steps import steps_of
+from tb_xla_insights.analysis.steps import steps_of, with_offsets
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.document import told_executions
@@ -124,11 +124,9 @@ def _lead(session: SessionTrace, on: _Choice) -> dict[str, int] | None:
 
 
 def _runs(session: SessionTrace, step: int, on: _Choice) -> dict[str, list[Any]] | None:
-    for trace in session.traces:
-        count = len(steps_of(trace))
-        if step < count:
-            return _columns(trace, step, on)
-        step -= count
+    for trace, offset in with_offsets(session):
+        if step - offset < len(steps_of(trace)):
+            return _columns(trace, step - offset, on)
     return None
 
 
@@ -165,13 +163,11 @@ def _compiles(session: SessionTrace) -> dict[str, Any]:
     report = whole_report(session)
     graphs: dict[str, dict[str, Any]] = {}
     diffs: dict[str, dict[str, Any] | None] = {}
-    offset = 0
-    for host, trace in enumerate(session.traces):
+    for host, (trace, offset) in enumerate(with_offsets(session)):
         _add_host(trace, offset, graphs)
         found = find_compiles(trace)
         for row, program in zip(found.row.tolist(), found.program.tolist(), strict=True):
             diffs[f"{host}.{row}"] = _diff(trace, program)
-        offset += len(steps_of(trace))
     ordered = sorted(graphs.values(), key=lambda it: (-it["compiles"], -it["cost_ps"], -len(it["steps"])))
     numbers = [step["number"] if step["number"] is not None else step["index"] for step in report["steps"]]
     return {

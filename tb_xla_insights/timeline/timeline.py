@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tb_xla_insights.analysis.propagation.host import host_annotations
-from tb_xla_insights.analysis.steps import steps_of
+from tb_xla_insights.analysis.steps import with_offsets
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.timeline.details import Details
 from tb_xla_insights.timeline.rows import HostRows
@@ -115,9 +115,8 @@ class Timeline:
         """The annotation that an event of a row of annotations or scopes is of: `path` (None: of none), `step` (index
         over all hosts' steps) and `device`, None where they are not known."""
         place = self._at(row, start_ps, depth)
-        track, before = place.track, 0
-        for trace in self._session.traces[: track.host]:
-            before += len(steps_of(trace))
+        track = place.track
+        _, offset = list(with_offsets(self._session))[track.host]
         path, step = None, -1
         if isinstance(track, ScopeTrack):
             path, step = track.path_of(place), track.step_of(place)
@@ -129,7 +128,7 @@ class Timeline:
             path = "/".join(self._details[track.host].names(place))
         elif track.head.kind == "steps":
             step = place.index
-        return {"path": path, "step": before + step if step >= 0 else None, "device": track.head.device}
+        return {"path": path, "step": offset + step if step >= 0 else None, "device": track.head.device}
 
     def _at(self, row: str, start_ps: int, depth: int | None) -> Place:
         track = self._row(row)

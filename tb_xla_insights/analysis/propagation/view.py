@@ -14,7 +14,7 @@ from tb_xla_insights.analysis.propagation.strips import strips_of
 from tb_xla_insights.analysis.propagation.tree import chosen_runs, coverage
 from tb_xla_insights.analysis.propagation.view_ops import mixed_ops, source_lines, unexplained_ops
 from tb_xla_insights.analysis.propagation.view_rows import tree_rows
-from tb_xla_insights.analysis.steps import steps_of
+from tb_xla_insights.analysis.steps import steps_of, with_offsets
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
@@ -115,30 +115,25 @@ def _step(
 ) -> tuple[int, int | None]:
     """Host and step of an index over all hosts' steps. Without one, a usual step: of those whose work the devices
     recorded, the one of median duration; none where no step's work is known."""
-    counts = [len(steps_of(trace)) for trace in session.traces]
+    every = [(host, *its) for host, its in enumerate(with_offsets(session))]
     if step is not None:
-        rest = step
-        for host, count in enumerate(counts):
-            if 0 <= rest < count:
-                return host, rest
-            rest -= count
-        raise InputError(f"{session.path}: no step {step}; it has {sum(counts)}, counted from 0")
-    hosts = [
-        host
-        for host, trace in enumerate(session.traces)
-        if device is None or any(it.id == device for it in trace.devices)
-    ]
-    for host in hosts:
-        for at, it in enumerate(steps_of(session.traces[host])):
-            if named == str(sum(counts[:host]) + at if it.number is None else it.number):
+        for host, trace, offset in every:
+            if 0 <= step - offset < len(steps_of(trace)):
+                return host, step - offset
+        count = sum(len(steps_of(trace)) for trace in session.traces)
+        raise InputError(f"{session.path}: no step {step}; it has {count}, counted from 0")
+    hosts = [it for it in every if device is None or any(core.id == device for core in it[1].devices)]
+    for host, trace, offset in hosts:
+        for at, it in enumerate(steps_of(trace)):
+            if named == str(offset + at if it.number is None else it.number):
                 return host, at
-    for host in hosts:
-        steps = steps_of(session.traces[host])
-        worked = np.unique(find_launches(session.traces[host]).step)
+    for host, trace, _ in hosts:
+        steps = steps_of(trace)
+        worked = np.unique(find_launches(trace).step)
         usual = sorted(worked[worked >= 0].tolist(), key=lambda it: (steps[it].duration_ps, it))
         if usual:
             return host, usual[len(usual) // 2]
-    return hosts[0] if hosts else 0, None
+    return hosts[0][0] if hosts else 0, None
 
 
 def _device(session: SessionTrace, trace: Trace, step: int | None, device: str | None) -> int | None:
@@ -155,10 +150,10 @@ def _device(session: SessionTrace, trace: Trace, step: int | None, device: str |
 
 
 def _step_document(session: SessionTrace, host: int, at: int) -> dict[str, Any]:
-    before = sum(len(steps_of(trace)) for trace in session.traces[:host])
-    step = steps_of(session.traces[host])[at]
+    trace, offset = list(with_offsets(session))[host]
+    step = steps_of(trace)[at]
     return {
-        "index": before + at,
+        "index": offset + at,
         "number": step.number,
         "name": step.name,
         "start_ps": step.start_ps,
@@ -167,13 +162,12 @@ def _step_document(session: SessionTrace, host: int, at: int) -> dict[str, Any]:
 
 
 def _steps(session: SessionTrace, host: int, at: int | None) -> dict[str, Any]:
-    before = sum(len(steps_of(trace)) for trace in session.traces[:host])
-    its = steps_of(session.traces[host]) if session.traces else []
+    if not session.traces:
+        return {"first": 0, "numbers": []}
+    trace, offset = list(with_offsets(session))[host]
+    its = steps_of(trace)
     first = max(0, min((at or 0) - _MOST_STEPS // 2, len(its) - _MOST_STEPS))
-    return {
-        "first": before + first,
-        "numbers": [step.number for step in its[first : first + _MOST_STEPS]],
-    }
+    return {"first": offset + first, "numbers": [step.number for step in its[first : first + _MOST_STEPS]]}
 
 
 def _coverage(trace: Trace | None, chosen: Chosen) -> dict[str, int]:
