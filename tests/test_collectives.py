@@ -13,7 +13,8 @@ from programs import module, read
 from synthetic.hlo import Instruction
 from synthetic.writer import Space
 
-from tb_xla_insights.analysis.collectives import collectives_report, find_collectives, kind_of
+from tb_xla_insights.analysis.collectives import collectives_report, find_collectives
+from tb_xla_insights.analysis.opcodes import collective
 from tb_xla_insights.trace.model import Trace
 
 
@@ -39,7 +40,7 @@ from tb_xla_insights.trace.model import Trace
     ],
 )
 def test_kinds_by_name(name: str, kind: str | None) -> None:
-    assert kind_of(name) == kind
+    assert collective(name) == kind
 
 
 def test_a_category_tells_what_a_name_does_not() -> None:

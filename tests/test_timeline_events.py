@@ -210,3 +210,17 @@ def test_names_of_a_device_are_the_short_ones_and_the_long_one_is_the_title(tmp_
     assert timeline.search("all-reduce")["count"] == 1
     assert timeline.search("f32[8]")["count"] == 3
     assert [row["id"] for row in timeline.head()["rows"]] == ["h0.d0.modules", "h0.d0.ops", "h0.d0.async"]
+
+
+def test_collectives_are_those_of_the_report(tmp_path: Path) -> None:
+    """Also sends, kernels of a GPU, and what is told by its category alone; not what only begins like one."""
+    space = Space()
+    plane = space.plane("/device:GPU:0")
+    stream = plane.line("Stream #1(Kernel)")
+    plane.event_metadata("fusion.9", stats={"hlo_category": "all-reduce fusion"})
+    kernels = ("ncclDevKernel_AllReduce_Sum", "send.1", "recv-done.1", "all-reduce-promotion", "dot.1")
+    for number, name in enumerate((*kernels, "fusion.9")):
+        stream.event(name, 10 * number, 10)
+    timeline = timeline_of(space, tmp_path)
+    for row in ("h0.d0.ops", "h0.d0.l0"):
+        assert timeline.view(0, 60, 60_000, [row])["rows"][row][0]["c"] == [1, 1, 2, 0, 0, 1]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.intervals import Intervals, own_time, span_intervals, union, union_of
 from tb_xla_insights.analysis.kept import kept
+from tb_xla_insights.analysis.opcodes import opcode, waits
 from tb_xla_insights.trace.model import Device, Int32, SessionTrace, Spans, Trace
 
 Definition = Literal["ops", "modules", "capture"]
@@ -24,8 +25,6 @@ _EXCLUDED = frozenset(
     ]
 )  # fmt: skip
 """Categories that xprof leaves out of a TPU's duty cycle: the core only waits for others in them."""
-
-_OPCODE = re.compile(r"%?([A-Za-z_][\w-]*?)(\.[\w.]*)?$")
 
 
 def device_span(device: Device) -> tuple[int, int]:
@@ -114,9 +113,9 @@ def _op_facts(trace: Trace, ops: Spans) -> tuple[NDArray[np.bool_], NDArray[np.b
     metas = trace.meta[ops.row]
     category = np.full(len(ops), -1, np.int32) if categories is None else categories[metas]
     out_by_category = _texts(trace, category, lambda text: _plain(text) in _EXCLUDED)
-    out_by_name = _texts(trace, ops.name, lambda text: _plain(_opcode(text)) in _EXCLUDED)
+    out_by_name = _texts(trace, ops.name, lambda text: _plain(opcode(text)) in _EXCLUDED)
     waits_by_category = _texts(trace, category, lambda text: _plain(text).endswith(" done"))
-    waits_by_name = _texts(trace, ops.name, lambda text: _plain(_opcode(text)).endswith(" done"))
+    waits_by_name = _texts(trace, ops.name, waits)
     return np.where(category >= 0, out_by_category, out_by_name), waits_by_category | waits_by_name
 
 
@@ -132,12 +131,6 @@ def _texts(trace: Trace, texts: Int32, holds: Callable[[str], bool]) -> NDArray[
 
 def _plain(text: str) -> str:
     return re.sub(r"[-_ ]+", " ", text.lower())
-
-
-def _opcode(name: str) -> str:
-    """What an op's name says it is: `copy-done` of `%copy-done.3 = …`."""
-    match = _OPCODE.match(name.split(" ", 1)[0])
-    return match[1] if match else ""
 
 
 def _index(trace: Trace, device: Device) -> int:

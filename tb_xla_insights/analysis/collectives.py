@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,50 +10,21 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.intervals import own_time, union
 from tb_xla_insights.analysis.kept import kept
+from tb_xla_insights.analysis.opcodes import COLLECTIVES, collective, contains, instruction, waits
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.shares import covered
 from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Spans, Trace
 
-KINDS = (
-    "all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute", "collective-broadcast",
-    "send", "recv", "collective",
-)  # fmt: skip
-_HLO = re.compile(
-    r"%?(all-reduce-scatter|all-reduce|all-gather|reduce-scatter|ragged-all-to-all|all-to-all|collective-permute|"
-    r"collective-broadcast|send|recv)(?:-start|-done)?(?:[. ]|$)"
-)
-_OTHER_NAMES = {"all-reduce-scatter": "reduce-scatter", "ragged-all-to-all": "all-to-all"}
-_KERNEL = re.compile(
-    r"(?:void )?(?:nccl|rccl)\w*?_?(AllReduce|AllGather|ReduceScatter|AllToAll|SendRecv|Broadcast)?(?:_|\W|$)",
-    re.IGNORECASE,
-)
-_OF_KERNEL = {
-    "allreduce": "all-reduce", "allgather": "all-gather", "reducescatter": "reduce-scatter", "alltoall": "all-to-all",
-    "sendrecv": "collective-permute", "broadcast": "collective-broadcast",
-}  # fmt: skip
-_CONTAINER = re.compile(r"%?(while|call|conditional|async-\w+)(?:[. ]|$)")
-_DONE = re.compile(r"%?[\w.-]*-done(?:[._ ]|$)")
-
 
 @dataclass(frozen=True)
 class Collectives:
-    """Per collective op of one device: its place in the device's ops, its kind (index into KINDS), its self
+    """Per collective op of one device: its place in the device's ops, its kind (index into COLLECTIVES), its self
     time and how much of that no other op's computing hides."""
 
     op: Int32
     kind: NDArray[np.int8]
     duration_ps: Int64
     exposed_ps: Int64
-
-
-def kind_of(name: str) -> str | None:
-    """Which collective an op's name means, as HLO (`all-reduce-start.3`, `%all-gather.1 = …`) or as a GPU
-    kernel (`ncclDevKernel_AllReduce_Sum_f32_RING_LL`); None for all others."""
-    match = _HLO.match(name)
-    if match:
-        return _OTHER_NAMES.get(match[1], match[1])
-    kernel = _KERNEL.match(name)
-    return _OF_KERNEL.get((kernel[1] or "").lower(), "collective") if kernel else None
 
 
 @kept
@@ -67,16 +37,16 @@ def find_collectives(trace: Trace, device: int) -> Collectives:
     recorded parts runs. All other ops have no parts: one that lies within another's time runs beside it.
     """
     ops = trace.devices[device].ops
-    kinds, computes, contains = _facts(trace, ops)
+    kinds, computes, holds = _facts(trace, ops)
     chosen = np.flatnonzero(kinds >= 0)
     start, end = ops.start_ps[chosen], ops.end_ps[chosen]
     none = np.zeros(0, np.int64)
     if not chosen.size:
         return Collectives(chosen.astype(np.int32), kinds[chosen], none, none)
     own_start, own_end = none, none
-    if contains.any():
+    if holds.any():
         op, own_start, own_end = own_time(ops.start_ps, ops.end_ps, ops.parent)
-        own_start, own_end = own_start[contains[op]], own_end[contains[op]]
+        own_start, own_end = own_start[holds[op]], own_end[holds[op]]
     at_work = union(
         np.concatenate((ops.start_ps[computes], own_start)), np.concatenate((ops.end_ps[computes], own_end))
     )
@@ -90,27 +60,27 @@ def find_collectives(trace: Trace, device: int) -> Collectives:
 def _facts(trace: Trace, ops: Spans) -> tuple[NDArray[np.int8], NDArray[np.bool_], NDArray[np.bool_]]:
     """Per op its kind, -1 for none; whether it computes; whether it has parts. Each name is looked at once."""
     kinds = np.full(len(trace.strings) + 1, -1, np.int8)
-    waits, contains, present = np.zeros((3, len(kinds)), np.bool_)
+    done, holds, present = np.zeros((3, len(kinds)), np.bool_)
     present[ops.name] = True
     for text in np.flatnonzero(present).tolist():
         name = trace.strings[text]
-        kind = kind_of(name)
-        kinds[text] = -1 if kind is None else KINDS.index(kind)
-        waits[text] = _DONE.match(name) is not None
-        contains[text] = _CONTAINER.match(name) is not None
+        kind = collective(name)
+        kinds[text] = -1 if kind is None else COLLECTIVES.index(kind)
+        done[text] = waits(name)
+        holds[text] = contains(name)
     found = kinds[ops.name]
     categories = trace.metadata.text.get("hlo_category")
     if categories is not None:  # fusions around a collective are told by their category alone
         of_text = np.full(len(kinds), -1, np.int8)
         for text in np.unique(categories[categories >= 0]).tolist():
-            kind = kind_of(trace.strings[text].replace(" fusion", ""))
-            of_text[text] = -1 if kind is None else KINDS.index(kind)
+            kind = collective(trace.strings[text])
+            of_text[text] = -1 if kind is None else COLLECTIVES.index(kind)
         of_meta = of_text[categories]
         if (of_meta >= 0).any():
             found = np.where(found < 0, of_meta[trace.meta[ops.row]], found).astype(np.int8)
     if not (found >= 0).any():
-        return found, waits[:0], contains[:0]
-    return found, (found < 0) & ~(waits | contains)[ops.name], contains[ops.name]
+        return found, done[:0], holds[:0]
+    return found, (found < 0) & ~(done | holds)[ops.name], holds[ops.name]
 
 
 def collectives_report(session: SessionTrace) -> list[dict[str, Any]]:
@@ -124,7 +94,7 @@ def collectives_report(session: SessionTrace) -> list[dict[str, Any]]:
             names = device.ops.name[found.op]
             for name in np.unique(names).tolist():
                 mine = names == name
-                key = _short(trace.strings[name]), KINDS[found.kind[mine][0]]
+                key = instruction(trace.strings[name]), COLLECTIVES[found.kind[mine][0]]
                 total = rows.setdefault(key, [0, 0, 0])
                 sums = mine.sum(), found.duration_ps[mine].sum(), found.exposed_ps[mine].sum()
                 for place, value in enumerate(sums):
@@ -134,8 +104,3 @@ def collectives_report(session: SessionTrace) -> list[dict[str, Any]]:
         for (op, kind), (count, time, exposed) in rows.items()
     ]
     return sorted(listed, key=lambda row: (-row["duration_ps"], row["op"]))
-
-
-def _short(name: str) -> str:
-    """An op's name without the HLO text behind it."""
-    return name.split(" = ", 1)[0].lstrip("%")

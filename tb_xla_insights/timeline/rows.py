@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.classes import event_classes, partition
 from tb_xla_insights.analysis.names import tagged
+from tb_xla_insights.analysis.opcodes import collective, waits
 from tb_xla_insights.analysis.segments import INHERIT
 from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.catalog.classes import OTHER
@@ -38,10 +39,6 @@ _MOST_HELPERS = 8
 _OWN_ROWS = {"XLA Modules", "XLA Ops", "Steps"}
 """Lines of a device plane that its modules, its ops and the host's steps already show."""
 
-_COLLECTIVE = re.compile(
-    r"%?(all-reduce|all-gather|reduce-scatter|all-to-all|ragged-all-to-all|collective-permute|collective-broadcast)"
-)
-_DONE = re.compile(r"%?[a-z-]+-done\b")
 OP, COLLECTIVE, STALL = 0, 1, 2
 
 
@@ -243,8 +240,15 @@ class HostRows:
     @cached_property
     def _op_kinds(self) -> Int8:
         """Per metadata entry: an op, a collective, or an op that only waits for an asynchronous one."""
+        strings, metadata = self.trace.strings, self.trace.metadata
         labels = [self.names.texts[i] for i in self.names.of_meta]
-        kinds = [STALL if _DONE.match(it) else COLLECTIVE if _COLLECTIVE.match(it) else OP for it in labels]
+        categories = metadata.text.get("hlo_category", np.full(len(labels), -1, np.int32))
+        kinds = [
+            STALL if waits(label)
+            else COLLECTIVE if collective(label) or (category >= 0 and collective(strings[category]))
+            else OP
+            for label, category in zip(labels, categories.tolist(), strict=True)
+        ]  # fmt: skip
         return np.array(kinds, np.int8)
 
 

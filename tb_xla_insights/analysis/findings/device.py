@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from tb_xla_insights.analysis.busy import busy, stalls
-from tb_xla_insights.analysis.collectives import KINDS, find_collectives
+from tb_xla_insights.analysis.collectives import find_collectives
 from tb_xla_insights.analysis.findings.base import (
     MOST_WINDOWS,
     Facts,
@@ -20,6 +20,7 @@ from tb_xla_insights.analysis.findings.base import (
 )
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import find_launches
+from tb_xla_insights.analysis.opcodes import COLLECTIVES, opcode, waits
 from tb_xla_insights.analysis.shares import covered
 from tb_xla_insights.analysis.step_table import steps_report
 from tb_xla_insights.analysis.thresholds import BOUND_SHARE, severity_of
@@ -80,9 +81,8 @@ def _waiting_ops(facts: Facts) -> list[tuple[str, int]]:
             ops = device.ops
             totals = np.bincount(ops.name, ops.self_ps, minlength=1)
             for text in np.unique(ops.name).tolist():
-                kind = trace.strings[text].split(" ", 1)[0].lstrip("%").split(".", 1)[0]
-                if kind.endswith("-done"):
-                    found[kind] += int(totals[text])
+                if waits(name := trace.strings[text]):
+                    found[opcode(name)] += int(totals[text])
     return found.most_common()
 
 
@@ -108,7 +108,7 @@ def exposed_collectives(facts: Facts) -> Finding | None:
             found = find_collectives(trace, index)
             total += int(found.duration_ps.sum())
             for kind in np.unique(found.kind).tolist():
-                by_kind[KINDS[kind]] += int(found.exposed_ps[found.kind == kind].sum())
+                by_kind[COLLECTIVES[kind]] += int(found.exposed_ps[found.kind == kind].sum())
             most = found.op[np.argsort(-found.exposed_ps, kind="stable")[:MOST_WINDOWS]].tolist()
             windows += [
                 Window(int(device.ops.start_ps[it]), int(device.ops.end_ps[it]), device.id) for it in most

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tb_xla_insights.analysis.launches import find_launches
+from tb_xla_insights.analysis.opcodes import instruction
 from tb_xla_insights.analysis.propagation.kernels import distinct
 from tb_xla_insights.analysis.propagation.scopes import op_name_of
 from tb_xla_insights.analysis.propagation.stored import stored_scopes
@@ -134,7 +135,7 @@ def texts_of(
     chosen = [[_NONE] * len(first) if column is None else column[first].tolist() for column in columns]
     ids = programs.texts()
     program = [ids[it] for it in chosen[0]]
-    name = [_instruction(trace.strings[it]) for it in chosen[1]]
+    name = [instruction(trace.strings[it]) for it in chosen[1]]
     own = [op_name_of(trace.strings[it]) if it >= 0 else "" for it in chosen[2]]
     stored = [f"{trace.strings[it]}/" if it >= 0 else "" for it in chosen[3]]
     # A stored row holds the scope alone: the op's name makes an op name of it.
@@ -143,11 +144,6 @@ def texts_of(
         for op_name, scope, op in zip(own, stored, name, strict=True)
     ]
     return program, name, told
-
-
-def _instruction(name: str) -> str:
-    """The name of an instruction, of its name or its whole text."""
-    return name.split(" ", 1)[0].lstrip("%") if name.startswith("%") else name
 
 
 def runs_of_ops(trace: Trace, number: int) -> Int32:

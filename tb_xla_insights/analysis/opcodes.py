@@ -1,0 +1,58 @@
+"""What the name of a device op says about it: an HLO instruction's (`copy-done.3`, or its text, `%copy-done.3 = …`) or
+that of a GPU's kernel."""
+
+from __future__ import annotations
+
+import re
+
+COLLECTIVES = (
+    "all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute", "collective-broadcast",
+    "send", "recv", "collective",
+)  # fmt: skip
+"""Kinds of collectives. `collective`: a kernel that does not say more."""
+
+_OPCODE = re.compile(r"%?([A-Za-z_][\w.-]*?)(\.[\w.]*)?$")
+_CONTAINER = re.compile(r"%?(while|call|conditional|async-\w+)(?:[. ]|$)")
+_COLLECTIVE = re.compile(
+    r"%?(all-reduce-scatter|all-reduce|all-gather|reduce-scatter|ragged-all-to-all|all-to-all|collective-permute|"
+    r"collective-broadcast|send|recv)(?:-start|-done)?(?:[. ]|$)"
+)
+_OTHER_NAMES = {"all-reduce-scatter": "reduce-scatter", "ragged-all-to-all": "all-to-all"}
+_KERNEL = re.compile(
+    r"(?:void )?(?:nccl|rccl)\w*?_?(AllReduce|AllGather|ReduceScatter|AllToAll|SendRecv|Broadcast)?(?:_|\W|$)",
+    re.IGNORECASE,
+)
+_OF_KERNEL = {
+    "allreduce": "all-reduce", "allgather": "all-gather", "reducescatter": "reduce-scatter", "alltoall": "all-to-all",
+    "sendrecv": "collective-permute", "broadcast": "collective-broadcast",
+}  # fmt: skip
+
+
+def instruction(name: str) -> str:
+    """The instruction's own name: `copy-done.3` of `%copy-done.3 = …`."""
+    return name.split(" = ", 1)[0].lstrip("%")
+
+
+def opcode(name: str) -> str:
+    """What an instruction does: `copy-done` of `%copy-done.3 = …`; empty for what is no instruction's name."""
+    match = _OPCODE.match(name.split(" ", 1)[0])
+    return match[1] if match else ""
+
+
+def waits(name: str) -> bool:
+    """Whether an op only waits for an asynchronous one."""
+    return opcode(name).lower().endswith(("-done", "_done"))
+
+
+def contains(name: str) -> bool:
+    """Whether an op may have others as its parts."""
+    return _CONTAINER.match(name) is not None
+
+
+def collective(name: str) -> str | None:
+    """Which of COLLECTIVES an op's name, or its category (`all-reduce fusion`), means; None for all others."""
+    match = _COLLECTIVE.match(name)
+    if match:
+        return _OTHER_NAMES.get(match[1], match[1])
+    kernel = _KERNEL.match(name)
+    return _OF_KERNEL.get((kernel[1] or "").lower(), "collective") if kernel else None
