@@ -14,7 +14,7 @@ from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.reach import ENQUEUE, TURNS, event_flags, ways_back
 from tb_xla_insights.analysis.segments import Segments
 from tb_xla_insights.analysis.shares import overlaps
-from tb_xla_insights.analysis.steps import steps_of
+from tb_xla_insights.analysis.steps import annotated_steps
 from tb_xla_insights.catalog.classes import CLASSES, OTHER, PYTHON, UNRECORDED
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
@@ -148,7 +148,7 @@ def timelines(trace: Trace) -> _Timelines:
 def _named(trace: Trace, kind: NDArray[np.int8], row: Int32) -> Int32:
     """The event that gives each piece its name."""
     classes, flags = event_classes(trace)[0], event_flags(trace)
-    steps = np.sort([step.row for step in steps_of(trace) if step.source == "annotation"] or [-2])
+    steps = np.sort([step.row for step in annotated_steps(trace)] or [-2])
     named = row.copy()
     climbs = np.flatnonzero((row >= 0) & (kind != PYTHON))
     climbs = climbs[flags[trace.meta[row[climbs]]] & (ENQUEUE | TURNS) == 0]

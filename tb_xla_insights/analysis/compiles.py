@@ -16,10 +16,10 @@ from tb_xla_insights.analysis.classes import partition
 from tb_xla_insights.analysis.enclosing import annotation_at, annotation_path
 from tb_xla_insights.analysis.idle import find_gaps
 from tb_xla_insights.analysis.kept import kept
-from tb_xla_insights.analysis.launches import find_launches, steps_at
+from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.shares import covered
 from tb_xla_insights.analysis.step_table import outermost_compiles
-from tb_xla_insights.analysis.steps import steps_of, with_offsets
+from tb_xla_insights.analysis.steps import steps_at, steps_of, with_offsets
 from tb_xla_insights.analysis.thresholds import FIRST_WARM_STEP
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace

@@ -20,7 +20,7 @@ from tb_xla_insights.analysis.reach import (
     event_flags,
     rows_with,
 )
-from tb_xla_insights.analysis.steps import step_rows, steps_of, with_offsets
+from tb_xla_insights.analysis.steps import annotated_steps, step_rows, step_times, steps_of, with_offsets
 from tb_xla_insights.analysis.thresholds import READS_SHARE
 from tb_xla_insights.catalog.classes import CLASS_INDEX
 from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
@@ -59,8 +59,7 @@ class Early:
 
 def _steps_of_reads(trace: Trace, reads: Int32) -> Int32:
     """The last step that began before each read, -1: none. What a step asked for is often read when it is over."""
-    starts = np.array([step.start_ps for step in steps_of(trace)], np.int64)
-    return (np.searchsorted(starts, trace.start_ps[reads], "right") - 1).astype(np.int32)
+    return (np.searchsorted(step_times(trace)[0], trace.start_ps[reads], "right") - 1).astype(np.int32)
 
 
 def _counts(step: Int32, steps: int) -> Int64:
@@ -116,7 +115,7 @@ def _following(trace: Trace, rows: Int32, syncs: Int32) -> NDArray[np.intp]:
 
 def _markers_below_steps(trace: Trace, launches: Launches) -> NDArray[np.intp]:
     """Launches whose step marker lies inside an annotation that lies inside a step's and is no step itself."""
-    roots = np.array([step.row for step in steps_of(trace) if step.source == "annotation"], np.int32)
+    roots = np.array([step.row for step in annotated_steps(trace)], np.int32)
     marked = np.flatnonzero(launches.marker >= 0)
     around = trace.parent[launches.marker[marked]]
     root = climb(trace.parent, around, roots)

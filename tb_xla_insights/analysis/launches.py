@@ -25,8 +25,8 @@ from tb_xla_insights.analysis.reach import (
     ways_back,
 )
 from tb_xla_insights.analysis.runs import ORDERED, Runs, find_runs, programs_of
-from tb_xla_insights.analysis.steps import steps_of
-from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
+from tb_xla_insights.analysis.steps import steps_at, steps_of
+from tb_xla_insights.trace.model import Int8, Int32, Trace
 
 KINDS = ("lazy", "dynamo", "other")
 LAZY, DYNAMO_KIND, OTHER = range(3)
@@ -188,14 +188,3 @@ def _steps(trace: Trace, ways: Ways, runs: Runs, count: int) -> Int32:
     ]  # a launch's first run is written last
     when[runs.launch[mine]] = runs.start_ps[mine]
     return steps_at(trace, when)
-
-
-def steps_at(trace: Trace, when: Int64) -> Int32:
-    """The step at each of some instants, -1 outside of steps."""
-    steps = steps_of(trace)
-    if not steps:
-        return np.full(len(when), -1, np.int32)
-    starts = np.array([step.start_ps for step in steps])
-    ends = np.array([step.end_ps for step in steps])
-    at = np.searchsorted(starts, when, "right") - 1
-    return np.where((at >= 0) & (when < ends[at]), at, -1).astype(np.int32)

@@ -9,10 +9,10 @@ import numpy as np
 from tb_xla_insights.analysis.busy import busy
 from tb_xla_insights.analysis.classes import partition
 from tb_xla_insights.analysis.early import find_early
-from tb_xla_insights.analysis.launches import find_launches, steps_at
+from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.reach import COMPILE, rows_with
 from tb_xla_insights.analysis.shares import by_class, class_shares, covered
-from tb_xla_insights.analysis.steps import steps_of
+from tb_xla_insights.analysis.steps import step_times, steps_at, steps_of
 from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
 
 
@@ -25,14 +25,11 @@ def steps_report(session: SessionTrace) -> list[dict[str, Any]]:
     """
     rows: list[dict[str, Any]] = []
     for trace in session.traces:
-        steps = steps_of(trace)
-        start = np.array([step.start_ps for step in steps], np.int64)
-        end = np.array([step.end_ps for step in steps], np.int64)
-        host = class_shares(partition(trace), start, end)
+        host = class_shares(partition(trace), *step_times(trace))
         counts = (_device_ps(trace), _executions(trace), _compiles(trace), *find_early(trace).per_step(trace))
         columns = zip(*(column.tolist() for column in counts), strict=True)
         for number, (step, (device, executions, compiles, early, inputs, reads)) in enumerate(
-            zip(steps, columns, strict=True)
+            zip(steps_of(trace), columns, strict=True)
         ):
             rows.append(
                 {
@@ -64,9 +61,7 @@ def _device_ps(trace: Trace) -> Int64:
         its, times = runs.of_device(number), busy(trace, device)
         start, end, step = runs.own_start_ps[its], runs.end_ps[its], launches.step_of_run[its]
         if steps and steps[0].on_device:
-            start = np.array([it.start_ps for it in steps], np.int64)
-            end = np.array([it.end_ps for it in steps], np.int64)
-            step = np.arange(len(steps), dtype=np.int32)
+            (start, end), step = step_times(trace), np.arange(len(steps), dtype=np.int32)
         work = covered(times.start_ps, times.end_ps, start, end)
         mine = np.zeros(len(most), np.int64)
         np.add.at(mine, step[step >= 0], work[step >= 0])

@@ -11,7 +11,7 @@ import numpy as np
 
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.names import program_of
-from tb_xla_insights.trace.model import Device, Int32, SessionTrace, Trace
+from tb_xla_insights.trace.model import Device, Int32, Int64, SessionTrace, Trace
 from tb_xla_insights.trace.nesting import outermost
 
 Source = Literal["annotation", "steps_line", "step_marker", "modules"]
@@ -56,6 +56,26 @@ def steps_of(trace: Trace) -> list[Step]:
         if steps:
             return steps
     return []
+
+
+def annotated_steps(trace: Trace) -> list[Step]:
+    """The steps if annotations tell them, else none."""
+    return [step for step in steps_of(trace) if step.source == "annotation"]
+
+
+@kept
+def step_times(trace: Trace) -> tuple[Int64, Int64]:
+    """When the steps start and end."""
+    times = [(step.start_ps, step.end_ps) for step in steps_of(trace)]
+    start, end = np.array(times, np.int64).reshape(-1, 2).T.copy()
+    return start, end
+
+
+def steps_at(trace: Trace, when: Int64) -> Int32:
+    """The step at each of some instants, -1 outside of steps."""
+    start, end = step_times(trace)
+    at = np.searchsorted(start, when, "right") - 1
+    return np.where((at >= 0) & (when < np.append(end, 0)[at]), at, -1).astype(np.int32)
 
 
 def with_offsets(session: SessionTrace) -> Iterator[tuple[Trace, int]]:

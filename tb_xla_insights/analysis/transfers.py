@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.kept import kept
-from tb_xla_insights.analysis.launches import steps_at
 from tb_xla_insights.analysis.reach import ways_back
-from tb_xla_insights.analysis.steps import steps_of
+from tb_xla_insights.analysis.steps import steps_at, steps_of
 from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES
 from tb_xla_insights.trace.annotations import annotated
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Role, SessionTrace, Trace

@@ -26,7 +26,7 @@ from tb_xla_insights.analysis.intervals import Intervals, union
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.shares import class_shares, overlaps
-from tb_xla_insights.analysis.steps import steps_of
+from tb_xla_insights.analysis.steps import step_times, steps_of
 from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES, WAIT
 from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
 
@@ -199,11 +199,7 @@ def _run(model: _Model, before: Int64, after: Int64, waits_for: Int32, delay: In
 
 def _windows(trace: Trace, fix: Fix) -> Intervals:
     """Where a fix takes host time away: what lies between steps is no part of any, so it stays."""
-    steps = steps_of(trace)
-    inside = union(
-        np.array([step.start_ps for step in steps], np.int64),
-        np.array([step.end_ps for step in steps], np.int64),
-    )
+    inside = union(*step_times(trace))
     return inside if fix.windows is None else Intervals(*fix.windows).within(inside)
 
 

@@ -24,7 +24,7 @@ from tb_xla_insights.analysis.classes import event_classes, partition
 from tb_xla_insights.analysis.names import tagged
 from tb_xla_insights.analysis.opcodes import collective, waits
 from tb_xla_insights.analysis.segments import INHERIT
-from tb_xla_insights.analysis.steps import steps_of
+from tb_xla_insights.analysis.steps import step_times, steps_of
 from tb_xla_insights.catalog.classes import OTHER
 from tb_xla_insights.timeline.tracks import Columns, RowHead, Track
 from tb_xla_insights.trace.model import Device, Int8, Int16, Int32, Spans, Thread, Trace
@@ -125,12 +125,9 @@ class HostRows:
         steps = steps_of(self.trace)
         if not steps:
             return
-        start = np.array([step.start_ps for step in steps], np.int64)
-        duration = np.array([step.duration_ps for step in steps], np.int64)
         texts = [str(step.number) if step.number is not None else step.name for step in steps]
         columns = Columns(
-            start,
-            start + duration,
+            *step_times(self.trace),
             np.arange(len(steps), dtype=np.int32),
             np.zeros(len(steps), np.int8),
             np.array([step.row for step in steps], np.int32),

@@ -20,7 +20,7 @@ from tb_xla_insights.analysis.findings.base import (
 from tb_xla_insights.analysis.findings.ledger import Ledger
 from tb_xla_insights.analysis.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.runs import NONE
-from tb_xla_insights.analysis.steps import steps_of
+from tb_xla_insights.analysis.steps import annotated_steps
 from tb_xla_insights.analysis.thresholds import FEWEST_LAUNCHES, SMALL_SHARE, severity_of
 from tb_xla_insights.analysis.what_if import Fix
 from tb_xla_insights.catalog.classes import INPUT as _INPUT
@@ -216,7 +216,7 @@ def _longest_phases(facts: Facts) -> list[tuple[str, int]]:
     out."""
     totals: dict[str, int] = {}
     for trace in facts.traces:
-        roots = [step.row for step in steps_of(trace) if step.source == "annotation"]
+        roots = [step.row for step in annotated_steps(trace)]
         rows = trace.annotations[np.isin(trace.parent[trace.annotations], roots)]
         metas, place = np.unique(trace.meta[rows], return_inverse=True)
         times = np.bincount(place, trace.duration_ps[rows], minlength=len(metas))

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.kept import kept
-from tb_xla_insights.analysis.launches import steps_at
 from tb_xla_insights.analysis.propagation.scopes import HostPaths
-from tb_xla_insights.analysis.steps import steps_of
+from tb_xla_insights.analysis.steps import annotated_steps, steps_at
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 from tb_xla_insights.trace.nesting import nearest
 
@@ -57,7 +56,7 @@ def host_annotations(trace: Trace) -> HostAnnotations:
         if made.above[path] >= 0 and made.names[path].split("/", 1)[0] in roots:
             inside.setdefault(made.names[path].rpartition("/")[2], made.above[path])
     made.descend(np.flatnonzero((up < 0) & cut), inside)
-    step = steps_at(trace, trace.start_ps[row]) if len(row) else np.zeros(0, np.int32)
+    step = steps_at(trace, trace.start_ps[row])
     return HostAnnotations(row, up, made.path, step, cut, made.names, made.above, HostPaths(made.names))
 
 
@@ -97,7 +96,7 @@ class _Paths:
 
 def _cut(trace: Trace, row: Int32, up: Int32) -> tuple[NDArray[np.bool_], set[str]]:
     """Outermost annotations before the first and after the last step, and the names of steps."""
-    steps = [step for step in steps_of(trace) if step.source == "annotation"]
+    steps = annotated_steps(trace)
     if not steps:
         return np.zeros(len(row), np.bool_), set()
     start = trace.start_ps[row]

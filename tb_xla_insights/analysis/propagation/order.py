@@ -18,7 +18,7 @@ from tb_xla_insights.analysis.propagation.kernels import stretches
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
 from tb_xla_insights.analysis.propagation.scopes import number_of
 from tb_xla_insights.analysis.propagation.tree import find_nodes
-from tb_xla_insights.analysis.steps import steps_of
+from tb_xla_insights.analysis.steps import annotated_steps
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
 
@@ -76,7 +76,7 @@ class ProgramOrder:
 def find_phases(trace: Trace) -> Phases:
     """The phases of the host's steps and of the device's ops."""
     nodes, ops = find_nodes(trace), find_ops(trace)
-    roots = {step.name.split("#", 1)[0] for step in steps_of(trace) if step.source == "annotation"}
+    roots = {step.name.split("#", 1)[0] for step in annotated_steps(trace)}
     told: list[tuple[str, int] | None] = []  # per scope: the phase's name, and its position within the step
     for scope, node in zip(ops.scopes, _nodes_of_scopes(nodes.of_part, ops), strict=True):
         path = nodes.path[node].split("/")
@@ -131,7 +131,7 @@ class HostPhases:
 def host_phases(trace: Trace) -> HostPhases:
     """The phases of all steps of one host; a step that was not recorded whole has none."""
     host = host_annotations(trace)
-    rows = [step.row for step in steps_of(trace) if step.source == "annotation"]
+    rows = [step.row for step in annotated_steps(trace)]
     below = np.append(np.isin(host.row, rows), not rows)[host.up]
     index = np.flatnonzero(below & (host.step >= 0) & ~host.cut)
     index = index[np.lexsort((trace.start_ps[host.row[index]], host.step[index]))]
