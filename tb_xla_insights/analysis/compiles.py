@@ -141,17 +141,14 @@ def idle_for(trace: Trace) -> Int64:
     """One row per compilation, one column per device: the time in the device's gaps from 10 us up in which the host was
     in this compilation."""
     compiles, gaps, segments = find_compiles(trace), find_gaps(trace), partition(trace)
-    its = segments.kind == CLASSES.index("compile")
-    start, end = segments.start_ps[its], segments.end_ps[its]
+    compiling = segments.where(segments.kind == CLASSES.index("compile"))
     found = np.zeros((len(compiles), len(trace.devices)), np.int64)
     for number, row in enumerate(compiles.row.tolist()):
-        low = np.searchsorted(end, trace.start_ps[row], "right")
-        high = max(low, np.searchsorted(start, trace.end_ps[row], "left"))
-        begin = np.maximum(start[low:high], trace.start_ps[row])
-        until = np.minimum(end[low:high], trace.end_ps[row])
+        its = compiling.clipped(int(trace.start_ps[row]), int(trace.end_ps[row]))
         for device in range(len(trace.devices)):
             of = gaps.device == device
-            found[number, device] = covered(gaps.start_ps[of], gaps.end_ps[of], begin, until).sum()
+            time = covered(gaps.start_ps[of], gaps.end_ps[of], its.start_ps, its.end_ps)
+            found[number, device] = time.sum()
     return found
 
 

@@ -107,11 +107,7 @@ def executions_report(session: SessionTrace, devices: Collection[str] | None = N
 def _groups(launches: Launches) -> Iterator[tuple[int, int, int, NDArray[np.intp]]]:
     """The runs of each program, join quality and kind."""
     runs = launches.runs
-    kind = (
-        np.where(runs.launch >= 0, launches.kind[runs.launch], OTHER)
-        if len(launches)
-        else np.full(len(runs), OTHER)
-    )
+    kind = np.append(launches.kind, np.int8(OTHER))[runs.launch]
     key = (runs.program.astype(np.int64) * len(JOINS) + runs.join) * len(KINDS) + kind
     order = np.argsort(key, kind="stable")
     for mine in np.split(order, np.flatnonzero(np.diff(key[order])) + 1) if len(order) else []:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from tb_xla_insights.analysis.intervals import Intervals
 from tb_xla_insights.analysis.segments import Segments
 from tb_xla_insights.catalog.classes import CLASSES, UNRECORDED
 from tb_xla_insights.trace.model import Int32, Int64
@@ -16,6 +17,16 @@ def class_shares(segments: Segments, start_ps: Int64, end_ps: Int64) -> Int64:
     shares: Int64 = _shares(segments.start_ps, segments.end_ps, segments.kind, start_ps, end_ps, len(CLASSES))
     shares[:, UNRECORDED] += end_ps - start_ps - shares.sum(axis=1)
     return shares
+
+
+def shares_inside(segments: Segments, inside: Intervals, start_ps: Int64, end_ps: Int64) -> Int64:
+    """As `class_shares`, of the part of each window that lies inside of some intervals."""
+    window, at = overlaps(inside.start_ps, inside.end_ps, start_ps, end_ps)
+    low = np.maximum(start_ps[window], inside.start_ps[at])
+    high = np.minimum(end_ps[window], inside.end_ps[at])
+    found = np.zeros((len(start_ps), len(CLASSES)), np.int64)
+    np.add.at(found, window, class_shares(segments, low, high))
+    return found
 
 
 def by_class(shares: Int64) -> dict[str, int]:

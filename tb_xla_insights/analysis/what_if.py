@@ -25,7 +25,7 @@ from tb_xla_insights.analysis.idle import SLACK_PS
 from tb_xla_insights.analysis.intervals import Intervals, union
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import find_launches
-from tb_xla_insights.analysis.shares import class_shares, overlaps
+from tb_xla_insights.analysis.shares import class_shares, shares_inside
 from tb_xla_insights.analysis.steps import step_times, steps_of
 from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES, WAIT
 from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
@@ -203,16 +203,6 @@ def _windows(trace: Trace, fix: Fix) -> Intervals:
     return inside if fix.windows is None else Intervals(*fix.windows).within(inside)
 
 
-def _within(trace: Trace, points: Int64, windows: Intervals) -> Int64:
-    """Per interval between points, the time of each class that lies in the windows."""
-    interval, window = overlaps(windows.start_ps, windows.end_ps, points[:-1], points[1:])
-    low = np.maximum(points[:-1][interval], windows.start_ps[window])
-    high = np.minimum(points[1:][interval], windows.end_ps[window])
-    found = np.zeros((len(points) - 1, len(CLASSES)), np.int64)
-    np.add.at(found, interval, class_shares(partition(trace), low, high))
-    return found
-
-
 def step_without(trace: Trace, fix: Fix) -> int | None:
     """The mean step of one host after a fix, in ps; None where the capture does not allow a replay."""
     model = _model(trace)
@@ -226,7 +216,8 @@ def step_without(trace: Trace, fix: Fix) -> int | None:
     if fix.after is not None:
         chosen |= np.append(False, np.isin(model.launch[:-1], fix.after))
     columns = np.array([CLASSES.index(name) for name in fix.classes], np.intp)
-    goes = _within(trace, model.points, _windows(trace, fix))[:, columns].sum(axis=1) * chosen
+    inside = shares_inside(partition(trace), _windows(trace, fix), model.points[:-1], model.points[1:])
+    goes = inside[:, columns].sum(axis=1) * chosen
     for part in (before, after):
         taken = np.minimum(part[:, columns].sum(axis=1), goes)
         part[:, WAIT] -= taken  # a sum over classes is all that is replayed

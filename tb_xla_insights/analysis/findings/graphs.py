@@ -46,7 +46,7 @@ def recompilation(facts: Facts) -> Finding | None:
         again = np.flatnonzero(~compiles.warm_up)
         rows = compiles.row[again]
         when = union(trace.start_ps[rows], trace.end_ps[rows])
-        taken.append(ledger.take_within("compile", trace, when.start_ps, when.end_ps))
+        taken.append(ledger.take_within("compile", trace, when))
         fixes.append(Fix(("compile",), windows=(when.start_ps, when.end_ps)) if len(rows) else None)
         windows += [Window(int(trace.start_ps[row]), int(trace.end_ps[row])) for row in rows.tolist()]
         numbers += step_names(trace, compiles.step[again].tolist())

@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.classes import partition
 from tb_xla_insights.analysis.idle import STARVED, find_gaps
+from tb_xla_insights.analysis.intervals import Intervals
 from tb_xla_insights.analysis.launches import find_launches
-from tb_xla_insights.analysis.shares import class_shares, overlaps
+from tb_xla_insights.analysis.shares import shares_inside
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
@@ -44,16 +45,11 @@ class Ledger:
         self.left[rows if gaps is None else rows[:, None], columns] = 0  # type: ignore[index]
         return taken
 
-    def take_within(self, name: str, trace: Trace, start_ps: Int64, end_ps: Int64) -> Int64:
-        """Takes the time of a class that lies in some windows, sorted and apart; the time taken from each
-        gap."""
-        gap, window = overlaps(start_ps, end_ps, self.start_ps, self.end_ps)
-        low = np.maximum(self.start_ps[gap], start_ps[window])
-        high = np.minimum(self.end_ps[gap], end_ps[window])
+    def take_within(self, name: str, trace: Trace, windows: Intervals) -> Int64:
+        """Takes the time of a class that lies in some windows; the time taken from each gap."""
         column = CLASSES.index(name)
-        taken = np.zeros(len(self), np.int64)
-        np.add.at(taken, gap, class_shares(partition(trace), low, high)[:, column])
-        taken = np.minimum(taken, self.left[:, column])
+        inside = shares_inside(partition(trace), windows, self.start_ps, self.end_ps)
+        taken = np.minimum(inside[:, column], self.left[:, column])
         self.left[:, column] -= taken
         return taken
 
