@@ -9,17 +9,15 @@ export const COSTS = ['host_ps', 'device_ps', 'queue_ps', 'overhead_ps'];
 
 /**
  * What a total is divided by.
- * @param {Scope} scope @param {ExecutionRow} row @param {number} steps @param {number} devices
+ * @param {Scope} scope @param {{count: number}} row @param {number|null} [per] for a step and core
  */
-export function divisor(scope, row, steps, devices) {
-  if (scope === 'run') return Math.max(1, row.count);
-  return scope === 'step' ? Math.max(1, steps * devices) : 1;
-}
+export const divisor = (scope, row, per) => (scope === 'run' ? Math.max(1, row.count) : (scope === 'step' && per) || 1);
 
 /**
  * A session whose executions are shown: rows of several stand in one table.
  * @typedef {object} Source
- * @property {string} name of the session @property {ExecutionRow[]} rows @property {number} steps @property {number} devices
+ * @property {string} name of the session @property {ExecutionRow[]} rows
+ * @property {number|null} per what its totals are divided by for a step and core
  */
 
 /** @param {ExecutionRow[]} rows @returns {Record<CostName|'count'|'launches', number>} */
@@ -35,7 +33,7 @@ export const smallOnes = (rows) => rows.filter((row) => row.join !== 'none' && r
 /**
  * What a device would save without the small executions, and with all work of a step in one, by the fit of overhead
  * against device time. Per step and core.
- * @param {ExecutionRow[]} rows @param {{fixed_ps: number, slope: number}|null} fit @param {number} each steps times cores
+ * @param {ExecutionRow[]} rows @param {{fixed_ps: number, slope: number}|null} fit @param {number} each what totals are divided by
  * @returns {{name: string, now_ps: number, then_ps: number}[]}
  */
 export function savings(rows, fit, each) {

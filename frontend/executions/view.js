@@ -2,7 +2,7 @@
 
 import { button, fill, h, percent, pick } from '../lib/dom.js';
 import { get } from '../lib/api.js';
-import { loadOnce, stepCount } from '../frame/once.js';
+import { loadOnce } from '../frame/once.js';
 import { card, classCell, emptyCard, link, windowPlace } from '../lib/cards.js';
 import { columnUnit, count, cutMiddle, deviceTimeCell, digits, MISSING, plural, share, timeCell, timeText } from '../lib/format.js';
 import { countColumn, linkedOrder, liveTable, table, textColumn, timeColumn } from '../lib/table.js';
@@ -39,9 +39,6 @@ export function executionsView(app) {
   let compared = null;
   const beside = h('div', { class: 'side' });
   const strip = createRunStrip(app, (step) => { void bringStep(step); });
-  const deviceCount = () => Math.max(1, app.chosen().devices.length);
-  /** What a session's totals are divided by for a step and core. */
-  const each = () => Math.max(1, stepCount(session) * deviceCount());
   /** The choice of devices, where it is one. */
   const asked = (/** @type {import('../lib/types').Ready} */ own) => {
     const { devices } = app.chosen();
@@ -77,7 +74,7 @@ export function executionsView(app) {
       fill(element, emptyCard('Executions', 'No execution in this capture.', 'Capture while the device runs programs: at least one whole step.'));
       return 'empty';
     }
-    const scopes = SCOPES.filter(([name]) => name !== 'step' || stepCount(session));
+    const scopes = SCOPES.filter(([name]) => name !== 'step' || answer?.per_step);
     fill(element,
       card('Overhead per execution', { note: 'host time lasts from the execute call to the later of its end and the device’s end',
         right: [legend(), pick('times', scopes, scope, (value) => {
@@ -104,10 +101,10 @@ export function executionsView(app) {
     compared = null;
     try {
       if (other) {
-        const [{ executions }, next] = await Promise.all([get('executions', { session: other }), get('compare', { session: own.name, other })]);
+        const [{ executions, per_step }, next] = await Promise.all([get('executions', { session: other }), get('compare', { session: own.name, other })]);
         if (sources[0] !== own || app.link.state.c !== other) return;
         compared = next;
-        sources = [own, { name: other, rows: executions, steps: next.b.steps, devices: next.b.devices }];
+        sources = [own, { name: other, rows: executions, per: per_step }];
       }
     } catch (error) {
       app.fail('executions', error);
@@ -122,7 +119,7 @@ export function executionsView(app) {
     if (!answer) return;
     const of = new Map(sources.flatMap((source) => source.rows.map((row) => [row, source])));
     const executions = sources.flatMap(({ rows }) => rows);
-    const per = (/** @type {ExecutionRow} */ row, /** @type {CostName} */ key) => row[key] / divisor(scope, row, of.get(row)?.steps ?? 0, of.get(row)?.devices ?? 1);
+    const per = (/** @type {ExecutionRow} */ row, /** @type {CostName} */ key) => row[key] / divisor(scope, row, of.get(row)?.per);
     const unit = columnUnit(executions.map((row) => per(row, 'host_ps')));
     const most = Math.max(...executions.map((row) => per(row, 'host_ps')));
     const groups = sources.flatMap((source) => [...new Set(source.rows.map(({ kind }) => kind))].map((kind) => {
@@ -132,7 +129,7 @@ export function executionsView(app) {
     const textOf = new Map(groups.flatMap(({ rows, text }) => rows.map((row) => [row, text])));
     const [own] = sources;
     const sum = sumCosts(own.rows);
-    const ofSum = scope === 'run' ? sum.count : scope === 'step' ? own.steps * own.devices : 1;
+    const ofSum = divisor(scope, sum, own.per);
     /** @param {CostName} key @param {string} head */
     const cost = (key, head) => timeColumn(key, head, unit, (/** @type {ExecutionRow} */ row) => per(row, key), { cell: (row) => {
       const text = (key === 'device_ps' ? deviceTimeCell : timeCell)(per(row, key), unit);
@@ -165,21 +162,21 @@ export function executionsView(app) {
   }
 
   /** @param {string} kind @param {ExecutionRow[]} rows @param {import('./costs.js').Source} source */
-  function groupText(kind, rows, { name, steps, devices }) {
-    const each = sumCosts(rows).count / (steps * devices);
+  function groupText(kind, rows, { name, per }) {
+    const each = sumCosts(rows).count / (per ?? 1);
     return [kind, sources.length > 1 ? name : '', plural(rows.length, 'program'),
-      steps ? `${digits(each, Number.isInteger(each) ? 0 : 1)} ${each === 1 ? 'execution' : 'executions'} per step` : ''].filter(Boolean).join(' · ');
+      per ? `${digits(each, Number.isInteger(each) ? 0 : 1)} ${each === 1 ? 'execution' : 'executions'} per step` : ''].filter(Boolean).join(' · ');
   }
 
   /** @param {Executions} all */
-  function kindsCard({ executions, kinds, lead }) {
-    const per = each();
+  function kindsCard({ executions, kinds, lead, per_step }) {
+    const per = per_step ?? 1;
     const items = Object.entries(kinds).map(([name, sums]) => ({ ...sums, name }));
     const unit = columnUnit(items.map(({ host_ps }) => host_ps / per));
     const runs = (/** @type {number} */ number) => digits(number / per, Number.isInteger(number / per) ? 0 : 2);
     const all = sumCosts(executions);
     const keys = /** @type {const} */ ([['host_ps', 'Host'], ['device_ps', 'Device'], ['overhead_ps', 'Overhead']]);
-    return card('By kind', { note: stepCount(session) ? 'per step and core' : 'total' }, table({
+    return card('By kind', { note: per_step ? 'per step and core' : 'total' }, table({
       label: 'By kind', testid: 'lazy-dynamo-table', items,
       columns: [textColumn('name', 'Kind', ({ name }) => name), countColumn('count', 'Runs', (item) => item.count, { cell: (item) => runs(item.count) }),
         ...keys.map(([key, head]) => timeColumn(key, head, unit, (/** @type {typeof items[number]} */ item) => item[key] / per))],
@@ -216,18 +213,19 @@ export function executionsView(app) {
   }
 
   /** @param {Executions} all */
-  function readingCard({ executions, fit }) {
+  function readingCard({ executions, fit, per_step }) {
+    const per = per_step ?? 1;
     const joined = executions.filter(({ join }) => join !== 'none');
     const small = smallOnes(joined);
     const cost = sumCosts(small);
-    const rows = savings(joined, fit, each());
+    const rows = savings(joined, fit, per);
     const unit = columnUnit(rows.map(({ now_ps }) => now_ps));
     const means = (/** @type {CostName} */ key) => joined.map((row) => row[key] / Math.max(1, row.count));
     const range = (/** @type {number[]} */ values) => `${timeText(Math.min(...values))} – ${timeText(Math.max(...values))}`;
     const text = [
       joined.length > 1 ? `Overhead of a run is ${range(means('overhead_ps'))} for device runs of ${range(means('device_ps'))}.` : '',
       fit && fit.n > 2 ? `The fit over ${count(fit.n)} runs: ${timeText(Math.max(0, fit.fixed_ps))} per execution, whatever it does${fit.slope > 0.001 ? `, and ${timeText(fit.slope * 1e9)} per ms of device time` : ''}.` : '',
-      small.length ? `${plural(small.length, 'program')} ${small.length === 1 ? 'takes' : 'take'} ${timeText(cost.overhead_ps / each())} of overhead ${stepCount(session) ? 'per step ' : ''}for ${timeText(cost.device_ps / each())} of device work: merge them, or avoid the syncs that make them.` : '',
+      small.length ? `${plural(small.length, 'program')} ${small.length === 1 ? 'takes' : 'take'} ${timeText(cost.overhead_ps / per)} of overhead ${per_step ? 'per step ' : ''}for ${timeText(cost.device_ps / per)} of device work: merge them, or avoid the syncs that make them.` : '',
       sumCosts(joined).queue_ps > sumCosts(joined).host_ps / 2 ? 'Most host time is queue: the host runs ahead of the device, and that is good.' : '',
     ].filter(Boolean).join(' ');
     return card('What this says', { class: 'across' }, h('div', { class: 'two' },
@@ -235,7 +233,7 @@ export function executionsView(app) {
       rows.length ? table({
         label: 'If there were fewer executions', testid: 'cost-table', items: rows,
         columns: [
-          textColumn('name', stepCount(session) ? 'Overhead per step and core' : 'Overhead', ({ name }) => name),
+          textColumn('name', per_step ? 'Overhead per step and core' : 'Overhead', ({ name }) => name),
           timeColumn('now', 'Now', unit, ({ now_ps }) => now_ps), timeColumn('then', 'Then', unit, ({ then_ps }) => then_ps),
           timeColumn('saved', 'Saved', unit, ({ now_ps, then_ps }) => now_ps - then_ps),
         ],
@@ -251,7 +249,7 @@ export function executionsView(app) {
   const data = loadOnce(app, 'executions', element, (/** @type {Executions} */ next, own) => {
     answer = next;
     session = own;
-    sources = [{ name: own.session.name, rows: next.executions, steps: stepCount(session), devices: deviceCount() }];
+    sources = [{ name: own.session.name, rows: next.executions, per: next.per_step }];
     compared = null;
     void bringOther();
     const state = draw();

@@ -63,6 +63,8 @@ export interface RunColumns {
 }
 export interface Executions {
   executions: ExecutionRow[]; kinds: Record<string, Costs>;
+  /** What totals are divided by for one step and core; null without steps. */
+  per_step: number | null;
   fit: { fixed_ps: number; n: number; slope: number } | null; runs: RunColumns | null;
   /** Index of the step whose runs these are, and the numbers of all steps. */
   step: number | null; steps: (number | null)[];

@@ -35,7 +35,9 @@ def executions(
 ) -> dict[str, Any]:
     """`data/executions`: the report's rows, their totals by kind, what an execution costs however short it
     is, idle time between programs, how far the host runs ahead; and the runs of one step (an index into the
-    report's `steps`), of the one of median length where none is given. With `devices` (ids) only the runs on these.
+    report's `steps`), of the one of median length where none is given. With `devices` (ids) only the runs on these. `per_step`
+    is what totals over device runs are divided by for one step and core: runs over runs per step, so that those of
+    steps that the capture cuts count in the mean of a run only; None without steps.
     Raises InputError for a step that is not there."""
     steps = whole_report(session)["steps"]
     if step is not None and not 0 <= step < len(steps):
@@ -70,10 +72,21 @@ def _executions(session: SessionTrace, on: _Choice) -> dict[str, Any]:
     return {
         "executions": rows,
         "kinds": kinds,
+        "per_step": _per_step(session, on),
         "fit": fit,
         "between": _between(session, on),
         "lead": _lead(session, on),
     }
+
+
+def _per_step(session: SessionTrace, on: _Choice) -> float | None:
+    runs, of_steps, step_cores = 0, 0, 0
+    for trace in session.traces:
+        chosen = runs_on(trace, on)
+        runs += int(chosen.sum())
+        of_steps += int((chosen & (find_launches(trace).step_of_run >= 0)).sum())
+        step_cores += len(steps_of(trace)) * sum(on is None or device.id in on for device in trace.devices)
+    return runs * step_cores / of_steps if of_steps else None
 
 
 def _between(session: SessionTrace, on: _Choice) -> list[dict[str, Any]]:
