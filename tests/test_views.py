@@ -154,6 +154,14 @@ class TestExecutions:
         assert between["SyncTensorsGraph.4410", "SyncTensorsGraph.131"] == 9_910_000_000
         assert view["fit"]["n"] == 5
 
+    def test_a_step_has_the_runs_that_steps_launched(self, case_study: SessionTrace) -> None:
+        """Of 12 launches on 8 cores, one is of a step that the capture cuts; the 10 whole steps have the others."""
+        view = execution_views.executions(case_study)
+        runs = sum(it["count"] for it in view["executions"])
+        assert (runs, runs / view["per_step"]) == (12 * 8, 11 / 10)
+        one = execution_views.executions(case_study, devices=[case_study.devices[3].id])
+        assert one["per_step"] == pytest.approx(view["per_step"] / 8)
+
     def test_runs_without_a_lead_are_left_out(self) -> None:
         """A core's first run, and one of which only the call is known."""
         made = Tpu()

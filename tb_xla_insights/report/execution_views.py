@@ -35,9 +35,11 @@ def executions(
 ) -> dict[str, Any]:
     """`data/executions`: the report's rows, their totals by kind, what an execution costs however short it
     is, idle time between programs, how far the host runs ahead; and the runs of one step (an index into the
-    report's `steps`), of the one of median length where none is given. With `devices` (ids) only the runs on these. `per_step`
-    is what totals over device runs are divided by for one step and core: runs over runs per step, so that those of
-    steps that the capture cuts count in the mean of a run only; None without steps.
+    report's `steps`), of the one of median length where none is given. With `devices` (ids) only the runs on these.
+
+    `per_step` is what totals over device runs are divided by for one step and core: runs over runs per step, so that
+    those of steps that the capture cuts count in the mean of a run only; None without steps.
+
     Raises InputError for a step that is not there."""
     steps = whole_report(session)["steps"]
     if step is not None and not 0 <= step < len(steps):
