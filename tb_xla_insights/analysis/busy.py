@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from tb_xla_insights.analysis.intervals import Intervals, own_time, span_intervals, union, union_of
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.opcodes import opcode, waits
-from tb_xla_insights.trace.model import Device, Int32, SessionTrace, Spans, Trace
+from tb_xla_insights.trace.model import Device, SessionTrace, Spans, Trace
 
 Definition = Literal["ops", "modules", "capture"]
 """What counts as busy, and in relation to what: ops within the device's span; program runs within the device's span;
@@ -112,21 +111,11 @@ def _op_facts(trace: Trace, ops: Spans) -> tuple[NDArray[np.bool_], NDArray[np.b
     categories = trace.metadata.text.get("hlo_category")
     metas = trace.meta[ops.row]
     category = np.full(len(ops), -1, np.int32) if categories is None else categories[metas]
-    out_by_category = _texts(trace, category, lambda text: _plain(text) in _EXCLUDED)
-    out_by_name = _texts(trace, ops.name, lambda text: _plain(opcode(text)) in _EXCLUDED)
-    waits_by_category = _texts(trace, category, lambda text: _plain(text).endswith(" done"))
-    waits_by_name = _texts(trace, ops.name, waits)
-    return np.where(category >= 0, out_by_category, out_by_name), waits_by_category | waits_by_name
-
-
-def _texts(trace: Trace, texts: Int32, holds: Callable[[str], bool]) -> NDArray[np.bool_]:
-    """Whether something holds for each of the texts, asked once per different one; False for -1."""
-    answers = np.zeros(len(trace.strings) + 1, np.bool_)
-    present = np.zeros(len(answers), np.bool_)
-    present[texts] = True
-    for text in np.flatnonzero(present[:-1]):
-        answers[text] = holds(trace.strings[text])
-    return answers[texts]
+    out_by_category = trace.told(category, lambda text: _plain(text) in _EXCLUDED)
+    out_by_name = trace.told(ops.name, lambda text: _plain(opcode(text)) in _EXCLUDED)
+    waits_by_category = trace.told(category, lambda text: _plain(text).endswith(" done"))
+    out = np.where(category >= 0, out_by_category, out_by_name)
+    return out > 0, (waits_by_category > 0) | (trace.told(ops.name, waits) > 0)
 
 
 def _plain(text: str) -> str:

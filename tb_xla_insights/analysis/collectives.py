@@ -59,28 +59,21 @@ def find_collectives(trace: Trace, device: int) -> Collectives:
 
 def _facts(trace: Trace, ops: Spans) -> tuple[NDArray[np.int8], NDArray[np.bool_], NDArray[np.bool_]]:
     """Per op its kind, -1 for none; whether it computes; whether it has parts. Each name is looked at once."""
-    kinds = np.full(len(trace.strings) + 1, -1, np.int8)
-    done, holds, present = np.zeros((3, len(kinds)), np.bool_)
-    present[ops.name] = True
-    for text in np.flatnonzero(present).tolist():
-        name = trace.strings[text]
-        kind = collective(name)
-        kinds[text] = -1 if kind is None else COLLECTIVES.index(kind)
-        done[text] = waits(name)
-        holds[text] = contains(name)
-    found = kinds[ops.name]
+    found = trace.told(ops.name, _kind)
     categories = trace.metadata.text.get("hlo_category")
     if categories is not None:  # fusions around a collective are told by their category alone
-        of_text = np.full(len(kinds), -1, np.int8)
-        for text in np.unique(categories[categories >= 0]).tolist():
-            kind = collective(trace.strings[text])
-            of_text[text] = -1 if kind is None else COLLECTIVES.index(kind)
-        of_meta = of_text[categories]
+        of_meta = trace.told(categories, _kind)
         if (of_meta >= 0).any():
-            found = np.where(found < 0, of_meta[trace.meta[ops.row]], found).astype(np.int8)
+            found = np.where(found < 0, of_meta[trace.meta[ops.row]], found)
     if not (found >= 0).any():
-        return found, done[:0], holds[:0]
-    return found, (found < 0) & ~(done | holds)[ops.name], holds[ops.name]
+        return found, found[:0] > 0, found[:0] > 0
+    done, holds = trace.told(ops.name, waits) > 0, trace.told(ops.name, contains) > 0
+    return found, (found < 0) & ~(done | holds), holds
+
+
+def _kind(name: str) -> int:
+    kind = collective(name)
+    return -1 if kind is None else COLLECTIVES.index(kind)
 
 
 def collectives_report(session: SessionTrace) -> list[dict[str, Any]]:

@@ -18,6 +18,7 @@ from tb_xla_insights.analysis.idle import STARVED, find_gaps
 from tb_xla_insights.analysis.intervals import Intervals, own_time, span_intervals, union, union_of
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.names import tagged
+from tb_xla_insights.analysis.opcodes import instruction
 from tb_xla_insights.analysis.shares import covered
 from tb_xla_insights.analysis.thresholds import INFO_SHARE, WARNING_SHARE
 from tb_xla_insights.analysis.transfers import find_transfers
@@ -91,10 +92,9 @@ def _busy_line(trace: Trace, line: int) -> Intervals:
 
 def _infeed(trace: Trace, ops: Spans) -> Intervals:
     """When a device is in infeed ops, which busy leaves out."""
-    named = np.array([text.startswith(("infeed", "%infeed")) for text in [*trace.strings, ""]], np.bool_)
-    if not named.any():
+    chosen = trace.told(ops.name, lambda text: instruction(text).startswith("infeed")) > 0
+    if not chosen.any():
         return span_intervals(0, 0)
-    chosen = named[ops.name]
     op, start, end = own_time(ops.start_ps, ops.end_ps, ops.parent)
     return union(start, end, chosen[op])
 

@@ -52,8 +52,7 @@ class Names:
 
     @classmethod
     def of(cls, trace: Trace) -> Names:
-        metadata = trace.metadata
-        label = np.where(metadata.display_name >= 0, metadata.display_name, metadata.name)
+        label = trace.metadata.label
         named = np.zeros(len(trace.strings) + 1, np.bool_)  # no name, -1, is the last entry
         named[label] = True
         for device in trace.devices:
@@ -237,16 +236,17 @@ class HostRows:
     @cached_property
     def _op_kinds(self) -> Int8:
         """Per metadata entry: an op, a collective, or an op that only waits for an asynchronous one."""
-        strings, metadata = self.trace.strings, self.trace.metadata
-        labels = [self.names.texts[i] for i in self.names.of_meta]
-        categories = metadata.text.get("hlo_category", np.full(len(labels), -1, np.int32))
-        kinds = [
-            STALL if waits(label)
-            else COLLECTIVE if collective(label) or (category >= 0 and collective(strings[category]))
-            else OP
-            for label, category in zip(labels, categories.tolist(), strict=True)
-        ]  # fmt: skip
-        return np.array(kinds, np.int8)
+        trace = self.trace
+        done = trace.told(trace.metadata.label, waits) > 0
+        either = trace.told(trace.metadata.label, _is_collective) > 0
+        categories = trace.metadata.text.get("hlo_category")
+        if categories is not None:
+            either |= trace.told(categories, _is_collective) > 0
+        return np.where(done, STALL, np.where(either, COLLECTIVE, OP)).astype(np.int8)
+
+
+def _is_collective(text: str) -> bool:
+    return collective(text) is not None
 
 
 def _labels(threads: list[Thread]) -> list[str]:

@@ -35,10 +35,7 @@ def make_spans(row: Int32, start_ps: Int64, end_ps: Int64, name: Int32) -> Spans
 
 def event_spans(trace: Trace, rows: Int32) -> Spans:
     """The spans of events as recorded, under their short names."""
-    meta = trace.meta[rows]
-    display = trace.metadata.display_name[meta]
-    name = np.where(display >= 0, display, trace.metadata.name[meta])
-    return make_spans(rows, trace.start_ps[rows], trace.start_ps[rows] + trace.duration_ps[rows], name)
+    return make_spans(rows, trace.start_ps[rows], trace.end_ps[rows], trace.metadata.label[trace.meta[rows]])
 
 
 def plane_devices(trace: Trace) -> list[Device]:
@@ -89,6 +86,5 @@ def _rows(lines: list[Line]) -> Int32:
 
 def _kernels(trace: Trace, rows: Int32) -> Int32:
     """The events among `rows` that compute, not copy."""
-    copies = [text.startswith(_COPIES) for text in trace.strings]
-    kernels: Int32 = rows[~np.array(copies, bool)[trace.metadata.name[trace.meta[rows]]]]
-    return kernels
+    copies = trace.told(trace.metadata.name[trace.meta[rows]], lambda text: text.startswith(_COPIES))
+    return rows[copies <= 0]

@@ -6,6 +6,7 @@ them or what an event's name means. All times are integer picoseconds from the s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, overload
@@ -72,6 +73,11 @@ class Metadata:
     kind: Int8
     text: dict[str, Int32]
     stats: list[dict[str, Any]]
+
+    @property
+    def label(self) -> Int32:
+        """The display name where there is one, as device ops have it, else the name."""
+        return np.where(self.display_name >= 0, self.display_name, self.name)
 
 
 @dataclass(frozen=True)
@@ -233,6 +239,15 @@ class Trace:
     @cached_property
     def _string_index(self) -> dict[str, int]:
         return {text: index for index, text in enumerate(self.strings)}
+
+    def told(self, texts: Int32, answer: Callable[[str], int]) -> Int8:
+        """What `answer` says of each text (index into the strings), asked once per different one; -1 for no text."""
+        answers = np.full(len(self.strings) + 1, -1, np.int8)
+        present = np.zeros(len(answers), np.bool_)
+        present[texts] = True
+        for text in np.flatnonzero(present[:-1]).tolist():
+            answers[text] = answer(self.strings[text])
+        return answers[texts]
 
     def name(self, row: int) -> str:
         """The event's name as recorded."""
