@@ -14,6 +14,7 @@ from tb_xla_insights.timeline.links import Links
 from tb_xla_insights.timeline.rows import HostRows
 from tb_xla_insights.timeline.scopes import ScopeTrack, op_facts
 from tb_xla_insights.timeline.tracks import Place, Track
+from tb_xla_insights.trace.model import Spans
 from tb_xla_insights.trace.nesting import self_ps
 
 _SPARKS = 64
@@ -120,45 +121,41 @@ class Details:
             return None
         return trace.name(event)
 
-    def _spans_index(self, place: Place | Mark) -> tuple[Any, int] | None:
-        """The spans of a device that a slice is from, and its place in them."""
-        track = place.track
-        if track.head.kind not in ("ops", "modules"):
+    def _span(self, place: Place | Mark) -> tuple[int, Spans, int] | None:
+        """The number of the device whose op or run a slice is, all its ops or runs, and the place among them."""
+        head, devices = place.track.head, place.track.trace.devices
+        if head.kind not in ("ops", "modules"):
             return None
-        device = next(it for it in track.trace.devices if it.id == track.head.device)
-        spans = device.ops if track.head.kind == "ops" else device.modules
-        return spans, int(np.flatnonzero(spans.row == place.event)[0])
+        number = next(number for number, it in enumerate(devices) if it.id == head.device)
+        spans = devices[number].ops if head.kind == "ops" else devices[number].modules
+        return number, spans, int(np.flatnonzero(spans.row == place.event)[0])
 
     def _self_ps(self, place: Place | Mark) -> int:
-        spans = self._spans_index(place)
-        if spans is not None:
-            number, device = next(
-                it for it in enumerate(place.track.trace.devices) if it[1].id == place.track.head.device
-            )
-            if (
-                device.made and spans[0] is device.ops
-            ):  # times of ops side by side do not tell what is part of what
-                return int(find_ops(place.track.trace).devices[number].own_ps[spans[1]])
-            return int(spans[0].self_ps[spans[1]])
-        return self_ps(place.track.trace, place.event) if place.event >= 0 else place.duration_ps
+        trace, span = place.track.trace, self._span(place)
+        if span is None:
+            return self_ps(trace, place.event) if place.event >= 0 else place.duration_ps
+        number, spans, at = span
+        if trace.devices[number].made and spans is trace.devices[number].ops:
+            # Times of ops side by side do not tell what is part of what.
+            return int(find_ops(trace).devices[number].own_ps[at])
+        return int(spans.self_ps[at])
 
     def _path(self, place: Place | Mark) -> list[Place]:
         """What encloses an event in its own row, outermost first; before ops stands the run they are in."""
         trace, track = place.track.trace, place.track
         if isinstance(track, ScopeTrack) and isinstance(place, Place):
             return track.around(place)
-        spans = self._spans_index(place)
+        span = self._span(place)
         above: list[Place] = []
-        if spans is None:
+        if span is None:
             row = int(trace.parent[place.event]) if place.event >= 0 else -1
             while row >= 0:
                 above.extend(_known(track.place(row)))
                 row = int(trace.parent[row])
             return above[::-1]
-        at = int(spans[0].parent[spans[1]])
-        while at >= 0:
-            above.extend(_known(track.place(int(spans[0].row[at]))))
-            at = int(spans[0].parent[at])
+        _, spans, at = span
+        while (at := int(spans.parent[at])) >= 0:
+            above.extend(_known(track.place(int(spans.row[at]))))
         if track.head.kind == "ops":
             runs = next((it for it in self._host.tracks if _same_device(it, track)), None)
             above.extend(_known(runs and _open_at(runs, place.start_ps)))
@@ -177,10 +174,8 @@ class Details:
 
     def _facts(self, place: Place | Mark) -> list[Json]:
         """What the compiled programs tell of an op."""
-        spans = self._spans_index(place)
-        devices = [device.id for device in place.track.trace.devices]
-        device = devices.index(str(place.track.head.device))
-        return [] if spans is None else op_facts(place.track.trace, device, spans[1])
+        span = self._span(place)
+        return [] if span is None else op_facts(place.track.trace, span[0], span[2])
 
     def _flow(self, event: int) -> Json:
         if event < 0:
