@@ -126,12 +126,10 @@ def _markers_below_steps(trace: Trace, launches: Launches) -> NDArray[np.intp]:
 def _costs(trace: Trace, launches: Launches, early: Int32) -> tuple[Int64, Int64]:
     """Per early launch, the time of its runs and the starved gaps that follow them."""
     runs, gaps = launches.runs, find_gaps(trace)
-    device, idle = np.zeros(len(launches) + 1, np.int64), np.zeros(len(launches) + 1, np.int64)
-    np.add.at(device, runs.launch, runs.end_ps - runs.start_ps)
     starved = gaps.kind == STARVED
-    before = np.append(runs.launch, np.int32(-1))[gaps.before_run[starved]]
-    np.add.at(idle, before, gaps.duration_ps[starved])
-    return device[early], idle[early]
+    idle = np.zeros(len(runs) + 1, np.int64)  # the last one: before the first run
+    np.add.at(idle, gaps.before_run[starved], gaps.duration_ps[starved])
+    return launches.sums(runs.duration_ps)[early], launches.sums(idle[:-1])[early]
 
 
 def early_executions(session: SessionTrace) -> list[dict[str, Any]]:

@@ -55,7 +55,7 @@ def find_costs(trace: Trace) -> Costs:
     first = runs.free_ps == np.iinfo(np.int64).min
     until = np.minimum(runs.free_ps, runs.start_ps)
     queue = np.maximum(0, np.where(first, begin, until) - begin)
-    device = runs.end_ps - runs.start_ps
+    device = runs.duration_ps
     leads = ~first & (runs.enqueue_row >= 0)
     lead = np.where(leads, until - runs.enqueue_ps, 0)
     return Costs(end - begin, device, queue, end - begin - device - queue, lead, leads)

@@ -26,7 +26,7 @@ from tb_xla_insights.analysis.reach import (
 )
 from tb_xla_insights.analysis.runs import ORDERED, Runs, find_runs, programs_of
 from tb_xla_insights.analysis.steps import steps_at, steps_of
-from tb_xla_insights.trace.model import Int8, Int32, Trace
+from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 
 KINDS = ("lazy", "dynamo", "other")
 LAZY, DYNAMO_KIND, OTHER = range(3)
@@ -61,6 +61,12 @@ class Launches:
     def step_of_run(self) -> Int32:
         """Per device run the step that launched it (index into the trace's steps), -1: none."""
         return np.append(self.step, np.int32(-1))[self.runs.launch]
+
+    def sums(self, of_runs: Int64) -> Int64:
+        """Per launch the sum of what its runs have."""
+        sums = np.zeros(len(self) + 1, np.int64)  # the last one: of no launch
+        np.add.at(sums, self.runs.launch, of_runs)
+        return sums[:-1]
 
 
 @kept

@@ -45,6 +45,10 @@ class Runs:
     def __len__(self) -> int:
         return len(self.device)
 
+    @property
+    def duration_ps(self) -> Int64:
+        return self.end_ps - self.start_ps
+
     def of_device(self, device: int) -> slice:
         """The runs of one device, in the order of its modules."""
         low, high = np.searchsorted(self.device, [device, device + 1])

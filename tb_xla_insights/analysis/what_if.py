@@ -121,7 +121,7 @@ def _model(trace: Trace) -> _Model | None:
         len(steps), steps[0].on_device, mean,
         points, np.append(its, -1).astype(np.int32), before, after, waits_for, late, read,
         np.searchsorted(at, np.arange(len(its) + 2)), number, offset, delay,
-        runs.end_ps[number] - runs.start_ps[number], runs.device[number].astype(np.int32),
+        runs.duration_ps[number], runs.device[number].astype(np.int32),
         (runs.end_ps - runs.own_start_ps)[number], core_free,
     )  # fmt: skip
 

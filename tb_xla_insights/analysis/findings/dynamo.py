@@ -28,9 +28,7 @@ class ExtraLaunches:
 def extra_launches(trace: Trace) -> ExtraLaunches:
     """The dynamo launches of one host beyond forward and backward, step by step."""
     launches = find_launches(trace)
-    runs = launches.runs
-    device = np.zeros(len(launches) + 1, np.int64)
-    np.add.at(device, runs.launch, runs.end_ps - runs.start_ps)
+    device = launches.sums(launches.runs.duration_ps)
     its = np.flatnonzero((launches.kind == DYNAMO_KIND) & (launches.step >= 0) & (launches.program >= 0))
     if not its.size:
         return ExtraLaunches(0, its)

@@ -46,14 +46,13 @@ class _Small:
 
 def _small(trace: Trace, ledger: Ledger) -> _Small:
     launches, costs = find_launches(trace), find_costs(trace)
-    runs = launches.runs
-    overhead, device, idle = np.zeros((3, len(launches) + 1), np.int64)
-    np.add.at(overhead, runs.launch, costs.overhead_ps)
-    np.add.at(device, runs.launch, costs.device_ps)
+    overhead, device = launches.sums(costs.overhead_ps), launches.sums(costs.device_ps)
+    idle = np.zeros(len(launches) + 1, np.int64)
     np.add.at(idle, ledger.after, ledger.end_ps - ledger.start_ps)
+    idle = idle[:-1]
     counted = (launches.step >= 0) & (launches.program >= 0)
     counted[find_early(trace).launch] = False
-    small = np.flatnonzero(counted & ((idle > device) | (overhead > device))[:-1])
+    small = np.flatnonzero(counted & ((idle > device) | (overhead > device)))
     sums = (int(column[small].sum()) for column in (idle, device, overhead))
     return _Small(np.flatnonzero(counted), small, *sums)
 
