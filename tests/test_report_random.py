@@ -1,0 +1,135 @@
+"""What the report promises of every capture, on random ones: whatever they record, nothing is lost and sums add up."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from captures import Core, Event, Row, capture, session, thread
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tb_xla_insights.analysis.window import window
+from tb_xla_insights.report import session_report
+from tb_xla_insights.trace.model import SessionTrace
+
+THREADS = (
+    "python",
+    "pt_autograd_0",
+    "tf_pytorchxla/1",
+    "tf_XLAPjRtCpuClient/2",
+    "tf_XLAEigen/3",
+    "Thread-3",
+    "",
+)
+EVENTS = (
+    "Training_Step", "forward", "load_batch", "a/b", "StepMarker", "SyncTensorsGraphInternal", "SyncTensorsGraph",
+    "ScheduleSyncTensorsGraph", "ExecuteComputation", "PjRtCpuExecutable::ExecuteHelper", "DoEnqueueProgram",
+    "ExecuteComputationWithBarrier", "TransferFromDevice", "TransferToDevice", "XLAGraphExecutor::Compile",
+    "TensorCollectionBarrier", "ThunkExecutor::Execute", "ThunkExecutor::Execute (wait for completion)",
+    "ThreadpoolListener::StartRegion", "ThreadpoolListener::StopRegion", "ThreadpoolListener::Record",
+)  # fmt: skip
+OPS = (
+    "fusion.1",
+    "dot.3",
+    "copy-done.1",
+    "all-reduce.2",
+    "all-reduce-start.4",
+    "infeed.1",
+    "while.3",
+    "call.1",
+    "",
+)
+CATEGORIES = ("", "infeed", "async-done", "all-reduce", "convolution fusion", "copy-done")
+SCOPES = ("", "Training_Step.1/forward.2/aten__mm:x", "jit(f)/jit(main)/add", "aten__mm")
+US = 1_000_000
+
+
+def any_event(pick: random.Random, scale: int) -> Event:
+    name, stats = pick.choice(EVENTS), dict[str, Any]()
+    if name == "Training_Step":
+        stats |= {"_r": 1, "step_num": pick.choice((0, 1, 2, 5))} if pick.random() < 0.7 else {}
+    for kind, id_ in (("_pt", "_p"), ("_ct", "_c")):
+        if pick.random() < 0.4:
+            stats |= {kind: pick.choice((12, 15)), id_: pick.randint(0, 9)}
+    if pick.random() < 0.1:
+        stats |= {"hlo_op": pick.choice(OPS), "hlo_module": "m", "program_id": pick.choice((1, 2**63 - 1))}
+    return name, pick.randint(0, 60) * scale, pick.choice((0, 1, 3, 10, 50)) * scale, stats
+
+
+def any_core(pick: random.Random, scale: int, number: int) -> Core:
+    def run() -> Event:
+        flow = {"_ct": 12, "_c": pick.randint(0, 9)} if pick.random() < 0.6 else {}
+        return (
+            pick.choice(("f(1)", "f(-2)", "g")),
+            pick.randint(0, 60) * scale,
+            pick.randint(0, 9) * scale,
+            flow,
+        )
+
+    def op() -> Event:
+        stats = {"hlo_category": pick.choice(CATEGORIES), "tf_op": pick.choice(SCOPES)}
+        own = {key: value for key, value in stats.items() if value}
+        return pick.choice(OPS), pick.randint(0, 60) * scale, pick.choice((0, 1, 2, 10)) * scale, own
+
+    runs, ops = ([make() for _ in range(pick.choice((0, 1, 12)))] for make in (run, op))
+    return Core(ops, runs, name=f"{pick.choice(('TPU', 'GPU'))}:{number}")
+
+
+def any_session(pick: random.Random) -> SessionTrace:
+    scale = pick.choice((1, US, 20 * US))
+    hosts = []
+    for host in range(pick.choice((1, 1, 2))):
+        parts: list[Row | Core] = [
+            thread(pick.choice(THREADS), *(any_event(pick, scale) for _ in range(pick.choice((0, 1, 5, 25)))))
+            for _ in range(pick.randint(0, 4))
+        ]
+        cores = (any_core(pick, scale, number) for number in range(pick.choice((0, 1, 2))))
+        hosts.append(capture(*parts, *cores, host=f"host{host}"))
+    return session(*hosts)
+
+
+@settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(st.randoms(use_true_random=False))
+def test_sums_hold(pick: random.Random) -> None:
+    its = any_session(pick)
+    report = session_report(its)
+    devices, gaps, propagation = report["devices"], report["gaps"], report["propagation"]
+    for device in devices:
+        assert device["busy_ps"] + device["idle_ps"] == device["span_ps"]
+        assert 0 <= device["stall_ps"] <= device["busy_ps"] <= device["span_ps"]
+    assert gaps["total_ps"] == sum(device["idle_ps"] for device in devices)
+    assert gaps["listed_ps"] == sum(gap["duration_ps"] for gap in gaps["items"])
+    assert gaps["listed_ps"] == sum(gaps["by_class_ps"].values())
+    assert gaps["listed_ps"] == sum(pattern["total_ps"] for pattern in gaps["patterns"])
+    for gap in gaps["items"]:
+        assert sum(gap["by_class_ps"].values()) == gap["duration_ps"] >= 10 * US
+        at = gap["start_ps"]
+        for link in gap["chain"]:
+            assert link["start_ps"] == at
+            assert link["duration_ps"] > 0
+            at += link["duration_ps"]
+        assert at == gap["start_ps"] + gap["duration_ps"]
+        assert gap["kind"] != "queued" or gap["cause"] == "wait"
+    for row in report["executions"]:
+        parts = [row["device_ps"], row["queue_ps"], row["overhead_ps"]]
+        assert sum(parts) == row["host_ps"]
+        assert min(parts) >= 0
+    for step in report["steps"]:
+        assert sum(step["host_ps"].values()) == step["duration_ps"]
+        assert min(step["host_ps"].values(), default=0) >= 0
+    kinds = ("direct_ps", "recovered_ps", "bare_ps", "none_ps")
+    assert sum(propagation[kind] for kind in kinds) == propagation["device_ps"]
+    steps = {
+        step["host"]: [it for it in report["steps"] if it["host"] == step["host"]] for step in report["steps"]
+    }
+    longest = max((sum(it["duration_ps"] for it in own) / len(own) for own in steps.values()), default=0)
+    for finding in report["findings"]:
+        assert finding["cost_ps"] >= 0
+        assert 0 <= (finding["step_if_fixed_ps"] or 0) <= longest + 1
+    # These take idle time from each other; the others tell of busy time, or share the cost of one of these.
+    shared = ("cpu_fallback", "device_stalls", "exposed_collectives")
+    assert sum(it["cost_ps"] for it in report["findings"] if it["id"] not in shared) <= gaps["total_ps"]
+    if its.duration_ps:
+        some = window(its, its.duration_ps // 3, its.duration_ps // 3 + 1 + its.duration_ps // 5)
+        assert sum(some["by_class_ps"].values()) == some["duration_ps"]
