@@ -81,12 +81,9 @@ def _windows(trace: Trace, which: NDArray[np.int64]) -> tuple[Int32, Int64, Int6
 
 def _done(trace: Trace, rows: Int32) -> Int64:
     """Until when the outermost event around each of some events lasts."""
-    top = rows.copy()
-    above = np.where(top >= 0, trace.parent[top], -1)
-    while (above >= 0).any():
-        top = np.where(above >= 0, above, top)
-        above = np.where(above >= 0, trace.parent[above], -1)
-    return trace.end_ps[top]
+    while (inside := (rows >= 0) & (trace.parent[rows] >= 0)).any():
+        rows = np.where(inside, trace.parent[rows], rows)
+    return trace.end_ps[rows]
 
 
 _Pieces = tuple[Int32, Int64, Int64, NDArray[np.int8], Int32]
