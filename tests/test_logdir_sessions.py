@@ -80,6 +80,22 @@ def test_links_join_runs_and_loops_end(tmp_path: Path) -> None:
     assert names(Root(str(logdir))) == ["near/s"]
 
 
+def test_a_link_to_itself_hides_nothing_beside_it(tmp_path: Path) -> None:
+    capture(tmp_path / "plugins/profile/s")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    assert names(Root(str(tmp_path))) == ["s"]
+
+
+def test_a_name_that_is_no_utf_8_is_text_and_found_by_it(tmp_path: Path) -> None:
+    raw = os.fsdecode(b"caf\xe9")
+    capture(tmp_path / "plugins/profile" / raw, raw)
+    [session] = find_sessions([Root(str(tmp_path))])
+    assert (session.name, session.hosts[0].name) == ("caf\\udce9", "caf\\udce9")
+    for name in (raw, session.name):
+        assert resolve(str(tmp_path), name) == session
+        assert resolve(session.path, name).name == session.name
+
+
 def test_a_broken_link_is_a_host_that_cannot_be_read(tmp_path: Path) -> None:
     directory = tmp_path / "plugins/profile/s"
     directory.mkdir(parents=True)

@@ -12,7 +12,7 @@ from helpers import raising, write_session
 
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.listing import Listing
-from tb_xla_insights.logdir.sessions import Root, find_sessions
+from tb_xla_insights.logdir.sessions import Root, SessionFiles, find_sessions
 from tb_xla_insights.logdir.store import Load, Loaded, Store, UnknownSessionError, default_budget
 
 OLD, NEW = "2026_01_01_00_00_00", "run/2026_01_02_00_00_00"
@@ -190,6 +190,20 @@ def test_a_look_is_shared_and_not_repeated_at_once(logdir: Path, monkeypatch: py
     write_session(logdir / "plugins/profile/2026_01_03_00_00_00", "vm")
     assert len(listing.look(wait=None)) == 3
     assert len(looks) == 2
+
+
+def test_a_known_session_is_found_while_a_look_goes_on(logdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listing, may_go_on = Listing([Root(str(logdir))]), threading.Event()
+    listing.look(wait=None)
+
+    def slow_find(_: Any) -> list[SessionFiles]:
+        may_go_on.wait(5)
+        return []
+
+    monkeypatch.setattr("tb_xla_insights.logdir.listing.find_sessions", slow_find)
+    listing.look(wait=0, fresh=0)
+    assert listing.find(OLD) is not None
+    may_go_on.set()
 
 
 def test_an_empty_logdir_says_so(tmp_path: Path) -> None:

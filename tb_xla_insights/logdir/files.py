@@ -111,7 +111,7 @@ def _walk(directory: str, above: frozenset[tuple[int, int]], depth: int) -> Iter
     """Links are followed, as people join runs by links; one that leads back to a directory above it is not."""
     try:
         status = os.stat(directory)
-        names = sorted(entry.name for entry in os.scandir(directory) if entry.is_dir())
+        names = sorted(entry.name for entry in os.scandir(directory) if _is_directory(entry))
     except OSError:
         return  # a directory that this user may not enter hides its sessions, not those beside it
     here = (status.st_dev, status.st_ino)
@@ -122,6 +122,14 @@ def _walk(directory: str, above: frozenset[tuple[int, int]], depth: int) -> Iter
         return
     for name in names:
         yield from _walk(f"{directory.rstrip('/')}/{name}", above | {here}, depth + 1)
+
+
+def _is_directory(entry: os.DirEntry[str]) -> bool:
+    """A link that leads to itself, or to where this user may not go, is none; what lies beside it still counts."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
 
 
 def _is_capture(path: str) -> bool:

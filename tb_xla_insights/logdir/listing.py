@@ -63,11 +63,14 @@ class Listing:
 
     def find(self, name: str) -> SessionFiles | None:
         """The session of that name, looking once more where it is not among those seen last."""
-        for fresh in (float("inf"), 1.0):
-            for session in self.look(wait=None, fresh=fresh):
-                if session.name == name:
-                    return session
-        return None
+        if (known := self.known(name)) is None:
+            self.look(wait=None)
+            known = self.known(name)
+        return known
+
+    def known(self, name: str) -> SessionFiles | None:
+        """The session of that name as last seen."""
+        return next((session for session in self._sessions if session.name == name), None)
 
     def _look(self, done: threading.Event) -> None:
         sessions, message = self._sessions, None

@@ -92,6 +92,7 @@ def resolve(path: str, name: str | None = None) -> SessionFiles:
     Raises InputError where there is none.
     """
     place = files.expand(path)
+    name = None if name is None else _text(name)
     what = files.kind(place)
     if what is None:
         raise InputError(f"{path}: no such file or directory; check the path")
@@ -111,8 +112,8 @@ def resolve(path: str, name: str | None = None) -> SessionFiles:
 def _of_file(place: str) -> SessionFiles:
     directory, file_name = posixpath.split(_absolute(place))
     in_session = posixpath.basename(posixpath.dirname(directory)) == "profile"
-    host = file_name.removesuffix(SUFFIX)
-    name = posixpath.basename(directory) if in_session else host
+    host = _text(file_name.removesuffix(SUFFIX))
+    name = _text(posixpath.basename(directory)) if in_session else host
     return SessionFiles(name, place, (HostFile(host, files.file_info(place)),))
 
 
@@ -137,8 +138,8 @@ def _are(sessions: Sequence[SessionFiles]) -> str:
 
 
 def _session(name: str, directory: str, captures: Iterable[FileInfo]) -> SessionFiles:
-    hosts = (HostFile(posixpath.basename(info.path).removesuffix(SUFFIX), info) for info in captures)
-    return SessionFiles(name, directory, tuple(hosts))
+    hosts = (HostFile(_text(posixpath.basename(info.path).removesuffix(SUFFIX)), info) for info in captures)
+    return SessionFiles(_text(name), directory, tuple(hosts))
 
 
 def _name(root: Root, directory: str) -> str:
@@ -148,6 +149,11 @@ def _name(root: Root, directory: str) -> str:
     run = posixpath.relpath(posixpath.dirname(posixpath.dirname(run_directory)), place)
     inside = run != "." and not run.startswith("..")
     return "/".join(filter(None, (root.group, run if inside else "", session)))
+
+
+def _text(name: str) -> str:
+    """A name that can be asked for again wherever it was told: bytes that are no UTF-8 stand as `\\udcXX` in it."""
+    return name.encode(errors="backslashreplace").decode()
 
 
 def _absolute(path: str) -> str:

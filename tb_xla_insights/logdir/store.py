@@ -194,10 +194,8 @@ class Store:
 
     def changed(self, load: Load) -> bool:
         """Whether the files differ from those that were read, as far as the last look at the logdir knows."""
-        now = next(
-            (session for session in self.listing.sessions if session.name == load.files.name), load.files
-        )
-        return now != load.files
+        now = self.listing.known(load.files.name)
+        return now is not None and now != load.files
 
     def _run(self, load: Load) -> None:
         self._release(load, load.files.bytes)
