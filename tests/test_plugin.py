@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -189,6 +190,19 @@ def test_data_of_a_session_that_is_not_in_memory_is_read_first(client: Client) -
     assert data(client, "search", session=OLD, q="forward")["count"] == 3
 
 
+def test_names_that_are_no_utf_8_hide_nothing_and_open(logdir: Path) -> None:
+    directory = logdir / "plugins/profile" / os.fsdecode(b"caf\xe9")
+    write_session(directory, os.fsdecode(b"vm\xff"))
+    client = tensorboard("--logdir", str(logdir))
+    [name] = [it["name"] for it in data(client, "sessions")["sessions"] if it["name"] not in (OLD, NEW)]
+    ready = opened(client, name)
+    assert ready["state"] == "ready"
+    window = {"session": name, "start_ps": 0, "end_ps": 10, "device": ready["devices"][0]["id"]}
+    assert data(client, "window", **window)["duration_ps"] == 10
+    (directory / os.fsdecode(b"vm\xff.xplane.pb")).write_bytes(b"\xff")
+    assert "vm" in opened(client, name, reload=1)["message"]
+
+
 def test_stopping_a_session_that_is_not_read_does_nothing(client: Client) -> None:
     assert data(client, "stop", session=OLD) == {"stopped": False}
 
@@ -206,6 +220,8 @@ WINDOW = {"session": OLD, "start_ps": "0", "end_ps": "10"}
         ("timeline", {**WINDOW, "px": "1000", "end_ps": "0"}, 400, "end_ps must be greater"),
         ("timeline", {**WINDOW, "px": "many"}, 400, "px must be a whole number from 1 to 20000, not many"),
         ("timeline", {**WINDOW, "px": "0"}, 400, "px must be"),
+        ("timeline", {**WINDOW, "px": "1_000"}, 400, "px must be"),
+        ("timeline", {**WINDOW, "px": "٣"}, 400, "px must be"),
         ("timeline", {**WINDOW, "px": "9", "start_ps": "-" + "9" * 30}, 400, "start_ps must be"),
         ("timeline", {**WINDOW, "px": "9", "rows": "nothing"}, 400, "nothing"),
         ("event", {"session": OLD, "event": "9.99999"}, 400, "9.99999"),

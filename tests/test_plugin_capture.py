@@ -103,7 +103,7 @@ def test_before_the_first_capture_there_is_none(client: Client) -> None:
     "body",
     [{}, {"addresses": ""}, {"addresses": "nowhere"}, {"addresses": "unix:/x"}, {"addresses": ["a:1"]},
      {"addresses": "a:1", "duration_ms": 0}, {"addresses": "a:1", "duration_ms": "long"},
-     {"addresses": "a:1", "host_level": 4}],
+     {"addresses": "a:1", "host_level": 4}, {"addresses": "\ud800"}, {"addresses": "a:１"}],
 )  # fmt: skip
 def test_what_is_no_capture(client: Client, body: dict[str, Any]) -> None:
     answer = post(client, "capture", **body)
@@ -112,10 +112,14 @@ def test_what_is_no_capture(client: Client, body: dict[str, Any]) -> None:
     assert data(client, "capture_progress") == {"state": "idle"}
 
 
-@pytest.mark.parametrize("content", [b"not json", b"[]", b'"a:1"', b"{" + b" " * 100_000 + b"}"])
+@pytest.mark.parametrize(
+    "content", [b"not json", b"[]", b"[" * 60_000, b'"a:1"', b"{" + b" " * 100_000 + b"}"]
+)
 def test_bodies_that_are_no_small_json_object(client: Client, content: bytes) -> None:
     headers = {**OWN, "Content-Type": "application/json"}
-    assert client.post(f"{BASE}/data/capture", headers=headers, data=content).status_code == 400
+    answer = client.post(f"{BASE}/data/capture", headers=headers, data=content)
+    assert answer.status_code == 400
+    assert "must be a JSON object" in document(answer)["error"]
 
 
 def test_of_several_places_the_first_one_gets_it(tmp_path: Path, profiler_server: str) -> None:
@@ -147,6 +151,8 @@ class TestWhoMayAsk:
             {**OWN, "Origin": "http://elsewhere.example"},
             {**OWN, "Origin": "null"},
             {**OWN, "Origin": "http://localhost:6007"},
+            {**OWN, "Origin": "http://["},
+            {**OWN, "Host": "[::", "Origin": "http://[::", "Sec-Fetch-Site": "same-origin"},
             {**OWN, "Origin": "http://elsewhere.example", "Sec-Fetch-Site": "cross-site"},
             # A name made to point to this machine.
             {**OWN, "Host": "rebound.example:6006", "Origin": "http://rebound.example:6006"},

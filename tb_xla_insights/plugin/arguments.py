@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from tb_xla_insights.errors import InputError
 
 # Times are exact in a page's numbers up to here; far beyond any capture.
 _LARGEST = 2**53
+_WHOLE = re.compile(r"-?[0-9]{1,16}")
 
 
 class Arguments:
@@ -33,18 +35,14 @@ class Arguments:
         self, name: str, low: int = -_LARGEST, high: int = _LARGEST, default: int | None = None
     ) -> int:
         """A whole number from `low` to `high`; `default` where it is missing and a default was given."""
-        text = self._values.get(name, "")
-        if not text and default is not None:
+        if default is not None and not self._values.get(name):
             return default
-        try:
-            value = int(self.text(name))
-        except ValueError:
-            value = high + 1
-        if not low <= value <= high:
+        text = self.text(name)
+        if not _WHOLE.fullmatch(text) or not low <= int(text) <= high:
             raise InputError(
                 f"{self._route}: {name} must be a whole number from {low} to {high}, not {text[:40]}"
             )
-        return value
+        return int(text)
 
     def optional_integer(self, name: str, low: int, high: int) -> int | None:
         return self.integer(name, low, high) if self._values.get(name) else None

@@ -10,7 +10,7 @@ taken only over https, which such a page cannot have.
 from __future__ import annotations
 
 import ipaddress
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from werkzeug import wrappers
 
@@ -21,7 +21,7 @@ def refusal(request: wrappers.Request, loopback: bool) -> str | None:
     """Why this request may not act, in one line, or None; `loopback` tells that only this machine is served."""
     if not request.headers.get(HEADER):
         return f"only the page may ask for this; the header {HEADER} is missing"
-    origin = urlsplit(request.headers.get("Origin", ""))
+    origin = _parts(request.headers.get("Origin", ""))
     same = origin.netloc == request.host if origin.netloc else False
     # A proxy may change the host's name; the browser still knows that page and address belong together.
     if not same and request.headers.get("Sec-Fetch-Site") != "same-origin":
@@ -32,7 +32,7 @@ def refusal(request: wrappers.Request, loopback: bool) -> str | None:
 
 
 def _is_this_machine(host: str) -> bool:
-    name = urlsplit(f"//{host}").hostname or ""
+    name = _parts(f"//{host}").hostname or ""
     if name == "localhost" or name.endswith(".localhost"):
         return True
     try:
@@ -40,3 +40,11 @@ def _is_this_machine(host: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _parts(url: str) -> SplitResult:
+    """The parts of a URL; of what is none, such as `http://[`, all are empty."""
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return urlsplit("")

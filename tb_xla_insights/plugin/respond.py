@@ -5,7 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 from tensorboard.backend import http_util
@@ -41,7 +42,9 @@ def application(serve: Callable[[wrappers.Request], wrappers.Response]) -> Appli
 
 def get(route: str, handler: Handler) -> Application:
     """The WSGI application that answers GETs with what `handler` makes of their arguments."""
-    return application(lambda request: _answer(request, route, handler, request.args))
+    return application(
+        lambda request: _answer(request, route, lambda: handler(Arguments(route, request.args)))
+    )
 
 
 def post(route: str, handler: Handler, loopback: bool, off: str | None) -> Application:
@@ -57,30 +60,26 @@ def post(route: str, handler: Handler, loopback: bool, off: str | None) -> Appli
             return error(request, 405, message, [("Allow", "POST")])
         if refused := off or refusal(request, loopback):
             return error(request, 403, refused)
-        if (values := _body(request)) is None:
-            return error(request, 400, f"{route}: the body must be a JSON object of texts and numbers")
-        return _answer(request, route, handler, values)
+        return _answer(request, route, lambda: handler(Arguments(route, _body(request, route))))
 
     return wrapped
 
 
-def _body(request: wrappers.Request) -> dict[str, str] | None:
-    if request.mimetype != _JSON or not 0 <= (request.content_length or 0) <= _LONGEST_BODY:
-        return None
-    try:
-        document = json.loads(request.get_data() or b"{}")
-    except ValueError:
-        return None
+def _body(request: wrappers.Request, route: str) -> dict[str, str]:
+    document: Any = None
+    if request.mimetype == _JSON and 0 <= (request.content_length or 0) <= _LONGEST_BODY:
+        with suppress(ValueError, RecursionError):
+            document = json.loads(request.get_data() or b"{}")
     if not isinstance(document, dict) or not all(isinstance(it, str | int) for it in document.values()):
-        return None
+        raise InputError(f"{route}: the body must be a JSON object of texts and whole numbers")
     return {name: str(value) for name, value in document.items()}
 
 
 def _answer(
-    request: wrappers.Request, route: str, handler: Handler, values: Mapping[str, str]
+    request: wrappers.Request, route: str, document: Callable[[], dict[str, Any]]
 ) -> wrappers.Response:
     try:
-        return respond(request, handler(Arguments(route, values)))
+        return respond(request, document())
     except UnknownSessionError as failure:
         return error(request, 404, str(failure))
     except InputError as failure:
@@ -111,7 +110,9 @@ def respond(
     headers: list[tuple[str, str]] | None = None,
 ) -> wrappers.Response:
     """A document as JSON, gzipped where the client takes that."""
-    body = json.dumps(document, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+    text = json.dumps(document, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    # Names of files may be no text in any encoding: what UTF-8 lacks is written as JSON's own escape.
+    body = text.encode(errors="backslashreplace")
     if request.accept_encodings["gzip"] <= 0:
         return raw(request, body, _JSON, code=code, headers=headers)
     packed = gzip.compress(body, _LEVEL, mtime=0)
