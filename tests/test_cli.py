@@ -16,7 +16,9 @@ from helpers import MS, raising, small_space, write_cut_session, write_session
 from synthetic.__main__ import LOGDIR
 
 import tb_xla_insights as xi
+from tb_xla_insights.cli.common import _progress_line
 from tb_xla_insights.cli.main import main
+from tb_xla_insights.logdir.read import Reading
 
 OLD, NEW = "2026_01_01_00_00_00", "run/2026_01_02_00_00_00"
 Capture = pytest.CaptureFixture[str]
@@ -354,3 +356,12 @@ def test_the_module_runs_as_a_command() -> None:
         cwd=Path(__file__).parents[1],
     )
     assert done.stdout == f"xla-insights {xi.__version__}\n"
+
+
+def test_progress_says_what_is_waited_for() -> None:
+    one = Reading("vm", 4000)
+    assert _progress_line([one], 1) == "Preparing"
+    assert _progress_line([one], 3) == "Preparing · kernels are compiled once after installing"
+    one.state, one.bytes_read = "reading", 1000
+    assert plain(_progress_line([one], 0.5)) == "Reading vm · 1.0 kB of 4.0 kB"
+    assert plain(_progress_line([one], 2)).endswith(" · about 6 s left")

@@ -19,9 +19,10 @@ function amount(part, whole) {
 /** How much of a host, or of all of them, is read. @param {{bytes_read: number, bytes: number}} of */
 const meter = ({ bytes_read, bytes: whole }) => h('div', { class: 'meter' }, h('i', { style: { width: percent(whole ? Math.min(1, bytes_read / whole) : 0) } }));
 
-/** `Reading t1v-n-8c41-w-0 · 412 of 1 204 MB · about 6 s left` @param {import('../lib/types').Loading} loading */
+/** `Reading t1v-n-8c41-w-0 · 412 of 1 204 MB · about 6 s left`; before the first bytes kernels are loaded. @param {import('../lib/types').Loading} loading */
 export function loadingText({ hosts, bytes_read, bytes: whole, seconds_left }) {
   const who = hosts.length === 1 ? hosts[0].name : `${count(hosts.length)} hosts`;
+  if (!bytes_read) return 'Preparing · kernels are compiled once after installing';
   const left = seconds_left == null ? '' : ` · about ${count(Math.max(1, Math.round(seconds_left)))}\u202fs left`;
   return `Reading ${who} · ${amount(bytes_read, whole)}${left}`;
 }

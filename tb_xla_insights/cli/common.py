@@ -57,7 +57,7 @@ def read(options: Any, *, meanwhile: str | None = None) -> Session:
 
     files = resolve(options.path, options.session)
     readings = readings_of(files)
-    with _imported(meanwhile), _progress(readings):
+    with _progress(readings), _imported(meanwhile):
         return open_session(files, options.catalog, readings)
 
 
@@ -160,6 +160,8 @@ def _progress(readings: Sequence[Reading]) -> Iterator[None]:
 
 def _progress_line(readings: Sequence[Reading], elapsed: float) -> str:
     read, total = sum(it.bytes_read for it in readings), sum(it.bytes for it in readings)
+    if read in (0, total):  # before the first bytes kernels are loaded, and after the last ones others
+        return "Preparing · kernels are compiled once after installing" if elapsed > 2 else "Preparing"
     names = [it.name for it in readings if it.state == "reading"]
     line = f"Reading {', '.join(names[:3])} · {units.byte_size(read)} of {units.byte_size(total)}"
     if elapsed < 1 or not read:
