@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import fsspec
 import pytest
@@ -59,6 +60,23 @@ def test_the_newest_session_comes_first(tmp_path: Path) -> None:
     path = capture(tmp_path / "plugins/profile/2099_01_01_00_00_00")
     os.utime(path, ns=(0, 0))
     assert names(Root(str(tmp_path))) == ["2099_01_01_00_00_00", "a", "b", "copied"]
+
+
+@pytest.mark.parametrize("time_ns", [10**21, -(10**21)])
+def test_a_time_that_is_no_date_hides_no_session(
+    tmp_path: Path, time_ns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    capture(tmp_path / "plugins/profile/s")
+    real = os.stat
+
+    def stat(path: str) -> SimpleNamespace:
+        found = real(path)
+        names = ("st_mode", "st_dev", "st_ino", "st_size")
+        return SimpleNamespace(**{name: getattr(found, name) for name in names}, st_mtime_ns=time_ns)
+
+    monkeypatch.setattr("tb_xla_insights.logdir.files.os.stat", stat)
+    [session] = find_sessions([Root(str(tmp_path))])
+    assert session.modified_unix_ns == 0
 
 
 def test_a_session_differs_once_a_file_of_it_does(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from tb_xla_insights.errors import InputError
 SUFFIX = ".xplane.pb"
 # Deeper than any logdir of a person; ends a walk through links that lead to ever new names.
 _DEEPEST = 40
+_YEAR_10000_NS = 253_402_300_800 * 10**9
 _EXTRA = {"gs": "gcs", "gcs": "gcs", "s3": "s3", "s3a": "s3"}
 
 
@@ -149,7 +150,8 @@ def _local_info(path: str) -> FileInfo:
     except OSError:  # a broken link is listed, so that reading it tells what is wrong
         return FileInfo(path, 0, 0, "")
     size = status.st_size if stat.S_ISREG(status.st_mode) else 0
-    return FileInfo(path, size, status.st_mtime_ns, f"{size}-{status.st_mtime_ns}-{status.st_ino}")
+    mark = f"{size}-{status.st_mtime_ns}-{status.st_ino}"
+    return FileInfo(path, size, _in_calendar(status.st_mtime_ns), mark)
 
 
 def _remote_info(path: str, info: dict[str, Any]) -> FileInfo:
@@ -170,7 +172,12 @@ def _epoch_ns(value: object) -> int:
     if isinstance(value, datetime):
         aware = value if value.tzinfo else value.replace(tzinfo=timezone.utc)
         return int(aware.timestamp() * 1e6) * 1000
-    return int(value * 1e9) if isinstance(value, int | float) else 0
+    return _in_calendar(value * 1e9) if isinstance(value, int | float) else 0
+
+
+def _in_calendar(unix_ns: float) -> int:
+    """A modification time that is a date, else 0: some file systems keep any number, which nobody could be told."""
+    return int(unix_ns) if 0 < unix_ns < _YEAR_10000_NS else 0
 
 
 class _Remote:
