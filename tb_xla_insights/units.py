@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import datetime, timezone
 
 THIN = "\u202f"
 MISSING = "–"
@@ -71,6 +72,19 @@ def byte_size(value: int | None) -> str:
         if value * 20 < 1000 ** (power + 1) * 20 - 1000**power or unit == "TB":
             return f"{_fixed(value, 1000**power, 1)}{THIN}{unit}"
     raise AssertionError("the last unit takes every size")
+
+
+def moment(unix_ns: int) -> str:
+    """A moment in UTC, to the second: `2022-02-09 20:11:37`; a dash for 0, which stands for an unknown one."""
+    if not unix_ns:
+        return MISSING
+    return datetime.fromtimestamp(unix_ns // 10**9, timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def step_name(index: int | None, number: int | None) -> str:
+    """What a step is called: its number, its index where it has none, a dash where there is no step."""
+    name = index if number is None else number
+    return MISSING if name is None else str(name)
 
 
 def rounded_parts(parts: Sequence[int], total: int, step: int) -> list[int]:

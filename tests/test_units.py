@@ -5,7 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tb_xla_insights import units
-from tb_xla_insights.units import byte_size, count, parse_time, rounded_parts, share, time_text
+from tb_xla_insights.units import (
+    byte_size,
+    count,
+    moment,
+    parse_time,
+    rounded_parts,
+    share,
+    step_name,
+    time_text,
+)
 
 
 def plain(text: str) -> str:
@@ -78,6 +87,12 @@ def test_counts() -> None:
 
 def test_numbers_and_units_never_part_at_a_line_end() -> None:
     assert " " not in time_text(1_840_000_000_000_000) + share(0.0004) + byte_size(10**9) + count(10**6)
+
+
+def test_moments_and_steps_that_are_not_known_are_a_dash() -> None:
+    assert moment(1_644_437_497_999_999_999) == "2022-02-09 20:11:37"
+    assert moment(0) == "–"
+    assert [step_name(7, 0), step_name(7, None), step_name(None, None)] == ["0", "7", "–"]
 
 
 @given(st.lists(st.integers(0, 10**13), min_size=1, max_size=12), st.sampled_from([10**6, 10**8]))

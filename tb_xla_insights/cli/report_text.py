@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
@@ -33,7 +32,8 @@ def print_report(out: Console, document: Document) -> None:
     out.print(f"{told['text']}\n", style="bold")
     out.print(f"Session   {session['name']}")
     out.print(f"System    {_system(document)}")
-    out.print(f"Start     {_moment(int(session['start_unix_ns']))}")
+    start = int(session["start_unix_ns"])
+    out.print(f"Start     {units.moment(start)}{' UTC' if start else ''}")
     out.print(f"Duration  {units.time_text(session['duration_ps'])}\n")
     _findings(out, document["findings"])
     _devices(out, document["devices"])
@@ -126,7 +126,7 @@ def _steps(out: Console, steps: Sequence[Document]) -> None:
     for step in shown:
         host = sorted(step["host_ps"].items(), key=lambda it: -it[1])[:2]
         table.add_row(
-            f"{step['name']} {step['index'] if step['number'] is None else step['number']}",
+            f"{step['name']} {units.step_name(step['index'], step['number'])}",
             units.time_in(step["start_ps"], "ms"),
             *_times(step, unit, "duration_ps", "device_busy_ps"),
             *(units.count(step[name]) for name in ("executions", "compiles", "early_syncs", "from_device")),
@@ -171,7 +171,7 @@ def _gaps(out: Console, document: Document) -> None:
             names.get(gap["device"], gap["device"]),
             units.time_in(gap["start_ps"], "ms"),
             *_times(gap, unit, "duration_ps"),
-            units.MISSING if gap["step"] is None else str(gap["step_number"] or gap["step"]),
+            units.step_name(gap["step"], gap["step_number"]),
             gap["kind"],
             common.class_text(gap["cause"]),
             ", ".join(f"{common.class_text(name)} {units.time_text(ps)}" for name, ps in parts),
@@ -213,7 +213,7 @@ def _compiles(out: Console, rows: Sequence[Document]) -> None:
             row["module"] or units.MISSING,
             units.time_in(row["start_ps"], "ms"),
             *_times(row, unit, "duration_ps"),
-            units.MISSING if row["step_number"] is None else str(row["step_number"]),
+            units.step_name(row["step"], row["step_number"]),
             (row["graph_hash"] or units.MISSING)[:8],
             row["frame"] or row["annotation"] or units.MISSING,
             why,
@@ -261,9 +261,3 @@ def _system(document: Document) -> str:
     if environment.get("label"):
         return str(environment["label"])
     return " · ".join(str(environment[key]) for key in ("framework", "runtime", "accelerator"))
-
-
-def _moment(unix_ns: int) -> str:
-    if not unix_ns:
-        return units.MISSING
-    return datetime.fromtimestamp(unix_ns / 1e9, timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
 from typing import Any
 
 from tb_xla_insights import units
@@ -37,7 +36,7 @@ def run(options: Any) -> int:
         for place_in, host in enumerate(session.hosts):
             name = session.name if place_in == 0 else ""
             size = units.byte_size(host.file.bytes)
-            listed.add_row(name, host.name, size, _moment(host.file.modified_ns))
+            listed.add_row(name, host.name, size, units.moment(host.file.modified_ns))
     common.console().print(listed)
     return 0
 
@@ -51,9 +50,3 @@ def _document(session: Any) -> dict[str, Any]:
             {"name": host.name, "file": host.file.path, "bytes": host.file.bytes} for host in session.hosts
         ],
     }
-
-
-def _moment(unix_ns: int) -> str:
-    if not unix_ns:
-        return units.MISSING
-    return datetime.fromtimestamp(unix_ns / 1e9, timezone.utc).strftime("%Y-%m-%d %H:%M:%S")

@@ -41,7 +41,7 @@ def steps_chart(steps: Sequence[Row]) -> Html:
 def _bar(step: Row, left: float, room: float, y: Callable[[float], float], named: bool) -> Html:
     width = min(46.0, room * 0.72)
     x, middle = f"{left + (room - width) / 2:.1f}", f"{left + room / 2:.1f}"
-    name = step["index"] if step["number"] is None else step["number"]
+    name = units.step_name(step["index"], step["number"])
     parts, told, below = [], [], 0
     for its in (it for it in CLASSES if it in step["host_ps"]):
         ps = step["host_ps"][its]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timezone
 
 from tb_xla_insights import units
 from tb_xla_insights.analysis.thresholds import SEVERITIES
@@ -55,22 +54,17 @@ def report_html(session: SessionTrace, document: Row) -> str:
 
 def _header(document: Row) -> Html:
     session, environment = document["session"], document["environment"]
+    start = int(session["start_unix_ns"])
     synthetic = element("span", "synthetic", class_="tag warning") if environment.get("synthetic") else None
     about: Sequence[Child] = (
         session["name"],
         environment["label"],
-        _moment(int(session["start_unix_ns"])),
+        f"{units.moment(start)} UTC" if start else None,
         units.time_text(session["duration_ps"]),
     )
     return element(
         "header", element("h1", "XLA Insights"), (element("span", it) for it in about if it), synthetic
     )
-
-
-def _moment(unix_ns: int) -> str | None:
-    if not unix_ns:
-        return None
-    return datetime.fromtimestamp(unix_ns // 10**9, timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def _figures(figures: Sequence[Row]) -> Html:

@@ -8,6 +8,7 @@ from tb_xla_insights import units
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.export.charts import steps_chart
 from tb_xla_insights.export.markup import (
+    STEP,
     Child,
     Column,
     Html,
@@ -87,7 +88,7 @@ def steps(document: Row) -> Html | None:
     unit = units.column_unit([it["duration_ps"] for it in rows])
     told = table(
         rows,
-        Column("Step", lambda it: it["index"] if it["number"] is None else it["number"], left=True),
+        Column("Step", lambda it: units.step_name(it["index"], it["number"]), left=True),
         time("Start", "start_ps", "ms"),
         time("Duration", "duration_ps", unit),
         time("Device", "device_busy_ps", unit),
@@ -133,7 +134,7 @@ def gaps(document: Row) -> Html | None:
         text("Device", "device"),
         time("Start", "start_ps", "ms"),
         time("Time", "duration_ps", unit),
-        Column("Step", _step),
+        STEP,
         text("Kind", "kind"),
         cause("cause"),
         Column("What the host did", lambda it: stack(it["by_class_ps"], "thin"), left=True),
@@ -154,11 +155,6 @@ def _apart(gaps: Sequence[Row]) -> list[Row]:
     for gap in gaps:
         first.setdefault((gap["step"], gap["before"], gap["after"]), gap)
     return list(first.values())
-
-
-def _step(gap: Row) -> Child:
-    step = gap["step"] if gap["step_number"] is None else gap["step_number"]
-    return units.MISSING if step is None else step
 
 
 def _chain(gap: Row) -> Html:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from tb_xla_insights import units
 from tb_xla_insights.export.markup import (
-    Child,
+    STEP,
     Column,
     Html,
     Row,
@@ -52,7 +52,7 @@ def compiles(document: Row) -> Html | None:
     told = table(
         rows[:_MOST],
         Column("Module", lambda it: element("code", it["module"] or it["graph"] or units.MISSING), left=True),
-        Column("Step", _step),
+        STEP,
         time("Start", "start_ps", "ms"),
         time("Time", "duration_ps", unit),
         Column("", lambda it: "warm-up" if it["warm_up"] else "", left=True),
@@ -60,11 +60,6 @@ def compiles(document: Row) -> Html | None:
         Column("Cause", lambda it: element("div", it["cause"] or units.MISSING, class_="text"), left=True),
     )
     return card("Compilations", units.count(len(rows)), told, wide=True)
-
-
-def _step(row: Row) -> Child:
-    step = row["step"] if row["step_number"] is None else row["step_number"]
-    return units.MISSING if step is None else step
 
 
 def annotated(document: Row) -> Html | None:

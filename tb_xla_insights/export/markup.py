@@ -63,6 +63,10 @@ def time(head: str, key: str, unit: str) -> Column:
     return Column(f"{head}, {unit}", lambda row: units.time_in(row[key], unit))
 
 
+STEP = Column("Step", lambda row: units.step_name(row["step"], row["step_number"]))
+"""The step that a row lies in."""
+
+
 def cause(key: str) -> Column:
     return Column("Cause", lambda row: chip(row[key]), left=True)
 
