@@ -41,6 +41,18 @@ class Options:
     retries: int = 2
 
 
+LONGEST_MS = 3_600_000
+LIMITS = {
+    "duration_ms": (1, LONGEST_MS),
+    "host_level": (0, 3),
+    "device_level": (0, 1),
+    "python_level": (0, 1),
+    "delay_ms": (0, LONGEST_MS),
+    "retries": (0, 100),
+}
+"""The least and the most that a person may ask for, by option."""
+
+
 @dataclass(frozen=True)
 class Problem:
     """Why there is no capture, in one line; `again` where trying once more may help."""

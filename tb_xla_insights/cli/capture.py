@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
 from tb_xla_insights.capture.addresses import parse_addresses
+from tb_xla_insights.capture.server import LIMITS, Options
 from tb_xla_insights.cli import common
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.units import THIN
@@ -18,8 +19,15 @@ if TYPE_CHECKING:
     from tb_xla_insights.capture.capture import Capture
 
 INCOMPLETE = 3
-LONGEST_MS = 3_600_000
 _TELL_SECONDS = 0.25
+_OPTIONS = {
+    "duration_ms": "how long to trace",
+    "host_level": "host tracer: 1 critical, 2 info, 3 verbose, 0 off",
+    "device_level": "device tracer: 1 on, 0 off",
+    "python_level": "every Python call: 1 on, 0 off",
+    "delay_ms": "wait this long before it starts",
+    "retries": "how often to try again where nothing listens yet or the trace is empty",
+}
 
 
 def add_to(commands: Any) -> None:
@@ -35,21 +43,14 @@ def add_to(commands: Any) -> None:
         metavar="LOGDIR",
         help="where the servers write to: a path that they and you reach, or a URL",
     )
-    for flag, default, most, text in (
-        ("duration-ms", 2000, LONGEST_MS, "how long to trace (%(default)s)"),
-        ("host-level", 2, 3, "host tracer: 1 critical, 2 info, 3 verbose, 0 off (%(default)s)"),
-        ("device-level", 1, 1, "device tracer: 1 on, 0 off (%(default)s)"),
-        ("python-level", 0, 1, "every Python call: 1 on, 0 off (%(default)s)"),
-        ("delay-ms", 0, LONGEST_MS, "wait this long before it starts (%(default)s)"),
-        (
-            "retries",
-            2,
-            100,
-            "how often to try again where nothing listens yet or the trace is empty (%(default)s)",
-        ),
-    ):
-        least = 1 if flag == "duration-ms" else 0
-        parser.add_argument(f"--{flag}", metavar="N", type=_whole(least, most), default=default, help=text)
+    for name, text in _OPTIONS.items():
+        parser.add_argument(
+            f"--{name.replace('_', '-')}",
+            metavar="N",
+            type=_whole(*LIMITS[name]),
+            default=getattr(Options, name),
+            help=f"{text} (%(default)s)",
+        )
     common.add_json(parser)
     parser.set_defaults(run=run)
 
@@ -57,12 +58,9 @@ def add_to(commands: Any) -> None:
 def run(options: Any) -> int:
     """Raises InputError where no server gave anything, KeyboardInterrupt after Ctrl-C has cancelled it."""
     from tb_xla_insights.capture.capture import Capture
-    from tb_xla_insights.capture.server import Options
 
-    names = ("duration_ms", "host_level", "device_level", "python_level", "delay_ms", "retries")
-    capture = Capture(
-        options.addresses, options.logdir, Options(**{it: getattr(options, it) for it in names})
-    )
+    wanted = Options(**{name: getattr(options, name) for name in _OPTIONS})
+    capture = Capture(options.addresses, options.logdir, wanted)
     thread = threading.Thread(target=capture.run, daemon=True)
     thread.start()
     try:

@@ -15,7 +15,6 @@ from tb_xla_insights.plugin.respond import Handler
 if TYPE_CHECKING:
     from tb_xla_insights.capture.capture import Capture
 
-_LONGEST_MS = 3_600_000
 _LOOKS = 2
 """A look at the logdir that began before the file was there does not see it; the next one does."""
 
@@ -42,17 +41,11 @@ class Captures:
         """Starts a capture from `addresses` of `duration_ms`; the rest as the command line's options."""
         from tb_xla_insights.capture.addresses import parse_addresses
         from tb_xla_insights.capture.capture import Capture
-        from tb_xla_insights.capture.server import Options
+        from tb_xla_insights.capture.server import LIMITS, Options
 
         addresses = parse_addresses(arguments.text("addresses"))
-        defaults = Options()
         options = Options(
-            arguments.integer("duration_ms", 1, _LONGEST_MS, defaults.duration_ms),
-            arguments.integer("host_level", 0, 3, defaults.host_level),
-            arguments.integer("device_level", 0, 1, defaults.device_level),
-            arguments.integer("python_level", 0, 1, defaults.python_level),
-            arguments.integer("delay_ms", 0, _LONGEST_MS, defaults.delay_ms),
-            arguments.integer("retries", 0, 100, defaults.retries),
+            **{name: arguments.integer(name, *its, getattr(Options, name)) for name, its in LIMITS.items()}
         )
         if self._place is None:
             raise InputError("data/capture: no logdir; start TensorBoard with --logdir PATH")

@@ -11,7 +11,6 @@ from typing import Any, Protocol
 
 from tb_xla_insights.errors import InputError
 
-_LONGEST_MS = 3_600_000
 _BEGINS_SECONDS = 0.3
 
 
@@ -86,9 +85,9 @@ class Served:
 
     def start(self, logdir: str) -> None:
         from tb_xla_insights.capture.capture import Capture
-        from tb_xla_insights.capture.server import Options
+        from tb_xla_insights.capture.server import LONGEST_MS, Options
 
-        self._capture = Capture(self._addresses, logdir, Options(duration_ms=_LONGEST_MS, retries=0))
+        self._capture = Capture(self._addresses, logdir, Options(duration_ms=LONGEST_MS, retries=0))
         self._thread = threading.Thread(target=self._capture.run, daemon=True)
         self._thread.start()
         while self._capture.state == "waiting" and not self._capture.wait(0.01):
