@@ -15,6 +15,7 @@ from loops import loop
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report import execution_views, session_report, views
+from tb_xla_insights.report.verdict import without_sentence
 from tb_xla_insights.trace.model import SessionTrace
 
 BUDGET = 60_000
@@ -81,6 +82,15 @@ class TestOverview:
             "warning",
             "The device is 80.0 % busy; why is not known, as nothing tells what launched the work.",
         )
+
+    def test_what_a_fix_would_bring_is_told_beside_what_is(self) -> None:
+        known = {"step_if_fixed_ps": 259_000 * US, "step_ps": 290_810 * US}
+        text = "Mean step without it: at best 259.0 ms instead of 290.8 ms."
+        assert without_sentence(known, 1).replace("\u202f", " ") == text
+        assert (
+            without_sentence(known | {"step_ps": 259_010 * US}, 1) == "Without it the mean step is as long."
+        )
+        assert without_sentence({"step_if_fixed_ps": None, "step_ps": None}) == ""
 
     def test_a_capture_without_devices_and_steps(self) -> None:
         view = views.overview(session(capture(thread("python", ("forward", 0, 10)))))

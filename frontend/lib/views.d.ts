@@ -6,7 +6,7 @@ export type Severity = "good" | "info" | "warning" | "critical";
 
 export interface Finding {
   id: string; severity: "info" | "warning" | "critical"; title: string; detail: string; advice: string; cost_ps: number | null;
-  step_if_fixed_ps: number | null; evidence: Record<string, unknown>;
+  step_if_fixed_ps: number | null; step_ps: number | null; evidence: Record<string, unknown>;
   windows: { start_ps: number; end_ps: number; device: string | null }[];
 }
 export type DutyDefinition = "ops" | "modules" | "capture";

@@ -51,13 +51,14 @@ export function findingsCard(answer, app) {
 
 /** @param {Finding} finding @param {import('../lib/views').Overview} answer @param {App} app @param {boolean} linked */
 function entry(finding, { steps }, app, linked) {
-  const { id, severity, title, detail, advice, cost_ps, step_if_fixed_ps, windows } = finding;
+  const { id, severity, title, detail, advice, cost_ps, step_if_fixed_ps, step_ps, windows } = finding;
+  const [step, now] = [step_if_fixed_ps, step_ps].map((ps) => timeText(ps ?? 0, 1));
   const label = MORE[id] ?? 'Gaps';
   const element = h('li', { 'data-testid': `finding-${id}`, 'aria-current': linked ? 'true' : null },
     h('span', null, h('span', { class: `tag ${severity}` }, severity)), h('h3', null, title),
     h('span', { class: 'cost num', 'data-ps': cost_ps, title: 'Idle time that it explains' }, cost_ps ? timeText(cost_ps, 1) : '–'),
     h('p', null, detail.includes(advice) ? detail : `${detail} ${advice}`,
-      step_if_fixed_ps ? h('span', { class: 'muted' }, ` Mean step without it: at best ${timeText(step_if_fixed_ps, 1)}.`) : null),
+      step_if_fixed_ps ? h('span', { class: 'muted' }, step === now ? ' Without it the mean step is as long.' : ` Mean step without it: at best ${step} instead of ${now}.`) : null),
     h('div', { class: 'row' }, windows.length ? showOf(finding, steps.columns, app) : null,
       label && button(label, () => app.open({ v: label.toLowerCase(), sel: '', f: '' }), { class: 'small-button' })));
   if (linked) requestAnimationFrame(() => element.scrollIntoView({ block: 'nearest' }));
