@@ -7,10 +7,10 @@ import numpy as np
 from tb_xla_insights.catalog import load_catalog
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.read import read_trace
-from tb_xla_insights.xplane.source import Bytes
+from tb_xla_insights.xplane.source import Bytes, Source
 
 
-class MemorySource:
+class MemorySource(Source):
     """A file whose bytes a test holds."""
 
     def __init__(self, data: bytes, path: str = "memory.xplane.pb") -> None:
@@ -24,16 +24,7 @@ class MemorySource:
         buffer[: len(part)] = part
         return len(part)
 
-    def read(self, offset: int, length: int) -> Bytes:
-        return self._data[offset : offset + length].copy()
-
     def close(self) -> None:
-        pass
-
-    def __enter__(self) -> MemorySource:
-        return self
-
-    def __exit__(self, *_: object) -> None:
         pass
 
 

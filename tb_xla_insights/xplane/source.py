@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,61 +17,39 @@ from numpy.typing import NDArray
 from tb_xla_insights.errors import InputError
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from typing_extensions import Self
 
 Bytes = NDArray[np.uint8]
 
 
-class Source(Protocol):
+class Source(ABC):
     """A file of known size that is read by ranges."""
 
     path: str
     size: int
     fingerprint: str
 
+    @abstractmethod
     def read_into(self, offset: int, buffer: Bytes) -> int:
         """Fills `buffer` from `offset`; the number of bytes is less than its length where the file ends.
         Raises InputError."""
 
     def read(self, offset: int, length: int) -> Bytes:
         """The bytes from `offset`, fewer than `length` where the file ends. Raises InputError."""
-
-    def close(self) -> None: ...
-
-    def __enter__(self) -> Source: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-
-
-class _File(ABC):
-    """What local and remote files share."""
-
-    size: int
-
-    @abstractmethod
-    def read_into(self, offset: int, buffer: Bytes) -> int: ...
-
-    @abstractmethod
-    def close(self) -> None: ...
-
-    def read(self, offset: int, length: int) -> Bytes:
         buffer = np.empty(max(0, min(length, self.size - offset)), np.uint8)
         return buffer[: self.read_into(offset, buffer)]
+
+    @abstractmethod
+    def close(self) -> None: ...
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
-class _LocalFile(_File):
+class _LocalFile(Source):
     def __init__(self, path: str) -> None:
         self.path = path
         try:
@@ -98,7 +76,7 @@ class _LocalFile(_File):
         os.close(self._descriptor)
 
 
-class _RemoteFile(_File):
+class _RemoteFile(Source):
     def __init__(self, url: str) -> None:
         import fsspec
 
