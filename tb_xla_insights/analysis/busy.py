@@ -6,12 +6,11 @@ import re
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.intervals import Intervals, own_time, span_intervals, union, union_of
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.opcodes import opcode, waits
-from tb_xla_insights.trace.model import Device, SessionTrace, Spans, Trace
+from tb_xla_insights.trace.model import Device, Int8, SessionTrace, Trace
 
 Definition = Literal["ops", "modules", "capture"]
 """What counts as busy, and in relation to what: ops within the device's span; program runs within the device's span;
@@ -24,6 +23,8 @@ _EXCLUDED = frozenset(
     ]
 )  # fmt: skip
 """Categories that xprof leaves out of a TPU's duty cycle: the core only waits for others in them."""
+
+_LEFT_OUT, _WAITS = 1, 2
 
 
 def device_span(device: Device) -> tuple[int, int]:
@@ -63,7 +64,7 @@ def _busy(trace: Trace, index: int, definition: Definition) -> Intervals:
     if definition == "modules" or not len(device.ops):
         spans = device.modules if len(device.modules) else device.ops
         return union(spans.start_ps, spans.end_ps)
-    counts = (device.ops.parent < 0) & ~_op_facts(trace, device.ops)[0]
+    counts = (device.ops.parent < 0) & (_op_flags(trace, index) & _LEFT_OUT == 0)
     return union(device.ops.start_ps, device.ops.end_ps, counts)
 
 
@@ -71,7 +72,7 @@ def _busy(trace: Trace, index: int, definition: Definition) -> Intervals:
 def _stalls(trace: Trace, index: int, definition: Definition) -> Intervals:
     device = trace.devices[index]
     ops = device.ops
-    waits = _op_facts(trace, ops)[1]
+    waits = _op_flags(trace, index) & _WAITS > 0
     if not waits.any():
         return span_intervals(0, 0)
     op, start, end = own_time(ops.start_ps, ops.end_ps, ops.parent)
@@ -106,16 +107,23 @@ def device_summaries(session: SessionTrace, definition: Definition = "ops") -> l
     return found
 
 
-def _op_facts(trace: Trace, ops: Spans) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Per op, whether busy leaves it out, and whether it only waits: by its category, or by its name without one."""
-    categories = trace.metadata.text.get("hlo_category")
-    metas = trace.meta[ops.row]
-    category = np.full(len(ops), -1, np.int32) if categories is None else categories[metas]
-    out_by_category = trace.told(category, lambda text: _plain(text) in _EXCLUDED)
-    out_by_name = trace.told(ops.name, lambda text: _plain(opcode(text)) in _EXCLUDED)
-    waits_by_category = trace.told(category, lambda text: _plain(text).endswith(" done"))
-    out = np.where(category >= 0, out_by_category, out_by_name)
-    return out > 0, (waits_by_category > 0) | (trace.told(ops.name, waits) > 0)
+@kept
+def _op_flags(trace: Trace, index: int) -> Int8:
+    """Per op of a device, whether busy leaves it out, by its category or by its name without one, and whether it only
+    waits, by either."""
+    ops, categories = trace.devices[index].ops, trace.metadata.text.get("hlo_category")
+
+    def of_name(name: str) -> int:
+        return _LEFT_OUT * (_plain(opcode(name)) in _EXCLUDED) | _WAITS * waits(name)
+
+    def of_category(name: str) -> int:
+        return _LEFT_OUT * (_plain(name) in _EXCLUDED) | _WAITS * _plain(name).endswith(" done")
+
+    named = trace.told(ops.name, of_name)
+    if categories is None or (categories < 0).all():
+        return named
+    category = categories[trace.meta[ops.row]]
+    return np.where(category >= 0, trace.told(category, of_category) | named & _WAITS, named)
 
 
 def _plain(text: str) -> str:

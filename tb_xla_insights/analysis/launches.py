@@ -175,7 +175,10 @@ def _steps(trace: Trace, ways: Ways, runs: Runs, count: int) -> Int32:
     one in which its run on that device begins."""
     steps = steps_of(trace)
     if not steps or steps[0].source in ("annotation", "step_marker"):
-        return steps_at(trace, np.where(ways.origin >= 0, np.append(trace.start_ps, 0)[ways.origin], -1))
+        asked = ways.origin >= 0
+        when = np.full(count, -1, np.int64)
+        when[asked] = trace.start_ps[ways.origin[asked]]
+        return steps_at(trace, when)
     tellers = [
         number
         for number, device in enumerate(trace.devices)
