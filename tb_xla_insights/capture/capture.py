@@ -14,6 +14,7 @@ from tb_xla_insights.capture.addresses import host_name
 from tb_xla_insights.capture.server import Options, Problem, Server, refusal
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir import files
+from tb_xla_insights.xplane.source import is_url
 
 if TYPE_CHECKING:
     import grpc
@@ -58,8 +59,7 @@ class Capture:
         if not place:
             raise InputError("no LOGDIR; name a directory that the profiled process can write to")
         # The server opens this path in a directory of its own.
-        place = place if files.is_url(place) else os.path.abspath(place)
-        self.root = f"{place.rstrip('/')}/plugins/profile"
+        self.root = f"{files.absolute(place).rstrip('/')}/plugins/profile"
         self.session = _new_session(self.root)
         self._clock = clock
         self._traced_at: float | None = None
@@ -217,7 +217,7 @@ def _new_session(root: str) -> str:
 
 def _remove(path: str) -> None:
     """Servers write a file for an empty trace, too; it would be a session with nothing in it."""
-    if not files.is_url(path):
+    if not is_url(path):
         with suppress(OSError):
             os.remove(path)
             os.rmdir(os.path.dirname(path))

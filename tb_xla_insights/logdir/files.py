@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.xplane.source import REMOTE_TIMES, is_url, local_mark, remote_mark
 
 SUFFIX = ".xplane.pb"
 # Deeper than any logdir of a person; ends a walk through links that lead to ever new names.
@@ -29,17 +29,16 @@ class FileInfo:
     mark: str
 
 
-def is_url(path: str) -> bool:
-    """Whether a path is a URL that fsspec opens; `file://` URLs are local paths."""
-    return re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", path) is not None and not path.startswith("file://")
-
-
 def expand(path: str) -> str:
     """The place a user meant: `~` and `file://` taken away, no slash at the end."""
     if is_url(path):
         return path if path.endswith("://") else path.rstrip("/")
     local = os.path.expanduser(path.removeprefix("file://"))
     return local.rstrip("/") or "/" if local else local
+
+
+def absolute(path: str) -> str:
+    return path if is_url(path) else os.path.abspath(path)
 
 
 def parent(path: str) -> str:
@@ -139,9 +138,7 @@ def _is_capture(path: str) -> bool:
 
 
 def _is_session_directory(directory: str) -> bool:
-    if not is_url(directory):
-        directory = os.path.abspath(directory)
-    return directory.split("/")[-3:-1] == ["plugins", "profile"]
+    return absolute(directory).split("/")[-3:-1] == ["plugins", "profile"]
 
 
 def _local_info(path: str) -> FileInfo:
@@ -150,16 +147,12 @@ def _local_info(path: str) -> FileInfo:
     except OSError:  # a broken link is listed, so that reading it tells what is wrong
         return FileInfo(path, 0, 0, "")
     size = status.st_size if stat.S_ISREG(status.st_mode) else 0
-    mark = f"{size}-{status.st_mtime_ns}-{status.st_ino}"
-    return FileInfo(path, size, _in_calendar(status.st_mtime_ns), mark)
+    return FileInfo(path, size, _in_calendar(status.st_mtime_ns), local_mark(status))
 
 
 def _remote_info(path: str, info: dict[str, Any]) -> FileInfo:
-    keys = ("ETag", "etag", "md5Hash", "LastModified", "last_modified", "mtime", "updated", "created")
-    times = (info[key] for key in keys[3:] if info.get(key) is not None)
-    size = int(info.get("size") or 0)
-    mark = "-".join([str(size), *(str(info[key]) for key in keys if key in info)])
-    return FileInfo(path, size, _epoch_ns(next(times, 0)), mark)
+    times = (info[key] for key in REMOTE_TIMES if info.get(key) is not None)
+    return FileInfo(path, int(info.get("size") or 0), _epoch_ns(next(times, 0)), remote_mark(info))
 
 
 def _epoch_ns(value: object) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import posixpath
 import re
 from collections.abc import Iterable, Sequence
@@ -12,6 +11,7 @@ from datetime import datetime, timezone
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir import files
 from tb_xla_insights.logdir.files import SUFFIX, FileInfo
+from tb_xla_insights.xplane.source import is_url
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def roots(logdir: str, logdir_spec: str = "") -> list[Root]:
     found = []
     for part in filter(None, logdir_spec.split(",")):
         group, path = "", part
-        if ":" in part and not files.is_url(part) and not part.startswith("/"):
+        if ":" in part and not is_url(part) and not part.startswith("/"):
             group, _, path = part.partition(":")
         found.append(Root(files.expand(path), group))
     return found
@@ -99,7 +99,7 @@ def resolve(path: str, name: str | None = None) -> SessionFiles:
     if what == "file":
         session = _of_file(place)
     elif captures := files.captures_in(place):
-        session = _session(posixpath.basename(_absolute(place)), place, captures)
+        session = _session(posixpath.basename(files.absolute(place)), place, captures)
     else:
         return _of_logdir(path, place, name)
     if name not in (None, session.name):
@@ -110,7 +110,7 @@ def resolve(path: str, name: str | None = None) -> SessionFiles:
 
 
 def _of_file(place: str) -> SessionFiles:
-    directory, file_name = posixpath.split(_absolute(place))
+    directory, file_name = posixpath.split(files.absolute(place))
     in_session = posixpath.basename(posixpath.dirname(directory)) == "profile"
     host = _text(file_name.removesuffix(SUFFIX))
     name = _text(posixpath.basename(directory)) if in_session else host
@@ -144,8 +144,8 @@ def _session(name: str, directory: str, captures: Iterable[FileInfo]) -> Session
 
 def _name(root: Root, directory: str) -> str:
     """`<run>/<session>`, just `<session>` for a run at the root; the run is relative to the place looked in."""
-    place = _absolute(root.path)
-    run_directory, session = posixpath.split(_absolute(directory))
+    place = files.absolute(root.path)
+    run_directory, session = posixpath.split(files.absolute(directory))
     run = posixpath.relpath(posixpath.dirname(posixpath.dirname(run_directory)), place)
     inside = run != "." and not run.startswith("..")
     return "/".join(filter(None, (root.group, run if inside else "", session)))
@@ -154,7 +154,3 @@ def _name(root: Root, directory: str) -> str:
 def _text(name: str) -> str:
     """A name that can be asked for again wherever it was told: bytes that are no UTF-8 stand as `\\udcXX` in it."""
     return name.encode(errors="backslashreplace").decode()
-
-
-def _absolute(path: str) -> str:
-    return path if files.is_url(path) else os.path.abspath(path)

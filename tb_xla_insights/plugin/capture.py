@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -86,11 +85,7 @@ class Captures:
             return
         for _ in range(_LOOKS):
             sessions = self._listing.look(wait=None, fresh=0)
-            self._session = next((it.name for it in sessions if _same(it.path, capture.directory)), None)
+            found = (it.name for it in sessions if files.absolute(it.path) == capture.directory)
+            self._session = next(found, None)
             if self._session is not None:
                 return
-
-
-def _same(path: str, directory: str) -> bool:
-    """Whether a session of the logdir, as it was written on the command line, lies in a directory."""
-    return (path if files.is_url(path) else os.path.abspath(path)) == directory

@@ -16,6 +16,7 @@ from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir import files
 from tb_xla_insights.record.stderr import DebugText
 from tb_xla_insights.record.tracers import tracer, versions
+from tb_xla_insights.xplane.source import is_url
 
 _log = logging.getLogger(__name__)
 _FLAGS = ("XLA_", "PT_XLA_", "PJRT_", "JAX_")
@@ -27,8 +28,7 @@ class Recorder:
     def __init__(
         self, logdir: str, debug: bool, explain: Callable[[], object] | None, server: str | None
     ) -> None:
-        place = files.expand(logdir)
-        self._logdir = place if files.is_url(place) else os.path.abspath(place)
+        self._logdir = files.absolute(files.expand(logdir))
         self._explain = explain
         self._tracer = tracer(server)
         self._debug = DebugText() if debug else None
@@ -36,7 +36,7 @@ class Recorder:
 
     def start(self) -> None:
         """Raises InputError where nothing can be written to the logdir or the profiler does not start."""
-        if not files.is_url(self._logdir):
+        if not is_url(self._logdir):
             try:
                 os.makedirs(self._logdir, exist_ok=True)
             except OSError as error:

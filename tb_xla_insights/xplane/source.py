@@ -8,7 +8,9 @@ decoded.
 from __future__ import annotations
 
 import os
+import re
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 Bytes = NDArray[np.uint8]
+
+_MARKS = ("ETag", "etag", "md5Hash")
+REMOTE_TIMES = ("LastModified", "last_modified", "mtime", "updated", "created")
+"""Under which names file systems tell when a file was changed, the best first."""
 
 
 class Source(ABC):
@@ -58,7 +64,7 @@ class _LocalFile(Source):
             raise InputError(f"{path}: {_reason(error)}") from error
         status = os.fstat(self._descriptor)
         self.size = status.st_size
-        self.fingerprint = f"{status.st_size}-{status.st_mtime_ns}-{status.st_ino}"
+        self.fingerprint = local_mark(status)
 
     def read_into(self, offset: int, buffer: Bytes) -> int:
         filled = 0
@@ -89,12 +95,7 @@ class _RemoteFile(Source):
         if info.get("type") == "directory":
             raise InputError(f"{url}: is a directory; name a .xplane.pb file")
         self.size = int(info["size"])
-        marks = (
-            str(info[key])
-            for key in ("ETag", "etag", "md5Hash", "LastModified", "mtime", "updated", "created")
-            if key in info
-        )
-        self.fingerprint = "-".join((str(self.size), *marks))
+        self.fingerprint = remote_mark(info)
 
     def read_into(self, offset: int, buffer: Bytes) -> int:
         length = min(len(buffer), self.size - offset)
@@ -111,9 +112,24 @@ class _RemoteFile(Source):
         pass  # each read is a request of its own
 
 
+def is_url(path: str) -> bool:
+    """Whether a path is a URL that fsspec opens; `file://` URLs are local paths."""
+    return re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", path) is not None and not path.startswith("file://")
+
+
+def local_mark(status: os.stat_result) -> str:
+    """Differs when a local file was replaced."""
+    return f"{status.st_size}-{status.st_mtime_ns}-{status.st_ino}"
+
+
+def remote_mark(info: Mapping[str, Any]) -> str:
+    """The same of what fsspec says of a file: each file system has other names for what it knows."""
+    return "-".join(str(info[key]) for key in ("size", *_MARKS, *REMOTE_TIMES) if key in info)
+
+
 def open_source(path: str) -> Source:
     """Opens a local path or a URL (`gs://…`, `s3://…`, …). Raises InputError where that fails."""
-    if "://" in path and not path.startswith("file://"):
+    if is_url(path):
         return _RemoteFile(path)
     local = path.removeprefix("file://")
     if os.path.isdir(local):
