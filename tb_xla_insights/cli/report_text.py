@@ -57,16 +57,16 @@ def print_report(out: Console, document: Document) -> None:
 
 
 def _findings(out: Console, findings: Sequence[Document]) -> None:
+    from tb_xla_insights.report.verdict import without_sentence
+
     out.print("Findings" if findings else "No findings.", style="bold")
     for number, finding in enumerate(findings, 1):
-        step = finding["step_if_fixed_ps"]
-        gain = f"; step without it at best {units.time_text(step)}" if step is not None else ""
         cost = f"costs {units.time_text(finding['cost_ps'])}" if finding["cost_ps"] else "costs no idle time"
         out.print(
-            f"\n{number}. {finding['severity'].capitalize()}: {finding['title']} ({finding['id']}, {cost}{gain})"
+            f"\n{number}. {finding['severity'].capitalize()}: {finding['title']} ({finding['id']}, {cost})"
         )
-        out.print(f"   {finding['detail']}", soft_wrap=True)
-        out.print(f"   {finding['advice']}", soft_wrap=True)
+        for text in filter(None, (finding["detail"], finding["advice"], without_sentence(finding))):
+            out.print(f"   {text}", soft_wrap=True)
     out.print()
 
 

@@ -10,6 +10,7 @@ from tb_xla_insights.export import html_time, html_work
 from tb_xla_insights.export.markup import Child, Html, Row, card, code, element, number, table, text
 from tb_xla_insights.export.markup import Column as Col
 from tb_xla_insights.export.style import style
+from tb_xla_insights.report.verdict import without_sentence
 from tb_xla_insights.report.views import overview
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -87,11 +88,15 @@ def _findings(findings: Sequence[Row]) -> Html:
 
 def _finding(it: Row) -> Html:
     cost = f"costs {units.time_text(it['cost_ps'], 1)}" if it["cost_ps"] else ""
-    step = it["step_if_fixed_ps"]
-    without = None if step is None else element("p", f"Step without it at best {units.time_text(step, 1)}.")
+    without = without_sentence(it, 1)
     head = element("span", it["severity"], class_=f"tag {it['severity']}"), element("h3", it["title"])
     return element(
-        "li", *head, element("b", cost), element("p", it["detail"]), element("p", it["advice"]), without
+        "li",
+        *head,
+        element("b", cost),
+        element("p", it["detail"]),
+        element("p", it["advice"]),
+        without and element("p", without),
     )
 
 
