@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.logdir.read import Reading, read_session, readings_of
+from tb_xla_insights.logdir.read import Reading, read_session
 from tb_xla_insights.logdir.sessions import SessionFiles, resolve
 
 if TYPE_CHECKING:
@@ -175,4 +175,4 @@ def open_session(
     """Reads a session that was found; `readings` show others how far it is. Raises InputError."""
     from tb_xla_insights.catalog import load_catalog
 
-    return Session(read_session(files, load_catalog(catalog), readings or readings_of(files)))
+    return Session(read_session(files, load_catalog(catalog), readings))

@@ -31,6 +31,9 @@ class Reading:
     state: Literal["waiting", "reading", "ready", "error"] = "waiting"
     message: str | None = None
 
+    def fail(self, message: str) -> None:
+        self.state, self.message = "error", message
+
 
 def readings_of(session: SessionFiles) -> list[Reading]:
     return [Reading(host.name, host.file.bytes) for host in session.hosts]
@@ -76,10 +79,7 @@ def _read_host(host: HostFile, catalog: Catalog, reading: Reading, stop: Callabl
 
     path = host.file.path
     if stop():
-        reading.state, reading.message = (
-            "error",
-            f"{path}: not read, stopped before; reload the session to read it",
-        )
+        reading.fail(f"{path}: not read, stopped before; reload the session to read it")
         return None
     reading.state = "reading"
     try:
@@ -87,15 +87,12 @@ def _read_host(host: HostFile, catalog: Catalog, reading: Reading, stop: Callabl
             reading.bytes = source.size
             trace = read_trace(source, catalog, host=host.name, progress=progress, stop=stop)
     except InputError as error:
-        reading.state, reading.message = "error", str(error)
+        reading.fail(str(error))
         return None
     except Exception as error:  # a reader's fault must not take the other hosts with it
         _log.exception("%s cannot be read", path)
         reason = " ".join(f"{type(error).__name__}: {error}".split())
-        reading.state, reading.message = (
-            "error",
-            f"{path}: cannot be read ({reason}); report this with the file",
-        )
+        reading.fail(f"{path}: cannot be read ({reason}); report this with the file")
         return None
     reading.bytes_read = reading.bytes
     reading.state = "ready"

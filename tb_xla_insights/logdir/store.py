@@ -8,7 +8,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -85,22 +85,17 @@ class Load:
 
     def progress(self) -> dict[str, Any]:
         """`bytes_read`, `bytes`, `seconds_left` (None as long as that is a guess) and the same per host."""
-        hosts = [
-            {
-                "name": host.name,
-                "state": host.state,
-                "bytes_read": host.bytes_read,
-                "bytes": host.bytes,
-                "message": host.message,
-            }
-            for host in self.hosts
-        ]
         read, total = (sum(getattr(host, key) for host in self.hosts) for key in ("bytes_read", "bytes"))
         elapsed = self._clock() - self._began
         # What is left to do once all bytes are read has no measure: no estimate is better than "0 s left".
         known = 0 < read < total and elapsed >= _ESTIMATE_AFTER_SECONDS
         left = round(elapsed * (total - read) / read, 1) if known else None
-        return {"bytes_read": read, "bytes": total, "seconds_left": left, "hosts": hosts}
+        return {
+            "bytes_read": read,
+            "bytes": total,
+            "seconds_left": left,
+            "hosts": list(map(asdict, self.hosts)),
+        }
 
     @property
     def stopped(self) -> bool:
@@ -206,12 +201,14 @@ class Store:
     def _release(self, keep: Load, needed: int) -> None:
         """Lets go of the sessions used longest ago until `needed` more bytes fit, never of the one to keep."""
         with self._lock:
-            others = [(name, load) for name, load in self._loads.items() if load is not keep and load.loaded]
-            used = sum(load.loaded.bytes for _, load in others if load.loaded)
-            for name, load in others:
+            others = {
+                name: it.loaded.bytes for name, it in self._loads.items() if it.loaded and it is not keep
+            }
+            used = sum(others.values())
+            for name, size in others.items():
                 if used + needed <= self.budget:
                     return
-                used -= load.loaded.bytes if load.loaded else 0
+                used -= size
                 del self._loads[name]
 
 
