@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
 from tb_xla_insights.cli import common
+from tb_xla_insights.compare.side import EACH
 from tb_xla_insights.compare.words import label, times
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
 Document = Mapping[str, Any]
 _ROWS = 12
-_COSTS = ("host", "device", "queue", "overhead")
 _VERDICTS = {"better": "▲ better", "worse": "▼ worse", "same": "≈ same", "chance": "≈ may be chance"}
 
 
@@ -137,7 +137,7 @@ def _lazy_dynamo(out: Console, document: Document) -> None:
     )
     for kind in ("lazy", "dynamo"):
         for row in document["executions"][document[kind]]:
-            cells = (_ms(row[f"{key}_ps"], 5 if key == "device" else 3) for key in _COSTS)
+            cells = (_ms(row[f"{key}_ps"], 5 if key == "device" else 3) for key in EACH)
             table.add_row(f"{kind}: {row['program']}", row["kind"], f"{row['per_step'] or 0:g}", *cells)
         for gap in document["between"][document[kind]][:_ROWS]:
             between.add_row(

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tb_xla_insights.compare.side import Row, Side
-
-_EACH = ("host", "device", "queue", "overhead")
+from tb_xla_insights.compare.side import EACH, Row, Side
 
 
 def lazy_dynamo(
@@ -49,18 +47,12 @@ def _step(side: Side) -> dict[str, Any]:
 
 
 def _executions(side: Side, order: Sequence[str]) -> list[dict[str, Any]]:
-    groups: dict[str, list[Row]] = {}
-    for row in side.report["executions"]:
-        groups.setdefault(row["program"], []).append(row)
     place = {name: index for index, name in reversed(list(enumerate(order)))}
+    whole, runs = side.totals["executions"]["count"], side.runs_per_step
     found = []
-    for name in sorted(groups, key=lambda it: place.get(it, len(place))):
-        total = side.costs(groups[name])
+    for name, total in sorted(side.programs.items(), key=lambda it: place.get(it[0], len(place))):
         count = total["count"]
-        mean = {f"{key}_ps": round(total[f"{key}_ps"] / count) if count else None for key in _EACH}
-        whole = sum(row["count"] for row in side.report["executions"])
-        per_step = None if side.runs_per_step is None else count / whole * side.runs_per_step
-        found.append(
-            {"program": name, "kind": groups[name][0]["kind"], "count": count, "per_step": per_step, **mean}
-        )
+        mean = {f"{key}_ps": round(total[f"{key}_ps"] / count) for key in EACH}
+        per_step = None if runs is None else count / whole * runs
+        found.append({"program": name, "kind": total["kind"], "count": count, "per_step": per_step, **mean})
     return found

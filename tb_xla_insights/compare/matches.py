@@ -8,12 +8,10 @@ from typing import Any
 
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.compare.measures import paired
-from tb_xla_insights.compare.side import Row, Side
+from tb_xla_insights.compare.side import EACH, Row, Side
 
 _NUMBER = re.compile(r"[._]\d+$")
 """What PyTorch/XLA puts behind a program's name: the size of its graph."""
-
-_EACH = ("host", "device", "queue", "overhead")
 
 
 def steps(a: Side, b: Side) -> dict[str, Any]:
@@ -63,9 +61,8 @@ def _each(side: Side, row: Row | None) -> tuple[int | None, int | None]:
     if row is None:
         return None, None
     (host_ps, count), steps = side.annotated.get(row["path"], (0, 0)), max(1, len(side.steps))
-    return round(host_ps / steps), round(row["device_ps"] / row["count"] * count / steps) if row[
-        "count"
-    ] else None
+    device = round(row["device_ps"] / row["count"] * count / steps) if row["count"] else None
+    return round(host_ps / steps), device
 
 
 def programs(a: Side, b: Side) -> list[dict[str, Any]]:
@@ -74,7 +71,7 @@ def programs(a: Side, b: Side) -> list[dict[str, Any]]:
 
     `a` and `b` are totals; `host`, `device`, `queue` and `overhead` times per run.
     """
-    tables = [_by_program(side) for side in (a, b)]
+    tables = [a.programs, b.programs]
     only = [[name for name in table if name not in other] for table, other in (tables, tables[::-1])]
     bases = [_unique(names) for names in only]
     renamed = {bases[0][base]: bases[1][base] for base in bases[0] if base in bases[1]}
@@ -91,18 +88,10 @@ def programs(a: Side, b: Side) -> list[dict[str, Any]]:
                 "kind": (one or other or {})["kind"],
                 "a": one,
                 "b": other,
-                **{key: paired(_run(one, f"{key}_ps"), _run(other, f"{key}_ps")) for key in _EACH},
+                **{key: paired(_run(one, f"{key}_ps"), _run(other, f"{key}_ps")) for key in EACH},
             }
         )
     return sorted(rows, key=lambda row: -max((row[it] or {"device_ps": 0})["device_ps"] for it in "ab"))
-
-
-def _by_program(side: Side) -> dict[str, dict[str, Any]]:
-    """Rows of all joins of a program together."""
-    groups: dict[str, list[Row]] = {}
-    for row in side.report["executions"]:
-        groups.setdefault(row["program"], []).append(row)
-    return {name: {"kind": rows[0]["kind"], **side.costs(rows)} for name, rows in groups.items()}
 
 
 def _unique(names: Iterable[str]) -> dict[str, str]:
@@ -113,7 +102,7 @@ def _unique(names: Iterable[str]) -> dict[str, str]:
 
 
 def _run(row: Mapping[str, Any] | None, key: str) -> int | None:
-    return round(row[key] / row["count"]) if row and row["count"] else None
+    return round(row[key] / row["count"]) if row else None
 
 
 def gaps(a: Side, b: Side) -> dict[str, Any]:

@@ -14,13 +14,10 @@ Value = float | int | None
 
 def paired(a: Value, b: Value, end: str = "_ps") -> dict[str, Any]:
     """`a`, `b`, `difference` (b - a), all with the ending `end`, and `ratio` (b / a); None where there is none."""
-    both = a is not None and b is not None
-    return {
-        f"a{end}": a,
-        f"b{end}": b,
-        f"difference{end}": b - a if a is not None and b is not None else None,
-        "ratio": b / a if both and a and b is not None else None,
-    }
+    difference = ratio = None
+    if a is not None and b is not None:
+        difference, ratio = b - a, b / a if a else None
+    return {f"a{end}": a, f"b{end}": b, f"difference{end}": difference, "ratio": ratio}
 
 
 def judged(

@@ -14,7 +14,9 @@ from tb_xla_insights.units import rounded_parts
 
 Row = Mapping[str, Any]
 
-COSTS = ("launches", "count", "host_ps", "device_ps", "queue_ps", "overhead_ps")
+EACH = ("host", "device", "queue", "overhead")
+"""The times of an execution."""
+
 _STEP = (
     "duration_ps",
     "device_busy_ps",
@@ -82,7 +84,15 @@ class Side:
 
     def costs(self, rows: Sequence[Row]) -> dict[str, int]:
         """Totals of some rows of `executions`."""
-        return _sums(rows, *COSTS)
+        return _sums(rows, "launches", "count", *(f"{name}_ps" for name in EACH))
+
+    @cached_property
+    def programs(self) -> dict[str, dict[str, Any]]:
+        """Kind and totals of each program, its rows of `executions` for all joins together."""
+        groups: dict[str, list[Row]] = {}
+        for row in self.report["executions"]:
+            groups.setdefault(row["program"], []).append(row)
+        return {name: {"kind": rows[0]["kind"], **self.costs(rows)} for name, rows in groups.items()}
 
     @cached_property
     def runs_per_step(self) -> float | None:
@@ -92,10 +102,8 @@ class Side:
     def per_step(self, total_ps: int) -> int | None:
         """A total over all device runs, per step and core. Runs of steps that the capture cuts count in the mean of a
         run, and not in the number of runs of a step."""
-        count = sum(row["count"] for row in self.report["executions"])
-        return (
-            round(total_ps / count * self.runs_per_step) if count and self.runs_per_step is not None else None
-        )
+        count, runs = self.totals["executions"]["count"], self.runs_per_step
+        return round(total_ps / count * runs) if count and runs is not None else None
 
     def idle_per_step(self, idle_ps: int) -> int | None:
         """Idle time of all devices, per step and core: its share of their spans, of the mean step."""
