@@ -5,11 +5,10 @@ from __future__ import annotations
 import gzip
 import sys
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any, BinaryIO, cast
 
 from tb_xla_insights.cli import common
-from tb_xla_insights.errors import InputError
-from tb_xla_insights.export.replace import replacing
+from tb_xla_insights.export.replace import replacing, writing
 
 
 def add_to(commands: Any) -> None:
@@ -49,13 +48,14 @@ def run(options: Any) -> int:
 def _chrome(session: Any, path: Path) -> str:
     from tb_xla_insights.export.chrome import write_chrome
 
-    try:
-        with replacing(path) as place, _opened(place, path.suffix == ".gz") as file:
-            count = write_chrome(session.trace, cast("Any", file))
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}; give a file that can be written with -o") from error
+    with (
+        writing(path, "give a file that can be written with -o"),
+        replacing(path) as place,
+        _opened(place, path.suffix == ".gz") as file,
+    ):
+        count = write_chrome(session.trace, file)
     return f"{path}: {count} events"
 
 
-def _opened(path: Path, packed: bool) -> IO[bytes]:
-    return cast("IO[bytes]", gzip.open(path, "wb", compresslevel=4)) if packed else path.open("wb")
+def _opened(path: Path, packed: bool) -> BinaryIO:
+    return cast("BinaryIO", gzip.open(path, "wb", compresslevel=4)) if packed else path.open("wb")

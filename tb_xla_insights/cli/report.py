@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from tb_xla_insights.analysis.thresholds import SEVERITIES
 from tb_xla_insights.cli import common
 from tb_xla_insights.cli.report_text import print_report
-from tb_xla_insights.errors import InputError
 
 if TYPE_CHECKING:
     from tb_xla_insights.session import Session
@@ -44,7 +43,7 @@ def run(options: Any) -> int:
             common.warn(session)
             common.print_json(document)
         elif options.html is None:
-            _print(common.console(), document)
+            print_report(common.console(), document)
     if options.html is not None:
         _write_page(session, document, options.html)
     if options.fail_on is None:
@@ -55,15 +54,9 @@ def run(options: Any) -> int:
 
 def _write_page(session: Session, document: Any, path: Path) -> None:
     from tb_xla_insights.export.html import report_html
-    from tb_xla_insights.export.replace import replacing
+    from tb_xla_insights.export.replace import replacing, writing
 
     page = report_html(session.trace, document)
-    try:
-        with replacing(path) as place:
-            place.write_text(page, encoding="utf-8", errors="backslashreplace")
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}; give a file that can be written with --html") from error
+    with writing(path, "give a file that can be written with --html"), replacing(path) as place:
+        place.write_text(page, encoding="utf-8", errors="backslashreplace")
     print(f"{path}: the report as a page", file=sys.stderr)
-
-
-_print = print_report

@@ -7,6 +7,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from tb_xla_insights.errors import InputError
+
+
+@contextmanager
+def writing(path: Path, remedy: str) -> Iterator[None]:
+    """What cannot be written in this block becomes an InputError that names the path and says what to do."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or " ".join(str(error).split())
+        raise InputError(f"{path}: {reason}; {remedy}") from error
+
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:

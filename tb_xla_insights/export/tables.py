@@ -10,7 +10,7 @@ from typing import Any
 
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.export.replace import replacing
+from tb_xla_insights.export.replace import replacing, writing
 from tb_xla_insights.session import Session
 
 Rows = list[dict[str, Any]]
@@ -103,7 +103,7 @@ def _put_all(session: Session, folder: Path, kind: str, write: Callable[[Path, R
     told = []
     for name, rows in tables(session).items():
         path = folder / f"{name}.{kind}"
-        try:
+        with writing(path, "give a folder that can be written with -o"):
             if rows:
                 folder.mkdir(parents=True, exist_ok=True)
                 with replacing(path) as place:
@@ -112,7 +112,4 @@ def _put_all(session: Session, folder: Path, kind: str, write: Callable[[Path, R
             elif path.is_file():
                 path.unlink()
                 told.append(f"{path}: taken away, no rows")
-        except OSError as error:
-            reason = error.strerror or " ".join(str(error).split())
-            raise InputError(f"{path}: {reason}; give a folder that can be written with -o") from error
     return told

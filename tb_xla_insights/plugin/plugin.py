@@ -35,7 +35,7 @@ class XlaInsightsPlugin(base_plugin.TBPlugin):
         places = roots(context.logdir or "", spec)
         self._listing = Listing(places)
         self._captures = Captures(self._listing, places[0].path if places else None)
-        self._capture_off = getattr(flags, "xla_insights_capture", "on") == "off"
+        self._capture = getattr(flags, "xla_insights_capture", "on") == "on"
         host = getattr(flags, "host", None) or "localhost"
         self._loopback = host in _LOOPBACK and not getattr(flags, "bind_all", False)
         self._store = Store(self._listing, opener(catalog), memory * 10**6 or None)
@@ -45,15 +45,15 @@ class XlaInsightsPlugin(base_plugin.TBPlugin):
         threading.Thread(target=_warm, daemon=True).start()
 
     def get_plugin_apps(self) -> dict[str, Application]:
-        reads = Routes(self._listing, self._store, not self._capture_off).handlers() | self._captures.gets()
-        off = "capturing is off; TensorBoard was started with --xla_insights_capture=off"
-        acts = {
-            f"/data/{name}": post(f"data/{name}", handler, self._loopback, off if self._capture_off else None)
-            for name, handler in self._captures.posts().items()
-        }
+        reads = Routes(self._listing, self._store, self._capture).handlers() | self._captures.gets()
+        why = "capturing is off; TensorBoard was started with --xla_insights_capture=off"
+        off = None if self._capture else why
         return {
             **{f"/data/{name}": get(f"data/{name}", handler) for name, handler in reads.items()},
-            **acts,
+            **{
+                f"/data/{name}": post(f"data/{name}", handler, self._loopback, off)
+                for name, handler in self._captures.posts().items()
+            },
             "/static/*": application(self._assets.serve),
             "/*": application(not_found),
         }
