@@ -101,6 +101,12 @@ def rounded_parts(parts: Sequence[int], total: int, step: int) -> list[int]:
     return [floor * step for floor in floors]
 
 
+def shares(parts: Sequence[int], whole: int) -> list[str]:
+    """The shares of parts that add up to a whole above 0, as texts that add up to 100 %."""
+    tenths = rounded_parts([1000 * part for part in parts], 1000 * whole, whole)
+    return [share(tenth / whole / 1000) for tenth in tenths]
+
+
 def parse_time(text: str) -> int:
     """Picoseconds of a decimal number of milliseconds, exactly; ValueError when it is no such number."""
     match = re.fullmatch(r"([+-]?)(\d*)(?:\.(\d*))?", text.strip())

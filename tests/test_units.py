@@ -12,6 +12,7 @@ from tb_xla_insights.units import (
     parse_time,
     rounded_parts,
     share,
+    shares,
     step_name,
     time_text,
 )
@@ -93,6 +94,10 @@ def test_moments_and_steps_that_are_not_known_are_a_dash() -> None:
     assert moment(1_644_437_497_999_999_999) == "2022-02-09 20:11:37"
     assert moment(0) == "–"
     assert [step_name(7, 0), step_name(7, None), step_name(None, None)] == ["0", "7", "–"]
+
+
+def test_shares_of_parts_add_up() -> None:
+    assert [plain(it) for it in shares([1, 1, 1], 3)] == ["33.4 %", "33.3 %", "33.3 %"]
 
 
 @given(st.lists(st.integers(0, 10**13), min_size=1, max_size=12), st.sampled_from([10**6, 10**8]))

@@ -9,7 +9,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -113,6 +113,11 @@ def table(title: str, *heads: str, left: Sequence[int] = (0,)) -> Table:
     for place, head in enumerate(heads):
         made.add_column(head, justify="left" if place in left else "right", overflow="fold")
     return made
+
+
+def times(row: Mapping[str, Any], unit: str, *keys: str) -> list[str]:
+    """Cells of times, for columns that name the unit."""
+    return [units.time_in(row[key], unit) for key in keys]
 
 
 def class_text(name: str) -> str:

@@ -28,7 +28,7 @@ def print_annotations(out: Console, rows: Sequence[Document], propagation: Docum
     table = common.table("Annotations on the device", "Annotation", *heads, left=(0, 6))
     for row in rows[:_ANNOTATIONS]:
         name = "  " * row["path"].count("/") + _leaf(row["path"])
-        numbers = [units.count(row["count"]), *_times(row, unit, "host_ps", "device_ps")]
+        numbers = [units.count(row["count"]), *common.times(row, unit, "host_ps", "device_ps")]
         counts = [units.count(row[key]) for key in ("device_ops", "executions")]
         table.add_row(name, *numbers, *counts, row["lost"] or "")
     if len(rows) > _ANNOTATIONS:
@@ -48,9 +48,8 @@ def print_annotations(out: Console, rows: Sequence[Document], propagation: Docum
 def _origins(out: Console, propagation: Document) -> None:
     whole = propagation["device_ps"]
     names = ("direct", "recovered", "bare", "none")
-    permille = [1000 * propagation[f"{name}_ps"] for name in names]
-    shown = units.rounded_parts(permille, 1000 * whole, whole)
-    told = [f"{units.share(part / whole / 1000)} {name}" for part, name in zip(shown, names, strict=True)]
+    shares = units.shares([propagation[f"{name}_ps"] for name in names], whole)
+    told = [f"{share} {name}" for share, name in zip(shares, names, strict=True)]
     out.print(f"Of {units.time_text(whole)} in ops: {', '.join(told)}.\n")
 
 
@@ -61,7 +60,7 @@ def _order(out: Console, programs: Sequence[Document]) -> None:
     heads = ("Executions", f"Device, {unit}", "Runs", "Phases", "Inverted")
     table = common.table("Order of phases on the device (runs and phases of an execution)", "Program", *heads)
     for it in programs[:_ROWS]:
-        numbers = [units.count(it["executions"]), *_times(it, unit, "device_ps")]
+        numbers = [units.count(it["executions"]), *common.times(it, unit, "device_ps")]
         counts = [units.count(it[key]) for key in ("runs", "phases")]
         table.add_row(it["program"], *numbers, *counts, units.share(it["inversion_share"]))
     out.print(table)
@@ -77,7 +76,7 @@ def _ops(out: Console, title: str, rows: Sequence[Document], scope: str) -> None
         parts = [f"{_leaf(part['path'])} {units.share(part['share'])}" for part in it.get("parts", ())]
         table.add_row(
             it.get("name") or it["op"],
-            *_times(it, unit, "device_ps"),
+            *common.times(it, unit, "device_ps"),
             ", ".join(parts) or it["state"],
             it["source"] or units.MISSING,
         )
@@ -96,7 +95,3 @@ def _lost(out: Console, rows: Sequence[Document]) -> None:
 
 def _leaf(path: str) -> str:
     return path.rpartition("/")[2]
-
-
-def _times(row: Document, unit: str, *names: str) -> list[str]:
-    return [units.time_in(row[name], unit) for name in names]

@@ -81,7 +81,7 @@ def _devices(out: Console, devices: Sequence[Document]) -> None:
             device["name"],
             device["host"],
             units.share(device["duty_cycle"]),
-            *_times(device, unit, "span_ps", "busy_ps", "idle_ps", "stall_ps"),
+            *common.times(device, unit, "span_ps", "busy_ps", "idle_ps", "stall_ps"),
             units.count(device["modules"]),
             units.count(device["ops"]),
         )
@@ -128,7 +128,7 @@ def _steps(out: Console, steps: Sequence[Document]) -> None:
         table.add_row(
             f"{step['name']} {units.step_name(step['index'], step['number'])}",
             units.time_in(step["start_ps"], "ms"),
-            *_times(step, unit, "duration_ps", "device_busy_ps"),
+            *common.times(step, unit, "duration_ps", "device_busy_ps"),
             *(units.count(step[name]) for name in ("executions", "compiles", "early_syncs", "from_device")),
             ", ".join(f"{common.class_text(name)} {units.time_text(ps)}" for name, ps in host),
         )
@@ -149,7 +149,7 @@ def _patterns(out: Console, patterns: Sequence[Document]) -> None:
         table.add_row(
             *(pattern[name] or units.MISSING for name in ("before", "after")),
             units.count(pattern["count"]),
-            *_times(pattern, unit, "total_ps", "mean_ps"),
+            *common.times(pattern, unit, "total_ps", "mean_ps"),
             common.class_text(pattern["cause"]),
         )
     out.print(table)
@@ -170,7 +170,7 @@ def _gaps(out: Console, document: Document) -> None:
         table.add_row(
             names.get(gap["device"], gap["device"]),
             units.time_in(gap["start_ps"], "ms"),
-            *_times(gap, unit, "duration_ps"),
+            *common.times(gap, unit, "duration_ps"),
             units.step_name(gap["step"], gap["step_number"]),
             gap["kind"],
             common.class_text(gap["cause"]),
@@ -195,7 +195,7 @@ def _executions(out: Console, rows: Sequence[Document]) -> None:
             row["kind"],
             units.count(row["launches"]),
             units.count(row["count"]),
-            *_times(mean, unit, "host_ps", "device_ps", "queue_ps", "overhead_ps"),
+            *common.times(mean, unit, "host_ps", "device_ps", "queue_ps", "overhead_ps"),
             row["join"],
         )
     out.print(table)
@@ -212,7 +212,7 @@ def _compiles(out: Console, rows: Sequence[Document]) -> None:
         table.add_row(
             row["module"] or units.MISSING,
             units.time_in(row["start_ps"], "ms"),
-            *_times(row, unit, "duration_ps"),
+            *common.times(row, unit, "duration_ps"),
             units.step_name(row["step"], row["step_number"]),
             (row["graph_hash"] or units.MISSING)[:8],
             row["frame"] or row["annotation"] or units.MISSING,
@@ -232,7 +232,7 @@ def _transfers(out: Console, transfers: Mapping[str, Document]) -> None:
             common.class_text(name),
             units.count(its["count"]),
             per_step,
-            *_times(its, "ms", "duration_ps"),
+            *common.times(its, "ms", "duration_ps"),
             size,
         )
     out.print(table)
@@ -247,13 +247,12 @@ def _collectives(out: Console, rows: Sequence[Document]) -> None:
     )
     for row in rows[:_ROWS]:
         table.add_row(
-            row["op"], row["kind"], units.count(row["count"]), *_times(row, unit, "duration_ps", "exposed_ps")
+            row["op"],
+            row["kind"],
+            units.count(row["count"]),
+            *common.times(row, unit, "duration_ps", "exposed_ps"),
         )
     out.print(table)
-
-
-def _times(row: Document, unit: str, *names: str) -> list[str]:
-    return [units.time_in(row[name], unit) for name in names]
 
 
 def _system(document: Document) -> str:

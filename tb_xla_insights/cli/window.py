@@ -91,7 +91,7 @@ def _print_devices(out: Console, devices: list[dict[str, Any]], unit: str) -> No
         table.add_row(
             device["name"],
             device["host"],
-            *(units.time_in(device[key], unit) for key in ("busy_ps", "idle_ps", "stall_ps")),
+            *common.times(device, unit, "busy_ps", "idle_ps", "stall_ps"),
             units.count(device["modules"]),
             units.count(device["ops"]),
         )
@@ -106,7 +106,6 @@ def _print_top(out: Console, top: list[dict[str, Any]], unit: str) -> None:
             event["name"],
             common.class_text(event["class"] or units.MISSING),
             units.count(event["count"]),
-            units.time_in(event["total_ps"], unit),
-            units.time_in(event["self_ps"], unit),
+            *common.times(event, unit, "total_ps", "self_ps"),
         )
     out.print(table)

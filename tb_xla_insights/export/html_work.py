@@ -63,7 +63,7 @@ def compiles(document: Row) -> Html | None:
 
 
 def annotated(document: Row) -> Html | None:
-    rows, whole = document["annotations"][:_MOST], document["propagation"]
+    rows = document["annotations"][:_MOST]
     if not rows:
         return None
     unit = units.column_unit([max(it["host_ps"], it["device_ps"]) for it in rows])
@@ -76,18 +76,16 @@ def annotated(document: Row) -> Html | None:
         number("Device ops", "device_ops"),
         Column("Lost", lambda it: it["lost"] or "", left=True),
     )
-    total = whole["device_ps"]
-    parts = [
-        f"{units.share(whole[f'{it}_ps'] / total)} {it}"
-        for it in ("direct", "recovered", "bare", "none")
-        if total
-    ]
-    note = (
-        element("p", f"Of {units.time_text(total)} in ops: {', '.join(parts)}.", class_="note")
-        if parts
-        else None
-    )
-    return card("Annotations", "host and device time", told, note)
+    return card("Annotations", "host and device time", told, _origins(document["propagation"]))
+
+
+def _origins(propagation: Row) -> Html | None:
+    total, names = propagation["device_ps"], ("direct", "recovered", "bare", "none")
+    if not total:
+        return None
+    shares = units.shares([propagation[f"{name}_ps"] for name in names], total)
+    parts = ", ".join(f"{share} {name}" for share, name in zip(shares, names, strict=True))
+    return element("p", f"Of {units.time_text(total)} in ops: {parts}.", class_="note")
 
 
 def _annotation(row: Row) -> Html:
