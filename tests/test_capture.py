@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent import futures
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from helpers import free_port
 
 import tb_xla_insights as xi
 from tb_xla_insights.capture.addresses import host_name, parse_addresses
-from tb_xla_insights.capture.capture import Capture, capture
+from tb_xla_insights.capture.capture import Capture
 from tb_xla_insights.capture.server import Options, refusal
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.errors import InputError
@@ -27,6 +27,15 @@ from tb_xla_insights.xplane.proto.profiler_service_pb2 import ProfileRequest, Pr
 
 ROOT = Path(__file__).parents[1]
 SHORT = Options(duration_ms=100, retries=0)
+
+
+def capture(addresses: Sequence[str], logdir: str, options: Options) -> Capture:
+    """Captures and waits for it. Raises InputError where no server gave anything."""
+    made = Capture(addresses, logdir, options)
+    made.run()
+    if not made.captured:
+        raise InputError(made.message or "the capture was cancelled")
+    return made
 
 
 @pytest.mark.parametrize(

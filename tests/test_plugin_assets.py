@@ -52,6 +52,12 @@ def test_what_is_served_comes_packed_typed_and_for_keeps(
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
 
 
+def test_a_link_of_an_editor_s_own_is_passed_over(folder: Path) -> None:
+    digest = Assets(folder).digest()
+    (folder / ".#index.js").symlink_to("somebody@somewhere.1:2")
+    assert Assets(folder).digest() == digest
+
+
 def test_who_cannot_unpack_gets_it_plain(folder: Path) -> None:
     assets = Assets(folder)
     answer = client(assets).get(f"/static/{assets.digest()}/index.js")

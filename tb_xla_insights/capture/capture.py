@@ -221,12 +221,3 @@ def _remove(path: str) -> None:
         with suppress(OSError):
             os.remove(path)
             os.rmdir(os.path.dirname(path))
-
-
-def capture(addresses: Sequence[str], logdir: str, options: Options | None = None) -> Capture:
-    """Captures and waits for it. Raises InputError where no server gave anything; `message` tells of single ones."""
-    made = Capture(addresses, logdir, options)
-    made.run()
-    if not made.captured:
-        raise InputError(made.message or "the capture was cancelled")
-    return made

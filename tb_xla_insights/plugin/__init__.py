@@ -27,7 +27,6 @@ class XlaInsights(base_plugin.TBLoader):
             help="How much memory sessions may take before the least recently used one is let go "
             "(default: a third of the machine's).",
         )
-
         group.add_argument(
             "--xla_insights_capture",
             choices=("on", "off"),

@@ -7,6 +7,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,11 +44,13 @@ class Assets:
 
     def digest(self) -> str:
         """A digest of what is served. It is linked again when a file changed, as it does under a developer's hands."""
-        paths = [path for path in sorted(self._folder.rglob("*")) if path.suffix in (".js", ".css")]
         marks = []
-        for path in paths:
-            status = path.stat()
-            marks.append((path.relative_to(self._folder).as_posix(), status.st_size, status.st_mtime_ns))
+        for path in sorted(self._folder.rglob("*")):
+            if path.suffix in (".js", ".css"):
+                with suppress(OSError):  # an editor's own link, or a file that it just replaced
+                    status = path.stat()
+                    place = path.relative_to(self._folder).as_posix()
+                    marks.append((place, status.st_size, status.st_mtime_ns))
         if tuple(marks) != self._snapshot.marks:
             self._snapshot = self._read(tuple(marks))
         return self._snapshot.digest
