@@ -48,7 +48,7 @@ def measures(a: Side, b: Side) -> list[dict[str, Any]]:
         ("device_per_step", "Device busy per step", _key("device_busy_ps")),
         ("host_per_step", "Host work per step", _host_work),
     ]
-    sides: list[tuple[str, str, str, Callable[[Side], Value]]] = [
+    whole: list[tuple[str, str, str, Callable[[Side], Value]]] = [
         ("idle_per_step", "Idle per step", "ps", _idle),
         ("executions_per_step", "Executions per step", "count", lambda it: it.runs_per_step),
         ("overhead_per_step", "Overhead per step", "ps", lambda it: it.per_step(_cost(it, "overhead_ps"))),
@@ -65,10 +65,9 @@ def measures(a: Side, b: Side) -> list[dict[str, Any]]:
         ("reads", "Reads from the device per step", "count", _each_step("from_device")),
         ("stall_share", "Stalled share of device time", "share", lambda it: _of_span(it, "stall_ps")),
     ]
-    durations = [it.each(_key("duration_ps")) for it in (a, b)]
-    median = (a.median_ps, b.median_ps), chance_of_medians(*durations)
+    by_chance = chance_of_medians(*(it.each(_key("duration_ps")) for it in (a, b)))
     rows = [
-        _row("step_median", "Step time, median", "ps", *median),
+        _row("step_median", "Step time, median", "ps", (a.median_ps, b.median_ps), by_chance),
         *(
             _row(name, label, "ps", (a.mean(it), b.mean(it)), _spread(a, b, it))
             for name, label, it in per_step
@@ -80,7 +79,11 @@ def measures(a: Side, b: Side) -> list[dict[str, Any]]:
             (_of_span(a, "busy_ps"), _of_span(b, "busy_ps")),
             better="higher",
         ),
-        *(_row(name, label, unit, (it(a), it(b)), better=_better(name)) for name, label, unit, it in sides),
+        *(
+            # Input syncs are counted, not accused.
+            _row(name, label, unit, (it(a), it(b)), better=None if name == "input_syncs" else "lower")
+            for name, label, unit, it in whole
+        ),
     ]
     steps = ("step_median", "step_mean")
     return [
@@ -114,11 +117,6 @@ def classes(a: Side, b: Side) -> list[dict[str, Any]]:
         by_chance = None if name == "compile" else _spread(a, b, _host(name))
         rows.append({"class": name, **judged(pair, way, by_chance)})
     return sorted(rows, key=lambda row: -abs(row["difference_ps"]))
-
-
-def _better(name: str) -> str | None:
-    """Input syncs are counted, not accused."""
-    return None if name == "input_syncs" else "lower"
 
 
 def _key(name: str) -> Callable[[Row], int]:
