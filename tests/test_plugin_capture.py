@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -118,6 +119,13 @@ def test_what_is_no_capture(client: Client, body: dict[str, Any]) -> None:
 def test_bodies_that_are_no_small_json_object(client: Client, content: bytes) -> None:
     headers = {**OWN, "Content-Type": "application/json"}
     answer = client.post(f"{BASE}/data/capture", headers=headers, data=content)
+    assert answer.status_code == 400
+    assert "must be a JSON object" in document(answer)["error"]
+
+
+def test_a_body_that_ends_too_early(client: Client) -> None:
+    headers = {**OWN, "Content-Type": "application/json", "Content-Length": "100"}
+    answer = client.post(f"{BASE}/data/capture", headers=headers, input_stream=io.BytesIO(b'{"addresses":'))
     assert answer.status_code == 400
     assert "must be a JSON object" in document(answer)["error"]
 

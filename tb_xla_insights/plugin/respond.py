@@ -11,6 +11,7 @@ from typing import Any
 
 from tensorboard.backend import http_util
 from werkzeug import wrappers
+from werkzeug.exceptions import HTTPException
 
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.store import UnknownSessionError
@@ -68,7 +69,7 @@ def post(route: str, handler: Handler, loopback: bool, off: str | None) -> Appli
 def _body(request: wrappers.Request, route: str) -> dict[str, str]:
     document: Any = None
     if request.mimetype == _JSON and 0 <= (request.content_length or 0) <= _LONGEST_BODY:
-        with suppress(ValueError, RecursionError):
+        with suppress(ValueError, RecursionError, OSError, HTTPException):  # a body may also end too early
             document = json.loads(request.get_data() or b"{}")
     if not isinstance(document, dict) or not all(isinstance(it, str | int) for it in document.values()):
         raise InputError(f"{route}: the body must be a JSON object of texts and whole numbers")
