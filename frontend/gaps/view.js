@@ -196,7 +196,7 @@ export function gapsView(app) {
         { key: 'cause', head: 'Mostly', value: ({ cause }) => LABELS[cause], cell: ({ cause }) => classCell(cause) },
         countColumn('count', 'Count', (pattern) => pattern.count),
         timeColumn('total', 'Total', unit, (pattern) => pattern.total_ps), timeColumn('mean', 'Mean', unit, ({ mean_ps }) => mean_ps),
-        { key: 'range', head: `Min – max, ${unit.name}`, number: true, cell: ({ min_ps, max_ps }) => `${timeCell(min_ps, unit, 1)} – ${timeCell(max_ps, unit, 1)}` },
+        { key: 'range', head: `Min – max, ${unit.name}`, number: true, cell: ({ min_ps, max_ps }) => [min_ps, max_ps].map((ps) => timeCell(ps, unit, max_ps < unit.ps ? 3 : 1)).join(' – ') },
         { key: 'share', head: 'Of idle', number: true, value: (pattern) => pattern.total_ps, cell: (pattern) => share(pattern.total_ps / idle) },
         { key: 'fill', head: 'What fills it', cell: (pattern) => miniBar(pattern.by_class_ps) },
         { key: 'when', head: 'When, over the session', cell: (pattern) => ticks(pattern, of(pattern), duration) },
