@@ -18,6 +18,7 @@ import pytest
 from helpers import free_port
 
 import tb_xla_insights as xi
+from tb_xla_insights.analysis.runs import JOINS
 from tb_xla_insights.capture.addresses import host_name, parse_addresses
 from tb_xla_insights.capture.capture import Capture
 from tb_xla_insights.capture.server import Options, refusal
@@ -80,6 +81,18 @@ class TestRealServer:
         assert [host["name"] for host in report["session"]["hosts"]] == [name]
         assert report["steps"]
         assert report["devices"][0]["busy_ps"] > 0
+
+    def test_runs_of_jax_lead_back_to_their_calls(self, profiler_server: str, tmp_path: Path) -> None:
+        """Also those of its fast path, which records no other call than that for one device."""
+        capture([profiler_server], str(tmp_path), SHORT)
+        session = xi.load(str(tmp_path))
+        report = session.report()
+        runs = {join: sum(it["count"] for it in report["executions"] if it["join"] == join) for join in JOINS}
+        assert runs["exact"] > 1
+        assert runs["ordered"] + runs["none"] <= 1  # the capture may begin within a run
+        assert "no_launches" not in {it["id"] for it in report["diagnostics"]}
+        [trace] = session.trace.traces
+        assert {trace.name(row) for row in trace.annotations.tolist()} == {"train"}
 
     def test_a_busy_server_is_asked_again(self, profiler_server: str, tmp_path: Path) -> None:
         port = profiler_server.rpartition(":")[2]

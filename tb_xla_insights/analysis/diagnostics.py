@@ -85,7 +85,7 @@ def _ties(trace: Trace) -> Iterator[tuple[str, str, str]]:
         elif not len(runs):
             why = "the devices recorded no program runs."
         else:
-            why = "no flow, key or order ties runs to calls. Capture with host level 2."
+            why = "no flow, key or order ties runs to calls."
         yield "no_launches", "warning", f"Why gaps ended and what executions cost is not known: {why}"
     joined = np.flatnonzero((runs.enqueue_row >= 0) & (runs.join == EXACT))
     late = trace.start_ps[runs.enqueue_row[joined]] - runs.start_ps[joined]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 
 _START, _STOP, _HELPER, _EXECUTE, _COMPLETION = 1, 2, 3, 4, 5
+_HELPERS = ("::ExecuteHelper", "::ExecuteHelperOnSingleDevice")
 _MARKS = {
     "ThreadpoolListener::StartRegion": _START,
     "ThreadpoolListener::StopRegion": _STOP,
@@ -135,6 +136,6 @@ def _marks(trace: Trace) -> Int8:
     """What each event is to the regions, by its name."""
     by_name = np.zeros(len(trace.strings) + 1, np.int8)
     for index, text in enumerate(trace.strings):
-        by_name[index] = _HELPER if text.endswith("::ExecuteHelper") else _MARKS.get(text, 0)
+        by_name[index] = _HELPER if text.endswith(_HELPERS) else _MARKS.get(text, 0)
     marks: Int8 = by_name[trace.metadata.name][trace.meta] if len(trace) else np.zeros(0, np.int8)
     return marks
