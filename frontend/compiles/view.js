@@ -109,6 +109,8 @@ export function compilesView(app) {
       h('div', { 'data-testid': 'compile-diff' },
         h('p', null, row.cause ? [h('b', null, 'Cause: '), row.cause] : row.warm_up ? 'The first steps compile each graph once: nothing to mend.' : 'The trace does not say why the graph is new.'),
         row.diff ? diff(row.diff, all) : null,
+        row.kin.length ? [h('h3', null, 'Graphs of the same program'), h('ul', { class: 'plain', 'data-testid': 'compile-kin' }, row.kin.slice(0, 8).map((its) => h('li', null, graphLink(its, all)))),
+          row.kin.length > 8 ? h('p', { class: 'muted small' }, `and ${count(row.kin.length - 8)} more`) : null] : null,
         row.warm_up ? null : [h('h3', null, 'What to do'), h('p', { class: 'sec' }, 'Keep shapes the same from step to step: pad to a few fixed lengths (buckets), and run each length once before training. Avoid control flow that depends on data.')]),
       h('div', null, h('h3', null, 'Python frames at the sync'),
         row.frame ? h('pre', { 'data-testid': 'compile-frame' }, h('code', null, row.frames.map((line) => [h(line === row.frame ? 'b' : 'span', null, line), '\n']).flat()))

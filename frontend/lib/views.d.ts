@@ -78,6 +78,8 @@ export interface CompileRow {
   /** The whole stack that a debug log tells, innermost first. */
   frames: string[];
   annotation: string | null; host: string;
+  /** Other graphs with modules of the same name. */
+  kin: string[];
   /** Idle time that it explains, by device. */
   idle_ps: Record<string, number>;
   /** Against the nearest graph of the same program whose parameters are known. */
