@@ -51,10 +51,10 @@ class Intervals:
     def gaps(self, start_ps: int, end_ps: int) -> Intervals:
         """The instants of the window that are none of these."""
         inside = self.clipped(start_ps, end_ps)
-        start = np.concatenate(([start_ps], inside.end_ps))
-        end = np.concatenate((inside.start_ps, [end_ps]))
         if not len(inside):
             return span_intervals(start_ps, end_ps)
+        start = np.concatenate(([start_ps], inside.end_ps))
+        end = np.concatenate((inside.start_ps, [end_ps]))
         before, after = int(start[0] == end[0]), len(start) - int(start[-1] == end[-1])
         return Intervals(start[before:after], end[before:after])
 
