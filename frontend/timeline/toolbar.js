@@ -36,6 +36,8 @@ export function createToolbar(on) {
   let at = -1;
   let timer = 0;
   let text = '';
+  /** The newest question; Enter waits for its answer. */
+  let asked = Promise.resolve();
 
   function show() {
     const all = answer?.count ?? 0;
@@ -44,7 +46,6 @@ export function createToolbar(on) {
   }
 
   async function ask() {
-    timer = 0;
     try {
       answer = await channel.get({ session: on.session(), q: text });
       at = -1;
@@ -54,14 +55,21 @@ export function createToolbar(on) {
     }
   }
 
+  function askNow() {
+    clearTimeout(timer);
+    timer = 0;
+    asked = ask();
+  }
+
   /** As the text changes, asks for names that contain it. @param {string} value @param {boolean} [anew] in another session */
   function search(value, anew) {
     if (input.value !== value) input.value = value;
     if (value.trim() === text && !anew) return;
     text = value.trim();
     clearTimeout(timer);
+    timer = 0;
     if (text) {
-      timer = window.setTimeout(ask, PAUSE_MS);
+      timer = window.setTimeout(askNow, PAUSE_MS);
       return;
     }
     channel.cancel();
@@ -71,10 +79,8 @@ export function createToolbar(on) {
 
   /** Goes to the next or previous hit by time, once the answer is there. @param {1|-1} by */
   async function go(by) {
-    if (timer) {
-      clearTimeout(timer);
-      await ask();
-    }
+    if (timer) askNow();
+    await asked;
     const { hits, names } = answer ?? {};
     const many = hits?.s.length ?? 0;
     if (!hits || !names || !many) return;

@@ -83,7 +83,7 @@ export function timelineView(app) {
     drawn: (palette) => strip.draw(palette),
   });
   const gaps = createGaps(model, lanes, {
-    arrived: openRows, failed, session: () => session, devices: () => app.chosen().devices, say: live.answer, name: deviceName,
+    arrived: () => openRows(true), failed, session: () => session, devices: () => app.chosen().devices, say: live.answer, name: deviceName,
     count: (at, all) => toolbar.setGap(at, all), open,
   });
   const strip = createStrip({ window: model.look, left: lanes.left, shown: () => state.window, devices: () => app.chosen().devices, causes: () => gaps.strip });
@@ -311,10 +311,10 @@ export function timelineView(app) {
     },
   });
 
-  /** Rows of gaps and of scopes come when the server has found them. */
-  function openRows() {
+  /** Rows of gaps and of scopes come when the server has found them, maybe before the first frame. @param {boolean} more */
+  function openRows(more) {
     if (!session) return;
-    lanes.open({ ...session, rows: gaps.rows(session.rows) }, true);
+    lanes.open({ ...session, rows: gaps.rows(session.rows) }, more);
     gaps.count();
     if (state.align) void align(true, true);
   }
@@ -325,7 +325,7 @@ export function timelineView(app) {
     const { rows } = await get('scopes', { session: name() }).catch(() => own);
     if (own !== session) return;
     session = { ...own, rows };
-    openRows();
+    openRows(true);
   }
 
   function fromLink() {
@@ -354,7 +354,7 @@ export function timelineView(app) {
         const { selection } = state;
         fromLink();
         if (selection === state.selection) showPanel();
-        lanes.open(next);
+        openRows(false);
       });
       gaps.open(next);
       void bringScopes();

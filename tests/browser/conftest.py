@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-dev-shm-usage",
+    "--disable-gpu",
     "--force-device-scale-factor=1",
     "--disable-background-networking",
 ]
@@ -55,8 +56,9 @@ def serving(logdir: Path, *flags: str) -> Iterator[str]:
     """The address of a TensorBoard over a logdir, stopped in the end."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, str(Path(__file__).with_name("serve.py")), str(logdir), *flags]
+    pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
     with subprocess.Popen(
-        command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=environment
+        command, stdin=pipe, stdout=nowhere, stderr=pipe, text=True, env=environment
     ) as process:
         said = []
         assert process.stderr is not None

@@ -5,7 +5,23 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
-from playwright.sync_api import Page
+from playwright.sync_api import Frame, Page
+
+STALLED = "the browser draws no frame"
+"""What the run of these tests takes as a reason to try a test again: see the Makefile."""
+
+
+def settle(page: Page | Frame) -> None:
+    """Until no request is under way and the last frame is drawn. A script that is evaluated has no limit of its own."""
+    page.evaluate(
+        """stalled => new Promise((done, fail) => {
+            let drawn = false;
+            requestAnimationFrame(() => { drawn = true; });
+            setTimeout(() => fail(new Error(drawn ? 'something is still under way' : stalled)), 30_000);
+            void xi.idle().then(done);
+        })""",
+        STALLED,
+    )
 
 
 class Xi:
@@ -29,8 +45,7 @@ class Xi:
         self.idle()
 
     def idle(self) -> None:
-        """Until no request is under way and the last frame is drawn."""
-        self.page.evaluate("xi.idle()")
+        settle(self.page)
 
     def drawn(self, what: str) -> Any:
         """`rows`, `slices`, `selection`, `cursor`, `hover` or `window` of the last frame."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from browser.driver import settle
 from playwright.sync_api import Frame, Page, expect
 
 
@@ -14,7 +15,7 @@ def plugin_frame(page: Page) -> Frame:
     frame = handle.content_frame()
     assert frame is not None
     frame.wait_for_selector("main[data-state=ready]")
-    frame.evaluate("xi.idle()")
+    settle(frame)
     return frame
 
 
@@ -24,7 +25,7 @@ def test_search_select_copy_and_open_the_link(page: Page, tensorboard: str, case
     frame.get_by_test_id("timeline-search").fill("Training_Step")
     frame.get_by_test_id("timeline-search").press("Enter")
     expect(frame.get_by_test_id("search-count")).to_contain_text("1 of")
-    frame.evaluate("xi.idle()")
+    settle(frame)
     assert frame.evaluate("xi.drawn.selection.name") == "Training_Step"
 
     box = frame.get_by_test_id("timeline-canvas").bounding_box()
@@ -34,7 +35,7 @@ def test_search_select_copy_and_open_the_link(page: Page, tensorboard: str, case
     page.mouse.move(box["x"] + 700, box["y"] + 70)
     page.mouse.move(box["x"] + 900, box["y"] + 80)
     page.mouse.up()
-    frame.evaluate("xi.idle()")
+    settle(frame)
     expect(frame.get_by_test_id("window-breakdown")).to_be_visible()
     breakdown = frame.get_by_test_id("window-breakdown").text_content()
     selection = frame.evaluate("xi.drawn.selection")
@@ -60,7 +61,7 @@ def test_theme_follows_tensorboard(page: Page, tensorboard: str, case_study: str
     assert frame.evaluate("document.documentElement.dataset.theme") == "light"
     page.evaluate("document.body.classList.add('dark-mode')")
     frame.wait_for_selector(":root[data-theme=dark]")
-    frame.evaluate("xi.idle()")
+    settle(frame)
     assert frame.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(17, 21, 26)"
 
 
@@ -73,7 +74,8 @@ def test_back_stays_in_the_frame(page: Page, tensorboard: str, case_study: str) 
     search.fill("StepMarker")
     search.press("Enter")
     frame.wait_for_function("xi.drawn.selection?.name === 'StepMarker'")
-    first = frame.evaluate("xi.idle().then(() => xi.drawn.selection.start_ps)")
+    settle(frame)
+    first = frame.evaluate("xi.drawn.selection.start_ps")
     search.press("Enter")
     frame.wait_for_function(f"xi.drawn.selection.start_ps > {first}")
     page.go_back()

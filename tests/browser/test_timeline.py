@@ -27,6 +27,13 @@ def test_lanes_stand_in_their_order(xi: Xi, case_study: str) -> None:
     assert "(driving)" in threads[0]
 
 
+def test_rows_that_come_before_the_first_frame_stay(xi: Xi, page: Page, case_study: str) -> None:
+    # As in a tab that was opened in the background.
+    page.add_init_script("const own = requestAnimationFrame; requestAnimationFrame = it => setTimeout(own, 500, it)")
+    xi.open(case_study)
+    assert {"gaps", "scopes"} <= {row["kind"] for row in xi.drawn("rows")}
+
+
 def test_classes_leave_no_hole(xi: Xi, case_study: str) -> None:
     xi.open(case_study, w="700+100")
     classes = xi.slices(row="h0.classes")
@@ -104,6 +111,19 @@ def test_search_walks_through_its_hits(xi: Xi, page: Page, case_study: str) -> N
     assert page.get_by_test_id("timeline-search").input_value() == ""
     xi.press("Escape")
     assert xi.drawn("selection") is None
+
+
+def test_enter_waits_for_an_answer_on_its_way(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study)
+    held: list[Route] = []
+    page.route("**/data/search?*", lambda route: held.append(route))
+    xi.press("/")
+    with page.expect_request("**/data/search?*"):
+        page.keyboard.type("StepMarker")
+    page.keyboard.press("Enter")
+    assert page.evaluate("xi.drawn.selection") is None
+    held.pop().continue_()
+    assert xi.drawn("selection")["name"] == "StepMarker"
 
 
 def test_zoom_and_pan_by_keys(xi: Xi, case_study: str) -> None:
