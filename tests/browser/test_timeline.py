@@ -29,7 +29,9 @@ def test_lanes_stand_in_their_order(xi: Xi, case_study: str) -> None:
 
 def test_rows_that_come_before_the_first_frame_stay(xi: Xi, page: Page, case_study: str) -> None:
     # As in a tab that was opened in the background.
-    page.add_init_script("const own = requestAnimationFrame; requestAnimationFrame = it => setTimeout(own, 500, it)")
+    page.add_init_script(
+        "const own = requestAnimationFrame; requestAnimationFrame = it => setTimeout(own, 500, it)"
+    )
     xi.open(case_study)
     assert {"gaps", "scopes"} <= {row["kind"] for row in xi.drawn("rows")}
 
