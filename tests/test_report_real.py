@@ -4,6 +4,7 @@ printed, and for each scenario the findings it was made to show."""
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -108,8 +109,27 @@ def test_clean_runs_are_told_nothing_but_that_the_device_waits_for_graphs(
 ) -> None:
     for name in CLEAN:
         assert loud(documents[name]) <= {"tracing_bound"}, name
-    for name in ("dynamo_train_session", "tiny_coldstart", "gpu_mi300_jax", "gpu_v100_tf"):
+    for name in ("dynamo_train_session", "tiny_coldstart", "gpu_v100_tf"):
         assert loud(documents[name]) == set(), name
+
+
+def test_a_gpu_s_runs_come_from_its_kernels(documents: dict[str, dict[str, Any]]) -> None:
+    document = documents["gpu_mi300_jax"]
+    assert [device["modules"] for device in document["devices"]] == [5] * 8
+    (row,) = document["executions"]
+    assert (row["program"], row["program_ids"]) == ("jit_forward_3d_conv", ["15"])
+    assert (row["launches"], row["count"], row["join"], row["queue_ps"]) == (5, 40, "exact", 0)
+    gaps = document["gaps"]["items"]
+    of_kind = Counter((gap["kind"], gap["inside_run"]) for gap in gaps)
+    # The host is late with every execution, and with most kernels.
+    assert of_kind == {("starved", False): 32, ("starved", True): 95, ("unknown", True): 12}
+    assert {gap["after"] for gap in gaps} == {"jit_forward_3d_conv"}
+    assert [step["executions"] for step in document["steps"]] == [1] * 5
+    assert loud(document) == {"dispatch_overhead"}
+    old = documents["gpu_v100_tf"]  # its kernels name no program
+    assert [device["modules"] for device in old["devices"]] == [0, 0]
+    assert old["executions"] == []
+    assert "no_launches" in {it["id"] for it in old["diagnostics"]}
 
 
 def test_counts_agree_with_the_metrics_report(documents: dict[str, dict[str, Any]]) -> None:

@@ -108,7 +108,7 @@ def test_a_step_knows_its_end_and_its_event() -> None:
         ("torch_xla/baseline_server_level1", 24, "annotation", 5),
         ("public/gpu_v100_tf", 1, "steps_line", 0),
         ("public/tpu_v6e_jax", 100, "modules", None),
-        ("public/gpu_mi300_jax", 0, None, None),
+        ("public/gpu_mi300_jax", 5, "modules", None),
     ],
 )
 def test_steps_of_real_captures(

@@ -51,7 +51,7 @@ def _windows(trace: Trace, which: NDArray[np.int64]) -> tuple[Int32, Int64, Int6
     """Stretches that make up each gap in order: gap (index into `which`), start, end, and where each is read from."""
     gaps, launches = find_gaps(trace), find_launches(trace)
     start, end, run = gaps.start_ps[which], gaps.end_ps[which], gaps.run[which]
-    enqueue = np.append(launches.runs.enqueue_row, -1)[run].astype(np.int32)
+    enqueue = gaps.enqueue_row[which]
     followed = (run >= 0) & (enqueue >= 0) & (gaps.kind[which] != QUEUED)
     hops = ways_back(trace, np.where(followed, enqueue, -1).astype(np.int32)).hops[:, ::-1]
     lines = trace.lines_of(hops)
@@ -60,7 +60,7 @@ def _windows(trace: Trace, which: NDArray[np.int64]) -> tuple[Int32, Int64, Int6
     own = followed & (hops < 0).all(axis=1)
     lines[own, -1] = trace.lines_of(enqueue[own])
     times[own, -1] = trace.start_ps[enqueue[own]]
-    begun = np.append(launches.runs.start_ps, 0)[run]
+    begun = np.where(run == gaps.before_run[which], end, np.append(launches.runs.start_ps, 0)[run])
     carried = np.where(followed, np.minimum(np.maximum(_done(trace, enqueue), start), end), end)
     cuts = np.where(followed[:, None], np.maximum.accumulate(times, axis=1), end[:, None])
     # The driving thread's part lasts until the first take-over; a cut that no take-over stands for is that one.

@@ -83,7 +83,12 @@ def _ties(trace: Trace) -> Iterator[tuple[str, str, str]]:
         if not any(line.count for line in trace.lines if line.plane in host_planes(trace)):
             why = "the host was not traced. Trace host and devices together."
         elif not len(runs):
-            why = "the devices recorded no program runs."
+            of_kernels = all(device.kind == "gpu" for device in trace.devices)
+            why = (
+                "the GPUs' kernels name no programs."
+                if of_kernels
+                else "the devices recorded no program runs."
+            )
         else:
             why = "no flow, key or order ties runs to calls."
         yield "no_launches", "warning", f"Why gaps ended and what executions cost is not known: {why}"

@@ -31,7 +31,8 @@ class Gaps:
 
     `device`: index into the trace's devices. `shares`: one column per class, adds up to the gap. `before` and `after`:
     indices into Launches.programs, -1: none. `before_run`: the last run that began before the gap, `run`: the one whose
-    work ended it, indices into Launches.runs, -1: none. `step`: the one that the latter belongs to, -1: none. `kind`:
+    work ended it, indices into Launches.runs, -1: none. `enqueue_row`: the event that put that work into the device's
+    queue, -1: none known. `step`: the one that the latter belongs to, -1: none. `kind`:
     index into KINDS; `cause`: index into CLASSES. `together_ps`: the part in which every device of the host was idle.
     """
 
@@ -43,6 +44,7 @@ class Gaps:
     after: Int32
     before_run: Int32
     run: Int32
+    enqueue_row: Int32
     step: Int32
     kind: Int8
     cause: Int8
@@ -62,8 +64,9 @@ def find_gaps(trace: Trace) -> Gaps:
 
     A gap is `starved` where the run that ended it was enqueued after the gap began, `queued` where it had been before
     (as it was where that run had begun: the gap lies inside it), and `unknown` where the two lie within SLACK_PS or the
-    run's call is not known. The cause of a starved gap is the class with most of its time until the run was enqueued,
-    that of a queued one `wait`, else the one with most time.
+    run's call is not known. A GPU's kernels enter its queue one by one: inside a run the kernel after the gap tells.
+    The cause of a starved gap is the class with most of its time until the run was enqueued, that of a queued one
+    `wait`, else the one with most time.
     """
     idles = [_listed(idle(trace, device)) for device in trace.devices]
     device = np.repeat(np.arange(len(idles), dtype=np.int32), [len(it) for it in idles])
@@ -73,13 +76,17 @@ def find_gaps(trace: Trace) -> Gaps:
     before, run = _neighbours(trace, device, start, end)
     launches = find_launches(trace)
     runs = launches.runs
-    enqueue = np.where(run >= 0, np.append(runs.enqueue_ps, -1)[run], -1)
-    known = (run >= 0) & (np.append(runs.enqueue_row, -1)[run] >= 0)
+    inside = (run >= 0) & (run == before)
+    row = np.append(runs.enqueue_row, np.int32(-1))[run]
+    enqueue = np.append(runs.enqueue_ps, -1)[run]
+    of_kernels = inside & np.array([it.of_kernels for it in trace.devices], np.bool_)[device]
+    row[of_kernels] = _kernel_calls(trace, device[of_kernels], end[of_kernels])
+    enqueue[of_kernels] = np.minimum(trace.end_ps[row[of_kernels]], end[of_kernels])
     kind = np.where(
         enqueue > start + SLACK_PS, STARVED, np.where(enqueue < start - SLACK_PS, QUEUED, UNKNOWN)
     )
-    kind = np.where(known, kind, UNKNOWN)
-    kind = np.where((run >= 0) & (run == before), QUEUED, kind).astype(np.int8)
+    kind = np.where(row >= 0, kind, UNKNOWN)
+    kind = np.where(inside & ~of_kernels, QUEUED, kind).astype(np.int8)
     segments = partition(trace)
     shares = class_shares(segments, start, end)
     until = np.where(kind == STARVED, np.minimum(enqueue, end), end)
@@ -90,8 +97,17 @@ def find_gaps(trace: Trace) -> Gaps:
     elsewhere = busy_somewhere(trace)
     together = end - start - covered(elsewhere.start_ps, elsewhere.end_ps, start, end)
     return Gaps(
-        device, start, end, shares, program[before], program[run], before, run, step, kind, cause, together
-    )
+        device, start, end, shares, program[before], program[run], before, run, row, step, kind, cause, together,
+    )  # fmt: skip
+
+
+def _kernel_calls(trace: Trace, device: Int32, when: Int64) -> Int32:
+    """The call that launched the kernel that begins on each device at some instant, -1: not known."""
+    found = np.full(len(device), -1, np.int32)
+    for number in np.unique(device).tolist():
+        mine, ops = device == number, trace.devices[number].ops
+        found[mine] = trace.flows.producers(ops.row[np.searchsorted(ops.start_ps, when[mine])])
+    return found
 
 
 def _listed(idles: Intervals) -> Intervals:

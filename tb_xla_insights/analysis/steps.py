@@ -135,31 +135,28 @@ def _modules(trace: Trace) -> Iterator[Step]:
     device = max(trace.devices, key=lambda it: len(it.modules), default=None)
     if device is None or not len(device.modules):
         return
-    rows, starts = _main_runs(trace, device)
+    name, rows, starts = _main_runs(trace, device)
     if len(rows) < 2:
         return
     ends = [*starts[1:], int(device.modules.end_ps.max())]
     for row, start, end in zip(rows, starts, ends, strict=True):
-        yield Step(_program(trace, row), None, "modules", trace.host, start, end - start, row)
+        yield Step(name, None, "modules", trace.host, start, end - start, row)
 
 
-def _main_runs(trace: Trace, device: Device) -> tuple[list[int], list[int]]:
-    """The runs of the program that takes most of the device's time, among those that run more than once."""
+def _main_runs(trace: Trace, device: Device) -> tuple[str, list[int], list[int]]:
+    """Name and runs of the program that takes most of the device's time, among those that run more than once."""
     modules = device.modules
-    names = [_program(trace, row) for row in modules.row.tolist()]
+    # A recompiled graph keeps its name; the id of the program is left out.
+    names = [program_of(trace.strings[text])[0] for text in modules.name.tolist()]
     distinct = {name: number for number, name in enumerate(dict.fromkeys(names))}
     program = np.array([distinct[name] for name in names])
     time = np.bincount(program, modules.end_ps - modules.start_ps)
     repeated = np.bincount(program) > 1
     if not repeated.any():
-        return [], []
-    mine = program == np.argmax(np.where(repeated, time, -1))
-    return modules.row[mine].tolist(), modules.start_ps[mine].tolist()
-
-
-def _program(trace: Trace, row: int) -> str:
-    """A module's name without the id of the program: a recompiled graph keeps its name."""
-    return program_of(trace.name(row))[0]
+        return "", [], []
+    most = int(np.argmax(np.where(repeated, time, -1)))
+    mine = program == most
+    return list(distinct)[most], modules.row[mine].tolist(), modules.start_ps[mine].tolist()
 
 
 def _step(trace: Trace, row: int, name: str, number: int | None, source: Source) -> Step:

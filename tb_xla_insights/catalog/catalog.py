@@ -13,8 +13,8 @@ Tags say what an event is beside its class:
 - synchronisations: `step_marker`, `sync_call` (the calls around a synchronisation), `sync` (one synchronisation),
   `schedule` (it hands its graph over), `barrier`, `read` (a value fetched from the device)
 - executions: `launch` (an execute call), `scheduled` and `run_start` (one core's part of it), `enqueue` (it enters the
-  device's queue), `dynamo` and `dynamo_part`, `completion`, `dispatch_then_wait` with `ends_dispatch` (what is left of
-  the first once the second has ended is waiting)
+  device's queue), `gpu_run` (its kernels enter a GPU's streams), `dynamo` and `dynamo_part`, `completion`,
+  `dispatch_then_wait` with `ends_dispatch` (what is left of the first once the second has ended is waiting)
 - waits: `holds`, `backpressure`
 - others: `compile_call`, `loader`, `torch_op`, `python_tracer`
 - without a class: `pass` (a compiler pass, it belongs to what encloses it), `plumbing` (no work of the host's own),

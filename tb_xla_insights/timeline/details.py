@@ -22,6 +22,8 @@ _MOST_PARTNERS = 256
 _HEX_BYTES = 32
 _BY_CLASS = ("annotations", "thread", "classes")
 """Kinds of rows whose slices have a class of the host's."""
+_OF_PROGRAM = ("hlo_module", "program_id")
+"""Stats of a GPU's kernel that are its run's as well."""
 
 Json = dict[str, Any]
 
@@ -167,9 +169,12 @@ class Details:
         if isinstance(place.track, ScopeTrack) and isinstance(place, Place):
             return place.track.facts(place)
         facts = self._facts(place) if self._host.scoped and place.track.head.kind == "ops" else []
+        span = self._span(place) if place.track.head.kind == "modules" else None
+        of_kernels = span is not None and place.track.trace.devices[span[0]].of_kernels
         return facts + [
             {"name": it.name, "value": _text(it.value), "kind": it.kind}
             for it in (event_stats(self._host.trace, place.event) if place.event >= 0 else ())
+            if it.name in _OF_PROGRAM or not of_kernels
         ]
 
     def _facts(self, place: Place | Mark) -> list[Json]:

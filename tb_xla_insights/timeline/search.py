@@ -67,7 +67,8 @@ class _Searchable:
         for index, track in enumerate(host.tracks):
             if track.head.kind in ("steps", "classes") or (rows is not None and track not in rows):
                 continue
-            own = index if rows is None else -1
+            # A GPU's run stands for a kernel, which is at home among the ops.
+            own = index if rows is None and track.head.kind != "modules" else -1
             arrays = sums.of(track)
             for depth, lane in enumerate(track.lanes):
                 columns = lane.event, lane.start, lane.end, lane.name, lane.kind

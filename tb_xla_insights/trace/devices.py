@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from tb_xla_insights.trace.gpu_runs import gpu_runs
 from tb_xla_insights.trace.model import Device, DeviceKind, Int32, Int64, Line, Plane, Spans, Trace
 from tb_xla_insights.trace.nesting import nest, self_times
 
@@ -42,7 +43,7 @@ def plane_devices(trace: Trace) -> list[Device]:
     """One device for each device plane that recorded program runs or ops, in the order of kinds and numbers.
 
     Planes of parts of a device (sparse cores, counters) have other names and are no devices. On a GPU the
-    ops are the kernels of all streams, copies apart.
+    ops are the kernels of all streams, copies apart, and the program runs are made from them.
     """
     found = []
     for plane in trace.planes:
@@ -50,14 +51,32 @@ def plane_devices(trace: Trace) -> list[Device]:
             device = _device(trace, plane, match[1], match[2])
             if len(device.modules) or len(device.ops):
                 found.append((match[1], int(match[2]), device))
-    return [device for _, _, device in sorted(found, key=lambda entry: entry[:2])]
+    return _with_runs(trace, [device for _, _, device in sorted(found, key=lambda entry: entry[:2])])
+
+
+def _with_runs(trace: Trace, devices: list[Device]) -> list[Device]:
+    """The devices, those that recorded kernels alone with the runs made from them."""
+    without = [
+        it
+        for it in devices
+        if it.kind == "gpu" and not len(it.modules) and _is_stream(trace.line_of(int(it.ops.row[0])))
+    ]
+    if not without:
+        return devices
+    runs = gpu_runs(trace, [device.ops.row for device in without])
+    made = {it.plane: make_spans(*columns) for it, columns in zip(without, runs, strict=True)}
+    return [replace(it, modules=made.get(it.plane, it.modules)) for it in devices]
+
+
+def _is_stream(line: Line) -> bool:
+    return line.name.startswith("Stream #")
 
 
 def _device(trace: Trace, plane: Plane, kind: str, number: str) -> Device:
     lines = [line for line in trace.lines if line.plane == plane.index]
     modules = _rows([line for line in lines if line.name == MODULES])
     ops = _rows([line for line in lines if line.name == OPS])
-    streams = [line for line in lines if line.name.startswith("Stream #")]
+    streams = [line for line in lines if _is_stream(line)]
     of_streams = not ops.size and bool(streams)
     spans = event_spans(trace, _kernels(trace, _rows(streams)) if of_streams else ops)
     if of_streams:  # kernels run beside each other, none inside another

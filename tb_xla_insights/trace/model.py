@@ -108,8 +108,8 @@ class Spans:
 class Device:
     """One device core. `made` says that it has no plane of its own and was made from events on host threads.
 
-    `modules` are its program runs, `ops` the operations (on a GPU: the kernels of all streams), `lines`
-    the plane's lines by name for whatever else it records.
+    `modules` are its program runs, `ops` the operations (on a GPU: the kernels of all streams, and a run stands for
+    its first one), `lines` the plane's lines by name for whatever else it records.
     """
 
     id: str
@@ -121,6 +121,11 @@ class Device:
     modules: Spans
     ops: Spans
     lines: dict[str, int]
+
+    @cached_property
+    def of_kernels(self) -> bool:
+        """Whether its runs are made from its kernels, each of which enters the device's queue by itself."""
+        return bool(len(self.modules) and (self.ops.row == self.modules.row[0]).any())
 
 
 @dataclass(frozen=True)
@@ -134,7 +139,8 @@ class Thread:
 
 @dataclass(frozen=True)
 class Flows:
-    """Pairs of events tied by `_pt/_p` (producer) and `_ct/_c` (consumer), sorted by consumer."""
+    """Pairs of events tied by `_pt/_p` (producer) and `_ct/_c` (consumer), sorted by consumer; on a GPU also a kernel
+    and the call that launched it."""
 
     producer: Int32
     consumer: Int32
@@ -145,6 +151,14 @@ class Flows:
             return np.full(len(rows), -1, np.int32)
         at = np.minimum(np.searchsorted(self.consumer, rows), len(self.consumer) - 1)
         return np.where(self.consumer[at] == rows, self.producer[at], np.int32(-1))
+
+    def joined_by(self, producer: Int32, consumer: Int32) -> Flows:
+        """These and more, but for consumers that have a flow already."""
+        new = self.producers(consumer) < 0
+        producer = np.concatenate((self.producer, producer[new]))
+        consumer = np.concatenate((self.consumer, consumer[new]))
+        order = np.argsort(consumer, kind="stable")
+        return Flows(producer[order].astype(np.int32), consumer[order].astype(np.int32))
 
 
 class Ends:

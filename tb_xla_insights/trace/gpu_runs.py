@@ -1,0 +1,189 @@
+"""The program runs of GPUs, whose planes record kernels and no runs.
+
+A *run* is the kernels of one program (`hlo_module` and `program_id`) that one execution put into the streams of one
+GPU, from the first one's start to the last one's end; copies and kernels without a program are no part of it. What
+tells one run of a program from the next:
+
+- A kernel and the driver's call that launched it share a `correlation_id`: exact. One CUDA graph has many kernels.
+- The execution is the outermost event around that call that stands for one (`GpuExecutable::ExecuteThunks`; without
+  any in the capture, `ExecuteHelper`, else the execute call). NVIDIA's tracer puts the calls onto the launching
+  thread's own line, so they nest.
+- AMD's tracer has lines of its own for the calls of each thread, under other ids. Such a line is the thread whose
+  executions contain all of the line's calls; else all but those before its first execution and after its last one,
+  which the capture's ends cut. Where that is true of several threads, or of one for several lines, none is taken.
+- A kernel whose execution is not known belongs with the kernel before it, if that is of the same program and of an
+  execution that was still going on when the kernel was launched, or if nothing tells when that was. Where nothing tells
+  at all, consecutive kernels of one program are one run.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from tb_xla_insights.trace.model import Int32, Int64, Trace
+from tb_xla_insights.trace.nesting import climb, outermost
+from tb_xla_insights.trace.threads import host_planes
+
+Columns = tuple[Int32, Int64, Int64, Int32]
+"""First kernel, start, end and name of each run."""
+
+_EXECUTIONS = ("gpu_run", "run_start", "launch")
+"""Tags of what may stand for an execution, the narrowest first."""
+
+_NONE = np.zeros(0, np.int32)
+_NO_RUNS: Columns = (_NONE, np.zeros(0, np.int64), np.zeros(0, np.int64), _NONE)
+
+
+def gpu_runs(trace: Trace, gpus: list[Int32]) -> list[Columns]:
+    """The runs of each GPU, from its kernels (rows, by start). None where kernels name no program.
+
+    Adds to the trace's flows what ties a kernel of a program to the call that launched it, and such a call to the
+    execution around it where that is on another line. Needs the trace's events, nesting and flows.
+    """
+    if "hlo_module" not in trace.stats:
+        return [_NO_RUNS] * len(gpus)
+    programs = [_programs(trace, rows) for rows in gpus]
+    of_programs = [rows[program >= 0] for rows, program in zip(gpus, programs, strict=True)]
+    kernels = np.concatenate(of_programs)
+    if not kernels.size:
+        return [_NO_RUNS] * len(gpus)
+    launched = _launches(trace, kernels)
+    calls, which = np.unique(launched, return_inverse=True)
+    execution, apart = _executions(trace, calls)
+    known = launched >= 0
+    trace.flows = trace.flows.joined_by(
+        np.concatenate((launched[known], execution[apart])), np.concatenate((kernels[known], calls[apart]))
+    )
+    cuts = np.cumsum([len(rows) for rows in of_programs])[:-1]
+    columns = zip(
+        of_programs, programs, np.split(launched, cuts), np.split(execution[which], cuts), strict=True
+    )
+    return [_runs(trace, rows, its[its >= 0], call, by) for rows, its, call, by in columns]
+
+
+def _programs(trace: Trace, kernels: Int32) -> Int64:
+    """A number per program, -1 for kernels without one."""
+    module, ids = _program(trace, kernels)
+    distinct, number = np.unique(ids, return_inverse=True)
+    return np.where(module >= 0, module * len(distinct) + number, -1)
+
+
+def _program(trace: Trace, kernels: Int32) -> tuple[Int64, Int64]:
+    """The module (a text) and the program id of kernels, -1 where there is none."""
+    ids = trace.stats["program_id"].at(kernels, -1) if "program_id" in trace.stats else None
+    return trace.stats["hlo_module"].at(kernels, -1), np.full(len(kernels), -1) if ids is None else ids
+
+
+def _launches(trace: Trace, kernels: Int32) -> Int32:
+    """The driver's call on a host thread that launched each kernel, -1: none recorded."""
+    none = np.full(len(kernels), -1, np.int32)
+    ids = trace.stats.get("correlation_id")
+    if ids is None:
+        return none
+    hosts = host_planes(trace)
+    bounds = [(line.first, line.rows.stop) for line in trace.lines if line.plane in hosts]
+    places = np.searchsorted(ids.rows, np.array(bounds, np.int64).reshape(-1, 2))
+    rows = np.concatenate([_NONE, *(ids.rows[a:b] for a, b in places.tolist())])
+    values = np.concatenate([_NONE, *(ids.values[a:b] for a, b in places.tolist())])
+    if not rows.size:
+        return none
+    order = np.argsort(values, kind="stable")
+    wanted = ids.at(kernels, 0)
+    at = order[np.minimum(np.searchsorted(values[order], wanted), len(order) - 1)]
+    return np.where((wanted > 0) & (values[at] == wanted), rows[at], none)
+
+
+def _executions(trace: Trace, calls: Int32) -> tuple[Int32, Int64]:
+    """The execution around each of some calls (-1: not known, as for no call), and the places among them of those for
+    which it is on another line."""
+    found = _execution_rows(trace)
+    execution = climb(trace.parent, calls, found)
+    lines, of_execution = trace.lines_of(calls), trace.lines_of(found)
+    elsewhere: dict[int, tuple[int, Int32]] = {}
+    for line in np.unique(lines[calls >= 0]).tolist():
+        its = lines == line
+        if (execution[its] < 0).all():
+            threads = [found[of_execution == thread] for thread in np.unique(of_execution).tolist()]
+            if (taken := _other_thread(trace, calls[its], threads)) is not None:
+                elsewhere[line] = taken
+    claimed = Counter(thread for thread, _ in elsewhere.values())
+    apart = np.zeros(len(calls), np.bool_)
+    for line, (thread, its) in elsewhere.items():
+        if claimed[thread] == 1:
+            execution[lines == line] = its
+            apart[lines == line] = its >= 0
+    return execution, np.flatnonzero(apart)
+
+
+def _execution_rows(trace: Trace) -> Int32:
+    """What stands for executions on host threads, in row order; none in another."""
+    metadata, hosts = trace.metadata, list(host_planes(trace))
+    entries = np.flatnonzero(np.isin(metadata.plane, hosts))
+    tags = [trace.catalog.tags(trace.strings[text]) for text in metadata.name[entries].tolist()]
+    for tag in _EXECUTIONS:
+        named = np.zeros(len(metadata.name), np.bool_)
+        named[entries] = [tag in its for its in tags]
+        rows = np.flatnonzero(named[trace.meta]).astype(np.int32)
+        if rows.size:
+            return outermost(trace.parent, rows)
+    return _NONE
+
+
+def _other_thread(trace: Trace, calls: Int32, threads: list[Int32]) -> tuple[int, Int32] | None:
+    """Which of some threads (their executions by start) made the calls of one line, and the execution around each of
+    them, -1 for those that the capture's ends cut; None where no thread or several could have."""
+    start, end = trace.start_ps[calls], trace.end_ps[calls]
+    all_, most = [], []
+    for number, executions in enumerate(threads):
+        begins, ends = trace.start_ps[executions], trace.end_ps[executions]
+        at = np.searchsorted(begins, start, "right") - 1
+        inside = (at >= 0) & (ends[at] >= end)
+        cut = (end <= begins[0]) | (start >= ends[-1])
+        found = number, np.where(inside, executions[at], np.int32(-1))
+        if inside.all():
+            all_.append(found)
+        elif inside.any() and (inside | cut).all():
+            most.append(found)
+    candidates = all_ or most
+    return candidates[0] if len(candidates) == 1 else None
+
+
+def _runs(trace: Trace, kernels: Int32, program: Int64, call: Int32, execution: Int32) -> Columns:
+    """The runs of one GPU from its kernels of programs, by start, with the call and the execution of each, -1: not
+    known."""
+    if not kernels.size:
+        return _NO_RUNS
+    follows = np.append(False, program[1:] == program[:-1]) & (execution < 0) & (call < 0)
+    told = np.flatnonzero(~follows)
+    key = _keys(trace, program[told], call[told], execution[told])[np.cumsum(~follows) - 1]
+    number = np.unique(program, return_inverse=True)[1]
+    _, first, run = np.unique(number * (key.max() + 1) + key, return_index=True, return_inverse=True)
+    end = np.zeros(len(first), np.int64)
+    np.maximum.at(end, run, trace.end_ps[kernels])
+    rows = kernels[first]
+    return rows, trace.start_ps[rows], end, _names(trace, rows)
+
+
+def _keys(trace: Trace, program: Int64, call: Int32, execution: Int32) -> Int64:
+    """The execution of each of one GPU's kernels, by start; a number of its own, not less than the number of events,
+    for kernels in a row that have none."""
+    goes_on, known = np.append(False, program[1:] == program[:-1]), execution >= 0
+    stretch = np.cumsum(~goes_on)
+    last = np.maximum.accumulate(np.where(known, np.arange(len(known)), 0))
+    open_ = execution[last]
+    belongs = ~known & (open_ >= 0) & (stretch[last] == stretch) & (call >= 0)
+    belongs &= trace.start_ps[call] < trace.end_ps[open_]
+    left = ~known & ~belongs
+    begins = left & ~(goes_on & np.append(False, left[:-1]))
+    return np.where(left, len(trace) + np.cumsum(begins), np.where(known, execution, open_))
+
+
+def _names(trace: Trace, kernels: Int32) -> Int32:
+    """The programs of some kernels as device planes name them: `module(program id)`."""
+    found = [
+        trace.strings[module] + (f"({id_ % 2**64})" if id_ != -1 else "")
+        for module, id_ in zip(*(column.tolist() for column in _program(trace, kernels)), strict=True)
+    ]
+    return np.array([trace.intern(text) for text in found], np.int32)

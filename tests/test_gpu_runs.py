@@ -1,0 +1,335 @@
+"""Program runs made from a GPU's kernels: what tells one from the next, what put them there, and where nothing does."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from captures import Core, Event, Row, capture, real_trace, session, thread
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from independent import parse
+from synthetic.writer import Space
+from timelines import timeline_of
+
+from tb_xla_insights.analysis.diagnostics import diagnose
+from tb_xla_insights.analysis.gaps import gaps_report
+from tb_xla_insights.analysis.idle import KINDS, find_gaps
+from tb_xla_insights.analysis.launches import find_launches
+from tb_xla_insights.analysis.runs import JOINS
+from tb_xla_insights.analysis.steps import steps_of
+from tb_xla_insights.trace.model import Trace
+
+US = 1_000_000
+EXECUTE, HELPER, THUNKS = (
+    "PjRtStreamExecutorLoadedExecutable::Execute",
+    "PjRtStreamExecutorLoadedExecutable::ExecuteHelper",
+    "GpuExecutable::ExecuteThunks",
+)
+
+
+def event(name: str, start: float, duration: float, /, **stats: Any) -> Event:
+    return name, round(start * US), round(duration * US), stats
+
+
+def kernel(start: float, duration: float, call: int | None = None, program: str | None = "jit_f(7)") -> Event:
+    """A kernel of a program, launched by a call of the driver."""
+    module, _, id_ = (program or "").rstrip(")").partition("(")
+    stats: dict[str, Any] = {"hlo_op": "fusion", "hlo_module": module} if program else {}
+    if id_:
+        stats["program_id"] = int(id_)
+    if call is not None:
+        stats["correlation_id"] = call
+    return event("fusion_kernel", start, duration, **stats)
+
+
+def nested(*executions: tuple[float, float, list[tuple[int, float]]]) -> list[Event]:
+    """As NVIDIA's tracer records it: start and duration of executions, and ids and starts of their calls, which last
+    a microsecond, on one thread."""
+    events = []
+    for start, duration, calls in executions:
+        events += [event(EXECUTE, start, duration), event(HELPER, start + 1, duration - 2)]
+        events.append(event(THUNKS, start + 2, duration - 4))
+        events += [event("cuLaunchKernel", at, 1, correlation_id=id_) for id_, at in calls]
+    return events
+
+
+def gpu(*kernels: Event, number: int = 0, beside: Mapping[str, list[Event]] | None = None) -> Core:
+    return Core(name=f"GPU:{number}", lines={"Stream #1(Kernel)": list(kernels), **(beside or {})})
+
+
+def runs(trace: Trace, device: int = 0) -> list[tuple[str, float, float]]:
+    """Program, start and end of a device's runs, in microseconds from the first event."""
+    spans = trace.devices[device].modules
+    return [
+        (trace.strings[name], start / US, end / US)
+        for name, start, end in zip(
+            spans.name.tolist(), spans.start_ps.tolist(), spans.end_ps.tolist(), strict=True
+        )
+    ]
+
+
+def joins(trace: Trace) -> list[tuple[str, int]]:
+    """How each run was joined, and to which launch, in order."""
+    its = find_launches(trace).runs
+    return [
+        (JOINS[join], launch) for join, launch in zip(its.join.tolist(), its.launch.tolist(), strict=True)
+    ]
+
+
+def test_the_execution_around_the_calls_tells_runs_apart() -> None:
+    main = nested((0, 20, [(1, 5), (2, 8)]), (30, 20, [(3, 35), (4, 38)]))
+    # The second run begins while the host still launches, and the first one's kernels follow without a pause.
+    kernels = [kernel(10, 20, 1), kernel(30, 10, 2), kernel(40, 5, 3), kernel(45, 5, 4)]
+    trace = capture(thread("python", *main, role="driving"), gpu(*kernels))
+    assert runs(trace) == [("jit_f(7)", 10, 40), ("jit_f(7)", 40, 50)]
+    assert joins(trace) == [("exact", 0), ("exact", 1)]
+    launches = find_launches(trace)
+    assert [trace.name(row) for row in launches.row.tolist()] == [EXECUTE, EXECUTE]
+    assert (launches.runs.enqueue_ps // US).tolist() == [6, 36]
+    assert launches.programs == [("jit_f", "7")]
+    assert [step.name for step in steps_of(trace)] == ["jit_f", "jit_f"]
+    assert not [it for it in diagnose(session(trace)) if it.id == "no_launches"]
+
+
+def test_a_run_s_kernels_are_those_of_its_program_alone() -> None:
+    main = nested((0, 20, [(1, 5), (2, 8), (3, 9), (4, 10), (5, 11)]))
+    copies = [event("MemcpyD2D", 90, 5, hlo_module="jit_f", program_id=7, correlation_id=4)]
+    kernels = [kernel(2, 2, 5, None), kernel(10, 20, 1), kernel(35, 2, 2, "jit_g(8)"), kernel(80, 9, 5, None)]
+    beside = [kernel(20, 30, 3)]
+    other = {"Stream #2(Kernel)": beside, "Stream #3(MemcpyD2D)": copies}
+    trace = capture(thread("python", *main, role="driving"), gpu(*kernels, beside=other))
+    assert runs(trace) == [("jit_f(7)", 10, 50), ("jit_g(8)", 35, 37)]
+    assert len(trace.devices[0].ops) == 5
+
+
+def test_a_graph_s_kernels_share_a_call() -> None:
+    main = nested((0, 20, [(1, 5)]), (30, 20, [(2, 35)]))
+    kernels = [kernel(10, 5, 1), kernel(16, 5, 1), kernel(40, 5, 2), kernel(46, 5, 2)]
+    trace = capture(thread("python", *main, role="driving"), gpu(*kernels))
+    assert runs(trace) == [("jit_f(7)", 10, 21), ("jit_f(7)", 40, 51)]
+
+
+def amd(*, client: tuple[int, ...] = (0, 0)) -> tuple[list[Row], list[Core]]:
+    """As AMD's tracer records it: two GPUs, two executions, the calls on lines of their own. The second one's
+    executions begin the given times later on each thread."""
+    main, helpers, calls, cores = [], [], [], []
+    for step, at in enumerate((0, 100)):
+        main.append(event(EXECUTE, at, 5, _pt=5, _p=step))
+    for number, delay in enumerate(client):
+        begun, called, kernels = [], [], []
+        for step, at in enumerate((10 + delay, 110 + delay)):
+            begun += [event(HELPER, at, 20, _ct=5, _c=step), event(THUNKS, at + 1, 10)]
+            ids = [100 * number + 10 * step + it for it in (1, 2)]
+            called += [
+                event("hipModuleLaunchKernel", at + 2 + it, 1, correlation_id=ids[it]) for it in (0, 1)
+            ]
+            kernels += [kernel(at + 4, 8, ids[0]), kernel(at + 12, 20, ids[1])]
+        helpers.append(thread(f"py_xla_execute/{number}", *begun, role="executor"))
+        calls.append(thread(f"Host Threads/{number}", *called))
+        cores.append(gpu(*kernels, number=number))
+    return [thread("python", *main, role="driving"), *helpers, *calls], cores
+
+
+def test_calls_on_lines_of_their_own_belong_to_the_one_thread_around_them_all() -> None:
+    rows, cores = amd(client=(0, 40))
+    trace = capture(*rows, *cores)
+    assert runs(trace) == [("jit_f(7)", 14, 42), ("jit_f(7)", 114, 142)]
+    assert runs(trace, 1) == [("jit_f(7)", 54, 82), ("jit_f(7)", 154, 182)]
+    assert joins(trace) == [("exact", 0), ("exact", 1)] * 2
+    launches = find_launches(trace)
+    assert [trace.line_of(row).name for row in launches.row.tolist()] == ["python"] * 2
+    asked = trace.line_of(int(trace.flows.producers(launches.runs.enqueue_row[-1:])[0]))
+    assert asked.name == "py_xla_execute/1"
+
+
+def test_several_threads_that_could_have_called_are_none() -> None:
+    rows, cores = amd()
+    trace = capture(*rows, *cores)
+    assert runs(trace) == [("jit_f(7)", 14, 142)], "nothing tells one from the next"
+    (gap,) = gaps_report(session(trace))["items"][:1]
+    assert (gap["inside_run"], gap["kind"]) == (True, "starved"), (
+        "each kernel's own call is known all the same"
+    )
+
+
+def test_a_thread_with_two_lines_of_calls_is_neither_s() -> None:
+    rows, cores = amd(client=(0, 40))
+    calls = rows[3]
+    rows[4] = thread(
+        "Host Threads/9",
+        *[(*it[:3], {"correlation_id": it[3]["correlation_id"] + 100}) for it in calls.events],
+    )
+    trace = capture(*rows, *cores)
+    assert [len(device.modules) for device in trace.devices] == [1, 1]
+
+
+def test_executions_that_the_capture_cuts_have_runs_of_their_own() -> None:
+    rows, cores = amd(client=(0, 40))
+    early = event("hipModuleLaunchKernel", 1, 1, correlation_id=900)
+    late = event("hipModuleLaunchKernel", 200, 1, correlation_id=901)
+    rows[3] = thread(rows[3].name, early, *rows[3].events, late)
+    stream = cores[0].lines["Stream #1(Kernel)"]
+    cores[0] = gpu(kernel(3, 2, 900), *stream, kernel(202, 2, 901), kernel(204, 2))
+    trace = capture(*rows, *cores)
+    assert [it[1:] for it in runs(trace)] == [(3, 5), (14, 42), (114, 142), (202, 206)]
+
+
+def test_a_kernel_that_another_thread_launched_meanwhile_belongs_to_the_run() -> None:
+    main = nested((0, 20, [(1, 5), (2, 8)]), (30, 20, [(4, 38)]))
+    other = thread("nccl", event("cuLaunchKernelExC", 9, 1, correlation_id=3))
+    kernels = [kernel(10, 2, 1), kernel(12, 2, 2), kernel(15, 5, 3), kernel(22, 2), kernel(40, 5, 4)]
+    trace = capture(thread("python", *main, role="driving"), other, gpu(*kernels))
+    assert [it[1:] for it in runs(trace)] == [(10, 24), (40, 45)]
+
+
+@pytest.mark.parametrize("host", [[], nested((0, 20, []), (50, 20, []))])
+def test_without_calls_kernels_of_a_program_in_a_row_are_one_run(host: list[Event]) -> None:
+    kernels = [
+        kernel(10, 5),
+        kernel(20, 5),
+        kernel(27, 1, None, None),
+        kernel(30, 5, None, "jit_g(8)"),
+        kernel(60, 5),
+    ]
+    trace = capture(thread("python", event("f", 0, 1), *host, role="driving"), gpu(*kernels))
+    assert runs(trace) == [("jit_f(7)", 10, 25), ("jit_g(8)", 30, 35), ("jit_f(7)", 60, 65)]
+    assert {join for join, _ in joins(trace)} <= {"ordered", "none"}
+    inside = [it for it in gaps_report(session(trace))["items"] if it["inside_run"]]
+    assert {it["kind"] for it in inside} <= {"unknown"}
+
+
+def test_a_program_without_an_id_is_one_too() -> None:
+    trace = capture(gpu(kernel(0, 5, None, "cluster_1"), kernel(5, 5, None, "cluster_2")))
+    assert [name for name, *_ in runs(trace)] == ["cluster_1", "cluster_2"]
+
+
+def test_kernels_without_programs_make_no_runs() -> None:
+    main = nested((0, 20, [(1, 5), (2, 8)]))
+    trace = capture(
+        thread("python", *main, role="driving"), gpu(kernel(10, 5, 1, None), kernel(20, 5, 2, None))
+    )
+    assert runs(trace) == []
+    assert not len(trace.flows.producer)
+    (told,) = [it for it in diagnose(session(trace)) if it.id == "no_launches"]
+    assert told.message.endswith("the GPUs' kernels name no programs.")
+
+
+def test_ops_that_a_profiler_derived_make_no_runs() -> None:
+    assert runs(capture(Core([kernel(0, 5), kernel(5, 5)], name="GPU:0"))) == []
+
+
+def test_recorded_runs_stay_as_they_are() -> None:
+    core = Core(
+        [], [event("jit_f(7)", 0, 50)], "GPU:0", lines={"Stream #1": [kernel(5, 5, 1), kernel(20, 5, 2)]}
+    )
+    assert runs(capture(core)) == [("jit_f(7)", 0, 50)]
+
+
+@pytest.mark.parametrize(("call", "kind"), [(30, "queued"), (100, "starved"), (55, "unknown")])
+def test_a_kernel_s_own_call_tells_why_a_gap_in_a_run_ended(call: float, kind: str) -> None:
+    main = nested((0, 200, [(1, 5), (2, call)]))
+    trace = capture(thread("python", *main, role="driving"), gpu(kernel(10, 40, 1), kernel(120, 5, 2)))
+    gaps = find_gaps(trace)
+    assert [KINDS[it] for it in gaps.kind.tolist()] == [kind]
+    (item,) = gaps_report(session(trace))["items"]
+    assert item["inside_run"]
+    assert sum(piece["duration_ps"] for piece in item["chain"]) == item["duration_ps"]
+
+
+def test_the_timeline_finds_runs_by_their_program(tmp_path: Path) -> None:
+    space = Space()
+    line = space.plane("/host:CPU").line("python", id=1)
+    for name, start, duration, stats in nested((0, 20, [(1, 5), (2, 8)]), (30, 20, [(3, 35)])):
+        line.event(name, start, duration, stats)
+    stream = space.plane("/device:GPU:0").line("Stream #1")
+    for name, start, duration, stats in (kernel(10, 5, 1), kernel(15, 5, 2), kernel(40, 5, 3)):
+        stream.event(name, start, duration, stats)
+    timeline = timeline_of(space, tmp_path)
+    (rows,) = [[it for it in timeline.search("jit_f")["hits"]["row"] if "modules" in it]]
+    assert len(rows) == 2
+    assert timeline.search("fusion_kernel")["count"] == 3
+    run = timeline.event_at(rows[0], 10 * US)
+    assert (run["name"], run["duration_ps"]) == ("jit_f(7)", 10 * US)
+    assert {it["name"]: it["value"] for it in run["stats"]} == {"hlo_module": "jit_f", "program_id": "7"}
+    assert [it["name"] for it in run["flow"]["from"]] == ["cuLaunchKernel"]
+    second = timeline.event_at(rows[0].replace("modules", "ops"), 15 * US)
+    assert [it["name"] for it in second["path"]] == ["jit_f(7)"]
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> list[tuple[str, list[tuple[int, int]]]]:
+    """What a GPU runs one after the other: a program, and per kernel its stream and duration."""
+    kernels = st.lists(st.tuples(st.integers(1, 2), st.integers(1, 30)), min_size=1, max_size=5)
+    return draw(
+        st.lists(st.tuples(st.sampled_from(["jit_f(7)", "jit_f(8)", "jit_g(7)"]), kernels), max_size=6)
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(programs())
+def test_every_execution_makes_one_run(its: list[tuple[str, list[tuple[int, int]]]]) -> None:
+    main: list[Event] = [event("f", 0, 1)]
+    streams: dict[str, list[Event]] = defaultdict(list)
+    expected, at, free, id_ = [], 10.0, 0.0, 0
+    for program, kernels in its:
+        calls: list[tuple[int, float]] = []
+        begins, ends = [], []
+        free = max(free, at)
+        for stream, duration in kernels:
+            id_ += 1
+            calls.append((id_, at + 3 + 2 * len(calls)))
+            begin = max(free, calls[-1][1])
+            streams[f"Stream #{stream}"].append(kernel(begin, duration, id_, program))
+            begins.append(begin)
+            ends.append(begin + duration)
+            free = begin if stream == 2 else begin + duration
+        main += nested((at, 20, calls))
+        free = max(ends)
+        expected.append((program, min(begins), free))
+        at += 25
+    trace = capture(thread("python", *main, role="driving"), Core(name="GPU:0", lines=streams))
+    assert (runs(trace) if trace.devices else []) == expected
+    assert joins(trace) == [("exact", number) for number in range(len(its))]
+
+
+def test_the_real_capture_by_another_reading(shared_traces: Path) -> None:
+    """Kernels of a program, to the execution of the thread that contains all calls of a line, in another way."""
+    folder = shared_traces / "public" / "gpu_mi300_jax"
+    (path,) = folder.rglob("*.xplane.pb")
+    calls: dict[Any, tuple[int, int, int]] = {}
+    thunks: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    kernels: dict[str, list[tuple[int, int, Any]]] = defaultdict(list)
+    for plane in parse(path.read_bytes()):
+        for line in plane.lines:
+            for it in line.events:
+                start = line.timestamp_ns * 1000 + it.offset_ps
+                if it.name == THUNKS:
+                    thunks[line.id].append((start, start + it.duration_ps))
+                elif plane.name == "/host:CPU" and "hlo_module" in it.stats:
+                    calls[it.stats["correlation_id"]] = (line.id, start, start + it.duration_ps)
+                elif plane.name.startswith("/device:GPU") and "hlo_module" in it.stats:
+                    kernels[plane.name].append((start, start + it.duration_ps, it.stats["correlation_id"]))
+    trace = real_trace(folder)
+    zero = min(start for its in kernels.values() for start, *_ in its)
+    first = min(int(device.modules.start_ps[0]) for device in trace.devices)
+    for device in trace.devices:
+        found: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
+        (thread_id,) = {calls[id_][0] for *_, id_ in kernels[f"/device:{device.name}"]}
+        mine = [call[1:] for call in calls.values() if call[0] == thread_id]
+        (threads,) = [
+            its for its in thunks.values() if all(any(a <= s and e <= b for a, b in its) for s, e in mine)
+        ]
+        for start, end, id_ in kernels[f"/device:{device.name}"]:
+            (execution,) = [(a, b) for a, b in threads if a <= calls[id_][1] and calls[id_][2] <= b]
+            found[execution].append((start - zero + first, end - zero + first))
+        expected = [(min(its)[0], max(end for _, end in its)) for _, its in sorted(found.items())]
+        assert len(expected) == 5
+        times = device.modules.start_ps.tolist(), device.modules.end_ps.tolist()
+        assert list(zip(*times, strict=True)) == expected
+    launches = find_launches(trace)
+    assert [launches.runs.launch.tolist().count(number) for number in range(len(launches))] == [8] * 5
+    assert joins(trace) == [("exact", number) for number in range(5)] * 8
