@@ -100,6 +100,25 @@ def test_a_report_reads_well(logdir: Path, capsys: Capture) -> None:
     assert "2023-11-14 22:13:20 UTC" in text
 
 
+@pytest.mark.parametrize(
+    ("definition", "share", "said"),
+    [
+        ("ops", "60.0 %", "to the last of them"),
+        ("modules", "60.0 %", "union of program runs"),
+        ("capture", "51.7 %", "the whole capture"),
+    ],
+)
+def test_the_duty_cycle_by_each_definition(
+    logdir: Path, capsys: Capture, definition: str, share: str, said: str
+) -> None:
+    """Three runs with an op each, 15 of 25 ms, of 29 ms."""
+    assert main(["report", str(logdir), "--session", OLD, "--duty", definition]) == 0
+    text = plain(capsys.readouterr().out)
+    row = next(line for line in text.splitlines() if line.split()[:1] == ["TPU:0"])
+    assert share in row
+    assert said in " ".join(text.split())
+
+
 def test_every_way_to_name_a_session(logdir: Path, capsys: Capture) -> None:
     directory = logdir / "run/plugins/profile/2026_01_02_00_00_00"
     hosts = {}

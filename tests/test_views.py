@@ -57,15 +57,6 @@ class TestOverview:
         assert figures["duty_cycle"] == pytest.approx(0.605, abs=0.001)
         assert figures["idle_per_step"] == figures["mean_step"] - figures["device_per_step"]
 
-    def test_the_duty_cycle_by_three_definitions(self) -> None:
-        """Ops for 20 of the 40 us that the runs take; the capture lasts 100 us."""
-        trace = capture(
-            thread("python", ("forward", 0, 100 * US)),
-            Core([("fusion.1", 10 * US, 20 * US)], [("train(1)", 10 * US, 40 * US)]),
-        )
-        [device] = views.overview(session(trace))["devices"]
-        assert device["duty"] == {"ops": 0.5, "modules": 1.0, "capture": 0.2}
-
     def test_the_verdict_says_the_worst(self, case_study: SessionTrace) -> None:
         verdict = views.overview(case_study)["verdict"]
         assert verdict["severity"] == "warning"

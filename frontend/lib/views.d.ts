@@ -20,7 +20,7 @@ export interface StepWork { device: string; steps: [number, number]; step: numbe
 export interface Overview {
   verdict: { text: string; severity: Severity };
   figures: { name: string; label: string; value: number | null; unit: "share" | "ps" | "count"; note: string | null }[];
-  devices: (Device & { duty: Record<DutyDefinition, number | null>; idle_by_class_ps: ByClass })[];
+  devices: (Device & { duty: Record<DutyDefinition, { span_ps: number; busy_ps: number; stall_ps: number }>; idle_by_class_ps: ByClass })[];
   idle: { total_ps: number; by_class_ps: ByClass; small_ps: number };
   steps: { source: string | null; count: number; partial: number; columns: StepColumns; work: StepWork[] };
   findings: Finding[]; counts: Record<string, number>;

@@ -18,17 +18,6 @@ const DEFINITIONS = {
   capture: ['busy / capture', 'An op runs, of the whole capture.'],
 };
 
-/**
- * Busy and whole time of a device by a definition: their quotient is the duty cycle.
- * @param {DutyDevice} device @param {DutyDefinition} definition @param {number} duration of the session
- */
-export function dutyOf(device, definition, duration) {
-  const whole = definition === 'capture' ? duration : device.span_ps;
-  const share = device.duty[definition];
-  const busy = definition === 'modules' ? Math.round((share ?? 0) * whole) : device.busy_ps;
-  return { share, busy, whole, idle: Math.max(0, whole - busy) };
-}
-
 /** @param {DutyDevice[]} all @param {Ready} session @param {import('../frame/app.js').App} app */
 export function dutyCard(all, session, app) {
   if (!all.length) {
@@ -58,7 +47,10 @@ export function dutyCard(all, session, app) {
 
 /** @param {DutyDevice[]} devices @param {number} all @param {DutyDefinition} definition @param {Ready} session @param {import('../frame/app.js').App} app */
 function dutyTable(devices, all, definition, session, app) {
-  const rows = devices.map((device) => ({ device, ...dutyOf(device, definition, session.session.duration_ps) }));
+  const rows = devices.map((device) => {
+    const { span_ps: whole, busy_ps: busy, stall_ps: stall } = device.duty[definition];
+    return { device, whole, busy, stall, share: whole ? busy / whole : 0, idle: whole - busy };
+  });
   const unit = columnUnit([total(rows, (row) => row.idle)]);
   const { texts, sum } = roundTimes(rows.map((row) => row.idle), unit);
   return table({
@@ -67,9 +59,9 @@ function dutyTable(devices, all, definition, session, app) {
       { key: 'device', head: 'Device', value: ({ device }) => device.name, cell: ({ device }) => link(
         cutMiddle(deviceName(device, session.session.hosts), 13), () => app.open({ v: 'timeline', x: device.id, w: '', sel: '' }), { title: `${device.name} on ${device.host}` }) },
       // The part of busy in which an op only waits is hatched, at the end of the bar.
-      { key: 'bar', head: '', cell: ({ device: { stall_ps, busy_ps }, share: busy }) => h('span', { class: 'duty-bar' }, lengthBar(busy ?? 0), stall_ps && busy
-        ? h('i', { class: 'stall', style: { left: percent(busy * (1 - stall_ps / busy_ps)), width: percent((busy * stall_ps) / busy_ps) } }) : null) },
-      { key: 'duty', head: 'Busy', number: true, value: (row) => row.share ?? -1, cell: (row) => share(row.share) },
+      { key: 'bar', head: '', cell: ({ whole, busy, stall, share: part }) => h('span', { class: 'duty-bar' }, lengthBar(part),
+        stall ? h('i', { class: 'stall', style: { left: percent((busy - stall) / whole), width: percent(stall / whole) } }) : null) },
+      { key: 'duty', head: 'Busy', number: true, value: (row) => row.share, cell: (row) => share(row.share) },
       timeColumn('idle', 'Idle', unit, (row) => row.idle, { cell: (row) => texts[rows.indexOf(row)] }),
     ],
     foot: [devices.length < all ? `${devices.length} of ${cores(all)}` : cores(all), '',

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from tb_xla_insights.trace.model import Device, Int8, SessionTrace, Trace
 Definition = Literal["ops", "modules", "capture"]
 """What counts as busy, and in relation to what: ops within the device's span; program runs within the device's span;
 ops within the whole capture."""
+
+DEFINITIONS: tuple[Definition, ...] = get_args(Definition)
 
 _EXCLUDED = frozenset(
     [
@@ -38,7 +40,7 @@ def device_span(device: Device) -> tuple[int, int]:
 def busy(trace: Trace, device: Device, definition: Definition = "ops") -> Intervals:
     """When the device is busy: the union of its top-level ops without the categories that xprof leaves out, or of its
     modules where it has no ops or the definition says so. (docs/definitions.md, "Busy, span, duty cycle")"""
-    return _busy(trace, _index(trace, device), definition)
+    return _busy(trace, _index(trace, device), definition == "modules")
 
 
 def idle(trace: Trace, device: Device) -> Intervals:
@@ -55,13 +57,13 @@ def busy_somewhere(trace: Trace) -> Intervals:
 
 def stalls(trace: Trace, device: Device, definition: Definition = "ops") -> Intervals:
     """The part of busy in which every op that is innermost waits for an asynchronous one (`copy-done`, …)."""
-    return _stalls(trace, _index(trace, device), definition)
+    return _stalls(trace, _index(trace, device), definition == "modules")
 
 
 @kept
-def _busy(trace: Trace, index: int, definition: Definition) -> Intervals:
+def _busy(trace: Trace, index: int, by_modules: bool) -> Intervals:
     device = trace.devices[index]
-    if definition == "modules" or not len(device.ops):
+    if by_modules or not len(device.ops):
         spans = device.modules if len(device.modules) else device.ops
         return union(spans.start_ps, spans.end_ps)
     counts = (device.ops.parent < 0) & (_op_flags(trace, index) & _LEFT_OUT == 0)
@@ -69,7 +71,7 @@ def _busy(trace: Trace, index: int, definition: Definition) -> Intervals:
 
 
 @kept
-def _stalls(trace: Trace, index: int, definition: Definition) -> Intervals:
+def _stalls(trace: Trace, index: int, by_modules: bool) -> Intervals:
     device = trace.devices[index]
     ops = device.ops
     waits = _op_flags(trace, index) & _WAITS > 0
@@ -79,32 +81,43 @@ def _stalls(trace: Trace, index: int, definition: Definition) -> Intervals:
     waiting = waits[op]
     waited = union(start, end, waiting).without(union(start, end, ~waiting))
     # An op that waits may be left out of busy, or lie below one that is.
-    return waited.without(_busy(trace, index, definition).gaps(*device_span(device)))
+    return waited.without(_busy(trace, index, by_modules).gaps(*device_span(device)))
 
 
 def device_summaries(session: SessionTrace, definition: Definition = "ops") -> list[dict[str, Any]]:
-    """One entry per device core, as in the report; `busy_ps + idle_ps = span_ps` exactly."""
+    """One entry per device core, as in the report; `busy_ps + idle_ps = span_ps` exactly. `duty` has span, busy and
+    stall by each definition."""
     found = []
     for trace in session.traces:
         for device in trace.devices:
-            start, end = (0, session.duration_ps) if definition == "capture" else device_span(device)
-            busy_ps = busy(trace, device, definition).clipped(start, end).total_ps
+            duty = {it: _duty(session, trace, device, it) for it in DEFINITIONS}
+            span_ps, busy_ps, stall_ps = (duty[definition][key] for key in ("span_ps", "busy_ps", "stall_ps"))
             found.append(
                 {
                     "id": device.id,
                     "name": device.name,
                     "kind": device.kind,
                     "host": device.host,
-                    "span_ps": end - start,
+                    "span_ps": span_ps,
                     "busy_ps": busy_ps,
-                    "idle_ps": end - start - busy_ps,
-                    "stall_ps": stalls(trace, device, definition).total_ps,
-                    "duty_cycle": busy_ps / (end - start) if end > start else 0.0,
+                    "idle_ps": span_ps - busy_ps,
+                    "stall_ps": stall_ps,
+                    "duty_cycle": busy_ps / span_ps if span_ps else 0.0,
+                    "duty": duty,
                     "modules": len(device.modules),
                     "ops": len(device.ops),
                 }
             )
     return found
+
+
+def _duty(session: SessionTrace, trace: Trace, device: Device, definition: Definition) -> dict[str, int]:
+    start, end = (0, session.duration_ps) if definition == "capture" else device_span(device)
+    return {
+        "span_ps": max(0, end - start),
+        "busy_ps": busy(trace, device, definition).clipped(start, end).total_ps,
+        "stall_ps": stalls(trace, device, definition).clipped(start, end).total_ps,
+    }
 
 
 @kept

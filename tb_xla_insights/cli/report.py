@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.thresholds import SEVERITIES
 from tb_xla_insights.cli import common
-from tb_xla_insights.cli.report_text import print_report
+from tb_xla_insights.cli.report_text import DUTY, print_report
 
 if TYPE_CHECKING:
     from tb_xla_insights.session import Session
@@ -22,6 +22,14 @@ def add_to(commands: Any) -> None:
     common.add_path(parser)
     parser.add_argument(
         "--all-gaps", action="store_true", help="every gap from 10 µs up, not the 1,000 longest"
+    )
+    parser.add_argument(
+        "--duty",
+        choices=DUTY,
+        default="ops",
+        metavar="DEFINITION",
+        help="what busy means in the text: ops, modules (program runs), or capture (ops of the whole capture); "
+        "--json has all of them",
     )
     parser.add_argument(
         "--fail-on",
@@ -43,7 +51,7 @@ def run(options: Any) -> int:
             common.warn(session)
             common.print_json(document)
         elif options.html is None:
-            print_report(common.console(), document)
+            print_report(common.console(), document, options.duty)
     if options.html is not None:
         _write_page(session, document, options.html)
     if options.fail_on is None:

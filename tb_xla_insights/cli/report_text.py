@@ -13,18 +13,21 @@ from tb_xla_insights.cli.propagation_text import print_annotations
 if TYPE_CHECKING:
     from rich.console import Console
 
-DUTY_CYCLE = (
-    "Duty cycle = busy / span. Busy is the union of top-level ops on a core, or of program runs where no ops are "
-    "recorded; the span lasts from the first to the last of them. Stall is the part of busy in which an op only waits."
-)
+_OPS = "Busy is the union of top-level ops on a core, or of program runs where no ops are recorded"
+DUTY = {
+    "ops": f"{_OPS}; the span lasts from the first to the last of them",
+    "modules": "Busy is the union of program runs; the span lasts from the first to the last of runs and ops",
+    "capture": f"{_OPS}; the span is the whole capture",
+}
+"""What busy means, by the names that the report's `duty` has."""
 _ROWS = 12
 """Rows of a table that may be long; `--json` has all of them."""
 
 Document = Mapping[str, Any]
 
 
-def print_report(out: Console, document: Document) -> None:
-    """Prints a session's report. Tables without rows are left out."""
+def print_report(out: Console, document: Document, duty: str = "ops") -> None:
+    """Prints a session's report, the devices by one of the definitions of busy. Tables without rows are left out."""
     from tb_xla_insights.report.verdict import verdict
 
     session = document["session"]
@@ -36,7 +39,7 @@ def print_report(out: Console, document: Document) -> None:
     out.print(f"Start     {units.moment(start)}{' UTC' if start else ''}")
     out.print(f"Duration  {units.time_text(session['duration_ps'])}\n")
     _findings(out, document["findings"])
-    _devices(out, document["devices"])
+    _devices(out, document["devices"], duty)
     _idle(out, document["gaps"])
     _steps(out, document["steps"])
     _patterns(out, document["gaps"]["patterns"])
@@ -70,23 +73,27 @@ def _findings(out: Console, findings: Sequence[Document]) -> None:
     out.print()
 
 
-def _devices(out: Console, devices: Sequence[Document]) -> None:
+def _devices(out: Console, devices: Sequence[Document], duty: str) -> None:
     if not devices:
         return
-    unit = units.column_unit([device["span_ps"] for device in devices])
+    told = [device["duty"][duty] for device in devices]
+    unit = units.column_unit([it["span_ps"] for it in told])
     times = [f"{name}, {unit}" for name in ("Span", "Busy", "Idle", "Stall")]
     table = common.table("Devices", "Device", "Host", "Duty cycle", *times, "Modules", "Ops", left=(0, 1))
-    for device in devices:
+    for device, it in zip(devices, told, strict=True):
+        span, busy = it["span_ps"], it["busy_ps"]
         table.add_row(
             device["name"],
             device["host"],
-            units.share(device["duty_cycle"]),
-            *common.times(device, unit, "span_ps", "busy_ps", "idle_ps", "stall_ps"),
+            units.share(busy / span if span else 0.0),
+            *(units.time_in(ps, unit) for ps in (span, busy, span - busy, it["stall_ps"])),
             units.count(device["modules"]),
             units.count(device["ops"]),
         )
     out.print(table)
-    out.print(f"{DUTY_CYCLE}\n")
+    out.print(
+        f"Duty cycle = busy / span. {DUTY[duty]}. Stall is the part of busy in which an op only waits.\n"
+    )
 
 
 def _idle(out: Console, gaps: Document) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from tb_xla_insights.analysis.busy import busy, device_span
 from tb_xla_insights.analysis.idle import find_gaps
 from tb_xla_insights.analysis.partial import partial_steps
 from tb_xla_insights.analysis.segments import Segments
@@ -18,7 +17,7 @@ from tb_xla_insights.catalog.classes import CLASSES, UNRECORDED
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.verdict import by_thread, gap_sentence, verdict
-from tb_xla_insights.trace.model import Device, SessionTrace, Trace
+from tb_xla_insights.trace.model import SessionTrace
 
 MOST_STEPS = 1000
 """Steps whose columns are sent; the full count stands beside."""
@@ -65,12 +64,9 @@ def overview(session: SessionTrace) -> dict[str, Any]:
 def _overview(session: SessionTrace) -> dict[str, Any]:
     report = whole_report(session)
     gaps, steps = report["gaps"], report["steps"]
-    cores = [(trace, device) for trace in session.traces for device in trace.devices]
     devices = [
-        row
-        | {"duty": {"ops": row["duty_cycle"], **_other_duties(session, trace, device)}}
-        | {"idle_by_class_ps": its}
-        for row, (trace, device), its in zip(report["devices"], cores, _idle_by_class(session), strict=True)
+        row | {"idle_by_class_ps": its}
+        for row, its in zip(report["devices"], _idle_by_class(session), strict=True)
     ]
     return {
         "verdict": verdict(report),
@@ -109,16 +105,6 @@ def _idle_by_class(session: SessionTrace) -> list[dict[str, int]]:
     """Per device, what the host did in its gaps from 10 us up."""
     found = [(find_gaps(trace), number) for trace in session.traces for number in range(len(trace.devices))]
     return [by_class(gaps.shares[gaps.device == number].sum(axis=0)) for gaps, number in found]
-
-
-def _other_duties(session: SessionTrace, trace: Trace, device: Device) -> dict[str, float]:
-    """The duty cycle by program runs, and by ops within the whole capture."""
-    start, end = device_span(device)
-    span, capture = end - start, session.duration_ps
-    return {
-        "modules": busy(trace, device, "modules").total_ps / span if span else 0.0,
-        "capture": busy(trace, device).clipped(0, capture).total_ps / capture if capture else 0.0,
-    }
 
 
 def _columns(steps: list[dict[str, Any]]) -> dict[str, Any]:

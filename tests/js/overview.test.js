@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { dutyOf } from '../../frontend/overview/duty.js';
 import { findingPlace, inOrder } from '../../frontend/overview/findings.js';
 import { niceTicks } from '../../frontend/lib/axis.js';
 import { stepRows } from '../../frontend/overview/step-data.js';
@@ -28,13 +27,6 @@ test('ticks are at 1-2-5 steps from zero and never above the largest value', () 
   assert.deepEqual(niceTicks(0.6), [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6]);
   assert.deepEqual(niceTicks(20), [0, 5, 10, 15, 20]);
   assert.deepEqual(niceTicks(0), [0]);
-});
-
-test('each definition of the duty cycle has its own whole', () => {
-  const device = { span_ps: 1000, busy_ps: 600, duty: { ops: 0.6, modules: 0.7, capture: 0.3 } };
-  assert.deepEqual(dutyOf(device, 'ops', 2000), { share: 0.6, busy: 600, whole: 1000, idle: 400 });
-  assert.deepEqual(dutyOf(device, 'modules', 2000), { share: 0.7, busy: 700, whole: 1000, idle: 300 });
-  assert.deepEqual(dutyOf(device, 'capture', 2000), { share: 0.3, busy: 600, whole: 2000, idle: 1400 });
 });
 
 test('findings come by severity, then by cost', () => {
