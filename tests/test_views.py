@@ -15,7 +15,7 @@ from loops import loop
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report import execution_views, session_report, views
-from tb_xla_insights.report.verdict import without_sentence
+from tb_xla_insights.report.verdict import gap_sentence, verdict, without_sentence
 from tb_xla_insights.trace.model import SessionTrace
 
 BUDGET = 60_000
@@ -28,6 +28,22 @@ def packed(document: Any) -> int:
 @pytest.fixture(scope="module")
 def case_study() -> SessionTrace:
     return session(demo("synthetic_case_study_8_tpu_cores"))
+
+
+SENTENCES = [
+    (False, "starved", "Nothing was queued for 1.000 ms: the host waits (1.000 ms), until train ran."),
+    (True, "starved", "Nothing was queued for 1.000 ms: the host waits (1.000 ms), until train went on."),
+    (
+        True,
+        "queued",
+        "The device is idle for 1.000 ms while train runs: the program itself waits for something.",
+    ),
+    (
+        False,
+        "unknown",
+        "What was queued is not known. For 1.000 ms the host waits (1.000 ms), until train ran.",
+    ),
+]
 
 
 class TestOverview:
@@ -58,18 +74,47 @@ class TestOverview:
         assert figures["idle_per_step"] == figures["mean_step"] - figures["device_per_step"]
 
     def test_the_verdict_says_the_worst(self, case_study: SessionTrace) -> None:
-        verdict = views.overview(case_study)["verdict"]
-        assert verdict["severity"] == "warning"
-        assert verdict["text"].replace("\u202f", " ") == (
+        told = views.overview(case_study)["verdict"]
+        assert told["severity"] == "warning"
+        assert told["text"].replace("\u202f", " ") == (
             "The 8 devices are 60.5 % busy: SyncTensorsGraph.42210 is compiled in step 1209."
         )
         good = views.overview(session(loop(device=980).trace()))["verdict"]
         assert (good["severity"], "bottleneck" in good["text"]) == ("good", True)
 
+    @pytest.mark.parametrize(
+        ("cost", "by_class", "more"),
+        [
+            (60, {"wait": 90}, ""),
+            (30, {"wait": 90, "dispatch": 10}, "; most of the idle time the host waits"),
+            (30, {"wait": 40, "dispatch": 40}, ""),
+        ],
+    )
+    def test_what_explains_less_than_half_of_the_idle_time_is_not_the_reason(
+        self, cost: int, by_class: dict[str, int], more: str
+    ) -> None:
+        finding = {"id": "x", "severity": "warning", "cost_ps": cost, "title": "The device waits for data"}
+        told = verdict(
+            {
+                "devices": [{"span_ps": 200, "busy_ps": 100}],
+                "findings": [finding],
+                "gaps": {"by_class_ps": by_class},
+            }
+        )
+        assert told["text"] == f"The device is 50.0\u202f% busy: the device waits for data{more}."
+
+    @pytest.mark.parametrize(("inside", "kind", "said"), SENTENCES)
+    def test_a_gap_in_one_sentence(self, inside: bool, kind: str, said: str) -> None:
+        gap = {
+            "duration_ps": 1000 * US, "after": "train", "kind": kind, "inside_run": inside,
+            "by_class_ps": {"wait": 1000 * US},
+        }  # fmt: skip
+        assert gap_sentence(gap).replace("\u202f", " ") == said
+
     def test_nothing_stands_out_only_where_launches_are_known(self) -> None:
         work = Core([("fusion.1", 0, 60), ("fusion.1", 80, 20)], [("train(1)", 0, 100)])
-        verdict = views.overview(session(capture(work)))["verdict"]
-        assert (verdict["severity"], verdict["text"].replace("\u202f", " ")) == (
+        told = views.overview(session(capture(work)))["verdict"]
+        assert (told["severity"], told["text"].replace("\u202f", " ")) == (
             "warning",
             "The device is 80.0 % busy; why is not known, as nothing tells what launched the work.",
         )

@@ -44,26 +44,28 @@ def verdict(report: Mapping[str, Any]) -> dict[str, str]:
     if worst is None and not any(row["join"] != "none" for row in report["executions"]):
         text = f"{whose} {duty} busy; why is not known, as nothing tells what launched the work."
         return {"text": text, "severity": "warning"}
+    idle = _mostly(report["gaps"]["by_class_ps"], span - busy)
     if worst is None:
-        idle = _mostly(report["gaps"]["by_class_ps"], span - busy)
         return {"text": f"{whose} {duty} busy{idle}, and nothing stands out.", "severity": "info"}
     first, _, rest = worst["title"].partition(" ")
     first = first.lower() if first in _ORDINARY else first
-    return {"text": f"{whose} {duty} busy: {first} {rest}.", "severity": worst["severity"]}
+    # What explains less than half of the idle time is not why the devices are idle.
+    idle = idle if 2 * worst["cost_ps"] < span - busy else ""
+    return {"text": f"{whose} {duty} busy: {first} {rest}{idle}.", "severity": worst["severity"]}
 
 
 def _mostly(by_class: Mapping[str, int], idle: int) -> str:
-    if not by_class or not idle:
-        return ""
-    name = max(by_class, key=lambda it: by_class[it])
-    return f"; most of the idle time the host {_HOST[name]}"
+    """What the host does in more than half of the idle time, if there is such a thing."""
+    name = max(by_class, key=lambda it: by_class[it], default=None)
+    return f"; most of the idle time the host {_HOST[name]}" if name and 2 * by_class[name] > idle else ""
 
 
 def gap_sentence(gap: Mapping[str, Any]) -> str:
     """Why a gap was there and why it ended, from its entry in the report."""
     duration, after = time_text(gap["duration_ps"]), gap["after"]
-    ended = f"{after} ran" if after else "it ended"
-    if gap.get("inside_run"):
+    inside = gap.get("inside_run")
+    ended = f"{after} {'went on' if inside else 'ran'}" if after else "it ended"
+    if inside and gap["kind"] == "queued":
         return (
             f"The device is idle for {duration} while {after} runs: the program itself waits for something."
         )
