@@ -13,7 +13,14 @@ from helpers import raising, write_session
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.sessions import Root, SessionFiles, find_sessions
-from tb_xla_insights.logdir.store import Load, Loaded, Store, UnknownSessionError, default_budget
+from tb_xla_insights.logdir.store import (
+    Load,
+    Loaded,
+    StillReadingError,
+    Store,
+    UnknownSessionError,
+    default_budget,
+)
 
 OLD, NEW = "2026_01_01_00_00_00", "run/2026_01_02_00_00_00"
 
@@ -133,7 +140,7 @@ def test_a_fault_of_ours_is_one_line_too(logdir: Path, caplog: pytest.LogCapture
 def test_waiting_for_a_session_ends(logdir: Path) -> None:
     opener = Opener()
     opener.may_go_on.clear()
-    with pytest.raises(InputError, match="still being read"):
+    with pytest.raises(StillReadingError, match="still being read"):
         store_of(logdir, opener).loaded(OLD, wait=0)
     opener.may_go_on.set()
 

@@ -244,6 +244,15 @@ def test_a_wrong_request_is_answered_in_one_line(
     assert "\n" not in message
 
 
+def test_a_session_that_takes_long_to_read_is_to_be_asked_for_later(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tb_xla_insights.logdir.store.Load.wait", lambda *_: False)
+    answer = get(client, "data/overview", session=OLD)
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")
+    assert "still being read" in document(answer)["error"]
+
+
 def test_a_fault_of_ours_is_one_line_and_logged(
     client: Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -31,6 +31,10 @@ class UnknownSessionError(InputError):
     """No session of that name lies under the logdir."""
 
 
+class StillReadingError(InputError):
+    """A session is not in memory yet: asking again later helps."""
+
+
 @dataclass(frozen=True, eq=False)
 class Loaded:
     """A session that is in memory, and what draws it."""
@@ -171,10 +175,11 @@ class Store:
         return fresh
 
     def loaded(self, name: str, wait: float | None = None) -> Loaded:
-        """The session once it is in memory. Raises InputError where it cannot be read, or not within `wait` seconds."""
+        """The session once it is in memory. Raises InputError where it cannot be read, StillReadingError after `wait`
+        seconds."""
         load = self.load(name)
         if not load.wait(wait):
-            raise InputError(f"{name}: still being read; ask again")
+            raise StillReadingError(f"{name}: still being read; ask again")
         if load.loaded is None:
             raise InputError(load.error or f"{name}: cannot be read")
         return load.loaded

@@ -14,7 +14,7 @@ from werkzeug import wrappers
 from werkzeug.exceptions import HTTPException
 
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.logdir.store import UnknownSessionError
+from tb_xla_insights.logdir.store import StillReadingError, UnknownSessionError
 from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.origin import refusal
 
@@ -83,6 +83,8 @@ def _answer(
         return respond(request, document())
     except UnknownSessionError as failure:
         return error(request, 404, str(failure))
+    except StillReadingError as failure:
+        return error(request, 503, str(failure), [("Retry-After", "1")])
     except InputError as failure:
         return error(request, 400, str(failure))
     except Exception as failure:  # told in one line to the page, in full to the log
