@@ -146,16 +146,19 @@ class Session:
 
     def annotations(self) -> Table:
         """One row per annotation of the user's own: name, host, thread, start_ps, duration_ps."""
+        from tb_xla_insights.trace.threads import thread_labels
+
         return Table(
             [
                 {
                     "name": trace.name(row),
                     "host": trace.host,
-                    "thread": trace.line_of(row).name,
+                    "thread": labels[trace.line_of(row).index],
                     "start_ps": int(trace.start_ps[row]),
                     "duration_ps": int(trace.duration_ps[row]),
                 }
                 for trace in self.trace.traces
+                for labels in [thread_labels(trace)]
                 for row in map(int, trace.annotations)
             ]
         )

@@ -15,6 +15,7 @@ from synthetic import case_study
 from tb_xla_insights.analysis.chains import find_chains
 from tb_xla_insights.analysis.idle import KINDS, find_gaps
 from tb_xla_insights.trace.model import Trace
+from tb_xla_insights.trace.threads import thread_labels
 
 
 def chains(trace: Trace) -> list[list[dict[str, Any]]]:
@@ -22,7 +23,7 @@ def chains(trace: Trace) -> list[list[dict[str, Any]]]:
 
 
 def brief(chain: list[dict[str, Any]]) -> list[tuple[str, str, str, float]]:
-    return [(it["name"], it["class"], it["thread"].split("/")[0], it["duration_ps"] / US) for it in chain]
+    return [(it["name"], it["class"], it["thread"], it["duration_ps"] / US) for it in chain]
 
 
 def test_the_case_studys_gap() -> None:
@@ -31,7 +32,7 @@ def test_the_case_studys_gap() -> None:
     which = np.flatnonzero((gaps.device == 0) & (gaps.start_ps == truth.gap_start_ps))
     (chain,) = find_chains(trace, which)
     assert [
-        (it["name"], it["class"], it["thread"].split("/")[0], it["start_ps"], it["duration_ps"])
+        (it["name"], it["class"], it["thread"].removesuffix(" 1"), it["start_ps"], it["duration_ps"])
         for it in chain
     ] == [
         (link.name, link.category, link.thread, link.start_ps, link.duration_ps) for link in truth.gap_chain
@@ -41,7 +42,7 @@ def test_the_case_studys_gap() -> None:
             assert it["class"] == "unrecorded"
         else:
             assert trace.name(it["event"]) == it["name"]
-            assert trace.line_of(it["event"]).name == it["thread"]
+            assert thread_labels(trace)[trace.line_of(it["event"]).index] == it["thread"]
             assert trace.start_ps[it["event"]] < it["start_ps"] + it["duration_ps"]
             assert trace.end_ps[it["event"]] > it["start_ps"]
 

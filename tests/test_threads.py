@@ -9,6 +9,7 @@ import pytest
 from captures import Core, capture, real_trace, thread
 
 from tb_xla_insights.trace.model import Trace
+from tb_xla_insights.trace.threads import thread_labels
 
 
 def roles(trace: Trace) -> dict[str, str]:
@@ -103,6 +104,21 @@ def test_a_host_without_python_threads_has_its_busiest_launcher_drive() -> None:
         thread("tf_Compute/4", ("TfrtTpuLoadedExecutable::Execute", 0, 9), ("DoEnqueueProgram", 1, 2)),
     )
     assert roles(trace)["tf_Compute/4"] == "driving"
+
+
+def test_threads_are_read_without_ids_and_with_numbers_where_names_are_the_same() -> None:
+    trace = capture(
+        thread("python", ("loading", 0, 5)),
+        thread("python", ("Training_Step", 0, 90, {"_r": 1}), ("StepMarker", 50, 30)),
+        thread("tf_Compute/-17", ("a", 0, 1)),
+        thread("tf_Compute/4", ("b", 0, 1)),
+        thread("tf_pytorchxla/7", ("ExecuteComputation", 62, 9)),
+        thread("17", ("c", 0, 1)),
+        Core(ops=[("fusion.1", 0, 5)]),
+    )
+    assert thread_labels(trace)[:7] == [
+        "python 2", "python", "tf_Compute 1", "tf_Compute 2", "tf_pytorchxla", "17", "XLA Modules",
+    ]  # fmt: skip
 
 
 def test_lines_of_devices_are_no_threads() -> None:

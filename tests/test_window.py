@@ -23,7 +23,7 @@ def training() -> SessionTrace:
         thread("python", ("Training_Step", 0, 100, {"_r": 1}), ("forward", 10, 30), ("StepMarker", 60, 30),
                ("TensorCollectionBarrier", 70, 10), ("StepMarker", 95, 0), role="driving"),
         thread("tf_pytorchxla/1", ("ExecuteComputation", 72, 6), role="executor"),
-        thread("tf_XLAEigen/2", ("dot.1", 74, 10, {"hlo_op": "dot.1"}), role="op_pool"),
+        thread("tf_XLAEigen", ("dot.1", 74, 10, {"hlo_op": "dot.1"}), role="op_pool"),
         Core(ops=[("fusion.1", 40, 10), ("copy-done", 80, 10)], modules=[("jit_f(1)", 40, 50)]),
     )  # fmt: skip
     return session(host)
@@ -50,11 +50,11 @@ def test_threads_that_recorded_something(training: SessionTrace) -> None:
         "row": "h0.t0", "name": "python", "role": "driving", "host": "vm", "busy_ps": 35, "events": 4,
         "by_class_ps": {"tracing": 10, "sync_prepare": 15, "wait": 10},
     }  # fmt: skip
-    assert (found["tf_pytorchxla/1"]["by_class_ps"], found["tf_pytorchxla/1"]["events"]) == (
+    assert (found["tf_pytorchxla"]["by_class_ps"], found["tf_pytorchxla"]["events"]) == (
         {"dispatch": 6},
         1,
     )
-    assert (found["tf_XLAEigen/2"]["by_class_ps"], found["tf_XLAEigen/2"]["busy_ps"]) == ({}, 10)
+    assert (found["tf_XLAEigen"]["by_class_ps"], found["tf_XLAEigen"]["busy_ps"]) == ({}, 10)
     assert [it["name"] for it in window(training, 0, 20)["threads"]] == ["python"]
 
 

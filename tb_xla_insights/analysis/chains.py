@@ -17,6 +17,7 @@ from tb_xla_insights.analysis.shares import overlaps
 from tb_xla_insights.analysis.steps import annotated_steps
 from tb_xla_insights.catalog.classes import CLASSES, OTHER, PYTHON, UNRECORDED
 from tb_xla_insights.trace.model import Int32, Int64, Trace
+from tb_xla_insights.trace.threads import thread_labels
 
 _SHORTEST = 1000
 """Parts of a gap that a piece of its chain is at least one of."""
@@ -183,12 +184,13 @@ def _documents(
     last = np.append(gap[1:] != gap[:-1], True)
     until = np.where(last, gaps.end_ps[which][gap], np.append(begin[1:], 0))
     chains: list[list[dict[str, Any]]] = [[] for _ in which]
+    labels = thread_labels(trace)
     columns = (gap, name[keep], kind[keep], line[keep], begin, until - begin, row[keep])
     for number, text, class_, thread, start, duration, event in zip(
         *(it.tolist() for it in columns), strict=True
     ):
         if text >= 0:
-            label, place = trace.strings[text], trace.lines[thread].name
+            label, place = trace.strings[text], labels[thread]
         elif text == _RUN:
             label, place = _run(trace, int(which[number]))
         else:

@@ -13,6 +13,7 @@ from tb_xla_insights.analysis.segments import Segments
 from tb_xla_insights.analysis.shares import by_class, class_shares
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Device, Int32, SessionTrace, Spans, Thread, Trace
+from tb_xla_insights.trace.threads import thread_labels
 
 _TOP = 30
 
@@ -74,6 +75,7 @@ class _HostWindow:
 
     def __init__(self, index: int, trace: Trace, start_ps: int, end_ps: int) -> None:
         self.index, self.trace, self.start_ps, self.end_ps = index, trace, start_ps, end_ps
+        self._labels = thread_labels(trace)
         self.threads: list[dict[str, Any]] = []
         self.segments: list[Segments] = []
         self.rows: list[Int32] = []
@@ -93,7 +95,7 @@ class _HostWindow:
         self.threads.append(
             {
                 "row": f"h{self.index}.t{thread.line}",
-                "name": thread.name,
+                "name": self._labels[thread.line],
                 "role": thread.role,
                 "host": trace.host,
                 "busy_ps": int((segments.end_ps - segments.start_ps).sum()),
@@ -142,7 +144,7 @@ class _HostWindow:
             "depth": int(trace.depth[row]),
             "name": trace.name(row),
             "class": class_,
-            "thread": line.name,
+            "thread": self._labels[line.index],
             "start_ps": int(trace.start_ps[row]),
             "duration_ps": int(trace.duration_ps[row]),
         }

@@ -11,8 +11,6 @@ the op in its device's row. Search finds them by what their names begin with, an
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -29,8 +27,8 @@ from tb_xla_insights.catalog.classes import OTHER
 from tb_xla_insights.timeline.tracks import Columns, RowHead, Track
 from tb_xla_insights.trace.model import Device, Int8, Int16, Int32, Spans, Thread, Trace
 from tb_xla_insights.trace.nesting import nearest
+from tb_xla_insights.trace.threads import ROLES, thread_labels
 
-ROLES = ("driving", "autograd", "executor", "client", "compiler", "transfer", "loader", "op_pool", "other")
 _FOLDED = ("op_pool", "other")
 _MANY = ("executor", "client", "compiler", "transfer", "loader")
 _MOST_HELPERS = 8
@@ -169,11 +167,12 @@ class HostRows:
         threads = [*trace.threads, *(Thread(line.index, line.name, "other") for line in rest)]
         threads = [thread for thread in threads if trace.lines[thread.line].count]
         threads.sort(key=lambda thread: (ROLES.index(thread.role), thread.line))
-        labels = _labels(threads)
+        labels = thread_labels(trace)
         tracks = []
-        for thread, label in zip(threads, labels, strict=True):
+        for thread in threads:
             id = f"h{self.index}.t{thread.line}"
             main = thread.role not in _FOLDED
+            label = labels[thread.line] + (" (driving)" if thread.role == "driving" else "")
             head = RowHead(id, "thread", label, trace.host, None, thread.role, main)
             tracks.append(self._track(head, self._thread_columns(thread.line), thread.line))
         helpers = sorted((it for it in tracks if it.head.role in _MANY), key=lambda it: -(it.share or 0))
@@ -247,17 +246,3 @@ class HostRows:
 
 def _is_collective(text: str) -> bool:
     return collective(text) is not None
-
-
-def _labels(threads: list[Thread]) -> list[str]:
-    """Threads' names without the ids that profilers append; numbered where several are left with the same."""
-    short = [
-        (re.sub(r"/-?\d+$", "", thread.name) or "thread") + (" (driving)" if thread.role == "driving" else "")
-        for thread in threads
-    ]
-    total, seen = Counter(short), Counter[str]()
-    labels = []
-    for name in short:
-        seen[name] += 1
-        labels.append(f"{name} {seen[name]}" if total[name] > 1 else name)
-    return labels

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,11 @@ from tb_xla_insights.catalog.classes import INPUT, OTHER
 from tb_xla_insights.trace.model import Line, Role, Thread, Trace
 from tb_xla_insights.trace.nesting import self_times
 
+ROLES: tuple[Role, ...] = get_args(Role)
+"""What threads do, in the order in which they are drawn."""
+DRIVING = ROLES.index("driving")
+
+_ID = re.compile(r"/-?\d+$")
 _BY_NAME: tuple[tuple[str, Role], ...] = (
     (r"pt_autograd", "autograd"),
     (r"tf_XLAEigen|tf_XLATfrtCpuOp", "op_pool"),
@@ -66,6 +72,22 @@ def find_threads(trace: Trace, catalog: Catalog) -> list[Thread]:
         Thread(line.index, line.name, "driving" if line is driving else _role(line, facts, catalog))
         for line in lines
     ]
+
+
+def thread_labels(trace: Trace) -> list[str]:
+    """What people read for each line: a device's has its name, a thread's goes without the id that profilers append and
+    is numbered where several threads with events are left with the same, all but the driving one."""
+    labels = [line.name for line in trace.lines]
+    roles = {thread.line: ROLES.index(thread.role) for thread in trace.threads}
+    own = {device.plane for device in trace.devices}
+    lines = [line.index for line in trace.lines if line.count and line.plane not in own]
+    lines.sort(key=lambda line: (roles.get(line, len(ROLES)), line))
+    short = [_ID.sub("", labels[line]) or "thread" for line in lines]
+    total, seen = Counter(short), Counter[str]()
+    for line, name in zip(lines, short, strict=True):
+        seen[name] += 1
+        labels[line] = f"{name} {seen[name]}" if total[name] > 1 and roles.get(line) != DRIVING else name
+    return labels
 
 
 def _role(line: Line, facts: _Facts, catalog: Catalog) -> Role:
