@@ -186,6 +186,44 @@ def test_a_kernel_that_another_thread_launched_meanwhile_belongs_to_the_run() ->
     assert [it[1:] for it in runs(trace)] == [(10, 24), (40, 45)]
 
 
+def test_a_kernel_launched_before_an_execution_is_none_of_its_kernels() -> None:
+    other = thread("nccl", event("cuLaunchKernelExC", 0, 1, correlation_id=3))
+    main = nested((10, 20, [(1, 15)]), (40, 20, [(2, 45)]))
+    kernels = [kernel(20, 5, 1), kernel(30, 5, 3), kernel(50, 5, 2)]
+    trace = capture(thread("python", *main, role="driving"), other, gpu(*kernels))
+    assert [it[1:] for it in runs(trace)] == [(20, 25), (30, 35), (50, 55)]
+
+
+def test_of_calls_with_the_same_id_the_last_one_before_the_kernel_launched_it() -> None:
+    main = nested((0, 20, [(1, 5)]), (30, 20, [(1, 35)]), (60, 20, [(1, 65)]))
+    kernels = [kernel(10, 5, 1), kernel(40, 5, 1), kernel(50, 5, 0), kernel(70, 5, 1)]
+    trace = capture(thread("python", *main, role="driving"), gpu(*kernels))
+    assert [it[1:] for it in runs(trace)] == [(10, 15), (40, 55), (70, 75)]
+    assert joins(trace) == [("exact", 0), ("exact", 1), ("exact", 2)]
+
+
+def test_where_runs_overlap_a_gap_ends_with_that_of_its_kernel() -> None:
+    main = nested((0, 20, [(1, 5), (2, 8), (3, 9)]), (30, 20, [(4, 35), (5, 40)]))
+    first = [kernel(10, 5, 1), kernel(80, 5, 2), kernel(130, 5, 3)]
+    second = [kernel(40, 5, 4, "jit_g(8)"), kernel(100, 3, 5, "jit_g(8)"), kernel(115, 3, 6, None)]
+    second += [kernel(150, 3, 7, None)]
+    trace = capture(
+        thread("python", *main, role="driving"), gpu(*first, beside={"Stream #2(Kernel)": second})
+    )
+    assert runs(trace) == [("jit_f(7)", 10, 135), ("jit_g(8)", 40, 103)]
+    items = gaps_report(session(trace))["items"]
+    found = sorted((it["start_ps"] // US, it["after"], it["inside_run"], it["kind"]) for it in items)
+    assert found == [
+        (15, "jit_g", False, "starved"),
+        (45, "jit_f", True, "queued"),
+        (85, "jit_g", True, "queued"),
+        (103, None, False, "unknown"),
+        (118, "jit_f", True, "queued"),
+        (135, None, False, "unknown"),
+    ]
+    assert all(sum(piece["duration_ps"] for piece in it["chain"]) == it["duration_ps"] for it in items)
+
+
 @pytest.mark.parametrize("host", [[], nested((0, 20, []), (50, 20, []))])
 def test_without_calls_kernels_of_a_program_in_a_row_are_one_run(host: list[Event]) -> None:
     kernels = [
@@ -294,6 +332,49 @@ def test_every_execution_makes_one_run(its: list[tuple[str, list[tuple[int, int]
     trace = capture(thread("python", *main, role="driving"), Core(name="GPU:0", lines=streams))
     assert (runs(trace) if trace.devices else []) == expected
     assert joins(trace) == [("exact", number) for number in range(len(its))]
+
+
+def test_a_kernel_without_a_program_may_end_a_gap_in_a_run() -> None:
+    main = nested((0, 200, [(1, 5), (2, 90), (3, 115)]))
+    kernels = [kernel(10, 5, 1), kernel(100, 5, 2, None), kernel(120, 5, 3)]
+    trace = capture(thread("python", *main, role="driving"), gpu(*kernels))
+    found = [(it["after"], it["inside_run"], it["kind"]) for it in gaps_report(session(trace))["items"]]
+    assert found == [("jit_f", True, "unknown"), ("jit_f", True, "starved")]
+
+
+@settings(max_examples=80, deadline=None)
+@given(programs(), st.sampled_from([1, 8]))
+def test_gaps_end_with_the_run_of_the_kernel_after_them(
+    its: list[tuple[str, list[tuple[int, int]]]], between: int
+) -> None:
+    """Streams that do not wait for each other: runs overlap, and each kernel knows its own call and run."""
+    main: list[Event] = [event("f", 0, 1)]
+    streams: dict[int, list[Event]] = defaultdict(list)
+    free: dict[int, float] = defaultdict(float)
+    known: list[tuple[float, float, float, int]] = []  # start, end, end of its call, run
+    at = 10.0
+    for run, (program, kernels) in enumerate(its):
+        calls: list[tuple[int, float]] = []
+        for stream, duration in kernels:
+            calls.append((len(known) + 1, at + 3 + 2 * between * len(calls)))
+            begin = max(free[stream], calls[-1][1] + 1.5 + len(known) / 1000)
+            free[stream] = begin + duration
+            streams[stream].append(kernel(begin, duration, calls[-1][0], program))
+            known.append((begin, begin + duration, calls[-1][1] + 1, run))
+        main += nested((at, 10 + 2 * between * len(kernels), calls))
+        at += 15 + 2 * between * len(kernels)
+    lines = {f"Stream #{stream}": events for stream, events in streams.items()}
+    trace = capture(thread("python", *main, role="driving"), Core(name="GPU:0", lines=lines))
+    gaps, launches = find_gaps(trace), find_launches(trace)
+    expected = []
+    for begin, _, called, run in sorted(known):
+        last = max((end for start, end, *_ in known if start < begin), default=begin)
+        if begin - last >= 10:
+            kind = "starved" if called > last + 10 else "queued" if called < last - 10 else "unknown"
+            expected.append((round(last * US), round(begin * US), kind, run))
+    of_gap = launches.runs.launch[gaps.run]
+    columns = gaps.start_ps.tolist(), gaps.end_ps.tolist(), [KINDS[it] for it in gaps.kind], of_gap.tolist()
+    assert list(zip(*columns, strict=True)) == expected
 
 
 def test_the_real_capture_by_another_reading(shared_traces: Path) -> None:

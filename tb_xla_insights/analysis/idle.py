@@ -13,6 +13,7 @@ from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.shares import class_shares, covered
 from tb_xla_insights.catalog.classes import WAIT
+from tb_xla_insights.trace.devices import KernelDevice
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 
 LISTED_PS = 10_000_000
@@ -30,10 +31,11 @@ class Gaps:
     """Idle stretches of a host's devices from LISTED_PS up, by device and time.
 
     `device`: index into the trace's devices. `shares`: one column per class, adds up to the gap. `before` and `after`:
-    indices into Launches.programs, -1: none. `before_run`: the last run that began before the gap, `run`: the one whose
-    work ended it, indices into Launches.runs, -1: none. `enqueue_row`: the event that put that work into the device's
-    queue, -1: none known. `step`: the one that the latter belongs to, -1: none. `kind`:
-    index into KINDS; `cause`: index into CLASSES. `together_ps`: the part in which every device of the host was idle.
+    indices into Launches.programs, -1: none. `run`: the run whose work ended the gap, `before_run`: the same one where
+    the gap lies inside it, else the last one that began before; indices into Launches.runs, -1: none. `enqueue_row`:
+    the event that put that work into the device's queue, -1: none known. `step`: the one that `run` belongs to, -1:
+    none. `kind`: index into KINDS; `cause`: index into CLASSES. `together_ps`: the part in which every device of the
+    host was idle.
     """
 
     device: Int32
@@ -64,7 +66,7 @@ def find_gaps(trace: Trace) -> Gaps:
 
     A gap is `starved` where the run that ended it was enqueued after the gap began, `queued` where it had been before
     (as it was where that run had begun: the gap lies inside it), and `unknown` where the two lie within SLACK_PS or the
-    run's call is not known. A GPU's kernels enter its queue one by one: inside a run the kernel after the gap tells.
+    run's call is not known. A GPU's kernels enter its queue one by one: the call of the one after the gap tells.
     The cause of a starved gap is the class with most of its time until the run was enqueued, that of a queued one
     `wait`, else the one with most time.
     """
@@ -73,20 +75,22 @@ def find_gaps(trace: Trace) -> Gaps:
     none = np.zeros(0, np.int64)
     start = np.concatenate([it.start_ps for it in idles] or [none])
     end = np.concatenate([it.end_ps for it in idles] or [none])
-    before, run = _neighbours(trace, device, start, end)
     launches = find_launches(trace)
     runs = launches.runs
+    before, run, kernel = _neighbours(trace, device, start, end)
     inside = (run >= 0) & (run == before)
     row = np.append(runs.enqueue_row, np.int32(-1))[run]
     enqueue = np.append(runs.enqueue_ps, -1)[run]
-    of_kernels = inside & np.array([it.of_kernels for it in trace.devices], np.bool_)[device]
-    row[of_kernels] = _kernel_calls(trace, device[of_kernels], end[of_kernels])
-    enqueue[of_kernels] = np.minimum(trace.end_ps[row[of_kernels]], end[of_kernels])
+    later = (
+        (run >= 0) & (kernel >= 0) & (np.append(runs.start_ps, 0)[run] < end)
+    )  # not the run's first kernel
+    row[later] = trace.flows.producers(kernel[later])
+    enqueue[later] = np.minimum(trace.end_ps[row[later]], end[later])
     kind = np.where(
         enqueue > start + SLACK_PS, STARVED, np.where(enqueue < start - SLACK_PS, QUEUED, UNKNOWN)
     )
     kind = np.where(row >= 0, kind, UNKNOWN)
-    kind = np.where(inside & ~of_kernels, QUEUED, kind).astype(np.int8)
+    kind = np.where(inside & ~later, QUEUED, kind).astype(np.int8)
     segments = partition(trace)
     shares = class_shares(segments, start, end)
     until = np.where(kind == STARVED, np.minimum(enqueue, end), end)
@@ -101,38 +105,33 @@ def find_gaps(trace: Trace) -> Gaps:
     )  # fmt: skip
 
 
-def _kernel_calls(trace: Trace, device: Int32, when: Int64) -> Int32:
-    """The call that launched the kernel that begins on each device at some instant, -1: not known."""
-    found = np.full(len(device), -1, np.int32)
-    for number in np.unique(device).tolist():
-        mine, ops = device == number, trace.devices[number].ops
-        found[mine] = trace.flows.producers(ops.row[np.searchsorted(ops.start_ps, when[mine])])
-    return found
-
-
 def _listed(idles: Intervals) -> Intervals:
     long = idles.end_ps - idles.start_ps >= LISTED_PS
     return Intervals(idles.start_ps[long], idles.end_ps[long])
 
 
-def _neighbours(trace: Trace, device: Int32, start: Int64, end: Int64) -> tuple[Int32, Int32]:
-    """The last run that began before each gap, and the run whose work ends it (-1: none)."""
+def _neighbours(trace: Trace, device: Int32, start: Int64, end: Int64) -> tuple[Int32, Int32, Int32]:
+    """The run that each gap lies inside, else the last one that began before it; the run whose work ends it; and the
+    kernel that does, where runs are made from kernels (-1: none)."""
     runs = find_launches(trace).runs
-    before, after = np.full(len(device), -1, np.int32), np.full(len(device), -1, np.int32)
+    before, after, kernel = np.full((3, len(device)), -1, np.int32)
     for number in np.unique(device).tolist():
-        mine = device == number
-        its = runs.of_device(number)
+        core, mine, its = trace.devices[number], device == number, runs.of_device(number)
         begins = runs.start_ps[its]
         if not len(begins):
             continue
         last = np.searchsorted(begins, start[mine], "left") - 1
-        before[mine] = np.where(last >= 0, last + its.start, -1)
-        at = np.searchsorted(begins, end[mine], "right") - 1
         # A gap at the end of the span is ended by nothing; one that ends in no run by something that is no program's.
-        works = (
-            (at >= 0)
-            & (runs.end_ps[its][at] >= end[mine])
-            & (end[mine] < device_span(trace.devices[number])[1])
-        )
-        after[mine] = np.where(works, at + its.start, -1)
-    return before, after
+        works = end[mine] < device_span(core)[1]
+        run = np.searchsorted(begins, end[mine], "right") - 1
+        run = np.where(works & (runs.end_ps[its][run] >= end[mine]), run, -1)
+        if isinstance(core, KernelDevice):
+            op = np.minimum(np.searchsorted(core.ops.start_ps, end[mine]), len(core.ops) - 1)
+            kernel[mine] = core.ops.row[op]
+            run = np.where(
+                works & (core.run[op] >= 0), core.run[op], run
+            )  # one without a program may lie in a run
+            last = np.where((run >= 0) & (begins[run] < start[mine]), run, last)
+        before[mine] = np.where(last >= 0, last + its.start, -1)
+        after[mine] = np.where(run >= 0, run + its.start, -1)
+    return before, after, kernel

@@ -4,16 +4,18 @@ A *run* is the kernels of one program (`hlo_module` and `program_id`) that one e
 GPU, from the first one's start to the last one's end; copies and kernels without a program are no part of it. What
 tells one run of a program from the next:
 
-- A kernel and the driver's call that launched it share a `correlation_id`: exact. One CUDA graph has many kernels.
+- A kernel and the driver's call that launched it share a `correlation_id` (of several, the last one before it). A graph
+  has many kernels.
 - The execution is the outermost event around that call that stands for one (`GpuExecutable::ExecuteThunks`; without
   any in the capture, `ExecuteHelper`, else the execute call). NVIDIA's tracer puts the calls onto the launching
   thread's own line, so they nest.
 - AMD's tracer has lines of its own for the calls of each thread, under other ids. Such a line is the thread whose
-  executions contain all of the line's calls; else all but those before its first execution and after its last one,
-  which the capture's ends cut. Where that is true of several threads, or of one for several lines, none is taken.
-- A kernel whose execution is not known belongs with the kernel before it, if that is of the same program and of an
-  execution that was still going on when the kernel was launched, or if nothing tells when that was. Where nothing tells
-  at all, consecutive kernels of one program are one run.
+  executions contain all of its calls that launched kernels of programs; else all but those before its first execution
+  and after its last one, which the capture's ends cut. Where that is true of several threads, or of one for several
+  lines, none is taken.
+- A kernel whose execution is not known belongs with the kernel before it, if that is of the same program and its
+  execution was going on when the kernel was launched, or if nothing tells when that was. Others in a row of one program
+  are one run.
 """
 
 from __future__ import annotations
@@ -22,18 +24,19 @@ from collections import Counter
 
 import numpy as np
 
-from tb_xla_insights.trace.model import Int32, Int64, Trace
+from tb_xla_insights.trace.flows import join_flows
+from tb_xla_insights.trace.model import Flows, Int32, Int64, Trace
 from tb_xla_insights.trace.nesting import climb, outermost
 from tb_xla_insights.trace.threads import host_planes
+from tb_xla_insights.xplane.columns import StatColumn
 
-Columns = tuple[Int32, Int64, Int64, Int32]
-"""First kernel, start, end and name of each run."""
+Columns = tuple[Int32, Int64, Int64, Int32, Int32]
+"""First kernel, start, end and name of each run, by start, the longer first; and the run of each kernel, -1: none."""
 
 _EXECUTIONS = ("gpu_run", "run_start", "launch")
 """Tags of what may stand for an execution, the narrowest first."""
 
 _NONE = np.zeros(0, np.int32)
-_NO_RUNS: Columns = (_NONE, np.zeros(0, np.int64), np.zeros(0, np.int64), _NONE)
 
 
 def gpu_runs(trace: Trace, gpus: list[Int32]) -> list[Columns]:
@@ -42,25 +45,20 @@ def gpu_runs(trace: Trace, gpus: list[Int32]) -> list[Columns]:
     Adds to the trace's flows what ties a kernel of a program to the call that launched it, and such a call to the
     execution around it where that is on another line. Needs the trace's events, nesting and flows.
     """
-    if "hlo_module" not in trace.stats:
-        return [_NO_RUNS] * len(gpus)
     programs = [_programs(trace, rows) for rows in gpus]
-    of_programs = [rows[program >= 0] for rows, program in zip(gpus, programs, strict=True)]
-    kernels = np.concatenate(of_programs)
-    if not kernels.size:
-        return [_NO_RUNS] * len(gpus)
-    launched = _launches(trace, kernels)
-    calls, which = np.unique(launched, return_inverse=True)
+    kernels = np.concatenate([rows[program >= 0] for rows, program in zip(gpus, programs, strict=True)])
+    trace.flows = _launches(trace, kernels)
+    calls = np.unique(trace.flows.producers(kernels))
     execution, apart = _executions(trace, calls)
-    known = launched >= 0
-    trace.flows = trace.flows.joined_by(
-        np.concatenate((launched[known], execution[apart])), np.concatenate((kernels[known], calls[apart]))
-    )
-    cuts = np.cumsum([len(rows) for rows in of_programs])[:-1]
-    columns = zip(
-        of_programs, programs, np.split(launched, cuts), np.split(execution[which], cuts), strict=True
-    )
-    return [_runs(trace, rows, its[its >= 0], call, by) for rows, its, call, by in columns]
+    trace.flows = trace.flows.joined_by(execution[apart], calls[apart])
+    found = []
+    for rows, program in zip(gpus, programs, strict=True):
+        its, run = program >= 0, np.full(len(rows), -1, np.int32)
+        call = trace.flows.producers(rows[its])
+        by = execution[np.searchsorted(calls, call)]
+        row, start, end, name, run[its] = _runs(trace, rows[its], program[its], call, by)
+        found.append((row, start, end, name, run))
+    return found
 
 
 def _programs(trace: Trace, kernels: Int32) -> Int64:
@@ -72,27 +70,26 @@ def _programs(trace: Trace, kernels: Int32) -> Int64:
 
 def _program(trace: Trace, kernels: Int32) -> tuple[Int64, Int64]:
     """The module (a text) and the program id of kernels, -1 where there is none."""
-    ids = trace.stats["program_id"].at(kernels, -1) if "program_id" in trace.stats else None
-    return trace.stats["hlo_module"].at(kernels, -1), np.full(len(kernels), -1) if ids is None else ids
+    module, ids = (
+        trace.stats[name].at(kernels, -1) if name in trace.stats else np.full(len(kernels), -1)
+        for name in ("hlo_module", "program_id")
+    )
+    return module, ids
 
 
-def _launches(trace: Trace, kernels: Int32) -> Int32:
-    """The driver's call on a host thread that launched each kernel, -1: none recorded."""
-    none = np.full(len(kernels), -1, np.int32)
+def _launches(trace: Trace, kernels: Int32) -> Flows:
+    """The trace's flows, and those from the driver's calls on host threads to the kernels that they launched."""
     ids = trace.stats.get("correlation_id")
     if ids is None:
-        return none
+        return trace.flows
     hosts = host_planes(trace)
-    bounds = [(line.first, line.rows.stop) for line in trace.lines if line.plane in hosts]
-    places = np.searchsorted(ids.rows, np.array(bounds, np.int64).reshape(-1, 2))
-    rows = np.concatenate([_NONE, *(ids.rows[a:b] for a, b in places.tolist())])
-    values = np.concatenate([_NONE, *(ids.values[a:b] for a, b in places.tolist())])
-    if not rows.size:
-        return none
-    order = np.argsort(values, kind="stable")
+    on_host = np.array([line.plane in hosts for line in trace.lines], np.bool_)[trace.lines_of(ids.rows)]
+    calls = on_host & (ids.values > 0)
     wanted = ids.at(kernels, 0)
-    at = order[np.minimum(np.searchsorted(values[order], wanted), len(order) - 1)]
-    return np.where((wanted > 0) & (values[at] == wanted), rows[at], none)
+    made = StatColumn(ids.rows[calls], ids.values[calls], False)
+    used = StatColumn(kernels[wanted > 0], wanted[wanted > 0], False)
+    found = join_flows({"_p": made, "_c": used}, trace.start_ps)
+    return trace.flows.joined_by(found.producer, found.consumer)
 
 
 def _executions(trace: Trace, calls: Int32) -> tuple[Int32, Int64]:
@@ -151,30 +148,30 @@ def _other_thread(trace: Trace, calls: Int32, threads: list[Int32]) -> tuple[int
 
 
 def _runs(trace: Trace, kernels: Int32, program: Int64, call: Int32, execution: Int32) -> Columns:
-    """The runs of one GPU from its kernels of programs, by start, with the call and the execution of each, -1: not
-    known."""
-    if not kernels.size:
-        return _NO_RUNS
-    follows = np.append(False, program[1:] == program[:-1]) & (execution < 0) & (call < 0)
-    told = np.flatnonzero(~follows)
-    key = _keys(trace, program[told], call[told], execution[told])[np.cumsum(~follows) - 1]
+    """The runs of one GPU from its kernels of programs, with the call and the execution of each, -1: not known."""
+    goes_on = np.append(False, program[1:] == program[:-1])[: len(program)]
+    told = ~goes_on | (execution >= 0) | (call >= 0)
+    key = _keys(trace, program[told], call[told], execution[told])[np.cumsum(told) - 1]
     number = np.unique(program, return_inverse=True)[1]
-    _, first, run = np.unique(number * (key.max() + 1) + key, return_index=True, return_inverse=True)
+    _, first, of = np.unique(number * (key.max(initial=0) + 1) + key, return_index=True, return_inverse=True)
     end = np.zeros(len(first), np.int64)
-    np.maximum.at(end, run, trace.end_ps[kernels])
-    rows = kernels[first]
-    return rows, trace.start_ps[rows], end, _names(trace, rows)
+    np.maximum.at(end, of, trace.end_ps[kernels])
+    start = trace.start_ps[kernels[first]]
+    order = np.lexsort((-end, start))
+    row = kernels[first[order]]
+    run: Int32 = np.argsort(order)[of].astype(np.int32)
+    return row, start[order], end[order], _names(trace, row), run
 
 
 def _keys(trace: Trace, program: Int64, call: Int32, execution: Int32) -> Int64:
     """The execution of each of one GPU's kernels, by start; a number of its own, not less than the number of events,
     for kernels in a row that have none."""
-    goes_on, known = np.append(False, program[1:] == program[:-1]), execution >= 0
+    goes_on, known = np.append(False, program[1:] == program[:-1])[: len(program)], execution >= 0
     stretch = np.cumsum(~goes_on)
     last = np.maximum.accumulate(np.where(known, np.arange(len(known)), 0))
     open_ = execution[last]
     belongs = ~known & (open_ >= 0) & (stretch[last] == stretch) & (call >= 0)
-    belongs &= trace.start_ps[call] < trace.end_ps[open_]
+    belongs &= (trace.start_ps[call] >= trace.start_ps[open_]) & (trace.start_ps[call] < trace.end_ps[open_])
     left = ~known & ~belongs
     begins = left & ~(goes_on & np.append(False, left[:-1]))
     return np.where(left, len(trace) + np.cumsum(begins), np.where(known, execution, open_))
