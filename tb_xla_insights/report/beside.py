@@ -12,10 +12,12 @@ from contextlib import suppress
 from typing import Any
 
 from tb_xla_insights.analysis.beside import RECORD, Beside, Block, GraphBreaks, Metrics, Unread
+from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.debug_text import parse_debug
 from tb_xla_insights.report.explain_text import parse_explain
 from tb_xla_insights.report.metrics_text import parse_metrics
 from tb_xla_insights.trace.model import SessionTrace
+from tb_xla_insights.xplane.source import file_names, open_source
 
 _ENDS = (".txt", ".log", ".out", ".err")
 _MOST_FILES = 32
@@ -135,16 +137,12 @@ def _places(path: str) -> list[str]:
 
 
 def _in(directory: str) -> Iterator[tuple[str, str, bool]]:
-    import fsspec
-
-    system, path = fsspec.core.url_to_fs(directory)
-    files = [it["name"] for it in system.ls(path, detail=True) if it["type"] == "file"]
-    names = sorted((it for it in files if it.endswith((*_ENDS, f"/{RECORD}"))), key=_rank)
+    names = sorted((it for it in file_names(directory) if it.endswith(_ENDS) or it == RECORD), key=_rank)
     for name in names[:_MOST_FILES]:
-        with suppress(Exception), system.open(name, "rb") as file:
-            content = file.read(_MOST_BYTES + 1)
+        with suppress(InputError), open_source(f"{directory}/{name}") as source:
+            content = source.read(0, _MOST_BYTES + 1).tobytes()
             text = decoded(content[:_MOST_BYTES], "replace")
-            yield posixpath.basename(name), text, len(content) > _MOST_BYTES
+            yield name, text, len(content) > _MOST_BYTES
 
 
 def decoded(content: bytes, errors: str = "strict") -> str:
@@ -154,5 +152,4 @@ def decoded(content: bytes, errors: str = "strict") -> str:
 
 
 def _rank(name: str) -> tuple[bool, str]:
-    base = posixpath.basename(name)
-    return not base.startswith(("metrics_report", "dynamo_explain")), base
+    return not name.startswith(("metrics_report", "dynamo_explain")), name

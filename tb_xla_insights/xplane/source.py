@@ -8,6 +8,7 @@ decoded.
 from __future__ import annotations
 
 import os
+import posixpath
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -137,6 +138,17 @@ def open_source(path: str) -> Source:
     if os.path.exists(local) and not os.path.isfile(local):  # opening a pipe waits for one who writes into it
         raise InputError(f"{path}: is a pipe or a device; name a .xplane.pb file")
     return _LocalFile(local)
+
+
+def file_names(directory: str) -> list[str]:
+    """The names of the files in a local directory or below a URL. Raises what its file system raises."""
+    if not is_url(directory):
+        with os.scandir(directory.removeprefix("file://")) as entries:
+            return [entry.name for entry in entries if entry.is_file()]
+    import fsspec
+
+    system, path = fsspec.core.url_to_fs(directory)
+    return [posixpath.basename(it["name"]) for it in system.ls(path, detail=True) if it["type"] == "file"]
 
 
 def _reason(error: Exception) -> str:
