@@ -111,6 +111,21 @@ for part in ("a", "b"):
         assert [line.split()[1] for line in done.stdout.splitlines()] == ["True", "True"]
         assert len(list(tmp_path.glob("*/plugins/profile/*/*.xplane.pb"))) == 2
 
+    def test_two_within_a_second_are_two_sessions(self, tmp_path: Path) -> None:
+        program = (
+            TRAIN
+            + """
+for first in (4, 8):
+    with record(logdir):
+        train(first)
+"""
+        )
+        done = run(program, tmp_path)
+        assert done.returncode == 0, done.stderr
+        sessions = sorted(it.parent for it in tmp_path.glob("plugins/profile/*/*.xplane.pb"))
+        steps = [[step["number"] for step in xi.load(str(it)).report()["steps"]] for it in sessions]
+        assert steps == [[4, 5, 6, 7], [8, 9, 10, 11]]
+
     def test_what_goes_wrong_in_training_is_what_the_script_sees(self, tmp_path: Path) -> None:
         program = (
             TRAIN

@@ -20,6 +20,7 @@ from tb_xla_insights.xplane.source import is_url
 
 _log = logging.getLogger(__name__)
 _FLAGS = ("XLA_", "PT_XLA_", "PJRT_", "JAX_")
+_PAUSE_SECONDS = 0.05
 
 
 class Recorder:
@@ -46,6 +47,8 @@ class Recorder:
         self._tracer.wait()
         self._keep("metrics_before.txt", self._tracer.metrics())
         self._known = self._sessions()
+        while self._known & _names_now():  # the profiler would write over what it wrote in this second
+            time.sleep(_PAUSE_SECONDS)
         self._started = time.time_ns()
         if self._debug:
             self._debug.start()
@@ -109,11 +112,16 @@ class Recorder:
         return {posixpath.basename(it["name"].rstrip("/")) for it in system.ls(root, detail=True)}
 
     def _session(self) -> str:
-        """What the profiler has made: the new one; within the same second it adds to the last one."""
+        """What the profiler has made: the new one, else the last one, to which it may have added a host."""
         there = self._sessions()
         if not there:
             raise InputError(f"{self._logdir}: the profiler wrote nothing there; look at what it printed")
         return f"{self._logdir}/plugins/profile/{max(there - self._known or there)}"
+
+
+def _names_now() -> set[str]:
+    """What profilers call a session that ends now: by the second, in local time or UTC."""
+    return {time.strftime("%Y_%m_%d_%H_%M_%S", now) for now in (time.localtime(), time.gmtime())}
 
 
 def _unwritable(logdir: str, reason: str | None) -> str:
