@@ -31,3 +31,16 @@ HELPER_WORK = tuple(
     for name in ("compile", "program_load", "from_device", "to_device", "dispatch", "sync_prepare")
 )
 """What a helper thread does for the driving thread, the most specific first."""
+
+LABELS = {
+    "tracing": "IR tracing",
+    "sync_prepare": "step marker",
+    "to_device": "transfer to device",
+    "from_device": "transfer from device",
+}
+"""Classes that people call by another name."""
+
+
+def label(name: str) -> str:
+    """A class as people read it, on the page, the terminal and in exports."""
+    return LABELS.get(name, name.replace("_", " "))

@@ -121,8 +121,10 @@ def times(row: Mapping[str, Any], unit: str, *keys: str) -> list[str]:
 
 
 def class_text(name: str) -> str:
-    """A class as people read it: `sync_prepare` -> `sync prepare`."""
-    return name.replace("_", " ")
+    """A class as people read it: `sync_prepare` -> `step marker`."""
+    from tb_xla_insights.catalog.classes import label
+
+    return label(name)
 
 
 @contextmanager

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
+from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.cli import common
 from tb_xla_insights.compare.side import EACH
-from tb_xla_insights.compare.words import label, times
+from tb_xla_insights.compare.words import times
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -5,22 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.compare.chance import FEW
 from tb_xla_insights.compare.side import Side
 from tb_xla_insights.units import THIN, share, time_text
-
-LABELS = {
-    "tracing": "IR tracing",
-    "sync_prepare": "step marker",
-    "to_device": "transfer to device",
-    "from_device": "transfer from device",
-}
-"""Classes that people call by another name."""
-
-
-def label(name: str) -> str:
-    """A class as the page names it."""
-    return LABELS.get(name, name.replace("_", " "))
 
 
 def times(ratio: float, decimals: int = 2) -> str:

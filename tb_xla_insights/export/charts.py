@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 
 from tb_xla_insights import units
-from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.compare.words import label
+from tb_xla_insights.catalog.classes import CLASSES, label
 from tb_xla_insights.export.markup import Html, Row, element
 
 _WIDTH, _HEIGHT, _LEFT, _FOOT, _TOP = 1200, 190, 56, 18, 6

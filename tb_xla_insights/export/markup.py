@@ -8,8 +8,7 @@ from html import escape
 from typing import Any
 
 from tb_xla_insights import units
-from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.compare.words import label
+from tb_xla_insights.catalog.classes import CLASSES, label
 
 Child = str | int | None
 Row = Mapping[str, Any]
