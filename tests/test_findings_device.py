@@ -46,6 +46,17 @@ def test_collectives_that_nothing_hides(time: float, severity: str | None) -> No
         assert [window.device for window in exposed.windows] == ["vm/TPU:0"]
 
 
+def test_what_computation_hides_in_part_is_not_said_to_be_hidden_by_nothing() -> None:
+    apart = core(("fusion.1", 0, 500), ("all-reduce.3", 500, 500))
+    assert findings(of(apart))["exposed_collectives"].title == "Nothing hides the time in all-reduce"
+    streams = {
+        "Stream #1(Kernel)": [event("gemm", 0, 300)],
+        "Stream #2(Kernel)": [event("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 100, 500)],
+    }
+    found = findings(of(Core(name="GPU:0", lines=streams)))["exposed_collectives"]
+    assert found.title == "The time in all-reduce is hidden only in part"
+
+
 def test_a_collective_on_one_stream_is_hidden_by_kernels_on_another() -> None:
     streams = {
         "Stream #1(Kernel)": [event("gemm", 0, 1000)],

@@ -98,6 +98,15 @@ class TestEarlySync:
         assert found.title == "forward is cut by a StepMarker in step 6"
         assert "mark_step()" in found.advice
 
+    def test_all_places_are_named(self) -> None:
+        made = cut()
+        made.on_main("loss", 2 * STEP + 300, 350)
+        made.launch(2 * STEP + 320, (2 * STEP + 330, 10), (2 * STEP + 340, 30), program="part(9)")
+        made.on_main("PjRtComputationClient::TransferFromDevice", 2 * STEP + 345, 40)
+        found = findings(made.trace())["early_sync"]
+        assert found.title == "forward and loss are cut 2 times by a read in steps 6 and 7"
+        assert "out of Training_Step/forward and Training_Step/loss, " in found.advice
+
 
 def with_reads(steps: int) -> Tpu:
     """Reads after the marker in the first steps of the loop: no early executions."""
@@ -112,6 +121,12 @@ class TestSyncEveryStep:
         found = findings(with_reads(2).trace())["sync_every_step"]
         assert (found.severity, found.evidence["steps_with_reads"]) == ("info", 2)
         assert "early_sync" not in findings(with_reads(4).trace())
+
+    def test_reads_while_the_device_works_cost_nothing(self) -> None:
+        made = loop()
+        for i in range(4):
+            made.on_main("PjRtComputationClient::TransferFromDevice", i * STEP + LAUNCH + 100, 40)
+        assert "; no device idles in them, not" in findings(made.trace())["sync_every_step"].detail
 
     def test_reads_in_fewer_are_none(self) -> None:
         assert "sync_every_step" not in findings(with_reads(1).trace())
@@ -142,6 +157,17 @@ class TestCpuFallback:
         assert found["cpu_fallback"].title == "aten::special_i1 runs on the CPU"
         assert found["cpu_fallback"].evidence["operators"] == {"special_i1": 3}
         assert found["cpu_fallback"].severity == "warning"
+        assert "counts 3 calls since the script began of" in found["cpu_fallback"].detail
+
+    def test_what_ran_before_the_capture_is_none_of_it(self) -> None:
+        before, after = ({"aten::i0": 3, "aten::i1": number} for number in (1, 1))
+        beside = Beside(metrics=Metrics("after.txt", after, {}), before=Metrics("before.txt", before, {}))
+        assert "cpu_fallback" not in findings(fallback().trace(), beside)
+        after.update({"aten::i0": 5, "aten::i1": 2})
+        found = findings(fallback().trace(), beside)["cpu_fallback"]
+        assert found.title == "aten::i0, aten::i1 run on the CPU"
+        assert "counts 3 calls in the capture of" in found.detail
+        assert found.evidence["operators"] == {"i0": 2, "i1": 1}
 
 
 def compiled(graphs: int) -> Tpu:
@@ -175,6 +201,7 @@ class TestGraphBreaks:
             "graph_breaks"
         ]
         assert found.title == "torch.compile breaks the graph once"
+        assert found.detail.endswith(" No more than two dynamo graphs run in a step of the capture.")
         assert "train.py:9" in found.advice
         assert found.step_if_fixed_ps is None
 

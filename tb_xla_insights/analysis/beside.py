@@ -53,6 +53,30 @@ class Metrics:
             if name.startswith("aten::") and name != "aten::_local_scalar_dense" and value > 0
         }
 
+    def since(self, before: Metrics) -> Metrics | None:
+        """What came after an earlier report of the same run; None where something has become less: it is of another
+        one, or was cleared.
+
+        Totals that are rounded (bytes) are differences of rounded numbers; percentiles have none.
+        """
+        counters = {name: value - before.counters.get(name, 0) for name, value in self.counters.items()}
+        metrics: dict[str, dict[str, Any]] = {}
+        for name, now in self.metrics.items():
+            then = before.metrics.get(name, {"samples": 0, "total": 0, "unit": now["unit"]})
+            counted = now["samples"], then["samples"]
+            known = now["total"] is not None and then["total"] is not None and now["unit"] == then["unit"]
+            metrics[name] = {
+                "samples": None if None in counted else now["samples"] - then["samples"],
+                "total": now["total"] - then["total"] if known else None,
+                "unit": now["unit"],
+            }
+        gone = (set(before.counters) - set(self.counters)) | (set(before.metrics) - set(self.metrics))
+        counts = [
+            *counters.values(),
+            *(it["samples"] for it in metrics.values() if it["samples"] is not None),
+        ]
+        return None if gone or min(counts, default=0) < 0 else Metrics(self.file, counters, metrics)
+
     def samples(self, *names: str) -> int | None:
         """How often the metrics of these names were taken, together; None where there is none or one is not known."""
         found = [self.metrics[name]["samples"] for name in names if name in self.metrics]

@@ -36,6 +36,10 @@ SMALL_SHARE = 0.5
 """Of a step's launches, how many must take more of the host's overhead than of the device's time to be called
 small."""
 
+UNHIDDEN_SHARE = 0.95
+"""Of a collective's time, how much must be exposed to say that nothing hides it: an op that ends at its edge does
+not."""
+
 READS_SHARE = 0.5
 """Of the steps, how many must read from the device to say that every step does. (docs/definitions.md, "Early
 execution")"""

@@ -85,31 +85,10 @@ def _figures(report: Metrics) -> dict[str, Any]:
     return figures
 
 
-def since(before: Metrics, after: Metrics) -> Metrics | None:
-    """What came between two reports of one run; None where something has become less: they are not, or were cleared.
-
-    Totals that are rounded (bytes) are differences of rounded numbers; percentiles have none.
-    """
-    counters = {name: value - before.counters.get(name, 0) for name, value in after.counters.items()}
-    metrics: dict[str, dict[str, Any]] = {}
-    for name, now in after.metrics.items():
-        then = before.metrics.get(name, {"samples": 0, "total": 0, "unit": now["unit"]})
-        counted = now["samples"], then["samples"]
-        known = now["total"] is not None and then["total"] is not None and now["unit"] == then["unit"]
-        metrics[name] = {
-            "samples": None if None in counted else now["samples"] - then["samples"],
-            "total": now["total"] - then["total"] if known else None,
-            "unit": now["unit"],
-        }
-    gone = (set(before.counters) - set(after.counters)) | (set(before.metrics) - set(after.metrics))
-    counts = [*counters.values(), *(it["samples"] for it in metrics.values() if it["samples"] is not None)]
-    return None if gone or min(counts, default=0) < 0 else Metrics(after.file, counters, metrics)
-
-
 def _difference(found: Beside) -> dict[str, Any] | None:
     if found.metrics is None or found.before is None:
         return None
-    changed = since(found.before, found.metrics)
+    changed = found.metrics.since(found.before)
     if changed is None:
         return None
     return {
@@ -129,7 +108,7 @@ def against_trace(session: SessionTrace) -> list[dict[str, Any]]:
     found = beside(session)
     if found.metrics is None or not session.traces:
         return []
-    changed = since(found.before, found.metrics) if found.before else None
+    changed = found.metrics.since(found.before) if found.before else None
     rows = []
     for what, names in _NAMES.items():
         whole, part = found.metrics.samples(*names), changed.samples(*names) if changed else None
@@ -194,7 +173,7 @@ def _disagreements(session: SessionTrace) -> Iterator[Diagnostic]:
                 f"{file} counts {told} {covers}, the capture alone has {row['trace']}: the report is of another run or "
                 "another process.",
             )
-    if found.before and found.metrics and since(found.before, found.metrics) is None:
+    if found.before and found.metrics and found.metrics.since(found.before) is None:
         yield Diagnostic(
             "metrics_disagree",
             "warning",

@@ -23,7 +23,7 @@ from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.opcodes import COLLECTIVES, opcode, waits
 from tb_xla_insights.analysis.shares import covered
 from tb_xla_insights.analysis.step_table import steps_report
-from tb_xla_insights.analysis.thresholds import BOUND_SHARE, severity_of
+from tb_xla_insights.analysis.thresholds import BOUND_SHARE, UNHIDDEN_SHARE, severity_of
 from tb_xla_insights.analysis.what_if import Fix
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.units import share, time_text
@@ -101,14 +101,16 @@ def exposed_collectives(facts: Facts) -> Finding | None:
     severity = severity_of(cost, facts.span_ps)
     if severity is None:
         return None
-    total, by_kind = 0, Counter[str]()
+    total, by_kind, whole = 0, Counter[str](), Counter[str]()
     windows = []
     for trace in facts.traces:
         for index, device in enumerate(trace.devices):
             found = find_collectives(trace, index)
             total += int(found.duration_ps.sum())
             for kind in np.unique(found.kind).tolist():
-                by_kind[COLLECTIVES[kind]] += int(found.exposed_ps[found.kind == kind].sum())
+                mine = found.kind == kind
+                by_kind[COLLECTIVES[kind]] += int(found.exposed_ps[mine].sum())
+                whole[COLLECTIVES[kind]] += int(found.duration_ps[mine].sum())
             most = found.op[np.argsort(-found.exposed_ps, kind="stable")[:MOST_WINDOWS]].tolist()
             windows += [
                 Window(int(device.ops.start_ps[it]), int(device.ops.end_ps[it]), device.id) for it in most
@@ -117,7 +119,9 @@ def exposed_collectives(facts: Facts) -> Finding | None:
     return Finding(
         "exposed_collectives",
         severity,
-        f"Nothing hides the time in {name}",
+        f"Nothing hides the time in {name}"
+        if by_kind[name] >= UNHIDDEN_SHARE * whole[name]
+        else f"The time in {name} is hidden only in part",
         f"Collectives take {time_text(total)}; for {facts.of_span(cost)}, cores compute nothing meanwhile.",
         f"Overlap {name} with computation: asynchronous collectives and the latency-hiding scheduler (--xla_… flags of "
         "libtpu or XLA:GPU), gradients reduced in buckets during backward, or less data (bfloat16, sharding).",

@@ -73,10 +73,10 @@ def graph_breaks(facts: Facts) -> Finding | None:
     else:
         title = f"Suspected graph breaks: {graphs} dynamo graphs a step"
         detail = f"{graphs} dynamo graphs run in a step, where one forward and one backward are usual."
-    detail += (
-        f" Devices idle before the {plural(sum(len(its.launch) for its in extra), 'extra execution')} for "
-    )
-    detail += f"{facts.of_span(cost)}."
+    if more := sum(len(its.launch) for its in extra):
+        detail += f" Devices idle before the {plural(more, 'extra execution')} for {facts.of_span(cost)}."
+    else:
+        detail += f" {'No more than two' if graphs else 'No'} dynamo graphs run in a step of the capture."
     advice = (
         f"Remove what breaks the graph{f' at {place}' if place else ''}: no .item(), print or control flow that "
         "depends on data in compiled code, and only ops that the openxla backend supports."

@@ -23,11 +23,13 @@ from tb_xla_insights.trace.model import Int64, Trace
 
 
 def cpu_fallback(facts: Facts) -> Finding | None:
-    """Operators that PyTorch/XLA runs on the CPU: what a metrics report counts; without one, what looks like
-    it, an early execution whose value is read and sent back within the same annotation. The cost is part of
-    early_sync's."""
-    metrics = facts.beside.metrics
-    operators = metrics.fallbacks() if metrics else {}
+    """Operators that PyTorch/XLA runs on the CPU: what a metrics report counts, since the one from before the trace
+    where there is one; without any, what looks like it, an early execution whose value is read and sent back within
+    the same annotation. The cost is part of early_sync's."""
+    metrics, before = facts.beside.metrics, facts.beside.before
+    changed = metrics.since(before) if metrics and before else None
+    counted = changed or metrics
+    operators = counted.fallbacks() if counted else {}
     cost = suspected = 0
     windows, fixes = [], []
     places: list[str | None] = []
@@ -51,15 +53,21 @@ def cpu_fallback(facts: Facts) -> Finding | None:
     path = most_common(places)
     severity = event_severity(facts.share(cost))
     if operators:
-        names = ", ".join(
-            f"aten::{name}" for name in sorted(operators, key=lambda name: -operators[name])[:3]
-        )
+        most = sorted(operators, key=lambda name: -operators[name])[:3]
+        names = ", ".join(f"aten::{name}" for name in most)
+        names += f" and {len(operators) - 3} more" if len(operators) > 3 else ""
         title = first_that_fits(
-            f"{names} runs on the CPU", f"{plural(len(operators), 'operator')} run on the CPU"
+            f"{names} {'runs' if len(operators) == 1 else 'run'} on the CPU",
+            f"{len(operators)} operators run on the CPU",
         )
-        detail = f"The metrics report counts {plural(sum(operators.values()), 'call')} of {names}, which PyTorch/XLA "
-        detail += (
-            f"has no lowering for; devices idle after the cuts that look like it for {facts.of_span(cost)}."
+        when = "in the capture" if changed else "since the script began"
+        detail = (
+            f"The metrics report counts {plural(sum(operators.values()), 'call')} {when} of {names}, which "
+        )
+        detail += "PyTorch/XLA has no lowering for; " + (
+            f"devices idle after the cuts that look like it for {facts.of_span(cost)}."
+            if cost
+            else "no idle time of the capture is known to be theirs."
         )
         severity = "warning" if severity == "info" else severity
     else:

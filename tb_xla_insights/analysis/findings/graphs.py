@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 
 from tb_xla_insights.analysis.compiles import find_compiles
@@ -162,7 +164,7 @@ def early_sync(facts: Facts) -> Finding | None:
     cost = total_ps(taken)
     numbers = sorted(set(numbers))
     where, path = steps_text(numbers, facts.steps), most_common(places)
-    leaf = path.rsplit("/", 1)[-1] if path else "The step"
+    who, inside = _cut_parts(places)
     by = "a StepMarker" if marked == count else "a read" if not marked else "syncs"
     times = f"{count} times " if count > 1 else ""
     runs = "runs" if count == 1 else "run"
@@ -170,15 +172,13 @@ def early_sync(facts: Facts) -> Finding | None:
     detail += f"for {time_text(device)}; devices idle after that for {facts.of_span(cost)}."
     frame = most_common(it.frame for it in early_blocks(facts.session, facts.beside.executions) if it)
     at = f" at {frame}" if frame else ""
-    fetch = (
-        f"Keep the value on the device: take .item(), print or a comparison{at} out of {path or 'the step'}, "
-    )
+    fetch = f"Keep the value on the device: take .item(), print or a comparison{at} out of {inside}, "
     fetch += "or read it after the step in xm.add_step_closure."
-    marker = f"Remove the mark_step() or torch_xla.sync(){at} inside {path or 'the step'}; the step's own is enough."
+    marker = f"Remove the mark_step() or torch_xla.sync(){at} inside {inside}; the step's own is enough."
     return Finding(
         "early_sync",
         event_severity(facts.share(cost)),
-        first_that_fits(f"{leaf} is cut {times}by {by} {where}", f"{leaf} is cut by {by} {where}",
+        first_that_fits(f"{who} cut {times}by {by} {where}", f"{who} cut by {by} {where}",
                         f"Graphs are cut by {by} {where}", "Graphs are cut in parts"),
         detail,
         marker if marked == count else fetch,
@@ -195,6 +195,17 @@ def early_sync(facts: Facts) -> Finding | None:
         longest_windows(windows),
         facts.step_without(fixes),
     )  # fmt: skip
+
+
+def _cut_parts(places: list[str | None]) -> tuple[str, str]:
+    """Who is cut, for a title (`forward is`), and where, for advice, from the paths of what is cut."""
+    cut = [path for path, _ in Counter(place or "the step" for place in places).most_common()]
+    if len(cut) > 2:
+        return "Graphs are", f"{cut[0]} and {plural(len(cut) - 1, 'other place')}"
+    names = list(dict.fromkeys(path.rsplit("/", 1)[-1] for path in cut))
+    if names[0] == "the step":
+        names[0] = "The step"
+    return f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'}", " and ".join(cut)
 
 
 def _one_graph(early: Early) -> Fix:
@@ -222,8 +233,9 @@ def sync_every_step(facts: Facts) -> Finding | None:
         if part == 1
         else f"{share(part)} of the steps read from the device",
         f"{plural(reads['reads'], 'read')} in {reads['steps_with_reads']} of {plural(reads['steps'], 'step')} "
-        f"({each:.1f} each) keep the host for {time_text(reads['duration_ps'])}; devices idle in them for "
-        f"{facts.of_span(cost)}, not counting early syncs.",
+        f"({each:.1f} each) keep the host for {time_text(reads['duration_ps'])}; "
+        + (f"devices idle in them for {facts.of_span(cost)}, " if cost else "no device idles in them, ")
+        + "not counting early syncs.",
         "Read less often: log every tenth step or later, add up the loss on the device, and print it in "
         "xm.add_step_closure(…, run_async=True).",
         cost,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -184,6 +185,11 @@ def tracing_bound(facts: Facts) -> Finding | None:
     each = f", {time_text(cost // facts.steps)} a step" if facts.steps else ""
     builds = total_ps(tracing) >= total_ps(python)
     doing = "builds the next graph" if builds else "runs Python"
+    if name and name in _compiled_phases(facts):
+        less = f"keep less around it: {name} launches graphs of torch.compile already, so its time is Python around "
+        less += "them (guards, arguments, what was left out of the graphs)"
+    else:
+        less = f"build less: make {name} cheaper with torch.compile or a scan over equal layers"
     title = (
         "The device waits while the host builds the graph" if builds else "The device waits for Python code"
     )
@@ -193,9 +199,8 @@ def tracing_bound(facts: Facts) -> Finding | None:
         title,
         f"Devices idle for {facts.of_span(cost)}{each}, while the host {doing}."
         + (f" Most host time is in {listed}." if listed else ""),
-        f"Give the device more to do per step (a larger batch, several steps in one graph), or build less: make {name} "
-        "cheaper with torch.compile or a scan over equal layers, and read nothing that keeps the host from running "
-        "ahead."
+        f"Give the device more to do per step (a larger batch, several steps in one graph), or {less}, and read "
+        "nothing that keeps the host from running ahead."
         if name
         else "Give the device more to do per step, or compile more of the step at once.",
         cost,
@@ -215,8 +220,7 @@ def _longest_phases(facts: Facts) -> list[tuple[str, int]]:
     out."""
     totals: dict[str, int] = {}
     for trace in facts.traces:
-        roots = [step.row for step in annotated_steps(trace)]
-        rows = trace.annotations[np.isin(trace.parent[trace.annotations], roots)]
+        rows = _phases(trace)
         metas, place = np.unique(trace.meta[rows], return_inverse=True)
         times = np.bincount(place, trace.duration_ps[rows], minlength=len(metas))
         for meta, time in zip(metas.tolist(), times.tolist(), strict=True):
@@ -224,3 +228,23 @@ def _longest_phases(facts: Facts) -> list[tuple[str, int]]:
             if trace.catalog.annotation_kind(name) != _INPUT:
                 totals[name] = totals.get(name, 0) + int(time)
     return sorted(totals.items(), key=lambda it: (-it[1], it[0]))
+
+
+def _phases(trace: Trace) -> NDArray[np.int32]:
+    """The annotations right below the steps, in order of their rows."""
+    roots = [step.row for step in annotated_steps(trace)]
+    return trace.annotations[np.isin(trace.parent[trace.annotations], roots)]
+
+
+def _compiled_phases(facts: Facts) -> set[str]:
+    """Names of the annotations right below the steps in most of which dynamo launches."""
+    found: set[str] = set()
+    for trace in facts.traces:
+        launches, rows = find_launches(trace), _phases(trace)
+        at = np.sort(trace.start_ps[launches.sync[launches.kind == DYNAMO_KIND]])
+        some = np.searchsorted(at, trace.end_ps[rows]) > np.searchsorted(at, trace.start_ps[rows])
+        all_, with_some = (
+            Counter(trace.metadata.name[trace.meta[its]].tolist()) for its in (rows, rows[some])
+        )
+        found |= {trace.strings[name] for name, number in with_some.items() if 2 * number > all_[name]}
+    return found

@@ -141,9 +141,9 @@ def annotations_not_propagated(session: SessionTrace) -> dict[str, Any] | None:
     missed = [path for path, reason in lost.items() if reason in _LOUD]
     names = list(dict.fromkeys(path.rpartition("/")[2] for path in missed if lost[path] == first))
     whole = (
-        f"{share(unexplained / times['device_ps'])} of the device time"
+        f"{share(unexplained / times['device_ps'])} of the time in ops"
         if times["device_ps"]
-        else "Device time"
+        else "Time in ops"
     )
     if first == FLAG_OFF:
         title = "Device ops carry no annotations: debug flag off"
