@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -88,9 +89,52 @@ def any_session(pick: random.Random) -> SessionTrace:
     return session(*hosts)
 
 
+def any_gpus(pick: random.Random) -> SessionTrace:
+    """GPUs that record kernels alone, and the driver's calls on the threads that execute, or on lines of their own."""
+    hosts = []
+    for host in range(pick.choice((1, 1, 2))):
+        threads: dict[str, list[Event]] = {
+            "python": [any_event(pick, US) for _ in range(pick.choice((0, 9)))]
+        }
+        streams: list[dict[str, list[Event]]] = [{} for _ in range(pick.choice((1, 2)))]
+        for launch in range(pick.choice((0, 1, 9))):
+            name, at, length = (
+                f"Thread-{pick.randint(1, 2)}",
+                launch * 150 * US,
+                pick.choice((9, 40, 190)) * US,
+            )
+            calls = pick.choice((name, name, f"Host Threads/{name}"))
+            line = threads.setdefault(name, [])
+            if pick.random() < 0.9:
+                line += [("PjRtStreamExecutorLoadedExecutable::Execute", at, length, {})]
+                line += [("GpuExecutable::ExecuteThunks", at + US, length - 2 * US, {})]
+            for _ in range(pick.choice((0, 1, 6))):
+                when, id_ = (
+                    at + pick.randint(1, length // US) * US,
+                    pick.choice((launch, pick.randint(-9, 999))),
+                )
+                threads.setdefault(calls, []).append(("cuLaunchKernel", when, US, {"correlation_id": id_}))
+                program = {"hlo_module": pick.choice("fg"), "program_id": pick.randint(0, 1)}
+                stats = {"correlation_id": id_} | (program if pick.random() < 0.9 else {})
+                kernel = (
+                    pick.choice(OPS),
+                    when + pick.randint(-5, 50) * US,
+                    pick.choice((0, 1, 30)) * US,
+                    stats,
+                )
+                of = pick.choice(streams).setdefault(f"Stream #{pick.randint(1, 2)}(Kernel)", [])
+                of += [kernel] * pick.choice((1, 1, 1, 2))
+        rows = [thread(name, *events) for name, events in threads.items()]
+        cores = [Core(name=f"GPU:{number}", lines=lines) for number, lines in enumerate(streams)]
+        some = [any_core(pick, US, 2)] if pick.random() < 0.2 else []
+        hosts.append(capture(*rows, *cores, *some, host=f"host{host}"))
+    return session(*hosts)
+
+
+@pytest.mark.parametrize("make", [any_session, any_gpus])
 @pytest.mark.parametrize("seed", range(150))
-def test_sums_hold(seed: int) -> None:
-    its = any_session(random.Random(seed))
+def test_sums_hold(seed: int, make: Callable[[random.Random], SessionTrace]) -> None:
+    its = make(random.Random(seed))
     report = session_report(its)
     devices, gaps, propagation = report["devices"], report["gaps"], report["propagation"]
     for device in devices:
