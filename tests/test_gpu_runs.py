@@ -257,7 +257,10 @@ def test_kernels_without_programs_make_no_runs() -> None:
 
 
 def test_ops_that_a_profiler_derived_make_no_runs() -> None:
-    assert runs(capture(Core([kernel(0, 5), kernel(5, 5)], name="GPU:0"))) == []
+    trace = capture(thread("python", event("f", 0, 1)), Core([kernel(0, 5), kernel(5, 5)], name="GPU:0"))
+    assert runs(trace) == []
+    (told,) = [it for it in diagnose(session(trace)) if it.id == "no_launches"]
+    assert told.message.endswith("the devices recorded no program runs.")
 
 
 def test_recorded_runs_stay_as_they_are() -> None:

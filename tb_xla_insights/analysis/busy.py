@@ -39,7 +39,8 @@ def device_span(device: Device) -> tuple[int, int]:
 
 def busy(trace: Trace, device: Device, definition: Definition = "ops") -> Intervals:
     """When the device is busy: the union of its top-level ops without the categories that xprof leaves out, or of its
-    modules where it has no ops or the definition says so. (docs/definitions.md, "Busy, span, duty cycle")"""
+    modules where it has no ops or the definition says so; of all its ops where the latter says so and it has no
+    modules. (docs/definitions.md, "Busy, span, duty cycle")"""
     return _busy(trace, _index(trace, device), definition == "modules")
 
 
