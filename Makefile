@@ -56,6 +56,8 @@ clean:
 		{ echo "Python 3.10 or newer is needed: make PYTHON=/path/to/python3" >&2; exit 1; }
 	@$(PYTHON) -m venv .venv || { rm -rf .venv; \
 		echo "$(PYTHON) cannot make virtual environments; on Debian: apt-get install python3-venv" >&2; exit 1; }
+	@# The pip of Python 3.10 and of Debian 12 goes on trying releases of the stock profile plugin's libraries for ten minutes and more.
+	-@$(BIN)/pip install --quiet --upgrade pip
 
 .venv/installed: .venv/pyvenv.cfg pyproject.toml setup.py
 	$(BIN)/pip install --quiet --editable .
