@@ -103,6 +103,26 @@ class TestOverview:
         )
         assert told["text"] == f"The device is 50.0\u202f% busy: the device waits for data{more}."
 
+    def test_what_costs_nothing_and_only_informs_is_not_the_reason(self) -> None:
+        finding = {
+            "id": "x",
+            "severity": "info",
+            "cost_ps": 0,
+            "title": "backward cannot be seen on the device",
+        }
+        report = {
+            "devices": [{"span_ps": 200, "busy_ps": 100}],
+            "findings": [finding],
+            "gaps": {"by_class_ps": {"compile": 90}},
+            "executions": [{"join": "exact"}],
+        }
+        text = (
+            "The device is 50.0\u202f% busy; most of the idle time the host compiles, and nothing stands out."
+        )
+        assert verdict(report)["text"] == text
+        finding |= {"cost_ps": 3, "title": "Every step reads from the device"}
+        assert "busy: every step reads from the device; most" in verdict(report)["text"]
+
     @pytest.mark.parametrize(("inside", "kind", "said"), SENTENCES)
     def test_a_gap_in_one_sentence(self, inside: bool, kind: str, said: str) -> None:
         gap = {

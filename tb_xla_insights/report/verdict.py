@@ -24,7 +24,7 @@ _HOST = {
 }
 """What the host does, by class, after `the host`."""
 
-_ORDINARY = ("A", "Graphs", "Nothing", "Suspected", "Suspected:", "The")
+_ORDINARY = ("A", "Every", "Graphs", "Nothing", "Suspected", "Suspected:", "The")
 """First words of titles that are no names from the session."""
 
 
@@ -40,7 +40,9 @@ def verdict(report: Mapping[str, Any]) -> dict[str, str]:
     bound = next((it for it in findings if it["id"] == "device_bound"), None)
     if bound:
         return {"text": f"{whose} the bottleneck: {duty} busy.", "severity": "good"}
-    worst = max(findings, key=lambda it: (SEVERITIES.index(it["severity"]), it["cost_ps"]), default=None)
+    # What only informs and costs no time is no reason for idle devices.
+    reasons = [it for it in findings if it["cost_ps"] or it["severity"] != "info"]
+    worst = max(reasons, key=lambda it: (SEVERITIES.index(it["severity"]), it["cost_ps"]), default=None)
     if worst is None and not any(row["join"] != "none" for row in report["executions"]):
         text = f"{whose} {duty} busy; why is not known, as nothing tells what launched the work."
         return {"text": text, "severity": "warning"}
