@@ -110,6 +110,14 @@ class TestSteps:
             "2 steps in A and 3 steps in B: differences below "
         )
 
+    def test_idle_time_of_steps_that_vary_tells_nothing_either(self) -> None:
+        document = compare(uneven(*[1000, 3000] * 3), uneven(*[900, 2700] * 3))
+        assert [measure(document, name)["verdict"] for name in ("step_mean", "idle_per_step")] == [
+            "chance"
+        ] * 2
+        faster = compare(uneven(*[1000, 1100] * 3), uneven(*[500, 550] * 3))
+        assert measure(faster, "idle_per_step")["verdict"] == "better"
+
     def test_one_step_has_an_unknown_spread(self) -> None:
         document = compare(uneven(1000), uneven(*[500] * 12))
         assert document["chance"] == {

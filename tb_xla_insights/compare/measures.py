@@ -49,7 +49,6 @@ def measures(a: Side, b: Side) -> list[dict[str, Any]]:
         ("host_per_step", "Host work per step", _host_work),
     ]
     whole: list[tuple[str, str, str, Callable[[Side], Value]]] = [
-        ("idle_per_step", "Idle per step", "ps", _idle),
         ("executions_per_step", "Executions per step", "count", lambda it: it.runs_per_step),
         ("overhead_per_step", "Overhead per step", "ps", lambda it: it.per_step(_cost(it, "overhead_ps"))),
         ("overhead_per_run", "Overhead per execution", "ps", _overhead),
@@ -79,6 +78,7 @@ def measures(a: Side, b: Side) -> list[dict[str, Any]]:
             (_of_span(a, "busy_ps"), _of_span(b, "busy_ps")),
             better="higher",
         ),
+        _row("idle_per_step", "Idle per step", "ps", (_idle(a), _idle(b)), _spread(a, b, _idle_in)),
         *(
             # Input syncs are counted, not accused.
             _row(name, label, unit, (it(a), it(b)), better=None if name == "input_syncs" else "lower")
@@ -137,6 +137,10 @@ def _each_step(name: str) -> Callable[[Side], Value]:
 
 def _of_span(side: Side, key: str) -> float | None:
     return side.totals["devices"][key] / side.span_ps if side.span_ps else None
+
+
+def _idle_in(step: Row) -> int:
+    return int(step["duration_ps"] - step["device_busy_ps"])
 
 
 def _idle(side: Side) -> int | None:
