@@ -167,6 +167,9 @@ class TestCpuFallback:
         found = findings(fallback().trace(), beside)["cpu_fallback"]
         assert found.title == "aten::i0, aten::i1 run on the CPU"
         assert "counts 3 calls in the capture of" in found.detail
+        assert findings(fallback().trace(), beside)["early_sync"].advice.startswith(
+            "Where an operator that runs on"
+        )
         assert found.evidence["operators"] == {"i0": 2, "i1": 1}
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.beside import Beside
+from tb_xla_insights.analysis.beside import Beside, Metrics
 from tb_xla_insights.analysis.busy import device_span
 from tb_xla_insights.analysis.enclosing import annotation_path
 from tb_xla_insights.analysis.findings.ledger import Ledger
@@ -83,6 +83,12 @@ class Facts:
     @cached_property
     def steps(self) -> int:
         return sum(len(steps_of(trace)) for trace in self.traces)
+
+    @cached_property
+    def counted(self) -> Metrics | None:
+        """The metrics report beside the capture, since the one from before the trace where there is one."""
+        metrics, before = self.beside.metrics, self.beside.before
+        return (metrics.since(before) if metrics and before else None) or metrics
 
     def share(self, cost_ps: int) -> float:
         return cost_ps / self.span_ps if self.span_ps else 0.0

@@ -26,10 +26,8 @@ def cpu_fallback(facts: Facts) -> Finding | None:
     """Operators that PyTorch/XLA runs on the CPU: what a metrics report counts, since the one from before the trace
     where there is one; without any, what looks like it, an early execution whose value is read and sent back within
     the same annotation. The cost is part of early_sync's."""
-    metrics, before = facts.beside.metrics, facts.beside.before
-    changed = metrics.since(before) if metrics and before else None
-    counted = changed or metrics
-    operators = counted.fallbacks() if counted else {}
+    metrics = facts.counted
+    operators = metrics.fallbacks() if metrics else {}
     cost = suspected = 0
     windows, fixes = [], []
     places: list[str | None] = []
@@ -60,7 +58,7 @@ def cpu_fallback(facts: Facts) -> Finding | None:
             f"{names} {'runs' if len(operators) == 1 else 'run'} on the CPU",
             f"{len(operators)} operators run on the CPU",
         )
-        when = "in the capture" if changed else "since the script began"
+        when = "since the script began" if metrics is facts.beside.metrics else "in the capture"
         detail = (
             f"The metrics report counts {plural(sum(operators.values()), 'call')} {when} of {names}, which "
         )

@@ -172,7 +172,9 @@ def early_sync(facts: Facts) -> Finding | None:
     detail += f"for {time_text(device)}; devices idle after that for {facts.of_span(cost)}."
     frame = most_common(it.frame for it in early_blocks(facts.session, facts.beside.executions) if it)
     at = f" at {frame}" if frame else ""
-    fetch = f"Keep the value on the device: take .item(), print or a comparison{at} out of {inside}, "
+    on_cpu = facts.counted.fallbacks() if facts.counted else {}
+    fetch = "Where an operator that runs on the CPU cuts it, replace that. " if on_cpu else ""
+    fetch += f"Keep the value on the device: take .item(), print or a comparison{at} out of {inside}, "
     fetch += "or read it after the step in xm.add_step_closure."
     marker = f"Remove the mark_step() or torch_xla.sync(){at} inside {inside}; the step's own is enough."
     return Finding(
