@@ -19,8 +19,10 @@ from tb_xla_insights.analysis.diagnostics import diagnose
 from tb_xla_insights.analysis.gaps import gaps_report
 from tb_xla_insights.analysis.idle import KINDS, find_gaps
 from tb_xla_insights.analysis.launches import find_launches
+from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.runs import JOINS
 from tb_xla_insights.analysis.steps import steps_of
+from tb_xla_insights.report import session_report
 from tb_xla_insights.trace.model import Trace
 
 US = 1_000_000
@@ -299,6 +301,41 @@ def test_the_timeline_finds_runs_by_their_program(tmp_path: Path) -> None:
     assert [it["name"] for it in run["flow"]["from"]] == ["cuLaunchKernel"]
     second = timeline.event_at(rows[0].replace("modules", "ops"), 15 * US)
     assert [it["name"] for it in second["path"]] == ["jit_f(7)"]
+
+
+def late_kernels(executions: int, each: int, every: float) -> Trace:
+    """Steps of some executions whose kernels (5 us) are launched one by one; between executions 20 us pass."""
+    main, kernels, at = list[Event](), list[Event](), 10.0
+    for number in range(6):
+        begun, made = at, []
+        for _ in range(executions):
+            ids = range(len(kernels) + 1, len(kernels) + each + 1)
+            made.append((at, each * every + 10, [(id_, at + 3 + it * every) for it, id_ in enumerate(ids)]))
+            kernels += [kernel(when + 2, 5, id_) for id_, when in made[-1][2]]
+            at += each * every + 30
+        main.append(event("train", begun - 2, at - begun - 10, _r=1, step_num=number))
+        main += nested(*made)
+    return capture(thread("python", *main, role="driving"), gpu(*kernels))
+
+
+def test_without_the_launching_a_run_is_as_long_as_its_kernels() -> None:
+    found = session_report(session(late_kernels(1, 20, 50)))["findings"]
+    (late,) = [it for it in found if it["id"] == "dispatch_overhead"]
+    assert late["step_if_fixed_ps"] == 100 * US
+
+
+def test_executions_are_not_small_by_what_they_wait_for_inside() -> None:
+    found = session_report(session(late_kernels(6, 4, 30)))["findings"]
+    assert "many_small_executions" not in {it["id"] for it in found}
+
+
+def test_ops_are_of_the_run_whose_kernels_they_are() -> None:
+    main = nested((0, 20, [(1, 5), (2, 8)]), (30, 20, [(4, 35)]))
+    kernels = [kernel(10, 5, 1), kernel(40, 20, 4, "jit_g(8)"), kernel(50, 5, 9, None), kernel(80, 5, 2)]
+    ops = find_ops(capture(thread("python", *main, role="driving"), gpu(*kernels)))
+    (mine,) = ops.devices
+    assert mine.run.tolist() == [0, 1, -1, 0]
+    assert [ops.program[key] for key in mine.key.tolist()] == ["7", "8", "", "7"]
 
 
 @st.composite

@@ -65,6 +65,14 @@ def test_a_device_without_scopes_has_no_row(tmp_path: Path) -> None:
     assert "scopes" not in [row["kind"] for row in timeline.rows()["rows"]]
 
 
+def test_ops_of_no_length_have_no_row() -> None:
+    op = "dot.1", 5, 0, {"tf_op": "Training_Step.1/forward.2/aten__mm"}
+    trace = capture(thread("python", ("Training_Step", 0, 9, {"_r": 1}), ("forward", 1, 5)), Core([op]))
+    timeline = Timeline(session(trace))
+    timeline.find_scopes()
+    assert "scopes" not in {row["kind"] for row in timeline.rows()["rows"]}
+
+
 def test_stored_rows_of_name_scopes_stay_what_they_are() -> None:
     ops = [("add", 10, 20, {"tf_op": "model/layer/add:Add"})]
     core = Core(ops, lines={"TensorFlow Name Scope": [("model", 10, 20), ("layer", 10, 20)]})

@@ -5,7 +5,8 @@ launches were enqueued. A device core runs what it was given in order, each run 
 later of its enqueuing and the end of the run before as it did in the capture. Where the host waited (`wait`,
 or a read) until a run ended, the rest of its work follows that run's end, as late after it as in the capture.
 Replayed unchanged this gives the capture's own times. A fix takes time away: host time of some classes, waits
-for some runs, device time of some runs; what depends on it moves forward and everything else stays.
+for some runs, device time of some runs, and what a GPU's run waits inside for that host time; what depends on it moves
+forward and everything else stays.
 
 Limits. The answer is a lower bound of the step, and so an upper bound of the gain: what a fix would add is
 not known, threads compete for the machine, and a wait that the capture never had to make is none in the
@@ -21,7 +22,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.classes import partition
-from tb_xla_insights.analysis.idle import SLACK_PS
+from tb_xla_insights.analysis.idle import SLACK_PS, STARVED, find_gaps
 from tb_xla_insights.analysis.intervals import Intervals, union
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import find_launches
@@ -203,6 +204,20 @@ def _windows(trace: Trace, fix: Fix) -> Intervals:
     return inside if fix.windows is None else Intervals(*fix.windows).within(inside)
 
 
+def _inside_runs(trace: Trace, fix: Fix, columns: NDArray[np.intp]) -> Int64:
+    """Per run of Launches.runs, the host time that a fix takes away from starved gaps inside it: a GPU's run whose
+    kernels come late is shorter where they do not."""
+    gaps, runs = find_gaps(trace), find_launches(trace).runs
+    its = np.flatnonzero((gaps.kind == STARVED) & (gaps.run >= 0) & (gaps.run == gaps.before_run))
+    launches = [some for some in (fix.before, fix.after) if some is not None]
+    if launches:
+        its = its[np.isin(runs.launch[gaps.run[its]], np.concatenate(launches))]
+    goes = shares_inside(partition(trace), _windows(trace, fix), gaps.start_ps[its], gaps.end_ps[its])
+    found = np.zeros(len(runs), np.int64)
+    np.add.at(found, gaps.run[its], goes[:, columns].sum(axis=1))
+    return found
+
+
 def step_without(trace: Trace, fix: Fix) -> int | None:
     """The mean step of one host after a fix, in ps; None where the capture does not allow a replay."""
     model = _model(trace)
@@ -227,9 +242,10 @@ def step_without(trace: Trace, fix: Fix) -> int | None:
     free = (model.waits_for >= 0) & (released[model.waits_for] | (fix.reads & model.read))
     waits_for = np.where(free, -1, model.waits_for).astype(np.int32)
     delay = np.where(released, np.minimum(model.delay_ps, 0), model.delay_ps)
-    device = model.device_ps
+    shorter = _inside_runs(trace, fix, columns)
     if fix.device_ps is not None:
-        device = device - np.minimum(fix.device_ps[model.run], device)
+        shorter += fix.device_ps
+    device = model.device_ps - np.minimum(shorter[model.run], model.device_ps)
     gain = _unchanged(trace) - _run(model, before, after, waits_for, delay, device)
     # Runs that overlap keep their core busy once.
     alone = np.maximum(model.alone_ps - (model.device_ps - device), 0)

@@ -132,6 +132,8 @@ def _track(host: int, trace: Trace, number: int, duration_ps: int) -> ScopeTrack
             break
         kind, event = np.zeros(len(begin), np.int8), np.full(len(begin), -1, np.int32)
         lanes.append(Lane(begin, until, label, kind, event, len(labels.names)))
+    if not lanes:  # ops of no length
+        return None
     scoped = lanes[0].name >= 0
     time = int(kernels.covered(lanes[0].start[scoped], lanes[0].end[scoped]))
     head = RowHead(f"h{host}.d{number}.scopes", "scopes", "scopes", trace.host, device.id)

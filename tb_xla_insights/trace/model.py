@@ -122,11 +122,6 @@ class Device:
     ops: Spans
     lines: dict[str, int]
 
-    @cached_property
-    def of_kernels(self) -> bool:
-        """Whether its runs are made from its kernels, each of which enters the device's queue by itself."""
-        return bool(len(self.modules) and (self.ops.row == self.modules.row[0]).any())
-
 
 @dataclass(frozen=True)
 class Thread:

@@ -21,6 +21,7 @@ from tb_xla_insights.analysis.findings.base import (
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.opcodes import COLLECTIVES, opcode, waits
+from tb_xla_insights.analysis.propagation.columns import runs_of_ops
 from tb_xla_insights.analysis.shares import covered
 from tb_xla_insights.analysis.step_table import steps_report
 from tb_xla_insights.analysis.thresholds import BOUND_SHARE, UNHIDDEN_SHARE, severity_of
@@ -143,11 +144,10 @@ def exposed_ps(trace: Trace) -> Int64:
 def _exposed(trace: Trace) -> Int64:
     runs = find_launches(trace).runs
     found = np.zeros(len(runs), np.int64)
-    for number, device in enumerate(trace.devices):
-        its, part = runs.of_device(number), find_collectives(trace, number)
-        at = np.searchsorted(runs.start_ps[its], device.ops.start_ps[part.op], "right") - 1
-        inside = at >= 0
-        np.add.at(found, at[inside] + its.start, part.exposed_ps[inside])
+    for number in range(len(trace.devices)):
+        part = find_collectives(trace, number)
+        run = runs_of_ops(trace, number)[part.op]
+        np.add.at(found, run[run >= 0], part.exposed_ps[run >= 0])
     return found
 
 

@@ -49,7 +49,8 @@ def _small(trace: Trace, ledger: Ledger) -> _Small:
     launches, costs = find_launches(trace), find_costs(trace)
     overhead, device = launches.sums(costs.overhead_ps), launches.sums(costs.device_ps)
     idle = np.zeros(len(launches) + 1, np.int64)
-    np.add.at(idle, ledger.after, ledger.end_ps - ledger.start_ps)
+    apart = ledger.before != ledger.after  # a gap inside a run is none before it
+    np.add.at(idle, ledger.after[apart], (ledger.end_ps - ledger.start_ps)[apart])
     idle = idle[:-1]
     counted = (launches.step >= 0) & (launches.program >= 0)
     counted[find_early(trace).launch] = False
