@@ -165,7 +165,11 @@ class TestRealServer:
         assert f"{missing}: nothing listens there" in said.err
 
     def test_the_command_interrupted(self, profiler_server: str, tmp_path: Path) -> None:
-        program = "import sys; from tb_xla_insights.cli.main import main; sys.exit(main(sys.argv[1:]))"
+        # What a shell runs in the background ignores the signal.
+        program = (
+            "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+            "from tb_xla_insights.cli.main import main; sys.exit(main(sys.argv[1:]))"
+        )
         options = [profiler_server, str(tmp_path), "--duration-ms", "60000"]
         command = [sys.executable, "-c", program, "capture", *options]
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT) as process:
