@@ -9,6 +9,7 @@ from loops import LAUNCH, STEP, findings, loop, us
 
 from tb_xla_insights.analysis.findings import find_findings
 from tb_xla_insights.analysis.idle import STARVED, find_gaps
+from tb_xla_insights.units import time_text
 
 
 def with_work(name: str, duration: float, device: float = 500) -> Tpu:
@@ -56,6 +57,14 @@ def test_graph_building_is_found_where_nothing_else_fills_the_gaps() -> None:
     assert found.evidence["phases"][0] == {"name": "forward", "host_ps": 4 * 380 * 10**6}
     assert "forward" in found.detail
     assert "tracing_bound" not in findings(loop(device=990).trace())
+
+
+def test_time_a_step_is_that_of_one_core() -> None:
+    alone, both = (findings(loop(cores=cores).trace())["tracing_bound"] for cores in ((0,), (0, 1)))
+    assert both.cost_ps == 2 * alone.cost_ps
+    assert both.evidence["per_step_ps"] == alone.evidence["per_step_ps"] == alone.cost_ps // 4
+    each = f", {time_text(alone.cost_ps // 4)} a step"
+    assert (f"{each}," in alone.detail, f"{each} and core," in both.detail) == (True, True)
 
 
 def test_what_torch_compile_made_is_not_advised_to_be_compiled() -> None:

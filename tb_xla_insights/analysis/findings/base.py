@@ -85,6 +85,11 @@ class Facts:
         return sum(len(steps_of(trace)) for trace in self.traces)
 
     @cached_property
+    def core_steps(self) -> int:
+        """The steps of every core."""
+        return sum(len(steps_of(trace)) * len(trace.devices) for trace in self.traces)
+
+    @cached_property
     def counted(self) -> Metrics | None:
         """The metrics report beside the capture, since the one from before the trace where there is one."""
         metrics, before = self.beside.metrics, self.beside.before

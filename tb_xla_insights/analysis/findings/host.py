@@ -183,7 +183,8 @@ def tracing_bound(facts: Facts) -> Finding | None:
     places = _longest_phases(facts)
     name = places[0][0] if places else None
     listed = ", ".join(f"{place} {time_text(time)}" for place, time in places[:3])
-    each = f", {time_text(cost // facts.steps)} a step" if facts.steps else ""
+    cores = " and core" if len(facts.session.devices) > len(facts.traces) else ""
+    each = f", {time_text(cost // facts.core_steps)} a step{cores}" if facts.core_steps else ""
     builds = total_ps(tracing) >= total_ps(python)
     doing = "builds the next graph" if builds else "runs Python"
     if name and name in _compiled_phases(facts):
@@ -208,7 +209,7 @@ def tracing_bound(facts: Facts) -> Finding | None:
         {
             "tracing_ps": total_ps(tracing),
             "python_ps": total_ps(python),
-            "per_step_ps": cost // facts.steps if facts.steps else None,
+            "per_step_ps": cost // facts.core_steps if facts.core_steps else None,
             "phases": [{"name": place, "host_ps": time} for place, time in places],
         },
         facts.gap_windows(taken),
