@@ -70,7 +70,7 @@ def test_the_wheel_names_its_licence_commands_and_plugin(wheel: zipfile.ZipFile)
     [info] = [name for name in wheel.namelist() if name.endswith("dist-info/entry_points.txt")]
     folder = info.rpartition("/")[0]
     entries = wheel.read(info).decode()
-    assert "xla-insights = tb_xla_insights.cli.main:main" in entries
+    assert "xla-insights = tb_xla_insights.cli.main:command" in entries
     assert re.search(r"\[tensorboard_plugins\]\s+xla_insights = tb_xla_insights\.plugin:XlaInsights", entries)
     metadata = wheel.read(f"{folder}/METADATA").decode()
     assert "Name: tb-xla-insights" in metadata
@@ -143,4 +143,4 @@ def test_tensorboard_finds_the_plugin_by_itself(address: str) -> None:
 @pytest.mark.usefixtures("installed")
 def test_the_command_is_installed() -> None:
     scripts = importlib.metadata.entry_points(group="console_scripts", name="xla-insights")
-    assert [script.value for script in scripts] == ["tb_xla_insights.cli.main:main"]
+    assert [script.value for script in scripts] == ["tb_xla_insights.cli.main:command"]

@@ -11,6 +11,7 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, NoReturn
 
 from tb_xla_insights import __version__
@@ -90,5 +91,16 @@ def _fail(message: str, code: int) -> int:
     return code
 
 
+def command() -> NoReturn:
+    """`main` as a process of its own, which then ends at once: taking a large trace and numba's compiler apart object
+    by object costs a report an eighth of its time, and nobody needs them any more."""
+    code = main()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):  # whoever read it has left
+            stream.flush()
+    logging.shutdown()
+    os._exit(code)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    command()
