@@ -206,6 +206,8 @@ def _executions(out: Console, rows: Sequence[Document]) -> None:
             row["join"],
         )
     out.print(table)
+    if any(row["join"] != "exact" for row in rows):
+        out.print("Join: how launch and run were tied, exact (by flow or key), ordered (by order) or none.\n")
 
 
 def _compiles(out: Console, rows: Sequence[Document]) -> None:
