@@ -24,8 +24,8 @@ def instants(intervals: Intervals) -> set[int]:
     }
 
 
-def one(trace: Trace, **kwargs: Any) -> dict[str, Any]:
-    return device_summaries(session(trace), **kwargs)[0]
+def one(trace: Trace) -> dict[str, Any]:
+    return device_summaries(session(trace))[0]
 
 
 def test_busy_is_the_union_of_top_level_ops_within_the_span_of_modules_and_ops() -> None:
@@ -104,10 +104,7 @@ def test_a_stall_is_part_of_busy() -> None:
 
 def test_the_other_definitions() -> None:
     trace = capture(HOST, Core(ops=[("dot", 20, 10)], modules=[("jit_f(1)", 10, 30)]))
-    found = {
-        d: (one(trace, definition=d)["busy_ps"], one(trace, definition=d)["idle_ps"])
-        for d in ("ops", "modules", "capture")
-    }
+    found = {name: (it["busy_ps"], it["span_ps"] - it["busy_ps"]) for name, it in one(trace)["duty"].items()}
     assert found == {"ops": (10, 20), "modules": (30, 0), "capture": (10, 90)}
 
 

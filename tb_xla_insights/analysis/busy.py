@@ -58,7 +58,9 @@ def busy_somewhere(trace: Trace) -> Intervals:
 
 def stalls(trace: Trace, device: Device, definition: Definition = "ops") -> Intervals:
     """The part of busy in which every op that is innermost waits for an asynchronous one (`copy-done`, …)."""
-    return _stalls(trace, _index(trace, device), definition == "modules")
+    # An op that waits may be left out of busy, or lie below one that is.
+    idles = busy(trace, device, definition).gaps(*device_span(device))
+    return _waited(trace, _index(trace, device)).without(idles)
 
 
 @kept
@@ -72,27 +74,25 @@ def _busy(trace: Trace, index: int, by_modules: bool) -> Intervals:
 
 
 @kept
-def _stalls(trace: Trace, index: int, by_modules: bool) -> Intervals:
-    device = trace.devices[index]
-    ops = device.ops
+def _waited(trace: Trace, index: int) -> Intervals:
+    """When every op that is innermost waits."""
+    ops = trace.devices[index].ops
     waits = _op_flags(trace, index) & _WAITS > 0
     if not waits.any():
         return span_intervals(0, 0)
     op, start, end = own_time(ops.start_ps, ops.end_ps, ops.parent)
     waiting = waits[op]
-    waited = union(start, end, waiting).without(union(start, end, ~waiting))
-    # An op that waits may be left out of busy, or lie below one that is.
-    return waited.without(_busy(trace, index, by_modules).gaps(*device_span(device)))
+    return union(start, end, waiting).without(union(start, end, ~waiting))
 
 
-def device_summaries(session: SessionTrace, definition: Definition = "ops") -> list[dict[str, Any]]:
+def device_summaries(session: SessionTrace) -> list[dict[str, Any]]:
     """One entry per device core, as in the report; `busy_ps + idle_ps = span_ps` exactly. `duty` has span, busy and
     stall by each definition."""
     found = []
     for trace in session.traces:
         for device in trace.devices:
             duty = {it: _duty(session, trace, device, it) for it in DEFINITIONS}
-            span_ps, busy_ps, stall_ps = (duty[definition][key] for key in ("span_ps", "busy_ps", "stall_ps"))
+            span_ps, busy_ps, stall_ps = (duty["ops"][key] for key in ("span_ps", "busy_ps", "stall_ps"))
             found.append(
                 {
                     "id": device.id,

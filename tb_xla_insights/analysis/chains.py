@@ -61,7 +61,7 @@ def _windows(trace: Trace, which: NDArray[np.int64]) -> tuple[Int32, Int64, Int6
     own = followed & (hops < 0).all(axis=1)
     lines[own, -1] = trace.lines_of(enqueue[own])
     times[own, -1] = trace.start_ps[enqueue[own]]
-    begun = np.where(run == gaps.before_run[which], end, np.append(launches.runs.start_ps, 0)[run])
+    begun = np.where(gaps.inside[which], end, np.append(launches.runs.start_ps, 0)[run])
     carried = np.where(followed, np.minimum(np.maximum(_done(trace, enqueue), start), end), end)
     cuts = np.where(followed[:, None], np.maximum.accumulate(times, axis=1), end[:, None])
     # The driving thread's part lasts until the first take-over; a cut that no take-over stands for is that one.

@@ -12,7 +12,6 @@ from tb_xla_insights.analysis.names import tagged
 from tb_xla_insights.analysis.runs import EXACT, NONE
 from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.errors import Diagnostic
-from tb_xla_insights.trace.devices import KernelDevice
 from tb_xla_insights.trace.model import SessionTrace, Trace
 from tb_xla_insights.trace.threads import host_planes
 from tb_xla_insights.units import time_text
@@ -84,7 +83,7 @@ def _ties(trace: Trace) -> Iterator[tuple[str, str, str]]:
         if not any(line.count for line in trace.lines if line.plane in host_planes(trace)):
             why = "the host was not traced. Trace host and devices together."
         elif not len(runs):
-            of_kernels = all(isinstance(device, KernelDevice) for device in trace.devices)
+            of_kernels = all(device.run_of_op is not None for device in trace.devices)
             why = (
                 "the GPUs' kernels name no programs."
                 if of_kernels

@@ -126,7 +126,7 @@ def _markers_below_steps(trace: Trace, launches: Launches) -> NDArray[np.intp]:
 def _costs(trace: Trace, launches: Launches, early: Int32) -> tuple[Int64, Int64]:
     """Per early launch, the time of its runs and the starved gaps that follow them."""
     runs, gaps = launches.runs, find_gaps(trace)
-    starved = (gaps.kind == STARVED) & (gaps.run != gaps.before_run)
+    starved = (gaps.kind == STARVED) & ~gaps.inside
     idle = np.zeros(len(runs) + 1, np.int64)  # the last one: before the first run
     np.add.at(idle, gaps.before_run[starved], gaps.duration_ps[starved])
     return launches.sums(runs.duration_ps)[early], launches.sums(idle[:-1])[early]

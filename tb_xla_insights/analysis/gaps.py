@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.busy import device_summaries
+from tb_xla_insights.analysis.busy import idle
 from tb_xla_insights.analysis.chains import find_chains
 from tb_xla_insights.analysis.idle import KINDS, Gaps, find_gaps
 from tb_xla_insights.analysis.launches import find_launches
@@ -39,7 +39,7 @@ def gaps_report(session: SessionTrace, all_gaps: bool = False, items: int = 1000
     totals = sum((gaps.shares.sum(axis=0) for gaps in found), np.zeros(len(CLASSES), np.int64))
     return {
         "count": len(duration),
-        "total_ps": sum(device["idle_ps"] for device in device_summaries(session)),
+        "total_ps": sum(idle(trace, device).total_ps for trace in session.traces for device in trace.devices),
         "listed_ps": int(duration.sum()),
         "by_class_ps": by_class(totals),
         "items": [listed[position] for position in longest.tolist()],
@@ -61,7 +61,7 @@ def _item(trace: Trace, gaps: Gaps, gap: int, offset: int) -> dict[str, Any]:
         "step_number": steps_of(trace)[step].number if step >= 0 else None,
         "before": _program(trace, int(gaps.before[gap])),
         "after": _program(trace, int(gaps.after[gap])),
-        "inside_run": bool(gaps.run[gap] >= 0 and gaps.run[gap] == gaps.before_run[gap]),
+        "inside_run": bool(gaps.inside[gap]),
         "kind": KINDS[gaps.kind[gap]],
         "cause": CLASSES[gaps.cause[gap]],
         "together_ps": int(gaps.together_ps[gap]),
@@ -73,8 +73,9 @@ def _patterns(session: SessionTrace, found: list[Gaps]) -> list[dict[str, Any]]:
     """Gaps between the same two programs, or inside of one program's runs, those with most time first."""
     patterns: dict[tuple[str | None, str | None, bool], _Pattern] = {}
     for trace, gaps in zip(session.traces, found, strict=True):
-        inside = (gaps.run >= 0) & (gaps.run == gaps.before_run)
-        groups, place = np.unique(np.stack((gaps.before, gaps.after, inside)), axis=1, return_inverse=True)
+        groups, place = np.unique(
+            np.stack((gaps.before, gaps.after, gaps.inside)), axis=1, return_inverse=True
+        )
         order = np.argsort(place.ravel(), kind="stable")
         ends = np.cumsum(np.bincount(place.ravel(), minlength=groups.shape[1]))
         for (before, after, within), its in zip(groups.T.tolist(), np.split(order, ends[:-1]), strict=False):

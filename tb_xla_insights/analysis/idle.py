@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.busy import busy_somewhere, device_span, idle
 from tb_xla_insights.analysis.classes import partition
@@ -13,7 +15,6 @@ from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.shares import class_shares, covered
 from tb_xla_insights.catalog.classes import WAIT
-from tb_xla_insights.trace.devices import KernelDevice
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 
 LISTED_PS = 10_000_000
@@ -55,6 +56,12 @@ class Gaps:
     def __len__(self) -> int:
         return len(self.device)
 
+    @cached_property
+    def inside(self) -> NDArray[np.bool_]:
+        """Which gaps lie inside a run: the same one was at work before and after."""
+        inside: NDArray[np.bool_] = (self.run >= 0) & (self.run == self.before_run)
+        return inside
+
     @property
     def duration_ps(self) -> Int64:
         return self.end_ps - self.start_ps
@@ -81,9 +88,8 @@ def find_gaps(trace: Trace) -> Gaps:
     inside = (run >= 0) & (run == before)
     row = np.append(runs.enqueue_row, np.int32(-1))[run]
     enqueue = np.append(runs.enqueue_ps, -1)[run]
-    later = (
-        (run >= 0) & (kernel >= 0) & (np.append(runs.start_ps, 0)[run] < end)
-    )  # not the run's first kernel
+    # A run's kernels after its first one.
+    later = (run >= 0) & (kernel >= 0) & (np.append(runs.start_ps, 0)[run] < end)
     row[later] = trace.flows.producers(kernel[later])
     enqueue[later] = np.minimum(trace.end_ps[row[later]], end[later])
     kind = np.where(
@@ -125,12 +131,11 @@ def _neighbours(trace: Trace, device: Int32, start: Int64, end: Int64) -> tuple[
         works = end[mine] < device_span(core)[1]
         run = np.searchsorted(begins, end[mine], "right") - 1
         run = np.where(works & (runs.end_ps[its][run] >= end[mine]), run, -1)
-        if isinstance(core, KernelDevice):
+        if core.run_of_op is not None:
             op = np.minimum(np.searchsorted(core.ops.start_ps, end[mine]), len(core.ops) - 1)
             kernel[mine] = core.ops.row[op]
-            run = np.where(
-                works & (core.run[op] >= 0), core.run[op], run
-            )  # one without a program may lie in a run
+            own = core.run_of_op[op]  # a kernel without a program may lie in a run
+            run = np.where(works & (own >= 0), own, run)
             last = np.where((run >= 0) & (begins[run] < start[mine]), run, last)
         before[mine] = np.where(last >= 0, last + its.start, -1)
         after[mine] = np.where(run >= 0, run + its.start, -1)

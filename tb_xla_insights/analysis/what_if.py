@@ -208,12 +208,14 @@ def _inside_runs(trace: Trace, fix: Fix, columns: NDArray[np.intp]) -> Int64:
     """Per run of Launches.runs, the host time that a fix takes away from starved gaps inside it: a GPU's run whose
     kernels come late is shorter where they do not."""
     gaps, runs = find_gaps(trace), find_launches(trace).runs
-    its = np.flatnonzero((gaps.kind == STARVED) & (gaps.run >= 0) & (gaps.run == gaps.before_run))
+    its = np.flatnonzero((gaps.kind == STARVED) & gaps.inside)
     launches = [some for some in (fix.before, fix.after) if some is not None]
     if launches:
         its = its[np.isin(runs.launch[gaps.run[its]], np.concatenate(launches))]
-    goes = shares_inside(partition(trace), _windows(trace, fix), gaps.start_ps[its], gaps.end_ps[its])
     found = np.zeros(len(runs), np.int64)
+    if not its.size:
+        return found
+    goes = shares_inside(partition(trace), _windows(trace, fix), gaps.start_ps[its], gaps.end_ps[its])
     np.add.at(found, gaps.run[its], goes[:, columns].sum(axis=1))
     return found
 

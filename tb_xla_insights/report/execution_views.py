@@ -101,7 +101,7 @@ def _between(session: SessionTrace, on: _Choice) -> list[dict[str, Any]]:
         after = np.flatnonzero((runs.device[1:] == runs.device[:-1]) & runs_on(trace, on)[1:]) + 1
         pause = np.maximum(0, runs.start_ps[after] - runs.end_ps[after - 1])
         # Gaps between two runs, by the run that ends them; a gap inside of a run is between none.
-        between = (gaps.run >= 0) & (gaps.run != gaps.before_run)
+        between = (gaps.run >= 0) & ~gaps.inside
         causes = np.zeros((len(runs), len(CLASSES)), np.int64)
         np.add.at(causes, (gaps.run[between], gaps.cause[between]), gaps.duration_ps[between])
         key = runs.program[after - 1].astype(np.int64) * len(names) + runs.program[after]

@@ -14,7 +14,6 @@ from tb_xla_insights.timeline.links import Links
 from tb_xla_insights.timeline.rows import HostRows
 from tb_xla_insights.timeline.scopes import ScopeTrack, op_facts
 from tb_xla_insights.timeline.tracks import Place, Track
-from tb_xla_insights.trace.devices import KernelDevice
 from tb_xla_insights.trace.model import Spans
 from tb_xla_insights.trace.nesting import self_ps
 
@@ -171,7 +170,7 @@ class Details:
             return place.track.facts(place)
         facts = self._facts(place) if self._host.scoped and place.track.head.kind == "ops" else []
         span = self._span(place) if place.track.head.kind == "modules" else None
-        of_kernels = span is not None and isinstance(place.track.trace.devices[span[0]], KernelDevice)
+        of_kernels = span is not None and place.track.trace.devices[span[0]].run_of_op is not None
         return facts + [
             {"name": it.name, "value": _text(it.value), "kind": it.kind}
             for it in (event_stats(self._host.trace, place.event) if place.event >= 0 else ())

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.trace.devices import make_spans
 from tb_xla_insights.trace.model import Device, Int32, Int64, Trace
+from tb_xla_insights.trace.programs import program_names
 from tb_xla_insights.trace.regions import Regions, find_regions
 
 
@@ -127,17 +128,10 @@ def _launch(trace: Trace, catalog: Catalog, regions: Regions, region: int) -> in
 
 
 def _run_names(trace: Trace, runs: NDArray[np.intp], run: Int32, ops: Int32) -> Int32:
-    """The program of each run, `module(program id)` as device planes name them, from the first of its ops."""
-    names = dict.fromkeys(runs.tolist(), "device run")
+    """The program of each run, from the first of its ops."""
     first = np.full(runs[-1] + 2, -1, np.int32)  # the last one stands for no run
     first[run[::-1]] = ops[::-1]  # of many ops the one written last stays: the first
-    first_run = runs[first[runs] >= 0]
-    first_ops = first[first_run]
-    modules, programs = (
-        trace.stats[stat].at(first_ops, -1) if stat in trace.stats else np.full(len(first_ops), -1)
-        for stat in ("hlo_module", "program_id")
-    )
-    for which, module, program in zip(first_run.tolist(), modules.tolist(), programs.tolist(), strict=True):
-        text = trace.strings[module] if module >= 0 else "program"
-        names[which] = f"{text}({program % 2**64})" if program != -1 else text
-    return np.array([trace.intern(name) for name in names.values()], np.int32)
+    names = np.full(len(runs), trace.intern("device run"), np.int32)
+    told = first[runs] >= 0
+    names[told] = program_names(trace, first[runs[told]])
+    return names

@@ -4,7 +4,7 @@ ops."""
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,14 +18,6 @@ _COPIES = ("Memcpy", "Memset", "__amd_rocclr_copyBuffer", "__amd_rocclr_fillBuff
 
 _PLANE = re.compile(r"^/device:([A-Z]+):(\d+)$")
 _KINDS: dict[str, DeviceKind] = {"TPU": "tpu", "GPU": "gpu", "CPU": "cpu"}
-
-
-@dataclass(frozen=True)
-class KernelDevice(Device):
-    """A GPU whose runs are made from its kernels. `run`: per op, the run it is a part of (index into `modules`), -1:
-    none, as for kernels without a program."""
-
-    run: Int32
 
 
 def make_spans(row: Int32, start_ps: Int64, end_ps: Int64, name: Int32) -> Spans:
@@ -72,15 +64,11 @@ def _with_runs(trace: Trace, devices: list[Device]) -> list[Device]:
     if not without:
         return devices
     runs = gpu_runs(trace, [device.ops.row for device in without])
-    made = {it.plane: _of_kernels(it, *its) for it, its in zip(without, runs, strict=True)}
+    made = {
+        device.plane: replace(device, modules=make_spans(row, start, end, name), run_of_op=run)
+        for device, (row, start, end, name, run) in zip(without, runs, strict=True)
+    }
     return [made.get(it.plane, it) for it in devices]
-
-
-def _of_kernels(
-    device: Device, row: Int32, start_ps: Int64, end_ps: Int64, name: Int32, run: Int32
-) -> Device:
-    parts = {it.name: getattr(device, it.name) for it in fields(device)}
-    return KernelDevice(**parts | {"modules": make_spans(row, start_ps, end_ps, name)}, run=run)
 
 
 def _is_stream(line: Line) -> bool:

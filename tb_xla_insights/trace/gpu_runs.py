@@ -23,10 +23,12 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tb_xla_insights.trace.flows import join_flows
 from tb_xla_insights.trace.model import Flows, Int32, Int64, Trace
 from tb_xla_insights.trace.nesting import climb, outermost
+from tb_xla_insights.trace.programs import program_names, programs_at
 from tb_xla_insights.trace.threads import host_planes
 from tb_xla_insights.xplane.columns import StatColumn
 
@@ -63,18 +65,9 @@ def gpu_runs(trace: Trace, gpus: list[Int32]) -> list[Columns]:
 
 def _programs(trace: Trace, kernels: Int32) -> Int64:
     """A number per program, -1 for kernels without one."""
-    module, ids = _program(trace, kernels)
+    module, ids = programs_at(trace, kernels)
     distinct, number = np.unique(ids, return_inverse=True)
     return np.where(module >= 0, module * len(distinct) + number, -1)
-
-
-def _program(trace: Trace, kernels: Int32) -> tuple[Int64, Int64]:
-    """The module (a text) and the program id of kernels, -1 where there is none."""
-    module, ids = (
-        trace.stats[name].at(kernels, -1) if name in trace.stats else np.full(len(kernels), -1)
-        for name in ("hlo_module", "program_id")
-    )
-    return module, ids
 
 
 def _launches(trace: Trace, kernels: Int32) -> Flows:
@@ -149,7 +142,7 @@ def _other_thread(trace: Trace, calls: Int32, threads: list[Int32]) -> tuple[int
 
 def _runs(trace: Trace, kernels: Int32, program: Int64, call: Int32, execution: Int32) -> Columns:
     """The runs of one GPU from its kernels of programs, with the call and the execution of each, -1: not known."""
-    goes_on = np.append(False, program[1:] == program[:-1])[: len(program)]
+    goes_on = _goes_on(program)
     told = ~goes_on | (execution >= 0) | (call >= 0)
     key = _keys(trace, program[told], call[told], execution[told])[np.cumsum(told) - 1]
     number = np.unique(program, return_inverse=True)[1]
@@ -160,13 +153,18 @@ def _runs(trace: Trace, kernels: Int32, program: Int64, call: Int32, execution: 
     order = np.lexsort((-end, start))
     row = kernels[first[order]]
     run: Int32 = np.argsort(order)[of].astype(np.int32)
-    return row, start[order], end[order], _names(trace, row), run
+    return row, start[order], end[order], program_names(trace, row), run
+
+
+def _goes_on(program: Int64) -> NDArray[np.bool_]:
+    """Which of one GPU's kernels are of the same program as the one before."""
+    return np.append(False, program[1:] == program[:-1])[: len(program)]
 
 
 def _keys(trace: Trace, program: Int64, call: Int32, execution: Int32) -> Int64:
     """The execution of each of one GPU's kernels, by start; a number of its own, not less than the number of events,
     for kernels in a row that have none."""
-    goes_on, known = np.append(False, program[1:] == program[:-1])[: len(program)], execution >= 0
+    goes_on, known = _goes_on(program), execution >= 0
     stretch = np.cumsum(~goes_on)
     last = np.maximum.accumulate(np.where(known, np.arange(len(known)), 0))
     open_ = execution[last]
@@ -175,12 +173,3 @@ def _keys(trace: Trace, program: Int64, call: Int32, execution: Int32) -> Int64:
     left = ~known & ~belongs
     begins = left & ~(goes_on & np.append(False, left[:-1]))
     return np.where(left, len(trace) + np.cumsum(begins), np.where(known, execution, open_))
-
-
-def _names(trace: Trace, kernels: Int32) -> Int32:
-    """The programs of some kernels as device planes name them: `module(program id)`."""
-    found = [
-        trace.strings[module] + (f"({id_ % 2**64})" if id_ != -1 else "")
-        for module, id_ in zip(*(column.tolist() for column in _program(trace, kernels)), strict=True)
-    ]
-    return np.array([trace.intern(text) for text in found], np.int32)

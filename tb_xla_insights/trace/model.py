@@ -109,7 +109,9 @@ class Device:
     """One device core. `made` says that it has no plane of its own and was made from events on host threads.
 
     `modules` are its program runs, `ops` the operations (on a GPU: the kernels of all streams, and a run stands for
-    its first one), `lines` the plane's lines by name for whatever else it records.
+    its first one), `lines` the plane's lines by name for whatever else it records. `run_of_op`, where runs are made
+    from kernels: per op the run that it is a part of, -1: none, as of kernels without a program; None elsewhere, where
+    times tell.
     """
 
     id: str
@@ -121,6 +123,7 @@ class Device:
     modules: Spans
     ops: Spans
     lines: dict[str, int]
+    run_of_op: Int32 | None = None
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ from tb_xla_insights.trace.nesting import self_times
 
 ROLES: tuple[Role, ...] = get_args(Role)
 """What threads do, in the order in which they are drawn."""
-DRIVING = ROLES.index("driving")
 
 _ID = re.compile(r"/-?\d+$")
 _BY_NAME: tuple[tuple[str, Role], ...] = (
@@ -79,6 +78,7 @@ def thread_labels(trace: Trace) -> list[str]:
     is numbered where several threads with events are left with the same, all but the driving one."""
     labels = [line.name for line in trace.lines]
     roles = {thread.line: ROLES.index(thread.role) for thread in trace.threads}
+    drives = trace.lines_with("driving")
     own = {device.plane for device in trace.devices}
     lines = [line.index for line in trace.lines if line.count and line.plane not in own]
     lines.sort(key=lambda line: (roles.get(line, len(ROLES)), line))
@@ -86,7 +86,7 @@ def thread_labels(trace: Trace) -> list[str]:
     total, seen = Counter(short), Counter[str]()
     for line, name in zip(lines, short, strict=True):
         seen[name] += 1
-        labels[line] = f"{name} {seen[name]}" if total[name] > 1 and roles.get(line) != DRIVING else name
+        labels[line] = f"{name} {seen[name]}" if total[name] > 1 and line not in drives else name
     return labels
 
 

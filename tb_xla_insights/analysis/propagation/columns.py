@@ -11,7 +11,6 @@ from tb_xla_insights.analysis.opcodes import instruction
 from tb_xla_insights.analysis.propagation.kernels import distinct
 from tb_xla_insights.analysis.propagation.scopes import op_name_of
 from tb_xla_insights.analysis.propagation.stored import stored_scopes
-from tb_xla_insights.trace.devices import KernelDevice
 from tb_xla_insights.trace.model import Device, Int32, Int64, Trace
 
 _NO_PROGRAM = -1
@@ -151,8 +150,8 @@ def runs_of_ops(trace: Trace, number: int) -> Int32:
     """The run each op of a device begins in; of a GPU's kernels, the one that they are part of."""
     device, runs = trace.devices[number], find_launches(trace).runs
     mine = runs.of_device(number)
-    if isinstance(device, KernelDevice):
-        return np.where(device.run >= 0, device.run + mine.start, -1).astype(np.int32)
+    if device.run_of_op is not None:
+        return np.where(device.run_of_op >= 0, device.run_of_op + mine.start, -1).astype(np.int32)
     starts, ends = runs.start_ps[mine], runs.end_ps[mine]
     found = np.full(len(device.ops), -1, np.int32)
     if not len(starts):
