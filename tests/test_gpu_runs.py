@@ -3,75 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from captures import Core, Event, Row, capture, real_trace, session, thread
+from gpus import EXECUTE, HELPER, THUNKS, US, event, gpu, kernel, nested, programs, runs
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from independent import parse
 from synthetic.writer import Space
 from timelines import timeline_of
 
 from tb_xla_insights.analysis.diagnostics import diagnose
 from tb_xla_insights.analysis.gaps import gaps_report
-from tb_xla_insights.analysis.idle import KINDS, find_gaps
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.runs import JOINS
 from tb_xla_insights.analysis.steps import steps_of
-from tb_xla_insights.report import session_report
 from tb_xla_insights.trace.model import Trace
-
-US = 1_000_000
-EXECUTE, HELPER, THUNKS = (
-    "PjRtStreamExecutorLoadedExecutable::Execute",
-    "PjRtStreamExecutorLoadedExecutable::ExecuteHelper",
-    "GpuExecutable::ExecuteThunks",
-)
-
-
-def event(name: str, start: float, duration: float, /, **stats: Any) -> Event:
-    return name, round(start * US), round(duration * US), stats
-
-
-def kernel(start: float, duration: float, call: int | None = None, program: str | None = "jit_f(7)") -> Event:
-    """A kernel of a program, launched by a call of the driver."""
-    module, _, id_ = (program or "").rstrip(")").partition("(")
-    stats: dict[str, Any] = {"hlo_op": "fusion", "hlo_module": module} if program else {}
-    if id_:
-        stats["program_id"] = int(id_)
-    if call is not None:
-        stats["correlation_id"] = call
-    return event("fusion_kernel", start, duration, **stats)
-
-
-def nested(*executions: tuple[float, float, list[tuple[int, float]]]) -> list[Event]:
-    """As NVIDIA's tracer records it: start and duration of executions, and ids and starts of their calls, which last
-    a microsecond, on one thread."""
-    events = []
-    for start, duration, calls in executions:
-        events += [event(EXECUTE, start, duration), event(HELPER, start + 1, duration - 2)]
-        events.append(event(THUNKS, start + 2, duration - 4))
-        events += [event("cuLaunchKernel", at, 1, correlation_id=id_) for id_, at in calls]
-    return events
-
-
-def gpu(*kernels: Event, number: int = 0, beside: Mapping[str, list[Event]] | None = None) -> Core:
-    return Core(name=f"GPU:{number}", lines={"Stream #1(Kernel)": list(kernels), **(beside or {})})
-
-
-def runs(trace: Trace, device: int = 0) -> list[tuple[str, float, float]]:
-    """Program, start and end of a device's runs, in microseconds from the first event."""
-    spans = trace.devices[device].modules
-    return [
-        (trace.strings[name], start / US, end / US)
-        for name, start, end in zip(
-            spans.name.tolist(), spans.start_ps.tolist(), spans.end_ps.tolist(), strict=True
-        )
-    ]
 
 
 def joins(trace: Trace) -> list[tuple[str, int]]:
@@ -204,28 +153,6 @@ def test_of_calls_with_the_same_id_the_last_one_before_the_kernel_launched_it() 
     assert joins(trace) == [("exact", 0), ("exact", 1), ("exact", 2)]
 
 
-def test_where_runs_overlap_a_gap_ends_with_that_of_its_kernel() -> None:
-    main = nested((0, 20, [(1, 5), (2, 8), (3, 9)]), (30, 20, [(4, 35), (5, 40)]))
-    first = [kernel(10, 5, 1), kernel(80, 5, 2), kernel(130, 5, 3)]
-    second = [kernel(40, 5, 4, "jit_g(8)"), kernel(100, 3, 5, "jit_g(8)"), kernel(115, 3, 6, None)]
-    second += [kernel(150, 3, 7, None)]
-    trace = capture(
-        thread("python", *main, role="driving"), gpu(*first, beside={"Stream #2(Kernel)": second})
-    )
-    assert runs(trace) == [("jit_f(7)", 10, 135), ("jit_g(8)", 40, 103)]
-    items = gaps_report(session(trace))["items"]
-    found = sorted((it["start_ps"] // US, it["after"], it["inside_run"], it["kind"]) for it in items)
-    assert found == [
-        (15, "jit_g", False, "starved"),
-        (45, "jit_f", True, "queued"),
-        (85, "jit_g", True, "queued"),
-        (103, None, False, "unknown"),
-        (118, "jit_f", True, "queued"),
-        (135, None, False, "unknown"),
-    ]
-    assert all(sum(piece["duration_ps"] for piece in it["chain"]) == it["duration_ps"] for it in items)
-
-
 @pytest.mark.parametrize("host", [[], nested((0, 20, []), (50, 20, []))])
 def test_without_calls_kernels_of_a_program_in_a_row_are_one_run(host: list[Event]) -> None:
     kernels = [
@@ -272,17 +199,6 @@ def test_recorded_runs_stay_as_they_are() -> None:
     assert runs(capture(core)) == [("jit_f(7)", 0, 50)]
 
 
-@pytest.mark.parametrize(("call", "kind"), [(30, "queued"), (100, "starved"), (55, "unknown")])
-def test_a_kernel_s_own_call_tells_why_a_gap_in_a_run_ended(call: float, kind: str) -> None:
-    main = nested((0, 200, [(1, 5), (2, call)]))
-    trace = capture(thread("python", *main, role="driving"), gpu(kernel(10, 40, 1), kernel(120, 5, 2)))
-    gaps = find_gaps(trace)
-    assert [KINDS[it] for it in gaps.kind.tolist()] == [kind]
-    (item,) = gaps_report(session(trace))["items"]
-    assert item["inside_run"]
-    assert sum(piece["duration_ps"] for piece in item["chain"]) == item["duration_ps"]
-
-
 def test_the_timeline_finds_runs_by_their_program(tmp_path: Path) -> None:
     space = Space()
     line = space.plane("/host:CPU").line("python", id=1)
@@ -303,32 +219,6 @@ def test_the_timeline_finds_runs_by_their_program(tmp_path: Path) -> None:
     assert [it["name"] for it in second["path"]] == ["jit_f(7)"]
 
 
-def late_kernels(executions: int, each: int, every: float) -> Trace:
-    """Steps of some executions whose kernels (5 us) are launched one by one; between executions 20 us pass."""
-    main, kernels, at = list[Event](), list[Event](), 10.0
-    for number in range(6):
-        begun, made = at, []
-        for _ in range(executions):
-            ids = range(len(kernels) + 1, len(kernels) + each + 1)
-            made.append((at, each * every + 10, [(id_, at + 3 + it * every) for it, id_ in enumerate(ids)]))
-            kernels += [kernel(when + 2, 5, id_) for id_, when in made[-1][2]]
-            at += each * every + 30
-        main.append(event("train", begun - 2, at - begun - 10, _r=1, step_num=number))
-        main += nested(*made)
-    return capture(thread("python", *main, role="driving"), gpu(*kernels))
-
-
-def test_without_the_launching_a_run_is_as_long_as_its_kernels() -> None:
-    found = session_report(session(late_kernels(1, 20, 50)))["findings"]
-    (late,) = [it for it in found if it["id"] == "dispatch_overhead"]
-    assert late["step_if_fixed_ps"] == 100 * US
-
-
-def test_executions_are_not_small_by_what_they_wait_for_inside() -> None:
-    found = session_report(session(late_kernels(6, 4, 30)))["findings"]
-    assert "many_small_executions" not in {it["id"] for it in found}
-
-
 def test_ops_are_of_the_run_whose_kernels_they_are() -> None:
     main = nested((0, 20, [(1, 5), (2, 8)]), (30, 20, [(4, 35)]))
     kernels = [kernel(10, 5, 1), kernel(40, 20, 4, "jit_g(8)"), kernel(50, 5, 9, None), kernel(80, 5, 2)]
@@ -336,15 +226,6 @@ def test_ops_are_of_the_run_whose_kernels_they_are() -> None:
     (mine,) = ops.devices
     assert mine.run.tolist() == [0, 1, -1, 0]
     assert [ops.program[key] for key in mine.key.tolist()] == ["7", "8", "", "7"]
-
-
-@st.composite
-def programs(draw: st.DrawFn) -> list[tuple[str, list[tuple[int, int]]]]:
-    """What a GPU runs one after the other: a program, and per kernel its stream and duration."""
-    kernels = st.lists(st.tuples(st.integers(1, 2), st.integers(1, 30)), min_size=1, max_size=5)
-    return draw(
-        st.lists(st.tuples(st.sampled_from(["jit_f(7)", "jit_f(8)", "jit_g(7)"]), kernels), max_size=6)
-    )
 
 
 @settings(max_examples=60, deadline=None)
@@ -372,49 +253,6 @@ def test_every_execution_makes_one_run(its: list[tuple[str, list[tuple[int, int]
     trace = capture(thread("python", *main, role="driving"), Core(name="GPU:0", lines=streams))
     assert (runs(trace) if trace.devices else []) == expected
     assert joins(trace) == [("exact", number) for number in range(len(its))]
-
-
-def test_a_kernel_without_a_program_may_end_a_gap_in_a_run() -> None:
-    main = nested((0, 200, [(1, 5), (2, 90), (3, 115)]))
-    kernels = [kernel(10, 5, 1), kernel(100, 5, 2, None), kernel(120, 5, 3)]
-    trace = capture(thread("python", *main, role="driving"), gpu(*kernels))
-    found = [(it["after"], it["inside_run"], it["kind"]) for it in gaps_report(session(trace))["items"]]
-    assert found == [("jit_f", True, "unknown"), ("jit_f", True, "starved")]
-
-
-@settings(max_examples=80, deadline=None)
-@given(programs(), st.sampled_from([1, 8]))
-def test_gaps_end_with_the_run_of_the_kernel_after_them(
-    its: list[tuple[str, list[tuple[int, int]]]], between: int
-) -> None:
-    """Streams that do not wait for each other: runs overlap, and each kernel knows its own call and run."""
-    main: list[Event] = [event("f", 0, 1)]
-    streams: dict[int, list[Event]] = defaultdict(list)
-    free: dict[int, float] = defaultdict(float)
-    known: list[tuple[float, float, float, int]] = []  # start, end, end of its call, run
-    at = 10.0
-    for run, (program, kernels) in enumerate(its):
-        calls: list[tuple[int, float]] = []
-        for stream, duration in kernels:
-            calls.append((len(known) + 1, at + 3 + 2 * between * len(calls)))
-            begin = max(free[stream], calls[-1][1] + 1.5 + len(known) / 1000)
-            free[stream] = begin + duration
-            streams[stream].append(kernel(begin, duration, calls[-1][0], program))
-            known.append((begin, begin + duration, calls[-1][1] + 1, run))
-        main += nested((at, 10 + 2 * between * len(kernels), calls))
-        at += 15 + 2 * between * len(kernels)
-    lines = {f"Stream #{stream}": events for stream, events in streams.items()}
-    trace = capture(thread("python", *main, role="driving"), Core(name="GPU:0", lines=lines))
-    gaps, launches = find_gaps(trace), find_launches(trace)
-    expected = []
-    for begin, _, called, run in sorted(known):
-        last = max((end for start, end, *_ in known if start < begin), default=begin)
-        if begin - last >= 10:
-            kind = "starved" if called > last + 10 else "queued" if called < last - 10 else "unknown"
-            expected.append((round(last * US), round(begin * US), kind, run))
-    of_gap = launches.runs.launch[gaps.run]
-    columns = gaps.start_ps.tolist(), gaps.end_ps.tolist(), [KINDS[it] for it in gaps.kind], of_gap.tolist()
-    assert list(zip(*columns, strict=True)) == expected
 
 
 def test_the_real_capture_by_another_reading(shared_traces: Path) -> None:

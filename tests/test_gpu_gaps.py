@@ -1,0 +1,119 @@
+"""Why a GPU is idle between and inside of the runs that its kernels make: the call of the kernel after a gap tells."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import pytest
+from captures import Core, Event, capture, session, thread
+from gpus import US, event, gpu, kernel, nested, programs, runs
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tb_xla_insights.analysis.gaps import gaps_report
+from tb_xla_insights.analysis.idle import KINDS, find_gaps
+from tb_xla_insights.analysis.launches import find_launches
+from tb_xla_insights.report import session_report
+from tb_xla_insights.trace.model import Trace
+
+
+def test_where_runs_overlap_a_gap_ends_with_that_of_its_kernel() -> None:
+    main = nested((0, 20, [(1, 5), (2, 8), (3, 9)]), (30, 20, [(4, 35), (5, 40)]))
+    first = [kernel(10, 5, 1), kernel(80, 5, 2), kernel(130, 5, 3)]
+    second = [kernel(40, 5, 4, "jit_g(8)"), kernel(100, 3, 5, "jit_g(8)"), kernel(115, 3, 6, None)]
+    second += [kernel(150, 3, 7, None)]
+    trace = capture(
+        thread("python", *main, role="driving"), gpu(*first, beside={"Stream #2(Kernel)": second})
+    )
+    assert runs(trace) == [("jit_f(7)", 10, 135), ("jit_g(8)", 40, 103)]
+    items = gaps_report(session(trace))["items"]
+    found = sorted((it["start_ps"] // US, it["after"], it["inside_run"], it["kind"]) for it in items)
+    assert found == [
+        (15, "jit_g", False, "starved"),
+        (45, "jit_f", True, "queued"),
+        (85, "jit_g", True, "queued"),
+        (103, None, False, "unknown"),
+        (118, "jit_f", True, "queued"),
+        (135, None, False, "unknown"),
+    ]
+    assert all(sum(piece["duration_ps"] for piece in it["chain"]) == it["duration_ps"] for it in items)
+
+
+@pytest.mark.parametrize(("call", "kind"), [(30, "queued"), (100, "starved"), (55, "unknown")])
+def test_a_kernel_s_own_call_tells_why_a_gap_in_a_run_ended(call: float, kind: str) -> None:
+    main = nested((0, 200, [(1, 5), (2, call)]))
+    trace = capture(thread("python", *main, role="driving"), gpu(kernel(10, 40, 1), kernel(120, 5, 2)))
+    gaps = find_gaps(trace)
+    assert [KINDS[it] for it in gaps.kind.tolist()] == [kind]
+    (item,) = gaps_report(session(trace))["items"]
+    assert item["inside_run"]
+    assert sum(piece["duration_ps"] for piece in item["chain"]) == item["duration_ps"]
+
+
+def late_kernels(executions: int, each: int, every: float) -> Trace:
+    """Steps of some executions whose kernels (5 us) are launched one by one; between executions 20 us pass."""
+    main, kernels, at = list[Event](), list[Event](), 10.0
+    for number in range(6):
+        begun, made = at, []
+        for _ in range(executions):
+            ids = range(len(kernels) + 1, len(kernels) + each + 1)
+            made.append((at, each * every + 10, [(id_, at + 3 + it * every) for it, id_ in enumerate(ids)]))
+            kernels += [kernel(when + 2, 5, id_) for id_, when in made[-1][2]]
+            at += each * every + 30
+        main.append(event("train", begun - 2, at - begun - 10, _r=1, step_num=number))
+        main += nested(*made)
+    return capture(thread("python", *main, role="driving"), gpu(*kernels))
+
+
+def test_without_the_launching_a_run_is_as_long_as_its_kernels() -> None:
+    found = session_report(session(late_kernels(1, 20, 50)))["findings"]
+    (late,) = [it for it in found if it["id"] == "dispatch_overhead"]
+    assert late["step_if_fixed_ps"] == 100 * US
+
+
+def test_executions_are_not_small_by_what_they_wait_for_inside() -> None:
+    found = session_report(session(late_kernels(6, 4, 30)))["findings"]
+    assert "many_small_executions" not in {it["id"] for it in found}
+
+
+def test_a_kernel_without_a_program_may_end_a_gap_in_a_run() -> None:
+    main = nested((0, 200, [(1, 5), (2, 90), (3, 115)]))
+    kernels = [kernel(10, 5, 1), kernel(100, 5, 2, None), kernel(120, 5, 3)]
+    trace = capture(thread("python", *main, role="driving"), gpu(*kernels))
+    found = [(it["after"], it["inside_run"], it["kind"]) for it in gaps_report(session(trace))["items"]]
+    assert found == [("jit_f", True, "unknown"), ("jit_f", True, "starved")]
+
+
+@settings(max_examples=80, deadline=None)
+@given(programs(), st.sampled_from([1, 8]))
+def test_gaps_end_with_the_run_of_the_kernel_after_them(
+    its: list[tuple[str, list[tuple[int, int]]]], between: int
+) -> None:
+    """Streams that do not wait for each other: runs overlap, and each kernel knows its own call and run."""
+    main: list[Event] = [event("f", 0, 1)]
+    streams: dict[int, list[Event]] = defaultdict(list)
+    free: dict[int, float] = defaultdict(float)
+    known: list[tuple[float, float, float, int]] = []  # start, end, end of its call, run
+    at = 10.0
+    for run, (program, kernels) in enumerate(its):
+        calls: list[tuple[int, float]] = []
+        for stream, duration in kernels:
+            calls.append((len(known) + 1, at + 3 + 2 * between * len(calls)))
+            begin = max(free[stream], calls[-1][1] + 1.5 + len(known) / 1000)
+            free[stream] = begin + duration
+            streams[stream].append(kernel(begin, duration, calls[-1][0], program))
+            known.append((begin, begin + duration, calls[-1][1] + 1, run))
+        main += nested((at, 10 + 2 * between * len(kernels), calls))
+        at += 15 + 2 * between * len(kernels)
+    lines = {f"Stream #{stream}": events for stream, events in streams.items()}
+    trace = capture(thread("python", *main, role="driving"), Core(name="GPU:0", lines=lines))
+    gaps, launches = find_gaps(trace), find_launches(trace)
+    expected = []
+    for begin, _, called, run in sorted(known):
+        last = max((end for start, end, *_ in known if start < begin), default=begin)
+        if begin - last >= 10:
+            kind = "starved" if called > last + 10 else "queued" if called < last - 10 else "unknown"
+            expected.append((round(last * US), round(begin * US), kind, run))
+    of_gap = launches.runs.launch[gaps.run]
+    columns = gaps.start_ps.tolist(), gaps.end_ps.tolist(), [KINDS[it] for it in gaps.kind], of_gap.tolist()
+    assert list(zip(*columns, strict=True)) == expected
