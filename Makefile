@@ -10,6 +10,8 @@ SHELL := /bin/bash
 PYTHON ?= python3
 PORT ?= 6006
 BIN := .venv/bin
+# A new pip passes on what setuptools warns its own developers of.
+INSTALL := PYTHONWARNINGS=ignore $(BIN)/pip install --quiet
 STALLED := the browser draws no frame
 
 demo: .venv/installed
@@ -57,15 +59,15 @@ clean:
 	@$(PYTHON) -m venv .venv || { rm -rf .venv; \
 		echo "$(PYTHON) cannot make virtual environments; on Debian: apt-get install python3-venv" >&2; exit 1; }
 	@# The pip of Python 3.10 and of Debian 12 goes on trying releases of the stock profile plugin's libraries for ten minutes and more.
-	-@$(BIN)/pip install --quiet --upgrade pip
+	-@$(INSTALL) --upgrade pip
 
 .venv/installed: .venv/pyvenv.cfg pyproject.toml setup.py
-	$(BIN)/pip install --quiet --editable .
+	$(INSTALL) --editable .
 	@touch $@
 
 .venv/installed-test: .venv/pyvenv.cfg pyproject.toml setup.py
-	$(BIN)/pip install --quiet --editable '.[test]'
-	@$(BIN)/pip install --quiet --editable '.[profile]' || \
+	$(INSTALL) --editable '.[test]'
+	@$(INSTALL) --editable '.[profile]' || \
 		echo "The stock profile plugin cannot be installed here; tests that compare with it are skipped."
 	@touch $@ .venv/installed
 

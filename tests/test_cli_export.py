@@ -56,6 +56,9 @@ def test_tables_as_csv(tmp_path: Path, capsys: Capture, report: dict[str, Any]) 
         host = {name.partition(".")[2]: int(ps) for name, ps in row.items() if name.startswith("host_ps.")}
         assert sum(host.values()) == step["duration_ps"]
         assert {name: ps for name, ps in host.items() if ps} == step["host_ps"]
+    for row, device in zip(rows(folder / "devices.csv"), report["devices"], strict=True):
+        assert int(row["duty.modules.busy_ps"]) == device["duty"]["modules"]["busy_ps"]
+        assert None not in row
     gaps = rows(folder / "gaps.csv")
     assert sum(int(row["duration_ps"]) for row in gaps) == report["gaps"]["listed_ps"]
     chains = rows(folder / "gap_chains.csv")

@@ -30,7 +30,8 @@ def tables(session: Session) -> dict[str, Rows]:
         for position, link in enumerate(gap["chain"])
     ]
     found: dict[str, Sequence[Mapping[str, Any]]] = {
-        **{name: report[name] for name in ("devices", "steps", "executions", "early_executions", "compiles")},
+        "devices": [_with_duty(row) for row in report["devices"]],
+        **{name: report[name] for name in ("steps", "executions", "early_executions", "compiles")},
         "gaps": [{key: value for key, value in gap.items() if key != "chain"} for gap in gaps["items"]],
         "gap_chains": chains,
         "gap_patterns": gaps["patterns"],
@@ -42,6 +43,12 @@ def tables(session: Session) -> dict[str, Rows]:
         "diagnostics": report["diagnostics"],
     }
     return {name: _flat(rows) for name, rows in found.items()}
+
+
+def _with_duty(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A device with its times by each definition of busy as columns, `duty.modules.busy_ps`."""
+    duty = {f"duty.{name}.{key}": ps for name, its in row["duty"].items() for key, ps in its.items()}
+    return {key: value for key, value in row.items() if key != "duty"} | duty
 
 
 def _flat(rows: Sequence[Mapping[str, Any]]) -> Rows:
