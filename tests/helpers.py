@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import socket
-from collections.abc import Callable
+import subprocess
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO, Any
 
+import pytest
 from synthetic.writer import Space
 
 MS = 10**9
@@ -50,6 +56,48 @@ def raising(error: BaseException) -> Callable[..., None]:
         raise error
 
     return raise_it
+
+
+@contextmanager
+def serving(command: Sequence[str], **options: Any) -> Iterator[str]:
+    """The address that a server, started by a command, says on its stderr. It is stopped in the end.
+
+    Nothing is waited for without a limit: one that does not start is killed after two minutes, and one that does not
+    end, as threads of TensorBoard now and then keep it from, after twenty seconds.
+    """
+    process = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **options
+    )
+    assert process.stderr is not None
+    limit = threading.Timer(120, process.kill)
+    limit.start()
+    try:
+        said = []
+        for line in process.stderr:
+            said.append(line)
+            if found := re.search(r"http://127\.0\.0\.1:\d+", line):
+                break
+        else:
+            pytest.fail(f"{command} did not start:\n" + "".join(said))
+        limit.cancel()
+        threading.Thread(target=_read_on, args=(process.stderr,), daemon=True).start()
+        yield found[0]
+    finally:
+        limit.cancel()
+        process.terminate()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        if process.stdin:
+            process.stdin.close()
+
+
+def _read_on(stream: IO[str]) -> None:
+    """What a server goes on saying must not fill the pipe, nor whoever keeps its end open hold the test."""
+    with stream:
+        stream.read()
 
 
 def free_port() -> int:

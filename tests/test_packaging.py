@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from helpers import serving
 
 ROOT = Path(__file__).parents[1]
 
@@ -107,19 +108,8 @@ def address(logdir: Path) -> Iterator[str]:
         "--host",
         "127.0.0.1",
     ]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
-        assert process.stderr is not None
-        try:
-            said = []
-            for line in process.stderr:
-                said.append(line)
-                if found := re.search(r"at (http://127\.0\.0\.1:\d+)/", line):
-                    yield found[1]
-                    break
-            else:
-                pytest.fail("TensorBoard did not start: " + "".join(said))
-        finally:
-            process.terminate()
+    with serving(command) as address:
+        yield address
 
 
 @pytest.mark.usefixtures("installed")

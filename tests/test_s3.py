@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers import serving
 
 from tb_xla_insights.cli.main import main
 
@@ -26,25 +25,18 @@ print({stat.name: stat.value for stat in event_stats(trace, int(trace.annotation
 def access() -> Iterator[dict[str, str]]:
     """The environment of a user with access to a bucket `profiles`, which has the demo as `logs/run`."""
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", "0"]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as server:
-        try:
-            assert server.stderr is not None
-            lines = (re.search(r"Running on (http://127\.0\.0\.1:\d+)", line) for line in server.stderr)
-            address = next(found[1] for found in lines if found)
-            threading.Thread(target=server.stderr.read, daemon=True).start()  # its log must not fill the pipe
-            given = {
-                "AWS_ENDPOINT_URL": address,
-                "AWS_ACCESS_KEY_ID": "somebody",
-                "AWS_SECRET_ACCESS_KEY": "secret",
-                "AWS_DEFAULT_REGION": "us-east-1",
-                "AWS_MAX_ATTEMPTS": "1",
-            }
-            upload = "import s3fs, sys; files = s3fs.S3FileSystem(); files.mkdir('profiles'); \
+    with serving(command) as address:
+        given = {
+            "AWS_ENDPOINT_URL": address,
+            "AWS_ACCESS_KEY_ID": "somebody",
+            "AWS_SECRET_ACCESS_KEY": "secret",
+            "AWS_DEFAULT_REGION": "us-east-1",
+            "AWS_MAX_ATTEMPTS": "1",
+        }
+        upload = "import s3fs, sys; files = s3fs.S3FileSystem(); files.mkdir('profiles'); \
 files.put(sys.argv[1], 'profiles/logs/run', recursive=True)"
-            subprocess.run([sys.executable, "-c", upload, str(DEMO)], env=os.environ | given, check=True)
-            yield os.environ | given
-        finally:
-            server.terminate()
+        subprocess.run([sys.executable, "-c", upload, str(DEMO)], env=os.environ | given, check=True)
+        yield os.environ | given
 
 
 def run(access: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import helpers
 import pytest
 from browser.driver import Xi
 from playwright.sync_api import Page
@@ -56,23 +56,8 @@ def serving(logdir: Path, *flags: str) -> Iterator[str]:
     """The address of a TensorBoard over a logdir, stopped in the end."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, str(Path(__file__).with_name("serve.py")), str(logdir), *flags]
-    pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
-    with subprocess.Popen(
-        command, stdin=pipe, stdout=nowhere, stderr=pipe, text=True, env=environment
-    ) as process:
-        said = []
-        assert process.stderr is not None
-        for line in process.stderr:
-            said.append(line)
-            if address := re.search(r"http://127\.0\.0\.1:\d+", line):
-                break
-        else:
-            pytest.fail("TensorBoard did not start:\n" + "".join(said))
-        try:
-            yield address.group()
-        finally:
-            process.terminate()
-            process.stderr.close()
+    with helpers.serving(command, stdin=subprocess.PIPE, env=environment) as address:
+        yield address
 
 
 @pytest.fixture(scope="session")
