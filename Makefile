@@ -12,6 +12,8 @@ PORT ?= 6006
 BIN := .venv/bin
 # A new pip passes on what setuptools warns its own developers of.
 INSTALL := PYTHONWARNINGS=ignore $(BIN)/pip install --quiet
+# Pip packs the page.
+PAGE := $(shell find frontend tb_xla_insights/page -name '*.js' -o -name '*.css' -o -name '*.py')
 STALLED := the browser draws no frame
 
 demo: .venv/installed
@@ -51,7 +53,7 @@ browser: .venv/installed-test
 	fi
 
 clean:
-	rm -rf .venv node_modules build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv node_modules frontend/packed build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 .venv/pyvenv.cfg:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
@@ -61,7 +63,7 @@ clean:
 	@# The pip of Python 3.10 and of Debian 12 goes on trying releases of the stock profile plugin's libraries for ten minutes and more.
 	-@$(INSTALL) --upgrade pip
 
-.venv/installed: .venv/pyvenv.cfg pyproject.toml setup.py
+.venv/installed: .venv/pyvenv.cfg pyproject.toml setup.py $(PAGE)
 	$(INSTALL) --editable .
 	@touch $@
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 import urllib.request
@@ -15,48 +17,102 @@ from pathlib import Path
 import pytest
 from helpers import serving
 
+from tb_xla_insights.page.folder import page_folder
+from tb_xla_insights.page.pack import SERVED, packed
+
 ROOT = Path(__file__).parents[1]
+LARGEST_PAGE = 60_000
+"""In bytes, script and style sheet with Brotli: from afar the page is there after a few round trips."""
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
-    """The project's wheel, built from a copy of what git tracks, without asking the network for anything."""
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of what git tracks of the package."""
     pytest.importorskip("setuptools", minversion="77", reason="building a wheel needs setuptools 77")
-    source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
+    source = tmp_path_factory.mktemp("source")
     for name in ("tb_xla_insights", "frontend"):
         for path in (ROOT / name).rglob("*"):
-            if path.is_file() and not {"__pycache__", "node_modules"} & set(path.parts):
+            if path.is_file() and not {"__pycache__", "node_modules", "packed"} & set(path.parts):
                 copy = source / path.relative_to(ROOT)
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 copy.write_bytes(path.read_bytes())
     for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
         (source / name).write_bytes((ROOT / name).read_bytes())
-    build = [
-        "wheel",
-        "--quiet",
-        "--no-deps",
-        "--no-build-isolation",
-        "--no-index",
-        "--wheel-dir",
-        str(target),
-    ]
-    subprocess.run([sys.executable, "-m", "pip", *build, str(source)], check=True)
+    return source
+
+
+def built(source: Path, target: Path, **environment: str) -> tuple[zipfile.ZipFile, str]:
+    """The project's wheel and what its build said, without asking the network for anything."""
+    build = ["wheel", "-v", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", str(target)]
+    command = [sys.executable, "-m", "pip", *build, str(source)]
+    shutil.rmtree(source / "build", ignore_errors=True)  # pip builds in the folder itself
+    done = subprocess.run(
+        command,
+        check=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=os.environ | environment,
+    )
     [path] = target.glob("*.whl")
-    return zipfile.ZipFile(path)
+    return zipfile.ZipFile(path), done.stdout
 
 
-def test_the_wheel_carries_the_page_once(wheel: zipfile.ZipFile) -> None:
-    names = set(wheel.namelist())
+@pytest.fixture(scope="module")
+def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    return built(source, tmp_path_factory.mktemp("wheel"))[0]
+
+
+def page_of(wheel: zipfile.ZipFile) -> dict[str, int]:
+    """The page's files in a wheel with their sizes in bytes; a digest in a name is left out."""
+    files = {re.sub("packed/[0-9a-f]{16}-", "packed/", it.filename): it.file_size for it in wheel.infolist()}
+    static = "tb_xla_insights/static/"
+    return {name.removeprefix(static): size for name, size in files.items() if name.startswith(static)}
+
+
+def sources_of_the_page() -> set[str]:
     page = ROOT / "frontend"
-    wanted = {
+    return {
         path.relative_to(page).as_posix()
         for path in page.rglob("*")
         if path.suffix in (".js", ".css", ".svg") and ".test." not in path.name
     }
-    assert "index.js" in wanted
-    packed = {name.removeprefix("tb_xla_insights/static/") for name in names if "/static/" in name}
-    assert packed == wanted
-    assert not [name for name in names if name.startswith(("frontend/", "tests/", "demo_logs/"))]
+
+
+def test_the_wheel_carries_the_page_once_and_packed(wheel: zipfile.ZipFile) -> None:
+    pytest.importorskip("minify")
+    assert "index.js" in sources_of_the_page()
+    packed = {f"packed/index.{kind}.{encoding}" for kind in ("js", "css") for encoding in ("br", "gzip")}
+    assert set(page_of(wheel)) == sources_of_the_page() | packed
+    assert not [it for it in wheel.namelist() if it.startswith(("frontend/", "tests/", "demo_logs/"))]
+
+
+def test_the_page_is_small_on_its_way_to_a_browser(wheel: zipfile.ZipFile) -> None:
+    pytest.importorskip("minify")
+    sizes = {name: size for name, size in page_of(wheel).items() if name.endswith(".br")}
+    assert len(sizes) == 2
+    assert sum(sizes.values()) <= LARGEST_PAGE, f"{sum(sizes.values())} bytes: {sizes}"
+
+
+def test_what_a_wheel_carries_packed_is_what_is_served_from_it(
+    wheel: zipfile.ZipFile, tmp_path: Path
+) -> None:
+    pytest.importorskip("minify")
+    wheel.extractall(tmp_path)
+    static = tmp_path / "tb_xla_insights/static"
+    for name, (_, link) in SERVED.items():
+        assert set(packed(static, name, link(static / name))) == {"br", "gzip"}
+
+
+def test_without_the_minifier_the_page_is_as_it_is_and_the_build_says_so(
+    source: Path, tmp_path: Path
+) -> None:
+    hidden = tmp_path / "hidden"
+    hidden.mkdir()
+    (hidden / "minify.py").write_text("raise ImportError('No module named minify')\n")
+    wheel, told = built(source, tmp_path / "wheel", PYTHONPATH=str(hidden))
+    assert set(page_of(wheel)) == sources_of_the_page()
+    assert [line for line in told.splitlines() if "No module named minify: the page is not minified" in line]
 
 
 def test_the_wheel_carries_every_module_and_data_file(wheel: zipfile.ZipFile) -> None:
@@ -81,8 +137,6 @@ def test_the_wheel_names_its_licence_commands_and_plugin(wheel: zipfile.ZipFile)
 
 
 def test_the_page_is_found_beside_a_checkout_and_inside_a_wheel() -> None:
-    from tb_xla_insights.page import page_folder
-
     assert (page_folder() / "index.js").is_file()
 
 

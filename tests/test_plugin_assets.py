@@ -1,21 +1,23 @@
-"""The page's files: linked into one script and one style sheet, under addresses that change with their content."""
+"""How the page's files are served: under addresses that change with their content, as each client takes them."""
 
 from __future__ import annotations
 
 import gzip
 from pathlib import Path
+from typing import Any
 
 import pytest
 from werkzeug.test import Client
 
-from tb_xla_insights.errors import InputError
-from tb_xla_insights.page import page_folder
+from tb_xla_insights.page.pack import pack
 from tb_xla_insights.plugin.assets import Assets
-from tb_xla_insights.plugin.link import script, sheet
 from tb_xla_insights.plugin.respond import application
 
 YEAR = "private, max-age=31536000"
-SCRIPT = "export const { render } = (() => {\nfunction render() {}\nreturn { render };\n})();\n"
+SCRIPT = (
+    "export const { render } = (() => {\nconst [render] = (() => {\nfunction render() {}\nreturn [render];\n})();\n"
+    "return { render };\n})();\n"
+)
 
 
 @pytest.fixture
@@ -28,6 +30,13 @@ def folder(tmp_path: Path) -> Path:
     (folder / "more.css").write_text("a{}\n")
     (tmp_path / "secret.js").write_text("secret")
     return folder
+
+
+@pytest.fixture
+def brotli() -> Any:
+    """The package, where the page can be packed."""
+    pytest.importorskip("minify")
+    return pytest.importorskip("brotli")
 
 
 def client(assets: Assets) -> Client:
@@ -48,6 +57,7 @@ def test_what_is_served_comes_packed_typed_and_for_keeps(
     assert gzip.decompress(answer.data).decode() == content
     assert answer.headers["Content-Type"] == f"{kind}; charset=utf-8"
     assert answer.headers["Content-Encoding"] == "gzip"
+    assert answer.headers["Vary"] == "Accept-Encoding"
     assert answer.headers["Cache-Control"] == YEAR
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
 
@@ -63,6 +73,59 @@ def test_who_cannot_unpack_gets_it_plain(folder: Path) -> None:
     answer = client(assets).get(f"/static/{assets.digest()}/index.js")
     assert answer.text == SCRIPT
     assert "Content-Encoding" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    ("accepted", "encoding"),
+    [
+        ("gzip, deflate, br, zstd", "br"),
+        ("br", "br"),
+        ("*", "br"),
+        ("gzip, deflate", "gzip"),
+        ("gzip, br;q=0", "gzip"),
+        ("identity", None),
+        ("", None),
+    ],
+)
+def test_a_packed_page_is_sent_as_the_client_takes_it(
+    folder: Path, brotli: Any, accepted: str, encoding: str | None
+) -> None:
+    pack(folder)
+    assets = Assets(folder)
+    answer = client(assets).get(f"/static/{assets.digest()}/index.js", headers={"Accept-Encoding": accepted})
+    unpack = {"br": brotli.decompress, "gzip": gzip.decompress, None: bytes}[encoding]
+    assert unpack(answer.data).startswith(b"export const{render}=")
+    assert answer.headers.get("Content-Encoding") == encoding
+    assert answer.headers["Content-Type"] == "text/javascript; charset=utf-8"
+    assert answer.headers["Vary"] == "Accept-Encoding"
+    assert answer.headers["Cache-Control"] == YEAR
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+@pytest.mark.usefixtures("brotli")
+def test_only_what_was_packed_from_these_very_files_is_sent(folder: Path) -> None:
+    assets = Assets(folder)
+
+    def served() -> tuple[str, str | None, str]:
+        digest = assets.digest()
+        take = {"Accept-Encoding": "br"}
+        answer = client(assets).get(f"/static/{digest}/index.js", headers=take)
+        assert answer.headers["Cache-Control"] == YEAR
+        plain = client(assets).get(f"/static/{digest}/index.js").text
+        return digest, answer.headers.get("Content-Encoding"), plain
+
+    linked = served()
+    pack(folder)
+    packed = served()
+    (folder / "index.js").write_text("export function render() { edited(); }\n")
+    edited = served()
+    pack(folder)
+    again = served()
+    assert [encoding for _, encoding, _ in (linked, packed, edited, again)] == [None, "br", None, "br"]
+    assert "edited()" in edited[2]
+    assert "edited()" in again[2]
+    assert len({digest for digest, _, _ in (linked, packed, edited, again)}) == 4
+    assert len(list((folder / "packed").iterdir())) == 4  # nothing is left of what was packed before
 
 
 @pytest.mark.parametrize(
@@ -110,87 +173,3 @@ def test_nothing_is_written(folder: Path, method: str) -> None:
     assets = Assets(folder)
     answer = client(assets).open(f"/static/{assets.digest()}/index.js", method=method)
     assert (answer.status_code, answer.headers["Allow"]) == (405, "GET, HEAD")
-
-
-def write(folder: Path, **modules: str) -> Path:
-    for name, text in modules.items():
-        (folder / f"{name}.js").write_text(text)
-    return folder / "index.js"
-
-
-def test_a_module_is_a_scope_after_those_it_imports_from(tmp_path: Path) -> None:
-    entry = write(
-        tmp_path,
-        index="import { f } from './b.js';\nimport {\n  one,\n  K,\n} from './a.js';\n\n"
-        "const own = 2;\nexport const render = () => f(one, K, own);\n",
-        b="import { one } from './a.js';\nconst own = 3;\nexport async function f() {\n  return one + own;\n}\n",
-        a="export const one = 1;\nexport class K {}\n",
-    )
-    assert script(entry) == (
-        "const { one, K } = (() => {\nconst one = 1;\nclass K {}\nreturn { one, K };\n})();\n"
-        "const { f } = (() => {\nconst own = 3;\nasync function f() {\nreturn one + own;\n}\nreturn { f };\n})();\n"
-        "export const { render } = (() => {\nconst own = 2;\nconst render = () => f(one, K, own);\n"
-        "return { render };\n})();\n"
-    )
-
-
-def test_comments_types_and_indentation_stay_at_home(tmp_path: Path) -> None:
-    entry = write(
-        tmp_path,
-        index="/** A\n * b: `c\n * import('./d').E */\n  // f\nlet x = 1; // g\n\n"
-        "  let y = /** @type {import('./h').I} */ ('/* j */  k'); /* l */\n/* m */ x\n",
-    )
-    body = "let x = 1; // g\nlet y = ('/* j */  k'); /* l */\n/* m */ x\n"
-    assert script(entry) == f"export const {{  }} = (() => {{\n{body}return {{  }};\n}})();\n"
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "import x from './a.js';",
-        "import * as x from './a.js';",
-        "import { a as x } from './a.js';",
-        "import './a.js';",
-        "import { a } from 'package';",
-        "export default 1;",
-        "export { a };",
-        "export * from './a.js';",
-        "export let x = 1;",
-        "export const { x } = y;",
-        "const x = () => import('./a.js');",
-        "const x = `a",
-        "const x = import.meta.url;",
-    ],
-)
-def test_what_cannot_be_linked_is_told_with_its_line(tmp_path: Path, line: str) -> None:
-    entry = write(
-        tmp_path, index="import { b } from './b.js';\n", a="export const a = 1;\n",
-        b=f"import {{ a }} from './a.js';\n/**\n * x\n */\nexport const b = a;\n{line}\n",
-    )  # fmt: skip
-    with pytest.raises(InputError, match=r"^b\.js:6: "):
-        script(entry)
-
-
-@pytest.mark.parametrize(
-    ("modules", "message"),
-    [
-        ({"a": "import { b } from './b.js';\n", "b": "import { a } from './a.js';\n"}, "a.js -> b.js -> a.js: "),
-        ({"a": "export const x = 1;\n"}, "index.js: a.js does not export a"),
-        ({"a": "import { a } from './b.js';\nexport const a = 1;\n", "b": "export const a = 1;\n"},
-         "a.js: b.js exports a too"),
-    ],
-)  # fmt: skip
-def test_what_does_not_fit_together_is_told(tmp_path: Path, modules: dict[str, str], message: str) -> None:
-    entry = write(tmp_path, index="import { a } from './a.js';\n", **modules)
-    with pytest.raises(InputError) as told:
-        script(entry)
-    assert str(told.value).startswith(message)
-
-
-def test_the_page_is_written_in_what_can_be_linked() -> None:
-    page = page_folder()
-    linked = script(page / "index.js")
-    assert linked.splitlines()[-2:] == ["return { render };", "})();"]
-    assert "@import" not in sheet(page / "index.css")
-    reached = linked.count("\n})();\n")
-    assert reached == len(list(page.rglob("*.js")))  # no module that nothing imports

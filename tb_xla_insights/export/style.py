@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tb_xla_insights.page import page_folder
+from tb_xla_insights.page.folder import page_folder
 
 _ROOT = re.compile(r":root(\[data-theme=dark\])?\s*(\{[^}]*\})")
 

@@ -10,7 +10,7 @@ from tensorboard.plugins import base_plugin
 from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.sessions import roots
 from tb_xla_insights.logdir.store import Store, opener
-from tb_xla_insights.page import page_folder
+from tb_xla_insights.page.folder import page_folder
 from tb_xla_insights.plugin.assets import Assets
 from tb_xla_insights.plugin.capture import Captures
 from tb_xla_insights.plugin.respond import Application, application, get, not_found, post

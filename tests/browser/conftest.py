@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,9 @@ import helpers
 import pytest
 from browser.driver import Xi
 from playwright.sync_api import Page
+
+from tb_xla_insights.page.folder import page_folder
+from tb_xla_insights.page.pack import pack
 
 ROOT = Path(__file__).parents[2]
 ARGUMENTS = [
@@ -49,6 +52,13 @@ def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]
         "color_scheme": "light",
         "permissions": ["clipboard-read", "clipboard-write"],
     }
+
+
+@pytest.fixture(scope="session", autouse=True)
+def packed_page() -> None:
+    """What is tested is what users get: the page of this checkout as pip packs it, where it could."""
+    with suppress(ImportError):
+        pack(page_folder())
 
 
 @contextmanager

@@ -10,14 +10,15 @@ The page is written in a subset of ES modules that can be linked line by line, w
 
 Each module becomes a function's scope, after those it imports from, that puts its exports into the scope of all:
 
-    const { f, g } = (() => {
+    const [f, g] = (() => {
     function f() { return other(); }
     const g = 1;
-    return { f, g };
+    return [f, g];
     })();
 
-Those of the entry, which comes last, are exported. A style sheet takes in others by `@import './other.css';`, one per
-line. What is outside of the subset is an `InputError` that names the file and the line.
+The whole is a function's scope as well, so that a minifier may rename in all of it, and exports what the entry does.
+A style sheet takes in others by `@import './other.css';`, one per line.
+What is outside of the subset is an `InputError` that names the file and the line.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _LOOSE = re.compile(r"\s*([{};,])\s*|(?<=:) ")
 
 def script(entry: Path) -> str:
     """The module `entry` and all it imports from, as one module with the exports of the entry."""
-    return "".join(_Modules(Path(os.path.abspath(entry))).out)
+    return _Modules(Path(os.path.abspath(entry))).linked()
 
 
 def sheet(path: Path) -> str:
@@ -53,12 +54,16 @@ class _Modules:
     """Modules in an order in which each comes after those it imports from."""
 
     def __init__(self, entry: Path) -> None:
-        self.out: list[str] = []
+        self._out: list[str] = []
         self._entry = entry
         self._exports: dict[Path, list[str]] = {}
         self._homes: dict[str, Path] = {}
         self._open: list[Path] = []
         self._add(entry)
+
+    def linked(self) -> str:
+        names = f"{{ {', '.join(self._exports[self._entry])} }}"
+        return f"export const {names} = (() => {{\n{''.join(self._out)}return {names};\n}})();\n"
 
     def _add(self, path: Path) -> None:
         if path in self._open:
@@ -76,9 +81,8 @@ class _Modules:
             if (home := self._homes.setdefault(name, path)) != path:
                 raise InputError(f"{self._place(path)}: {self._place(home)} exports {name} too; rename one")
         body = _EDGE.sub("", _TYPE.sub("", _COMMENT.sub("", _EXPORT.sub("", _IMPORT.sub("", source)))))
-        names = f"{{ {', '.join(exports)} }}"
-        public = "export " if path == self._entry else ""
-        self.out.append(f"{public}const {names} = (() => {{\n{body}return {names};\n}})();\n")
+        names = f"[{', '.join(exports)}]"
+        self._out.append(f"const {names} = (() => {{\n{body}return {names};\n}})();\n")
         self._open.pop()
 
     def _import(self, path: Path, names: list[str], other: Path) -> None:
@@ -94,7 +98,7 @@ class _Modules:
         for number, line in enumerate(plain.splitlines(), 1):
             place = f"{self._place(path)}:{number}"
             if _STRANGE.search(line) or ("import.meta" in line and path != self._entry):
-                raise InputError(f"{place}: this kind of import or export is not linked; see plugin/link.py")
+                raise InputError(f"{place}: this kind of import or export is not linked; see page/link.py")
             if line.count("`") % 2:
                 raise InputError(f"{place}: a template literal must end on the line it begins on")
 
