@@ -1,4 +1,4 @@
-"""Loads every compiled kernel from its cache, or compiles it, so that no request has to wait for a compiler."""
+"""Loads every compiled kernel from its file, or compiles it, so that no request has to wait for a compiler."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import importlib
 import pkgutil
 
 import tb_xla_insights
+from tb_xla_insights.compiled import kernels
 
 _WITH_KERNELS = ("xplane", "trace", "analysis", "timeline")
 
 
 def warm() -> None:
-    """Imports the packages whose kernels have explicit signatures and so are ready once imported."""
+    """Imports the packages that have kernels, and makes all of them ready."""
     for package in _WITH_KERNELS:
         found = importlib.import_module(f"{tb_xla_insights.__name__}.{package}")
         for module in pkgutil.walk_packages(found.__path__, f"{found.__name__}."):
             importlib.import_module(module.name)
-    # The first call of any kernel makes numba prepare for calls at all.
-    importlib.import_module("tb_xla_insights.xplane.wire").Table([-1])
+    for kernel in kernels():
+        kernel.load()

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from tb_xla_insights.trace.model import Int64
+from tb_xla_insights.compiled import kernel
+from tb_xla_insights.trace.model import Int32, Int64
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,9 @@ class Intervals:
 
     def without(self, other: Intervals) -> Intervals:
         """The instants of these that are none of the other ones."""
-        return Intervals(*_difference(self.start_ps, self.end_ps, other.start_ps, other.end_ps))
+        start, end = np.empty((2, len(self) + len(other)), np.int64)
+        made = _difference(self.start_ps, self.end_ps, other.start_ps, other.end_ps, start, end)
+        return Intervals(start[:made].copy(), end[:made].copy())
 
     def within(self, other: Intervals) -> Intervals:
         """The instants that are in both."""
@@ -86,7 +88,7 @@ def union_of(parts: Sequence[Intervals]) -> Intervals:
     )
 
 
-@njit("int64(int64[::1], int64[::1])", cache=True, nogil=True)
+@kernel("int64(int64[::1], int64[::1])")
 def _merge(start, end):  # type: ignore[no-untyped-def]
     """Puts the union of intervals, which are sorted by start, in their place. Returns how many they are."""
     made = 0
@@ -101,11 +103,9 @@ def _merge(start, end):  # type: ignore[no-untyped-def]
     return made
 
 
-@njit("UniTuple(int64[::1], 2)(int64[::1], int64[::1], int64[::1], int64[::1])", cache=True, nogil=True)
-def _difference(a_start, a_end, b_start, b_end):  # type: ignore[no-untyped-def]
-    """What of `a` is not in `b`, both of them intervals as in Intervals."""
-    out_start = np.empty(len(a_start) + len(b_start), np.int64)
-    out_end = np.empty(len(a_start) + len(b_start), np.int64)
+@kernel("int64(int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1])")
+def _difference(a_start, a_end, b_start, b_end, out_start, out_end):  # type: ignore[no-untyped-def]
+    """What of `a` is not in `b`, both of them intervals as in Intervals. Returns how many that are."""
     made, j = 0, 0
     for i in range(len(a_start)):
         now = a_start[i]
@@ -122,21 +122,23 @@ def _difference(a_start, a_end, b_start, b_end):  # type: ignore[no-untyped-def]
         if now < a_end[i]:
             out_start[made], out_end[made] = now, a_end[i]
             made += 1
-    return out_start[:made].copy(), out_end[:made].copy()
+    return made
 
 
-@njit("UniTuple(int64[::1], 3)(int64[::1], int64[::1], int32[::1])", cache=True, nogil=True)
-def own_time(starts, ends, parents):  # type: ignore[no-untyped-def]
-    """The stretches of each span that its children leave: which span (as int64), start, end.
+def own_time(starts: Int64, ends: Int64, parents: Int32) -> tuple[Int64, Int64, Int64]:
+    """The stretches of each span that its children leave: which span, start, end.
 
     Spans come sorted by start; `parents` are indices of spans, -1 for none. Spans may lie side by side.
     """
-    count = len(starts)
-    now = starts.copy()
-    out = np.empty(2 * count, np.int64)
-    out_start = np.empty(2 * count, np.int64)
-    out_end = np.empty(2 * count, np.int64)
-    made = 0
+    out, out_start, out_end = np.empty((3, 2 * len(starts)), np.int64)
+    made = _own_time(starts, ends, parents, starts.copy(), out, out_start, out_end)
+    return out[:made].copy(), out_start[:made].copy(), out_end[:made].copy()
+
+
+@kernel("int64(int64[::1], int64[::1], int32[::1], int64[::1], int64[::1], int64[::1], int64[::1])")
+def _own_time(starts, ends, parents, now, out, out_start, out_end):  # type: ignore[no-untyped-def]
+    """`now`: up to where each span was told, at first its start. Returns how many stretches there are."""
+    count, made = len(starts), 0
     for i in range(count):
         parent = parents[i]
         if parent >= 0 and ends[i] > now[parent]:
@@ -148,4 +150,4 @@ def own_time(starts, ends, parents):  # type: ignore[no-untyped-def]
         if now[i] < ends[i]:
             out[made], out_start[made], out_end[made] = i, now[i], ends[i]
             made += 1
-    return out[:made].copy(), out_start[:made].copy(), out_end[:made].copy()
+    return made

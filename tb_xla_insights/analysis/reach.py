@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.names import tagged
+from tb_xla_insights.compiled import kernel
 from tb_xla_insights.trace.model import Int16, Int32, Int64, Trace
 from tb_xla_insights.trace.threads import host_planes
 
@@ -96,14 +96,13 @@ def _regions(trace: Trace) -> tuple[Int64, Int32]:
     rows, flags = _flagged(trace)
     chosen = flags & (BEGINS | ENDS) != 0
     marks = rows[chosen].astype(np.int64)
-    open_after: Int32 = _open_after(marks, flags[chosen] & BEGINS != 0, trace.lines_of(rows[chosen]))
+    stack, open_after = np.empty(len(marks) + 1, np.int32), np.full(len(marks), -1, np.int32)
+    _open_tasks(marks, flags[chosen] & BEGINS != 0, trace.lines_of(rows[chosen]), stack, open_after)
     return marks, open_after
 
 
-@njit("int32[::1](int64[::1], boolean[::1], int32[::1])", cache=True, nogil=True)
-def _open_after(marks, begins, line):  # type: ignore[no-untyped-def]
-    open_after = np.full(len(marks), -1, np.int32)
-    stack = np.empty(len(marks) + 1, np.int32)
+@kernel("void(int64[::1], boolean[::1], int32[::1], int32[::1], int32[::1])")
+def _open_tasks(marks, begins, line, stack, open_after):  # type: ignore[no-untyped-def]
     depth, now = 0, -1
     for i in range(len(marks)):
         if line[i] != now:
@@ -114,7 +113,6 @@ def _open_after(marks, begins, line):  # type: ignore[no-untyped-def]
         elif depth > 0:
             depth -= 1
         open_after[i] = stack[depth - 1] if depth > 0 else -1
-    return open_after
 
 
 def ways_back(trace: Trace, begin: Int32) -> Ways:
@@ -137,11 +135,9 @@ def ways_back(trace: Trace, begin: Int32) -> Ways:
     return Ways(found[0], found[1], found[2], found[3], found[4], dynamo, hops)
 
 
-@njit(
+@kernel(
     "void(int32[::1], int16[::1], int32[::1], int32[::1], int32[::1], int32[::1], int64[::1], int32[::1], int64[::1], "
-    "boolean[::1], boolean[::1], int32[::1], int32[:, ::1], boolean[::1], int32[:, ::1])",
-    cache=True,
-    nogil=True,
+    "boolean[::1], boolean[::1], int32[::1], int32[:, ::1], boolean[::1], int32[:, ::1])"
 )
 def _walk(  # type: ignore[no-untyped-def]
     begin,

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from tb_xla_insights.catalog.classes import OTHER, WAIT
+from tb_xla_insights.compiled import kernel
 from tb_xla_insights.trace.model import Int8, Int32, Int64
 
 
@@ -73,7 +73,8 @@ def innermost(
         np.empty(room, np.int8),
         np.empty(room, np.int32),
     )
-    made = _innermost(starts, ends, parents, kinds, flags, first, bare, np.int8(WAIT), np.int8(OTHER), *out)
+    own, nobodys, stack = kinds.copy(), np.zeros(len(starts), np.bool_), np.empty(len(starts) + 1, np.int32)
+    made = _innermost(starts, ends, parents, flags, first, bare, WAIT, OTHER, own, nobodys, stack, *out)
     return Segments(*_first(made, *out))
 
 
@@ -84,19 +85,29 @@ def _first(made: int, *columns: NDArray[Any]) -> tuple[NDArray[Any], ...]:
     return columns
 
 
-@njit(
-    "int64(int64[::1], int64[::1], int32[::1], int8[::1], uint8[::1], int64, boolean, int8, int8, "
-    "int64[::1], int64[::1], int8[::1], int32[::1])",
-    cache=True,
-    nogil=True,
+@kernel(
+    "int64(int64[::1], int64[::1], int32[::1], uint8[::1], int64, boolean, int8, int8, "
+    "int8[::1], boolean[::1], int32[::1], int64[::1], int64[::1], int8[::1], int32[::1])"
 )
 def _innermost(  # type: ignore[no-untyped-def]
-    starts, ends, parents, kinds, flags, first, bare, wait, other, out_start, out_end, out_kind, out_row
+    starts,
+    ends,
+    parents,
+    flags,
+    first,
+    bare,
+    wait,
+    other,
+    own,
+    nobodys,
+    stack,
+    out_start,
+    out_end,
+    out_kind,
+    out_row,
 ):
+    """`own`: the classes, which change; `nobodys`: what inherits; `stack`: the open events."""
     count = len(starts)
-    own = kinds.copy()
-    nobodys = np.zeros(count, np.uint8)
-    stack = np.empty(count + 1, np.int32)
     made, top, now = 0, 0, np.int64(0)
     for i in range(count + 1):
         until = starts[i] if i < count else np.iinfo(np.int64).max
@@ -137,7 +148,7 @@ def _innermost(  # type: ignore[no-untyped-def]
         if i == count:
             break
         now = max(now, starts[i])
-        nobodys[i] = flags[i] & INHERIT or (parents[i] >= first and nobodys[parents[i] - first])
+        nobodys[i] = flags[i] & INHERIT != 0 or (parents[i] >= first and nobodys[parents[i] - first])
         if nobodys[i]:
             own[i] = -1
         stack[top] = i
@@ -163,12 +174,10 @@ def overlay(a: Ranked, b: Ranked) -> Ranked:
     return Segments(*columns), rank
 
 
-@njit(
+@kernel(
     "int64(int64[::1], int64[::1], int8[::1], int32[::1], int8[::1], "
     "int64[::1], int64[::1], int8[::1], int32[::1], int8[::1], "
-    "int64[::1], int64[::1], int8[::1], int32[::1], int8[::1])",
-    cache=True,
-    nogil=True,
+    "int64[::1], int64[::1], int8[::1], int32[::1], int8[::1])"
 )
 def _overlay(  # type: ignore[no-untyped-def]
     a_start, a_end, a_kind, a_row, a_rank, b_start, b_end, b_kind, b_row, b_rank,

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from tb_xla_insights.analysis.intervals import Intervals
 from tb_xla_insights.analysis.segments import Segments
 from tb_xla_insights.catalog.classes import CLASSES, UNRECORDED
+from tb_xla_insights.compiled import kernel
 from tb_xla_insights.trace.model import Int32, Int64
 
 
 def class_shares(segments: Segments, start_ps: Int64, end_ps: Int64) -> Int64:
     """One row per window, one column per class: its time in the window. A row adds up to the window's length; what no
     stretch covers is `unrecorded`."""
-    shares: Int64 = _shares(segments.start_ps, segments.end_ps, segments.kind, start_ps, end_ps, len(CLASSES))
+    shares = np.zeros((len(start_ps), len(CLASSES)), np.int64)
+    _add_shares(segments.start_ps, segments.end_ps, segments.kind, start_ps, end_ps, shares)
     shares[:, UNRECORDED] += end_ps - start_ps - shares.sum(axis=1)
     return shares
 
@@ -34,18 +35,14 @@ def by_class(shares: Int64) -> dict[str, int]:
     return {name: time for name, time in zip(CLASSES, shares.tolist(), strict=True) if time}
 
 
-@njit(
-    "int64[:, ::1](int64[::1], int64[::1], int8[::1], int64[::1], int64[::1], int64)", cache=True, nogil=True
-)
-def _shares(seg_start, seg_end, seg_kind, start, end, classes):  # type: ignore[no-untyped-def]
-    out = np.zeros((len(start), classes), np.int64)
+@kernel("void(int64[::1], int64[::1], int8[::1], int64[::1], int64[::1], int64[:, ::1])")
+def _add_shares(seg_start, seg_end, seg_kind, start, end, out):  # type: ignore[no-untyped-def]
     for i in range(len(start)):
         at = np.searchsorted(seg_end, start[i], "right")
         while at < len(seg_start) and seg_start[at] < end[i]:
             if seg_kind[at] >= 0:
                 out[i, seg_kind[at]] += min(seg_end[at], end[i]) - max(seg_start[at], start[i])
             at += 1
-    return out
 
 
 def overlaps(seg_start: Int64, seg_end: Int64, start_ps: Int64, end_ps: Int64) -> tuple[Int32, Int32]:
@@ -53,22 +50,18 @@ def overlaps(seg_start: Int64, seg_end: Int64, start_ps: Int64, end_ps: Int64) -
     low = np.searchsorted(seg_end, start_ps, "right")
     high = np.maximum(np.searchsorted(seg_start, end_ps, "left"), low)
     high = np.where(end_ps > start_ps, high, low)
-    window, stretch = _pairs(low, high)
+    window, stretch = np.empty((2, int((high - low).sum())), np.int32)
+    _pairs(low, high, window, stretch)
     return window, stretch
 
 
-@njit("UniTuple(int32[::1], 2)(int64[::1], int64[::1])", cache=True, nogil=True)
-def _pairs(low, high):  # type: ignore[no-untyped-def]
-    total = 0
-    for i in range(len(low)):
-        total += high[i] - low[i]
-    window, stretch = np.empty(total, np.int32), np.empty(total, np.int32)
+@kernel("void(int64[::1], int64[::1], int32[::1], int32[::1])")
+def _pairs(low, high, window, stretch):  # type: ignore[no-untyped-def]
     made = 0
     for i in range(len(low)):
         for k in range(low[i], high[i]):
             window[made], stretch[made] = i, k
             made += 1
-    return window, stretch
 
 
 def covered(seg_start: Int64, seg_end: Int64, start_ps: Int64, end_ps: Int64) -> Int64:

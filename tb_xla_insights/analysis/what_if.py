@@ -18,7 +18,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.classes import partition
@@ -29,6 +28,7 @@ from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.shares import class_shares, shares_inside
 from tb_xla_insights.analysis.steps import step_times, steps_of
 from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES, WAIT
+from tb_xla_insights.compiled import kernel
 from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
 
 _FROM_DEVICE = CLASS_INDEX["from_device"]
@@ -160,17 +160,13 @@ def _intervals(
     )  # fmt: skip
 
 
-@njit(
-    "UniTuple(int64, 2)(int64[::1], int64[::1], int32[::1], int64[::1], int64[::1], int64[::1], int64[::1], "
-    "int64[::1], int32[::1], int64[::1])",
-    cache=True,
-    nogil=True,
+@kernel(
+    "int64(int64[::1], int64[::1], int32[::1], int64[::1], int64[::1], int64[::1], int64[::1], "
+    "int64[::1], int32[::1], int64[::1], int64[::1])"
 )
-def _replay(before, after, waits_for, late, first_run, offset, delay, device, core, free):  # type: ignore[no-untyped-def]
-    """When the host reaches the last point, and when the last core is done. `waits_for`, and the columns of
-    runs, count runs by point."""
-    ends = np.zeros(len(device), np.int64)
-    free = free.copy()
+def _replay(before, after, waits_for, late, first_run, offset, delay, device, core, free, ends):  # type: ignore[no-untyped-def]
+    """When the host reaches the last point. `waits_for`, and the columns of runs, count runs by point. `ends` says when
+    each run ends, `free` until when each core is busy; both change."""
     now = np.int64(0)
     for i in range(len(before)):
         now += before[i]
@@ -181,7 +177,7 @@ def _replay(before, after, waits_for, late, first_run, offset, delay, device, co
             start = max(now + offset[run], free[core[run]]) + delay[run]
             ends[run] = start + device[run]
             free[core[run]] = max(free[core[run]], ends[run])
-    return now, free.max()
+    return now
 
 
 @kept
@@ -194,8 +190,10 @@ def _unchanged(trace: Trace) -> int:
 
 def _run(model: _Model, before: Int64, after: Int64, waits_for: Int32, delay: Int64, device: Int64) -> int:
     host = before.sum(axis=1), after.sum(axis=1), waits_for, model.late_ps
-    cores = model.first_run, model.offset_ps, delay, device, model.core, model.free_ps
-    return int(_replay(*host, *cores)[model.on_device])
+    free = model.free_ps.copy()
+    cores = model.first_run, model.offset_ps, delay, device, model.core, free, np.zeros_like(device)
+    host_ps = int(_replay(*host, *cores))
+    return int(free.max()) if model.on_device else host_ps
 
 
 def _windows(trace: Trace, fix: Fix) -> Intervals:

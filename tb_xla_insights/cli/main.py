@@ -92,8 +92,8 @@ def _fail(message: str, code: int) -> int:
 
 
 def command() -> NoReturn:
-    """`main` as a process of its own, which then ends at once: taking a large trace and numba's compiler apart object
-    by object costs a report an eighth of its time, and nobody needs them any more."""
+    """`main` as a process of its own, which then ends at once: taking a large trace apart object by object costs a report
+    an eighth of its time, and nobody needs it any more."""
     code = main()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):  # whoever read it has left

@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.timeline import kernels
 from tb_xla_insights.trace.model import Int8, Int32, Int64
 
 _KEEP_ONE_IN = 4
@@ -92,14 +93,10 @@ class Lane:
 
     @cached_property
     def _sizes(self) -> Int64:
-        from tb_xla_insights.timeline import kernels
-
-        return kernels.sizes(self.start, self.end)  # type: ignore[no-any-return]
+        return kernels.sizes(self.start, self.end)
 
     def view(self, start_ps: int, end_ps: int, rung: int) -> Slices:
         """The slices that touch [start_ps, end_ps) at a rung."""
-        from tb_xla_insights.timeline import kernels
-
         first, stop = window(self.start, self.reach, start_ps, end_ps)
         kept = self._level(rung) if stop - first > _FEW else None
         if kept is None:
@@ -120,8 +117,6 @@ class Lane:
         return self._levels[rung]
 
     def _merge(self, first: int, stop: int, rung: int) -> _Level:
-        from tb_xla_insights.timeline import kernels
-
         columns = self.start, self.end, self.reach, self.name, self.kind, self.event
         return _Level(*kernels.merge(*columns, first, stop, rung, self.names))
 
@@ -145,8 +140,6 @@ def spread(
     start: Int64, end: Int64, kind: Int8, kinds: int, duration_ps: int, buckets: int
 ) -> NDArray[np.float64]:
     """Shares of each class in each of the session's buckets, (kinds, buckets); intervals must not overlap."""
-    from tb_xla_insights.timeline import kernels
-
     time = kernels.spread(start, end, kind, kinds, duration_ps, buckets)
     edges = np.array([duration_ps * i // buckets for i in range(buckets + 1)], np.int64)
     return np.asarray(time / np.maximum(np.diff(edges), 1))

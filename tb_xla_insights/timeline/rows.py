@@ -24,6 +24,7 @@ from tb_xla_insights.analysis.opcodes import collective, waits
 from tb_xla_insights.analysis.segments import INHERIT
 from tb_xla_insights.analysis.steps import step_times, steps_of
 from tb_xla_insights.catalog.classes import OTHER
+from tb_xla_insights.timeline import kernels
 from tb_xla_insights.timeline.tracks import Columns, RowHead, Track
 from tb_xla_insights.trace.model import Device, Int8, Int16, Int32, Spans, Thread, Trace
 from tb_xla_insights.trace.nesting import nearest
@@ -67,8 +68,6 @@ class HostRows:
     """One host's rows, and for each of its events the row that tells most about it."""
 
     def __init__(self, index: int, trace: Trace, duration_ps: int) -> None:
-        from tb_xla_insights.timeline import kernels
-
         self.index, self.trace, self.duration_ps = index, trace, duration_ps
         self.names = Names.of(trace)
         self.hidden: NDArray[np.bool_] = tagged(trace, "plumbing") & ~tagged(trace, "device_work")
@@ -181,12 +180,10 @@ class HostRows:
         yield from tracks
 
     def _thread_columns(self, index: int) -> Columns:
-        from tb_xla_insights.timeline import kernels
-
         line = self.trace.lines[index]
         keep = ~self.hidden[self.trace.meta[line.rows]]
         rows = np.flatnonzero(keep) + line.first
-        parent = kernels.kept_parents(self.trace.parent, keep, line.first, line.count, len(rows))
+        parent = kernels.kept_parents(self.trace.parent, keep, line.first, len(rows))
         return self._columns(rows.astype(np.int32), parent)
 
     def _columns(self, rows: Int32, parent: Int32) -> Columns:

@@ -4,27 +4,33 @@ next."""
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from tb_xla_insights.compiled import kernel
+from tb_xla_insights.trace.model import Int32, Int64
 
 
-@njit(
-    "Tuple((int64[::1], int64[::1], int32[::1], int32[::1]))"
-    "(int64[::1], int64[::1], int32[::1], int32[::1], int32[::1], int64[::1])",
-    cache=True,
-    nogil=True,
-)
-def pieces(start, end, key, run, first, upto):  # type: ignore[no-untyped-def]
+def pieces(
+    start: Int64, end: Int64, key: Int32, run: Int32, first: Int32, upto: Int64
+) -> tuple[Int64, Int64, Int32, Int32]:
     """The ops of one device, sorted by start, as stretches that do not overlap: start, end, part, run.
 
     At each instant the op that began last among those that run is shown. The parts of op k are `first[k]` to
     `first[k + 1] - 1`; they divide the op's length by their weights, which are added up in `upto`, in their order.
     """
-    room = 2 * len(start) + 1
-    for i in range(len(start)):
-        room += first[key[i] + 1] - first[key[i]] - 1
-    out_start, out_end = np.empty(room, np.int64), np.empty(room, np.int64)
-    out_part, out_run = np.empty(room, np.int32), np.empty(room, np.int32)
+    room = len(start) + 1 + int((first[key + 1] - first[key]).sum())
+    out_start, out_end = np.empty((2, room), np.int64)
+    out_part, out_run = np.empty((2, room), np.int32)
     open_ = np.empty(len(start), np.int64)
+    made = _pieces(start, end, key, run, first, upto, open_, out_start, out_end, out_part, out_run)
+    return out_start[:made].copy(), out_end[:made].copy(), out_part[:made].copy(), out_run[:made].copy()
+
+
+@kernel(
+    "int64(int64[::1], int64[::1], int32[::1], int32[::1], int32[::1], int64[::1], int64[::1], "
+    "int64[::1], int64[::1], int32[::1], int32[::1])"
+)
+def _pieces(start, end, key, run, first, upto, open_, out_start, out_end, out_part, out_run):  # type: ignore[no-untyped-def]
+    """`open_` has room for all ops. Returns how many stretches there are."""
     made, top, now = 0, 0, np.int64(0)
     for i in range(len(start) + 1):
         until = start[i] if i < len(start) else np.int64(2**62)
@@ -49,19 +55,22 @@ def pieces(start, end, key, run, first, upto):  # type: ignore[no-untyped-def]
             now = max(now, start[i])
             open_[top] = i
             top += 1
-    return out_start[:made].copy(), out_end[:made].copy(), out_part[:made].copy(), out_run[:made].copy()
+    return made
 
 
-@njit(
-    "Tuple((int64[::1], int64[::1], int32[::1]))(int64[::1], int64[::1], int32[::1], int32[::1], int32[::1])",
-    cache=True,
-    nogil=True,
-)
-def joined(start, end, part, run, label):  # type: ignore[no-untyped-def]
+def joined(start: Int64, end: Int64, part: Int32, run: Int32, label: Int32) -> tuple[Int64, Int64, Int32]:
     """Pieces joined while run and label stay the same: start, end, label. `label` is per part: -1 stands for no scope,
     -2 for nothing to show. A pause within a run joins; without a run it parts."""
-    out_start, out_end = np.empty(len(start), np.int64), np.empty(len(start), np.int64)
+    out_start, out_end = np.empty((2, len(start)), np.int64)
     out_label = np.empty(len(start), np.int32)
+    made = _joined(start, end, part, run, label, out_start, out_end, out_label)
+    return out_start[:made].copy(), out_end[:made].copy(), out_label[:made].copy()
+
+
+@kernel(
+    "int64(int64[::1], int64[::1], int32[::1], int32[::1], int32[::1], int64[::1], int64[::1], int32[::1])"
+)
+def _joined(start, end, part, run, label, out_start, out_end, out_label):  # type: ignore[no-untyped-def]
     made = 0
     for i in range(len(start)):
         now = label[part[i]]
@@ -73,4 +82,4 @@ def joined(start, end, part, run, label):  # type: ignore[no-untyped-def]
             continue
         out_start[made], out_end[made], out_label[made] = start[i], end[i], now
         made += 1
-    return out_start[:made].copy(), out_end[:made].copy(), out_label[:made].copy()
+    return made

@@ -18,6 +18,7 @@ from tb_xla_insights.analysis.propagation.lost import op_kind, op_source, op_sta
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
 from tb_xla_insights.analysis.propagation.stored import ROWS as STORED
 from tb_xla_insights.analysis.propagation.tree import find_nodes
+from tb_xla_insights.timeline import kernels, scope_kernels
 from tb_xla_insights.timeline.pyramid import Lane
 from tb_xla_insights.timeline.tracks import Place, RowHead, Track
 from tb_xla_insights.trace.model import Int32, Trace
@@ -116,8 +117,6 @@ def scope_tracks(host: int, trace: Trace, duration_ps: int) -> list[ScopeTrack]:
 
 
 def _track(host: int, trace: Trace, number: int, duration_ps: int) -> ScopeTrack | None:
-    from tb_xla_insights.timeline import kernels, scope_kernels
-
     ops, device = find_ops(trace), trace.devices[number]
     mine, spans = ops.devices[number], device.ops
     labels = _Labels(trace, ops)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.catalog.classes import CLASSES, OTHER
+from tb_xla_insights.timeline import kernels
 from tb_xla_insights.timeline.pyramid import window
 from tb_xla_insights.timeline.rows import HostRows
 from tb_xla_insights.timeline.tracks import Place, Track
@@ -52,8 +53,6 @@ class _Searchable:
         self.long = {entry: (text, text.lower()) for entry, text in zip(long.tolist(), strings, strict=True)}
 
     def find(self, query: str, rows: Sequence[Track] | None, found: _Found) -> None:
-        from tb_xla_insights.timeline import kernels
-
         host, trace, match = self.host, self.host.trace, _match(query)
         named = np.array([match(*text) for text in self.texts], np.bool_)
         begun = np.array([match(*text, begins=True) for text in self.texts], np.bool_)
@@ -88,8 +87,6 @@ class _Searchable:
         self, track: Track, line: int, wanted: NDArray[np.bool_], sums: _Sums, found: _Found
     ) -> None:
         """What a thread's row does not show, straight from the trace: as names stand the metadata entries."""
-        from tb_xla_insights.timeline import kernels
-
         host, trace = self.host, self.host.trace
         rows, of_meta = trace.lines[line].rows, host.names.of_meta
         entries = wanted[of_meta]

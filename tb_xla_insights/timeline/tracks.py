@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tb_xla_insights.timeline import kernels
 from tb_xla_insights.timeline.pyramid import Lane
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 
@@ -125,8 +126,6 @@ class Columns:
         line: int | None = None,
     ) -> Track:
         """The events in as many lanes as nesting and overlaps need."""
-        from tb_xla_insights.timeline import kernels
-
         parent = self.parent if self.parent.size else np.full(len(self.start), -1, np.int32)
         covered = kernels.covered(self.start, self.end)
         lane = kernels.pack(self.start, self.end, parent)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.catalog.classes import INPUT
+from tb_xla_insights.compiled import kernel
 from tb_xla_insights.trace.model import Int8, Int32, Trace
 from tb_xla_insights.trace.threads import host_planes
 
@@ -43,8 +43,9 @@ def find_annotations(trace: Trace, catalog: Catalog) -> Int32:
         if with_annotations:
             rows = line.rows
             states_of_rows = states[trace.meta[rows]]
-            here = _annotations(states_of_rows, marked[rows], ops[rows], trace.parent[rows], line.first)
-            found.append(np.flatnonzero(here).astype(np.int32) + np.int32(line.first))
+            verdict = np.zeros(line.count, np.int8)
+            _judge(states_of_rows, marked[rows], ops[rows], trace.parent[rows], line.first, verdict)
+            found.append(np.flatnonzero(verdict == _YES).astype(np.int32) + np.int32(line.first))
     return np.sort(np.concatenate(found))
 
 
@@ -74,10 +75,10 @@ def _states(trace: Trace, catalog: Catalog) -> Int8:
     return states
 
 
-@njit("uint8[::1](int8[::1], boolean[::1], boolean[::1], int32[::1], int64)", cache=True, nogil=True)
-def _annotations(states, marked, ops, parents, first):  # type: ignore[no-untyped-def]
-    """1 for each event of a line that is an annotation; `parents` are rows of the trace, `first` the line's first."""
-    verdict = np.zeros(len(states), np.uint8)
+@kernel("void(int8[::1], boolean[::1], boolean[::1], int32[::1], int64, int8[::1])")
+def _judge(states, marked, ops, parents, first, verdict):  # type: ignore[no-untyped-def]
+    """Says for each event of a line whether it is an annotation; `parents` are rows of the trace, `first` the line's
+    first. Verdicts begin as `_NO`."""
     for i in range(len(states)):
         above = _THROUGH if parents[i] < 0 else verdict[parents[i] - first]
         state = states[i]
@@ -89,7 +90,6 @@ def _annotations(states, marked, ops, parents, first):  # type: ignore[no-untype
             verdict[i] = _YES
         elif state == _TRANSPARENT:
             verdict[i] = _THROUGH
-    return (verdict == _YES).astype(np.uint8)
 
 
 def annotated(trace: Trace) -> NDArray[np.bool_]:

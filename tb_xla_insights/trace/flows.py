@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tb_xla_insights.compiled import inlined, kernel
 from tb_xla_insights.trace.model import Flows, Int32, Int64
 from tb_xla_insights.xplane.columns import StatColumn
 
@@ -16,7 +16,7 @@ _STEP = 17
 """Odd, so that it leads to every slot; neighbours stay neighbours."""
 
 
-@njit(nogil=True, forceinline=True)
+@inlined
 def _slot(id_, kind):  # type: ignore[no-untyped-def]
     """Where a flow stands in the hash table. Writers count ids up: sixteen neighbours share a line of the
     processor's cache."""
@@ -24,15 +24,11 @@ def _slot(id_, kind):  # type: ignore[no-untyped-def]
     return spread >> 32 & ~15 | (id_ ^ spread >> 28) & 15
 
 
-@njit("void(int64[::1], int64[::1], int64[::1], int64[::1], int32[::1], int32[::1])", cache=True, nogil=True)
-def _match(made_kind, made_id, used_kind, used_id, head, found):  # type: ignore[no-untyped-def]
+@kernel("void(int64[::1], int64[::1], int64[::1], int64[::1], int32[::1], int32[::1], int32[::1])")
+def _match(made_kind, made_id, used_kind, used_id, head, found, slots):  # type: ignore[no-untyped-def]
     """`head[i]`: the first producer with the flow of producer i (i itself for most); `found[i]`: the first
-    producer with the flow of consumer i, -1 where there is none."""
-    size = 16
-    while size < 2 * len(made_id):
-        size *= 2
-    mask = size - 1
-    slots = np.full(size, -1, np.int32)
+    producer with the flow of consumer i, -1 where there is none. `slots`, a power of two of them, are all -1."""
+    mask = len(slots) - 1
     for index in range(len(made_id)):
         slot = _slot(made_id[index], made_kind[index]) & mask
         while slots[slot] >= 0 and (
@@ -72,7 +68,9 @@ def join_flows(stats: Mapping[str, StatColumn], start_ps: Int64) -> Flows:
     made_kind, made_id, made_row = _columns(stats, "_pt", "_p")
     used_kind, used_id, used_row = _columns(stats, "_ct", "_c")
     head, found = np.empty(len(made_id), np.int32), np.empty(len(used_id), np.int32)
-    _match(made_kind, made_id, used_kind, used_id, head, found)
+    slots = np.full(max(16, 1 << (2 * len(made_id) - 1).bit_length()), -1, np.int32)
+    _match(made_kind, made_id, used_kind, used_id, head, found, slots)
+    del slots
     repeated = np.zeros(len(made_id), bool)
     repeated[head[head != np.arange(len(head))]] = True
     joined = np.flatnonzero(found >= 0)

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from tb_xla_insights.compiled import kernel
 from tb_xla_insights.trace.model import Int16, Int32, Int64, Trace
 
 
-@njit(
-    "void(int64[::1], int64[::1], int64, int64, int16[::1], int32[::1], int32[::1], int64[::1])",
-    cache=True,
-    nogil=True,
-)
+@kernel("void(int64[::1], int64[::1], int64, int64, int16[::1], int32[::1], int32[::1], int64[::1])")
 def _nest(start, duration, first, count, depth, parent, stack, ends):  # type: ignore[no-untyped-def]
     """Nests the rows `first` to `first + count - 1`, which are sorted by start, the longer first.
 
@@ -78,17 +74,22 @@ def outermost(parent: Int32, rows: Int32) -> Int32:
     return rows[nearest(parent, rows) < 0]
 
 
-@njit("int64[::1](int64[::1], int64[::1], int32[::1], int64)", cache=True, nogil=True)
-def self_times(start, duration, parent, first):  # type: ignore[no-untyped-def]
+def self_times(start_ps: Int64, duration_ps: Int64, parent: Int32, first: int) -> Int64:
     """Durations less the union of an event's children, of events sorted by start; the first of them is row `first`."""
-    own, covered = duration.copy(), start.copy()
+    own = duration_ps.copy()
+    _self_times(start_ps, duration_ps, parent, first, own, start_ps.copy())
+    return own
+
+
+@kernel("void(int64[::1], int64[::1], int32[::1], int64, int64[::1], int64[::1])")
+def _self_times(start, duration, parent, first, own, covered):  # type: ignore[no-untyped-def]
+    """Takes the children off `own`; they are covered up to `covered`, at first the events' starts."""
     for i in range(len(start)):
         above = parent[i] - first
         end = start[i] + duration[i]
         if above >= 0 and end > covered[above]:
             own[above] -= end - max(start[i], covered[above])
             covered[above] = end
-    return own
 
 
 def self_ps(trace: Trace, row: int) -> int:

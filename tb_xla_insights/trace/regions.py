@@ -6,10 +6,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tb_xla_insights.compiled import kernel
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
+from tb_xla_insights.trace.nesting import DEEPEST
 
 _START, _STOP, _HELPER, _EXECUTE, _COMPLETION = 1, 2, 3, 4, 5
 _HELPERS = ("::ExecuteHelper", "::ExecuteHelperOnSingleDevice")
@@ -42,19 +43,19 @@ class Regions:
     run: Int32
 
 
-@njit(
+@kernel(
     "int64(int64, int64, int8[::1], int64[::1], int64[::1], int32[::1], int32[::1], int64[::1], int64[::1], int32[::1],"
-    " boolean[::1], int64)",
-    cache=True,
-    nogil=True,
+    " boolean[::1], int64, int32[::1])"
 )
-def _find(first, count, mark, start, duration, of_row, row, region_start, region_end, outer, runs, regions):  # type: ignore[no-untyped-def]
-    """Finds the regions of one line, numbered from `regions` on. Returns the number of regions so far.
+def _find(  # type: ignore[no-untyped-def]
+    first, count, mark, start, duration, of_row, row, region_start, region_end, outer, runs, regions, stack
+):
+    """Finds the regions of one line, numbered from `regions` on. Returns the number of regions so far. `stack` holds
+    the open ones.
 
     A region without an end lasts until the line's last event. Where a run ends whose beginning was not
     recorded, it began with the `ThunkExecutor::Execute` before, or with the waiting itself.
     """
-    stack = np.empty(1024, np.int32)
     depth, last_end, executes = 0, np.int64(0), -1
     for event in range(first, first + count):
         end = start[event] + duration[event]
@@ -99,7 +100,7 @@ def _find(first, count, mark, start, duration, of_row, row, region_start, region
     return regions
 
 
-@njit("void(int32[::1], int32[::1], boolean[::1], int32[::1], int32[::1])", cache=True, nogil=True)
+@kernel("void(int32[::1], int32[::1], boolean[::1], int32[::1], int32[::1])")
 def _resolve(outer, source, runs, of_row, run):  # type: ignore[no-untyped-def]
     """The run each region is part of: itself, or the one that its flow reaches first. A region starts from
     the event that its flow comes from, or else from the region around it."""
@@ -121,11 +122,11 @@ def find_regions(trace: Trace) -> Regions | None:
     of_row = np.full(len(trace), -1, np.int32)
     row, outer, runs = np.empty(room, np.int32), np.empty(room, np.int32), np.zeros(room, bool)
     start, end = np.empty(room, np.int64), np.empty(room, np.int64)
-    count = 0
+    count, stack = 0, np.empty(DEEPEST, np.int32)
     for line in trace.lines:
         if line.count:
             where = line.first, line.count, mark, trace.start_ps, trace.duration_ps
-            count = _find(*where, of_row, row, start, end, outer, runs, count)
+            count = _find(*where, of_row, row, start, end, outer, runs, count, stack)
     row, start, end, outer, runs = row[:count], start[:count], end[:count], outer[:count], runs[:count]
     source, run = trace.flows.producers(row), np.full(count, -1, np.int32)
     _resolve(outer, source, runs, of_row, run)

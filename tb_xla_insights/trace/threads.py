@@ -150,8 +150,8 @@ class _Facts:
         """Time by class of what the line records, an event's children not counted."""
         kinds = self.trace.kind(line.rows)
         known = kinds >= 0
-        columns = self.trace.start_ps, self.trace.duration_ps, self.trace.parent
-        own = self_times(*(column[line.rows] for column in columns), line.first)
+        trace, rows = self.trace, line.rows
+        own = self_times(trace.start_ps[rows], trace.duration_ps[rows], trace.parent[rows], line.first)
         sums = np.bincount(kinds[known], own[known], minlength=OTHER + 1)
         counts = np.bincount(kinds[known], minlength=OTHER + 1)
         return {CLASSES[kind]: float(sums[kind]) for kind in np.flatnonzero(counts)}

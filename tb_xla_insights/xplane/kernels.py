@@ -3,17 +3,14 @@
 A kernel sees a *window*: consecutive bytes of the file. A message may go on behind its window's end, so every
 kernel tells "the window ends here" (read on from there) from "this cannot be" (a length that leaves its
 parent, a varint without end).
-
-All of them stand in this one file: numba's cache notices a change of the file that a kernel stands in, but
-not of another whose functions were compiled into it.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic
+
+from tb_xla_insights.compiled import inlined, kernel
+from tb_xla_insights.compiled.marks import eight_bytes, four_bytes, zeros_below
 
 VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
 DONE, MORE, FULL, BAD, UNKNOWN = 0, 1, 2, 3, 4
@@ -40,39 +37,12 @@ LINE_ID, LINE_TIME, LINE_NAME, LINE_NAME_LENGTH, LINE_DISPLAY, LINE_DISPLAY_LENG
 # counts references to arrays in every iteration, six times as slow, and slower yet when two threads count the same.
 
 
-def _load(kind, width):  # type: ignore[no-untyped-def]
-    def typed(_, _address):  # type: ignore[no-untyped-def]
-        def generate(_context, builder, _signature, arguments):  # type: ignore[no-untyped-def]
-            place = builder.inttoptr(arguments[0], ir.IntType(width).as_pointer())
-            return builder.load(place, align=1)
-
-        return kind(types.int64), generate
-
-    return intrinsic(typed)
-
-
-_eight_bytes = _load(types.uint64, 64)  # type: ignore[no-untyped-call]
-_four_bytes = _load(types.int32, 32)  # type: ignore[no-untyped-call]
-"""What stands at an address, the first byte lowest."""
-
-
-@intrinsic
-def _zeros_below(_, _bits):  # type: ignore[no-untyped-def]
-    """The number of zero bits below the lowest one that is set."""
-
-    def generate(_context, builder, _signature, arguments):  # type: ignore[no-untyped-def]
-        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
-
-    return types.uint64(types.uint64), generate
-
-
-# Without a signature: what only other kernels call is compiled with them, and need not be loaded by itself.
-@njit(nogil=True, forceinline=True)
+@inlined
 def _byte(address):  # type: ignore[no-untyped-def]
-    return np.int64(_eight_bytes(address) & np.uint64(0xFF))
+    return np.int64(eight_bytes(address) & np.uint64(0xFF))
 
 
-@njit(nogil=True, forceinline=True)
+@inlined
 def _joined(bits):  # type: ignore[no-untyped-def]
     """The number in the low seven bits of each of eight bytes: pushed together in three steps, without a loop."""
     bits &= np.uint64(0x7F7F7F7F7F7F7F7F)
@@ -81,20 +51,20 @@ def _joined(bits):  # type: ignore[no-untyped-def]
     return np.int64(bits & np.uint64(0x0FFFFFFF) | (bits & np.uint64(0x0FFFFFFF00000000)) >> np.uint64(4))
 
 
-@njit("UniTuple(int64, 2)(int64, int64)", cache=True, nogil=True, forceinline=True)
+@kernel("UniTuple(int64, 2)(int64, int64)")
 def read_varint(memory, pos):  # type: ignore[no-untyped-def]
     """The varint at `pos` as (value, position after it); a varint of more than ten bytes ends at `NEVER`.
 
     Nothing is checked on the way, for speed: the caller compares the position with what it may not exceed,
     and a window has `PADDING` bytes behind its content.
     """
-    bits = _eight_bytes(memory + pos)
+    bits = eight_bytes(memory + pos)
     ends = ~bits & np.uint64(0x8080808080808080)
     if bits & np.uint64(0x80) == 0:
         value = np.int64(bits & np.uint64(0x7F))
         pos += 1
     elif ends != 0:
-        pos += np.int64(_zeros_below(ends) >> np.uint64(3)) + 1
+        pos += np.int64(zeros_below(ends) >> np.uint64(3)) + 1
         value = _joined(bits & (ends ^ (ends - np.uint64(1))))
     else:
         value, shift, byte = np.int64(0), 0, np.int64(0x80)
@@ -108,9 +78,7 @@ def read_varint(memory, pos):  # type: ignore[no-untyped-def]
     return value, pos
 
 
-@njit(
-    "UniTuple(int64, 3)(uint8[::1], int64, int64, int32[::1], int64[::1], int64[::1])", cache=True, nogil=True
-)
+@kernel("UniTuple(int64, 3)(uint8[::1], int64, int64, int32[::1], int64[::1], int64[::1])")
 def scan_fields(window, size, limit, field, value, length):  # type: ignore[no-untyped-def]
     """Lists the fields of a window with `size` bytes, of a message that ends at `limit`: number, value (of
     LENGTH fields: where the payload begins), payload length (-1 for numbers). Returns (fields listed, next
@@ -153,25 +121,25 @@ def scan_fields(window, size, limit, field, value, length):  # type: ignore[no-u
     return count, pos, DONE
 
 
-@njit(nogil=True, forceinline=True)
+@inlined
 def _lookup(keys, key_count, values, value_count, key):  # type: ignore[no-untyped-def]
     """The value of `key` in a table whose arrays stand at two addresses, -1 where it is absent. Without keys the
     values stand at their ids."""
     found = np.int32(-1)
     if key_count == 0:
         if 0 <= key < value_count:
-            found = _four_bytes(values + 4 * key)
+            found = four_bytes(values + 4 * key)
     else:
         mask = key_count - 1
         slot = (key * np.int64(SPREAD)) >> 32 & mask
-        found = _four_bytes(values + 4 * slot)
-        while found >= 0 and np.int64(_eight_bytes(keys + 8 * slot)) != key:
+        found = four_bytes(values + 4 * slot)
+        while found >= 0 and np.int64(eight_bytes(keys + 8 * slot)) != key:
             slot = (slot + 1) & mask
-            found = _four_bytes(values + 4 * slot)
+            found = four_bytes(values + 4 * slot)
     return found
 
 
-@njit("void(int64[::1], int32[::1], int64[::1], int32[::1])", cache=True, nogil=True)
+@kernel("void(int64[::1], int32[::1], int64[::1], int32[::1])")
 def insert_ids(keys, values, ids, given):  # type: ignore[no-untyped-def]
     mask = len(keys) - 1
     for index in range(len(ids)):
@@ -182,13 +150,13 @@ def insert_ids(keys, values, ids, given):  # type: ignore[no-untyped-def]
         values[slot] = given[index]
 
 
-@njit("void(int64[::1], int32[::1], int64[::1], int32[::1])", cache=True, nogil=True)
+@kernel("void(int64[::1], int32[::1], int64[::1], int32[::1])")
 def lookup_all(keys, values, ids, found):  # type: ignore[no-untyped-def]
     for index in range(len(ids)):
         found[index] = _lookup(keys.ctypes.data, len(keys), values.ctypes.data, len(values), ids[index])
 
 
-@njit(nogil=True, forceinline=True)
+@inlined
 def _read_stat(memory, pos, end, wanted_ids, wanted_id_count, wanted, wanted_count):  # type: ignore[no-untyped-def]
     """The stat message at [pos, end) as (column, kind, value, position reached). Column -1: not wanted, or
     without a value. The value of a text is its place in the window and its length, packed."""
@@ -220,7 +188,7 @@ def _read_stat(memory, pos, end, wanted_ids, wanted_id_count, wanted, wanted_cou
                 pos += length
         elif wire == FIXED64:
             if tag >> 3 == 2:
-                kind, value = np.int64(DOUBLE), np.int64(_eight_bytes(memory + pos))
+                kind, value = np.int64(DOUBLE), np.int64(eight_bytes(memory + pos))
             pos += 8
         elif wire == FIXED32:
             pos += 4
@@ -229,7 +197,7 @@ def _read_stat(memory, pos, end, wanted_ids, wanted_id_count, wanted, wanted_cou
     return column if kind >= 0 else np.int64(-1), kind, value, pos
 
 
-@njit("UniTuple(int64, 4)(uint8[::1], int64, int64, int64)", cache=True, nogil=True)
+@kernel("UniTuple(int64, 4)(uint8[::1], int64, int64, int64)")
 def count_events(window, size, limit, most):  # type: ignore[no-untyped-def]
     """Counts the events of a line in a window, up to `most`. Returns (next position, events, where the length
     of the last one stands, how it stopped)."""
@@ -267,12 +235,10 @@ def count_events(window, size, limit, most):  # type: ignore[no-untyped-def]
     return pos, events, last, how
 
 
-@njit(
+@kernel(
     "UniTuple(int64, 3)(uint8[::1], int64, int64, int64, boolean, int64[::1], int32[::1], int64[::1], int32[::1],"
     " int8[::1], int64[::1], int32[::1], int32, int64[::1], int64, int64, int32[::1], int64[::1], int64[::1],"
-    " uint32[::1], int64, int64[::1], int32[::1], int64[::1], int64[:, ::1])",
-    cache=True,
-    nogil=True,
+    " uint32[::1], int64, int64[::1], int32[::1], int64[::1], int64[:, ::1])"
 )
 def decode_events(  # type: ignore[no-untyped-def]
     window, size, start, limit, quick, metadata_ids, metadata, wanted_ids, wanted, near, text_ids, texts, missing,
@@ -354,7 +320,7 @@ def decode_events(  # type: ignore[no-untyped-def]
                     duration, at = read_varint(memory, at + 1)
             while at < end:
                 column, kind, number = np.int64(-1), np.int64(0), np.int64(0)
-                bits = np.int64(_eight_bytes(memory + at))
+                bits = np.int64(eight_bytes(memory + at))
                 tag = bits >> 32 & 0xFF
                 behind = at + 2 + (bits >> 8 & 0x7F)
                 digits = behind - at - 5
@@ -368,7 +334,7 @@ def decode_events(  # type: ignore[no-untyped-def]
                     column = np.int64(near[np.uint64(bits >> 24 & 0x7F)])
                     if column >= 0:
                         kind = np.int64(NUMBER) if tag == 4 << 3 else np.int64(REF)
-                        rest = _eight_bytes(memory + at + 5)
+                        rest = eight_bytes(memory + at + 5)
                         ends = ~rest & np.uint64(0x8080808080808080)
                         ends ^= ends - np.uint64(1)
                         number = _joined(rest & ends)
@@ -447,7 +413,7 @@ def decode_events(  # type: ignore[no-untyped-def]
     return pos, row, how
 
 
-@njit("void(uint32[::1], int64, int32[::1])", cache=True, nogil=True)
+@kernel("void(uint32[::1], int64, int32[::1])")
 def rows_with(stats, column, rows):  # type: ignore[no-untyped-def]
     """Lists the rows whose bit of a column is set."""
     count, bit = 0, np.uint32(1) << np.uint32(column)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numba import njit
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_xla_insights.compiled import kernel
 from tb_xla_insights.trace.model import Int32, Int64
 
 
-@njit("int64(int64, int64)", cache=True, nogil=True)
+@kernel("int64(int64, int64)")
 def _slot(value, size):  # type: ignore[no-untyped-def]
     mixed = np.uint64(value) * np.uint64(0x9E3779B97F4A7C15)
     return np.int64((mixed ^ (mixed >> np.uint64(29))) >> np.uint64(3)) & (size - 1)
@@ -21,23 +24,24 @@ def distinct(values: Int64) -> tuple[Int32, Int32]:
     while True:
         # The table of values grows between the kernel's calls: arrays that change inside of a loop make it slow.
         first = np.append(first, np.zeros(room - len(first), np.int32))
-        at, made = _number(values, at, made, first, number)
+        slots, known = np.full(4 * room, -1, np.int32), np.empty(room, np.int64)
+        at, made = _number(values, at, made, first, number, slots, known, np.zeros(room, np.int32))
         if at == len(values):
             return first[:made], number
         room *= 4
 
 
-@njit("Tuple((int64, int64))(int64[::1], int64, int64, int32[::1], int32[::1])", cache=True, nogil=True)
-def _number(values, begin, made, first, number):  # type: ignore[no-untyped-def]
+@kernel(
+    "UniTuple(int64, 2)(int64[::1], int64, int64, int32[::1], int32[::1], int32[::1], int64[::1], int32[::1])"
+)
+def _number(values, begin, made, first, number, slots, known, after):  # type: ignore[no-untyped-def]
     """Goes on from value `begin` until `first` is full; how far that was, and how many values are known.
 
     Values that follow each other in the same way again and again, as the ops of a program do, are not looked up: what
-    came after a value last time is tried first.
+    came after a value last time is tried first. `slots` is a hash table, all -1; `known` are the values, `after` what
+    came after each.
     """
-    room = len(first)
-    size = 4 * room
-    slots = np.full(size, -1, np.int32)
-    known, after = np.empty(room, np.int64), np.zeros(room, np.int32)
+    room, size = len(first), len(slots)
     for old in range(made):
         known[old] = values[first[old]]
         at = _slot(known[old], size)
@@ -65,20 +69,25 @@ def _number(values, begin, made, first, number):  # type: ignore[no-untyped-def]
     return len(values), made
 
 
-@njit(
-    "int64[::1](int64[::1], int64[::1], int64[::1], int32[::1], int32[::1], boolean[::1])",
-    cache=True,
-    nogil=True,
-)
-def own_times(start, end, nested, key, caller, known):  # type: ignore[no-untyped-def]
+def own_times(
+    start_ps: Int64, end_ps: Int64, nested_ps: Int64, key: Int32, caller: Int32, known: NDArray[np.bool_]
+) -> Int64:
     """Each op's time without its recorded parts, on a device that runs ops side by side.
 
     Ops come sorted by start. Per distinct op, `caller` is the one whose called computations hold it (-1: none) and
-    `known` says whether its program tells so; other ops keep `nested`, the time that no op inside of theirs covers.
+    `known` says whether its program tells so; other ops keep `nested_ps`, the time that no op inside of theirs covers.
     """
-    own = np.empty(len(start), np.int64)
-    covered = start.copy()
-    latest = np.full(len(caller), -1, np.int32)
+    own, latest = np.empty_like(start_ps), np.full(len(caller), -1, np.int32)
+    _own_times(start_ps, end_ps, nested_ps, key, caller, known, latest, own, start_ps.copy())
+    return own
+
+
+@kernel(
+    "void(int64[::1], int64[::1], int64[::1], int32[::1], int32[::1], boolean[::1], int32[::1], int64[::1], int64[::1])"
+)
+def _own_times(start, end, nested, key, caller, known, latest, own, covered):  # type: ignore[no-untyped-def]
+    """`latest`: the last op of each distinct one, at first -1; `covered`: up to where its parts cover each op, at first
+    its start."""
     for i in range(len(start)):
         k = key[i]
         own[i] = end[i] - start[i] if known[k] else nested[i]
@@ -89,14 +98,9 @@ def own_times(start, end, nested, key, caller, known):  # type: ignore[no-untype
             if until > covered[above]:
                 own[above] -= until - max(start[i], covered[above])
                 covered[above] = until
-    return own
 
 
-@njit(
-    "void(int32[::1], int64[::1], int32[::1], int64[::1], int64[::1], int64[::1])",
-    cache=True,
-    nogil=True,
-)
+@kernel("void(int32[::1], int64[::1], int32[::1], int64[::1], int64[::1], int64[::1])")
 def tally(key, own, first, upto, time, count):  # type: ignore[no-untyped-def]
     """Adds up ops: `time` per part of each distinct op, `count` of ops per distinct op.
 
@@ -117,29 +121,44 @@ def tally(key, own, first, upto, time, count):  # type: ignore[no-untyped-def]
             before = now
 
 
-@njit(
-    "Tuple((int32[::1], int32[::1], int64[::1], int64[::1], int64[::1], int32[::1], boolean[::1]))"
-    "(int32[::1], int64[::1], int64[::1], int64[::1], int32[::1], int32[::1], int64[::1], int32[::1])",
-    cache=True,
-    nogil=True,
-)
-def stretches(key, own, start, end, run, first, upto, phase):  # type: ignore[no-untyped-def]
+def stretches(
+    key: Int32,
+    own_ps: Int64,
+    start_ps: Int64,
+    end_ps: Int64,
+    run: Int32,
+    first: Int32,
+    upto: Int64,
+    phase: Int32,
+) -> tuple[NDArray[Any], ...]:
     """Ops of one device in order, joined while run and phase stay the same: run, phase, time, start, end, ops, and
     whether a later phase had begun in that run before. `first`, `upto` as in `tally`; `phase` per part, -1: none. The
     parts of one op lie side by side."""
+    made = _count_stretches(key, own_ps, run, first, phase)
+    columns = tuple(np.empty(made, kind) for kind in ("i4", "i4", "i8", "i8", "i8", "i4", "?"))
+    _stretches(key, own_ps, start_ps, end_ps, run, first, upto, phase, *columns)
+    return columns
+
+
+@kernel("int64(int32[::1], int64[::1], int32[::1], int32[::1], int32[::1])")
+def _count_stretches(key, own, run, first, phase):  # type: ignore[no-untyped-def]
     made, now, before_phase = 0, np.int32(-1), np.int32(-2)
     for i in range(len(key)):
         if own[i] > 0 and run[i] >= 0:
             for part in range(first[key[i]], first[key[i] + 1]):
                 made += run[i] != now or phase[part] != before_phase
                 now, before_phase = run[i], phase[part]
-    out_run, out_phase = np.empty(made, np.int32), np.empty(made, np.int32)
-    out_time, out_start, out_end = (
-        np.empty(made, np.int64),
-        np.empty(made, np.int64),
-        np.empty(made, np.int64),
-    )
-    out_ops, out_inverted = np.empty(made, np.int32), np.empty(made, np.bool_)
+    return made
+
+
+@kernel(
+    "void(int32[::1], int64[::1], int64[::1], int64[::1], int32[::1], int32[::1], int64[::1], int32[::1], "
+    "int32[::1], int32[::1], int64[::1], int64[::1], int64[::1], int32[::1], boolean[::1])"
+)
+def _stretches(  # type: ignore[no-untyped-def]
+    key, own, start, end, run, first, upto, phase,
+    out_run, out_phase, out_time, out_start, out_end, out_ops, out_inverted,
+):  # fmt: skip
     made, now, latest = 0, np.int32(-1), np.int32(-1)
     for i in range(len(key)):
         if own[i] <= 0 or run[i] < 0:
@@ -166,4 +185,3 @@ def stretches(key, own, start, end, run, first, upto, phase):  # type: ignore[no
                 made += 1
             latest = max(latest, phase[part])
             before = after
-    return out_run, out_phase, out_time, out_start, out_end, out_ops, out_inverted

@@ -1,0 +1,147 @@
+"""The machine code of kernels: made by numba once, kept in files, and loaded from them without numba.
+
+Importing numba, and letting it load what it keeps itself, takes half a second and 70 MB; LLVM's loader takes 30 ms.
+
+A file has the digest of what follows, the function's name in the code, and the code. Its name has a digest of all that
+the code depends on: the function and those it uses, the numbers among its module's constants, Python, LLVM, and the
+processor. It lies beside Python's own compiled files, or in the user's cache where that folder cannot be written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+from tb_xla_insights.compiled.marks import Inlined, Instruction
+
+_FORMAT = 1
+"""To be counted up when `instructions`, the options below, or the way a kernel is called change."""
+
+_OPTIONS = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
+"""Code without Python and without memory management: nothing outside of it is called, so it can be loaded alone."""
+
+_lock = threading.RLock()
+
+
+def address(kernel: Any) -> int:
+    """Where the machine code of a kernel begins; it is compiled where no file has it."""
+    with _lock:
+        from llvmlite import binding
+
+        name, code = _kept(kernel) or _made(kernel)
+        engine = _engine()
+        engine.add_object_file(binding.ObjectFileRef.from_data(code))
+        engine.finalize_object()
+        return int(engine.get_function_address(name))
+
+
+@cache
+def _engine() -> Any:
+    from llvmlite import binding
+
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    machine = binding.Target.from_triple(binding.get_process_triple()).create_target_machine()
+    return binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
+
+
+def _kept(kernel: Any) -> tuple[str, bytes] | None:
+    for folder in _folders(kernel):
+        with suppress(OSError):
+            digest, _, content = (folder / _file(kernel)).read_bytes().partition(b"\n")
+            if digest == _digest(content):
+                name, _, code = content.partition(b"\n")
+                return name.decode(), code
+    return None
+
+
+def _made(kernel: Any) -> tuple[str, bytes]:
+    from numba import njit
+
+    made = njit(kernel.signature, **_OPTIONS)(_source(kernel))
+    result = made.overloads[made.signatures[0]]
+    name = result.fndesc.llvm_func_name
+    code = result.library.serialize_using_object_code()[2][0]
+    content = name.encode() + b"\n" + code
+    for folder in _folders(kernel):
+        with suppress(OSError):
+            _write(folder / _file(kernel), _digest(content) + b"\n" + content)
+            break
+    return name, code
+
+
+def _source(mark: Inlined) -> FunctionType:
+    """A function that numba compiles: with what the compiler knows in the place of marks."""
+    names = {name: _for_numba(value) for name, value in _used(mark.function).items()}
+    function: Any = mark.function
+    return FunctionType(function.__code__, function.__globals__ | names, function.__name__)
+
+
+def _for_numba(value: Any) -> Any:
+    if isinstance(value, Instruction):
+        from tb_xla_insights.compiled import instructions
+
+        return getattr(instructions, value.name)
+    if isinstance(value, Inlined):
+        from numba import njit
+
+        return njit(forceinline=True, **_OPTIONS)(_source(value))
+    return value
+
+
+def _used(function: Any) -> dict[str, Any]:
+    """What a function may use of its module."""
+    names = function.__globals__
+    return {name: names[name] for name in function.__code__.co_names if name in names}
+
+
+def _file(kernel: Any) -> str:
+    whole = hashlib.sha256(repr((_FORMAT, kernel.signature, _machine(), *_identity(kernel))).encode())
+    return f"{kernel.__module__.rpartition('.')[2]}.{kernel.__name__}.{whole.hexdigest()[:16]}.kernel"
+
+
+@cache
+def _machine() -> tuple[str, ...]:
+    import llvmlite
+    from llvmlite import binding
+
+    cpu = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
+    return sys.version, llvmlite.__version__, binding.get_process_triple(), *cpu
+
+
+def _identity(value: Any) -> Iterator[Any]:
+    """All of a value that is compiled into whatever uses it."""
+    if isinstance(value, Inlined):
+        code: Any = value.function.__code__
+        yield code.co_code, code.co_consts, code.co_names, code.co_varnames
+        for used in _used(value.function).values():
+            yield from _identity(used)
+    else:
+        yield value if isinstance(value, (int, float, Instruction)) else type(value).__name__
+
+
+def _folders(kernel: Any) -> Iterator[Path]:
+    yield Path(kernel.function.__code__.co_filename).parent / "__pycache__"
+    with suppress(RuntimeError):  # a user without a home
+        yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tb_xla_insights"
+
+
+def _digest(content: bytes) -> bytes:
+    return hashlib.sha256(content).hexdigest().encode()
+
+
+def _write(path: Path, content: bytes) -> None:
+    """At once, since other processes may read and write the same file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+        file.write(content)
+    os.replace(file.name, path)

@@ -1,0 +1,159 @@
+"""Kernels: what they take, what they give, and how their machine code is kept."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tb_xla_insights.compiled import inlined, kernel, kernels
+from tb_xla_insights.warm import warm
+
+DEMO = Path(__file__).parents[1] / "demo_logs" / "torch_xla_baseline"
+WEIGHT = 10
+
+
+@inlined
+def _weighed(value):  # type: ignore[no-untyped-def]
+    return WEIGHT * value
+
+
+@kernel("UniTuple(int64, 2)(int64[::1], int32[:, ::1], boolean[::1], int8, boolean, int64[::1])")
+def _add_up(values, table, chosen, extra, twice, out):  # type: ignore[no-untyped-def]
+    total = 0
+    for i in range(len(values)):
+        out[i] = _weighed(values[i]) if chosen[i] else 0
+        total += out[i]
+        for j in range(table.shape[1]):
+            total += table[i, j]
+    return (2 * total if twice else total) + extra, len(values)
+
+
+@kernel("int64(int64, int64)")
+def _ratio(a, b):  # type: ignore[no-untyped-def]
+    return a // b
+
+
+def test_arrays_and_numbers_go_in_and_numbers_come_out() -> None:
+    values, chosen = np.array([1, 2, 3]), np.array([True, False, True])
+    table, out = np.arange(6, dtype=np.int32).reshape(3, 2), np.empty(3, np.int64)
+    assert _add_up(values, table, chosen, -1, False, out) == (40 + 15 - 1, 3)
+    assert out.tolist() == [10, 0, 30]
+    assert _add_up(values, table, chosen, np.int8(-128), np.True_, out) == (110 - 128, 3)
+    assert _add_up(values[:0], table[:0], chosen[:0], 7, True, out[:0]) == (7, 0)
+    assert _ratio(2**62 + 1, np.int64(-1)) == -(2**62) - 1
+
+
+@pytest.mark.parametrize(
+    ("place", "wrong"),
+    [
+        (0, np.zeros(3, np.int32)),
+        (0, np.zeros(6, np.int64)[::2]),
+        (0, np.zeros((3, 1), np.int64)),
+        (1, np.zeros((2, 3), np.int32).T),
+        (2, np.zeros(3, np.int8)),
+        (3, 1.5),
+        (5, np.zeros(3, ">i8")),
+    ],
+)
+def test_another_kind_of_argument_is_refused(place: int, wrong: object) -> None:
+    arguments: list[object] = [np.zeros(3, np.int64), np.zeros((3, 2), np.int32), np.zeros(3, bool), 1, True]
+    arguments.append(np.zeros(3, np.int64))
+    arguments[place] = wrong
+    with pytest.raises((TypeError, ValueError, ctypes.ArgumentError)):
+        _add_up(*arguments)
+    with pytest.raises(ValueError, match="argument 2"):
+        _ratio(1)
+
+
+def test_a_division_by_zero_is_an_error() -> None:
+    with pytest.raises(ArithmeticError, match="_ratio"):
+        _ratio(1, 0)
+
+
+@pytest.mark.parametrize(
+    "signature", ["int64[::1](int64)", "float64()", "int64", "UniTuple(int32, 2)(int64)"]
+)
+def test_a_kernel_gives_numbers_only(signature: str) -> None:
+    with pytest.raises(ValueError, match="signature"):
+        kernel(signature)(len)
+
+
+SOURCE = """
+from tb_xla_insights.compiled import kernel
+WEIGHT = {weight}
+
+@kernel("int64(int64)")
+def weigh(value):
+    return WEIGHT * value
+"""
+PROGRAM = "import sys, module; print(module.weigh(7), 'numba' in sys.modules)"
+
+
+@pytest.fixture
+def weigh(tmp_path: Path) -> Callable[[int], str]:
+    """What a new process that uses a kernel of a module in `code/` says: its result, and whether it needed numba."""
+
+    def run(weight: int) -> str:
+        folder = tmp_path / "code"
+        folder.mkdir(exist_ok=True)
+        (folder / "module.py").write_text(SOURCE.format(weight=weight))
+        paths = os.pathsep.join((str(folder), str(DEMO.parents[1])))
+        environment = os.environ | {"PYTHONPATH": paths, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+        command = [sys.executable, "-B", "-c", PROGRAM]
+        return subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    return run
+
+
+def test_code_is_kept_until_what_it_depends_on_changes(weigh: Callable[[int], str], tmp_path: Path) -> None:
+    assert weigh(3) == "21 True"
+    assert weigh(3) == "21 False"
+    assert weigh(5) == "35 True"
+    for path in tmp_path.rglob("*.kernel"):
+        path.write_bytes(path.read_bytes()[:-1])
+    assert weigh(5) == "35 True"
+    assert weigh(5) == "35 False"
+
+
+def test_code_is_kept_in_the_users_cache_where_its_folder_cannot_be_written(
+    weigh: Callable[[int], str], tmp_path: Path
+) -> None:
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "__pycache__").write_text("in the way")
+    assert weigh(3) == "21 True"
+    assert weigh(3) == "21 False"
+    assert [path.parent for path in tmp_path.rglob("*.kernel")] == [tmp_path / "cache" / "tb_xla_insights"]
+
+
+def test_without_any_place_it_is_compiled_each_time(weigh: Callable[[int], str], tmp_path: Path) -> None:
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "__pycache__").write_text("in the way")
+    (tmp_path / "cache").write_text("in the way, too")
+    assert weigh(3) == "21 True"
+    assert weigh(3) == "21 True"
+
+
+def test_once_compiled_nothing_needs_numba() -> None:
+    warm()
+    assert {
+        it.__module__.split(".")[1] for it in kernels() if it.__module__.startswith("tb_xla_insights.")
+    } == {
+        "analysis",
+        "timeline",
+        "trace",
+        "xplane",
+    }
+    program = (
+        f"import sys, tb_xla_insights as xi; xi.load({str(DEMO)!r}).report(); print('numba' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
