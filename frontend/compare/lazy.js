@@ -1,7 +1,6 @@
 /** Lazy against dynamo, of two sessions: in Compare, and in Executions beside a second session. */
 
-import { h } from '../lib/dom.js';
-import { card } from '../lib/cards.js';
+import { card, codeCell } from '../lib/cards.js';
 import { columnUnit, cutMiddle, deviceTimeCell, MISSING, ratio } from '../lib/format.js';
 import { countColumn, table, timeColumn } from '../lib/table.js';
 
@@ -11,16 +10,15 @@ export const ratioCell = (value, decimals) => (value == null ? MISSING : ratio(v
 /** @typedef {NonNullable<import('./types').Comparison['lazy_dynamo']>} LazyDynamo */
 
 const KINDS = /** @type {const} */ (['lazy', 'dynamo']);
-const PLAIN = { value: undefined };
 
 /** What a step of each takes. @param {LazyDynamo} all */
 export function lazySteps(all) {
   const items = KINDS.map((kind) => ({ kind, ...all.step[all[kind]] }));
   const unit = columnUnit(items.map(({ wall_ps }) => wall_ps ?? 0));
-  return table({ label: 'Lazy against dynamo', testid: 'lazy-dynamo-table', items, columns: [
-    { key: 'kind', head: 'Session', cell: ({ kind }) => kind }, timeColumn('tracing', 'IR tracing', unit, ({ tracing_ps }) => tracing_ps, PLAIN),
-    timeColumn('device', 'Device', unit, ({ device_ps }) => device_ps, PLAIN), timeColumn('wall', 'Wall', unit, ({ wall_ps }) => wall_ps, PLAIN),
-    countColumn('executions', 'Runs', ({ executions }) => Math.round((executions ?? 0) * 100) / 100, PLAIN),
+  return table({ label: 'Lazy against dynamo', testid: 'lazy-dynamo-table', fixed: true, items, columns: [
+    { head: 'Session', cell: ({ kind }) => kind }, timeColumn('IR tracing', unit, 'tracing_ps'),
+    timeColumn('Device', unit, 'device_ps'), timeColumn('Wall', unit, 'wall_ps'),
+    countColumn('Runs', ({ executions }) => Math.round((executions ?? 0) * 100) / 100),
   ], foot: ['lazy / dynamo', ...['tracing', 'device', 'wall'].map((key) => ratioCell(all.speedup[/** @type {'wall'} */ (key)])), ''] });
 }
 
@@ -32,12 +30,12 @@ export function lazyCard(all) {
   const rows = (of, what) => KINDS.flatMap((kind) => of[all[kind]].map((row) => ({ ...row, of: `${kind}: ${what}` })));
   const group = (/** @type {{of: string}} */ { of }) => of;
   return card('Lazy against dynamo', { note: 'per step and core, then means of a run' }, lazySteps(all),
-    table({ label: 'Executions', testid: 'compare-runs', group, items: rows(all.executions, 'executions in the order of the device'), columns: [
-      { key: 'program', head: 'Program', cell: ({ program }) => h('code', null, cutMiddle(program, 26)) }, timeColumn('host', 'Host', unit, ({ host_ps }) => host_ps, PLAIN),
-      timeColumn('device', 'Device', unit, ({ device_ps }) => device_ps, { ...PLAIN, cell: ({ device_ps }) => deviceTimeCell(device_ps, unit) }), timeColumn('overhead', 'Overhead', unit, ({ overhead_ps }) => overhead_ps, PLAIN),
+    table({ label: 'Executions', testid: 'compare-runs', fixed: true, group, items: rows(all.executions, 'executions in the order of the device'), columns: [
+      { head: 'Program', cell: ({ program }) => codeCell(program, 26) }, timeColumn('Host', unit, 'host_ps'),
+      timeColumn('Device', unit, 'device_ps', { cell: ({ device_ps }) => deviceTimeCell(device_ps, unit) }), timeColumn('Overhead', unit, 'overhead_ps'),
     ] }),
-    table({ label: 'Between executions', testid: 'compare-between', group, items: rows(all.between, 'between executions'), columns: [
-      { key: 'ends', head: 'From → to', cell: ({ before, after }) => `${cutMiddle(before, 21)} → ${cutMiddle(after, 21)}`, title: ({ before, after }) => `${before} → ${after}` },
-      timeColumn('mean', 'Mean', unit, ({ mean_ps }) => mean_ps, PLAIN),
+    table({ label: 'Between executions', testid: 'compare-between', fixed: true, group, items: rows(all.between, 'between executions'), columns: [
+      { head: 'From → to', cell: ({ before, after }) => `${cutMiddle(before, 21)} → ${cutMiddle(after, 21)}`, title: ({ before, after }) => `${before} → ${after}` },
+      timeColumn('Mean', unit, 'mean_ps'),
     ] }));
 }

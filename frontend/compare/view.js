@@ -31,11 +31,11 @@ function pairTable(label, head, items, cell, { testid, bars, foot } = {}) {
   const change = (/** @type {number|null} */ ps) => (ps == null ? MISSING : difference(ps / unit.ps, 3));
   const [a, b] = [total(items, ({ a_ps }) => a_ps ?? 0), total(items, ({ b_ps }) => b_ps ?? 0)];
   return table({ label, testid, items, columns: [
-    { key: 'name', head, cell },
-    timeColumn('a', 'A', unit, (/** @type {T} */ { a_ps }) => a_ps), timeColumn('b', 'B', unit, ({ b_ps }) => b_ps),
-    ...(bars ? [{ key: 'bars', head: `0 – ${digits(most, most < 10 ? 1 : 0)}\u202f${unit.name}, A above B`, cell: bars }] : []),
-    timeColumn('difference', 'B − A', unit, ({ difference_ps }) => difference_ps, { value: (item) => item.difference_ps ?? 0, cell: (item) => change(item.difference_ps) }),
-    countColumn('ratio', 'B / A', (item) => item.ratio ?? 0, { cell: (item) => ratioCell(item.ratio) }),
+    { head, cell },
+    timeColumn('A', unit, (/** @type {T} */ { a_ps }) => a_ps), timeColumn('B', unit, 'b_ps'),
+    ...(bars ? [{ head: `0 – ${digits(most, most < 10 ? 1 : 0)}\u202f${unit.name}, A above B`, cell: bars }] : []),
+    timeColumn('B − A', unit, 'difference_ps', { value: (item) => item.difference_ps ?? 0, cell: (item) => change(item.difference_ps) }),
+    countColumn('B / A', 'ratio', { cell: (item) => ratioCell(item.ratio) }),
   ], foot: foot ? [foot, timeCell(a, unit), timeCell(b, unit), ...(bars ? [''] : []), change(b - a), ratioCell(a ? b / a : null)] : undefined });
 }
 
@@ -68,8 +68,8 @@ export function compareView(app) {
         return [a_ps, b_ps];
       });
       fill(pairs, table({ label: 'Speed-up over pairs', testid: 'pairs-table', items: rows, columns: [
-        textColumn('model', 'Model', ({ model }) => model),
-        ...columns.map((head, at) => countColumn(head, head, (/** @type {typeof rows[number]} */ row) => row.speedups[at] ?? 0, { cell: (row) => ratioCell(row.speedups[at], 3) })),
+        textColumn('Model', 'model'),
+        ...columns.map((head, at) => countColumn(head, (/** @type {typeof rows[number]} */ row) => row.speedups[at], { cell: (row) => ratioCell(row.speedups[at], 3) })),
       ], foot: [`mean of ${[...new Set(counts)].join(', ')}`, ...means.map((mean) => ratioCell(mean, 3))] }));
     } catch (error) {
       app.fail('pairs', error);
@@ -96,10 +96,10 @@ export function compareView(app) {
       pairsCard(),
       card('Host time per step, by class', { note: 'mean' }, pairTable('Host time per step', 'Class', all.classes, (row) => classCell(row.class), { testid: 'compare-classes', foot: 'Step, mean', bars })),
       card('Differences', { note: `${a.steps} and ${b.steps} steps` }, table({ label: 'Differences', testid: 'compare-table', items: all.measures, rowid: ({ name }) => `measure-${name}`, columns: [
-        { key: 'label', head: 'Measure', cell: ({ label }) => label },
-        ...SIDES.map((which) => ({ key: which, head: which.toUpperCase(), number: true, ps: (/** @type {Measure} */ item) => item[`${which}_ps`], cell: (/** @type {Measure} */ item) => valueCell(item, which) })),
-        { key: 'ratio', head: 'B / A', number: true, cell: (item) => h('span', { class: item.verdict }, ratioCell(item.ratio)) },
-        { key: 'verdict', head: '', cell: ({ verdict }) => h('span', { class: `small ${verdict}` }, verdict && WORDS[verdict]), title: (item) => (item.chance ? `Differences below ${share(item.chance)} may be chance.` : '') },
+        { head: 'Measure', cell: ({ label }) => label },
+        ...SIDES.map((which) => ({ head: which.toUpperCase(), number: true, ps: (/** @type {Measure} */ item) => item[`${which}_ps`], cell: (/** @type {Measure} */ item) => valueCell(item, which) })),
+        { head: 'B / A', number: true, cell: (item) => h('span', { class: item.verdict }, ratioCell(item.ratio)) },
+        { head: '', cell: ({ verdict }) => h('span', { class: `small ${verdict}` }, verdict && WORDS[verdict]), title: (item) => (item.chance ? `Differences below ${share(item.chance)} may be chance.` : '') },
       ] })),
       h('div', { class: 'side' },
         card('Phases', { note: 'host time per step' }, pairTable('Phases', 'Annotation', all.annotations.filter(({ phase }) => phase).map(({ path, host }) => ({ path, ...host })), ({ path }) => path.split('/').at(-1))),

@@ -2,12 +2,12 @@
 
 import { button, fill, h } from '../lib/dom.js';
 import { loadOnce } from '../frame/once.js';
-import { card, emptyCard, link, placeAround, showButton, windowPlace } from '../lib/cards.js';
-import { columnUnit, count, cutMiddle, MISSING, plural, timeCell, timeText, UNITS } from '../lib/format.js';
+import { card, codeCell, emptyCard, link, linked, showButton, windowPlace } from '../lib/cards.js';
+import { columnUnit, count, cutMiddle, MISSING, plural, timeText } from '../lib/format.js';
 import { saveCsv } from '../lib/csv.js';
 import { msText } from '../lib/link.js';
 import { total } from '../lib/parts.js';
-import { countColumn, linkedOrder, liveTable, table, textColumn, timeColumn } from '../lib/table.js';
+import { countColumn, linkedOrder, liveTable, startColumn, table, textColumn, timeColumn } from '../lib/table.js';
 import { createGrid, graphOf, nameOf } from './grid.js';
 
 /** @typedef {import('../lib/views').Compiles} Compiles */
@@ -37,8 +37,7 @@ export function compilesView(app) {
     return all.find((row) => keyOf(row) === app.link.state.sel) ?? longest;
   };
   const idleOf = (/** @type {CompileRow} */ { idle_ps }) => total(devices, ({ id }) => idle_ps[id] ?? 0);
-  const show = (/** @type {CompileRow} */ row) => app.open({ ...windowPlace(row.start_ps, row.start_ps + row.duration_ps),
-    w: placeAround(row.start_ps, row.start_ps + row.duration_ps) });
+  const show = (/** @type {CompileRow} */ row) => app.open(windowPlace(row.start_ps, row.start_ps + row.duration_ps));
 
   /** @param {CompileRow} row */
   function choose(row) {
@@ -87,16 +86,16 @@ export function compilesView(app) {
       label: 'Compilations', testid: 'compile-list', items, ...linkedOrder(app.link, '-time'),
       select: choose, open: show, selected: (row) => row === chosen(),
       columns: [
-        timeColumn('start', 'Start', UNITS.ms, ({ start_ps }) => start_ps, { cell: (row) => link(timeCell(row.start_ps, UNITS.ms), () => show(row)) }),
-        timeColumn('time', 'Time', unit, ({ duration_ps }) => duration_ps),
-        timeColumn('idle', 'Device idle for it', unit, idleOf),
-        countColumn('step', 'Step', (row) => row.step_number ?? row.step ?? -1, { cell: ({ step, step_number }) => String(step_number ?? step ?? MISSING) }),
-        textColumn('graph', 'Graph', (row) => nameOf(row).join(), { title: (row) => [row.module, graphOf(row)].filter(Boolean).join('\n'),
+        linked(startColumn('start_ps'), show),
+        timeColumn('Time', unit, 'duration_ps', { key: 'time' }),
+        timeColumn('Device idle for it', unit, idleOf, { key: 'idle' }),
+        countColumn('Step', (row) => row.step_number ?? row.step, { key: 'step', cell: ({ step, step_number }) => String(step_number ?? step ?? MISSING) }),
+        textColumn('Graph', (row) => nameOf(row).join(), { key: 'graph', title: (row) => [row.module, graphOf(row)].filter(Boolean).join('\n'),
           cell: (row) => [cutMiddle(nameOf(row)[0], 34), h('span', { class: 'muted small' }, ` ${nameOf(row)[1]}`)] }),
-        textColumn('during', 'During', ({ annotation }) => annotation?.split('/').join(' › ')),
-        textColumn('cause', 'Cause', (row) => row.cause ?? (row.warm_up ? 'warm-up' : null)),
-        textColumn('frame', 'Frame', ({ frame }) => frame, { cell: ({ frame }) => (frame ? h('code', null, cutMiddle(frame.split('\n')[0], 48)) : MISSING) }),
-        { key: 'show', head: '', number: true, cell: (row) => showButton(() => show(row), 'compile-show') },
+        textColumn('During', ({ annotation }) => annotation?.split('/').join(' › '), { key: 'during' }),
+        textColumn('Cause', (row) => row.cause ?? (row.warm_up ? 'warm-up' : null), { key: 'cause' }),
+        textColumn('Frame', 'frame', { key: 'frame', cell: ({ frame }) => codeCell(frame && frame.split('\n')[0], 48) }),
+        { head: '', number: true, cell: (row) => showButton(() => show(row), 'compile-show') },
       ],
     });
   }
@@ -122,8 +121,8 @@ export function compilesView(app) {
     h('h3', null, 'Parameters against ', graphLink(graph, all)),
     differ ? table({
       label: 'Parameters that differ', items: parameters,
-      columns: [countColumn('at', 'Parameter', ({ index }) => index, { value: undefined }),
-        textColumn('before', 'There', ({ before }) => before), textColumn('after', 'Here', ({ after }) => after)],
+      columns: [countColumn('Parameter', 'index'),
+        textColumn('There', 'before'), textColumn('Here', 'after')],
     }) : null,
     h('p', { class: 'sec' }, differ ? `${differ > parameters.length ? `${plural(differ - parameters.length, 'parameter')} more differ, ` : ''}${plural(same, 'parameter')} the same.` : `All ${plural(same, 'parameter')} are the same: what is computed differs.`),
   ];
@@ -163,12 +162,12 @@ function metricsCard(metrics) {
   return card('Metrics report and trace', { note: `${file} counts from the start of the process` }, table({
     label: 'Metrics report and trace', testid: 'metrics-table', items: rows,
     columns: [
-      textColumn('what', 'What', ({ what }) => COUNTED[/** @type {keyof typeof COUNTED} */ (what)]),
-      countColumn('report', 'Report', (row) => row.metrics ?? 0, { cell: (row) => count(row.metrics) }),
-      timeColumn('time', 'Report', unit, ({ time_ps }) => time_ps),
-      ...(rows.some(({ since }) => since != null) ? [countColumn('since', 'During the capture', (/** @type {typeof rows[number]} */ row) => row.since ?? 0, { cell: (row) => count(row.since) })] : []),
-      countColumn('trace', 'Trace', ({ trace }) => trace),
-      textColumn('agrees', '', ({ agrees }) => (agrees ? '' : 'disagree')),
+      textColumn('What', ({ what }) => COUNTED[/** @type {keyof typeof COUNTED} */ (what)]),
+      countColumn('Report', 'metrics'),
+      timeColumn('Report', unit, 'time_ps', { key: 'time' }),
+      ...(rows.some(({ since }) => since != null) ? [countColumn('During the capture', (/** @type {typeof rows[number]} */ { since }) => since)] : []),
+      countColumn('Trace', 'trace'),
+      { head: '', cell: ({ agrees }) => (agrees ? '' : 'disagree') },
     ],
   }), h('p', { class: 'sec' }, uncached == null && cached == null ? '' : `${plural(uncached ?? 0, 'graph')} compiled, ${count(cached ?? 0)} times one came from the cache. `,
     operators.length ? `Operators on the CPU: ${operators.join(', ')}.` : 'No operator ran on the CPU.'));

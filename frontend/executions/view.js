@@ -3,9 +3,9 @@
 import { button, fill, h, percent, pick } from '../lib/dom.js';
 import { get } from '../lib/api.js';
 import { loadOnce } from '../frame/once.js';
-import { card, classCell, emptyCard, link, windowPlace } from '../lib/cards.js';
+import { card, classColumn, codeCell, emptyCard, link, windowPlace } from '../lib/cards.js';
 import { columnUnit, count, cutMiddle, deviceTimeCell, digits, MISSING, plural, share, timeCell, timeText } from '../lib/format.js';
-import { countColumn, linkedOrder, liveTable, table, textColumn, timeColumn } from '../lib/table.js';
+import { countColumn, linkedOrder, liveTable, shareColumn, table, textColumn, timeColumn } from '../lib/table.js';
 import { saveCsv } from '../lib/csv.js';
 import { lazySteps } from '../compare/lazy.js';
 import { COSTS, divisor, savings, smallOnes, sumCosts } from './costs.js';
@@ -131,7 +131,7 @@ export function executionsView(app) {
     const sum = sumCosts(own.rows);
     const ofSum = divisor(scope, sum, own.per);
     /** @param {CostName} key @param {string} head */
-    const cost = (key, head) => timeColumn(key, head, unit, (/** @type {ExecutionRow} */ row) => per(row, key), { cell: (row) => {
+    const cost = (key, head) => timeColumn(head, unit, (/** @type {ExecutionRow} */ row) => per(row, key), { key, cell: (row) => {
       const text = (key === 'device_ps' ? deviceTimeCell : timeCell)(per(row, key), unit);
       if (key === 'host_ps') return of.get(row) === own ? placeOf(row, text) : text;
       return key === 'overhead_ps' ? h('b', null, text) : text;
@@ -141,13 +141,13 @@ export function executionsView(app) {
       ...linkedOrder(app.link, ''), rowid: (row) => `execution-${row.program}`,
       group: groups.length > 1 ? (row) => textOf.get(row) ?? '' : undefined,
       columns: [
-        textColumn('program', 'Program', ({ program }) => program, { title: ({ program, program_ids }) => [program, ...program_ids].join('\n'),
-          cell: (row) => [h('code', null, cutMiddle(row.program, 40)), row.program_ids.length > 1 ? h('span', { class: 'muted small' }, ` ${row.program_ids.length} variants`) : ''] }),
-        countColumn('launches', 'Launches', (row) => row.launches), countColumn('count', 'Runs', (row) => row.count),
+        textColumn('Program', (/** @type {ExecutionRow} */ { program }) => program, { key: 'program', title: ({ program, program_ids }) => [program, ...program_ids].join('\n'),
+          cell: (row) => [codeCell(row.program, 40), row.program_ids.length > 1 ? h('span', { class: 'muted small' }, ` ${row.program_ids.length} variants`) : ''] }),
+        countColumn('Launches', 'launches', { key: 'launches' }), countColumn('Runs', 'count', { key: 'count' }),
         cost('host_ps', 'Host'), cost('device_ps', 'Device'), cost('queue_ps', 'Queue'), cost('overhead_ps', 'Overhead'),
-        { key: 'share', head: 'Of host', number: true, value: (row) => row.overhead_ps / row.host_ps, cell: (row) => share(row.host_ps ? row.overhead_ps / row.host_ps : null) },
-        { key: 'bar', head: `Device, queue and overhead, 0 – ${digits(most / unit.ps, most / unit.ps < 10 ? 1 : 0)}\u202f${unit.name}`, cell: (row) => costBar(row, (key) => per(row, key) / most) },
-        textColumn('join', 'Join', (/** @type {ExecutionRow} */ { join }) => join, { title: ({ join }) => JOINS[join], cell: ({ join }) => h('span', { class: 'sec' }, join) }),
+        shareColumn('Of host', (row) => (row.host_ps ? row.overhead_ps / row.host_ps : null), { key: 'share' }),
+        { head: `Device, queue and overhead, 0 – ${digits(most / unit.ps, most / unit.ps < 10 ? 1 : 0)}\u202f${unit.name}`, cell: (row) => costBar(row, (key) => per(row, key) / most) },
+        textColumn('Join', (/** @type {ExecutionRow} */ { join }) => join, { key: 'join', title: ({ join }) => JOINS[join], cell: ({ join }) => h('span', { class: 'sec' }, join) }),
       ],
       foot: [(sources.length > 1 ? 'This session' : 'All') + (scope === 'run' ? ', mean of a run' : scope === 'step' ? ', per step and core' : ''), count(sum.launches), count(sum.count),
         ...COSTS.map((key) => h('span', { 'data-ps': Math.round(sum[key] / ofSum) }, timeCell(sum[key] / ofSum, unit))), share(sum.host_ps ? sum.overhead_ps / sum.host_ps : null), '', ''],
@@ -178,8 +178,8 @@ export function executionsView(app) {
     const keys = /** @type {const} */ ([['host_ps', 'Host'], ['device_ps', 'Device'], ['overhead_ps', 'Overhead']]);
     return card('By kind', { note: per_step ? 'per step and core' : 'total' }, table({
       label: 'By kind', testid: 'lazy-dynamo-table', items,
-      columns: [textColumn('name', 'Kind', ({ name }) => name), countColumn('count', 'Runs', (item) => item.count, { cell: (item) => runs(item.count) }),
-        ...keys.map(([key, head]) => timeColumn(key, head, unit, (/** @type {typeof items[number]} */ item) => item[key] / per))],
+      columns: [textColumn('Kind', 'name'), countColumn('Runs', 'count', { cell: (item) => runs(item.count) }),
+        ...keys.map(([key, head]) => timeColumn(head, unit, (/** @type {typeof items[number]} */ item) => item[key] / per))],
       foot: ['All', runs(all.count), ...keys.map(([key]) => timeCell(all[key] / per, unit))],
     }), lead ? h('p', { class: 'sec' }, leadText(lead)) : null);
   }
@@ -187,12 +187,11 @@ export function executionsView(app) {
   /** @param {Executions} all */
   function causesCard({ executions }) {
     const items = executions.flatMap(({ program, causes }) => causes.map((own) => ({ ...own, program })));
-    const code = (/** @type {string|null} */ text) => (text ? h('code', null, cutMiddle(text, 40)) : MISSING);
     return items.length ? card('Why programs run', { note: 'from the debug log beside the trace' }, h('div', { class: 'fill' }, table({
       label: 'Why programs run', testid: 'causes-table', items,
       columns: [
-        textColumn('program', 'Program', ({ program }) => program, { cell: ({ program }) => code(program) }), countColumn('count', 'Launches', (item) => item.count),
-        textColumn('cause', 'Cause', ({ cause }) => cause), textColumn('frame', 'Frame', ({ frame }) => frame, { cell: ({ frame }) => code(frame) }),
+        textColumn('Program', 'program', { cell: ({ program }) => codeCell(program, 40) }), countColumn('Launches', 'count'),
+        textColumn('Cause', 'cause'), textColumn('Frame', 'frame', { cell: ({ frame }) => codeCell(frame, 40) }),
       ],
     }))) : null;
   }
@@ -204,10 +203,10 @@ export function executionsView(app) {
     return card('Between device runs', { note: 'idle on one device' }, h('div', { class: 'fill' }, table({
       label: 'Between device runs', testid: 'between-table', items: between,
       columns: [
-        textColumn('ends', 'From → to', ({ before, after }) => `${before ?? MISSING} → ${after ?? MISSING}`, { cell: ({ before, after }) => link(
+        textColumn('From → to', ({ before, after }) => `${before ?? MISSING} → ${after ?? MISSING}`, { cell: ({ before, after }) => link(
           [before, after].map((name) => (name ? cutMiddle(name.replace('SyncTensorsGraph.', '…'), 10) : MISSING)).join(' → '), () => app.open({ v: 'gaps', sel: '', f: '' })) }),
-        countColumn('count', 'Count', (item) => item.count), timeColumn('mean', 'Mean', unit, ({ mean_ps }) => mean_ps),
-        { key: 'cause', head: 'Mostly', cell: ({ cause }) => (cause ? classCell(cause) : '') },
+        countColumn('Count', 'count'), timeColumn('Mean', unit, 'mean_ps'),
+        classColumn('Mostly', ({ cause }) => cause),
       ],
     })));
   }
@@ -233,9 +232,9 @@ export function executionsView(app) {
       rows.length ? table({
         label: 'If there were fewer executions', testid: 'cost-table', items: rows,
         columns: [
-          textColumn('name', per_step ? 'Overhead per step and core' : 'Overhead', ({ name }) => name),
-          timeColumn('now', 'Now', unit, ({ now_ps }) => now_ps), timeColumn('then', 'Then', unit, ({ then_ps }) => then_ps),
-          timeColumn('saved', 'Saved', unit, ({ now_ps, then_ps }) => now_ps - then_ps),
+          textColumn(per_step ? 'Overhead per step and core' : 'Overhead', 'name'),
+          timeColumn('Now', unit, 'now_ps'), timeColumn('Then', unit, 'then_ps'),
+          timeColumn('Saved', unit, ({ now_ps, then_ps }) => now_ps - then_ps),
         ],
       }) : null));
   }

@@ -3,19 +3,22 @@
 import { button, fill, h, pick } from '../lib/dom.js';
 import { CLASSES, LABELS } from '../lib/classes.js';
 import { loadOnce, stepCount } from '../frame/once.js';
-import { emptyCard, card, classCell, cores, deviceName, gapPlace, hue, kindTag, lengthBar, link, miniBar, noDeviceCard, showButton } from '../lib/cards.js';
-import { columnUnit, count, cutMiddle, headline, MISSING, plural, share, timeCell, UNITS } from '../lib/format.js';
+import { emptyCard, card, classColumn, cores, deviceName, gapPlace, hue, kindTag, lengthBar, link, linked, miniBar, noDeviceCard, showButton } from '../lib/cards.js';
+import { columnUnit, count, cutMiddle, headline, MISSING, plural, timeCell } from '../lib/format.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
 import { saveCsv } from '../lib/csv.js';
 import { gapText } from '../lib/link.js';
 import { total } from '../lib/parts.js';
-import { countColumn, linkedOrder, liveTable, textColumn, timeColumn } from '../lib/table.js';
+import { countColumn, linkedOrder, liveTable, shareColumn, startColumn, textColumn, timeColumn } from '../lib/table.js';
 import { eachCore, filterGaps, groupGaps, patternsOf, rowOf, stepOf } from './group.js';
 
 /** @typedef {import('../lib/views').Gaps} Gaps */
 /** @typedef {import('../lib/views').GapItem} GapItem */
 /** @typedef {import('../lib/views').GapPattern} GapPattern */
 /** @typedef {import('./group.js').GapRow} GapRow */
+
+/** What gaps are made of, a column of both tables. */
+const FILL = { head: 'What fills it', cell: (/** @type {{by_class_ps: import('../lib/types').ByClass}} */ { by_class_ps }) => miniBar(by_class_ps) };
 
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
 export function gapsView(app) {
@@ -132,25 +135,24 @@ export function gapsView(app) {
       if (!own) inside.set(row, own = row.gaps.map((gap) => rowOf([gap], row)));
       return own;
     };
+    const show = (/** @type {GapRow} */ { gap }) => app.open(gapPlace(gap));
     const selected = app.link.state.sel;
     const whole = groups.find(({ gaps }) => gaps.length > 1 && gaps.slice(1).some((gap) => gapText(gap) === selected));
     if (whole) opened.add(gapText(whole.gap));
     return liveTable({
       label: 'Gaps', testid: 'gap-list', items: groups, ...linkedOrder(app.link, '-time'), parts, rowid: () => 'gap-row',
-      open: (row) => app.open(gapPlace(row.gap)),
+      open: show,
       select: (row) => { app.link.set({ sel: gapText(row.gap), f: withPattern() }, 'push'); rows?.refresh(); },
       selected: (row) => gapText(row.gap) === app.link.state.sel && (row.whole !== null || row.gaps.length < 2 || !opened.has(gapText(row.gap))),
       columns: [
-        timeColumn('start', 'Start', UNITS.ms, ({ gap }) => gap.start_ps, { cell: ({ gap }) => link(timeCell(gap.start_ps, UNITS.ms), () => app.open(gapPlace(gap))) }),
-        timeColumn('time', 'Time (mean)', unit, ({ mean_ps }) => mean_ps),
-        { key: 'bar', head: '', cell: ({ mean_ps, gap }) => h('span', { class: 'w-bar' }, lengthBar(mean_ps / most, hue(gap.cause))) },
+        linked(startColumn(({ gap }) => gap.start_ps), show), timeColumn('Time (mean)', unit, 'mean_ps', { key: 'time' }),
+        { head: '', cell: ({ mean_ps, gap }) => h('span', { class: 'w-bar' }, lengthBar(mean_ps / most, hue(gap.cause))) },
         { key: 'device', head: 'Device', value: ({ gaps, gap }) => (gaps.length > 1 ? '' : nameOf(gap.device)), cell: (row) => deviceCell(row) },
-        countColumn('step', 'Step', ({ gap }) => gap.step_number ?? gap.step ?? -1, { cell: ({ gap }) => stepOf(gap) || MISSING }),
+        countColumn('Step', ({ gap }) => gap.step_number ?? gap.step ?? -1, { key: 'step', cell: ({ gap }) => stepOf(gap) || MISSING }),
         { key: 'kind', head: 'Kind', value: ({ gap }) => gap.kind, cell: ({ gap }) => kindTag(gap.kind) },
-        { key: 'cause', head: 'Mostly', value: ({ gap }) => LABELS[gap.cause], cell: ({ gap }) => classCell(gap.cause) },
-        { key: 'fill', head: 'What fills it', cell: (row) => miniBar(row.by_class_ps) },
-        textColumn('ends', 'Before → after', ({ gap }) => endsText(gap, 400), { cell: ({ gap }) => h('span', { class: 'sec' }, endsText(gap, 22)) }),
-        { key: 'show', head: '', number: true, cell: ({ gap }) => showButton(() => app.open(gapPlace(gap)), 'gap-show') },
+        classColumn('Mostly', ({ gap }) => gap.cause, { key: 'cause' }), FILL,
+        textColumn('Before → after', ({ gap }) => endsText(gap, 400), { key: 'ends', cell: ({ gap }) => h('span', { class: 'sec' }, endsText(gap, 22)) }),
+        { head: '', number: true, cell: (row) => showButton(() => show(row), 'gap-show') },
       ],
     });
   }
@@ -182,24 +184,22 @@ export function gapsView(app) {
     const unit = columnUnit(items.map((pattern) => pattern.total_ps));
     const its = new Map(items.map((pattern) => [pattern, filterGaps(answer?.items ?? [], new Map(), pattern, app.chosen().devices)]));
     const of = (/** @type {GapPattern} */ pattern) => its.get(pattern) ?? [];
-    /** @param {'before'|'after'} key @param {string} head @param {string} [inside] what a gap inside of a run says */
-    const program = (key, head, inside) => textColumn(key, head, (/** @type {GapPattern} */ pattern) => pattern[key], {
+    /** @param {'before'|'after'} key @param {string} [inside] what a gap inside of a run says */
+    const program = (key, inside) => textColumn(`Program ${key}`, (/** @type {GapPattern} */ pattern) => pattern[key], {
       cell: (pattern) => (inside && pattern.inside_run ? h('span', { class: 'sec' }, inside) : cutMiddle(pattern[key] ?? MISSING, 34)) });
     return liveTable({
-      label: 'Recurring patterns', testid: 'gap-patterns', items, sort: '-total',
+      label: 'Recurring patterns', testid: 'gap-patterns', items, sort: '-Total',
       rowid: (pattern) => `pattern-${recurring.indexOf(pattern)}`,
       select: (pattern) => setFilter('pat', pattern === chosenPattern() ? '' : String(recurring.indexOf(pattern))),
       open: (pattern) => { const [gap] = of(pattern); if (gap) app.open(gapPlace(gap)); },
       selected: (pattern) => pattern === chosenPattern(),
       columns: [
-        program('before', 'Program before'), program('after', 'Program after', 'in the middle of its run'),
-        { key: 'cause', head: 'Mostly', value: ({ cause }) => LABELS[cause], cell: ({ cause }) => classCell(cause) },
-        countColumn('count', 'Count', (pattern) => pattern.count),
-        timeColumn('total', 'Total', unit, (pattern) => pattern.total_ps), timeColumn('mean', 'Mean', unit, ({ mean_ps }) => mean_ps),
-        { key: 'range', head: `Min – max, ${unit.name}`, number: true, cell: ({ min_ps, max_ps }) => [min_ps, max_ps].map((ps) => timeCell(ps, unit, max_ps < unit.ps ? 3 : 1)).join(' – ') },
-        { key: 'share', head: 'Of idle', number: true, value: (pattern) => pattern.total_ps, cell: (pattern) => share(pattern.total_ps / idle) },
-        { key: 'fill', head: 'What fills it', cell: (pattern) => miniBar(pattern.by_class_ps) },
-        { key: 'when', head: 'When, over the session', cell: (pattern) => ticks(pattern, of(pattern), duration) },
+        program('before'), program('after', 'in the middle of its run'), classColumn('Mostly', ({ cause }) => cause),
+        countColumn('Count', 'count'),
+        timeColumn('Total', unit, 'total_ps'), timeColumn('Mean', unit, 'mean_ps'),
+        { head: `Min – max, ${unit.name}`, number: true, cell: ({ min_ps, max_ps }) => [min_ps, max_ps].map((ps) => timeCell(ps, unit, max_ps < unit.ps ? 3 : 1)).join(' – ') },
+        shareColumn('Of idle', (pattern) => pattern.total_ps / idle), FILL,
+        { head: 'When, over the session', cell: (pattern) => ticks(pattern, of(pattern), duration) },
       ],
     });
   }

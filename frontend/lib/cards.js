@@ -2,8 +2,9 @@
 
 import { button, h, percent } from './dom.js';
 import { CLASSES, LABELS, chip, tone } from './classes.js';
-import { count, timeText } from './format.js';
+import { count, cutMiddle, MISSING, timeText } from './format.js';
 import { gapText, spanText } from './link.js';
+import { textColumn } from './table.js';
 
 /** @typedef {import('./types').ByClass} ByClass */
 /** @typedef {import('./types').ClassName} ClassName */
@@ -28,6 +29,18 @@ export const noDeviceCard = (title, needs, left = '') => emptyCard(title, `${nee
 /** @param {ClassName} name */
 export const classCell = (name) => [chip(name), LABELS[name] ?? name];
 
+/** @template T @param {string} head @param {(item: T) => ClassName|null|undefined} of @param {Partial<import('./table.js').Column<T>>} [more] @returns {import('./table.js').Column<T>} */
+export const classColumn = (head, of, more) => textColumn(head, (item) => LABELS[/** @type {ClassName} */ (of(item))], { title: undefined, cell(item) {
+  const name = of(item);
+  return name ? classCell(name) : '';
+}, ...more });
+
+/** A column whose cells lead somewhere. @template T @param {import('./table.js').Column<T>} column @param {(item: T) => void} show @returns {import('./table.js').Column<T>} */
+export const linked = (column, show) => ({ ...column, cell: (item) => link(column.cell(item), () => show(item)) });
+
+/** Source code or a name out of it, cut where it is long. @param {string|null} text @param {number} most letters */
+export const codeCell = (text, most) => (text ? h('code', null, cutMiddle(text, most)) : MISSING);
+
 /** Parts by class without text, in a line. @param {ByClass} parts */
 export const miniBar = (parts) => h('div', { class: 'mini', 'aria-hidden': 'true' }, CLASSES.filter((name) => parts[name]).map((name) => h('i', {
   ...tone(name, { flex: `${parts[name]} 1 0` }), title: `${LABELS[name]} ${timeText(parts[name])}` })));
@@ -42,14 +55,14 @@ export const hue = (name) => (name === 'wait' || name === 'unrecorded' ? 'var(--
 /** @param {string} kind starved, queued or unknown */
 export const kindTag = (kind) => h('span', { class: `tag ${kind === 'starved' ? 'warning' : ''}` }, kind);
 
-/** A number or name that leads somewhere. @param {Child} text @param {() => void} action @param {Record<string, any>} [attributes] */
+/** A number or name that leads somewhere. @param {Child|Child[]} text @param {() => void} action @param {Record<string, any>} [attributes] */
 export const link = (text, action, attributes) => button(text, action, { class: 'link', ...attributes });
 
 /** @param {() => void} action @param {string} [testid] */
 export const showButton = (action, testid) => button('Show', action, { class: 'small-button', 'data-testid': testid });
 
 /** A link that shows a span of time with room around it. @param {number} start @param {number} end @param {number} [room] share of its length */
-export function placeAround(start, end, room = 0.4) {
+function placeAround(start, end, room = 0.4) {
   const margin = Math.max(1e6, (end - start) * room);
   return spanText(Math.max(0, Math.round(start - margin)), Math.round(end + margin));
 }

@@ -32,7 +32,7 @@ export function fill(element, ...children) {
   element.replaceChildren(...present(children));
 }
 
-/** A button, also within a row that is clicked. @param {Child} label @param {() => void} action @param {Record<string, any>} [attributes] @param {...Child} more */
+/** A button, also within a row that is clicked. @param {Child|Child[]} label @param {() => void} action @param {Record<string, any>} [attributes] @param {...Child} more */
 export const button = (label, action, attributes, ...more) => h('button', { type: 'button', ...attributes, onclick: (/** @type {Event} */ event) => {
   event.stopPropagation();
   action();

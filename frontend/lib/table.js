@@ -1,14 +1,15 @@
 /** Tables: sorted by their heads, moved in by arrow keys, drawn as scrolled when long. */
 
 import { button, fill, h, onKeys } from './dom.js';
-import { count, MISSING, timeCell } from './format.js';
+import { count, MISSING, share, timeCell, UNITS } from './format.js';
+import { roundShares, roundTimes, total } from './parts.js';
 
 const DRAW_ALL = 200;
 
 /**
  * @template T
  * @typedef {object} Column
- * @property {string} key
+ * @property {string} [key] what the order in a link calls it; its head, where no link does
  * @property {string} head
  * @property {boolean} [number] right-aligned, sorted descending first
  * @property {(item: T) => number|string} [value] what it sorts by; a column without it does not sort
@@ -18,25 +19,66 @@ const DRAW_ALL = 200;
  */
 
 /**
- * A column of times in one unit, or of counts, or of texts; `more` says what is different.
+ * What a column tells of an item: one of its fields by name, or what a function makes of it.
+ * @template T, V
+ * @typedef {{[K in keyof T]: T[K] extends V ? K : never}[keyof T] | ((item: T) => V)} Field
+ */
+
+/** @template T, V @param {Field<T, V>} of @returns {(item: T) => V} */
+const reader = (of) => (typeof of === 'function' ? /** @type {(item: T) => V} */ (of) : (item) => /** @type {any} */ (item)[of]);
+
+/**
+ * A column of times in one unit, or of counts, shares or texts; `more` says what is different.
  * @template T
- * @param {string} key @param {string} head @param {import('./format.js').Unit} unit @param {(item: T) => number|null|undefined} ps
+ * @param {string} head @param {import('./format.js').Unit} unit @param {Field<T, number|null|undefined>} of
  * @param {Partial<Column<T>>} [more] @returns {Column<T>}
  */
-export const timeColumn = (key, head, unit, ps, more) => ({ key, head: `${head}, ${unit.name}`, number: true, value: (item) => ps(item) ?? -1,
-  ps: (item) => Math.round(ps(item) ?? 0), cell: (item) => timeCell(ps(item), unit), ...more });
+export function timeColumn(head, unit, of, more) {
+  const ps = reader(of);
+  return { key: head, head: `${head}, ${unit.name}`, number: true, value: (item) => ps(item) ?? -1, ps: (item) => Math.round(ps(item) ?? 0), cell: (item) => timeCell(ps(item), unit), ...more };
+}
 
 /**
  * @template T
- * @param {string} key @param {string} head @param {(item: T) => number} value @param {Partial<Column<T>>} [more] @returns {Column<T>}
+ * @param {string} head @param {Field<T, number|null|undefined>} of @param {Partial<Column<T>>} [more] @returns {Column<T>}
  */
-export const countColumn = (key, head, value, more) => ({ key, head, number: true, value, cell: (item) => count(value(item)), ...more });
+export const countColumn = (head, of, more) => ({ head, number: true, value: (item) => reader(of)(item) ?? -1, cell: (item) => count(reader(of)(item)), ...more });
 
 /**
  * @template T
- * @param {string} key @param {string} head @param {(item: T) => string|null|undefined} text @param {Partial<Column<T>>} [more] @returns {Column<T>}
+ * @param {string} head @param {Field<T, number|null|undefined>} of a part from 0 to 1 @param {Partial<Column<T>>} [more] @returns {Column<T>}
  */
-export const textColumn = (key, head, text, more) => ({ key, head, value: (item) => text(item) ?? '', title: (item) => text(item) ?? '', cell: (item) => text(item) ?? MISSING, ...more });
+export const shareColumn = (head, of, more) => countColumn(head, of, { cell: (item) => share(reader(of)(item)), ...more });
+
+/**
+ * @template T
+ * @param {string} head @param {Field<T, string|null|undefined>} of @param {Partial<Column<T>>} [more] @returns {Column<T>}
+ */
+export function textColumn(head, of, more) {
+  const text = reader(of);
+  return { head, value: (item) => text(item) ?? '', title: (item) => text(item) ?? '', cell: (item) => text(item) ?? MISSING, ...more };
+}
+
+/** When something begins. @template T @param {Field<T, number|null|undefined>} of @returns {Column<T>} */
+export const startColumn = (of) => timeColumn('Start', UNITS.ms, of, { key: 'start' });
+
+/**
+ * Parts of a whole: columns of their times and shares, rounded so that both add up, and the sum for the foot.
+ * @template T
+ * @param {string} head @param {import('./format.js').Unit} unit @param {T[]} items @param {(item: T) => number} of
+ * @param {(text: string, item: T) => Node|string} [show] what a time looks like
+ */
+export function partColumns(head, unit, items, of, show = (text) => text) {
+  const parts = items.map(of);
+  const { texts, sum } = roundTimes(parts, unit);
+  const shares = roundShares(parts);
+  /** What rounds to nothing or to all is neither. @param {T} item */
+  const part = (item) => {
+    const rounded = shares[items.indexOf(item)];
+    return rounded > 0 && rounded < 1 ? rounded : of(item) / total(items, of);
+  };
+  return { sum, texts, shares, time: timeColumn(head, unit, of, { cell: (item) => show(texts[items.indexOf(item)], item) }), share: shareColumn('Share', part) };
+}
 
 /**
  * Sorts a copy; ties keep their order.
@@ -58,6 +100,7 @@ export function sorted(items, value, descending) {
  * @param {string} [options.testid]
  * @param {Column<T>[]} options.columns
  * @param {T[]} options.items in order of time
+ * @param {boolean} [options.fixed] the order says something: nothing sorts
  * @param {string} [options.sort] `key` ascending or `-key` descending; as given without it
  * @param {(Node|string)[]} [options.foot] one sum row: cells in the order of the columns
  * @param {(item: T) => void} [options.open] Enter and double click
@@ -68,7 +111,7 @@ export function sorted(items, value, descending) {
  * @param {(item: T) => string} [options.group] items come in groups, in the order of `items`; each has a row above it
  * @param {(item: T) => string} [options.rowid] test id of a row
  */
-export function liveTable({ label, testid, columns, items, sort, foot, open, select, selected, ordered, parts, group, rowid }) {
+export function liveTable({ label, testid, columns, items, fixed, sort, foot, open, select, selected, ordered, parts, group, rowid }) {
   let order = sort ?? '';
   let shown = items;
   const head = h('tr', null);
@@ -83,7 +126,7 @@ export function liveTable({ label, testid, columns, items, sort, foot, open, sel
   const long = items.length > DRAW_ALL;
 
   function arrange() {
-    const column = columns.find(({ key }) => key === order.replace('-', ''));
+    const column = columns.find((own) => keyOf(own) === order.replace('-', ''));
     shown = column?.value ? sorted(items, column.value, order.startsWith('-')) : items;
     if (group) {
       const ranks = new Map([...new Set(items.map(group))].map((name, rank) => [name, rank]));
@@ -94,19 +137,20 @@ export function liveTable({ label, testid, columns, items, sort, foot, open, sel
     drawBody();
   }
 
+  const keyOf = (/** @type {Column<T>} */ { key, head: text }) => key ?? text;
+
   /** @param {Column<T>} column */
   function headCell(column) {
     const attributes = { class: column.number && 'num', scope: 'col' };
-    if (!column.value) return h('th', attributes, column.head);
-    const descending = order === '-' + column.key;
-    const active = descending || order === column.key;
-    const click = () => {
-      order = active ? (descending ? column.key : '-' + column.key) : (column.number ? '-' : '') + column.key;
+    if (fixed || !column.value) return h('th', attributes, column.head);
+    const ascending = keyOf(column);
+    const descending = '-' + ascending;
+    const direction = order === descending ? 'descending' : order === ascending ? 'ascending' : 'none';
+    return h('th', { ...attributes, 'aria-sort': direction }, button(column.head, () => {
+      order = order === descending || (order !== ascending && !column.number) ? ascending : descending;
       arrange();
       ordered?.(order);
-    };
-    const direction = active ? (descending ? 'descending' : 'ascending') : 'none';
-    return h('th', { ...attributes, 'aria-sort': direction }, button(column.head, click));
+    }));
   }
 
   function drawBody() {

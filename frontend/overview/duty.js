@@ -3,8 +3,8 @@
 import { fill, h, percent } from '../lib/dom.js';
 import { card, cores, deviceName, lengthBar, link, noDeviceCard } from '../lib/cards.js';
 import { columnUnit, cutMiddle, share } from '../lib/format.js';
-import { roundTimes, total } from '../lib/parts.js';
-import { table, timeColumn } from '../lib/table.js';
+import { total } from '../lib/parts.js';
+import { partColumns, shareColumn, table } from '../lib/table.js';
 import { readPref, writePref } from '../lib/prefs.js';
 
 /** @typedef {import('../lib/views').Overview['devices'][number]} DutyDevice */
@@ -49,20 +49,19 @@ export function dutyCard(all, session, app) {
 function dutyTable(devices, all, definition, session, app) {
   const rows = devices.map((device) => {
     const { span_ps: whole, busy_ps: busy, stall_ps: stall } = device.duty[definition];
-    return { device, whole, busy, stall, share: whole ? busy / whole : 0, idle: whole - busy };
+    return { device, whole, busy, stall, part: whole ? busy / whole : 0 };
   });
-  const unit = columnUnit([total(rows, (row) => row.idle)]);
-  const { texts, sum } = roundTimes(rows.map((row) => row.idle), unit);
+  const idleOf = (/** @type {typeof rows[number]} */ { whole, busy }) => whole - busy;
+  const { time, sum } = partColumns('Idle', columnUnit([total(rows, idleOf)]), rows, idleOf);
   return table({
     label: 'Duty cycle', testid: 'duty-table', items: rows,
     columns: [
-      { key: 'device', head: 'Device', value: ({ device }) => device.name, cell: ({ device }) => link(
+      { head: 'Device', value: ({ device }) => device.name, cell: ({ device }) => link(
         cutMiddle(deviceName(device, session.session.hosts), 13), () => app.open({ v: 'timeline', x: device.id, w: '', sel: '' }), { title: `${device.name} on ${device.host}` }) },
       // The part of busy in which an op only waits is hatched, at the end of the bar.
-      { key: 'bar', head: '', cell: ({ whole, busy, stall, share: part }) => h('span', { class: 'duty-bar' }, lengthBar(part),
+      { head: '', cell: ({ whole, busy, stall, part }) => h('span', { class: 'duty-bar' }, lengthBar(part),
         stall ? h('i', { class: 'stall', style: { left: percent((busy - stall) / whole), width: percent(stall / whole) } }) : null) },
-      { key: 'duty', head: 'Busy', number: true, value: (row) => row.share, cell: (row) => share(row.share) },
-      timeColumn('idle', 'Idle', unit, (row) => row.idle, { cell: (row) => texts[rows.indexOf(row)] }),
+      shareColumn('Busy', 'part'), time,
     ],
     foot: [devices.length < all ? `${devices.length} of ${cores(all)}` : cores(all), '',
       share(total(rows, ({ busy }) => busy) / total(rows, ({ whole }) => whole)), sum],

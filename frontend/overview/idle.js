@@ -4,8 +4,8 @@ import { h } from '../lib/dom.js';
 import { CLASSES, LABELS } from '../lib/classes.js';
 import { card, classCell, cores, emptyCard, link } from '../lib/cards.js';
 import { columnUnit, headline, share, timeCell } from '../lib/format.js';
-import { roundShares, roundTimes, total } from '../lib/parts.js';
-import { table, timeColumn } from '../lib/table.js';
+import { total } from '../lib/parts.js';
+import { partColumns, table, timeColumn } from '../lib/table.js';
 import { stackedBar } from '../timeline/parts.js';
 
 /** @typedef {import('../lib/types').ClassName} ClassName */
@@ -24,25 +24,19 @@ export function idleCard({ devices: all, steps }, app) {
   const bar = stackedBar(Object.fromEntries(items.map(({ name, ps }) => [name, ps])));
   const small = idle - total(items, ({ ps }) => ps);
   if (small > 0) items.push({ name: null, ps: small });
-  const unit = columnUnit([idle]);
-  const { texts, sum } = roundTimes(items.map(({ ps }) => ps), unit);
-  const shares = roundShares(items.map(({ ps }) => ps));
   const each = Math.max(1, steps.count) * devices.length;
   const eachUnit = columnUnit([idle / each]);
   const label = (/** @type {ClassName|null} */ name) => (name ? LABELS[name] : 'in gaps under 10\u202fµs');
+  const idleTime = partColumns('Idle', columnUnit([idle]), items, ({ ps }) => ps, (text, { name }) => (
+    name ? link(text, () => app.open({ v: 'gaps', f: `cause:${name}`, sel: '' }), { title: `Gaps caused by ${label(name)}` }) : text));
   return card('Idle time by cause', { note: `${note}, ${headline(idle)} in all` },
     h('div', { 'data-testid': 'idle-bar' }, bar),
     h('div', { class: 'fill' }, table({
-      label: 'Idle time by cause', testid: 'idle-table', items, sort: '-idle',
+      label: 'Idle time by cause', testid: 'idle-table', items, sort: '-Idle',
       columns: [
-        { key: 'class', head: 'What the host did', value: ({ name }) => label(name), cell: ({ name }) => (name ? classCell(name) : h('span', { class: 'sec' }, label(name))) },
-        timeColumn('idle', 'Idle', unit, ({ ps }) => ps, { cell: (item) => {
-          const text = texts[items.indexOf(item)];
-          return item.name ? link(text, () => app.open({ v: 'gaps', f: `cause:${item.name}`, sel: '' }), { title: `Gaps caused by ${label(item.name)}` }) : text;
-        } }),
-        timeColumn('each', steps.count ? 'Per step and core' : 'Per core', eachUnit, ({ ps }) => ps / each, { ps: undefined }),
-        { key: 'share', head: 'Share', number: true, value: ({ ps }) => ps, cell: (item) => share(shares[items.indexOf(item)] || item.ps / idle) },
+        { head: 'What the host did', value: ({ name }) => label(name), cell: ({ name }) => (name ? classCell(name) : h('span', { class: 'sec' }, label(name))) },
+        idleTime.time, timeColumn(steps.count ? 'Per step and core' : 'Per core', eachUnit, ({ ps }) => ps / each, { ps: undefined }), idleTime.share,
       ],
-      foot: ['Idle', sum, timeCell(idle / each, eachUnit), share(1)],
+      foot: ['Idle', idleTime.sum, timeCell(idle / each, eachUnit), share(1)],
     })));
 }

@@ -2,9 +2,9 @@
 
 import { button, fill, h, onKeys, percent } from '../lib/dom.js';
 import { CLASSES, LABELS, chip, tone } from '../lib/classes.js';
-import { card, link, windowPlace } from '../lib/cards.js';
-import { columnUnit, count, digits, plural, timeCell, timeText, UNITS } from '../lib/format.js';
-import { countColumn, liveTable, timeColumn } from '../lib/table.js';
+import { card, link, linked, windowPlace } from '../lib/cards.js';
+import { columnUnit, count, digits, plural, timeText } from '../lib/format.js';
+import { countColumn, liveTable, startColumn, timeColumn } from '../lib/table.js';
 import { begin } from '../lib/activity.js';
 import { niceTicks } from '../lib/axis.js';
 import { stepRows } from './step-data.js';
@@ -149,16 +149,13 @@ export function createSteps(app) {
 
   function stepsTable() {
     const unit = columnUnit(steps.map(({ duration_ps }) => duration_ps));
-    /** @param {string} key @param {string} head @param {(step: Step) => number} ps @returns {import('../lib/table.js').Column<Step>} */
-    const time = (key, head, ps) => timeColumn(key, head, unit, ps);
     return liveTable({
       label: 'Steps', testid: 'steps-table', items: steps, open: show, select: choose, selected: (step) => step === chosen(),
       columns: [
-        countColumn('step', 'Step', (step) => step.number ?? step.index, { cell: nameOf }),
-        timeColumn('start', 'Start', UNITS.ms, ({ start_ps }) => start_ps, { cell: (step) => link(timeCell(step.start_ps, UNITS.ms), () => show(step)) }),
-        time('time', 'Time', ({ duration_ps }) => duration_ps), time('busy', 'Device busy', (step) => step.device_busy_ps),
-        ...COUNTS.map(([key, head]) => countColumn(key, head, (/** @type {Step} */ step) => step[key])),
-        ...namesOf(steps).map((name) => time(name, LABELS[name], ({ host_ps }) => host_ps[name] ?? 0)),
+        countColumn('Step', (step) => step.number ?? step.index, { cell: nameOf }),
+        linked(startColumn('start_ps'), show), timeColumn('Time', unit, 'duration_ps'), timeColumn('Device busy', unit, 'device_busy_ps'),
+        ...COUNTS.map(([key, head]) => countColumn(head, (/** @type {Step} */ step) => step[key])),
+        ...namesOf(steps).map((name) => timeColumn(LABELS[name], unit, (/** @type {Step} */ { host_ps }) => host_ps[name] ?? 0)),
       ],
     });
   }

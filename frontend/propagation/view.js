@@ -2,12 +2,12 @@
 
 import { fill, h, pick } from '../lib/dom.js';
 import { loadOnce } from '../frame/once.js';
-import { card, deviceName, emptyCard, link, noDeviceCard, windowPlace } from '../lib/cards.js';
-import { columnUnit, count, cutMiddle, digits, plural, share, timeCell, timeText } from '../lib/format.js';
-import { roundShares, roundTimes } from '../lib/parts.js';
+import { card, codeCell, deviceName, emptyCard, link, linked, noDeviceCard, windowPlace } from '../lib/cards.js';
+import { columnUnit, count, cutMiddle, plural, share, timeText } from '../lib/format.js';
+import { roundShares } from '../lib/parts.js';
 import { msText, spanText, spanValue } from '../lib/link.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
-import { countColumn, liveTable, table, textColumn, timeColumn } from '../lib/table.js';
+import { countColumn, liveTable, partColumns, startColumn, table, textColumn, timeColumn } from '../lib/table.js';
 import { phaseOf, phaseTones } from '../timeline/tones.js';
 import { isInside, treeTable } from './tree.js';
 import { createOrder } from './order.js';
@@ -130,8 +130,10 @@ export function propagationView(app) {
     const { coverage, total, steps, device } = own;
     const [parts, wholes] = [coverage, total].map((sums) => STATES.map(([name]) => sums[/** @type {'direct_ps'} */ (`${name}_ps`)]));
     const shares = roundShares(parts);
-    const [unit, all] = [coverage, total].map(({ device_ps }) => columnUnit([device_ps]));
-    const [its, others] = [roundTimes(parts, unit), roundTimes(wholes, all)];
+    const unit = columnUnit([coverage.device_ps]);
+    const items = [...STATES.keys()];
+    const its = partColumns('Time', unit, items, (index) => parts[index]);
+    const others = partColumns('Whole capture, all devices', columnUnit([total.device_ps]), items, (index) => wholes[index]);
     const nameAt = (/** @type {number} */ index) => String(steps.numbers[index] ?? steps.first + index);
     const chosen = app.among(ready.devices);
     const devices = ready.devices.filter((each) => chosen.includes(each) || each.id === device?.id);
@@ -146,12 +148,10 @@ export function propagationView(app) {
       devices.length > 1 ? pick('device', devices.map((each) => [each.id, deviceName(each, ready.session.hosts)]), device?.id, (id) => ask({ f: filtersText(filtersValue(app.link.state.f).set('device', id)) }), 'propagation-device') : null] },
     own.hint && h('p', { 'data-testid': 'propagation-hint' }, own.state === 'flag_off' ? 'The trace has no scopes: record with XLA_HLO_DEBUG=1. ' : '', h('span', { class: 'sec' }, own.hint)),
     coverage.device_ps ? [h('div', { class: 'coverage', 'data-testid': 'coverage-bar' }, bar), h('details', null, h('summary', { class: 'small muted' }, STATES.filter((_, index) => parts[index]).map((state) => state.join(': ')).join(' · ')),
-      table({ label: 'Coverage', testid: 'coverage-table', items: [...STATES.keys()], foot: ['Device run', its.sum, share(1), others.sum, ''], columns: [
-        { key: 'state', head: 'Scope', cell: (index) => STATES[index][0] },
-        timeColumn('time', 'Time', unit, (index) => parts[index], { cell: (index) => its.texts[index] }),
-        { key: 'share', head: 'Share', number: true, cell: (index) => share(shares[index]) },
-        timeColumn('all', 'Whole capture, all devices', all, (index) => wholes[index], { cell: (index) => others.texts[index] }),
-        { key: 'from', head: 'From', cell: (index) => STATES[index][1] }] }))] : null);
+      table({ label: 'Coverage', testid: 'coverage-table', items, foot: ['Device run', its.sum, share(1), others.sum, ''], columns: [
+        { head: 'Scope', cell: (index) => STATES[index][0] },
+        its.time, its.share, others.time,
+        { head: 'From', cell: (index) => STATES[index][1] }] }))] : null);
   }
 
   /** @param {Propagation} own */
@@ -167,8 +167,8 @@ export function propagationView(app) {
     more(left_off.tree),
     means.devices > 1 ? h('p', { class: 'small muted' }, `Means are per step and core; the whole capture adds up ${count(means.devices)} devices.`) : null,
     lost.length ? [h('h3', null, 'Lost annotations'), table({ label: 'Lost annotations', testid: 'lost-table', items: lost, columns: [
-      pathColumn, textColumn('reason', 'Reason', ({ reason }) => reason),
-      { key: 'advice', head: 'What would bring it back', cell: (own) => h('span', { class: 'sec wrap' }, lost.find(({ reason }) => reason === own.reason) === own ? own.advice : 'as above') }] })] : null);
+      pathColumn, textColumn('Reason', 'reason'),
+      { head: 'What would bring it back', cell: (own) => h('span', { class: 'sec wrap' }, lost.find(({ reason }) => reason === own.reason) === own ? own.advice : 'as above') }] })] : null);
   }
 
   /** @param {Propagation} own */
@@ -182,37 +182,37 @@ export function propagationView(app) {
     const each = columnUnit(device.map(({ device_ps }) => device_ps));
     const fold = h('details', { ontoggle: () => { if (fold.children.length < 2) fold.append(runs()); } }, h('summary', { class: 'small muted' }, `All ${plural(device.length, 'run')} in order`));
     const runs = () => liveTable({ label: 'Runs of phases', testid: 'order-runs', items: [...device.keys()], select: chooseRun, selected: (at) => at === run, open: (at) => open(device[at]), columns: [
-      textColumn('phase', 'Phase', (at) => made.nameOf(device[at].phase)),
-      { key: 'start', head: 'Start, ms', number: true, value: (at) => device[at].start_ps, ps: (at) => device[at].start_ps, cell: (at) => link(digits(device[at].start_ps / 1e9, 3), () => open(device[at])) },
-      timeColumn('time', 'Time', each, (at) => device[at].device_ps), countColumn('ops', 'Ops', (at) => device[at].ops),
-      textColumn('order', 'Order', (at) => (device[at].inverted ? '▼ inverted' : ''))] }).element;
+      textColumn('Phase', (at) => made.nameOf(device[at].phase)),
+      linked(startColumn((at) => device[at].start_ps), (at) => open(device[at])),
+      timeColumn('Time', each, (at) => device[at].device_ps), countColumn('Ops', (at) => device[at].ops),
+      textColumn('Order', (at) => (device[at].inverted ? '▼ inverted' : ''))] }).element;
     return card('Host order against device order', { note: `phases of ${stepName(own)} · device time, 0 – ${timeText(made.length)}`,
       right: told.runs ? h('span', { class: 'sec small' }, `${count(told.runs)} runs of ${plural(told.phases, 'phase')} · inversions `, h('b', null, share(told.inversion_share)), ' of device time') : null },
     made.element, readout, told.runs ? h('h3', null, 'Phases on the device') : null, told.runs ? table({ label: 'Phases on the device', testid: 'order-table', items: told.by_phase, columns: [
-      textColumn('phase', 'Phase', ({ phase }) => made.nameOf(phase)), countColumn('runs', 'Runs', (row) => row.runs),
-      timeColumn('time', 'Time', unit, (row) => row.device_ps, { cell: (row) => link(timeCell(row.device_ps, unit), () => open(row)) }),
-      timeColumn('first', 'First', unit, (row) => after(row.start_ps)), timeColumn('last', 'Last ends', unit, (row) => after(row.end_ps)),
-      timeColumn('inverted', 'Inverted', unit, (row) => (row.phase === null ? null : row.inverted_ps))] }) : null, fold);
+      textColumn('Phase', ({ phase }) => made.nameOf(phase)), countColumn('Runs', 'runs'),
+      linked(timeColumn('Time', unit, (/** @type {typeof told.by_phase[number]} */ { device_ps }) => device_ps), open),
+      timeColumn('First', unit, (row) => after(row.start_ps)), timeColumn('Last ends', unit, (row) => after(row.end_ps)),
+      timeColumn('Inverted', unit, (row) => (row.phase === null ? null : row.inverted_ps))] }) : null, fold);
   }
 
   /** Ops by their device time, the longest first. @template {{device_ps: number}} T @param {string} label @param {string} testid @param {T[]} items @param {...import('../lib/table.js').Column<T>} columns */
-  const opsTable = (label, testid, items, ...columns) => table({ label, testid, items, columns: [...columns, timeColumn('time', 'Time', columnUnit(items.map(({ device_ps }) => device_ps)), ({ device_ps }) => device_ps)] });
-  const pathColumn = textColumn('path', 'Annotation', (/** @type {{path: string|null}} */ { path }) => path, { cell: ({ path }) => pathLink(path) });
-  const lineColumn = textColumn('line', 'Line', (/** @type {{source: string}} */ { source }) => source, { cell: ({ source }) => (source ? h('code', null, cutMiddle(source, 36)) : 'no line recorded') });
+  const opsTable = (label, testid, items, ...columns) => table({ label, testid, items, columns: [...columns, timeColumn('Time', columnUnit(items.map(({ device_ps }) => device_ps)), ({ device_ps }) => device_ps)] });
+  const pathColumn = textColumn('Annotation', (/** @type {{path: string|null}} */ { path }) => path, { cell: ({ path }) => pathLink(path) });
+  const lineColumn = textColumn('Line', (/** @type {{source: string}} */ { source }) => source, { cell: ({ source }) => (source ? codeCell(source, 36) : 'no line recorded') });
   const more = (/** @type {number} */ left) => (left ? h('p', { class: 'small muted' }, `and ${count(left)} more, which take less time`) : null);
 
   /** The lines of Python that made the ops of what is picked, or all. */
   function drawLines() {
     const items = (answer?.lines ?? []).filter(({ path }) => !picked || path === picked || isInside(path ?? '', picked));
     fill(lines, h('p', { class: 'small sec' }, picked ? [`of ${cutMiddle(picked, 60)} `, link('show all', () => { picked = null; mark(); })] : 'of all ops; a picked annotation shows its own'),
-      opsTable('Lines of Python', 'source-table', items, lineColumn, pathColumn, countColumn('ops', 'Ops', ({ ops }) => ops)), more(answer?.left_off.lines ?? 0));
+      opsTable('Lines of Python', 'source-table', items, lineColumn, pathColumn, countColumn('Ops', 'ops')), more(answer?.left_off.lines ?? 0));
   }
 
   /** @param {Propagation} own */
   const opsCard = ({ unexplained, mixed, left_off }) => card('Ops without an annotation, and of several', { class: 'ops' }, unexplained.length ? opsTable('Ops without an annotation', 'unexplained-table', unexplained,
-    textColumn('op', 'Op', ({ op }) => op, { cell: ({ op }) => cutMiddle(op, 34) }), textColumn('state', 'Scope', ({ state }) => state), lineColumn, countColumn('count', 'Ops', (op) => op.count)) : h('p', { class: 'sec' }, 'Every op has an annotation.'), more(left_off.unexplained),
-  mixed.length ? [h('h3', null, 'Mixed: time divided by the share of their parts'), opsTable('Mixed ops', 'mixed-table', mixed, textColumn('name', 'Op', ({ name }) => name, { cell: ({ name }) => cutMiddle(name, 30) }),
-    { key: 'parts', head: 'Annotations', cell: ({ parts, unscoped_share }) => [...parts.flatMap((part) => [pathLink(part.path), ` ${share(part.share)} `]), unscoped_share ? `(${share(unscoped_share)} of its parts have none)` : ''] }), more(left_off.mixed)] : null);
+    textColumn('Op', 'op', { cell: ({ op }) => cutMiddle(op, 34) }), textColumn('Scope', 'state'), lineColumn, countColumn('Ops', 'count')) : h('p', { class: 'sec' }, 'Every op has an annotation.'), more(left_off.unexplained),
+  mixed.length ? [h('h3', null, 'Mixed: time divided by the share of their parts'), opsTable('Mixed ops', 'mixed-table', mixed, textColumn('Op', 'name', { cell: ({ name }) => cutMiddle(name, 30) }),
+    { head: 'Annotations', cell: ({ parts, unscoped_share }) => [...parts.flatMap((part) => [pathLink(part.path), ` ${share(part.share)} `]), unscoped_share ? `(${share(unscoped_share)} of its parts have none)` : ''] }), more(left_off.mixed)] : null);
 
   const data = loadOnce(app, 'propagation', element, (/** @type {Propagation} */ next, ready) => {
     const { sel } = app.link.state;

@@ -3,8 +3,8 @@
 import { h, button } from '../lib/dom.js';
 import { LABELS } from '../lib/classes.js';
 import { bytes, columnUnit, count, placeText, rangeText, timeText } from '../lib/format.js';
-import { table, timeColumn } from '../lib/table.js';
-import { classMark, eventColumn, eventLink, frameButton, quietColumn, startColumn, tableButton } from './parts.js';
+import { startColumn, table, timeColumn } from '../lib/table.js';
+import { classMark, eventColumn, eventLink, frameButton, quietColumn, tableButton } from './parts.js';
 
 /** @typedef {import('../lib/types').EventDetail} EventDetail */
 /** @typedef {import('./parts.js').PanelActions} PanelActions */
@@ -54,11 +54,11 @@ function flows({ flow }, act) {
   return h('div', { 'data-testid': 'flow-partners' }, h('h3', null, items.length ? `Flow partners, ${count(items.length)}` : 'Flow partners'), items.length ? table({
     label: 'Flow partners', items, open: ({ brief }) => act.open(brief), select: ({ brief }) => act.select(brief),
     columns: [
-      quietColumn('way', 'Flow', ({ way }) => way, false),
+      quietColumn('Flow', 'way'),
       eventColumn('Event', ({ brief }) => brief, act),
-      quietColumn('thread', 'Thread', ({ brief }) => brief.thread),
+      quietColumn('Thread', ({ brief }) => brief.thread),
       startColumn(({ brief }) => brief.start_ps),
-      timeColumn('time', 'Time', columnUnit(items.map(({ brief }) => brief.duration_ps)), ({ brief }) => brief.duration_ps),
+      timeColumn('Time', columnUnit(items.map(({ brief }) => brief.duration_ps)), ({ brief }) => brief.duration_ps),
     ],
   }) : h('p', { class: 'muted' }, 'No flow from or to this event is recorded.'));
 }
@@ -68,8 +68,8 @@ function stats({ stats: items }) {
   return h('div', { class: 'stats', 'data-testid': 'event-stats' }, h('h3', null, `Stats, ${count(items.length)}`), items.length ? table({
     label: 'Stats', items,
     columns: [
-      quietColumn('name', 'Name', ({ name }) => name),
-      { key: 'value', head: 'Value', cell: ({ value, kind }) => (kind === 'bytes' && /^\d+$/.test(value) ? bytes(Number(value)) : value) },
+      quietColumn('Name', 'name'),
+      { head: 'Value', cell: ({ value, kind }) => (kind === 'bytes' && /^\d+$/.test(value) ? bytes(Number(value)) : value) },
     ],
   }) : h('p', { class: 'muted' }, 'This event has no stats.'));
 }

@@ -5,8 +5,7 @@ import { LABELS } from '../lib/classes.js';
 import { kindTag, hue } from '../lib/cards.js';
 import { columnUnit, count, cutMiddle, digits, rangeText, timeText } from '../lib/format.js';
 import { stepOf } from '../gaps/group.js';
-import { roundTimes } from '../lib/parts.js';
-import { liveTable, timeColumn } from '../lib/table.js';
+import { liveTable, partColumns, timeColumn } from '../lib/table.js';
 import { classMark, frameButton, partsTable, quietColumn, stackedBar } from './parts.js';
 
 /** @typedef {import('../lib/views').GapDetail} GapDetail */
@@ -42,25 +41,25 @@ const stepTag = (gap) => (stepOf(gap) ? [`step ${stepOf(gap)}`] : []);
 /** @param {GapDetail} gap @param {GapActions} on @param {string} end */
 function chainTable({ chain, start_ps, duration_ps }, on, end) {
   const unit = columnUnit([duration_ps]);
-  const { texts, sum } = roundTimes(chain.map((piece) => piece.duration_ps), unit);
+  const { time, sum } = partColumns('Time', unit, chain, (piece) => piece.duration_ps);
   const from = (/** @type {number} */ ps) => '+' + digits(ps / unit.ps, 3);
   /** @type {Piece|null} */
   let marked = null;
   const { element, refresh } = liveTable({
-    label: 'Why it ended', testid: 'gap-chain', items: chain,
+    label: 'Why it ended', testid: 'gap-chain', items: chain, fixed: true,
     select: (piece) => { marked = piece; on.mark(piece); refresh(); },
     open: (piece) => { if (piece.event) on.open(piece); },
     selected: (piece) => piece === marked,
     columns: [
-      { key: 'number', head: '#', number: true, cell: (piece) => String(chain.indexOf(piece) + 1) },
-      { key: 'name', head: 'Why it ended: in order, from the device’s last op to its next run', title: ({ name }) => name,
+      { head: '#', number: true, cell: (piece) => String(chain.indexOf(piece) + 1) },
+      { head: 'Why it ended: in order, from the device’s last op to its next run', title: ({ name }) => name,
         cell: (piece) => [...classMark(piece.class), piece.event ? button(cutMiddle(piece.name, 44), () => on.open(piece), { class: 'link' })
           : h('span', { class: 'sec' }, piece.class === 'unrecorded' ? 'nothing recorded' : cutMiddle(piece.name, 44))] },
-      quietColumn('class', 'Class', (/** @type {Piece} */ piece) => LABELS[piece.class], false),
-      quietColumn('thread', 'Thread', (/** @type {Piece} */ { thread }) => thread || '–', false),
-      timeColumn('from', 'From', unit, (piece) => piece.start_ps - start_ps, { value: undefined, cell: (piece) => from(piece.start_ps - start_ps) }),
-      timeColumn('time', 'Time', unit, (piece) => piece.duration_ps, { value: undefined, cell: (piece) => texts[chain.indexOf(piece)] }),
-      { key: 'bar', head: 'Within the gap', cell: (piece) => h('span', { class: 'bar bare w-bar' }, h('i', { style: {
+      quietColumn('Class', (/** @type {Piece} */ piece) => LABELS[piece.class]),
+      quietColumn('Thread', (/** @type {Piece} */ { thread }) => thread || '–'),
+      timeColumn('From', unit, (piece) => piece.start_ps - start_ps, { cell: (piece) => from(piece.start_ps - start_ps) }),
+      time,
+      { head: 'Within the gap', cell: (piece) => h('span', { class: 'bar bare w-bar' }, h('i', { style: {
         background: hue(piece.class), 'margin-left': percent((piece.start_ps - start_ps) / duration_ps), width: percent(piece.duration_ps / duration_ps), 'min-width': '2px' } })) },
     ],
     foot: ['', end, '', '', from(duration_ps), sum, ''],

@@ -1,10 +1,10 @@
 /** The panel of a window of time: what every class, thread and device did in it. */
 
 import { h, button } from '../lib/dom.js';
-import { LABELS } from '../lib/classes.js';
-import { columnUnit, rangeText, share, timeText } from '../lib/format.js';
-import { countColumn, table, timeColumn } from '../lib/table.js';
-import { classMark, devicesTable, eventColumn, frameButton, partsTable, quietColumn, stackedBar, tableButton } from './parts.js';
+import { classColumn } from '../lib/cards.js';
+import { columnUnit, rangeText, timeText } from '../lib/format.js';
+import { countColumn, shareColumn, table, timeColumn } from '../lib/table.js';
+import { devicesTable, eventColumn, frameButton, partsTable, quietColumn, stackedBar, tableButton } from './parts.js';
 
 /** @typedef {import('../lib/types').WindowAnswer} WindowAnswer */
 /** @typedef {WindowAnswer['threads'][number]} Thread */
@@ -16,27 +16,26 @@ export function windowContent(answer, act, hosts) {
   const { devices, duration_ps, start_ps, end_ps, threads, top } = answer;
   const whole = columnUnit([duration_ps]);
   const unit = columnUnit(top.map(({ total_ps }) => total_ps));
-  /** @type {import('../lib/table.js').Column<{busy_ps: number}>} */
-  const busyShare = { key: 'share', head: 'Share', number: true, value: ({ busy_ps }) => busy_ps, cell: ({ busy_ps }) => share(busy_ps / duration_ps) };
+  const busy = (/** @type {{busy_ps: number}} */ { busy_ps }) => busy_ps / duration_ps;
   return {
     title: `Window of ${timeText(duration_ps)}`, note: rangeText(start_ps, end_ps), buttons: [frameButton(act), tableButton(act)],
     body: h('div', { class: 'columns' }, hostPart(answer, act, (answer.hosts.find((own) => hosts.includes(own.host)) ?? answer.hosts[0])?.host ?? ''), h('section', null,
-      devices.length > 0 && h('div', { 'data-testid': 'window-devices' }, devicesTable('Devices in the window', devices, answer.hosts, 'Share', ({ busy_ps }) => busy_ps / duration_ps)),
+      devices.length > 0 && h('div', { 'data-testid': 'window-devices' }, devicesTable('Devices in the window', devices, answer.hosts, 'Share', busy)),
       h('div', { 'data-testid': 'window-threads' }, table({
         label: 'Threads in the window', items: threads,
         columns: [
-          { key: 'name', head: 'Thread', value: ({ row }) => act.label(row), cell: ({ row }) => button(act.label(row), () => act.row(row), { class: 'link', title: act.label(row) }) },
-          quietColumn('role', 'Role', ({ role }) => role.replace('_', ' ')),
-          { key: 'class', head: 'Mostly', cell: (thread) => { const name = most(thread); return name ? [...classMark(name), LABELS[name]] : ''; } },
-          timeColumn('busy', 'Busy', whole, ({ busy_ps }) => busy_ps), busyShare, countColumn('events', 'Events', ({ events }) => events),
+          { head: 'Thread', value: ({ row }) => act.label(row), cell: ({ row }) => button(act.label(row), () => act.row(row), { class: 'link', title: act.label(row) }) },
+          quietColumn('Role', ({ role }) => role.replace('_', ' ')),
+          classColumn('Mostly', most),
+          timeColumn('Busy', whole, 'busy_ps'), shareColumn('Share', busy), countColumn('Events', 'events'),
         ],
       })),
       h('div', { 'data-testid': 'window-top' }, table({
-        label: 'Events that take most time', items: top, sort: '-self', open: ({ longest }) => act.open(longest), select: ({ longest }) => act.select(longest),
+        label: 'Events that take most time', items: top, sort: '-Without parts', open: ({ longest }) => act.open(longest), select: ({ longest }) => act.select(longest),
         columns: [
           eventColumn('Event, the longest', (item) => ({ ...item.longest, name: item.name, class: item.class }), act),
-          countColumn('count', 'Count', (item) => item.count),
-          timeColumn('total', 'Time', unit, ({ total_ps }) => total_ps), timeColumn('self', 'Without parts', unit, ({ self_ps }) => self_ps),
+          countColumn('Count', 'count'),
+          timeColumn('Time', unit, 'total_ps'), timeColumn('Without parts', unit, 'self_ps'),
         ],
       })))),
   };

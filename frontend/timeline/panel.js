@@ -5,11 +5,11 @@ import { CLASSES, LABELS, chip } from '../lib/classes.js';
 import { columnUnit, count, plural, rangeText, timeText } from '../lib/format.js';
 import { latest } from '../lib/api.js';
 import { total } from '../lib/parts.js';
-import { table, timeColumn } from '../lib/table.js';
+import { startColumn, table, timeColumn } from '../lib/table.js';
 import { eventContent } from './panel-event.js';
 import { gapContent } from './panel-gap.js';
 import { windowContent } from './panel-window.js';
-import { devicesTable, eventColumn, quietColumn, startColumn, tableButton } from './parts.js';
+import { devicesTable, eventColumn, quietColumn, tableButton } from './parts.js';
 import { phaseTones } from './tones.js';
 
 /** @typedef {import('../lib/types').Ready} Ready */
@@ -104,11 +104,11 @@ function listContent(title, range, { items, count: all }, act) {
   const body = table({
     label: title, testid: 'timeline-table', items, open: act.open, select: act.select,
     columns: [
-      quietColumn('row', 'Row', ({ row }) => act.label(row)),
+      quietColumn('Row', ({ row }) => act.label(row)),
       eventColumn('Event', (brief) => brief, act),
-      quietColumn('class', 'Class', (/** @type {import('../lib/types').Brief} */ brief) => (brief.class ? LABELS[brief.class] ?? '' : '')),
-      startColumn(({ start_ps }) => start_ps),
-      timeColumn('time', 'Time', columnUnit(items.map(({ duration_ps }) => duration_ps)), ({ duration_ps }) => duration_ps),
+      quietColumn('Class', (/** @type {import('../lib/types').Brief} */ brief) => (brief.class ? LABELS[brief.class] ?? '' : '')),
+      startColumn('start_ps'),
+      timeColumn('Time', columnUnit(items.map(({ duration_ps }) => duration_ps)), ({ duration_ps }) => duration_ps),
     ],
   });
   body.classList.add('fill');

@@ -2,10 +2,10 @@
 
 import { h, button } from '../lib/dom.js';
 import { CLASSES, LABELS, chip, tone } from '../lib/classes.js';
-import { columnUnit, cutMiddle, deviceTimeCell, share, timeText, UNITS } from '../lib/format.js';
-import { deviceName, lengthBar } from '../lib/cards.js';
-import { roundShares, roundTimes, total } from '../lib/parts.js';
-import { countColumn, table, textColumn, timeColumn } from '../lib/table.js';
+import { columnUnit, cutMiddle, deviceTimeCell, share, timeText } from '../lib/format.js';
+import { classColumn, deviceName, lengthBar } from '../lib/cards.js';
+import { total } from '../lib/parts.js';
+import { countColumn, partColumns, shareColumn, table, textColumn, timeColumn } from '../lib/table.js';
 
 /** @typedef {import('../lib/types').Brief} Brief */
 /**
@@ -31,13 +31,13 @@ export const eventLink = (brief, act) => button(cutMiddle(brief.name), () => act
 export const classMark = (name) => (name && LABELS[name] ? [chip(name)] : []);
 
 /** A column of events, each a link. @template T @param {string} head @param {(item: T) => Brief} of @param {PanelActions} act @returns {import('../lib/table.js').Column<T>} */
-export const eventColumn = (head, of, act) => ({ key: 'name', head, value: (item) => of(item).name, cell: (item) => [...classMark(of(item).class), eventLink(of(item), act)] });
+export const eventColumn = (head, of, act) => ({ head, value: (item) => of(item).name, cell: (item) => [...classMark(of(item).class), eventLink(of(item), act)] });
 
-/** @template T @param {(item: T) => number} ps */
-export const startColumn = (ps) => timeColumn('start', 'Start', UNITS.ms, ps);
-
-/** A column that only explains another one. @template T @param {string} key @param {string} head @param {(item: T) => string} text @param {boolean} [sorts] */
-export const quietColumn = (key, head, text, sorts = true) => textColumn(key, head, text, { cell: (item) => h('span', { class: 'sec' }, text(item)), ...(!sorts && { value: undefined }) });
+/** A column that only explains another one. @template T @param {string} head @param {import('../lib/table.js').Field<T, string|null|undefined>} of @returns {import('../lib/table.js').Column<T>} */
+export function quietColumn(head, of) {
+  const column = textColumn(head, of);
+  return { ...column, cell: (item) => h('span', { class: 'sec' }, column.cell(item)) };
+}
 
 /** @param {PanelActions} act */
 export const frameButton = (act) => button('Frame', act.frame, {}, h('kbd', null, 'f'));
@@ -67,22 +67,11 @@ export function stackedBar(parts) {
  */
 export function partsTable(parts, whole, where) {
   const items = partsOf(parts);
-  const values = items.map(({ ps }) => ps);
-  const all = total(values, (ps) => ps);
-  const unit = columnUnit([all]);
-  const { texts, sum } = roundTimes(values, unit);
-  const shares = roundShares(values);
+  const { time, share: part, sum } = partColumns('Time', columnUnit([total(items, ({ ps }) => ps)]), items, ({ ps }) => ps);
   return table({
-    label: 'Time by class', items, sort: '-time',
+    label: 'Time by class', items, sort: '-Time',
     columns: [
-      { key: 'class', head: 'Class', value: ({ name }) => LABELS[name], cell: ({ name }) => [chip(name), LABELS[name]] },
-      quietColumn('where', 'Mostly on', ({ name }) => where(name), false),
-      timeColumn('time', 'Time', unit, ({ ps }) => ps, { cell: (item) => texts[items.indexOf(item)] }),
-      { key: 'share', head: 'Share', number: true, value: ({ ps }) => ps, cell: (item) => {
-        const part = shares[items.indexOf(item)];
-        // What rounds to nothing or to all is neither.
-        return share(part > 0 && part < 1 ? part : item.ps / all);
-      } },
+      classColumn('Class', ({ name }) => name), quietColumn('Mostly on', ({ name }) => where(name)), time, part,
     ],
     foot: [whole, '', sum, share(items.length ? 1 : 0)],
   });
@@ -95,15 +84,15 @@ export function partsTable(parts, whole, where) {
  */
 export function devicesTable(label, items, hosts, head, part) {
   const unit = columnUnit(items.map(({ busy_ps, idle_ps }) => busy_ps + idle_ps));
-  const time = (/** @type {'busy_ps'|'stall_ps'|'idle_ps'} */ key, /** @type {string} */ text) => timeColumn(key, text, unit, (/** @type {T} */ device) => device[key], { cell: (device) => deviceTimeCell(device[key], unit) });
+  const time = (/** @type {'busy_ps'|'stall_ps'|'idle_ps'} */ key, /** @type {string} */ text) => timeColumn(text, unit, (/** @type {T} */ device) => device[key], { cell: (device) => deviceTimeCell(device[key], unit) });
   return table({
     label, items,
     columns: [
-      { key: 'name', head: 'Device', value: ({ name }) => name, cell: (device) => deviceName(device, hosts) },
-      { key: 'bar', head: 'Busy', cell: (device) => lengthBar(part(device) ?? 0) },
-      { key: 'share', head, number: true, value: (device) => part(device) ?? 0, cell: (device) => share(part(device)) },
+      { head: 'Device', value: ({ name }) => name, cell: (device) => deviceName(device, hosts) },
+      { head: 'Busy', cell: (device) => lengthBar(part(device) ?? 0) },
+      shareColumn(head, part),
       time('busy_ps', 'Busy'), time('stall_ps', 'of it stalled'), time('idle_ps', 'Idle'),
-      countColumn('modules', 'Modules', ({ modules }) => modules), countColumn('ops', 'Ops', ({ ops }) => ops),
+      countColumn('Modules', 'modules'), countColumn('Ops', 'ops'),
     ],
   });
 }
