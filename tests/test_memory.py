@@ -4,11 +4,33 @@ from __future__ import annotations
 
 import ctypes
 import platform
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tb_xla_insights.memory import give_back
+from tb_xla_insights.memory import give_back, share_heap
+
+GLIBC = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc keeps what was freed")
+THREADS = """
+import ctypes, threading
+from tb_xla_insights.memory import share_heap
+if {shared}:
+    share_heap()
+held, libc = [], ctypes.CDLL(None)
+libc.malloc.restype, libc.fdopen.restype = ctypes.c_void_p, ctypes.c_void_p
+barrier = threading.Barrier(4)
+def allocate():
+    held.append(libc.malloc(1000))
+    barrier.wait()
+threads = [threading.Thread(target=allocate) for _ in range(4)]
+[it.start() for it in threads]
+[it.join() for it in threads]
+out = ctypes.c_void_p(libc.fdopen(1, b"w"))
+libc.malloc_info(0, out)
+libc.fflush(out)
+"""
 
 
 def resident() -> int:
@@ -16,7 +38,7 @@ def resident() -> int:
     return pages * 4096
 
 
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc keeps what was freed")
+@GLIBC
 def test_holes_between_what_stays_go_back() -> None:
     blocks = [b"x" * 100_000 for _ in range(2000)]
     del blocks[:-1]  # the last one holds what lies below it
@@ -25,6 +47,18 @@ def test_holes_between_what_stays_go_back() -> None:
     assert before - resident() > 100_000_000
 
 
+@GLIBC
+def test_threads_share_one_heap() -> None:
+    def heaps(shared: bool) -> int:
+        program = THREADS.format(shared=shared)
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+        return done.stdout.count("<heap nr")
+
+    assert heaps(shared=False) > 1
+    assert heaps(shared=True) == 1
+
+
 def test_a_library_without_such_a_call_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
     give_back()
+    share_heap()

@@ -46,10 +46,10 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="one JSON document, times in picoseconds")
 
 
-def read(options: Any, *, meanwhile: str | None = None) -> Session:
+def read(options: Any, *, meanwhile: Sequence[str] = ()) -> Session:
     """The session that the options name, with progress on a terminal. Raises InputError.
 
-    The module `meanwhile`, which is needed next, is imported beside: decoding leaves the interpreter free.
+    The modules `meanwhile`, which are needed next, are imported beside: decoding leaves the interpreter free.
     """
     from tb_xla_insights.logdir.read import readings_of
     from tb_xla_insights.logdir.sessions import resolve
@@ -128,12 +128,9 @@ def class_text(name: str) -> str:
 
 
 @contextmanager
-def _imported(module: str | None) -> Iterator[None]:
-    """Imports a module beside the block, and waits for that: one that the interpreter's end cuts off is a traceback."""
-    if module is None:
-        yield
-        return
-    thread = threading.Thread(target=importlib.import_module, args=(module,))
+def _imported(modules: Sequence[str]) -> Iterator[None]:
+    """Imports modules beside the block, and waits for that: one that the interpreter's end cuts off is a traceback."""
+    thread = threading.Thread(target=lambda: [importlib.import_module(module) for module in modules])
     thread.start()
     try:
         yield

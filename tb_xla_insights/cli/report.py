@@ -44,7 +44,8 @@ def add_to(commands: Any) -> None:
 
 
 def run(options: Any) -> int:
-    session = common.read(options, meanwhile="tb_xla_insights.report")
+    # np.unique imports the latter when it is called first.
+    session = common.read(options, meanwhile=("tb_xla_insights.report", "numpy.ma"))
     document = session.report(all_gaps=options.all_gaps)
     with common.reader_may_leave():
         if options.json:

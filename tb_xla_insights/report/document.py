@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from tb_xla_insights.analysis.busy import device_summaries
@@ -69,29 +70,41 @@ def session_report(session: SessionTrace, all_gaps: bool = False) -> dict[str, A
     Steps and gaps of all hosts come in one list each; a `step` elsewhere in the document is an index into
     `steps`. Files beside the capture (`report.beside`) are read the first time.
     """
-    found, propagation = beside(session), propagation_report(session)
-    summary = session_summary(session)
-    summary["diagnostics"] += [it.as_json() for it in propagation_diagnostics(session)]
-    # Ops may also have the scopes of what they call.
-    scoped = any(propagation["propagation"][name] for name in ("direct_ps", "recovered_ps"))
-    propagation["propagation"] |= session_ops(session)
+    found = beside(session)
+    # NumPy and the kernels leave the interpreter to another thread.
+    with ThreadPoolExecutor(1) as other:
+        scopes = other.submit(_propagation, session)
+        timing = {
+            "steps": steps_report(session),
+            "gaps": gaps_report(session, all_gaps),
+            "executions": told_executions(session),
+            "early_executions": _early(session),
+            "compiles": compiles_report(session, found.causes),
+            "transfers": transfers_report(session),
+            "input_pipeline": input_report(session),
+            "collectives": collectives_report(session),
+        }
+        summary = session_summary(session)
+        propagation, scoped = scopes.result()
     summary["environment"]["hlo_scopes"] |= scoped
+    summary["diagnostics"] += [it.as_json() for it in propagation_diagnostics(session)]
     return {
         "schema": SCHEMA,
         **summary,
-        "steps": steps_report(session),
-        "gaps": gaps_report(session, all_gaps),
-        "executions": told_executions(session),
-        "early_executions": _early(session),
-        "compiles": compiles_report(session, found.causes),
-        "transfers": transfers_report(session),
-        "input_pipeline": input_report(session),
-        "collectives": collectives_report(session),
+        **timing,
         **propagation,
         "metrics": metrics_document(session),
         "recorded": found.recorded,
         "findings": findings_report(session, found),
     }
+
+
+def _propagation(session: SessionTrace) -> tuple[dict[str, Any], bool]:
+    """The report's keys about propagation, and whether any op has a scope, be it that of what it calls."""
+    document = propagation_report(session)
+    scoped = any(document["propagation"][name] for name in ("direct_ps", "recovered_ps"))
+    document["propagation"] |= session_ops(session)
+    return document, scoped
 
 
 def told_executions(session: SessionTrace, devices: Collection[str] | None = None) -> list[dict[str, Any]]:

@@ -47,7 +47,10 @@ def _cores(trace: Trace, catalog: Catalog) -> list[tuple[_Columns, _Columns]]:
         return [(_NOTHING, (ops, start, end, op_name))] if ops.size else []
 
     runs = np.flatnonzero(regions.runs)
-    launches = [_launch(trace, catalog, regions, region) for region in runs.tolist()]
+    calls = np.array(
+        ["launch" in catalog.tags(trace.strings[text]) for text in trace.metadata.name], np.bool_
+    )
+    launches = [_launch(trace, calls, regions, region) for region in runs.tolist()]
     core, cores = _place(np.array(launches, np.int64), regions.start_ps[runs], regions.end_ps[runs])
     region = regions.of_row[ops]
     run = np.where(region >= 0, regions.run[region], np.int32(-1))
@@ -90,7 +93,7 @@ def _op_ends(trace: Trace, ops: Int32) -> Int64:
     consumer_of = np.full(len(trace), -1, np.int32)
     consumer_of[trace.flows.producer] = trace.flows.consumer
     ended = consumer_of[ops]
-    ends = trace.end_ps[ops]
+    ends = trace.start_ps[ops] + trace.duration_ps[ops]
     np.copyto(ends, trace.start_ps[ended], where=ended >= 0)
     return ends
 
@@ -109,15 +112,16 @@ def _place(launch: Int64, start: Int64, end: Int64) -> tuple[NDArray[np.int64], 
     return core, cores
 
 
-def _launch(trace: Trace, catalog: Catalog, regions: Regions, region: int) -> int:
+def _launch(trace: Trace, calls: NDArray[np.bool_], regions: Regions, region: int) -> int:
     """The execute call that a run's flow comes from, the outermost one on the way; -1: none recorded. The way
-    ends at another run: a run that had to queue was let go by the run before it."""
+    ends at another run: a run that had to queue was let go by the run before it. `calls`: per metadata entry,
+    whether it is an execute call."""
     found, seen = -1, {region}
     while region >= 0:
         record = int(regions.source[region])
         at = record if record >= 0 else int(regions.row[region])
         while at >= 0:
-            if "launch" in catalog.tags(trace.name(at)):
+            if calls[trace.meta[at]]:
                 found = at
             at = int(trace.parent[at])
         region = int(regions.of_row[record] if record >= 0 else regions.outer[region])

@@ -24,11 +24,12 @@ def _slot(id_, kind):  # type: ignore[no-untyped-def]
     return spread >> 32 & ~15 | (id_ ^ spread >> 28) & 15
 
 
-@kernel("void(int64[::1], int64[::1], int64[::1], int64[::1], int32[::1], int32[::1], int32[::1])")
+@kernel("int64(int64[::1], int64[::1], int64[::1], int64[::1], int32[::1], int32[::1], int32[::1])")
 def _match(made_kind, made_id, used_kind, used_id, head, found, slots):  # type: ignore[no-untyped-def]
     """`head[i]`: the first producer with the flow of producer i (i itself for most); `found[i]`: the first
-    producer with the flow of consumer i, -1 where there is none. `slots`, a power of two of them, are all -1."""
-    mask = len(slots) - 1
+    producer with the flow of consumer i, -1 where there is none. `slots`, a power of two of them, are all -1. Returns
+    how many producers are not the first one."""
+    mask, again = len(slots) - 1, 0
     for index in range(len(made_id)):
         slot = _slot(made_id[index], made_kind[index]) & mask
         while slots[slot] >= 0 and (
@@ -37,6 +38,8 @@ def _match(made_kind, made_id, used_kind, used_id, head, found, slots):  # type:
             slot = (slot + _STEP) & mask
         if slots[slot] < 0:
             slots[slot] = index
+        else:
+            again += 1
         head[index] = slots[slot]
     for index in range(len(used_id)):
         slot = _slot(used_id[index], used_kind[index]) & mask
@@ -45,6 +48,18 @@ def _match(made_kind, made_id, used_kind, used_id, head, found, slots):  # type:
         ):
             slot = (slot + _STEP) & mask
         found[index] = slots[slot]
+    return again
+
+
+@kernel("int64(int32[::1], int32[::1], int32[::1], int32[::1], int32[::1])")
+def _rows(found, made_row, used_row, producer, consumer):  # type: ignore[no-untyped-def]
+    """The rows of both ends of the flows that have two, and lead to another event. Returns how many they are."""
+    made = 0
+    for index in range(len(found)):
+        if found[index] >= 0 and made_row[found[index]] != used_row[index]:
+            producer[made], consumer[made] = made_row[found[index]], used_row[index]
+            made += 1
+    return made
 
 
 def _columns(stats: Mapping[str, StatColumn], kind: str, id_: str) -> tuple[Int64, Int64, Int32]:
@@ -55,7 +70,7 @@ def _columns(stats: Mapping[str, StatColumn], kind: str, id_: str) -> tuple[Int6
     if kind not in stats:
         return np.zeros(len(ids.rows), np.int64), ids.values, ids.rows
     kinds = stats[kind]
-    same = len(kinds.rows) == len(ids.rows) and bool((kinds.rows == ids.rows).all())
+    same = kinds.rows is ids.rows or np.array_equal(kinds.rows, ids.rows)
     return (kinds.values if same else kinds.at(ids.rows, 0)), ids.values, ids.rows
 
 
@@ -69,17 +84,16 @@ def join_flows(stats: Mapping[str, StatColumn], start_ps: Int64) -> Flows:
     used_kind, used_id, used_row = _columns(stats, "_ct", "_c")
     head, found = np.empty(len(made_id), np.int32), np.empty(len(used_id), np.int32)
     slots = np.full(max(16, 1 << (2 * len(made_id) - 1).bit_length()), -1, np.int32)
-    _match(made_kind, made_id, used_kind, used_id, head, found, slots)
-    del slots
-    repeated = np.zeros(len(made_id), bool)
-    repeated[head[head != np.arange(len(head))]] = True
-    joined = np.flatnonzero(found >= 0)
-    again = joined[repeated[found[joined]]]
-    if again.size:
-        found[again] = _latest(head, repeated, start_ps[made_row], found[again], start_ps[used_row[again]])
-    producer, consumer = made_row[found[joined]], used_row[joined]
-    apart = producer != consumer
-    return Flows(producer[apart], consumer[apart])
+    if _match(made_kind, made_id, used_kind, used_id, head, found, slots):
+        repeated = np.zeros(len(made_id), bool)
+        repeated[head[head != np.arange(len(head))]] = True
+        joined = np.flatnonzero(found >= 0)
+        again = joined[repeated[found[joined]]]
+        latest = _latest(head, repeated, start_ps[made_row], found[again], start_ps[used_row[again]])
+        found[again] = latest
+    producer, consumer = np.empty((2, len(found)), np.int32)
+    count = _rows(found, made_row, used_row, producer, consumer)
+    return Flows(producer[:count].copy(), consumer[:count].copy())
 
 
 def _latest(

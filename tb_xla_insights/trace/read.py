@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -69,14 +70,17 @@ def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> T
         first = int(start_ps.min())
         start_ps -= first
         zero_ns = zero_ns + first // 1000 if zero_ns else 0
-    depth, parent = nest(start_ps, duration_ps, [(line.first, line.count) for line in lines])
-    flows = join_flows(space.stats, start_ps)
+    with ThreadPoolExecutor(1) as beside:  # NumPy and the kernels leave the interpreter to others
+        joining = beside.submit(join_flows, space.stats, start_ps)
+        depth, parent = nest(start_ps, duration_ps, [(line.first, line.count) for line in lines])
+        metadata = _metadata(space, catalog)
+        flows = joining.result()
     space.stats.release("_pt", "_p", "_ct", "_c")
     trace = Trace(
         host=host, path=space.path, file_bytes=space.size, fingerprint=space.fingerprint,
         strings=space.strings.texts,
         planes=[Plane(index, p.name, dict(p.stats), p.stat_names) for index, p in enumerate(space.planes)],
-        lines=lines, catalog=catalog, metadata=_metadata(space, catalog),
+        lines=lines, catalog=catalog, metadata=metadata,
         meta=meta, start_ps=start_ps, duration_ps=duration_ps,
         depth=depth, parent=parent, stats=space.stats, places=space.places,
         flows=flows,
@@ -84,9 +88,13 @@ def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> T
         programs=program_places(space), hostnames=space.hostnames,
         base_unix_ns=zero_ns, diagnostics=diagnostics,
     )  # fmt: skip
-    trace.devices = plane_devices(trace) or cpu_devices(trace, catalog)
-    trace.threads = find_threads(trace, catalog)
-    trace.annotations = find_annotations(trace, catalog)
+    trace.devices = plane_devices(trace)
+    with ThreadPoolExecutor(1) as beside:
+        making = None if trace.devices else beside.submit(cpu_devices, trace, catalog)
+        trace.threads = find_threads(trace, catalog)
+        trace.annotations = find_annotations(trace, catalog)
+        if making:
+            trace.devices = making.result()
     return trace
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.xplane.kernels import rows_with
+from tb_xla_insights.xplane.kernels import all_have, rows_with
 from tb_xla_insights.xplane.source import Source
 from tb_xla_insights.xplane.wire import Table, event_place
 
@@ -204,7 +204,7 @@ class StatColumns(Mapping[str, StatColumn]):
     def _rows(self, column: int, count: int) -> NDArray[np.int32]:
         """The rows that have a stat, as they were read; stats that come together share them."""
         for shared in self._read:
-            if len(shared) == count and (self._columns.stats[shared] >> np.uint32(column) & 1).all():
+            if len(shared) == count and all_have(self._columns.stats, column, shared):
                 return shared
         rows = np.empty(count, np.int32)
         rows_with(self._columns.stats, column, rows)

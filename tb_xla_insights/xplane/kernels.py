@@ -421,3 +421,12 @@ def rows_with(stats, column, rows):  # type: ignore[no-untyped-def]
         if stats[row] & bit:
             rows[count] = row
             count += 1
+
+
+@kernel("int64(uint32[::1], int64, int32[::1])")
+def all_have(stats, column, rows):  # type: ignore[no-untyped-def]
+    """1 if all these rows have the bit of a column, else 0."""
+    for place in range(len(rows)):
+        if stats[rows[place]] >> np.uint32(column) & np.uint32(1) == 0:
+            return 0
+    return 1
