@@ -5,7 +5,6 @@ from __future__ import annotations
 from heapq import heappop, heappush
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.names import classes_of_annotations, tagged
@@ -21,6 +20,7 @@ from tb_xla_insights.analysis.segments import (
 )
 from tb_xla_insights.catalog.classes import HELPER_WORK, OTHER, PYTHON, UNRECORDED, WAIT
 from tb_xla_insights.trace.annotations import annotated
+from tb_xla_insights.trace.entries import told_by_entry
 from tb_xla_insights.trace.model import Int8, Role, Trace
 
 HELPERS: tuple[Role, ...] = ("autograd", "executor", "client", "compiler", "transfer")
@@ -31,19 +31,21 @@ _IDLE_DRIVER = len(HELPER_WORK) + 1
 
 
 @kept
-def event_classes(trace: Trace) -> tuple[Int8, NDArray[np.uint8]]:
+def event_classes(trace: Trace) -> tuple[Int8, Int8]:
     """Per event its own class (an annotation's by its words, a runtime event's by the catalogue, else -1), and flags
     that tell `innermost` how it acts on others. What a device does on a host thread is no class of the host's."""
-    kinds = np.where(annotated(trace), classes_of_annotations(trace)[trace.meta], trace.kind(slice(None)))
+    kinds = told_by_entry(trace.metadata.kind, trace.meta)
+    kinds[trace.annotations] = classes_of_annotations(trace)[trace.meta[trace.annotations]]
     flags = (
         INHERIT * tagged(trace, "device_work", "plumbing")
         + SWITCHES * tagged(trace, "dispatch_then_wait")
         + ENDS * tagged(trace, "ends_dispatch")
-    ).astype(np.uint8)[trace.meta]
+    )
+    flags = told_by_entry(flags.astype(np.int8), trace.meta)
     if "hlo_op" in trace.stats:
         ops = trace.stats["hlo_op"].rows
         flags[ops[kinds[ops] < 0]] |= INHERIT
-    return kinds.astype(np.int8), flags
+    return kinds, flags
 
 
 def thread_segments(

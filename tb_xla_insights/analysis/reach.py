@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.names import tagged
 from tb_xla_insights.compiled import kernel
+from tb_xla_insights.trace.entries import rows_of_entries
 from tb_xla_insights.trace.model import Int16, Int32, Int64, Trace
 from tb_xla_insights.trace.threads import host_planes
 
@@ -79,7 +80,7 @@ def _flagged(trace: Trace) -> tuple[Int32, Int16]:
     flags = event_flags(trace)
     if not flags.any():
         return np.zeros(0, np.int32), np.zeros(0, np.int16)
-    rows = np.flatnonzero((flags != 0)[trace.meta]).astype(np.int32)
+    rows = rows_of_entries(flags != 0, trace.meta)
     return rows, flags[trace.meta[rows]]
 
 

@@ -56,7 +56,7 @@ INHERIT, SWITCHES, ENDS = 1, 2, 4
 
 
 def innermost(
-    starts: Int64, ends: Int64, parents: Int32, kinds: Int8, flags: NDArray[np.uint8], first: int, bare: bool
+    starts: Int64, ends: Int64, parents: Int32, kinds: Int8, flags: Int8, first: int, bare: bool
 ) -> Segments:
     """One line's timeline by its innermost event.
 
@@ -86,7 +86,7 @@ def _first(made: int, *columns: NDArray[Any]) -> tuple[NDArray[Any], ...]:
 
 
 @kernel(
-    "int64(int64[::1], int64[::1], int32[::1], uint8[::1], int64, boolean, int8, int8, "
+    "int64(int64[::1], int64[::1], int32[::1], int8[::1], int64, boolean, int8, int8, "
     "int8[::1], boolean[::1], int32[::1], int64[::1], int64[::1], int8[::1], int32[::1])"
 )
 def _innermost(  # type: ignore[no-untyped-def]

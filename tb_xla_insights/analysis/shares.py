@@ -68,7 +68,8 @@ def covered(seg_start: Int64, seg_end: Int64, start_ps: Int64, end_ps: Int64) ->
     """How much of each window sorted stretches that lie apart cover."""
     if not seg_start.size:
         return np.zeros(len(start_ps), np.int64)
-    until = np.append(np.int64(0), np.cumsum(seg_end - seg_start))
+    until = np.empty(len(seg_start) + 1, np.int64)
+    _add_up(seg_start, seg_end, until)
 
     def before(instants: Int64) -> Int64:
         at = np.searchsorted(seg_start, instants, "right") - 1
@@ -76,3 +77,11 @@ def covered(seg_start: Int64, seg_end: Int64, start_ps: Int64, end_ps: Int64) ->
         return np.where(at >= 0, until[at] + partly, 0)
 
     return before(end_ps) - before(start_ps)
+
+
+@kernel("void(int64[::1], int64[::1], int64[::1])")
+def _add_up(start, end, until):  # type: ignore[no-untyped-def]
+    """How much lies before each stretch, and before the end of all."""
+    until[0] = 0
+    for i in range(len(start)):
+        until[i + 1] = until[i] + end[i] - start[i]

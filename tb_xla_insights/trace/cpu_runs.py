@@ -93,7 +93,7 @@ def _op_ends(trace: Trace, ops: Int32) -> Int64:
     consumer_of = np.full(len(trace), -1, np.int32)
     consumer_of[trace.flows.producer] = trace.flows.consumer
     ended = consumer_of[ops]
-    ends = trace.start_ps[ops] + trace.duration_ps[ops]
+    ends = trace.end_ps[ops]
     np.copyto(ends, trace.start_ps[ended], where=ended >= 0)
     return ends
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.compiled import kernel
+from tb_xla_insights.trace.entries import told_by_entry
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 from tb_xla_insights.trace.nesting import DEEPEST
 
@@ -138,5 +139,4 @@ def _marks(trace: Trace) -> Int8:
     by_name = np.zeros(len(trace.strings) + 1, np.int8)
     for index, text in enumerate(trace.strings):
         by_name[index] = _HELPER if text.endswith(_HELPERS) else _MARKS.get(text, 0)
-    marks: Int8 = by_name[trace.metadata.name][trace.meta] if len(trace) else np.zeros(0, np.int8)
-    return marks
+    return told_by_entry(by_name[trace.metadata.name], trace.meta)

@@ -15,7 +15,7 @@ from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
 from tb_xla_insights.analysis.propagation.scopes import without_numbers
 from tb_xla_insights.analysis.propagation.source import Frame
-from tb_xla_insights.analysis.propagation.tree import annotation_rows
+from tb_xla_insights.analysis.propagation.tree import whole_rows
 from tb_xla_insights.catalog.classes import INPUT
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.trace.nesting import climb
@@ -66,9 +66,7 @@ def lost_annotations(trace: Trace) -> dict[str, str]:
         return {}
     loads = np.isin(trace.lines_of(host.row), trace.lines_with("loader"))
     known = {host.names[path] for path in np.unique(host.path[~loads]).tolist()}
-    lost = [
-        row.path for row in annotation_rows(trace) if row.count and not row.device_ps and row.path in known
-    ]
+    lost = [row.path for row in whole_rows(trace) if row.count and not row.device_ps and row.path in known]
     if not lost:
         return {}
     if flag_off(trace):

@@ -16,7 +16,7 @@ from tb_xla_insights.analysis.propagation.lost import (
 )
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.order import ProgramOrder, find_order
-from tb_xla_insights.analysis.propagation.tree import Row, annotation_rows, coverage
+from tb_xla_insights.analysis.propagation.tree import Row, coverage, whole_rows
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace.model import SessionTrace, Trace
 from tb_xla_insights.units import share, time_text
@@ -88,7 +88,7 @@ def session_rows(session: SessionTrace) -> list[Row]:
     """The annotations of all hosts, the same path together."""
     merged: dict[str, Row] = {}
     for trace in session.traces:
-        for row in annotation_rows(trace):
+        for row in whole_rows(trace):
             merged.setdefault(row.path, Row(row.path, row.kind)).add(row)
     return list(merged.values())
 

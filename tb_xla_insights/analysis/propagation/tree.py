@@ -156,6 +156,12 @@ def annotation_rows(
 
 
 @kept
+def whole_rows(trace: Trace) -> list[Row]:
+    """The rows of the whole capture on all devices, for whoever only reads them."""
+    return annotation_rows(trace)
+
+
+@kept
 def device_ps_in_steps(trace: Trace) -> dict[str, int]:
     """Device time per path of what steps launched."""
     return {
