@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import resource
 import subprocess
 import sys
 from collections.abc import Callable
@@ -140,6 +141,16 @@ def test_without_any_place_it_is_compiled_each_time(weigh: Callable[[int], str],
     (tmp_path / "cache").write_text("in the way, too")
     assert weigh(3) == "21 True"
     assert weigh(3) == "21 True"
+
+
+def test_a_full_disk_leaves_nothing_behind(weigh: Callable[[int], str], tmp_path: Path) -> None:
+    least, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (500, most))
+    try:
+        assert weigh(3) == "21 True"
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (least, most))
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [tmp_path / "code" / "module.py"]
 
 
 def test_once_compiled_nothing_needs_numba() -> None:

@@ -140,8 +140,13 @@ def _digest(content: bytes) -> bytes:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """At once, since other processes may read and write the same file."""
+    """At once, since other processes may read and write the same file. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        file.write(content)
-    os.replace(file.name, path)
+    descriptor, name = tempfile.mkstemp(dir=path.parent)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(content)
+        os.replace(name, path)
+    except OSError:
+        os.unlink(name)
+        raise

@@ -9,19 +9,13 @@ from numba import types
 from numba.extending import intrinsic
 
 
-def _load(kind: Any, width: int) -> Any:
-    def typed(_: Any, _address: Any) -> Any:
-        def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-            place = builder.inttoptr(arguments[0], ir.IntType(width).as_pointer())
-            return builder.load(place, align=1)
+@intrinsic
+def eight_bytes(_: Any, _address: Any) -> Any:
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        place = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
+        return builder.load(place, align=1)
 
-        return kind(types.int64), generate
-
-    return intrinsic(typed)
-
-
-eight_bytes = _load(types.uint64, 64)
-four_bytes = _load(types.int32, 32)
+    return types.uint64(types.int64), generate
 
 
 @intrinsic

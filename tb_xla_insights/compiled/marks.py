@@ -29,8 +29,5 @@ def inlined(function: Callable[..., Any]) -> Any:
 eight_bytes: Any = Instruction("eight_bytes")
 """The uint64 at an address, the first byte lowest."""
 
-four_bytes: Any = Instruction("four_bytes")
-"""The int32 at an address."""
-
 zeros_below: Any = Instruction("zeros_below")
 """The number of zero bits below the lowest one that is set, of a uint64 that is not 0."""

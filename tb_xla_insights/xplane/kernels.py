@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from tb_xla_insights.compiled import inlined, kernel
-from tb_xla_insights.compiled.marks import eight_bytes, four_bytes, zeros_below
+from tb_xla_insights.compiled.marks import eight_bytes, zeros_below
 
 VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
 DONE, MORE, FULL, BAD, UNKNOWN = 0, 1, 2, 3, 4
@@ -32,9 +32,6 @@ TEXT_LONGEST = (1 << TEXT_SHIFT) - 1
 LINE_ID, LINE_TIME, LINE_NAME, LINE_NAME_LENGTH, LINE_DISPLAY, LINE_DISPLAY_LENGTH, UNKNOWN_ID, HEADER = (
     range(8)
 )
-
-# The kernels leave their loops at one place only, and call functions with addresses instead of arrays: else numba
-# counts references to arrays in every iteration, six times as slow, and slower yet when two threads count the same.
 
 
 @inlined
@@ -122,20 +119,19 @@ def scan_fields(window, size, limit, field, value, length):  # type: ignore[no-u
 
 
 @inlined
-def _lookup(keys, key_count, values, value_count, key):  # type: ignore[no-untyped-def]
-    """The value of `key` in a table whose arrays stand at two addresses, -1 where it is absent. Without keys the
-    values stand at their ids."""
+def _lookup(keys, values, key):  # type: ignore[no-untyped-def]
+    """The value of `key` in a table, -1 where it is absent. Without keys the values stand at their ids."""
     found = np.int32(-1)
-    if key_count == 0:
-        if 0 <= key < value_count:
-            found = four_bytes(values + 4 * key)
+    if len(keys) == 0:
+        if 0 <= key < len(values):
+            found = values[key]
     else:
-        mask = key_count - 1
+        mask = len(keys) - 1
         slot = (key * np.int64(SPREAD)) >> 32 & mask
-        found = four_bytes(values + 4 * slot)
-        while found >= 0 and np.int64(eight_bytes(keys + 8 * slot)) != key:
+        found = values[slot]
+        while found >= 0 and keys[slot] != key:
             slot = (slot + 1) & mask
-            found = four_bytes(values + 4 * slot)
+            found = values[slot]
     return found
 
 
@@ -153,11 +149,11 @@ def insert_ids(keys, values, ids, given):  # type: ignore[no-untyped-def]
 @kernel("void(int64[::1], int32[::1], int64[::1], int32[::1])")
 def lookup_all(keys, values, ids, found):  # type: ignore[no-untyped-def]
     for index in range(len(ids)):
-        found[index] = _lookup(keys.ctypes.data, len(keys), values.ctypes.data, len(values), ids[index])
+        found[index] = _lookup(keys, values, ids[index])
 
 
 @inlined
-def _read_stat(memory, pos, end, wanted_ids, wanted_id_count, wanted, wanted_count):  # type: ignore[no-untyped-def]
+def _read_stat(memory, pos, end, wanted_ids, wanted):  # type: ignore[no-untyped-def]
     """The stat message at [pos, end) as (column, kind, value, position reached). Column -1: not wanted, or
     without a value. The value of a text is its place in the window and its length, packed."""
     column, kind, value = np.int64(-1), np.int64(-1), np.int64(0)
@@ -169,7 +165,7 @@ def _read_stat(memory, pos, end, wanted_ids, wanted_id_count, wanted, wanted_cou
         elif wire == VARINT:
             number, pos = read_varint(memory, pos)
             if tag == 1 << 3:
-                column = np.int64(_lookup(wanted_ids, wanted_id_count, wanted, wanted_count, number))
+                column = np.int64(_lookup(wanted_ids, wanted, number))
                 if column < 0:  # left for reading on demand
                     pos = end
             elif tag == 3 << 3:
@@ -257,12 +253,6 @@ def decode_events(  # type: ignore[no-untyped-def]
     With `quick` those that begin so are taken to be nothing more, which is BAD where they are.
     """
     memory = np.int64(window.ctypes.data)
-    m_keys, m_key_count = np.int64(metadata_ids.ctypes.data), len(metadata_ids)
-    m_values, m_value_count = np.int64(metadata.ctypes.data), len(metadata)
-    w_keys, w_key_count = np.int64(wanted_ids.ctypes.data), len(wanted_ids)
-    w_values, w_value_count = np.int64(wanted.ctypes.data), len(wanted)
-    t_keys, t_key_count = np.int64(text_ids.ctypes.data), len(text_ids)
-    t_values, t_value_count = np.int64(texts.ctypes.data), len(texts)
     row, pos, how, held = filled, start, DONE, np.uint32(0)
     odds = odd[len(odd) - 1, 0]
     while how == DONE and pos < limit:
@@ -360,7 +350,7 @@ def decode_events(  # type: ignore[no-untyped-def]
                             at = np.int64(NEVER)
                         elif tag >> 3 == 4:
                             column, kind, number, behind = _read_stat(
-                                memory, at, at + value, w_keys, w_key_count, w_values, w_value_count
+                                memory, at, at + value, wanted_ids, wanted
                             )
                             at = at + value if behind == at + value else np.int64(NEVER)
                         else:
@@ -383,13 +373,13 @@ def decode_events(  # type: ignore[no-untyped-def]
                         expected = kind == REF
                         which = np.int32(-1)
                         if expected:
-                            which = _lookup(t_keys, t_key_count, t_values, t_value_count, number)
+                            which = _lookup(text_ids, texts, number)
                         names[np.uint64(place)] = which if which >= 0 else missing
                     if not expected:
                         odd[odds, 0], odd[odds, 1], odd[odds, 2] = column, place, kind
                         odd[odds, 3], odd[odds, 4] = number, row
                         odds += 1
-            which = _lookup(m_keys, m_key_count, m_values, m_value_count, id_)
+            which = _lookup(metadata_ids, metadata, id_)
             if at != end:
                 how = BAD
             elif which < 0:
