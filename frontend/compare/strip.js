@@ -1,10 +1,10 @@
 /** The usual step of two sessions on one axis: annotations, what the host did, runs of the first device, its idle time. */
 
-import { button, h, percent } from '../lib/dom.js';
-import { LABELS } from '../lib/classes.js';
+import { h, percent } from '../lib/dom.js';
+import { LABELS, inked } from '../lib/classes.js';
 import { windowPlace } from '../lib/cards.js';
 import { headline, timeText, unitFor } from '../lib/format.js';
-import { axisGrid, axisLane } from '../lib/axis.js';
+import { axisGrid, axisLane, axisSlice } from '../lib/axis.js';
 
 /** @typedef {import('./types').UsualStep} UsualStep */
 /** @typedef {import('./types').Span} Span */
@@ -27,8 +27,8 @@ export function stepStrip(sides, open) {
       const from = Math.max(span.start_ps, step.start_ps);
       const until = Math.min(span.start_ps + span.duration_ps, end);
       const title = `${text}, ${timeText(span.duration_ps)}`;
-      return button(until - from > whole / 18 ? (timed ? title : text) : '', () => open(which, windowPlace(span.start_ps, span.start_ps + span.duration_ps)), { class: `run tone ${sign ?? ''}`, title, 'aria-label': title,
-        style: { left: percent((from - step.start_ps) / whole), width: percent((until - from) / whole), '--k': `var(--${key})`, color: `var(--on-${key.replace('c-', '')})` } });
+      return axisSlice(`run tone ${sign ?? ''}`, timed ? title : text, title, (from - step.start_ps) / whole, (until - step.start_ps) / whole, 1 / 18,
+        () => open(which, windowPlace(span.start_ps, span.start_ps + span.duration_ps)), inked(key));
     };
     return [
       h('b', { class: 'run-label' }, which), h('span', { class: 'step-end', style: { left: percent(step.duration_ps / whole) } }, headline(step.duration_ps)),

@@ -3,7 +3,8 @@
 import { button, fill, h, percent } from '../lib/dom.js';
 import { get } from '../lib/api.js';
 import { loadOnce } from '../frame/once.js';
-import { card, classCell, cores, hue } from '../lib/cards.js';
+import { classCell } from '../lib/classes.js';
+import { card, cores, hue, tableCard } from '../lib/cards.js';
 import { columnUnit, cutMiddle, difference, digits, headline, MISSING, plural, share, timeCell } from '../lib/format.js';
 import { total } from '../lib/parts.js';
 import { countColumn, table, textColumn, timeColumn } from '../lib/table.js';
@@ -22,15 +23,15 @@ const SIDES = /** @type {const} */ (['a', 'b']);
 /**
  * Rows of times of both sessions: A, B, B − A, B / A.
  * @template {Pair} T
- * @param {string} label @param {string} head of the first column @param {T[]} items @param {(item: T) => any} cell of the first column
+ * @param {string} title @param {string} note @param {string} head of the first column @param {T[]} items @param {(item: T) => any} cell of the first column
  * @param {{testid?: string, bars?: (item: T) => HTMLElement, foot?: string}} [more]
  */
-function pairTable(label, head, items, cell, { testid, bars, foot } = {}) {
+function pairCard(title, note, head, items, cell, { testid, bars, foot } = {}) {
   const unit = columnUnit(items.flatMap(({ a_ps, b_ps }) => [a_ps ?? 0, b_ps ?? 0]));
   const most = Math.max(0, ...items.map(({ a_ps, b_ps }) => Math.max(a_ps ?? 0, b_ps ?? 0))) / unit.ps;
   const change = (/** @type {number|null} */ ps) => (ps == null ? MISSING : difference(ps / unit.ps, 3));
   const [a, b] = [total(items, ({ a_ps }) => a_ps ?? 0), total(items, ({ b_ps }) => b_ps ?? 0)];
-  return table({ label, testid, items, columns: [
+  return tableCard(title, { note }, { testid, items, columns: [
     { head, cell },
     timeColumn('A', unit, (/** @type {T} */ { a_ps }) => a_ps), timeColumn('B', unit, 'b_ps'),
     ...(bars ? [{ head: `0 – ${digits(most, most < 10 ? 1 : 0)}\u202f${unit.name}, A above B`, cell: bars }] : []),
@@ -94,21 +95,21 @@ export function compareView(app) {
       card('One step, same axis', { note: 'median step of each session, from the step’s start' },
         stepStrip([['A', step.a], ['B', step.b]], (which, place) => app.open(which === 'A' ? place : { ...swapped(), ...place }))),
       pairsCard(),
-      card('Host time per step, by class', { note: 'mean' }, pairTable('Host time per step', 'Class', all.classes, (row) => classCell(row.class), { testid: 'compare-classes', foot: 'Step, mean', bars })),
-      card('Differences', { note: `${a.steps} and ${b.steps} steps` }, table({ label: 'Differences', testid: 'compare-table', items: all.measures, rowid: ({ name }) => `measure-${name}`, columns: [
+      pairCard('Host time per step, by class', 'mean', 'Class', all.classes, (row) => classCell(row.class), { testid: 'compare-classes', foot: 'Step, mean', bars }),
+      tableCard('Differences', { note: `${a.steps} and ${b.steps} steps` }, { testid: 'compare-table', items: all.measures, rowid: ({ name }) => `measure-${name}`, columns: [
         { head: 'Measure', cell: ({ label }) => label },
         ...SIDES.map((which) => ({ head: which.toUpperCase(), number: true, ps: (/** @type {Measure} */ item) => item[`${which}_ps`], cell: (/** @type {Measure} */ item) => valueCell(item, which) })),
         { head: 'B / A', number: true, cell: (item) => h('span', { class: item.verdict }, ratioCell(item.ratio)) },
         { head: '', cell: ({ verdict }) => h('span', { class: `small ${verdict}` }, verdict && WORDS[verdict]), title: (item) => (item.chance ? `Differences below ${share(item.chance)} may be chance.` : '') },
-      ] })),
+      ] }),
       h('div', { class: 'side' },
-        card('Phases', { note: 'host time per step' }, pairTable('Phases', 'Annotation', all.annotations.filter(({ phase }) => phase).map(({ path, host }) => ({ path, ...host })), ({ path }) => path.split('/').at(-1))),
-        card('Executions', { note: 'overhead of a run' }, pairTable('Overhead of a run', 'Program', all.programs.map((row) => ({ ...row, ...row.overhead })),
-          ({ program, program_b, match }) => [code(program), match === 'base' ? ` in B ${program_b}` : ''])),
-        all.compiles.length > 0 && card('Compilations', { note: 'number in A and B' }, pairTable('Compilations', 'Module', all.compiles, ({ module, count }) => [code(module), ` ${count.join(' and ')}`]))),
+        pairCard('Phases', 'host time per step', 'Annotation', all.annotations.filter(({ phase }) => phase).map(({ path, host }) => ({ path, ...host })), ({ path }) => path.split('/').at(-1)),
+        pairCard('Executions', 'overhead of a run', 'Program', all.programs.map((row) => ({ ...row, ...row.overhead })),
+          ({ program, program_b, match }) => [code(program), match === 'base' ? ` in B ${program_b}` : '']),
+        all.compiles.length > 0 && pairCard('Compilations', 'number in A and B', 'Module', all.compiles, ({ module, count }) => [code(module), ` ${count.join(' and ')}`])),
       h('div', { class: 'side' },
-        card('Idle time', { note: 'per step and core, by what the host did' }, pairTable('Idle time', 'Class', [...gaps.classes, { ...gaps.small, class: null }],
-          (row) => (row.class ? classCell(row.class) : 'in gaps under 10\u202fµs'), { testid: 'compare-idle', foot: 'All' })),
+        pairCard('Idle time', 'per step and core, by what the host did', 'Class', [...gaps.classes, { ...gaps.small, class: null }],
+          (row) => (row.class ? classCell(row.class) : 'in gaps under 10\u202fµs'), { testid: 'compare-idle', foot: 'All' }),
         lazyCard(all.lazy_dynamo)));
     return /** @type {const} */ ('ready');
   }

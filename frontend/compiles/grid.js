@@ -3,7 +3,7 @@
 import { button, fill, h } from '../lib/dom.js';
 import { link } from '../lib/cards.js';
 import { columnUnit, count, cutMiddle, digits, timeCell, timeText } from '../lib/format.js';
-import { total } from '../lib/parts.js';
+import { grouped, total } from '../lib/parts.js';
 
 /** @typedef {import('../lib/views').Compiles} Compiles */
 /** @typedef {import('../lib/views').CompileRow} CompileRow */
@@ -18,15 +18,7 @@ export const compiledFirst = (graphs) => [...graphs].sort((a, b) => Number(b.com
  * Compiles of a graph by step index; without a step under -1.
  * @param {CompileRow[]} rows @returns {Map<string, CompileRow[]>} by `graph\nstep`
  */
-export function byCell(rows) {
-  /** @type {Map<string, CompileRow[]>} */
-  const cells = new Map();
-  for (const row of rows) {
-    const key = `${graphOf(row)}\n${row.step ?? -1}`;
-    cells.set(key, [...(cells.get(key) ?? []), row]);
-  }
-  return cells;
-}
+export const byCell = (rows) => grouped(rows, (row) => `${graphOf(row)}\n${row.step ?? -1}`);
 
 /**
  * What a graph is called: its module, and where several graphs share that, a part of what tells it apart.

@@ -1,11 +1,10 @@
 /** Compiles: which graph was compiled in which step, what it cost, and why it was new. */
 
-import { button, fill, h } from '../lib/dom.js';
+import { fill, h } from '../lib/dom.js';
 import { loadOnce } from '../frame/once.js';
-import { card, codeCell, emptyCard, link, linked, showButton, windowPlace } from '../lib/cards.js';
+import { card, codeCell, emptyCard, link, linked, showButton, tableCard, windowPlace } from '../lib/cards.js';
 import { columnUnit, count, cutMiddle, MISSING, plural, timeText } from '../lib/format.js';
-import { saveCsv } from '../lib/csv.js';
-import { msText } from '../lib/link.js';
+import { exportButton } from '../lib/csv.js';
 import { total } from '../lib/parts.js';
 import { countColumn, linkedOrder, liveTable, startColumn, table, textColumn, timeColumn } from '../lib/table.js';
 import { createGrid, graphOf, nameOf } from './grid.js';
@@ -17,10 +16,10 @@ import { createGrid, graphOf, nameOf } from './grid.js';
 export function compilesView(app) {
   const element = h('div', { class: 'cards compiles' });
   const why = h('div', null);
-  /** All of the session, and what is left of it by the choice of hosts and devices. @type {Compiles|null} */
-  let answer = null;
-  /** @type {Compiles|null} */
-  let left = null;
+  /** All of the session, and what is left of it by the choice of hosts and devices. @type {Compiles} */
+  let answer;
+  /** @type {Compiles} */
+  let left;
   /** @type {import('../lib/types').Device[]} */
   let known = [];
   let devices = known;
@@ -29,19 +28,18 @@ export function compilesView(app) {
   /** @type {ReturnType<typeof createGrid>|null} */
   let grid = null;
 
-  const keyOf = (/** @type {CompileRow} */ row) => `win:${msText(row.start_ps)}+${msText(row.duration_ps)}`;
+  const placeOf = (/** @type {CompileRow} */ { start_ps, duration_ps }) => windowPlace(start_ps, start_ps + duration_ps);
   /** The compile of the link, else the longest one after the warm-up. */
   const chosen = () => {
-    const all = left?.compiles ?? [];
-    const longest = [...all].sort((a, b) => Number(a.warm_up) - Number(b.warm_up) || b.duration_ps - a.duration_ps)[0] ?? null;
-    return all.find((row) => keyOf(row) === app.link.state.sel) ?? longest;
+    const longest = [...left.compiles].sort((a, b) => Number(a.warm_up) - Number(b.warm_up) || b.duration_ps - a.duration_ps)[0] ?? null;
+    return left.compiles.find((row) => placeOf(row).sel === app.link.state.sel) ?? longest;
   };
   const idleOf = (/** @type {CompileRow} */ { idle_ps }) => total(devices, ({ id }) => idle_ps[id] ?? 0);
-  const show = (/** @type {CompileRow} */ row) => app.open(windowPlace(row.start_ps, row.start_ps + row.duration_ps));
+  const show = (/** @type {CompileRow} */ row) => app.open(placeOf(row));
 
   /** @param {CompileRow} row */
   function choose(row) {
-    app.link.set({ sel: keyOf(row) }, 'push');
+    app.link.set({ sel: placeOf(row).sel }, 'push');
     mark();
     app.live.answer(`${nameOf(row)[0]}, compiled in ${timeText(row.duration_ps)}.`);
   }
@@ -50,11 +48,10 @@ export function compilesView(app) {
     rows?.refresh();
     grid?.refresh();
     const own = chosen();
-    fill(why, own && left ? whyCard(own, left) : null);
+    fill(why, own && whyCard(own, left));
   }
 
   function draw() {
-    if (!answer) return 'empty';
     const hosts = new Set(devices.map(({ host }) => host));
     const compiles = answer.compiles.filter(({ host }) => !hosts.size || hosts.has(host));
     const graphs = answer.graphs.map((graph) => {
@@ -73,7 +70,8 @@ export function compilesView(app) {
     fill(element,
       card('Graphs and steps', { note: 'a filled cell is a compilation, its cost inside · a dot is a run from the cache', class: 'grid-card',
         right: h('span', { class: 'small sec', 'data-testid': 'compile-count' }, `${plural(late.length, 'compilation')} after the first steps · ${timeText(cost)}`) }, grid.element),
-      rows ? card('Compilations', { class: 'list-card', right: button('Export CSV', save, { 'data-testid': 'export-csv' }) }, h('div', { class: 'fill' }, rows.element))
+      rows ? card('Compilations', { class: 'list-card', right: exportButton('compiles', ['start_ps', 'duration_ps', 'idle_ps', 'step', 'graph', 'graph_hash', 'annotation', 'cause', 'frame', 'warm_up'],
+        () => compiles.map((row) => [row.start_ps, row.duration_ps, idleOf(row), row.step_number ?? row.step, row.graph, row.graph_hash, row.annotation, row.cause, row.frame, String(row.warm_up)])) }, h('div', { class: 'fill' }, rows.element))
         : card('Compilations', {}, h('p', { 'data-testid': 'compile-list' }, 'No compilation in this capture.')), why, metricsCard(answer.metrics));
     mark();
     return 'ready';
@@ -133,11 +131,6 @@ export function compilesView(app) {
     return row ? link(nameOf(row).filter(Boolean).join(' '), () => choose(row)) : name;
   }
 
-  function save() {
-    saveCsv('compiles.csv', ['start_ps', 'duration_ps', 'idle_ps', 'step', 'graph', 'graph_hash', 'annotation', 'cause', 'frame', 'warm_up'],
-      (left?.compiles ?? []).map((row) => [row.start_ps, row.duration_ps, idleOf(row), row.step_number ?? row.step, row.graph, row.graph_hash, row.annotation, row.cause, row.frame, String(row.warm_up)]));
-  }
-
   function filter() {
     devices = app.among(known);
     return draw();
@@ -148,7 +141,7 @@ export function compilesView(app) {
     known = session.devices;
     return filter();
   });
-  return { element, ...data, filter, move: mark };
+  return { element, ...data, filter: data.known(filter), move: data.known(mark) };
 }
 
 const COUNTED = { compile: 'Compilations', execute: 'Executions', to_device: 'Transfers to the device', from_device: 'Transfers from the device' };
@@ -159,8 +152,8 @@ function metricsCard(metrics) {
   const { file, rows, uncached, cached, fallbacks } = metrics;
   const unit = columnUnit(rows.map(({ time_ps }) => time_ps ?? 0));
   const operators = Object.entries(fallbacks).map(([name, calls]) => `${name} ${count(calls)}×`);
-  return card('Metrics report and trace', { note: `${file} counts from the start of the process` }, table({
-    label: 'Metrics report and trace', testid: 'metrics-table', items: rows,
+  return tableCard('Metrics report and trace', { note: `${file} counts from the start of the process` }, {
+    testid: 'metrics-table', items: rows,
     columns: [
       textColumn('What', ({ what }) => COUNTED[/** @type {keyof typeof COUNTED} */ (what)]),
       countColumn('Report', 'metrics'),
@@ -169,6 +162,6 @@ function metricsCard(metrics) {
       countColumn('Trace', 'trace'),
       { head: '', cell: ({ agrees }) => (agrees ? '' : 'disagree') },
     ],
-  }), h('p', { class: 'sec' }, uncached == null && cached == null ? '' : `${plural(uncached ?? 0, 'graph')} compiled, ${count(cached ?? 0)} times one came from the cache. `,
+  }, h('p', { class: 'sec' }, uncached == null && cached == null ? '' : `${plural(uncached ?? 0, 'graph')} compiled, ${count(cached ?? 0)} times one came from the cache. `,
     operators.length ? `Operators on the CPU: ${operators.join(', ')}.` : 'No operator ran on the CPU.'));
 }

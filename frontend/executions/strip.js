@@ -1,9 +1,9 @@
 /** The executions of one step on one axis: the host's call until it is complete, the device's run, idle between. */
 
-import { button, fill, h, percent, pick } from '../lib/dom.js';
+import { button, fill, h, pick } from '../lib/dom.js';
 import { card, cores, windowPlace } from '../lib/cards.js';
 import { digits, MISSING, timeText, unitFor } from '../lib/format.js';
-import { axisGrid, axisLane } from '../lib/axis.js';
+import { axisGrid, axisLane, axisSlice } from '../lib/axis.js';
 import { rowsOf } from '../overview/step-data.js';
 import { stackSpans } from './costs.js';
 
@@ -44,8 +44,8 @@ export function createRunStrip(app, go) {
     const whole = Math.max(1, end - begin);
     const unit = unitFor(whole);
     /** @param {string} sign @param {number} from @param {number} to @param {string} text @param {string} title @param {number} [row] */
-    const slice = (sign, from, to, text, title, row = 0) => button(to - from > whole / 40 ? text : '', () => app.open(windowPlace(from, to)), { class: `run ${sign}`, title, 'aria-label': title,
-      style: { left: percent((from - begin) / whole), width: percent((to - from) / whole), top: `${row * 20 + 1}px` } });
+    const slice = (sign, from, to, text, title, row = 0) => axisSlice(`run ${sign}`, text, title, (from - begin) / whole, (to - begin) / whole, 1 / 40,
+      () => app.open(windowPlace(from, to)), { top: `${row * 20 + 1}px` });
     const calls = runs.filter((run) => run.launch_start_ps !== null).sort((a, b) => (a.launch_start_ps ?? 0) - (b.launch_start_ps ?? 0));
     const spans = calls.map((run) => ({ start: run.launch_start_ps ?? 0, end: (run.launch_start_ps ?? 0) + run.host_ps }));
     const rows = stackSpans(spans, HOST_ROWS);
@@ -54,7 +54,7 @@ export function createRunStrip(app, go) {
       const title = `${run.program}: host ${timeText(run.host_ps)} = device ${timeText(run.duration_ps)} + queue ${timeText(run.queue_ps)} + overhead ${timeText(run.overhead_ps)}`;
       return slice('call', start, until, run.program, title, rows[index]);
     });
-    const work = runs.map((run) => slice('work', run.start_ps, run.start_ps + run.duration_ps, `${run.program} ${digits(run.duration_ps / unit.ps, 3)}`, `${run.program}: device ${timeText(run.duration_ps)}`));
+    const work = runs.map((run) => slice('work tone', run.start_ps, run.start_ps + run.duration_ps, `${run.program} ${digits(run.duration_ps / unit.ps, 3)}`, `${run.program}: device ${timeText(run.duration_ps)}`));
     const idle = runs.slice(1).flatMap((run, index) => {
       const from = runs[index].start_ps + runs[index].duration_ps;
       return run.start_ps > from ? [slice('rest', from, run.start_ps, timeText(run.start_ps - from), `idle ${timeText(run.start_ps - from)}`)] : [];

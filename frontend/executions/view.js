@@ -1,12 +1,13 @@
 /** Executions: what each program's runs cost the host, and how much of it is the device's work. */
 
-import { button, fill, h, percent, pick } from '../lib/dom.js';
+import { fill, h, percent, pick } from '../lib/dom.js';
 import { get } from '../lib/api.js';
 import { loadOnce } from '../frame/once.js';
-import { card, classColumn, codeCell, emptyCard, link, windowPlace } from '../lib/cards.js';
+import { legend } from '../lib/classes.js';
+import { card, classColumn, codeCell, emptyCard, link, tableCard, windowPlace } from '../lib/cards.js';
 import { columnUnit, count, cutMiddle, deviceTimeCell, digits, MISSING, plural, share, timeCell, timeText } from '../lib/format.js';
 import { countColumn, linkedOrder, liveTable, shareColumn, table, textColumn, timeColumn } from '../lib/table.js';
-import { saveCsv } from '../lib/csv.js';
+import { exportButton } from '../lib/csv.js';
 import { lazySteps } from '../compare/lazy.js';
 import { COSTS, divisor, savings, smallOnes, sumCosts } from './costs.js';
 import { rowsOf } from '../overview/step-data.js';
@@ -27,10 +28,10 @@ const SIGNS = [['device_ps', 'd', 'device'], ['queue_ps', 'q', 'queue: the devic
 export function executionsView(app) {
   const element = h('div', { class: 'cards executions' });
   const overhead = h('div', { class: 'fill' });
-  /** @type {Executions|null} */
-  let answer = null;
-  /** @type {import('../lib/types').Ready|null} */
-  let session = null;
+  /** @type {Executions} */
+  let answer;
+  /** @type {import('../lib/types').Ready} */
+  let session;
   /** @type {Scope} */
   let scope = 'run';
   /** The open session, and the second one of the link. @type {import('./costs.js').Source[]} */
@@ -48,7 +49,7 @@ export function executionsView(app) {
   /** Another step on the axis: only its runs are asked for again. @param {number} step index */
   async function bringStep(step) {
     const own = session;
-    if (!own || !answer || answer.step === step) return;
+    if (answer.step === step) return;
     app.link.set({ st: String(answer.steps[step] ?? step) }, 'push');
     try {
       const next = await get('executions', { session: own.session.name, step, ...asked(own) });
@@ -63,24 +64,24 @@ export function executionsView(app) {
 
   /** The step of the link, by its number. */
   function linkedStep() {
-    const at = app.link.state.st && answer ? answer.steps.findIndex((number, index) => String(number ?? index) === app.link.state.st) : -1;
+    const at = app.link.state.st ? answer.steps.findIndex((number, index) => String(number ?? index) === app.link.state.st) : -1;
     if (at >= 0) void bringStep(at);
   }
 
   function draw() {
-    if (!answer || !session) return 'empty';
     const { executions } = answer;
     if (!executions.length) {
       fill(element, emptyCard('Executions', 'No execution in this capture.', 'Capture while the device runs programs: at least one whole step.'));
       return 'empty';
     }
-    const scopes = SCOPES.filter(([name]) => name !== 'step' || answer?.per_step);
+    const scopes = SCOPES.filter(([name]) => name !== 'step' || answer.per_step);
     fill(element,
       card('Overhead per execution', { note: 'host time lasts from the execute call to the later of its end and the device’s end',
-        right: [legend(), pick('times', scopes, scope, (value) => {
+        right: [legend(SIGNS.map(([, sign, text]) => [h('i', { class: `cost-mark ${sign}`, 'aria-hidden': 'true' }), text])), pick('times', scopes, scope, (value) => {
           scope = /** @type {Scope} */ (value);
           drawOverhead();
-        }, 'execution-scope'), button('Export CSV', save, { 'data-testid': 'export-csv' })], class: 'across' }, overhead),
+        }, 'execution-scope'), exportButton('executions', ['program', 'kind', 'join', 'launches', 'count', ...COSTS],
+          () => executions.map((row) => [row.program, row.kind, row.join, row.launches, row.count, ...COSTS.map((key) => row[key])]))], class: 'across' }, overhead),
       h('div', { class: 'side' }, strip.element, causesCard(answer)), beside, readingCard(answer));
     drawBeside();
     drawOverhead();
@@ -89,14 +90,14 @@ export function executionsView(app) {
   }
 
   function drawBeside() {
-    if (answer) fill(beside, compared?.lazy_dynamo ? card('Lazy against dynamo', { note: 'per step and core' }, lazySteps(compared.lazy_dynamo)) : kindsCard(answer), betweenCard(answer));
+    fill(beside, compared?.lazy_dynamo ? card('Lazy against dynamo', { note: 'per step and core' }, lazySteps(compared.lazy_dynamo)) : kindsCard(answer), betweenCard(answer));
   }
 
   /** Brings the second session of the link, if there is one. */
   async function bringOther() {
     const [own] = sources;
     const other = app.link.state.c;
-    if (!own || !answer || (sources[1]?.name ?? '') === (other ?? '')) return;
+    if ((sources[1]?.name ?? '') === (other ?? '')) return;
     sources = [own];
     compared = null;
     try {
@@ -113,10 +114,7 @@ export function executionsView(app) {
     drawOverhead();
   }
 
-  const legend = () => h('span', { class: 'legend' }, SIGNS.map(([, sign, text]) => h('span', null, h('i', { class: `cost-mark ${sign}`, 'aria-hidden': 'true' }), text)));
-
   function drawOverhead() {
-    if (!answer) return;
     const of = new Map(sources.flatMap((source) => source.rows.map((row) => [row, source])));
     const executions = sources.flatMap(({ rows }) => rows);
     const per = (/** @type {ExecutionRow} */ row, /** @type {CostName} */ key) => row[key] / divisor(scope, row, of.get(row)?.per);
@@ -157,7 +155,7 @@ export function executionsView(app) {
 
   /** Host time leads to the program's run in the step that is drawn. @param {ExecutionRow} row @param {string} text */
   function placeOf(row, text) {
-    const run = answer?.runs ? rowsOf({ ...answer.runs }).find(({ program }) => program === row.program) : null;
+    const run = answer.runs ? rowsOf({ ...answer.runs }).find(({ program }) => program === row.program) : null;
     return run ? link(text, () => app.open(windowPlace(Math.min(run.launch_start_ps ?? run.start_ps, run.start_ps), run.start_ps + run.duration_ps))) : text;
   }
 
@@ -176,39 +174,39 @@ export function executionsView(app) {
     const runs = (/** @type {number} */ number) => digits(number / per, Number.isInteger(number / per) ? 0 : 2);
     const all = sumCosts(executions);
     const keys = /** @type {const} */ ([['host_ps', 'Host'], ['device_ps', 'Device'], ['overhead_ps', 'Overhead']]);
-    return card('By kind', { note: per_step ? 'per step and core' : 'total' }, table({
-      label: 'By kind', testid: 'lazy-dynamo-table', items,
+    return tableCard('By kind', { note: per_step ? 'per step and core' : 'total' }, {
+      testid: 'lazy-dynamo-table', items,
       columns: [textColumn('Kind', 'name'), countColumn('Runs', 'count', { cell: (item) => runs(item.count) }),
         ...keys.map(([key, head]) => timeColumn(head, unit, (/** @type {typeof items[number]} */ item) => item[key] / per))],
       foot: ['All', runs(all.count), ...keys.map(([key]) => timeCell(all[key] / per, unit))],
-    }), lead ? h('p', { class: 'sec' }, leadText(lead)) : null);
+    }, lead ? h('p', { class: 'sec' }, leadText(lead)) : null);
   }
 
   /** @param {Executions} all */
   function causesCard({ executions }) {
     const items = executions.flatMap(({ program, causes }) => causes.map((own) => ({ ...own, program })));
-    return items.length ? card('Why programs run', { note: 'from the debug log beside the trace' }, h('div', { class: 'fill' }, table({
-      label: 'Why programs run', testid: 'causes-table', items,
+    return items.length ? tableCard('Why programs run', { note: 'from the debug log beside the trace' }, {
+      testid: 'causes-table', items,
       columns: [
         textColumn('Program', 'program', { cell: ({ program }) => codeCell(program, 40) }), countColumn('Launches', 'count'),
         textColumn('Cause', 'cause'), textColumn('Frame', 'frame', { cell: ({ frame }) => codeCell(frame, 40) }),
       ],
-    }))) : null;
+    }) : null;
   }
 
   /** @param {Executions} all */
   function betweenCard({ between }) {
     if (!between.length) return null;
     const unit = columnUnit(between.map(({ mean_ps }) => mean_ps));
-    return card('Between device runs', { note: 'idle on one device' }, h('div', { class: 'fill' }, table({
-      label: 'Between device runs', testid: 'between-table', items: between,
+    return tableCard('Between device runs', { note: 'idle on one device' }, {
+      testid: 'between-table', items: between,
       columns: [
         textColumn('From → to', ({ before, after }) => `${before ?? MISSING} → ${after ?? MISSING}`, { cell: ({ before, after }) => link(
           [before, after].map((name) => (name ? cutMiddle(name.replace('SyncTensorsGraph.', '…'), 10) : MISSING)).join(' → '), () => app.open({ v: 'gaps', sel: '', f: '' })) }),
         countColumn('Count', 'count'), timeColumn('Mean', unit, 'mean_ps'),
         classColumn('Mostly', ({ cause }) => cause),
       ],
-    })));
+    });
   }
 
   /** @param {Executions} all */
@@ -239,12 +237,6 @@ export function executionsView(app) {
       }) : null));
   }
 
-  function save() {
-    if (!answer) return;
-    saveCsv('executions.csv', ['program', 'kind', 'join', 'launches', 'count', ...COSTS],
-      answer.executions.map((row) => [row.program, row.kind, row.join, row.launches, row.count, ...COSTS.map((key) => row[key])]));
-  }
-
   const data = loadOnce(app, 'executions', element, (/** @type {Executions} */ next, own) => {
     answer = next;
     session = own;
@@ -255,10 +247,10 @@ export function executionsView(app) {
     linkedStep();
     return state;
   }, asked);
-  return { element, ...data, filter: data.again, move() {
+  return { element, ...data, filter: data.again, move: data.known(() => {
     void bringOther();
     linkedStep();
-  } };
+  }) };
 }
 
 const JOINS = { exact: 'The trace says which call made the run.', ordered: 'Call and run are joined by their order.', none: 'The call of the run is not known.' };

@@ -2,7 +2,7 @@
 
 import { h, fill } from '../lib/dom.js';
 import { count } from '../lib/format.js';
-import { get, RequestError } from '../lib/api.js';
+import { get } from '../lib/api.js';
 import { onActivity } from '../lib/activity.js';
 import { createKeys } from '../lib/keys.js';
 import { createLink } from '../lib/link.js';
@@ -47,7 +47,7 @@ export function createApp() {
   const live = createLive();
   const keys = createKeys();
   const diagnostics = createDiagnostics();
-  const place = h('main', { class: 'view', tabindex: -1 });
+  const place = h('main', { class: 'view', tabindex: -1, role: 'tabpanel' });
   const skip = h('div', null);
   /** @type {SessionList|null} */
   let list = null;
@@ -100,7 +100,7 @@ export function createApp() {
         live.answer(`${what} is copied.`);
         return true;
       } catch {
-        app.note({ id: 'copy', severity: 'info', message: `The browser does not let this page copy: ${text}` });
+        app.note({ id: 'copy', message: `The browser does not let this page copy: ${text}` });
         return false;
       }
     },
@@ -157,30 +157,27 @@ export function createApp() {
 
   /** @param {Ready} next */
   function showSession(next) {
-    const entry = list?.sessions.find(({ name }) => name === next.session.name);
-    const missing = (entry?.hosts.length ?? 0) - next.session.hosts.length;
+    const { name, hosts } = next.session;
+    const all = list?.sessions.find((entry) => entry.name === name)?.hosts.length ?? 0;
     session = next;
     header.open(next, app.chosen(), link.state.c);
     tabs.environment(next.environment.label);
     tabs.clear();
     counted = false;
-    partial = missing > 0;
+    partial = all > hosts.length;
     /** @type {import('./diagnostics.js').Note[]} */
     const notes = [];
     if (next.changed) {
-      notes.push({ id: 'changed', severity: 'info', message: 'The files of this session have changed since they were read.',
-        action: { label: 'Read again', run: () => { void open(next.session.name, true); } } });
+      notes.push({ id: 'changed', message: 'The files of this session have changed since they were read.',
+        action: { label: 'Read again', run: () => { void open(name, true); } } });
     }
-    if (missing > 0 && entry) {
-      notes.push({ id: 'partial', severity: 'warning',
-      message: `${count(next.session.hosts.length)} of ${count(entry.hosts.length)} hosts read.` });
-    }
-    diagnostics.set(next.session.name, [...notes, ...next.diagnostics]);
+    if (partial) notes.push({ id: 'partial', severity: 'warning', message: `${count(hosts.length)} of ${count(all)} hosts read.` });
+    diagnostics.set(name, [...notes, ...next.diagnostics]);
     states.clear();
     choices.clear();
     views.forEach((view) => view.open(next));
     show();
-    live.say(`${next.session.name} is open.`);
+    live.say(`${name} is open.`);
   }
 
   /** Brings the view of the link to the front. */
@@ -188,7 +185,6 @@ export function createApp() {
     const { id, create } = VIEWS.find((view) => view.id === link.state.v) ?? VIEWS[0];
     tabs.select(id);
     place.dataset.testid = `view-${id}`;
-    place.setAttribute('role', 'tabpanel');
     place.setAttribute('aria-labelledby', `tab-${id}`);
     if (!session) return;
     if (current !== id) views.get(current)?.show(false);
@@ -248,7 +244,7 @@ export function createApp() {
       list = /** @type {SessionList} */ (await get('sessions'));
     } catch (error) {
       if (session) return;
-      const message = error instanceof RequestError ? error.message : String(error);
+      const { message } = /** @type {Error} */ (error);
       state('error', errorCard(message, () => { void look(); }));
       live.alarm(message);
       return;
@@ -266,7 +262,7 @@ export function createApp() {
       const message = `The linked session ${link.state.s} is not in this logdir; the newest is shown.`;
       link.set({ s: '', w: '', sel: '', h: '', d: '', x: '' }, 'replace');
       await open(newest());
-      return app.note({ id: 'stale', severity: 'info', message });
+      return app.note({ id: 'stale', message });
     }
     await open(wanted());
   }

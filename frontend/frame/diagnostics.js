@@ -1,12 +1,13 @@
 /** Lines under the tabs: what is special about this capture, what part of a link did not fit. At most two at a time. */
 
 import { h, fill, button } from '../lib/dom.js';
+import { link, severityTag } from '../lib/cards.js';
 
-/** @typedef {{id: string, severity: string, message: string, host?: string, action?: {label: string, run: () => void}}} Note */
+/** @typedef {{id: string, severity?: string, message: string, host?: string, action?: {label: string, run: () => void}}} Note */
 
 const MOST = 2;
 /** @type {Record<string, number>} */
-const RANK = { error: 0, warning: 1, info: 2 };
+const RANK = { error: 0, warning: 1 };
 
 export function createDiagnostics() {
   const element = h('div', { 'data-testid': 'diagnostics' });
@@ -17,18 +18,18 @@ export function createDiagnostics() {
   let all = false;
   let scope = '';
 
+  const rank = (/** @type {Note} */ { severity = '' }) => RANK[severity] ?? 2;
   const keyOf = (/** @type {Note} */ note) => [scope, note.id, note.host ?? '', note.message].join('\n');
 
   function draw() {
     const left = notes.filter((note) => !dismissed.has(keyOf(note)));
     const shown = all ? left : left.slice(0, MOST);
     const more = left.length - shown.length;
-    fill(element, shown.map((note, index) => h('div', { class: 'diagnostic', 'data-testid': `diagnostic-${note.id}` },
-      h('span', { class: `tag ${note.severity}` }, note.severity),
+    fill(element, shown.map((note, index) => h('div', { class: 'diagnostic', 'data-testid': `diagnostic-${note.id}` }, severityTag(note.severity),
       h('p', { title: note.message }, note.host && !note.message.startsWith(note.host) ? `${note.host}: ${note.message}` : note.message),
       h('span', { class: 'grow' }),
-      note.action ? button(note.action.label, note.action.run, { class: 'link' }) : null,
-      more && index === shown.length - 1 ? button(`+${more} more`, () => { all = true; draw(); }, { class: 'link' }) : null,
+      note.action ? link(note.action.label, note.action.run) : null,
+      more && index === shown.length - 1 ? link(`+${more} more`, () => { all = true; draw(); }) : null,
       button('×', () => { dismissed.add(keyOf(note)); draw(); }, { class: 'ghost', 'aria-label': 'Dismiss' }))));
   }
 
@@ -38,7 +39,7 @@ export function createDiagnostics() {
     set(session, next) {
       scope = session;
       all = false;
-      notes = [...next].sort((a, b) => (RANK[a.severity] ?? 3) - (RANK[b.severity] ?? 3));
+      notes = [...next].sort((a, b) => rank(a) - rank(b));
       draw();
     },
     /** One more line, first: it answers what the person just did. @param {Note} note */

@@ -34,12 +34,12 @@ export function createHeader(on, capture) {
     sessions(entries, name) {
       sessions.classList.toggle('none', !name);
       known = entries.map((entry) => entry.name);
-      setChoices(/** @type {HTMLSelectElement} */ (sessions.lastElementChild), [...new Set([...(known.includes(name) ? [] : [name]), ...known])].map((own) => [own, own]), name);
+      setChoices(/** @type {HTMLSelectElement} */ (sessions.lastElementChild), known.includes(name) ? known : [name, ...known], name);
     },
     /** @param {import('../lib/types').Ready} ready @param {{hosts: string[], devices: string[]}} chosen @param {string} [other] */
     open(ready, chosen, other) {
       others.classList.toggle('none', known.length < 2);
-      setChoices(/** @type {HTMLSelectElement} */ (others.lastElementChild), [['', 'none'], ...known.filter((own) => own !== ready.session.name).map((own) => /** @type {[string, string]} */ ([own, own]))], other);
+      setChoices(/** @type {HTMLSelectElement} */ (others.lastElementChild), [['', 'none'], ...known.filter((own) => own !== ready.session.name)], other);
       synthetic.classList.toggle('none', !ready.environment.synthetic);
       hosts.set(ready.session.hosts.map(({ name }) => ({ value: name, label: name })), chosen.hosts);
       const visible = ready.devices.filter(({ host }) => chosen.hosts.includes(host));

@@ -1,6 +1,6 @@
 /** Brings a session in: asks, shows progress while the server reads, ends with the session or with an error. */
 
-import { get, RequestError } from '../lib/api.js';
+import { get } from '../lib/api.js';
 import { begin } from '../lib/activity.js';
 
 const PAUSE_MS = 150;
@@ -34,7 +34,7 @@ export function createLoader(on) {
           await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
         }
       } catch (error) {
-        if (own === ticket) on.error(error instanceof RequestError ? error.message : String(error));
+        if (own === ticket) on.error(/** @type {Error} */ (error).message);
       } finally {
         done();
       }

@@ -20,6 +20,8 @@ export function loadOnce(app, route, element, draw, more) {
   let session = null;
   let shown = false;
   let have = false;
+  /** The session whose data is drawn. @type {Ready|null} */
+  let drawn = null;
   const channel = latest(route);
 
   async function bring() {
@@ -31,7 +33,9 @@ export function loadOnce(app, route, element, draw, more) {
     }, SAY_AFTER_MS);
     try {
       const answer = await channel.get({ session: own.session.name, ...more?.(own) });
-      if (own === session) app.ready(draw(answer, own));
+      if (own !== session) return;
+      drawn = own;
+      app.ready(draw(answer, own));
     } catch (error) {
       if (own !== session) return;
       have = false;
@@ -52,6 +56,8 @@ export function loadOnce(app, route, element, draw, more) {
 
   return {
     again,
+    /** What is done only while the data of the open session is drawn. @param {() => void} act */
+    known: (act) => () => { if (session && drawn === session) act(); },
     /** @param {Ready} next */
     open(next) {
       session = next;

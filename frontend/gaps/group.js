@@ -1,7 +1,7 @@
 /** Gaps at the same time on several cores are one row; filters of the list. Nothing here draws. */
 
 import { CLASSES } from '../lib/classes.js';
-import { total } from '../lib/parts.js';
+import { grouped, total } from '../lib/parts.js';
 
 /** @typedef {import('../lib/views').GapItem} GapItem */
 /** @typedef {import('../lib/views').GapPattern} GapPattern */
@@ -34,10 +34,7 @@ export function rowOf(gaps, whole = null) {
  * @param {GapItem[]} items as `eachCore` gives them, some left out @param {string[]} devices all of them, in their order @returns {GapRow[]} longest first
  */
 export function groupGaps(items, devices) {
-  /** @type {Map<number, GapItem[]>} */
-  const groups = new Map();
-  for (const gap of items) groups.get(gap.index)?.push(gap) ?? groups.set(gap.index, [gap]);
-  return [...groups.values()].map((gaps) => rowOf(gaps.sort((a, b) => devices.indexOf(a.device) - devices.indexOf(b.device))))
+  return [...grouped(items, ({ index }) => index).values()].map((gaps) => rowOf(gaps.sort((a, b) => devices.indexOf(a.device) - devices.indexOf(b.device))))
     .sort((a, b) => b.mean_ps - a.mean_ps || a.gap.start_ps - b.gap.start_ps);
 }
 

@@ -6,7 +6,7 @@ import { loadOnce, stepCount } from '../frame/once.js';
 import { emptyCard, card, classColumn, cores, deviceName, gapPlace, hue, kindTag, lengthBar, link, linked, miniBar, noDeviceCard, showButton } from '../lib/cards.js';
 import { columnUnit, count, cutMiddle, headline, MISSING, plural, timeCell } from '../lib/format.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
-import { saveCsv } from '../lib/csv.js';
+import { exportButton } from '../lib/csv.js';
 import { gapText } from '../lib/link.js';
 import { total } from '../lib/parts.js';
 import { countColumn, linkedOrder, liveTable, shareColumn, startColumn, textColumn, timeColumn } from '../lib/table.js';
@@ -25,10 +25,10 @@ export function gapsView(app) {
   const element = h('div', { class: 'cards gaps' });
   const heading = h('span', { class: 'sec', 'data-testid': 'gap-count' });
   const list = h('div', { class: 'fill' });
-  /** @type {Gaps|null} */
-  let answer = null;
-  /** @type {import('../lib/types').Ready|null} */
-  let session = null;
+  /** @type {Gaps} */
+  let answer;
+  /** @type {import('../lib/types').Ready} */
+  let session;
   /** Those of the chosen devices, where every gap is known; a link names a pattern by its place. @type {GapPattern[]} */
   let recurring = [];
   /** Rows that are open, by the identity of their first gap. @type {Set<string>} */
@@ -45,8 +45,8 @@ export function gapsView(app) {
     return recurring[Number(at ?? NaN)] ?? null;
   };
   const nameOf = (/** @type {string} */ id) => {
-    const device = session?.devices.find((own) => own.id === id);
-    return device && session ? deviceName(device, session.session.hosts) : id;
+    const device = session.devices.find((own) => own.id === id);
+    return device ? deviceName(device, session.session.hosts) : id;
   };
 
   /** @param {string} key @param {string} value */
@@ -58,7 +58,6 @@ export function gapsView(app) {
   }
 
   function draw(say = false) {
-    if (!answer || !session) return 'empty';
     if (!session.devices.length) {
       fill(element, noDeviceCard('Gaps', 'Gaps need'));
       return 'empty';
@@ -89,25 +88,25 @@ export function gapsView(app) {
   /** @param {Gaps} all */
   function filterBar({ items }) {
     const filters = filtersValue(app.link.state.f);
-    const devices = app.among(session?.devices ?? []).filter(({ id }) => items.some(({ device }) => device === id));
+    const devices = app.among(session.devices).filter(({ id }) => items.some(({ device }) => device === id));
     const steps = [...new Set(items.map(stepOf))].filter(Boolean).sort((a, b) => Number(a) - Number(b));
     const causes = CLASSES.filter((name) => items.some(({ cause }) => cause === name));
-    /** @type {[key: string, label: string, all: string, values: [string, string][]][]} */
+    /** @type {[key: string, label: string, all: string, values: (string|[string, string])[]][]} */
     const choices = [
       ['device', 'device', `all ${count(devices.length)}`, devices.map(({ id }) => [id, nameOf(id)])],
       ['cause', 'cause', 'any', causes.map((name) => [name, LABELS[name]])],
-      ['kind', 'kind', 'any', ['starved', 'queued', 'unknown'].map((kind) => [kind, kind])],
-      ['step', 'step', 'any', steps.map((step) => [step, step])],
+      ['kind', 'kind', 'any', ['starved', 'queued', 'unknown']],
+      ['step', 'step', 'any', steps],
       ['min', 'at least', '10\u202fµs', ['0.1', '1', '10'].map((ms) => [ms, `${ms}\u202fms`])],
     ];
     return h('div', { class: 'filters', 'data-testid': 'gap-filters' },
       choices.map(([key, label, any, values]) => pick(label, [['', any], ...values], filters.get(key), (value) => setFilter(key, value), `filter-${key}`)),
-      h('span', { class: 'grow' }), heading, button('Export CSV', save, { 'data-testid': 'export-csv' }));
+      h('span', { class: 'grow' }), heading, exportButton('gaps', ['device', 'start_ps', 'duration_ps', 'step', 'kind', 'cause', 'before', 'after', ...CLASSES.map((name) => `${name}_ps`)],
+        () => left.map((gap) => [gap.device, gap.start_ps, gap.duration_ps, stepOf(gap), gap.kind, gap.cause, gap.before, gap.after, ...CLASSES.map((name) => (gap.alike ? null : gap.by_class_ps[name] ?? 0))])));
   }
 
   /** @param {boolean} say */
   function drawList(say) {
-    if (!answer || !session) return;
     left = filterGaps(answer.items, filtersValue(app.link.state.f), chosenPattern(), app.chosen().devices);
     const whole = left.length === answer.count;
     const sum = whole ? answer.listed_ps : total(left, ({ duration_ps }) => duration_ps);
@@ -161,7 +160,7 @@ export function gapsView(app) {
   function withPattern() {
     const pattern = chosenPattern();
     const filters = filtersValue(app.link.state.f);
-    if (pattern && answer) filters.set('pat', String(recurring.indexOf(pattern)));
+    if (pattern) filters.set('pat', String(recurring.indexOf(pattern)));
     return filtersText(filters);
   }
 
@@ -182,7 +181,7 @@ export function gapsView(app) {
   function patternsTable(idle, duration) {
     const items = recurring.filter(({ count: some }) => some);
     const unit = columnUnit(items.map((pattern) => pattern.total_ps));
-    const its = new Map(items.map((pattern) => [pattern, filterGaps(answer?.items ?? [], new Map(), pattern, app.chosen().devices)]));
+    const its = new Map(items.map((pattern) => [pattern, filterGaps(answer.items, new Map(), pattern, app.chosen().devices)]));
     const of = (/** @type {GapPattern} */ pattern) => its.get(pattern) ?? [];
     /** @param {'before'|'after'} key @param {string} [inside] what a gap inside of a run says */
     const program = (key, inside) => textColumn(`Program ${key}`, (/** @type {GapPattern} */ pattern) => pattern[key], {
@@ -204,18 +203,13 @@ export function gapsView(app) {
     });
   }
 
-  function save() {
-    saveCsv('gaps.csv', ['device', 'start_ps', 'duration_ps', 'step', 'kind', 'cause', 'before', 'after', ...CLASSES.map((name) => `${name}_ps`)],
-      left.map((gap) => [gap.device, gap.start_ps, gap.duration_ps, stepOf(gap), gap.kind, gap.cause, gap.before, gap.after, ...CLASSES.map((name) => (gap.alike ? null : gap.by_class_ps[name] ?? 0))]));
-  }
-
   const data = loadOnce(app, 'gaps', element, (/** @type {Gaps} */ next, own) => {
     answer = { ...next, items: eachCore(next.items) };
     session = own;
     opened = new Set();
     return draw();
   });
-  return { element, ...data, filter: () => { draw(true); }, move: () => { draw(); } };
+  return { element, ...data, filter: data.known(() => draw(true)), move: data.known(draw) };
 }
 
 /** @param {GapItem} gap @param {number} most letters of a name */

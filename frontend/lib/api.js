@@ -11,21 +11,11 @@ export class RequestError extends Error {
   }
 }
 
-/**
- * `address('window', {session: 'a', start_ps: 5})` → `data/window?session=a&start_ps=5`; null and undefined are left out.
- * @param {string} route @param {Record<string, any>} [query]
- */
-export function address(route, query = {}) {
-  const pairs = Object.entries(query).filter(([, value]) => value != null)
-    .map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`);
-  return `data/${route}${pairs.length ? '?' + pairs.join('&') : ''}`;
-}
-
-/** @param {string} route @param {Record<string, any>} [query] @param {AbortSignal} [signal] @returns {Promise<any>} */
-export const get = (route, query, signal) => request(address(route, query), { signal });
+/** `get('window', {session: 'a', start_ps: 5})` asks for `data/window?session=a&start_ps=5`; null and undefined are left out. @param {string} route @param {Record<string, any>} [query] @param {AbortSignal} [signal] @returns {Promise<any>} */
+export const get = (route, query = {}, signal) => request(`data/${route}?${new URLSearchParams(Object.entries(query).filter(([, value]) => value != null))}`, { signal });
 
 /** Asks for something to be done; only this page may. @param {string} route @param {Record<string, any>} [body] @returns {Promise<any>} */
-export const post = (route, body = {}) => request(address(route),
+export const post = (route, body = {}) => request(`data/${route}`,
   { method: 'POST', headers: { 'Content-Type': 'application/json', 'X-XLA-Insights': '1' }, body: JSON.stringify(body) });
 
 /** @param {string} url @param {RequestInit} how */
@@ -57,15 +47,14 @@ export function latest(route) {
     /** @param {Record<string, any>} query @returns {Promise<T>} */
     async get(query) {
       current?.abort();
-      const own = new AbortController();
-      current = own;
+      const { signal } = current = new AbortController();
       try {
-        const answer = await get(route, query, own.signal);
-        return own.signal.aborted ? await new Promise(() => {}) : answer;
+        const answer = await get(route, query, signal);
+        if (!signal.aborted) return answer;
       } catch (error) {
-        if (own.signal.aborted) return new Promise(() => {});
-        throw error;
+        if (!signal.aborted) throw error;
       }
+      return new Promise(() => {});
     },
     cancel() {
       current?.abort();

@@ -1,6 +1,6 @@
 /** Axes of time: ticks at 1-2-5 steps, and the grid of slices on one axis. */
 
-import { h, percent } from './dom.js';
+import { button, h, percent } from './dom.js';
 import { digits } from './format.js';
 
 /** The nearest value from `low` to `high`. @param {number} value @param {number} low @param {number} high */
@@ -24,6 +24,14 @@ export const tickMarks = (whole, unit, style) => niceTicks((whole / unit.ps) * 0
 
 /** @param {number} whole @param {import('./format.js').Unit} unit */
 export const axisGrid = (whole, unit) => h('div', { class: 'run-grid', 'aria-hidden': 'true' }, tickMarks(whole, unit, 'run-tick'));
+
+/**
+ * A button over a part of an axis, with its text where that has room.
+ * @param {string} kind class @param {string} text @param {string} title @param {number} from a part of the axis @param {number} to @param {number} least width of a text
+ * @param {() => void} open @param {Record<string, any>} [style] @param {Record<string, any>} [attributes]
+ */
+export const axisSlice = (kind, text, title, from, to, least, open, style, attributes) => button(to - from > least ? text : '', open, {
+  class: kind, title, 'aria-label': title, style: { left: percent(from), width: percent(to - from), ...style }, ...attributes });
 
 /** A row of slices with its name. @param {string} name @param {HTMLElement[]} slices @param {number} [rows] under each other */
 export const axisLane = (name, slices, rows = 1) => [h('span', { class: 'run-label' }, name), h('div', { class: 'run-lane', style: { height: `${rows * 20}px` } }, slices)];

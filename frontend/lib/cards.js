@@ -1,10 +1,10 @@
 /** What the views of cards share: cards, small bars, links into the timeline. */
 
 import { button, h, percent } from './dom.js';
-import { CLASSES, LABELS, chip, tone } from './classes.js';
+import { CLASSES, LABELS, classCell, tone } from './classes.js';
 import { count, cutMiddle, MISSING, timeText } from './format.js';
 import { gapText, spanText } from './link.js';
-import { textColumn } from './table.js';
+import { table, textColumn } from './table.js';
 
 /** @typedef {import('./types').ByClass} ByClass */
 /** @typedef {import('./types').ClassName} ClassName */
@@ -22,12 +22,16 @@ export function card(title, { note, right, class: kind = '' }, ...body) {
 /** A card that says why it has no numbers, and what would bring them. @param {string} title @param {string} text @param {string} [advice] */
 export const emptyCard = (title, text, advice) => card(title, {}, h('p', null, text), advice ? h('p', { class: 'sec' }, advice) : null);
 
+/**
+ * A card of one table, which is called like the card unless `options` say otherwise.
+ * @template T
+ * @param {string} title @param {Parameters<typeof card>[1]} more @param {Omit<Parameters<typeof table<T>>[0], 'label'> & {label?: string}} options @param {...(Child|Child[])} below
+ */
+export const tableCard = (title, more, options, ...below) => card(title, more, h('div', { class: 'fill' }, table({ label: title, ...options })), ...below);
+
 /** The card of what needs devices, where there are none. @param {string} title @param {string} needs `Gaps need` @param {string} [left] what there is without them */
 export const noDeviceCard = (title, needs, left = '') => emptyCard(title, `${needs} a device plane, and this capture has none.`,
   `Record again while the device is running, with the profiler server in the process that owns the device. ${left}`);
-
-/** @param {ClassName} name */
-export const classCell = (name) => [chip(name), LABELS[name] ?? name];
 
 /** @template T @param {string} head @param {(item: T) => ClassName|null|undefined} of @param {Partial<import('./table.js').Column<T>>} [more] @returns {import('./table.js').Column<T>} */
 export const classColumn = (head, of, more) => textColumn(head, (item) => LABELS[/** @type {ClassName} */ (of(item))], { title: undefined, cell(item) {
@@ -51,6 +55,9 @@ export const lengthBar = (part, color) => h('span', { class: color ? 'bar bare' 
 
 /** The hue of a class as a style; signs that are no hue use the hatch. @param {ClassName} name */
 export const hue = (name) => (name === 'wait' || name === 'unrecorded' ? 'var(--hatch)' : `var(--c-${name})`);
+
+/** How much it matters, always a word too. @param {string} [severity] */
+export const severityTag = (severity = 'info') => h('span', { class: `tag ${severity}` }, severity);
 
 /** @param {string} kind starved, queued or unknown */
 export const kindTag = (kind) => h('span', { class: `tag ${kind === 'starved' ? 'warning' : ''}` }, kind);
@@ -76,5 +83,5 @@ export const gapPlace = (gap) => ({ v: 'timeline', w: placeAround(gap.start_ps, 
 /** With its host, where there are several. @param {{name: string, host: string}} device @param {unknown[]} hosts of the session */
 export const deviceName = ({ name, host }, hosts) => (hosts.length > 1 ? `${name} · ${host}` : name);
 
-/** `8 cores`, `1 core` @param {number} number */
-export const cores = (number) => `${count(number)} ${number === 1 ? 'core' : 'cores'}`;
+/** `8 cores`, `1 core`, `2 of 8 cores` @param {number} all @param {number} [some] */
+export const cores = (all, some = all) => `${some < all ? `${some} of ` : ''}${count(all)} ${all === 1 ? 'core' : 'cores'}`;

@@ -26,8 +26,23 @@ export const LABELS = {
   unrecorded: 'unrecorded',
 };
 
+/** Classes with the time that each takes, the longest first. @param {import('./types').ByClass} parts */
+export const byTime = (parts) => /** @type {[ClassName, number][]} */ (Object.entries(parts)).filter(([, ps]) => ps > 0).sort((a, b) => b[1] - a[1]);
+
 /** Class and style of an element in the colour and with the sign of a class. @param {ClassName} name @param {Record<string, string>} [style] */
 export const tone = (name, style) => ({ class: `k-${name}`, style: { '--k': `var(--c-${name})`, ...style } });
 
-/** A small square in the colour and with the sign of a class. @param {ClassName} name */
-export const chip = (name) => h('i', { ...tone(name), class: `chip k-${name}`, 'aria-hidden': 'true' });
+/** A colour of the style sheet with that of text on it. @param {string} color its name */
+export const inked = (color) => ({ '--k': `var(--${color})`, color: `var(--on-${color.replace('c-', '')})` });
+
+/** A small square in a colour of the style sheet. @param {string} color its name, or nothing @param {string} [kind] class with its sign */
+export const chip = (color, kind = '') => h('i', { class: `chip ${kind}`, 'aria-hidden': 'true', style: { '--k': `var(--${color})` } });
+
+/** In the colour and with the sign of a class, where there is one. @param {ClassName|null|undefined} name */
+export const classChip = (name) => name && chip(`c-${name}`, `k-${name}`);
+
+/** With its label. @param {ClassName} name */
+export const classCell = (name) => [classChip(name), LABELS[name] ?? name];
+
+/** What signs mean. @param {import('./dom.js').Child[][]} items @param {Record<string, any>} [attributes] */
+export const legend = (items, attributes) => h('p', { class: 'legend', ...attributes }, items.map((item) => h('span', null, item)));

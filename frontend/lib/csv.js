@@ -1,14 +1,14 @@
 /** Tables as files. */
 
-import { h } from './dom.js';
+import { button, h } from './dom.js';
 
-/** Saves rows as a file of comma-separated values. @param {string} name @param {string[]} heads @param {(string|number|null)[][]} rows */
-export function saveCsv(name, heads, rows) {
-  const blob = new Blob([csvText(heads, rows)], { type: 'text/csv' });
-  const anchor = h('a', { href: URL.createObjectURL(blob), download: name });
+/** A button that saves rows as a file of comma-separated values. @param {string} name @param {string[]} heads @param {() => (string|number|null)[][]} rows */
+export const exportButton = (name, heads, rows) => button('Export CSV', () => {
+  const blob = new Blob([csvText(heads, rows())], { type: 'text/csv' });
+  const anchor = h('a', { href: URL.createObjectURL(blob), download: `${name}.csv` });
   anchor.click();
   setTimeout(() => URL.revokeObjectURL(anchor.href), 0);
-}
+}, { 'data-testid': 'export-csv' });
 
 /** Quotes where needed; a text that a spreadsheet would take for a formula gets a quote before it. @param {string[]} heads @param {(string|number|null)[][]} rows */
 export function csvText(heads, rows) {

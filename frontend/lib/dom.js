@@ -7,10 +7,14 @@
  * properties by name; null, undefined and false attributes are left out.
  * @template {keyof HTMLElementTagNameMap} K
  * @param {K} tag @param {Record<string, any>|null} [attributes] @param {...(Child|Child[])} children
- * @returns {HTMLElementTagNameMap[K]}
  */
-export function h(tag, attributes, ...children) {
-  const element = document.createElement(tag);
+export const h = (tag, attributes, ...children) => dressed(document.createElement(tag), attributes, children);
+
+/** The same for what pictures are made of. @param {string} tag @param {Record<string, any>|null} attributes @param {...(Child|Child[])} children */
+export const svg = (tag, attributes, ...children) => dressed(document.createElementNS('http://www.w3.org/2000/svg', tag), attributes, children);
+
+/** @template {HTMLElement|SVGElement} E @param {E} element @param {Record<string, any>|null|undefined} attributes @param {(Child|Child[])[]} children */
+function dressed(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes ?? {})) {
     if (value == null || value === false) continue;
     if (name === 'style') for (const [key, text] of Object.entries(value)) element.style.setProperty(key, text);
@@ -40,7 +44,7 @@ export const button = (label, action, attributes, ...more) => h('button', { type
 
 /**
  * One of many, with its name before it.
- * @param {string} label @param {[value: string, text: string][]} choices @param {string|undefined} value
+ * @param {string} label @param {(string|[value: string, text: string])[]} choices one text that is the value as well, or both @param {string|undefined} value
  * @param {(value: string) => void} chosen @param {string} [testid]
  */
 export function pick(label, choices, value, chosen, testid) {
@@ -49,9 +53,12 @@ export function pick(label, choices, value, chosen, testid) {
   return h('span', { class: 'pick', title: label }, h('span', null, label), select);
 }
 
-/** @param {HTMLSelectElement} select @param {[value: string, text: string][]} choices @param {string|undefined} value */
+/** @param {HTMLSelectElement} select @param {(string|[value: string, text: string])[]} choices @param {string|undefined} value */
 export function setChoices(select, choices, value) {
-  fill(select, choices.map(([own, text]) => h('option', { value: own }, text)));
+  fill(select, choices.map((choice) => {
+    const [own, text = own] = [choice].flat();
+    return h('option', { value: own }, text);
+  }));
   select.value = value ?? '';
   if (select.selectedIndex < 0) select.selectedIndex = 0;
 }
@@ -71,11 +78,20 @@ export function onKeys(element, which, keys) {
   });
 }
 
+/**
+ * Follows the pointer from where it is pressed, also beyond the element, until it is let go.
+ * @param {HTMLElement} element @param {(event: PointerEvent) => ((event: PointerEvent) => void)|null} begin answers what each move does; null for nothing
+ */
+export function onDrag(element, begin) {
+  element.addEventListener('pointerdown', (event) => {
+    element.onpointermove = begin(event);
+    if (element.onpointermove) element.setPointerCapture(event.pointerId);
+  });
+  element.onpointerup = element.onpointercancel = () => { element.onpointermove = null; };
+}
+
 /** A part from 0 to 1 as a length of a style. @param {number} part */
 export const percent = (part) => `${part * 100}%`;
 
 /** Whether keys now belong to a field. @param {EventTarget|null} target */
-export function typing(target) {
-  return target instanceof HTMLInputElement && target.type !== 'checkbox'
-    || target instanceof HTMLSelectElement || target instanceof HTMLTextAreaElement;
-}
+export const typing = (target) => target instanceof Element && target.matches('input:not([type=checkbox]), select, textarea');

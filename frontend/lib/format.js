@@ -28,8 +28,8 @@ export function digits(value, decimals = 0) {
 export function unitFor(ps) {
   const size = Math.abs(ps);
   if (size >= 1e13) return UNITS.s;
-  if (size >= 1e8) return UNITS.ms;
-  return size >= 1e5 || size === 0 ? (size === 0 ? UNITS.ms : UNITS.us) : UNITS.ns;
+  if (size >= 1e8 || !size) return UNITS.ms;
+  return size >= 1e5 ? UNITS.us : UNITS.ns;
 }
 
 /** One unit for a whole column, from its largest value. @param {Iterable<number>} values */
@@ -67,16 +67,13 @@ export function placeText(ps, decimals = 3) {
  * @param {number} start @param {number} end
  */
 export function rangeText(start, end) {
-  const decimals = Math.min(9, Math.max(3, 3 - Math.floor(Math.log10(Math.max(1, end - start) / 1e9))));
-  const capped = end - start >= 1e7 ? 3 : decimals;
-  return `${digits(start / 1e9, capped)} – ${placeText(end, capped)}`;
+  const length = Math.max(1, end - start);
+  const decimals = length >= 1e7 ? 3 : Math.min(9, 3 - Math.floor(Math.log10(length / 1e9)));
+  return `${digits(start / 1e9, decimals)} – ${placeText(end, decimals)}`;
 }
 
 /** A headline figure, without more digits than it needs: `242.6 ms`, `1 163 ms`. @param {number} ps */
-export function headline(ps) {
-  const unit = unitFor(ps);
-  return digits(ps / unit.ps, Math.abs(ps / unit.ps) >= 1000 ? 0 : 1) + JOIN + unit.name;
-}
+export const headline = (ps) => timeText(ps, Math.abs(ps / unitFor(ps).ps) >= 1000 ? 0 : 1);
 
 /** A share from 0 to 1: `62.2 %`; `< 0.1 %` for less; `100.0 %` only if exact. @param {number|null|undefined} value */
 export function share(value) {

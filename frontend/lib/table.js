@@ -13,7 +13,7 @@ const DRAW_ALL = 200;
  * @property {string} head
  * @property {boolean} [number] right-aligned, sorted descending first
  * @property {(item: T) => number|string} [value] what it sorts by; a column without it does not sort
- * @property {(item: T) => Node|string|(Node|string)[]} cell
+ * @property {(item: T) => import('./dom.js').Child|import('./dom.js').Child[]} cell
  * @property {(item: T) => number|null|undefined} [ps] the exact time of the cell, in `data-ps`
  * @property {(item: T) => string} [title] the whole of a text that may be cut
  */

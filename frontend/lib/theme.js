@@ -65,20 +65,19 @@ export function mix(from, to, part) {
 export function readPalette() {
   const style = getComputedStyle(document.documentElement);
   const read = (/** @type {string} */ name) => style.getPropertyValue(`--${name}`).trim();
-  const dark = document.documentElement.dataset.theme === 'dark';
   const hatch = read('hatch');
-  const tone = (/** @type {string} */ fill, /** @type {string} */ on) => (
-    { fill: read(fill), on: read(on), edge: mix(read(fill), dark ? '#ffffff' : '#000000', dark ? 0.26 : 0.28) });
+  const tone = (/** @type {string} */ name) => (
+    { fill: read(name), on: read(`on-${name.replace('c-', '')}`), edge: mix(read(name), read('edge'), parseInt(read('edge-mix')) / 100) });
   return {
     surface: read('surface'), surface2: read('surface-2'), line: read('line'), line2: read('line-2'),
     ink: read('ink'), ink2: read('ink-2'), ink3: read('ink-3'), accent: read('accent'), focus: read('focus'),
     sel: read('sel'), veil: read('veil'), hatch,
     classes: CLASSES.map((name) => {
-      const own = tone(`c-${name}`, `on-${name}`);
+      const own = tone(`c-${name}`);
       return name === 'wait' || name === 'unrecorded' ? { ...own, edge: hatch } : own;
     }),
-    phases: [1, 2, 3, 4, 5, 6].map((rank) => tone(`p${rank}`, `on-p${rank}`)),
-    dev: tone('dev', 'on-dev'), dev2: tone('dev-2', 'on-dev-2'), devColl: tone('dev-coll', 'on-dev-coll'),
+    phases: [1, 2, 3, 4, 5, 6].map((rank) => tone(`p${rank}`)),
+    dev: tone('dev'), dev2: tone('dev-2'), devColl: tone('dev-coll'),
     font: getComputedStyle(document.body).fontFamily,
     unit: parseFloat(style.fontSize) / 16 || 1,
     plain: matchMedia('(forced-colors: active)').matches,

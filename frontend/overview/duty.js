@@ -63,7 +63,7 @@ function dutyTable(devices, all, definition, session, app) {
         stall ? h('i', { class: 'stall', style: { left: percent((busy - stall) / whole), width: percent(stall / whole) } }) : null) },
       shareColumn('Busy', 'part'), time,
     ],
-    foot: [devices.length < all ? `${devices.length} of ${cores(all)}` : cores(all), '',
+    foot: [cores(all, devices.length), '',
       share(total(rows, ({ busy }) => busy) / total(rows, ({ whole }) => whole)), sum],
   });
 }

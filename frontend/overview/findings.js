@@ -1,7 +1,7 @@
 /** What is wrong, worst first: evidence, advice, and where to see it. */
 
 import { button, h } from '../lib/dom.js';
-import { card, gapPlace, windowPlace } from '../lib/cards.js';
+import { card, gapPlace, severityTag, windowPlace } from '../lib/cards.js';
 import { plural, share, timeText } from '../lib/format.js';
 import { total } from '../lib/parts.js';
 
@@ -55,7 +55,7 @@ function entry(finding, { steps }, app, linked) {
   const [step, now] = [step_if_fixed_ps, step_ps].map((ps) => timeText(ps ?? 0, 1));
   const label = MORE[id] ?? 'Gaps';
   const element = h('li', { 'data-testid': `finding-${id}`, 'aria-current': linked ? 'true' : null },
-    h('span', null, h('span', { class: `tag ${severity}` }, severity)), h('h3', null, title),
+    h('span', null, severityTag(severity)), h('h3', null, title),
     h('span', { class: 'cost num', 'data-ps': cost_ps, title: 'Idle time that it explains' }, cost_ps ? timeText(cost_ps, 1) : '–'),
     h('p', null, detail.includes(advice) ? detail : `${detail} ${advice}`,
       step_if_fixed_ps ? h('span', { class: 'muted' }, step === now ? ' Without it the mean step is as long.' : ` Mean step without it: at best ${step} instead of ${now}.`) : null),

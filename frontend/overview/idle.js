@@ -1,8 +1,8 @@
 /** What the host did while the devices were idle: a bar, and a table whose sum row is all idle time. */
 
 import { h } from '../lib/dom.js';
-import { CLASSES, LABELS } from '../lib/classes.js';
-import { card, classCell, cores, emptyCard, link } from '../lib/cards.js';
+import { CLASSES, LABELS, classCell } from '../lib/classes.js';
+import { card, cores, emptyCard, link } from '../lib/cards.js';
 import { columnUnit, headline, share, timeCell } from '../lib/format.js';
 import { total } from '../lib/parts.js';
 import { partColumns, table, timeColumn } from '../lib/table.js';
@@ -17,7 +17,7 @@ export function idleCard({ devices: all, steps }, app) {
   }
   const devices = app.among(all);
   const idle = total(devices, ({ idle_ps }) => idle_ps);
-  const note = devices.length < all.length ? `${devices.length} of ${cores(all.length)}` : cores(all.length);
+  const note = cores(all.length, devices.length);
   if (!idle) return card('Idle time by cause', { note }, h('p', null, 'The devices are never idle.'));
   /** @type {{name: ClassName|null, ps: number}[]} */
   const items = CLASSES.map((name) => ({ name, ps: total(devices, ({ idle_by_class_ps }) => idle_by_class_ps[name] ?? 0) })).filter(({ ps }) => ps);

@@ -1,7 +1,7 @@
 /** Steps as stacked bars of what the driving thread did, a line across each for how long the device was busy. */
 
-import { button, fill, h, onKeys, percent } from '../lib/dom.js';
-import { CLASSES, LABELS, chip, tone } from '../lib/classes.js';
+import { button, fill, h, onDrag, onKeys, percent } from '../lib/dom.js';
+import { CLASSES, LABELS, classCell, legend, tone } from '../lib/classes.js';
 import { card, link, linked, windowPlace } from '../lib/cards.js';
 import { columnUnit, count, digits, plural, timeText } from '../lib/format.js';
 import { countColumn, liveTable, startColumn, timeColumn } from '../lib/table.js';
@@ -53,12 +53,12 @@ export function createSteps(app) {
   }
 
   function mark() {
-    const own = chosen();
-    chart.querySelectorAll('[role=option]').forEach((bar) => bar.setAttribute('aria-selected', String(bar.getAttribute('data-step') === (own ? keyOf(own) : null))));
+    const step = chosen();
+    bars().forEach((own, at) => { own.ariaSelected = String(steps[from + at] === step); });
     rows?.refresh();
-    fill(note, own ? [h('b', null, `Step ${nameOf(own)}`), ` ${timeText(own.duration_ps)} · device busy ${timeText(own.device_busy_ps)} · `,
-      COUNTS.filter(([key]) => own[key] || key === 'executions').map(([key,, one]) => plural(own[key], one)).join(' · '), ' ',
-      link('Show', () => show(own), { 'data-testid': 'step-show' })] : h('span', { class: 'muted' }, 'Click a bar to select a step.'));
+    fill(note, step ? [h('b', null, `Step ${nameOf(step)}`), ` ${timeText(step.duration_ps)} · device busy ${timeText(step.device_busy_ps)} · `,
+      COUNTS.filter(([key]) => step[key] || key === 'executions').map(([key,, one]) => plural(step[key], one)).join(' · '), ' ',
+      link('Show', () => show(step), { 'data-testid': 'step-show' })] : h('span', { class: 'muted' }, 'Click a bar to select a step.'));
   }
 
   function draw() {
@@ -82,8 +82,7 @@ export function createSteps(app) {
     const every = [1, 2, 5, 10, 20, 50, 100].find((step) => slot * step >= 34) ?? 200;
     fill(chart, ticks.map((tick) => h('span', { class: 'grid-line', 'aria-hidden': 'true', style: { bottom: `calc(20px + (100% - 20px) * ${(tick * unit.ps) / top})` } },
       h('span', null, digits(tick), tick === ticks.at(-1) ? `\u202f${unit.name}` : ''))), h('div', { class: steps.length > WIDE ? 'bars thin' : 'bars' }, seen.map((step, index) => bar(step, top, slot >= 38, (from + index) % every === 0, unit))));
-    const options = [...chart.querySelectorAll('[role=option]')];
-    (options.find((option) => option.getAttribute('data-step') === app.link.state.st) ?? options[0])?.setAttribute('tabindex', '0');
+    (bars().find((own) => own.dataset.step === app.link.state.st) ?? bars()[0]).tabIndex = 0;
     drawBrush();
   }
 
@@ -99,8 +98,8 @@ export function createSteps(app) {
     }, h('div', { class: 'plot' }, stack, step.device_busy_ps ? h('i', { class: 'busy-line', style: { bottom: percent(step.device_busy_ps / top) } }) : null), h('span', { class: 'name' }, label ? nameOf(step) : ''));
   }
 
-  const bars = () => /** @type {NodeListOf<HTMLElement>} */ (chart.querySelectorAll('[role=option]'));
-  const stepAt = (/** @type {HTMLElement} */ own) => steps[from + [...bars()].indexOf(own)];
+  const bars = () => /** @type {HTMLElement[]} */ ([...chart.querySelectorAll('[role=option]')]);
+  const stepAt = (/** @type {HTMLElement} */ own) => steps[from + bars().indexOf(own)];
 
   /** Focuses a bar by its place among those in sight, or brings it into sight. @param {number} at */
   function focus(at) {
@@ -108,7 +107,7 @@ export function createSteps(app) {
     (bars()[at] ?? bars()[at - Math.sign(at)])?.focus();
   }
   onKeys(chart, '[role=option]', {
-    ArrowRight: (own) => focus([...bars()].indexOf(own) + 1), ArrowLeft: (own) => focus([...bars()].indexOf(own) - 1), Enter: (own) => show(stepAt(own)), ' ': (own) => choose(stepAt(own)),
+    ArrowRight: (own) => focus(bars().indexOf(own) + 1), ArrowLeft: (own) => focus(bars().indexOf(own) - 1), Enter: (own) => show(stepAt(own)), ' ': (own) => choose(stepAt(own)),
   });
 
   /** @param {number} first */
@@ -140,8 +139,10 @@ export function createSteps(app) {
     const box = brush.getBoundingClientRect();
     moveTo(((event.clientX - box.left) / box.width) * steps.length - fits / 2);
   };
-  brush.addEventListener('pointerdown', (event) => { brush.setPointerCapture(event.pointerId); toPointer(event); });
-  brush.addEventListener('pointermove', (event) => { if (brush.hasPointerCapture(event.pointerId)) toPointer(event); });
+  onDrag(brush, (event) => {
+    toPointer(event);
+    return toPointer;
+  });
   onKeys(brush, '*', {
     ArrowRight: () => moveTo(from + 1), ArrowLeft: () => moveTo(from - 1), PageDown: () => moveTo(from + fits), PageUp: () => moveTo(from - fits),
     End: () => moveTo(steps.length), Home: () => moveTo(0),
@@ -199,10 +200,10 @@ export function createSteps(app) {
       twice = new Set(steps.map(({ number }) => number).filter((number) => seen.size === seen.add(number).size));
       from = 0;
       const names = namesOf(steps);
-      const busy = h('span', null, h('i', { class: 'line-mark', 'aria-hidden': 'true' }), 'device busy');
+      const busy = [h('i', { class: 'line-mark', 'aria-hidden': 'true' }), 'device busy'];
       fill(element, steps.length
         ? card('Step time', { note: 'by class', class: 'steps-card', right: toggle },
-          h('p', { class: 'legend' }, names.map((name) => h('span', null, chip(name), LABELS[name])), busy), body)
+          legend([...names.map(classCell), busy]), body)
         : card('Step time', {}, h('p', null, 'This capture has no steps: no step annotation, no StepMarker, no rhythm of modules.'),
           h('p', { class: 'sec' }, 'Wrap the loop in xp.StepTrace, or capture more than one step.')));
       if (steps.length) draw();

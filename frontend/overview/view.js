@@ -14,14 +14,13 @@ import { createSteps } from './steps.js';
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
 export function overviewView(app) {
   const element = h('div', { class: 'cards overview' });
-  /** @type {Overview|null} */
-  let answer = null;
-  /** @type {import('../lib/types').Ready|null} */
-  let session = null;
+  /** @type {Overview} */
+  let answer;
+  /** @type {import('../lib/types').Ready} */
+  let session;
   const steps = createSteps(app);
 
   function draw() {
-    if (!answer || !session) return;
     const { devices } = answer;
     const some = app.among(devices).length < devices.length;
     fill(element, verdict(answer, some ? `Sentence, figures, steps and findings are of all ${cores(devices.length)}.` : ''), dutyCard(answer.devices, session, app), idleCard(answer, app),
@@ -40,7 +39,7 @@ export function overviewView(app) {
   /** @type {(() => void)|null} */
   let removeKeys = null;
   return {
-    element, open: data.open, filter: draw, move: steps.select,
+    element, open: data.open, filter: data.known(draw), move: steps.select,
     show(on) {
       data.show(on);
       removeKeys?.();

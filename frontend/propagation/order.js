@@ -1,28 +1,20 @@
 /** One step's phases on the host over what a device made of them; ribbons lead from one to the other. */
 
-import { h, onKeys, percent } from '../lib/dom.js';
+import { h, onKeys, percent, svg } from '../lib/dom.js';
+import { chip, inked, legend } from '../lib/classes.js';
 import { plural, timeText, unitFor } from '../lib/format.js';
 import { total } from '../lib/parts.js';
-import { tickMarks } from '../lib/axis.js';
+import { axisSlice, tickMarks } from '../lib/axis.js';
 
 /** @typedef {import('./types').Propagation} Propagation */
 /** @typedef {import('./types').Stretch} Stretch */
 
 const WIDE = 1000;
 const TALL = 280;
-const SVG = 'http://www.w3.org/2000/svg';
 /** Narrower pieces of a strip, as parts of its width, have no text. */
 const LEAST_TEXT = 0.045;
 /** What the reason of a lost annotation takes. */
 const LABEL = 0.17;
-
-/** @param {string} tag @param {Record<string, any>} attributes @param {...Node} children */
-function s(tag, attributes, ...children) {
-  const element = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
-  element.append(...children);
-  return element;
-}
 
 /** From a time to a part of the width. @param {number} from @param {number} to */
 export const axisOf = (from, to) => (/** @type {number} */ ps) => (ps - from) / Math.max(1, to - from);
@@ -69,9 +61,9 @@ export function createOrder(answer, on) {
   const nameOf = (/** @type {number|null} */ phase) => (phase === null ? none : phases[phase].name + (phases[phase].repetition ? ` ${phases[phase].repetition + 1}` : ''));
   const lostOf = (/** @type {number|null} */ phase) => (phase === null ? null : phases[phase].lost);
 
-  /** @param {string} kind @param {number|null} phase @param {string} text @param {string} title @param {number} from @param {number} to @param {() => void} onclick */
-  const piece = (kind, phase, text, title, from, to, onclick) => h('button', { type: 'button', class: `piece ${kind}`, tabindex: -1, title, 'aria-label': title, onclick,
-    style: { left: percent(from), width: percent(to - from), ...(phase !== null && { '--k': `var(--p${on.tone(phase)})`, color: `var(--on-p${on.tone(phase)})` }) } }, to - from < LEAST_TEXT ? '' : text);
+  /** @param {string} kind @param {number|null} phase @param {string} text @param {string} title @param {number} from @param {number} to @param {() => void} open */
+  const piece = (kind, phase, text, title, from, to, open) => axisSlice(`piece ${kind}`, text, title, from, to, LEAST_TEXT, open,
+    phase === null ? {} : inked(`p${on.tone(phase)}`), { tabindex: -1 });
   const host = strips.host.map(({ phase, name, start_ps, end_ps }) => piece(phase === null ? 'plain' : '', phase, name,
     `${name}: host ${timeText(end_ps - start_ps)}${lostOf(phase) ? `, lost: ${lostOf(phase)}` : ''}`, hostAt(start_ps), hostAt(end_ps), () => { if (phase !== null) on.phase(phase); }));
   const stubs = strips.host.filter(({ phase }) => lostOf(phase)).map(({ phase, start_ps, end_ps }) => ({ at: hostAt((start_ps + end_ps) / 2), text: hostAt(end_ps) - hostAt(start_ps) > 2 * LEAST_TEXT ? `lost: ${lostOf(phase)}` : '' }))
@@ -84,13 +76,11 @@ export function createOrder(answer, on) {
   const shapes = ribbonShapes(answer, hostAt, deviceAt).sort((a, b) => Number(a.inverted) - Number(b.inverted));
   const ribbons = shapes.map((shape) => {
     const d = ribbonPath(shape);
-    const ribbon = s('g', { class: shape.inverted ? 'ribbon inverted' : 'ribbon', style: `--k:var(--p${on.tone(Number(strips.device[shape.device].phase))})` },
-      s('title', {}, document.createTextNode(device[shape.device].title)), s('path', { d }), ...(shape.inverted ? [s('path', { d, class: 'hatched' })] : []));
-    ribbon.addEventListener('click', () => on.run(shape.device));
-    return ribbon;
+    return svg('g', { class: shape.inverted ? 'ribbon inverted' : 'ribbon', style: { '--k': `var(--p${on.tone(Number(strips.device[shape.device].phase))})` }, onclick: () => on.run(shape.device) },
+      svg('title', null, device[shape.device].title), svg('path', { d }), shape.inverted && svg('path', { d, class: 'hatched' }));
   });
-  const picture = s('svg', { viewBox: `0 0 ${WIDE} ${TALL}`, preserveAspectRatio: 'none', 'aria-hidden': 'true' },
-    s('pattern', { id: 'ribbon-hatch', width: 7, height: 7, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)' }, s('path', { d: 'M0 0V7', class: 'hatch-line' })), ...ribbons);
+  const picture = svg('svg', { viewBox: `0 0 ${WIDE} ${TALL}`, preserveAspectRatio: 'none', 'aria-hidden': 'true' },
+    svg('pattern', { id: 'ribbon-hatch', width: 7, height: 7, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)' }, svg('path', { d: 'M0 0V7', class: 'hatch-line' })), ribbons);
 
   const move = (/** @type {Element|null} */ to) => /** @type {HTMLElement|null} */ (to)?.focus();
 
@@ -101,11 +91,10 @@ export function createOrder(answer, on) {
     onKeys(element, '*', { ArrowRight: (own) => move(own.nextElementSibling), ArrowLeft: (own) => move(own.previousElementSibling) });
     return element;
   }
-  const legend = ['in order', 'inverted: runs after a later phase has begun', none].map((text, index) => h('span', null, h('i', { class: `chip ribbon-chip ${['', 'inverted', 'of-bare'][index]}` }), text));
   const rows = [['host', 'in order', lane(host, 'Phases on the host')], ['', '', h('div', { class: 'ribbons' }, picture, stubs)], ['device', 'as run', lane(device, 'Runs of phases on the device')],
     ['', '', h('div', { class: 'marks', 'aria-hidden': 'true' }, marks)],
     ['', '', h('div', { class: 'ticks-line', 'aria-hidden': 'true' }, tickMarks(length, unitFor(length)))],
-    ['', '', h('div', { class: 'legend', 'aria-hidden': 'true' }, legend)]];
+    ['', '', legend([['in order', ''], ['inverted: runs after a later phase has begun', 'inverted'], [none, 'of-bare']].map(([text, sign]) => [chip('p2', `ribbon-chip ${sign}`), text]), { 'aria-hidden': 'true' })]];
 
   return {
     nameOf, length, titleOf: (/** @type {number} */ run) => device[run].title,

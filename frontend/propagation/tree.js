@@ -1,6 +1,7 @@
 /** The annotations as a tree: host and device time on one scale, and what became of each on the device. */
 
 import { h, onKeys } from '../lib/dom.js';
+import { chip } from '../lib/classes.js';
 import { lengthBar, link, windowPlace } from '../lib/cards.js';
 import { columnUnit, count, MISSING, timeCell } from '../lib/format.js';
 import { total } from '../lib/parts.js';
@@ -12,7 +13,7 @@ import { total } from '../lib/parts.js';
 /**
  * @typedef {object} TreeState
  * @property {Mode} mode @property {string|null} picked @property {Set<string>} closed paths whose insides are hidden
- * @property {(row: TreeRow) => string} tone a colour, or nothing
+ * @property {(row: TreeRow) => string} tone a colour of the style sheet
  * @property {(path: string) => void} pick @property {(path: string|null) => void} lift @property {() => void} redraw
  * @property {import('../frame/app.js').App} app
  */
@@ -53,7 +54,7 @@ export function treeTable({ tree, unannotated, order, strips }, { mode, picked, 
       onclick: () => pick(path), onmouseenter: () => lift(path), onmouseleave: () => lift(null), onfocus: () => lift(path), onblur: () => lift(null),
     }, h('td', { title: path, style: { 'padding-left': `${8 + row.depth * 16 + (parent ? 0 : 11)}px` } },
       parent ? h('span', { class: 'twist', onclick: (/** @type {Event} */ event) => { event.stopPropagation(); toggle(path); } }, closed.has(path) ? '▸' : '▾') : null,
-      h('i', { class: 'chip', style: { '--k': tone(row) || 'var(--surface-2)' } }), row.name), time(own.host, row.host_place), time(own.device, row.device_place), bars(own), cell(count(own.ops)),
+      chip(tone(row)), row.name), time(own.host, row.host_place), time(own.device, row.device_place), bars(own), cell(count(own.ops)),
     mode ? null : [cell(count(row.executions)), cell(count(row.programs))],
     h('td', null, row.lost ? [h('span', { class: 'tag warning' }, 'lost'), h('span', { class: 'sec small' }, ` ${row.lost}`)] : row.device_ps ? h('span', { class: 'tag good' }, 'found') : MISSING));
   });
@@ -73,7 +74,7 @@ export function treeTable({ tree, unannotated, order, strips }, { mode, picked, 
   const last = (/** @type {string|undefined} */ text) => [mode ? null : [h('td', null), h('td', null)], h('td', { class: 'sec small' }, text)].flat();
   const element = h('table', { class: mode ? null : 'tight', role: 'treegrid', 'aria-label': 'Annotations', 'data-testid': 'annotation-tree' },
     h('thead', null, h('tr', null, heads.map((text, index) => h('th', { scope: 'col', class: [0, 3, heads.length - 1].includes(index) ? null : 'num' }, text)))), h('tbody', null, rows),
-    h('tfoot', null, h('tr', { class: 'rest', 'data-testid': 'annotation-none' }, h('td', null, h('i', { class: 'chip' }), 'no annotation'), cell(MISSING), time(rest.device, none && [none.start_ps, none.end_ps]), bars(), cell(count(rest.ops)), last('bare and none')),
+    h('tfoot', null, h('tr', { class: 'rest', 'data-testid': 'annotation-none' }, h('td', null, chip(''), 'no annotation'), cell(MISSING), time(rest.device, none && [none.start_ps, none.end_ps]), bars(), cell(count(rest.ops)), last('bare and none')),
       h('tr', null, h('td', null, { 'step_': 'Device run', 'mean_': 'Mean of a step', '': 'All devices' }[mode]), h('td', null), time(sum, run[0] && [run[0].start_ps, Math.max(...run.map(({ end_ps }) => end_ps))]), h('td', null),
         cell(count(mode === 'mean_' ? null : total([rest, ...top], ({ ops }) => ops ?? 0))), last(''))));
   const focus = (/** @type {number} */ at) => rows[at]?.focus();

@@ -2,12 +2,13 @@
 
 import { fill, h, pick } from '../lib/dom.js';
 import { loadOnce } from '../frame/once.js';
+import { chip, legend } from '../lib/classes.js';
 import { card, codeCell, deviceName, emptyCard, link, linked, noDeviceCard, windowPlace } from '../lib/cards.js';
 import { columnUnit, count, cutMiddle, plural, share, timeText } from '../lib/format.js';
 import { roundShares } from '../lib/parts.js';
-import { msText, spanText, spanValue } from '../lib/link.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
 import { countColumn, liveTable, partColumns, startColumn, table, textColumn, timeColumn } from '../lib/table.js';
+import { ofWindow, selectionText, selectionValue } from '../timeline/selection.js';
 import { phaseOf, phaseTones } from '../timeline/tones.js';
 import { isInside, treeTable } from './tree.js';
 import { createOrder } from './order.js';
@@ -20,14 +21,12 @@ import { createOrder } from './order.js';
 const STATES = Object.entries({
   direct: 'scope in the op’s own metadata', recovered: 'from the computations it calls, or its neighbours',
   bare: 'an op name without a scope, as in the backward pass', none: 'no name, as copies and other ops made by the compiler' });
-/** An event of a row of annotations or scopes, as the timeline links to it. */
-const EVENT = /^ev:(h\d+\.(?:ann|d\d+\.scopes))@([\d.]+)(?:\/(\d+))?$/;
 const MANY_ROWS = 60;
 
 /** What the server is asked for a selection of the link: the annotation or scope that it is. @param {string|undefined} sel */
 export function pickedQuery(sel) {
-  const [, row, start, depth = 0] = EVENT.exec(sel ?? '') ?? [];
-  return row ? { row, start_ps: Math.round(Number(start) * 1e9), depth } : null;
+  const { kind, row = '', start_ps, depth } = selectionValue(sel) ?? {};
+  return kind === 'event' && /^h\d+\.(ann|d\d+\.scopes)$/.test(row) ? { row, start_ps, depth } : null;
 }
 
 /** The last part of a path. @param {string} path */
@@ -39,10 +38,10 @@ export function propagationView(app) {
   const tree = h('div', { class: 'scroll' });
   const lines = h('div', { class: 'fill' });
   const readout = h('p', { class: 'small sec', 'data-testid': 'order-readout' });
-  /** @type {Propagation|null} */
-  let answer = null;
-  /** @type {import('../lib/types').Ready|null} */
-  let session = null;
+  /** @type {Propagation} */
+  let answer;
+  /** @type {import('../lib/types').Ready} */
+  let session;
   /** @type {ReturnType<typeof createOrder>|null} */
   let order = null;
   /** @type {Mode} */
@@ -63,42 +62,43 @@ export function propagationView(app) {
     return { st: app.link.state.st, ...(wanted() || { device: filtersValue(app.link.state.f).get('device') ?? (chosen.length < devices.length ? chosen[0].id : null) }) };
   };
   /** The row of a phase, or of the first of its repetitions. @param {number|null|undefined} phase */
-  const rowAt = (phase) => answer?.tree.find((row) => row.phase !== null && phase != null && (row.phase === phase || row.name === answer?.phases[phase].name));
+  const rowAt = (phase) => answer.tree.find((row) => row.phase !== null && phase != null && (row.phase === phase || row.name === answer.phases[phase].name));
   /** The phase that a path is, or lies in. @param {string|null} path */
-  const phaseAt = (path) => answer?.tree.find((row) => row.phase !== null && path !== null && (row.path === path || isInside(path, row.path)))?.phase ?? null;
+  const phaseAt = (path) => answer.tree.find((row) => row.phase !== null && path !== null && (row.path === path || isInside(path, row.path)))?.phase ?? null;
   const stepOf = (/** @type {Propagation} */ { step }) => (step ? String(step.number ?? step.index) : '');
   const stepName = (/** @type {Propagation} */ own) => (own.step ? `step ${stepOf(own)}` : 'whole capture');
   const toneOf = (/** @type {string} */ name) => (phaseOf(name, tones) ?? -1) + 1;
   const pathLink = (/** @type {string|null} */ path) => (path ? link(leaf(path), () => choose(path), { title: path }) : 'no annotation');
 
-  /** Writes a selection that the timeline understands, and the window around it. @param {string} sel @param {Place} place */
-  function select(sel, place) {
-    known = sel;
-    app.link.set({ sel, w: windowPlace(...place).w }, 'push');
+  /** Selects a window, or an event in a row of the timeline, and writes the window around it. @param {Place} place @param {string} [row] @param {number} [depth] */
+  function select([start_ps, end_ps], row, depth) {
+    const own = ofWindow(start_ps, end_ps);
+    known = selectionText(row ? { ...own, kind: 'event', row, depth: depth ?? 0 } : own);
+    app.link.set({ sel: known, w: windowPlace(start_ps, end_ps).w }, 'push');
     mark();
   }
 
   /** @param {string|null|undefined} path */
   function choose(path) {
-    const row = answer?.tree.find((own) => own.path === path);
+    const row = answer.tree.find((own) => own.path === path);
     const place = row?.host_place ?? row?.device_place;
     picked = row?.path ?? null;
     run = -1;
     if (!row || !place) return mark();
-    const host = session?.devices.find(({ id }) => id === answer?.device?.id)?.host;
-    const lane = session?.rows.find((own) => own.kind === 'annotations' && (!host || own.host === host));
-    const drawn = row.host_place && lane && row.path.split('/')[0] === answer?.step?.name && row.depth < lane.depths;
-    select(drawn ? `ev:${lane.id}@${msText(place[0], true)}${row.depth ? `/${row.depth}` : ''}` : `win:${spanText(...place)}`, place);
+    const host = session.devices.find(({ id }) => id === answer.device?.id)?.host;
+    const lane = session.rows.find((own) => own.kind === 'annotations' && (!host || own.host === host));
+    const drawn = row.host_place && lane && row.path.split('/')[0] === answer.step?.name && row.depth < lane.depths;
+    select(place, drawn ? lane.id : '', row.depth);
     app.live.answer(`${row.name} is selected${row.lost ? `, lost: ${row.lost}` : ''}.`);
   }
 
   /** @param {number} at */
   function chooseRun(at) {
-    const own = answer?.strips.device[at];
+    const own = answer.strips.device[at];
     if (!own) return;
     run = at;
     picked = rowAt(own.phase)?.path ?? null;
-    select(`win:${spanText(own.start_ps, own.end_ps)}`, [own.start_ps, own.end_ps]);
+    select([own.start_ps, own.end_ps]);
     app.live.answer(readout.textContent ?? '');
   }
 
@@ -108,7 +108,7 @@ export function propagationView(app) {
     drawLines();
     order?.mark(phaseAt(picked), run);
     lift(null);
-    const own = answer?.strips.device[run];
+    const own = answer.strips.device[run];
     fill(readout, own && order ? [`${order.titleOf(run)} `, link('Show', () => open(own))] : 'A ribbon or a run selects its window; arrows move along a strip.');
   }
 
@@ -119,9 +119,8 @@ export function propagationView(app) {
   }
 
   function drawTree() {
-    if (!answer) return;
     const focused = tree.contains(document.activeElement) && /** @type {HTMLElement} */ (document.activeElement).dataset.path;
-    fill(tree, treeTable(answer, { mode, picked, closed, pick: choose, lift, redraw: drawTree, app, tone: (row) => (toneOf(row.path) && row.depth ? `var(--p${toneOf(row.path)})` : '') }));
+    fill(tree, treeTable(answer, { mode, picked, closed, pick: choose, lift, redraw: drawTree, app, tone: (row) => (toneOf(row.path) && row.depth ? `p${toneOf(row.path)}` : 'surface-2') }));
     if (focused) [...tree.querySelectorAll('tr')].find(({ dataset }) => dataset.path === focused)?.focus();
   }
 
@@ -134,7 +133,6 @@ export function propagationView(app) {
     const items = [...STATES.keys()];
     const its = partColumns('Time', unit, items, (index) => parts[index]);
     const others = partColumns('Whole capture, all devices', columnUnit([total.device_ps]), items, (index) => wholes[index]);
-    const nameAt = (/** @type {number} */ index) => String(steps.numbers[index] ?? steps.first + index);
     const chosen = app.among(ready.devices);
     const devices = ready.devices.filter((each) => chosen.includes(each) || each.id === device?.id);
     const backward = own.lost.some(({ reason }) => reason === 'autograd thread');
@@ -144,7 +142,7 @@ export function propagationView(app) {
       return parts[index] ? h('div', { class: `of-${name}`, title: text, 'data-ps': parts[index], style: { flex: `${shares[index]} 1 0` } }, h('span', null, shown)) : null;
     });
     return card('Where the device time went', { class: 'across', note: [stepName(own), device?.name, `${timeText(coverage.device_ps)} on the device`].filter(Boolean).join(', '), right: [
-      own.step ? pick('step', steps.numbers.map((_, index) => [nameAt(index), nameAt(index)]), stepOf(own), (st) => ask({ st }), 'propagation-step') : null,
+      own.step ? pick('step', steps.numbers.map((number, index) => String(number ?? steps.first + index)), stepOf(own), (st) => ask({ st }), 'propagation-step') : null,
       devices.length > 1 ? pick('device', devices.map((each) => [each.id, deviceName(each, ready.session.hosts)]), device?.id, (id) => ask({ f: filtersText(filtersValue(app.link.state.f).set('device', id)) }), 'propagation-device') : null] },
     own.hint && h('p', { 'data-testid': 'propagation-hint' }, own.state === 'flag_off' ? 'The trace has no scopes: record with XLA_HLO_DEBUG=1. ' : '', h('span', { class: 'sec' }, own.hint)),
     coverage.device_ps ? [h('div', { class: 'coverage', 'data-testid': 'coverage-bar' }, bar), h('details', null, h('summary', { class: 'small muted' }, STATES.filter((_, index) => parts[index]).map((state) => state.join(': ')).join(' · ')),
@@ -157,10 +155,9 @@ export function propagationView(app) {
   /** @param {Propagation} own */
   function treeCard(own) {
     const { means, lost, left_off } = own;
-    const chips = [['ink', 'host'], ['dev', 'device']].map(([color, text]) => h('span', null, h('i', { class: 'chip', style: { '--k': `var(--${color})` } }), text));
     /** @type {[string, string][]} */
     const modes = [['step_', stepName(own)], ['mean_', `mean of ${plural(means.steps, 'step')}`], ['', 'whole capture']];
-    return card('Annotations', { right: [h('span', { class: 'legend' }, chips), pick('times', modes.filter(([name]) => !name || (name === 'step_' ? own.step : means.steps)), mode, (value) => {
+    return card('Annotations', { right: [legend([[chip('ink'), 'host'], [chip('dev'), 'device']]), pick('times', modes.filter(([name]) => !name || (name === 'step_' ? own.step : means.steps)), mode, (value) => {
       mode = /** @type {Mode} */ (value);
       drawTree();
     }, 'propagation-times')] }, tree,
@@ -203,9 +200,9 @@ export function propagationView(app) {
 
   /** The lines of Python that made the ops of what is picked, or all. */
   function drawLines() {
-    const items = (answer?.lines ?? []).filter(({ path }) => !picked || path === picked || isInside(path ?? '', picked));
+    const items = answer.lines.filter(({ path }) => !picked || path === picked || isInside(path ?? '', picked));
     fill(lines, h('p', { class: 'small sec' }, picked ? [`of ${cutMiddle(picked, 60)} `, link('show all', () => { picked = null; mark(); })] : 'of all ops; a picked annotation shows its own'),
-      opsTable('Lines of Python', 'source-table', items, lineColumn, pathColumn, countColumn('Ops', 'ops')), more(answer?.left_off.lines ?? 0));
+      opsTable('Lines of Python', 'source-table', items, lineColumn, pathColumn, countColumn('Ops', 'ops')), more(answer.left_off.lines));
   }
 
   /** @param {Propagation} own */
@@ -221,9 +218,10 @@ export function propagationView(app) {
     answer = next;
     tones = phaseTones(ready.phases);
     if (next.picked) app.link.set({ st: stepOf(next) }, 'replace');
-    if (next.stale) app.note({ id: 'stale', severity: 'info', message: 'The linked selection is not in this session.' });
-    const own = spanValue(/^win:(.+)/.exec(sel ?? '')?.[1] ?? '') ?? (next.picked ? { start_ps: pickedQuery(sel)?.start_ps ?? 0, end_ps: 0 } : null);
-    const isOwn = (/** @type {number} */ start, /** @type {number} */ end) => own !== null && Math.abs(start - own.start_ps) < 1000 && (!own.end_ps || Math.abs(end - own.end_ps) < 2000);
+    if (next.stale) app.note({ id: 'stale', message: 'The linked selection is not in this session.' });
+    const own = selectionValue(sel);
+    /** A window is rounded to ns by its link; of an event that only tells the start. @param {number} start @param {number} end */
+    const isOwn = (start, end) => own !== null && Math.abs(start - own.start_ps) < 1000 && (own.kind === 'window' ? Math.abs(end - own.end_ps) < 2000 : Boolean(next.picked));
     run = next.strips.device.findIndex(({ start_ps, end_ps }) => isOwn(start_ps, end_ps));
     if (sel !== known) picked = next.picked ?? next.tree.find(({ host_place }) => host_place && isOwn(...host_place))?.path ?? null;
     known = sel;
@@ -243,10 +241,10 @@ export function propagationView(app) {
   }
 
   /** Asks again where another view has selected an annotation, a scope or a window. */
-  function move() {
+  const move = data.known(() => {
     const { sel, st } = app.link.state;
-    if (answer && (wanted() || (sel !== known && sel?.startsWith('win:')) || (st && st !== stepOf(answer)))) data.again();
-  }
+    if (wanted() || (sel !== known && sel?.startsWith('win:')) || (st && st !== stepOf(answer))) data.again();
+  });
 
   return {
     element, move, filter: data.again,

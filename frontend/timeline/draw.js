@@ -27,10 +27,12 @@ export function penOn(canvas, width, height, palette) {
   g.font = `${11 * palette.unit}px ${palette.font}`;
   g.textBaseline = 'middle';
 
-  /** @param {string} color @param {number} x @param {number} y @param {number} w @param {number} h */
-  function box(color, x, y, w, h) {
+  /** @param {string} color @param {number} x @param {number} y @param {number} w @param {number} h @param {number} [alpha] */
+  function box(color, x, y, w, h, alpha = 1) {
+    g.globalAlpha = alpha;
     g.fillStyle = color;
     g.fillRect(x, y, w, h);
+    g.globalAlpha = 1;
   }
 
   /** Text that stands on the middle of a line. @param {string} color @param {string} text @param {number} x @param {number} y */

@@ -3,9 +3,9 @@
 import { CLASSES } from '../lib/classes.js';
 import { timeText } from '../lib/format.js';
 import { get, latest, RequestError } from '../lib/api.js';
+import { grouped } from '../lib/parts.js';
 import { eachCore } from '../gaps/group.js';
 import { filled } from './columns.js';
-import { frameSpan } from './scale.js';
 import { gapRow, ofGap, ofWindow } from './selection.js';
 
 /** @typedef {import('../lib/views').GapItem} GapItem */
@@ -15,14 +15,9 @@ import { gapRow, ofGap, ofWindow } from './selection.js';
 /** @typedef {import('../lib/views').GapDetail['chain'][number]} Piece */
 /** @typedef {Pick<GapItem, 'device'|'start_ps'|'duration_ps'|'cause'>} Gap */
 
-/** A gap that is drawn narrower than this is zoomed to. */
-const LEAST_PX = 4;
-
 /** By device and time. @param {Gap[]} items @returns {Map<string, Gap[]>} */
 export function byDevice(items) {
-  /** @type {Map<string, Gap[]>} */
-  const all = new Map();
-  for (const item of items) all.get(item.device)?.push(item) ?? all.set(item.device, [item]);
+  const all = grouped(items, ({ device }) => device);
   for (const own of all.values()) own.sort((a, b) => a.start_ps - b.start_ps);
   return all;
 }
@@ -98,9 +93,7 @@ export function createGaps(model, lanes, on) {
   /** @param {Gap} gap */
   function show({ device, start_ps, duration_ps }) {
     const end_ps = start_ps + duration_ps;
-    const { window: span } = model.state;
-    if (duration_ps / lanes.scene().scale.psPerPx < LEAST_PX || duration_ps > span.end_ps - span.start_ps) model.look(frameSpan({ start_ps, end_ps }, 1.5));
-    else if (start_ps < span.start_ps || end_ps > span.end_ps) model.goTo((start_ps + end_ps) / 2);
+    model.bring({ start_ps, end_ps }, 1.5, true);
     model.select(ofGap(device, start_ps, end_ps));
     lanes.reveal(gapRow(device));
     on.say(`Gap of ${timeText(duration_ps)} on ${on.name(device)}.`);

@@ -1,5 +1,6 @@
 /** Which lanes there are, from top to bottom, and how high: rows of the session, folded as the person left them. */
 
+import { deviceName } from '../lib/cards.js';
 import { plural, share } from '../lib/format.js';
 import { gapRow } from './selection.js';
 
@@ -63,7 +64,8 @@ export function layoutRows(rows, { hosts, devices, open, taking, all, unit, shif
   /** @type {Lane[]} */
   const lanes = [];
   let y = 3;
-  const several = new Set(rows.map(({ host }) => host)).size > 1;
+  const there = [...new Set(rows.map(({ host }) => host))];
+  const several = there.length > 1;
 
   /** @param {Omit<Lane, 'y'|'h'|'bold'|'indent'|'rule'|'fold'> & Partial<Lane>} lane @param {number} h @param {number} after */
   function add(lane, h, after) {
@@ -111,9 +113,8 @@ export function layoutRows(rows, { hosts, devices, open, taking, all, unit, shif
   ids.forEach((id, place) => {
     const own = visible.filter((row) => row.device === id);
     const device = all.find((each) => each.id === id);
-    const name = device ? (several ? `${device.name} · ${device.host}` : device.name) : id;
     const head = {
-      label: name, right: shift(own[own.length - 1].id) || (device ? share(device.duty_cycle) : ''), rule: place === 0,
+      label: device ? deviceName(device, there) : id, right: shift(own[own.length - 1].id) || (device ? share(device.duty_cycle) : ''), rule: place === 0,
       fold: { id, open: (open.get(id) ?? id === active) || taking.has(gapRow(id)) },
     };
     if (!head.fold.open) {

@@ -2,7 +2,7 @@
 
 import { spanText, spanValue, toNs } from '../lib/link.js';
 import { shiftAt } from './align.js';
-import { clampSpan } from './scale.js';
+import { clampSpan, frameSpan } from './scale.js';
 import { foldsText, foldsValue } from './layout.js';
 import { selectionText, selectionValue } from './selection.js';
 
@@ -22,6 +22,9 @@ import { selectionText, selectionValue } from './selection.js';
  * @property {Place|null} piece of the selected gap's chain @property {import('./align.js').Alignment|null} align
  */
 /** @typedef {ReturnType<typeof createModel>} Model */
+
+/** What is drawn narrower than this is zoomed to. */
+const LEAST_PX = 4;
 
 /** What a new place has nothing of. */
 const NOTHING = { detail: null, preview: null, hover: null, pointer: null, cursor: null, piece: null };
@@ -81,6 +84,14 @@ export function createModel(link, lanesPx) {
       const { start_ps, end_ps } = state.window;
       const half = (end_ps - start_ps) / 2;
       model.look({ start_ps: ps - half, end_ps: ps + half });
+    },
+    /** Brings a span into sight: closer, with room around it, where it is too narrow to see. @param {Span} span @param {number} room share of its length @param {boolean} [all] of it is to be seen */
+    bring({ start_ps, end_ps }, room, all = false) {
+      const { window: shown } = state;
+      const length = end_ps - start_ps;
+      const whole = shown.end_ps - shown.start_ps;
+      if (length * lanesPx() < LEAST_PX * whole || (all && length > whole)) model.look(frameSpan({ start_ps, end_ps }, room));
+      else if (all ? start_ps < shown.start_ps || end_ps > shown.end_ps : start_ps >= shown.end_ps || end_ps <= shown.start_ps) model.goTo((start_ps + end_ps) / 2);
     },
     /** @param {Selection|null} selection */
     select(selection) {

@@ -51,11 +51,9 @@ export function paint({ g, box, write, tag, tagWidth, textWidth, fitText, clippe
       drawSteps(lane);
     }
     if (span) {
-      g.globalAlpha = 0.55;
       const [from, to] = [inside(scale.x(span.start_ps)), inside(scale.x(span.end_ps))];
-      box(palette.veil, left, top - 2, from - left, height);
-      box(palette.veil, to, top - 2, right - to, height);
-      g.globalAlpha = 1;
+      box(palette.veil, left, top - 2, from - left, height, 0.55);
+      box(palette.veil, to, top - 2, right - to, height, 0.55);
       // Slices called like the selected one keep their full colour.
       const name = !preview && selection?.kind === 'event' ? slices?.names.indexOf(selection.name) ?? -1 : -1;
       if (name >= 0) lanes.forEach((lane) => drawLane(lane, name));
@@ -68,11 +66,7 @@ export function paint({ g, box, write, tag, tagWidth, textWidth, fitText, clippe
     if (selection?.row) drawOutline(selection, 2, palette.sel);
     if (hover) drawOutline(hover, 1, palette.sel);
     if (cursor && focused) drawOutline(cursor, 2, palette.focus);
-    if (pointer !== null) {
-      g.globalAlpha = 0.4;
-      box(palette.ink3, Math.round(pointer), top - 2, 1, height);
-      g.globalAlpha = 1;
-    }
+    if (pointer !== null) box(palette.ink3, Math.round(pointer), top - 2, 1, height, 0.4);
     drawArrows();
   });
   clipped(left, 0, width - left, RULER + 1, drawRuler);
@@ -109,11 +103,10 @@ export function paint({ g, box, write, tag, tagWidth, textWidth, fitText, clippe
     }
     const most = Math.max(1, ...bins);
     bins.forEach((value, bin) => {
-      g.globalAlpha = 0.35 + 0.5 * (value / most);
-      const tall = 3 + Math.round((lane.h - 4) * (value / most));
-      if (value) box(palette.ink3, left + bin * pitch, floor - tall, pitch - 1, tall);
+      const part = value / most;
+      const tall = 3 + Math.round((lane.h - 4) * part);
+      if (value) box(palette.ink3, left + bin * pitch, floor - tall, pitch - 1, tall, 0.35 + 0.5 * part);
     });
-    g.globalAlpha = 1;
   }
 
   /** A folded device: its modules, collectives in them. @param {Lane} lane @param {number} y */
@@ -222,7 +215,7 @@ export function paint({ g, box, write, tag, tagWidth, textWidth, fitText, clippe
     }
     if (pointer === null) return;
     // The time under the pointer; only the line where the tag of the selection has the place.
-    const text = digits(scale.ps(pointer) / 1e9, Math.min(6, decimals + 2)) + '\u202fms';
+    const text = placeText(scale.ps(pointer), Math.min(6, decimals + 2));
     const x = Math.min(right - tagWidth(text), pointer + 3);
     box(palette.ink, Math.round(pointer), 2, 1, RULER);
     if (x > to + 4 || x + tagWidth(text) < from - 4) tag(palette.surface, palette.ink, text, x, 10);

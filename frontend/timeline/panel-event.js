@@ -1,10 +1,10 @@
 /** The panel of one event: where it stands, its times, its stats, its flow partners, its occurrences. */
 
 import { h, button } from '../lib/dom.js';
-import { LABELS } from '../lib/classes.js';
+import { LABELS, classCell } from '../lib/classes.js';
 import { bytes, columnUnit, count, placeText, rangeText, timeText } from '../lib/format.js';
 import { startColumn, table, timeColumn } from '../lib/table.js';
-import { classMark, eventColumn, eventLink, frameButton, quietColumn, tableButton } from './parts.js';
+import { eventColumn, eventLink, frameButton, quietColumn, tableButton } from './parts.js';
 
 /** @typedef {import('../lib/types').EventDetail} EventDetail */
 /** @typedef {import('./parts.js').PanelActions} PanelActions */
@@ -19,7 +19,7 @@ export function eventContent(detail, act) {
   const facts = [
     ['Long name', title && title !== name && h('code', null, title)],
     ['Path', h('div', { class: 'crumbs' }, crumbs, h('span', { class: 'sec' }, name))],
-    ['Class', label && h('span', null, classMark(own), label)],
+    ['Class', own && label && h('span', null, classCell(own))],
     ['Start', time(start_ps, placeText(start_ps, 6))], ['Duration', time(duration_ps)], ['Without parts', time(self_ps)],
     ['Thread', host ? `${thread} on ${host}` : thread],
   ];

@@ -1,12 +1,12 @@
 /** The panel of a gap: what the host did in it, and the events that ended it, in order. */
 
 import { h, button, percent } from '../lib/dom.js';
-import { LABELS } from '../lib/classes.js';
-import { kindTag, hue } from '../lib/cards.js';
+import { LABELS, byTime, classChip } from '../lib/classes.js';
+import { kindTag, hue, link } from '../lib/cards.js';
 import { columnUnit, count, cutMiddle, digits, rangeText, timeText } from '../lib/format.js';
 import { stepOf } from '../gaps/group.js';
 import { liveTable, partColumns, timeColumn } from '../lib/table.js';
-import { classMark, frameButton, partsTable, quietColumn, stackedBar } from './parts.js';
+import { frameButton, partsTable, quietColumn, stackedBar } from './parts.js';
 
 /** @typedef {import('../lib/views').GapDetail} GapDetail */
 /** @typedef {GapDetail['chain'][number]} Piece */
@@ -53,7 +53,7 @@ function chainTable({ chain, start_ps, duration_ps }, on, end) {
     columns: [
       { head: '#', number: true, cell: (piece) => String(chain.indexOf(piece) + 1) },
       { head: 'Why it ended: in order, from the device’s last op to its next run', title: ({ name }) => name,
-        cell: (piece) => [...classMark(piece.class), piece.event ? button(cutMiddle(piece.name, 44), () => on.open(piece), { class: 'link' })
+        cell: (piece) => [classChip(piece.class), piece.event ? link(cutMiddle(piece.name, 44), () => on.open(piece))
           : h('span', { class: 'sec' }, piece.class === 'unrecorded' ? 'nothing recorded' : cutMiddle(piece.name, 44))] },
       quietColumn('Class', (/** @type {Piece} */ piece) => LABELS[piece.class]),
       quietColumn('Thread', (/** @type {Piece} */ { thread }) => thread || '–'),
@@ -70,10 +70,9 @@ function chainTable({ chain, start_ps, duration_ps }, on, end) {
 /** The gap for a message or a bug report. @param {GapDetail} gap @param {string} name */
 function wordsOf(gap, name) {
   const { kind, duration_ps, start_ps, sentence, by_class_ps, chain } = gap;
-  const parts = /** @type {[import('../lib/types').ClassName, number][]} */ (Object.entries(by_class_ps)).filter(([, ps]) => ps > 0).sort((a, b) => b[1] - a[1]);
   return [
     [`Gap of ${timeText(duration_ps)} on ${name}`, kind, ...stepTag(gap), rangeText(start_ps, start_ps + duration_ps)].join(', '),
-    sentence, '', ...parts.map(([own, ps]) => `${timeText(ps)}\t${LABELS[own]}`), '',
+    sentence, '', ...byTime(by_class_ps).map(([own, ps]) => `${timeText(ps)}\t${LABELS[own]}`), '',
     ...chain.map((piece, index) => `${index + 1}. +${timeText(piece.start_ps - start_ps)}\t${timeText(piece.duration_ps)}\t${piece.name}\t${piece.thread}`), '',
   ].join('\n');
 }

@@ -1,7 +1,8 @@
 /** The panel of a window of time: what every class, thread and device did in it. */
 
 import { h, button } from '../lib/dom.js';
-import { classColumn } from '../lib/cards.js';
+import { byTime } from '../lib/classes.js';
+import { classColumn, link } from '../lib/cards.js';
 import { columnUnit, rangeText, timeText } from '../lib/format.js';
 import { countColumn, shareColumn, table, timeColumn } from '../lib/table.js';
 import { devicesTable, eventColumn, frameButton, partsTable, quietColumn, stackedBar, tableButton } from './parts.js';
@@ -24,7 +25,7 @@ export function windowContent(answer, act, hosts) {
       h('div', { 'data-testid': 'window-threads' }, table({
         label: 'Threads in the window', items: threads,
         columns: [
-          { head: 'Thread', value: ({ row }) => act.label(row), cell: ({ row }) => button(act.label(row), () => act.row(row), { class: 'link', title: act.label(row) }) },
+          { head: 'Thread', value: ({ row }) => act.label(row), cell: ({ row }) => link(act.label(row), () => act.row(row), { title: act.label(row) }) },
           quietColumn('Role', ({ role }) => role.replace('_', ' ')),
           classColumn('Mostly', most),
           timeColumn('Busy', whole, 'busy_ps'), shareColumn('Share', busy), countColumn('Events', 'events'),
@@ -42,7 +43,7 @@ export function windowContent(answer, act, hosts) {
 }
 
 /** What a thread does most of the time. @param {Thread} thread */
-const most = ({ by_class_ps }) => (/** @type {[ClassName, number][]} */ (Object.entries(by_class_ps))).filter(([name]) => name !== 'unrecorded').sort((a, b) => b[1] - a[1])[0]?.[0];
+const most = ({ by_class_ps }) => byTime(by_class_ps).find(([name]) => name !== 'unrecorded')?.[0];
 
 /** @param {WindowAnswer} answer @param {PanelActions} act @param {string} host @returns {HTMLElement} */
 function hostPart(answer, act, host) {

@@ -1,7 +1,8 @@
 /** The panel under the lanes: it asks for what is selected and keeps the old content until the new one is there. */
 
 import { h, fill, button } from '../lib/dom.js';
-import { CLASSES, LABELS, chip } from '../lib/classes.js';
+import { CLASSES, LABELS, chip, classCell, legend } from '../lib/classes.js';
+import { link, severityTag } from '../lib/cards.js';
 import { columnUnit, count, plural, rangeText, timeText } from '../lib/format.js';
 import { latest } from '../lib/api.js';
 import { total } from '../lib/parts.js';
@@ -60,8 +61,8 @@ export function createPanel(act, on) {
       const first = [...findings ?? []].sort((a, b) => (b.cost_ps ?? 0) - (a.cost_ps ?? 0)).slice(0, 3);
       fill(found, h('h3', null, findings && findings.length > 3 ? `The 3 largest of ${count(findings.length)} findings` : 'Findings'),
         findings && !first.length && h('p', { class: 'muted' }, 'No findings.'),
-        first.map((own) => h('div', { class: 'row' }, h('span', { class: `tag ${own.severity}` }, own.severity),
-          own.windows.length ? button(own.title, () => act.finding(own), { class: 'link', title: own.title }) : own.title,
+        first.map((own) => h('div', { class: 'row' }, severityTag(own.severity),
+          own.windows.length ? link(own.title, () => act.finding(own), { title: own.title }) : own.title,
           h('span', { class: 'grow' }), own.cost_ps ? h('span', { class: 'num', 'data-ps': own.cost_ps }, timeText(own.cost_ps, 1)) : null)));
     },
     /** @param {Ready} session @param {Selection|null} selection @param {string[]} hosts chosen ones */
@@ -129,9 +130,9 @@ function nothingContent({ session: { duration_ps, hosts }, devices, rows, phases
         h('p', null, 'Zoom with ', keys('w', 's'), 'or Ctrl+wheel, move with ', keys('a', 'd'), 'or on the strip above. ', keys('?'), 'lists all keys.'),
         found,
         h('h3', null, 'What the host does'),
-        h('p', { class: 'legend' }, CLASSES.map((name) => h('span', null, chip(name), LABELS[name]))),
+        legend(CLASSES.map(classCell)),
         phases.length > 0 && h('h3', null, 'Your annotations'),
-        h('p', { class: 'legend' }, [...phaseTones(phases)].map(([name, rank]) => h('span', null, h('i', { class: 'chip', 'aria-hidden': 'true', style: { '--k': `var(--p${rank + 1})` } }), name)))),
+        legend([...phaseTones(phases)].map(([name, rank]) => [chip(`p${rank + 1}`), name]))),
       h('section', null, devices.length > 0 && devicesTable('Devices', act.among(devices), hosts, 'Duty cycle', ({ duty_cycle }) => duty_cycle))),
   };
 }

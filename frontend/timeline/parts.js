@@ -1,9 +1,9 @@
 /** What several panels show: parts of host time by class (a bar, and a table whose sum row equals the whole), events as links, columns of them, buttons. */
 
 import { h, button } from '../lib/dom.js';
-import { CLASSES, LABELS, chip, tone } from '../lib/classes.js';
+import { CLASSES, LABELS, classChip, inked, tone } from '../lib/classes.js';
 import { columnUnit, cutMiddle, deviceTimeCell, share, timeText } from '../lib/format.js';
-import { classColumn, deviceName, lengthBar } from '../lib/cards.js';
+import { classColumn, deviceName, lengthBar, link } from '../lib/cards.js';
 import { total } from '../lib/parts.js';
 import { countColumn, partColumns, shareColumn, table, textColumn, timeColumn } from '../lib/table.js';
 
@@ -25,13 +25,10 @@ import { countColumn, partColumns, shareColumn, table, textColumn, timeColumn } 
 /** @typedef {{title: string, tags?: (string|Node)[], note?: string, buttons?: Node[], body: Node}} PanelContent */
 
 /** @param {Brief} brief @param {PanelActions} act */
-export const eventLink = (brief, act) => button(cutMiddle(brief.name), () => act.open(brief), { class: 'link', title: brief.name, 'data-event': brief.event });
-
-/** @param {import('../lib/types').ClassName|null|undefined} name @returns {Node[]} */
-export const classMark = (name) => (name && LABELS[name] ? [chip(name)] : []);
+export const eventLink = (brief, act) => link(cutMiddle(brief.name), () => act.open(brief), { title: brief.name, 'data-event': brief.event });
 
 /** A column of events, each a link. @template T @param {string} head @param {(item: T) => Brief} of @param {PanelActions} act @returns {import('../lib/table.js').Column<T>} */
-export const eventColumn = (head, of, act) => ({ head, value: (item) => of(item).name, cell: (item) => [...classMark(of(item).class), eventLink(of(item), act)] });
+export const eventColumn = (head, of, act) => ({ head, value: (item) => of(item).name, cell: (item) => [classChip(of(item).class), eventLink(of(item), act)] });
 
 /** A column that only explains another one. @template T @param {string} head @param {import('../lib/table.js').Field<T, string|null|undefined>} of @returns {import('../lib/table.js').Column<T>} */
 export function quietColumn(head, of) {
@@ -58,7 +55,7 @@ export function stackedBar(parts) {
   const items = partsOf(parts);
   const whole = total(items, ({ ps }) => ps);
   return h('div', { class: 'stack', 'aria-hidden': 'true' }, items.map(({ name, ps }) => h('span', {
-    ...tone(name, { color: `var(--on-${name})`, flex: `${ps} 1 0` }), title: `${LABELS[name]} ${timeText(ps)}` }, ps / whole > LEAST_LABEL && LABELS[name])));
+    ...tone(name, { ...inked(`c-${name}`), flex: `${ps} 1 0` }), title: `${LABELS[name]} ${timeText(ps)}` }, ps / whole > LEAST_LABEL && LABELS[name])));
 }
 
 /**

@@ -1,7 +1,7 @@
 /** The bar between lanes and panel: dragged or moved by arrow keys; the height of the panel is remembered. */
 
 import { clamp } from '../lib/axis.js';
-import { h, onKeys } from '../lib/dom.js';
+import { h, onDrag, onKeys } from '../lib/dom.js';
 import { readPref, writePref } from '../lib/prefs.js';
 
 const LEAST_PANEL = 180;
@@ -20,12 +20,10 @@ export function createSplitter(changed, height) {
     writePref('panel', String(wanted));
     changed();
   }
-  element.addEventListener('pointerdown', (event) => {
-    element.setPointerCapture(event.pointerId);
+  onDrag(element, (event) => {
     const offset = panel() + event.clientY;
-    element.onpointermove = ({ clientY }) => set(offset - clientY);
+    return ({ clientY }) => set(offset - clientY);
   });
-  element.onpointerup = element.onpointercancel = () => { element.onpointermove = null; };
   const move = (/** @type {number} */ by) => set((wanted || panel()) + by);
   onKeys(element, '*', { ArrowUp: () => move(STEP_PX), ArrowDown: () => move(-STEP_PX) });
   return {

@@ -1,7 +1,7 @@
 /** The whole session on one strip: device activity, gaps by cause, and a brush that is the window of the lanes. */
 
 import { clamp } from '../lib/axis.js';
-import { h } from '../lib/dom.js';
+import { h, onDrag } from '../lib/dom.js';
 import { plural } from '../lib/format.js';
 import { penOn } from './draw.js';
 import { createScale } from './scale.js';
@@ -37,7 +37,7 @@ export function createStrip(on) {
   function drawSession({ strip: { devices: all, host: hosts, buckets } }, palette, chosen) {
     const whole = scale();
     const { left } = whole;
-    const { g, box, write, fitText } = penOn(base, element.clientWidth, HEIGHT, palette);
+    const { box, write, fitText } = penOn(base, element.clientWidth, HEIGHT, palette);
     const devices = all.filter(({ id }) => chosen.includes(id));
     const lines = devices.length > 1 && devices.length < 9;
     const bands = all.length ? devices.map(({ id }) => on.causes()?.find((own) => own.id === id)?.cause ?? '') : hosts.map((host) => host.class);
@@ -47,19 +47,16 @@ export function createStrip(on) {
       const w = Math.max(1, end - x);
       const digits = devices.map(({ busy }) => parseInt(busy[bucket], 16));
       digits.forEach((digit, line) => {
-        g.globalAlpha = 0.25 + (0.75 * digit) / 15;
-        if (lines && digit) box(palette.dev.fill, x, LINES_TOP + line * 3, w, 2);
+        if (lines && digit) box(palette.dev.fill, x, LINES_TOP + line * 3, w, 2, 0.25 + (0.75 * digit) / 15);
       });
-      g.globalAlpha = 1;
       const tall = lines || !digits.length ? 0 : (LINES_ROOM * digits.reduce((sum, digit) => sum + digit)) / (15 * digits.length);
       box(palette.dev.fill, x, LINES_TOP + LINES_ROOM - tall, w, tall);
       bands.forEach((band, line) => {
         const tone = palette.classes[parseInt(band[bucket], 16)];
         // Where a device is busy for a part of the bucket, its gaps are as pale as they are short.
-        g.globalAlpha = all.length ? (15 - digits[line]) / 15 : 1;
-        if (tone) box(tone.fill === palette.surface ? palette.hatch : tone.fill, x, BAND_TOP + (line * BAND) / bands.length, w, BAND / bands.length);
+        const pale = all.length ? digits[line] / 15 : 0;
+        if (tone) box(tone.fill === palette.surface ? palette.hatch : tone.fill, x, BAND_TOP + (line * BAND) / bands.length, w, BAND / bands.length, 1 - pale);
       });
-      g.globalAlpha = 1;
     }
     write(palette.ink3, 'whole session', 12, 13);
     write(palette.ink3, fitText(all.length ? `${plural(devices.length, 'device')} · gaps by cause` : 'host by class', left - 20), 12, 28);
@@ -85,31 +82,28 @@ export function createStrip(on) {
     for (const x of [from - 2, to - 3]) box(palette.sel, x, 13, 5, 14);
   }
 
-  /** @type {((at: number) => void)|null} */
-  let drag = null;
   /** @param {PointerEvent} event */
   const place = ({ clientX }) => {
     const whole = scale();
     const x = clientX - element.getBoundingClientRect().left;
     const [from, to] = [on.shown().start_ps, on.shown().end_ps].map(whole.x);
-    return { whole, x, from, to, near: Math.abs(x - from) <= GRIP && from > whole.left + 1 ? 'start' : Math.abs(x - to) <= GRIP ? 'end' : '' };
+    return { whole, x, at: whole.ps(x), from, to, near: Math.abs(x - from) <= GRIP && from > whole.left + 1 ? 'start' : Math.abs(x - to) <= GRIP ? 'end' : '' };
   };
-  element.addEventListener('pointerdown', (event) => {
-    const { whole, x, from, to, near } = place(event);
+  onDrag(element, (event) => {
+    const { whole, x, at, from, to, near } = place(event);
     const { start_ps, end_ps } = on.shown();
-    const at = whole.ps(x);
-    if (event.button !== 0 || !session) return;
-    if (near) drag = (now) => on.window(ordered(now, near === 'start' ? end_ps : start_ps));
-    else if (x > from && x < to && end_ps - start_ps < whole.end_ps * 0.999) drag = (now) => on.window({ start_ps: start_ps + now - at, end_ps: end_ps + now - at });
-    else drag = (now) => { if (Math.abs(whole.x(now) - x) > 3) on.window(ordered(at, now)); };
-    element.setPointerCapture(event.pointerId);
+    if (event.button !== 0 || !session) return null;
+    return (moved) => {
+      const now = clamp(place(moved).at, 0, whole.end_ps);
+      if (near) on.window(ordered(now, near === 'start' ? end_ps : start_ps));
+      else if (x > from && x < to && end_ps - start_ps < whole.end_ps * 0.999) on.window({ start_ps: start_ps + now - at, end_ps: end_ps + now - at });
+      else if (Math.abs(whole.x(now) - x) > 3) on.window(ordered(at, now));
+    };
   });
   element.addEventListener('pointermove', (event) => {
     const { whole, x, near } = place(event);
-    drag?.(clamp(whole.ps(x), 0, whole.end_ps));
     element.style.cursor = near ? 'ew-resize' : x > whole.left ? 'crosshair' : '';
   });
-  for (const name of ['pointerup', 'pointercancel']) element.addEventListener(name, () => { drag = null; });
 
   return {
     element, draw,

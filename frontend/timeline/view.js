@@ -24,9 +24,6 @@ import { ofBrief, ofFound, ofGap, ofWindow, selectionText, selectionValue } from
 /** @typedef {import('../lib/types').Ready} Ready */
 /** @typedef {import('./scene.js').Found} Found */
 
-/** A hit that is drawn narrower than this is zoomed to. */
-const LEAST_HIT_PX = 4;
-
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
 export function timelineView(app) {
   const { live, link } = app;
@@ -172,7 +169,7 @@ export function timelineView(app) {
       const answer = on && own ? await overview() : null;
       if (own !== session) return;
       const next = answer && own && alignmentOf(answer.steps, gaps.rows(own.rows));
-      if (on && !next) app.note({ id: 'align', severity: 'info', message: 'No device work is known to belong to a step of the host: there is nothing to align.' });
+      if (on && !next) app.note({ id: 'align', message: 'No device work is known to belong to a step of the host: there is nothing to align.' });
       else if (!quiet) {
         const row = next && [...next.rows].find(([, pieces]) => pieces.length)?.[0];
         const part = next && answer.steps.count > next.steps ? ` The ${next.steps} steps that have some are moved.` : '';
@@ -190,9 +187,7 @@ export function timelineView(app) {
   /** Selects an event and brings it into sight. @param {Brief} brief */
   function open(brief) {
     const selection = ofBrief(brief);
-    const { start_ps, end_ps } = model.drawn(selection) ?? selection;
-    if ((end_ps - start_ps) / lanes.scene().scale.psPerPx < LEAST_HIT_PX) model.look(frameSpan({ start_ps, end_ps }, 8));
-    else if (start_ps >= state.window.end_ps || end_ps <= state.window.start_ps) model.goTo((start_ps + end_ps) / 2);
+    model.bring(model.drawn(selection) ?? selection, 8);
     model.select(selection);
     lanes.reveal(brief.row, brief.depth);
     live.answer(`${brief.name} is selected.`);
@@ -240,7 +235,7 @@ export function timelineView(app) {
     // The same gap on another core may begin elsewhere: the window shows what is known.
     else if (kind === 'gap' && selection && selection.end_ps > selection.start_ps) model.select(ofWindow(selection.start_ps, selection.end_ps));
     else {
-      app.note({ id: 'stale', severity: 'info', message: `The linked ${kind === 'gap' ? 'gap' : 'event'} is not in this session.` });
+      app.note({ id: 'stale', message: `The linked ${kind === 'gap' ? 'gap' : 'event'} is not in this session.` });
       model.select(null);
     }
   }
@@ -336,7 +331,7 @@ export function timelineView(app) {
     // A gap is shown where it is.
     const aligned = link.state.al === '1' && state.selection?.kind !== 'gap';
     if (aligned !== Boolean(state.align)) void align(aligned, true);
-    if (stale.length) app.note({ id: 'stale', severity: 'info', message: stale.join(' ') });
+    if (stale.length) app.note({ id: 'stale', message: stale.join(' ') });
   }
 
   return {

@@ -38,7 +38,7 @@ test('ribbons divide a phase on the host by their device time and end at their r
 });
 
 test('a selection of the timeline is asked for by its place, other ones are not', () => {
-  assert.deepEqual(pickedQuery('ev:h0.ann@553.364287/1'), { row: 'h0.ann', start_ps: 553364287000, depth: '1' });
+  assert.deepEqual(pickedQuery('ev:h0.ann@553.364287/1'), { row: 'h0.ann', start_ps: 553364287000, depth: 1 });
   assert.deepEqual(pickedQuery('ev:h1.d3.scopes@5'), { row: 'h1.d3.scopes', start_ps: 5000000000, depth: 0 });
   for (const other of [undefined, '', 'win:5+3', 'ev:h0.t3@5/1', 'gap:TPU:0@5']) assert.equal(pickedQuery(other), null);
 });
