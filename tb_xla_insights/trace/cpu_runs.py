@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.catalog import Catalog
+from tb_xla_insights.compiled import kernel
 from tb_xla_insights.trace.devices import make_spans
 from tb_xla_insights.trace.model import Device, Int32, Int64, Trace
 from tb_xla_insights.trace.programs import program_names
@@ -40,8 +41,7 @@ def _cores(trace: Trace, catalog: Catalog) -> list[tuple[_Columns, _Columns]]:
     """Per core its runs and its ops: rows, starts, ends and names, in the order of rows."""
     ops = trace.stats["hlo_op"].rows if "hlo_op" in trace.stats else np.empty(0, np.int32)
     regions = find_regions(trace)
-    start = trace.start_ps[ops]
-    end = np.maximum(_op_ends(trace, ops), start)  # flows of a damaged file may lead back in time
+    start, end, run = _op_times(trace, ops, regions)
     op_name = trace.stats["hlo_op"].values.astype(np.int32, copy=False) if ops.size else ops
     if regions is None or not regions.runs.any():
         return [(_NOTHING, (ops, start, end, op_name))] if ops.size else []
@@ -52,10 +52,6 @@ def _cores(trace: Trace, catalog: Catalog) -> list[tuple[_Columns, _Columns]]:
     )
     launches = [_launch(trace, calls, regions, region) for region in runs.tolist()]
     core, cores = _place(np.array(launches, np.int64), regions.start_ps[runs], regions.end_ps[runs])
-    region = regions.of_row[ops]
-    run = np.where(region >= 0, regions.run[region], np.int32(-1))
-    np.minimum(end, regions.end_ps[run], out=end, where=run >= 0)
-    np.maximum(end, start, out=end)
     # An op whose run the capture cuts stays on the first core.
     core_of = np.zeros(len(regions.row) + 1, np.int16)
     core_of[runs] = core
@@ -88,14 +84,35 @@ def _device(trace: Trace, number: int, modules: _Columns, ops: _Columns) -> Devi
     )
 
 
-def _op_ends(trace: Trace, ops: Int32) -> Int64:
-    """Where each op ends: at its `end:` event, or with its own event where the capture has none."""
+def _op_times(trace: Trace, ops: Int32, regions: Regions | None) -> tuple[Int64, Int64, Int32]:
+    """When each op starts and ends, and the run it belongs to (-1: none): it ends at its `end:` event, or with its own
+    where the capture has none, but no later than its run."""
     consumer_of = np.full(len(trace), -1, np.int32)
     consumer_of[trace.flows.producer] = trace.flows.consumer
-    ended = consumer_of[ops]
-    ends = trace.end_ps[ops]
-    np.copyto(ends, trace.start_ps[ended], where=ended >= 0)
-    return ends
+    if regions:
+        known = regions.of_row, regions.run, regions.end_ps
+    else:
+        known = np.full(len(trace), -1, np.int32), np.empty(0, np.int32), np.empty(0, np.int64)
+    (start, end), run = np.empty((2, len(ops)), np.int64), np.empty(len(ops), np.int32)
+    _time(ops, trace.start_ps, trace.duration_ps, consumer_of, *known, start, end, run)
+    return start, end, run
+
+
+@kernel(
+    "void(int32[::1], int64[::1], int64[::1], int32[::1], int32[::1], int32[::1], int64[::1], "
+    "int64[::1], int64[::1], int32[::1])"
+)
+def _time(ops, start, duration, consumer_of, of_row, run_of, run_end, op_start, op_end, op_run):  # type: ignore[no-untyped-def]
+    for i in range(len(ops)):
+        row = ops[i]
+        ended = consumer_of[row]
+        region = of_row[row]
+        run = run_of[region] if region >= 0 else np.int32(-1)
+        until = start[ended] if ended >= 0 else start[row] + duration[row]
+        if run >= 0:
+            until = min(until, run_end[run])
+        op_start[i], op_run[i] = start[row], run
+        op_end[i] = max(until, start[row])  # flows of a damaged file may lead back in time
 
 
 def _place(launch: Int64, start: Int64, end: Int64) -> tuple[NDArray[np.int64], int]:

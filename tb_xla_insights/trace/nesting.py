@@ -41,6 +41,21 @@ def _nest(start, duration, first, count, depth, parent, stack, ends):  # type: i
 DEEPEST = 1024
 
 
+def in_order(start_ps: Int64, duration_ps: Int64) -> bool:
+    """Whether events are sorted by start, the longer first."""
+    return bool(_in_order(start_ps, duration_ps))
+
+
+@kernel("int64(int64[::1], int64[::1])")
+def _in_order(start, duration):  # type: ignore[no-untyped-def]
+    for row in range(1, len(start)):
+        if start[row] < start[row - 1] or (
+            start[row] == start[row - 1] and duration[row] > duration[row - 1]
+        ):
+            return 0
+    return 1
+
+
 def nest(start_ps: Int64, duration_ps: Int64, ranges: list[tuple[int, int]]) -> tuple[Int16, Int32]:
     """Depth and parent (-1: none) of events, line by line; `ranges` gives each line's (first, count).
 

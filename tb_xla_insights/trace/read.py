@@ -16,12 +16,15 @@ from tb_xla_insights.trace.cpu_runs import cpu_devices
 from tb_xla_insights.trace.devices import plane_devices
 from tb_xla_insights.trace.flows import join_flows
 from tb_xla_insights.trace.model import Int64, Line, Metadata, Plane, SessionTrace, Trace
-from tb_xla_insights.trace.nesting import nest
+from tb_xla_insights.trace.nesting import in_order, nest
 from tb_xla_insights.trace.threads import find_threads
 from tb_xla_insights.xplane.hlo import program_places
 from tb_xla_insights.xplane.metadata import text_of
 from tb_xla_insights.xplane.read import XSpace, read_space
 from tb_xla_insights.xplane.source import Source
+
+OP_STATS = ("hlo_op", "hlo_module", "program_id")
+"""Stats of the events that are ops, which devices are made from."""
 
 METADATA_STATS = ("hlo_category", "tf_op", "source", "program_id", "deduplicated_name")
 """Stats that device planes record once per op, with its metadata, and that analyses need."""
@@ -74,6 +77,8 @@ def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> T
         joining = beside.submit(join_flows, space.stats, start_ps)
         depth, parent = nest(start_ps, duration_ps, [(line.first, line.count) for line in lines])
         metadata = _metadata(space, catalog)
+        for name in {*OP_STATS}.intersection(space.stats):
+            space.stats[name]  # puts the column together
         flows = joining.result()
     space.stats.release("_pt", "_p", "_ct", "_c")
     trace = Trace(
@@ -146,8 +151,7 @@ def _order(lines: list[Line], start_ps: Int64, duration_ps: Int64) -> Int64 | No
     order = None
     for line in lines:
         start, duration = start_ps[line.rows], duration_ps[line.rows]
-        step = np.diff(start)
-        if (step < 0).any() or (np.diff(duration)[step == 0] > 0).any():
+        if not in_order(start, duration):
             order = np.arange(len(start_ps)) if order is None else order
             order[line.rows] = line.first + np.lexsort((-duration, start))
     return order

@@ -155,7 +155,7 @@ class StatColumns(Mapping[str, StatColumn]):
     making memory is what most of decoding's time goes to."""
 
     def __init__(self, columns: Columns, pieces: Sequence[Piece], names: Sequence[str]) -> None:
-        self._columns, self._pieces, self._lock = columns, pieces, Lock()
+        self._columns, self._pieces, self._locks = columns, pieces, {name: Lock() for name in names}
         counts = sum((piece.stat_count for piece in pieces), np.zeros(len(names), np.int64))
         self._counts = {name: (i, int(counts[i])) for i, name in enumerate(names) if counts[i]}
         self._made: dict[str, StatColumn] = {}
@@ -183,7 +183,7 @@ class StatColumns(Mapping[str, StatColumn]):
 
     def __getitem__(self, name: str) -> StatColumn:
         column, count = self._counts[name]
-        with self._lock:
+        with self._locks[name]:
             if name not in self._made:
                 rows, values = self._rows(column, count), self._join(column)
                 if self._moved is not None:
