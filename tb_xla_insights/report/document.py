@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from tb_xla_insights.analysis.busy import device_summaries
@@ -71,27 +71,28 @@ def session_report(session: SessionTrace, all_gaps: bool = False) -> dict[str, A
     `steps`. Files beside the capture (`report.beside`) are read the first time.
     """
     found = beside(session)
-    # NumPy and the kernels leave the interpreter to another thread.
-    with ThreadPoolExecutor(1) as other:
-        scopes = other.submit(_propagation, session)
-        timing = {
-            "steps": steps_report(session),
-            "gaps": gaps_report(session, all_gaps),
-            "executions": told_executions(session),
-            "early_executions": _early(session),
-            "compiles": compiles_report(session, found.causes),
-            "transfers": transfers_report(session),
-            "input_pipeline": input_report(session),
-            "collectives": collectives_report(session),
+    # Side by side, what takes longest first: NumPy and the kernels leave the interpreter to other threads.
+    with ThreadPoolExecutor(2) as workers:
+        propagating = workers.submit(_propagation, session)
+        gaps = workers.submit(gaps_report, session, all_gaps)
+        answers: dict[str, Future[Any]] = {
+            "steps": workers.submit(steps_report, session),
+            "gaps": gaps,
+            "executions": workers.submit(told_executions, session),
+            "early_executions": workers.submit(_early, session),
+            "compiles": workers.submit(compiles_report, session, found.causes),
+            "transfers": workers.submit(transfers_report, session),
+            "input_pipeline": workers.submit(input_report, session),
+            "collectives": workers.submit(collectives_report, session),
         }
-        summary = session_summary(session)
-        propagation, scoped = scopes.result()
+        summarising = workers.submit(session_summary, session)
+    summary, (propagation, scoped) = summarising.result(), propagating.result()
     summary["environment"]["hlo_scopes"] |= scoped
     summary["diagnostics"] += [it.as_json() for it in propagation_diagnostics(session)]
     return {
         "schema": SCHEMA,
         **summary,
-        **timing,
+        **{key: answer.result() for key, answer in answers.items()},
         **propagation,
         "metrics": metrics_document(session),
         "recorded": found.recorded,

@@ -75,10 +75,10 @@ def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> T
         zero_ns = zero_ns + first // 1000 if zero_ns else 0
     with ThreadPoolExecutor(1) as beside:  # NumPy and the kernels leave the interpreter to others
         joining = beside.submit(join_flows, space.stats, start_ps)
+        for name in [name for name in ("_ct", "_c", *OP_STATS) if name in space.stats]:
+            space.stats[name]  # puts the column together, which takes a while
         depth, parent = nest(start_ps, duration_ps, [(line.first, line.count) for line in lines])
         metadata = _metadata(space, catalog)
-        for name in {*OP_STATS}.intersection(space.stats):
-            space.stats[name]  # puts the column together
         flows = joining.result()
     space.stats.release("_pt", "_p", "_ct", "_c")
     trace = Trace(
