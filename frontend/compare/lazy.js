@@ -1,7 +1,8 @@
 /** Lazy against dynamo, of two sessions: in Compare, and in Executions beside a second session. */
 
 import { card, codeCell } from '../lib/cards.js';
-import { columnUnit, cutMiddle, deviceTimeCell, MISSING, ratio } from '../lib/format.js';
+import { columnUnit } from '../lib/items.js';
+import { cutMiddle, deviceTimeCell, MISSING, ratio } from '../lib/format.js';
 import { countColumn, table, timeColumn } from '../lib/table.js';
 
 /** @param {number|null|undefined} value @param {number} [decimals] */
@@ -14,7 +15,7 @@ const KINDS = /** @type {const} */ (['lazy', 'dynamo']);
 /** What a step of each takes. @param {LazyDynamo} all */
 export function lazySteps(all) {
   const items = KINDS.map((kind) => ({ kind, ...all.step[all[kind]] }));
-  const unit = columnUnit(items.map(({ wall_ps }) => wall_ps ?? 0));
+  const unit = columnUnit(items, 'wall_ps');
   return table({ label: 'Lazy against dynamo', testid: 'lazy-dynamo-table', fixed: true, items, columns: [
     { head: 'Session', cell: ({ kind }) => kind }, timeColumn('IR tracing', unit, 'tracing_ps'),
     timeColumn('Device', unit, 'device_ps'), timeColumn('Wall', unit, 'wall_ps'),
@@ -25,7 +26,7 @@ export function lazySteps(all) {
 /** A step of each, its executions, and what lies between them. @param {LazyDynamo|null} all */
 export function lazyCard(all) {
   if (!all) return null;
-  const unit = columnUnit(KINDS.map((kind) => all.step[all[kind]].wall_ps ?? 0));
+  const unit = columnUnit(Object.values(all.step), 'wall_ps');
   /** @template T @param {Record<'a'|'b', T[]>} of @param {string} what */
   const rows = (of, what) => KINDS.flatMap((kind) => of[all[kind]].map((row) => ({ ...row, of: `${kind}: ${what}` })));
   const group = (/** @type {{of: string}} */ { of }) => of;

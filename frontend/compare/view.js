@@ -5,8 +5,8 @@ import { get } from '../lib/api.js';
 import { loadOnce } from '../frame/once.js';
 import { classCell } from '../lib/classes.js';
 import { card, cores, hue, tableCard } from '../lib/cards.js';
-import { columnUnit, cutMiddle, difference, digits, headline, MISSING, plural, share, timeCell } from '../lib/format.js';
-import { total } from '../lib/parts.js';
+import { cutMiddle, difference, digits, headline, MISSING, plural, share, timeCell, unitFor } from '../lib/format.js';
+import { total } from '../lib/items.js';
 import { countColumn, table, textColumn, timeColumn } from '../lib/table.js';
 import { lazyCard, ratioCell } from './lazy.js';
 import { readPairs } from './pairs.js';
@@ -27,10 +27,11 @@ const SIDES = /** @type {const} */ (['a', 'b']);
  * @param {{testid?: string, bars?: (item: T) => HTMLElement, foot?: string}} [more]
  */
 function pairCard(title, note, head, items, cell, { testid, bars, foot } = {}) {
-  const unit = columnUnit(items.flatMap(({ a_ps, b_ps }) => [a_ps ?? 0, b_ps ?? 0]));
-  const most = Math.max(0, ...items.map(({ a_ps, b_ps }) => Math.max(a_ps ?? 0, b_ps ?? 0))) / unit.ps;
+  const longest = Math.max(0, ...items.map(({ a_ps, b_ps }) => Math.max(a_ps ?? 0, b_ps ?? 0)));
+  const unit = unitFor(longest);
+  const most = longest / unit.ps;
   const change = (/** @type {number|null} */ ps) => (ps == null ? MISSING : difference(ps / unit.ps, 3));
-  const [a, b] = [total(items, ({ a_ps }) => a_ps ?? 0), total(items, ({ b_ps }) => b_ps ?? 0)];
+  const [a, b] = [total(items, ({ a_ps }) => a_ps), total(items, ({ b_ps }) => b_ps)];
   return tableCard(title, { note }, { testid, items, columns: [
     { head, cell },
     timeColumn('A', unit, (/** @type {T} */ { a_ps }) => a_ps), timeColumn('B', unit, 'b_ps'),
@@ -51,7 +52,7 @@ function valueCell(measure, which) {
 export function compareView(app) {
   const element = h('div', { class: 'cards compare' });
   const pairs = h('div', { class: 'fill' }, h('p', { class: 'sec' }, 'From a CSV file with one pair per line: sessions of this logdir or step times in ms under the heads a and b, or speed-ups as they are.'));
-  const file = h('input', { type: 'file', accept: '.csv,text/csv', class: 'none', 'data-testid': 'pairs-file', onchange: () => { void bringPairs(); } });
+  const file = h('input', { type: 'file', accept: '.csv,text/csv', class: 'none', 'data-testid': 'pairs-file', onchange: bringPairs });
   /** @type {import('../lib/types').Ready|null} */
   let session = null;
   /** @type {string|null} */

@@ -1,9 +1,9 @@
 /** Graph × step: what was compiled when, what ran from the cache. */
 
 import { button, fill, h } from '../lib/dom.js';
+import { columnUnit, total, grouped } from '../lib/items.js';
 import { link } from '../lib/cards.js';
-import { columnUnit, count, cutMiddle, digits, timeCell, timeText } from '../lib/format.js';
-import { grouped, total } from '../lib/parts.js';
+import { count, cutMiddle, digits, timeCell, timeText } from '../lib/format.js';
 
 /** @typedef {import('../lib/views').Compiles} Compiles */
 /** @typedef {import('../lib/views').CompileRow} CompileRow */
@@ -38,7 +38,7 @@ export function createGrid({ compiles, graphs, steps }, chosen, choose) {
   const cells = byCell(compiles);
   const outside = compiles.some(({ step }) => step === null);
   const columns = [...(outside ? [-1] : []), ...steps.keys()];
-  const unit = columnUnit(compiles.map(({ duration_ps }) => duration_ps));
+  const unit = columnUnit(compiles, 'duration_ps');
   const all = graphs.length > MOST ? compiledFirst(graphs) : graphs;
   /** Steps in which nothing ran that is known. */
   const unseen = new Set(columns.filter((step) => !graphs.some((graph) => graph.steps[String(step)]) && !compiles.some((row) => (row.step ?? -1) === step)));
@@ -51,7 +51,7 @@ export function createGrid({ compiles, graphs, steps }, chosen, choose) {
   function cell(graph, step) {
     const rows = cells.get(`${graph.graph}\n${step}`) ?? [];
     if (rows.length) {
-      const ps = total(rows, ({ duration_ps }) => duration_ps);
+      const ps = total(rows, 'duration_ps');
       const title = `${graph.graph} compiled in ${step < 0 ? 'no step' : `step ${stepName(step)}`}: ${timeText(ps)}`;
       return h('td', { class: 'c' }, button(digits(ps / unit.ps, 1), () => choose(rows[0]), { 'data-testid': 'compile-cell', 'data-ps': ps, title, 'aria-label': title, 'aria-pressed': 'false' }));
     }

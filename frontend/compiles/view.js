@@ -1,11 +1,11 @@
 /** Compiles: which graph was compiled in which step, what it cost, and why it was new. */
 
 import { fill, h } from '../lib/dom.js';
+import { columnUnit, total } from '../lib/items.js';
 import { loadOnce } from '../frame/once.js';
 import { card, codeCell, emptyCard, link, linked, showButton, tableCard, windowPlace } from '../lib/cards.js';
-import { columnUnit, count, cutMiddle, MISSING, plural, timeText } from '../lib/format.js';
+import { count, cutMiddle, MISSING, plural, timeText } from '../lib/format.js';
 import { exportButton } from '../lib/csv.js';
-import { total } from '../lib/parts.js';
 import { countColumn, linkedOrder, liveTable, startColumn, table, textColumn, timeColumn } from '../lib/table.js';
 import { createGrid, graphOf, nameOf } from './grid.js';
 
@@ -34,7 +34,7 @@ export function compilesView(app) {
     const longest = [...left.compiles].sort((a, b) => Number(a.warm_up) - Number(b.warm_up) || b.duration_ps - a.duration_ps)[0] ?? null;
     return left.compiles.find((row) => placeOf(row).sel === app.link.state.sel) ?? longest;
   };
-  const idleOf = (/** @type {CompileRow} */ { idle_ps }) => total(devices, ({ id }) => idle_ps[id] ?? 0);
+  const idleOf = (/** @type {CompileRow} */ { idle_ps }) => total(devices, ({ id }) => idle_ps[id]);
   const show = (/** @type {CompileRow} */ row) => app.open(placeOf(row));
 
   /** @param {CompileRow} row */
@@ -56,7 +56,7 @@ export function compilesView(app) {
     const compiles = answer.compiles.filter(({ host }) => !hosts.size || hosts.has(host));
     const graphs = answer.graphs.map((graph) => {
       const its = compiles.filter((row) => graphOf(row) === graph.graph);
-      return { ...graph, compiles: its.length, cost_ps: total(its, ({ duration_ps }) => duration_ps) };
+      return { ...graph, compiles: its.length, cost_ps: total(its, 'duration_ps') };
     });
     left = { ...answer, compiles, graphs };
     const late = compiles.filter(({ warm_up }) => !warm_up);
@@ -64,7 +64,7 @@ export function compilesView(app) {
       fill(element, emptyCard('Compiles', 'No compilation in this capture.', 'All graphs came from the cache, or the capture began after they were compiled.'), metricsCard(answer.metrics));
       return 'empty';
     }
-    const cost = total(late, ({ duration_ps }) => duration_ps);
+    const cost = total(late, 'duration_ps');
     grid = createGrid(left, chosen, choose);
     rows = compiles.length ? listTable(compiles) : null;
     fill(element,
@@ -79,7 +79,7 @@ export function compilesView(app) {
 
   /** @param {CompileRow[]} items */
   function listTable(items) {
-    const unit = columnUnit(items.map(({ duration_ps }) => duration_ps));
+    const unit = columnUnit(items, 'duration_ps');
     return liveTable({
       label: 'Compilations', testid: 'compile-list', items, ...linkedOrder(app.link, '-time'),
       select: choose, open: show, selected: (row) => row === chosen(),
@@ -150,7 +150,7 @@ const COUNTED = { compile: 'Compilations', execute: 'Executions', to_device: 'Tr
 function metricsCard(metrics) {
   if (!metrics) return null;
   const { file, rows, uncached, cached, fallbacks } = metrics;
-  const unit = columnUnit(rows.map(({ time_ps }) => time_ps ?? 0));
+  const unit = columnUnit(rows, 'time_ps');
   const operators = Object.entries(fallbacks).map(([name, calls]) => `${name} ${count(calls)}×`);
   return tableCard('Metrics report and trace', { note: `${file} counts from the start of the process` }, {
     testid: 'metrics-table', items: rows,

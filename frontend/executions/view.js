@@ -1,11 +1,12 @@
 /** Executions: what each program's runs cost the host, and how much of it is the device's work. */
 
 import { fill, h, percent, pick } from '../lib/dom.js';
+import { columnUnit } from '../lib/items.js';
 import { get } from '../lib/api.js';
 import { loadOnce } from '../frame/once.js';
 import { legend } from '../lib/classes.js';
 import { card, classColumn, codeCell, emptyCard, link, tableCard, windowPlace } from '../lib/cards.js';
-import { columnUnit, count, cutMiddle, deviceTimeCell, digits, MISSING, plural, share, timeCell, timeText } from '../lib/format.js';
+import { count, cutMiddle, deviceTimeCell, digits, MISSING, plural, share, timeCell, timeText } from '../lib/format.js';
 import { countColumn, linkedOrder, liveTable, shareColumn, table, textColumn, timeColumn } from '../lib/table.js';
 import { exportButton } from '../lib/csv.js';
 import { lazySteps } from '../compare/lazy.js';
@@ -39,7 +40,7 @@ export function executionsView(app) {
   /** How the second session differs. @type {import('../compare/types').Comparison|null} */
   let compared = null;
   const beside = h('div', { class: 'side' });
-  const strip = createRunStrip(app, (step) => { void bringStep(step); });
+  const strip = createRunStrip(app, bringStep);
   /** The choice of devices, where it is one. */
   const asked = (/** @type {import('../lib/types').Ready} */ own) => {
     const { devices } = app.chosen();
@@ -118,7 +119,7 @@ export function executionsView(app) {
     const of = new Map(sources.flatMap((source) => source.rows.map((row) => [row, source])));
     const executions = sources.flatMap(({ rows }) => rows);
     const per = (/** @type {ExecutionRow} */ row, /** @type {CostName} */ key) => row[key] / divisor(scope, row, of.get(row)?.per);
-    const unit = columnUnit(executions.map((row) => per(row, 'host_ps')));
+    const unit = columnUnit(executions, (row) => per(row, 'host_ps'));
     const most = Math.max(...executions.map((row) => per(row, 'host_ps')));
     const groups = sources.flatMap((source) => [...new Set(source.rows.map(({ kind }) => kind))].map((kind) => {
       const rows = source.rows.filter((row) => row.kind === kind);
@@ -170,7 +171,7 @@ export function executionsView(app) {
   function kindsCard({ executions, kinds, lead, per_step }) {
     const per = per_step ?? 1;
     const items = Object.entries(kinds).map(([name, sums]) => ({ ...sums, name }));
-    const unit = columnUnit(items.map(({ host_ps }) => host_ps / per));
+    const unit = columnUnit(items, ({ host_ps }) => host_ps / per);
     const runs = (/** @type {number} */ number) => digits(number / per, Number.isInteger(number / per) ? 0 : 2);
     const all = sumCosts(executions);
     const keys = /** @type {const} */ ([['host_ps', 'Host'], ['device_ps', 'Device'], ['overhead_ps', 'Overhead']]);
@@ -197,7 +198,7 @@ export function executionsView(app) {
   /** @param {Executions} all */
   function betweenCard({ between }) {
     if (!between.length) return null;
-    const unit = columnUnit(between.map(({ mean_ps }) => mean_ps));
+    const unit = columnUnit(between, 'mean_ps');
     return tableCard('Between device runs', { note: 'idle on one device' }, {
       testid: 'between-table', items: between,
       columns: [
@@ -216,7 +217,7 @@ export function executionsView(app) {
     const small = smallOnes(joined);
     const cost = sumCosts(small);
     const rows = savings(joined, fit, per);
-    const unit = columnUnit(rows.map(({ now_ps }) => now_ps));
+    const unit = columnUnit(rows, 'now_ps');
     const means = (/** @type {CostName} */ key) => joined.map((row) => row[key] / Math.max(1, row.count));
     const range = (/** @type {number[]} */ values) => `${timeText(Math.min(...values))} – ${timeText(Math.max(...values))}`;
     const text = [

@@ -123,7 +123,7 @@ export function createApp() {
     hosts: (hosts) => { link.set({ h: hosts.join(',') }, 'push'); filtered(); },
     devices: (devices) => { link.set({ d: devices.join(',') }, 'push'); filtered(); },
     compare: (name) => app.open({ c: name }),
-    copy: () => { void copyLink(); },
+    copy: copyLink,
     help: () => help(),
   }, capture);
   const tabs = createTabs(VIEWS, go);
@@ -245,7 +245,7 @@ export function createApp() {
     } catch (error) {
       if (session) return;
       const { message } = /** @type {Error} */ (error);
-      state('error', errorCard(message, () => { void look(); }));
+      state('error', errorCard(message, look));
       live.alarm(message);
       return;
     } finally {
@@ -253,7 +253,7 @@ export function createApp() {
     }
     capture.classList.toggle('none', !list.capture);
     if (!list.sessions.length) {
-      if (!session) state('empty', noSessionsCard(list, () => { void look(); }, () => capture.click()));
+      if (!session) state('empty', noSessionsCard(list, look, () => capture.click()));
       return;
     }
     if (session) return header.sessions(list.sessions, wanted());

@@ -1,8 +1,8 @@
 /** The data of a view that is one document. */
 
 import { fill, h } from '../lib/dom.js';
+import { total } from '../lib/items.js';
 import { latest } from '../lib/api.js';
-import { total } from '../lib/parts.js';
 import { errorCard } from './states.js';
 
 /** @typedef {import('../lib/types').Ready} Ready */
@@ -40,7 +40,7 @@ export function loadOnce(app, route, element, draw, more) {
       if (own !== session) return;
       have = false;
       const { message } = /** @type {Error} */ (error);
-      fill(element, errorCard(message, () => { void bring(); }));
+      fill(element, errorCard(message, bring));
       app.live.alarm(message);
       app.ready('error');
     } finally {
@@ -72,4 +72,4 @@ export function loadOnce(app, route, element, draw, more) {
 }
 
 /** How many steps a session has. @param {Ready|null} session */
-export const stepCount = (session) => total((session?.rows ?? []).filter(({ kind }) => kind === 'steps'), ({ events }) => events);
+export const stepCount = (session) => total((session?.rows ?? []).filter(({ kind }) => kind === 'steps'), 'events');

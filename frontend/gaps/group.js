@@ -1,7 +1,7 @@
 /** Gaps at the same time on several cores are one row; filters of the list. Nothing here draws. */
 
 import { CLASSES } from '../lib/classes.js';
-import { grouped, total } from '../lib/parts.js';
+import { total, grouped } from '../lib/items.js';
 
 /** @typedef {import('../lib/views').GapItem} GapItem */
 /** @typedef {import('../lib/views').GapPattern} GapPattern */
@@ -18,7 +18,7 @@ export function sumClasses(gaps) {
   /** @type {ByClass} */
   const sum = {};
   for (const name of CLASSES) {
-    const ps = total(gaps, ({ by_class_ps }) => by_class_ps[name] ?? 0);
+    const ps = total(gaps, ({ by_class_ps }) => by_class_ps[name]);
     if (ps) sum[name] = ps;
   }
   return sum;
@@ -26,7 +26,7 @@ export function sumClasses(gaps) {
 
 /** @param {GapItem[]} gaps @param {GapRow|null} [whole] @returns {GapRow} */
 export function rowOf(gaps, whole = null) {
-  return { gap: gaps[0], gaps, whole, mean_ps: total(gaps, ({ duration_ps }) => duration_ps) / gaps.length, by_class_ps: sumClasses(gaps) };
+  return { gap: gaps[0], gaps, whole, mean_ps: total(gaps, 'duration_ps') / gaps.length, by_class_ps: sumClasses(gaps) };
 }
 
 /**
@@ -34,7 +34,7 @@ export function rowOf(gaps, whole = null) {
  * @param {GapItem[]} items as `eachCore` gives them, some left out @param {string[]} devices all of them, in their order @returns {GapRow[]} longest first
  */
 export function groupGaps(items, devices) {
-  return [...grouped(items, ({ index }) => index).values()].map((gaps) => rowOf(gaps.sort((a, b) => devices.indexOf(a.device) - devices.indexOf(b.device))))
+  return [...grouped(items, 'index').values()].map((gaps) => rowOf(gaps.sort((a, b) => devices.indexOf(a.device) - devices.indexOf(b.device))))
     .sort((a, b) => b.mean_ps - a.mean_ps || a.gap.start_ps - b.gap.start_ps);
 }
 
@@ -52,7 +52,7 @@ export const eachCore = (items) => items.flatMap((item) => item.devices.map((dev
 export const patternsOf = (patterns, items) => patterns.map((pattern) => {
   const its = items.filter((gap) => hasPattern(gap, pattern));
   const each = its.map(({ duration_ps }) => duration_ps);
-  const total_ps = total(each, (ps) => ps);
+  const total_ps = total(each, Number);
   const by_class_ps = sumClasses(its);
   const cause = CLASSES.reduce((most, name) => ((by_class_ps[name] ?? 0) > (by_class_ps[most] ?? 0) ? name : most), pattern.cause);
   return { ...pattern, cause, by_class_ps, count: its.length, total_ps, mean_ps: total_ps / its.length, min_ps: Math.min(...each), max_ps: Math.max(...each) };

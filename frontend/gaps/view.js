@@ -1,14 +1,14 @@
 /** Gaps: what recurs, and every gap by itself; a pattern or a filter narrows the list. */
 
 import { button, fill, h, pick } from '../lib/dom.js';
+import { columnUnit, total } from '../lib/items.js';
 import { CLASSES, LABELS } from '../lib/classes.js';
 import { loadOnce, stepCount } from '../frame/once.js';
 import { emptyCard, card, classColumn, cores, deviceName, gapPlace, hue, kindTag, lengthBar, link, linked, miniBar, noDeviceCard, showButton } from '../lib/cards.js';
-import { columnUnit, count, cutMiddle, headline, MISSING, plural, timeCell } from '../lib/format.js';
+import { count, cutMiddle, headline, MISSING, plural, timeCell } from '../lib/format.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
 import { exportButton } from '../lib/csv.js';
 import { gapText } from '../lib/link.js';
-import { total } from '../lib/parts.js';
 import { countColumn, linkedOrder, liveTable, shareColumn, startColumn, textColumn, timeColumn } from '../lib/table.js';
 import { eachCore, filterGaps, groupGaps, patternsOf, rowOf, stepOf } from './group.js';
 
@@ -72,7 +72,7 @@ export function gapsView(app) {
     const follows = some && answer.items.length === answer.count;
     recurring = follows ? patternsOf(answer.patterns, filterGaps(answer.items, new Map(), null, app.chosen().devices)) : answer.patterns;
     const its = follows ? chosen : devices;
-    patterns = patternsTable(total(its, ({ idle_ps }) => idle_ps), session.session.duration_ps);
+    patterns = patternsTable(total(its, 'idle_ps'), session.session.duration_ps);
     const steps = stepCount(session);
     const per = steps * its.length;
     const [first] = [...recurring].sort((a, b) => b.total_ps - a.total_ps);
@@ -109,9 +109,9 @@ export function gapsView(app) {
   function drawList(say) {
     left = filterGaps(answer.items, filtersValue(app.link.state.f), chosenPattern(), app.chosen().devices);
     const whole = left.length === answer.count;
-    const sum = whole ? answer.listed_ps : total(left, ({ duration_ps }) => duration_ps);
+    const sum = whole ? answer.listed_ps : total(left, 'duration_ps');
     const cut = answer.items.length < answer.count ? `; the ${count(answer.items.length)} longest of ${count(answer.count)} are listed` : '';
-    const idle = total(app.among(session.devices), ({ idle_ps }) => idle_ps);
+    const idle = total(app.among(session.devices), 'idle_ps');
     const small = idle === answer.total_ps ? idle - answer.listed_ps : 0;
     fill(heading, h('b', null, plural(left.length, 'gap')), `, ${headline(sum)} of ${headline(idle)} idle`,
       small > 0 ? `; ${headline(small)} in gaps under 10\u202fµs` : '', cut);
@@ -124,7 +124,7 @@ export function gapsView(app) {
 
   /** @param {GapRow[]} groups */
   function gapsTable(groups) {
-    const unit = columnUnit(groups.map(({ mean_ps }) => mean_ps));
+    const unit = columnUnit(groups, 'mean_ps');
     const most = Math.max(...groups.map(({ mean_ps }) => mean_ps));
     /** @type {Map<GapRow, GapRow[]>} */
     const inside = new Map();
@@ -180,7 +180,7 @@ export function gapsView(app) {
   /** @param {number} idle @param {number} duration */
   function patternsTable(idle, duration) {
     const items = recurring.filter(({ count: some }) => some);
-    const unit = columnUnit(items.map((pattern) => pattern.total_ps));
+    const unit = columnUnit(items, 'total_ps');
     const its = new Map(items.map((pattern) => [pattern, filterGaps(answer.items, new Map(), pattern, app.chosen().devices)]));
     const of = (/** @type {GapPattern} */ pattern) => its.get(pattern) ?? [];
     /** @param {'before'|'after'} key @param {string} [inside] what a gap inside of a run says */

@@ -42,7 +42,7 @@ export const chip = (color, kind = '') => h('i', { class: `chip ${kind}`, 'aria-
 export const classChip = (name) => name && chip(`c-${name}`, `k-${name}`);
 
 /** With its label. @param {ClassName} name */
-export const classCell = (name) => [classChip(name), LABELS[name] ?? name];
+export const classCell = (name) => [classChip(name), LABELS[name]];
 
 /** What signs mean. @param {import('./dom.js').Child[][]} items @param {Record<string, any>} [attributes] */
 export const legend = (items, attributes) => h('p', { class: 'legend', ...attributes }, items.map((item) => h('span', null, item)));

@@ -32,13 +32,6 @@ export function unitFor(ps) {
   return size >= 1e5 ? UNITS.us : UNITS.ns;
 }
 
-/** One unit for a whole column, from its largest value. @param {Iterable<number>} values */
-export function columnUnit(values) {
-  let largest = 0;
-  for (const value of values) largest = Math.max(largest, Math.abs(value));
-  return unitFor(largest);
-}
-
 /** A time in a table whose head names the unit: `72.143`. @param {number|null|undefined} ps @param {Unit} unit */
 export function timeCell(ps, unit, decimals = 3) {
   return ps == null ? MISSING : digits(ps / unit.ps, decimals);

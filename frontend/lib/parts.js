@@ -2,19 +2,10 @@
 
 import { h } from './dom.js';
 import { digits } from './format.js';
-
-/** @template T @param {T[]} items @param {(item: T) => number} of */
-export const total = (items, of) => items.reduce((sum, item) => sum + of(item), 0);
-
-/** Items with the same key, in their order. @template T, K @param {T[]} items @param {(item: T) => K} keyOf @returns {Map<K, T[]>} */
-export function grouped(items, keyOf) {
-  const groups = new Map();
-  for (const item of items) groups.get(keyOf(item))?.push(item) ?? groups.set(keyOf(item), [item]);
-  return groups;
-}
+import { total } from './items.js';
 
 /** @param {number[]} values */
-const sumOf = (values) => total(values, (value) => value);
+const sumOf = (values) => total(values, Number);
 
 /**
  * Rounds parts to a multiple of `step` by largest remainder: the rounded parts add up to the rounded sum.

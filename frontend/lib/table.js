@@ -1,8 +1,9 @@
 /** Tables: sorted by their heads, moved in by arrow keys, drawn as scrolled when long. */
 
 import { button, fill, h, onKeys } from './dom.js';
-import { count, MISSING, share, timeCell, UNITS } from './format.js';
-import { roundShares, roundTimes, total } from './parts.js';
+import { count, MISSING, share, timeCell, unitFor, UNITS } from './format.js';
+import { reader, total } from './items.js';
+import { roundShares, roundTimes } from './parts.js';
 
 const DRAW_ALL = 200;
 
@@ -18,14 +19,7 @@ const DRAW_ALL = 200;
  * @property {(item: T) => string} [title] the whole of a text that may be cut
  */
 
-/**
- * What a column tells of an item: one of its fields by name, or what a function makes of it.
- * @template T, V
- * @typedef {{[K in keyof T]: T[K] extends V ? K : never}[keyof T] | ((item: T) => V)} Field
- */
-
-/** @template T, V @param {Field<T, V>} of @returns {(item: T) => V} */
-const reader = (of) => (typeof of === 'function' ? /** @type {(item: T) => V} */ (of) : (item) => /** @type {any} */ (item)[of]);
+/** @template T, V @typedef {import('./items.js').Field<T, V>} Field */
 
 /**
  * A column of times in one unit, or of counts, shares or texts; `more` says what is different.
@@ -65,19 +59,21 @@ export const startColumn = (of) => timeColumn('Start', UNITS.ms, of, { key: 'sta
 /**
  * Parts of a whole: columns of their times and shares, rounded so that both add up, and the sum for the foot.
  * @template T
- * @param {string} head @param {import('./format.js').Unit} unit @param {T[]} items @param {(item: T) => number} of
- * @param {(text: string, item: T) => Node|string} [show] what a time looks like
+ * @param {string} head @param {T[]} items @param {Field<T, number>} of @param {(text: string, item: T) => Node|string} [show] what a time looks like
  */
-export function partColumns(head, unit, items, of, show = (text) => text) {
-  const parts = items.map(of);
+export function partColumns(head, items, of, show = (text) => text) {
+  const ps = reader(of);
+  const parts = items.map(ps);
+  const whole = total(parts, Number);
+  const unit = unitFor(whole);
   const { texts, sum } = roundTimes(parts, unit);
   const shares = roundShares(parts);
   /** What rounds to nothing or to all is neither. @param {T} item */
   const part = (item) => {
-    const rounded = shares[items.indexOf(item)];
-    return rounded > 0 && rounded < 1 ? rounded : of(item) / total(items, of);
+    const at = items.indexOf(item);
+    return shares[at] > 0 && shares[at] < 1 ? shares[at] : parts[at] / whole;
   };
-  return { sum, texts, shares, time: timeColumn(head, unit, of, { cell: (item) => show(texts[items.indexOf(item)], item) }), share: shareColumn('Share', part) };
+  return { unit, sum, texts, shares, time: timeColumn(head, unit, ps, { cell: (item) => show(texts[items.indexOf(item)], item) }), share: shareColumn('Share', part) };
 }
 
 /**

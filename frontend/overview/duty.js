@@ -1,9 +1,9 @@
 /** How long each device runs something, with the definition said and the other ones at hand. */
 
 import { fill, h, percent } from '../lib/dom.js';
+import { total } from '../lib/items.js';
 import { card, cores, deviceName, lengthBar, link, noDeviceCard } from '../lib/cards.js';
-import { columnUnit, cutMiddle, share } from '../lib/format.js';
-import { total } from '../lib/parts.js';
+import { cutMiddle, share } from '../lib/format.js';
 import { partColumns, shareColumn, table } from '../lib/table.js';
 import { readPref, writePref } from '../lib/prefs.js';
 
@@ -51,8 +51,7 @@ function dutyTable(devices, all, definition, session, app) {
     const { span_ps: whole, busy_ps: busy, stall_ps: stall } = device.duty[definition];
     return { device, whole, busy, stall, part: whole ? busy / whole : 0 };
   });
-  const idleOf = (/** @type {typeof rows[number]} */ { whole, busy }) => whole - busy;
-  const { time, sum } = partColumns('Idle', columnUnit([total(rows, idleOf)]), rows, idleOf);
+  const { time, sum } = partColumns('Idle', rows, ({ whole, busy }) => whole - busy);
   return table({
     label: 'Duty cycle', testid: 'duty-table', items: rows,
     columns: [
@@ -64,12 +63,12 @@ function dutyTable(devices, all, definition, session, app) {
       shareColumn('Busy', 'part'), time,
     ],
     foot: [cores(all, devices.length), '',
-      share(total(rows, ({ busy }) => busy) / total(rows, ({ whole }) => whole)), sum],
+      share(total(rows, 'busy') / total(rows, 'whole')), sum],
   });
 }
 
 /** @param {DutyDevice[]} devices */
 function stallNote(devices) {
-  const part = total(devices, ({ stall_ps }) => stall_ps) / total(devices, ({ busy_ps }) => busy_ps);
+  const part = total(devices, 'stall_ps') / total(devices, 'busy_ps');
   return part > 0 ? h('p', { class: 'small muted' }, `Hatched: busy, but an op only waits (${share(part)} of busy).`) : null;
 }

@@ -1,9 +1,9 @@
 /** What is wrong, worst first: evidence, advice, and where to see it. */
 
 import { button, h } from '../lib/dom.js';
+import { total } from '../lib/items.js';
 import { card, gapPlace, severityTag, windowPlace } from '../lib/cards.js';
 import { plural, share, timeText } from '../lib/format.js';
-import { total } from '../lib/parts.js';
 
 /** @typedef {import('../lib/views').Finding} Finding */
 /** @typedef {import('../frame/app.js').App} App */
@@ -42,8 +42,8 @@ export function findingsCard(answer, app) {
     return number ? severity === 'warning' ? plural(number, severity) : `${number}\u00a0${severity}` : '';
   }).filter(Boolean).join(' · ');
   const linked = /^fin:(.+)$/.exec(app.link.state.sel ?? '')?.[1];
-  const span = total(devices, ({ span_ps }) => span_ps);
-  const nothing = `No findings.${span ? ` The devices are ${share(total(devices, ({ busy_ps }) => busy_ps) / span)} busy.` : ''}`;
+  const span = total(devices, 'span_ps');
+  const nothing = `No findings.${span ? ` The devices are ${share(total(devices, 'busy_ps') / span)} busy.` : ''}`;
   return card('Findings', { note: counts ? `${counts}, by idle time` : null, class: 'findings' },
     all.length ? h('ol', { 'data-testid': 'findings', class: 'fill' }, all.map((finding) => entry(finding, answer, app, finding.id === linked)))
       : h('p', { 'data-testid': 'findings' }, nothing));

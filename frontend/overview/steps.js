@@ -1,9 +1,10 @@
 /** Steps as stacked bars of what the driving thread did, a line across each for how long the device was busy. */
 
 import { button, fill, h, onDrag, onKeys, percent } from '../lib/dom.js';
+import { columnUnit } from '../lib/items.js';
 import { CLASSES, LABELS, classCell, legend, tone } from '../lib/classes.js';
 import { card, link, linked, windowPlace } from '../lib/cards.js';
-import { columnUnit, count, digits, plural, timeText } from '../lib/format.js';
+import { count, digits, plural, timeText, unitFor } from '../lib/format.js';
 import { countColumn, liveTable, startColumn, timeColumn } from '../lib/table.js';
 import { begin } from '../lib/activity.js';
 import { niceTicks } from '../lib/axis.js';
@@ -75,7 +76,7 @@ export function createSteps(app) {
     from = Math.max(0, Math.min(from, steps.length - fits));
     const seen = steps.slice(from, from + fits);
     const most = Math.max(1, ...seen.map((step) => Math.max(step.duration_ps, step.device_busy_ps)));
-    const unit = columnUnit([most]);
+    const unit = unitFor(most);
     const ticks = niceTicks(most / unit.ps);
     const top = Math.max(ticks.at(-1) ?? 1, most / unit.ps) * unit.ps * 1.06;
     const slot = width / seen.length;
@@ -149,7 +150,7 @@ export function createSteps(app) {
   });
 
   function stepsTable() {
-    const unit = columnUnit(steps.map(({ duration_ps }) => duration_ps));
+    const unit = columnUnit(steps, 'duration_ps');
     return liveTable({
       label: 'Steps', testid: 'steps-table', items: steps, open: show, select: choose, selected: (step) => step === chosen(),
       columns: [

@@ -1,10 +1,10 @@
 /** The annotations as a tree: host and device time on one scale, and what became of each on the device. */
 
 import { h, onKeys } from '../lib/dom.js';
+import { total } from '../lib/items.js';
 import { chip } from '../lib/classes.js';
 import { lengthBar, link, windowPlace } from '../lib/cards.js';
-import { columnUnit, count, MISSING, timeCell } from '../lib/format.js';
-import { total } from '../lib/parts.js';
+import { count, MISSING, timeCell, unitFor } from '../lib/format.js';
 
 /** @typedef {import('./types').Propagation} Propagation */
 /** @typedef {import('./types').TreeRow} TreeRow */
@@ -38,9 +38,9 @@ export const valuesOf = (row, mode) => ({ host: row[`${mode}host_ps`] ?? 0, devi
 export function treeTable({ tree, unannotated, order, strips }, { mode, picked, closed, tone, pick, lift, redraw, app }) {
   const rest = valuesOf(unannotated, mode);
   const top = tree.filter(({ depth }) => !depth).map((row) => valuesOf(row, mode));
-  const sum = total([rest, ...top], ({ device }) => device);
+  const sum = total([rest, ...top], 'device');
   const most = Math.max(1, ...[rest, ...top].flatMap(({ host, device }) => [host, device]));
-  const unit = columnUnit([sum, most]);
+  const unit = unitFor(Math.max(sum, most));
   const cell = (/** @type {any} */ content) => h('td', { class: 'num' }, content);
   const time = (/** @type {number} */ ps, /** @type {Place|null|undefined} */ place) => h('td', { class: ps ? 'num' : 'num muted', 'data-ps': ps },
     ps && place ? link(timeCell(ps, unit), () => app.open(windowPlace(...place))) : timeCell(ps, unit));
@@ -76,7 +76,7 @@ export function treeTable({ tree, unannotated, order, strips }, { mode, picked, 
     h('thead', null, h('tr', null, heads.map((text, index) => h('th', { scope: 'col', class: [0, 3, heads.length - 1].includes(index) ? null : 'num' }, text)))), h('tbody', null, rows),
     h('tfoot', null, h('tr', { class: 'rest', 'data-testid': 'annotation-none' }, h('td', null, chip(''), 'no annotation'), cell(MISSING), time(rest.device, none && [none.start_ps, none.end_ps]), bars(), cell(count(rest.ops)), last('bare and none')),
       h('tr', null, h('td', null, { 'step_': 'Device run', 'mean_': 'Mean of a step', '': 'All devices' }[mode]), h('td', null), time(sum, run[0] && [run[0].start_ps, Math.max(...run.map(({ end_ps }) => end_ps))]), h('td', null),
-        cell(count(mode === 'mean_' ? null : total([rest, ...top], ({ ops }) => ops ?? 0))), last(''))));
+        cell(count(mode === 'mean_' ? null : total([rest, ...top], 'ops'))), last(''))));
   const focus = (/** @type {number} */ at) => rows[at]?.focus();
   onKeys(element, 'tr', {
     ArrowDown: (/** @type {HTMLTableRowElement} */ row) => focus(rows.indexOf(row) + 1), ArrowUp: (row) => focus(rows.indexOf(row) - 1),

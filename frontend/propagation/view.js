@@ -1,11 +1,11 @@
 /** Propagation: where each annotation's work went on the device, in which order, and which cannot be seen there. */
 
 import { fill, h, pick } from '../lib/dom.js';
+import { columnUnit } from '../lib/items.js';
 import { loadOnce } from '../frame/once.js';
 import { chip, legend } from '../lib/classes.js';
 import { card, codeCell, deviceName, emptyCard, link, linked, noDeviceCard, windowPlace } from '../lib/cards.js';
-import { columnUnit, count, cutMiddle, plural, share, timeText } from '../lib/format.js';
-import { roundShares } from '../lib/parts.js';
+import { count, cutMiddle, plural, share, timeText, unitFor } from '../lib/format.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
 import { countColumn, liveTable, partColumns, startColumn, table, textColumn, timeColumn } from '../lib/table.js';
 import { ofWindow, selectionText, selectionValue } from '../timeline/selection.js';
@@ -128,18 +128,17 @@ export function propagationView(app) {
   function coverageCard(own, ready) {
     const { coverage, total, steps, device } = own;
     const [parts, wholes] = [coverage, total].map((sums) => STATES.map(([name]) => sums[/** @type {'direct_ps'} */ (`${name}_ps`)]));
-    const shares = roundShares(parts);
-    const unit = columnUnit([coverage.device_ps]);
     const items = [...STATES.keys()];
-    const its = partColumns('Time', unit, items, (index) => parts[index]);
-    const others = partColumns('Whole capture, all devices', columnUnit([total.device_ps]), items, (index) => wholes[index]);
+    const its = partColumns('Time', items, (/** @type {number} */ index) => parts[index]);
+    const others = partColumns('Whole capture, all devices', items, (/** @type {number} */ index) => wholes[index]);
     const chosen = app.among(ready.devices);
     const devices = ready.devices.filter((each) => chosen.includes(each) || each.id === device?.id);
     const backward = own.lost.some(({ reason }) => reason === 'autograd thread');
     const bar = STATES.map(([name], index) => {
-      const text = `${name}${name === 'bare' && backward ? ' (backward)' : ''} ${its.texts[index]}\u202f${unit.name} · ${share(shares[index])}`;
-      const shown = shares[index] > 0.12 ? text : shares[index] > 0.03 ? share(shares[index]) : '';
-      return parts[index] ? h('div', { class: `of-${name}`, title: text, 'data-ps': parts[index], style: { flex: `${shares[index]} 1 0` } }, h('span', null, shown)) : null;
+      const text = `${name}${name === 'bare' && backward ? ' (backward)' : ''} ${its.texts[index]}\u202f${its.unit.name} · ${share(its.shares[index])}`;
+      const part = its.shares[index];
+      const shown = part > 0.12 ? text : part > 0.03 ? share(part) : '';
+      return parts[index] ? h('div', { class: `of-${name}`, title: text, 'data-ps': parts[index], style: { flex: `${part} 1 0` } }, h('span', null, shown)) : null;
     });
     return card('Where the device time went', { class: 'across', note: [stepName(own), device?.name, `${timeText(coverage.device_ps)} on the device`].filter(Boolean).join(', '), right: [
       own.step ? pick('step', steps.numbers.map((number, index) => String(number ?? steps.first + index)), stepOf(own), (st) => ask({ st }), 'propagation-step') : null,
@@ -174,9 +173,9 @@ export function propagationView(app) {
     if (!device.length) return null;
     if (!own.phases.length) return emptyCard('Host order against device order', 'No annotations lie within steps, so there is no order to compare.');
     const made = order = createOrder(own, { tone: (phase) => toneOf(own.phases[phase].name) || (phase % 6) + 1, run: chooseRun, phase: (phase) => choose(rowAt(phase)?.path) });
-    const unit = columnUnit([made.length]);
+    const unit = unitFor(made.length);
     const after = (/** @type {number} */ ps) => ps - device[0].start_ps;
-    const each = columnUnit(device.map(({ device_ps }) => device_ps));
+    const each = columnUnit(device, 'device_ps');
     const fold = h('details', { ontoggle: () => { if (fold.children.length < 2) fold.append(runs()); } }, h('summary', { class: 'small muted' }, `All ${plural(device.length, 'run')} in order`));
     const runs = () => liveTable({ label: 'Runs of phases', testid: 'order-runs', items: [...device.keys()], select: chooseRun, selected: (at) => at === run, open: (at) => open(device[at]), columns: [
       textColumn('Phase', (at) => made.nameOf(device[at].phase)),
@@ -193,7 +192,7 @@ export function propagationView(app) {
   }
 
   /** Ops by their device time, the longest first. @template {{device_ps: number}} T @param {string} label @param {string} testid @param {T[]} items @param {...import('../lib/table.js').Column<T>} columns */
-  const opsTable = (label, testid, items, ...columns) => table({ label, testid, items, columns: [...columns, timeColumn('Time', columnUnit(items.map(({ device_ps }) => device_ps)), ({ device_ps }) => device_ps)] });
+  const opsTable = (label, testid, items, ...columns) => table({ label, testid, items, columns: [...columns, timeColumn('Time', columnUnit(items, ({ device_ps }) => device_ps), ({ device_ps }) => device_ps)] });
   const pathColumn = textColumn('Annotation', (/** @type {{path: string|null}} */ { path }) => path, { cell: ({ path }) => pathLink(path) });
   const lineColumn = textColumn('Line', (/** @type {{source: string}} */ { source }) => source, { cell: ({ source }) => (source ? codeCell(source, 36) : 'no line recorded') });
   const more = (/** @type {number} */ left) => (left ? h('p', { class: 'small muted' }, `and ${count(left)} more, which take less time`) : null);

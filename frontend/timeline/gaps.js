@@ -1,9 +1,9 @@
 /** The gaps of the devices: rows of the timeline, going from one to the next, and to what ended one. */
 
 import { CLASSES } from '../lib/classes.js';
+import { grouped } from '../lib/items.js';
 import { timeText } from '../lib/format.js';
 import { get, latest, RequestError } from '../lib/api.js';
-import { grouped } from '../lib/parts.js';
 import { eachCore } from '../gaps/group.js';
 import { filled } from './columns.js';
 import { gapRow, ofGap, ofWindow } from './selection.js';
@@ -17,7 +17,7 @@ import { gapRow, ofGap, ofWindow } from './selection.js';
 
 /** By device and time. @param {Gap[]} items @returns {Map<string, Gap[]>} */
 export function byDevice(items) {
-  const all = grouped(items, ({ device }) => device);
+  const all = grouped(items, 'device');
   for (const own of all.values()) own.sort((a, b) => a.start_ps - b.start_ps);
   return all;
 }

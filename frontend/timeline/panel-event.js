@@ -1,8 +1,9 @@
 /** The panel of one event: where it stands, its times, its stats, its flow partners, its occurrences. */
 
 import { h, button } from '../lib/dom.js';
+import { columnUnit } from '../lib/items.js';
 import { LABELS, classCell } from '../lib/classes.js';
-import { bytes, columnUnit, count, placeText, rangeText, timeText } from '../lib/format.js';
+import { bytes, count, placeText, rangeText, timeText } from '../lib/format.js';
 import { startColumn, table, timeColumn } from '../lib/table.js';
 import { eventColumn, eventLink, frameButton, quietColumn, tableButton } from './parts.js';
 
@@ -14,17 +15,16 @@ export function eventContent(detail, act) {
   const { name, class: own, title, thread, host, start_ps, duration_ps, self_ps, path } = detail;
   const time = (/** @type {number} */ ps, text = timeText(ps)) => h('span', { 'data-ps': ps }, text);
   const crumbs = path.flatMap((brief) => [eventLink(brief, act), h('span', { 'aria-hidden': 'true' }, '›')]);
-  const label = own ? LABELS[own] : '';
   /** @type {[string, import('../lib/dom.js').Child|Node[]][]} */
   const facts = [
     ['Long name', title && title !== name && h('code', null, title)],
     ['Path', h('div', { class: 'crumbs' }, crumbs, h('span', { class: 'sec' }, name))],
-    ['Class', own && label && h('span', null, classCell(own))],
+    ['Class', own && h('span', null, classCell(own))],
     ['Start', time(start_ps, placeText(start_ps, 6))], ['Duration', time(duration_ps)], ['Without parts', time(self_ps)],
     ['Thread', host ? `${thread} on ${host}` : thread],
   ];
   return {
-    title: name, tags: label ? [label] : [], note: `${timeText(duration_ps)} · ${rangeText(start_ps, start_ps + duration_ps)} · ${thread}`,
+    title: name, tags: own ? [LABELS[own]] : [], note: `${timeText(duration_ps)} · ${rangeText(start_ps, start_ps + duration_ps)} · ${thread}`,
     buttons: [frameButton(act), tableButton(act)],
     body: h('div', { class: 'columns' },
       h('section', null, h('dl', { class: 'facts' }, facts.flatMap(([head, value]) => (value ? [h('dt', null, head), h('dd', null, value)] : []))), occurrences(detail, act)),
@@ -58,7 +58,7 @@ function flows({ flow }, act) {
       eventColumn('Event', ({ brief }) => brief, act),
       quietColumn('Thread', ({ brief }) => brief.thread),
       startColumn(({ brief }) => brief.start_ps),
-      timeColumn('Time', columnUnit(items.map(({ brief }) => brief.duration_ps)), ({ brief }) => brief.duration_ps),
+      timeColumn('Time', columnUnit(items, ({ brief }) => brief.duration_ps), ({ brief }) => brief.duration_ps),
     ],
   }) : h('p', { class: 'muted' }, 'No flow from or to this event is recorded.'));
 }

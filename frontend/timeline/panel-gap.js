@@ -3,7 +3,7 @@
 import { h, button, percent } from '../lib/dom.js';
 import { LABELS, byTime, classChip } from '../lib/classes.js';
 import { kindTag, hue, link } from '../lib/cards.js';
-import { columnUnit, count, cutMiddle, digits, rangeText, timeText } from '../lib/format.js';
+import { count, cutMiddle, digits, rangeText, timeText } from '../lib/format.js';
 import { stepOf } from '../gaps/group.js';
 import { liveTable, partColumns, timeColumn } from '../lib/table.js';
 import { frameButton, partsTable, quietColumn, stackedBar } from './parts.js';
@@ -40,8 +40,7 @@ const stepTag = (gap) => (stepOf(gap) ? [`step ${stepOf(gap)}`] : []);
 
 /** @param {GapDetail} gap @param {GapActions} on @param {string} end */
 function chainTable({ chain, start_ps, duration_ps }, on, end) {
-  const unit = columnUnit([duration_ps]);
-  const { time, sum } = partColumns('Time', unit, chain, (piece) => piece.duration_ps);
+  const { time, sum, unit } = partColumns('Time', chain, 'duration_ps');
   const from = (/** @type {number} */ ps) => '+' + digits(ps / unit.ps, 3);
   /** @type {Piece|null} */
   let marked = null;

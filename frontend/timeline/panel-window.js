@@ -1,9 +1,10 @@
 /** The panel of a window of time: what every class, thread and device did in it. */
 
 import { h, button } from '../lib/dom.js';
+import { columnUnit } from '../lib/items.js';
 import { byTime } from '../lib/classes.js';
 import { classColumn, link } from '../lib/cards.js';
-import { columnUnit, rangeText, timeText } from '../lib/format.js';
+import { rangeText, timeText, unitFor } from '../lib/format.js';
 import { countColumn, shareColumn, table, timeColumn } from '../lib/table.js';
 import { devicesTable, eventColumn, frameButton, partsTable, quietColumn, stackedBar, tableButton } from './parts.js';
 
@@ -15,8 +16,8 @@ import { devicesTable, eventColumn, frameButton, partsTable, quietColumn, stacke
 /** @param {WindowAnswer} answer @param {PanelActions} act @param {string[]} hosts chosen ones @returns {import('./parts.js').PanelContent} */
 export function windowContent(answer, act, hosts) {
   const { devices, duration_ps, start_ps, end_ps, threads, top } = answer;
-  const whole = columnUnit([duration_ps]);
-  const unit = columnUnit(top.map(({ total_ps }) => total_ps));
+  const whole = unitFor(duration_ps);
+  const unit = columnUnit(top, 'total_ps');
   const busy = (/** @type {{busy_ps: number}} */ { busy_ps }) => busy_ps / duration_ps;
   return {
     title: `Window of ${timeText(duration_ps)}`, note: rangeText(start_ps, end_ps), buttons: [frameButton(act), tableButton(act)],

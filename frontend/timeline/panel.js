@@ -1,11 +1,11 @@
 /** The panel under the lanes: it asks for what is selected and keeps the old content until the new one is there. */
 
 import { h, fill, button } from '../lib/dom.js';
+import { columnUnit, total } from '../lib/items.js';
 import { CLASSES, LABELS, chip, classCell, legend } from '../lib/classes.js';
 import { link, severityTag } from '../lib/cards.js';
-import { columnUnit, count, plural, rangeText, timeText } from '../lib/format.js';
+import { count, plural, rangeText, timeText } from '../lib/format.js';
 import { latest } from '../lib/api.js';
-import { total } from '../lib/parts.js';
 import { startColumn, table, timeColumn } from '../lib/table.js';
 import { eventContent } from './panel-event.js';
 import { gapContent } from './panel-gap.js';
@@ -107,9 +107,9 @@ function listContent(title, range, { items, count: all }, act) {
     columns: [
       quietColumn('Row', ({ row }) => act.label(row)),
       eventColumn('Event', (brief) => brief, act),
-      quietColumn('Class', (/** @type {import('../lib/types').Brief} */ brief) => (brief.class ? LABELS[brief.class] ?? '' : '')),
+      quietColumn('Class', (/** @type {import('../lib/types').Brief} */ { class: own }) => own && LABELS[own]),
       startColumn('start_ps'),
-      timeColumn('Time', columnUnit(items.map(({ duration_ps }) => duration_ps)), ({ duration_ps }) => duration_ps),
+      timeColumn('Time', columnUnit(items, 'duration_ps'), ({ duration_ps }) => duration_ps),
     ],
   });
   body.classList.add('fill');
@@ -123,7 +123,7 @@ function nothingContent({ session: { duration_ps, hosts }, devices, rows, phases
   const keys = (/** @type {string[]} */ ...names) => names.flatMap((name) => [h('kbd', null, name), ' ']);
   return {
     title: 'Nothing selected', buttons: [tableButton(act)],
-    note: [timeText(duration_ps), plural(hosts.length, 'host'), plural(devices.length, 'device'), plural(steps, 'step'), plural(total(hosts, ({ events }) => events), 'event')].join(' · '),
+    note: [timeText(duration_ps), plural(hosts.length, 'host'), plural(devices.length, 'device'), plural(steps, 'step'), plural(total(hosts, 'events'), 'event')].join(' · '),
     body: h('div', { class: 'columns' },
       h('section', null,
         h('p', null, 'Click a slice to read its times, stats and flow partners. Drag across the lanes to read what every class, thread and device did in a window.'),

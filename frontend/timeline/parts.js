@@ -1,10 +1,10 @@
 /** What several panels show: parts of host time by class (a bar, and a table whose sum row equals the whole), events as links, columns of them, buttons. */
 
 import { h, button } from '../lib/dom.js';
+import { columnUnit, total } from '../lib/items.js';
 import { CLASSES, LABELS, classChip, inked, tone } from '../lib/classes.js';
-import { columnUnit, cutMiddle, deviceTimeCell, share, timeText } from '../lib/format.js';
+import { cutMiddle, deviceTimeCell, share, timeText } from '../lib/format.js';
 import { classColumn, deviceName, lengthBar, link } from '../lib/cards.js';
-import { total } from '../lib/parts.js';
 import { countColumn, partColumns, shareColumn, table, textColumn, timeColumn } from '../lib/table.js';
 
 /** @typedef {import('../lib/types').Brief} Brief */
@@ -30,7 +30,7 @@ export const eventLink = (brief, act) => link(cutMiddle(brief.name), () => act.o
 /** A column of events, each a link. @template T @param {string} head @param {(item: T) => Brief} of @param {PanelActions} act @returns {import('../lib/table.js').Column<T>} */
 export const eventColumn = (head, of, act) => ({ head, value: (item) => of(item).name, cell: (item) => [classChip(of(item).class), eventLink(of(item), act)] });
 
-/** A column that only explains another one. @template T @param {string} head @param {import('../lib/table.js').Field<T, string|null|undefined>} of @returns {import('../lib/table.js').Column<T>} */
+/** A column that only explains another one. @template T @param {string} head @param {import('../lib/items.js').Field<T, string|null|undefined>} of @returns {import('../lib/table.js').Column<T>} */
 export function quietColumn(head, of) {
   const column = textColumn(head, of);
   return { ...column, cell: (item) => h('span', { class: 'sec' }, column.cell(item)) };
@@ -53,7 +53,7 @@ const partsOf = (parts) => CLASSES.flatMap((name) => (parts[name] ? [{ name, ps:
 /** @param {ByClass} parts */
 export function stackedBar(parts) {
   const items = partsOf(parts);
-  const whole = total(items, ({ ps }) => ps);
+  const whole = total(items, 'ps');
   return h('div', { class: 'stack', 'aria-hidden': 'true' }, items.map(({ name, ps }) => h('span', {
     ...tone(name, { ...inked(`c-${name}`), flex: `${ps} 1 0` }), title: `${LABELS[name]} ${timeText(ps)}` }, ps / whole > LEAST_LABEL && LABELS[name])));
 }
@@ -64,7 +64,7 @@ export function stackedBar(parts) {
  */
 export function partsTable(parts, whole, where) {
   const items = partsOf(parts);
-  const { time, share: part, sum } = partColumns('Time', columnUnit([total(items, ({ ps }) => ps)]), items, ({ ps }) => ps);
+  const { time, share: part, sum } = partColumns('Time', items, 'ps');
   return table({
     label: 'Time by class', items, sort: '-Time',
     columns: [
@@ -80,7 +80,7 @@ export function partsTable(parts, whole, where) {
  * @param {string} label @param {T[]} items @param {unknown[]} hosts @param {string} head @param {(device: T) => number|null} part busy part of that time
  */
 export function devicesTable(label, items, hosts, head, part) {
-  const unit = columnUnit(items.map(({ busy_ps, idle_ps }) => busy_ps + idle_ps));
+  const unit = columnUnit(items, ({ busy_ps, idle_ps }) => busy_ps + idle_ps);
   const time = (/** @type {'busy_ps'|'stall_ps'|'idle_ps'} */ key, /** @type {string} */ text) => timeColumn(text, unit, (/** @type {T} */ device) => device[key], { cell: (device) => deviceTimeCell(device[key], unit) });
   return table({
     label, items,

@@ -1,0 +1,29 @@
+/** What is told of many items: sums, groups, the unit that fits them all. */
+
+import { unitFor } from './format.js';
+
+/**
+ * What is told of an item: one of its fields by name, or what a function makes of it.
+ * @template T, V
+ * @typedef {{[K in keyof T]: T[K] extends V ? K : never}[keyof T] | ((item: T) => V)} Field
+ */
+/** @typedef {number|null|undefined} Amount */
+
+/** @template T, V @param {Field<T, V>} of @returns {(item: T) => V} */
+export const reader = (of) => (typeof of === 'function' ? /** @type {(item: T) => V} */ (of) : (item) => /** @type {any} */ (item)[of]);
+
+/** @template T @param {readonly T[]} items @param {Field<T, Amount>} of */
+export const total = (items, of) => items.reduce((sum, item) => sum + (reader(of)(item) ?? 0), 0);
+
+/** Items with the same key, in their order. @template T, K @param {T[]} items @param {Field<T, K>} of @returns {Map<K, T[]>} */
+export function grouped(items, of) {
+  const groups = new Map();
+  for (const item of items) {
+    const key = reader(of)(item);
+    groups.get(key)?.push(item) ?? groups.set(key, [item]);
+  }
+  return groups;
+}
+
+/** One unit for times of all items, from the largest. @template T @param {readonly T[]} items @param {Field<T, Amount>} of */
+export const columnUnit = (items, of) => unitFor(items.reduce((most, item) => Math.max(most, Math.abs(reader(of)(item) ?? 0)), 0));
