@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.read import Reading, read_session
 from tb_xla_insights.logdir.sessions import SessionFiles, resolve
+from tb_xla_insights.memory import give_back
 
 if TYPE_CHECKING:
     from tb_xla_insights.trace.model import SessionTrace
@@ -169,7 +170,9 @@ def load(path: str, session: str | None = None, catalog: str | None = None) -> S
 
     `path` is local or a URL that fsspec opens; `catalog` a file with more event names. Raises InputError.
     """
-    return open_session(resolve(str(path), session), catalog)
+    opened = open_session(resolve(str(path), session), catalog)
+    give_back()
+    return opened
 
 
 def open_session(

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from tb_xla_insights.memory import give_back, share_heap
+from tb_xla_insights.memory import give_back, keep_one_heap
 
 GLIBC = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc keeps what was freed")
 THREADS = """
 import ctypes, threading
-from tb_xla_insights.memory import share_heap
+from tb_xla_insights.memory import keep_one_heap
 if {shared}:
-    share_heap()
+    keep_one_heap()
 held, libc = [], ctypes.CDLL(None)
 libc.malloc.restype, libc.fdopen.restype = ctypes.c_void_p, ctypes.c_void_p
 barrier = threading.Barrier(4)
@@ -61,4 +61,4 @@ def test_threads_share_one_heap() -> None:
 def test_a_library_without_such_a_call_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
     give_back()
-    share_heap()
+    keep_one_heap()

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 from tb_xla_insights import __version__
 from tb_xla_insights.cli import capture, common, compare, export, report, sessions, window
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.memory import share_heap
+from tb_xla_insights.memory import keep_one_heap
 
 WRONG_USAGE, UNREADABLE, INTERRUPTED = 2, 3, 130
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -95,7 +95,7 @@ def _fail(message: str, code: int) -> int:
 def command() -> NoReturn:
     """`main` as a process of its own, which then ends at once: taking a large trace apart object by object costs a
     report an eighth of its time, and nobody needs it any more."""
-    share_heap()
+    keep_one_heap()
     os.environ.setdefault(
         "OPENBLAS_NUM_THREADS", "1"
     )  # NumPy's threads for algebra, of which there is none, spin

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Literal
 
 from tb_xla_insights.errors import Diagnostic, InputError
 from tb_xla_insights.logdir.sessions import HostFile, SessionFiles
-from tb_xla_insights.memory import give_back
 
 if TYPE_CHECKING:
     from tb_xla_insights.catalog import Catalog
@@ -59,7 +58,6 @@ def read_session(
         traces[index] = _read_host(session.hosts[index], catalog, readings[index], stop)
 
     _side_by_side(read, len(readings))
-    give_back()
     read_ones = [trace for trace in traces if trace is not None]
     failed = [reading for reading in readings if reading.state == "error"]
     if not read_ones:

@@ -134,6 +134,7 @@ def opener(catalog_file: str | None = None) -> Opener:
         loaded = Loaded(load.files, trace, Timeline(trace))
         _ = loaded.head  # computed here, where nobody waits for it yet
         loaded.timeline.prepare()
+        give_back()
         threading.Thread(target=loaded.find_scopes, daemon=True).start()
         return loaded
 
