@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.compiled import kernel
+from tb_xla_insights.compiled import cut, kernel, room
 from tb_xla_insights.trace.model import Int32, Int64
 
 
@@ -40,9 +40,9 @@ class Intervals:
 
     def without(self, other: Intervals) -> Intervals:
         """The instants of these that are none of the other ones."""
-        start, end = np.empty((2, len(self) + len(other)), np.int64)
+        start, end = room(len(self) + len(other), np.int64, np.int64)
         made = _difference(self.start_ps, self.end_ps, other.start_ps, other.end_ps, start, end)
-        return Intervals(start[:made].copy(), end[:made].copy())
+        return Intervals(*cut(made, start, end))
 
     def within(self, other: Intervals) -> Intervals:
         """The instants that are in both."""
@@ -73,10 +73,7 @@ def union(start_ps: Int64, end_ps: Int64, where: NDArray[np.bool_] | None = None
     if np.any(start[1:] < start[:-1]):
         order = np.argsort(start, kind="stable")
         start, end = start[order], end[order]
-    made = _merge(start, end)
-    for column in (start, end):
-        column.resize(made, refcheck=False)  # gives the rest of the memory back
-    return Intervals(start, end)
+    return Intervals(*cut(_merge(start, end), start, end))
 
 
 def union_of(parts: Sequence[Intervals]) -> Intervals:
@@ -130,9 +127,10 @@ def own_time(starts: Int64, ends: Int64, parents: Int32) -> tuple[Int64, Int64, 
 
     Spans come sorted by start; `parents` are indices of spans, -1 for none. Spans may lie side by side.
     """
-    out, out_start, out_end = np.empty((3, 2 * len(starts)), np.int64)
+    out, out_start, out_end = room(2 * len(starts), np.int64, np.int64, np.int64)
     made = _own_time(starts, ends, parents, starts.copy(), out, out_start, out_end)
-    return out[:made].copy(), out_start[:made].copy(), out_end[:made].copy()
+    cut(made, out, out_start, out_end)
+    return out, out_start, out_end
 
 
 @kernel("int64(int64[::1], int64[::1], int32[::1], int64[::1], int64[::1], int64[::1], int64[::1])")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.catalog.classes import OTHER, WAIT
-from tb_xla_insights.compiled import kernel
+from tb_xla_insights.compiled import cut, kernel, room
 from tb_xla_insights.trace.model import Int8, Int32, Int64
 
 
@@ -66,23 +65,10 @@ def innermost(
     because of INHERIT, else of class `other`. When an event with ENDS ends, its nearest ancestor with SWITCHES is of
     class `wait` from then on. Stretches of class -1 are told where `bare` says so.
     """
-    room = 2 * len(starts)
-    out = (
-        np.empty(room, np.int64),
-        np.empty(room, np.int64),
-        np.empty(room, np.int8),
-        np.empty(room, np.int32),
-    )
+    out = room(2 * len(starts), np.int64, np.int64, np.int8, np.int32)
     own, nobodys, stack = kinds.copy(), np.zeros(len(starts), np.bool_), np.empty(len(starts) + 1, np.int32)
     made = _innermost(starts, ends, parents, flags, first, bare, WAIT, OTHER, own, nobodys, stack, *out)
-    return Segments(*_first(made, *out))
-
-
-def _first(made: int, *columns: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-    """Columns with the rest of their memory given back: half of it and more is room that was not needed."""
-    for column in columns:
-        column.resize(made, refcheck=False)
-    return columns
+    return Segments(*cut(made, *out))
 
 
 @kernel(
@@ -164,13 +150,12 @@ def overlay(a: Ranked, b: Ranked) -> Ranked:
     """Two timelines become one: at each instant the stretch of the lower rank (the first timeline's where they are
     equal), and the other's where one has none."""
     (one, one_rank), (other, other_rank) = a, b
-    room = 2 * (len(one) + len(other))
-    out = [np.empty(room, dtype) for dtype in (np.int64, np.int64, np.int8, np.int32, np.int8)]
+    out = room(2 * (len(one) + len(other)), np.int64, np.int64, np.int8, np.int32, np.int8)
     made = _overlay(
         one.start_ps, one.end_ps, one.kind, one.row, one_rank,
         other.start_ps, other.end_ps, other.kind, other.row, other_rank, *out,
     )  # fmt: skip
-    *columns, rank = _first(made, *out)
+    *columns, rank = cut(made, *out)
     return Segments(*columns), rank
 
 

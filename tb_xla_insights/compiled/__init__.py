@@ -2,5 +2,6 @@
 
 from tb_xla_insights.compiled.kernel import Kernel, kernel, kernels
 from tb_xla_insights.compiled.marks import inlined
+from tb_xla_insights.compiled.room import cut, room
 
-__all__ = ["Kernel", "inlined", "kernel", "kernels"]
+__all__ = ["Kernel", "cut", "inlined", "kernel", "kernels", "room"]

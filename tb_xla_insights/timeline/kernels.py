@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.compiled import inlined, kernel
+from tb_xla_insights.compiled import cut, inlined, kernel, room
 from tb_xla_insights.trace.model import Int8, Int16, Int32, Int64
 
 MOST_LANES = 128
@@ -127,7 +127,7 @@ def merge(
     event, time of the name.
     """
     first, stop, count = _slices(start, end, first, stop, rung)
-    columns = tuple(np.empty(count, kind) for kind in ("i8", "i8", "i4", "i1", "i4", "i8", "i4", "i8"))
+    columns = room(count, "i8", "i8", "i4", "i1", "i4", "i8", "i4", "i8")
     times = np.zeros(names + 1, np.int64), np.zeros(128, np.int64)
     _merge(start, end, reach, name, kind, event, first, stop, rung, *times, *columns)
     return columns
@@ -190,9 +190,8 @@ def comb(
     Returns columns start, end, name, class, count, busy, event.
     """
     level = start, end, name, kind, count, busy, event, time
-    room = tuple(np.empty(stop - first, kind) for kind in ("i8", "i8", "i4", "i1", "i4", "i8", "i4"))
-    made = _comb(*level, first, stop, since, rung, np.zeros(names + 1, np.int64), *room)
-    return tuple(column[:made].copy() for column in room)
+    columns = room(stop - first, "i8", "i8", "i4", "i1", "i4", "i8", "i4")
+    return cut(_comb(*level, first, stop, since, rung, np.zeros(names + 1, np.int64), *columns), *columns)
 
 
 @kernel(
@@ -292,7 +291,8 @@ def matches(
     """
     found = np.empty(limit, np.int64)
     columns = event, start, end, name, kind, meta, names, entries, home
-    return found[: _matches(*columns, own, count, total, first_kind, found)].copy()
+    cut(_matches(*columns, own, count, total, first_kind, found), found)
+    return found
 
 
 @kernel(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_xla_insights.compiled import kernel
+from tb_xla_insights.compiled import cut, kernel, room
 from tb_xla_insights.trace.model import Int32, Int64
 
 
@@ -17,12 +17,10 @@ def pieces(
     At each instant the op that began last among those that run is shown. The parts of op k are `first[k]` to
     `first[k + 1] - 1`; they divide the op's length by their weights, which are added up in `upto`, in their order.
     """
-    room = len(start) + 1 + int((first[key + 1] - first[key]).sum())
-    out_start, out_end = np.empty((2, room), np.int64)
-    out_part, out_run = np.empty((2, room), np.int32)
-    open_ = np.empty(len(start), np.int64)
-    made = _pieces(start, end, key, run, first, upto, open_, out_start, out_end, out_part, out_run)
-    return out_start[:made].copy(), out_end[:made].copy(), out_part[:made].copy(), out_run[:made].copy()
+    most = len(start) + 1 + int((first[key + 1] - first[key]).sum())
+    out = room(most, np.int64, np.int64, np.int32, np.int32)
+    cut(_pieces(start, end, key, run, first, upto, np.empty(len(start), np.int64), *out), *out)
+    return out  # type: ignore[return-value]
 
 
 @kernel(
@@ -61,10 +59,9 @@ def _pieces(start, end, key, run, first, upto, open_, out_start, out_end, out_pa
 def joined(start: Int64, end: Int64, part: Int32, run: Int32, label: Int32) -> tuple[Int64, Int64, Int32]:
     """Pieces joined while run and label stay the same: start, end, label. `label` is per part: -1 stands for no scope,
     -2 for nothing to show. A pause within a run joins; without a run it parts."""
-    out_start, out_end = np.empty((2, len(start)), np.int64)
-    out_label = np.empty(len(start), np.int32)
-    made = _joined(start, end, part, run, label, out_start, out_end, out_label)
-    return out_start[:made].copy(), out_end[:made].copy(), out_label[:made].copy()
+    out = room(len(start), np.int64, np.int64, np.int32)
+    cut(_joined(start, end, part, run, label, *out), *out)
+    return out  # type: ignore[return-value]
 
 
 @kernel(

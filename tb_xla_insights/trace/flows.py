@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.compiled import inlined, kernel
+from tb_xla_insights.compiled import cut, inlined, kernel, room
 from tb_xla_insights.trace.model import Flows, Int32, Int64
 from tb_xla_insights.xplane.columns import StatColumn
 
@@ -91,9 +91,8 @@ def join_flows(stats: Mapping[str, StatColumn], start_ps: Int64) -> Flows:
         again = joined[repeated[found[joined]]]
         latest = _latest(head, repeated, start_ps[made_row], found[again], start_ps[used_row[again]])
         found[again] = latest
-    producer, consumer = np.empty((2, len(found)), np.int32)
-    count = _rows(found, made_row, used_row, producer, consumer)
-    return Flows(producer[:count].copy(), consumer[:count].copy())
+    producer, consumer = room(len(found), np.int32, np.int32)
+    return Flows(*cut(_rows(found, made_row, used_row, producer, consumer), producer, consumer))
 
 
 def _latest(

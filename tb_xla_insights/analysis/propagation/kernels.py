@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.compiled import kernel
+from tb_xla_insights.compiled import inlined, kernel, room
 from tb_xla_insights.trace.model import Int32, Int64
 
 
-@kernel("int64(int64, int64)")
+@inlined
 def _slot(value, size):  # type: ignore[no-untyped-def]
     mixed = np.uint64(value) * np.uint64(0x9E3779B97F4A7C15)
     return np.int64((mixed ^ (mixed >> np.uint64(29))) >> np.uint64(3)) & (size - 1)
@@ -135,7 +135,7 @@ def stretches(
     whether a later phase had begun in that run before. `first`, `upto` as in `tally`; `phase` per part, -1: none. The
     parts of one op lie side by side."""
     made = _count_stretches(key, own_ps, run, first, phase)
-    columns = tuple(np.empty(made, kind) for kind in ("i4", "i4", "i8", "i8", "i8", "i4", "?"))
+    columns = room(made, "i4", "i4", "i8", "i8", "i8", "i4", "?")
     _stretches(key, own_ps, start_ps, end_ps, run, first, upto, phase, *columns)
     return columns
 

@@ -1,0 +1,20 @@
+"""Room for what a kernel makes, of which the caller only knows the most that it can be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def room(most: int, *types: Any) -> tuple[NDArray[Any], ...]:
+    """A column of each type for `most` entries."""
+    return tuple(np.empty(most, it) for it in types)
+
+
+def cut(made: int, *columns: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    """Columns of one's own, filled up to `made`, without the rest of their memory, which goes back uncopied."""
+    for column in columns:
+        column.resize(made, refcheck=False)
+    return columns
