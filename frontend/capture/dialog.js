@@ -1,6 +1,7 @@
 /** Capturing from profiler servers: a dialog that asks, tells how far it is, and closes when the new session opens. */
 
 import { button, fill, h } from '../lib/dom.js';
+import { pause } from '../lib/activity.js';
 import { get, post } from '../lib/api.js';
 import { digits } from '../lib/format.js';
 import { readPref, writePref } from '../lib/prefs.js';
@@ -48,7 +49,7 @@ export function createCapture(say, opened) {
       let told = await post('capture', { addresses: addresses.value, duration_ms: Number(duration.value) });
       for (; WORDS.has(told.state); told = await get('capture_progress')) {
         show(told);
-        await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+        await pause(PAUSE_MS);
       }
       message.textContent = told.message;
       start.disabled = false;

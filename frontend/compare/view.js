@@ -17,7 +17,7 @@ import { stepStrip } from './strip.js';
 /** @typedef {import('./types').Measure} Measure */
 /** @typedef {import('./types').Side} Side */
 
-const WORDS = { better: '▲ better', worse: '▼ worse', same: '≈ same', chance: '≈ may be chance' };
+const VERDICT_WORDS = { better: '▲ better', worse: '▼ worse', same: '≈ same', chance: '≈ may be chance' };
 const SIDES = /** @type {const} */ (['a', 'b']);
 
 /**
@@ -101,7 +101,7 @@ export function compareView(app) {
         { head: 'Measure', cell: ({ label }) => label },
         ...SIDES.map((which) => ({ head: which.toUpperCase(), number: true, ps: (/** @type {Measure} */ item) => item[`${which}_ps`], cell: (/** @type {Measure} */ item) => valueCell(item, which) })),
         { head: 'B / A', number: true, cell: (item) => h('span', { class: item.verdict }, ratioCell(item.ratio)) },
-        { head: '', cell: ({ verdict }) => h('span', { class: `small ${verdict}` }, verdict && WORDS[verdict]), title: (item) => (item.chance ? `Differences below ${share(item.chance)} may be chance.` : '') },
+        { head: '', cell: ({ verdict }) => h('span', { class: `small ${verdict}` }, verdict && VERDICT_WORDS[verdict]), title: (item) => (item.chance ? `Differences below ${share(item.chance)} may be chance.` : '') },
       ] }),
       h('div', { class: 'side' },
         pairCard('Phases', 'host time per step', 'Annotation', all.annotations.filter(({ phase }) => phase).map(({ path, host }) => ({ path, ...host })), ({ path }) => path.split('/').at(-1)),

@@ -9,7 +9,7 @@ import { count, cutMiddle, digits, timeCell, timeText } from '../lib/format.js';
 /** @typedef {import('../lib/views').CompileRow} CompileRow */
 /** @typedef {import('../lib/views').CompileGraph} CompileGraph */
 
-const MOST = 40;
+const MOST_GRAPHS = 40;
 
 /** Graphs that compiled first, then as the server has them. @param {CompileGraph[]} graphs */
 export const compiledFirst = (graphs) => [...graphs].sort((a, b) => Number(b.compiles > 0) - Number(a.compiles > 0));
@@ -39,13 +39,13 @@ export function createGrid({ compiles, graphs, steps }, chosen, choose) {
   const outside = compiles.some(({ step }) => step === null);
   const columns = [...(outside ? [-1] : []), ...steps.keys()];
   const unit = columnUnit(compiles, 'duration_ps');
-  const all = graphs.length > MOST ? compiledFirst(graphs) : graphs;
+  const all = graphs.length > MOST_GRAPHS ? compiledFirst(graphs) : graphs;
   /** Steps in which nothing ran that is known. */
   const unseen = new Set(columns.filter((step) => !graphs.some((graph) => graph.steps[String(step)]) && !compiles.some((row) => (row.step ?? -1) === step)));
   const stepName = (/** @type {number} */ step) => (step < 0 ? 'outside' : String(steps[step] ?? step));
   const body = h('tbody', null);
   const more = h('p', { class: 'small muted' });
-  let shown = MOST;
+  let shown = MOST_GRAPHS;
 
   /** @param {CompileGraph} graph @param {number} step */
   function cell(graph, step) {

@@ -1,13 +1,11 @@
 /** Lines under the tabs: what is special about this capture, what part of a link did not fit. At most two at a time. */
 
 import { h, fill, button } from '../lib/dom.js';
-import { link, severityTag } from '../lib/cards.js';
+import { link, severityRank, severityTag } from '../lib/cards.js';
 
 /** @typedef {{id: string, severity?: string, message: string, host?: string, action?: {label: string, run: () => void}}} Note */
 
-const MOST = 2;
-/** @type {Record<string, number>} */
-const RANK = { error: 0, warning: 1 };
+const MOST_LINES = 2;
 
 export function createDiagnostics() {
   const element = h('div', { 'data-testid': 'diagnostics' });
@@ -18,12 +16,11 @@ export function createDiagnostics() {
   let all = false;
   let scope = '';
 
-  const rank = (/** @type {Note} */ { severity = '' }) => RANK[severity] ?? 2;
   const keyOf = (/** @type {Note} */ note) => [scope, note.id, note.host ?? '', note.message].join('\n');
 
   function draw() {
     const left = notes.filter((note) => !dismissed.has(keyOf(note)));
-    const shown = all ? left : left.slice(0, MOST);
+    const shown = all ? left : left.slice(0, MOST_LINES);
     const more = left.length - shown.length;
     fill(element, shown.map((note, index) => h('div', { class: 'diagnostic', 'data-testid': `diagnostic-${note.id}` }, severityTag(note.severity),
       h('p', { title: note.message }, note.host && !note.message.startsWith(note.host) ? `${note.host}: ${note.message}` : note.message),
@@ -39,7 +36,7 @@ export function createDiagnostics() {
     set(session, next) {
       scope = session;
       all = false;
-      notes = [...next].sort((a, b) => rank(a) - rank(b));
+      notes = [...next].sort((a, b) => severityRank(a.severity) - severityRank(b.severity));
       draw();
     },
     /** One more line, first: it answers what the person just did. @param {Note} note */

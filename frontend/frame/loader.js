@@ -1,9 +1,9 @@
 /** Brings a session in: asks, shows progress while the server reads, ends with the session or with an error. */
 
 import { get } from '../lib/api.js';
-import { begin } from '../lib/activity.js';
+import { begin, pause } from '../lib/activity.js';
 
-const PAUSE_MS = 150;
+const ASK_AGAIN_MS = 150;
 
 /** @typedef {import('../lib/types').Ready} Ready */
 
@@ -31,7 +31,7 @@ export function createLoader(on) {
           if (answer.state === 'ready') return on.ready(answer);
           if (answer.state === 'error') return on.error(answer.message);
           on.progress(answer, performance.now() - began);
-          await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+          await pause(ASK_AGAIN_MS);
         }
       } catch (error) {
         if (own === ticket) on.error(/** @type {Error} */ (error).message);

@@ -35,6 +35,9 @@ export function idle() {
   });
 }
 
+/** @param {number} ms */
+export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
 /** @param {(busy: boolean) => void} listener */
 export function onActivity(listener) {
   listeners.add(listener);

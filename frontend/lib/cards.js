@@ -56,6 +56,9 @@ export const lengthBar = (part, color) => h('span', { class: color ? 'bar bare' 
 /** The hue of a class as a style; signs that are no hue use the hatch. @param {ClassName} name */
 export const hue = (name) => (name === 'wait' || name === 'unrecorded' ? 'var(--hatch)' : `var(--c-${name})`);
 
+/** From what matters most. @param {string} [severity] */
+export const severityRank = (severity = 'info') => ['critical', 'error', 'warning', 'info'].indexOf(severity);
+
 /** How much it matters, always a word too. @param {string} [severity] */
 export const severityTag = (severity = 'info') => h('span', { class: `tag ${severity}` }, severity);
 

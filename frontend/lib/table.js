@@ -122,7 +122,7 @@ export function liveTable({ label, testid, columns, items, fixed, sort, foot, op
   const long = items.length > DRAW_ALL;
 
   function arrange() {
-    const column = columns.find((own) => keyOf(own) === order.replace('-', ''));
+    const column = columns.find((own) => own.value && keyOf(own) === order.replace('-', ''));
     shown = column?.value ? sorted(items, column.value, order.startsWith('-')) : items;
     if (group) {
       const ranks = new Map([...new Set(items.map(group))].map((name, rank) => [name, rank]));

@@ -2,7 +2,7 @@
 
 import { button, h } from '../lib/dom.js';
 import { total } from '../lib/items.js';
-import { card, gapPlace, severityTag, windowPlace } from '../lib/cards.js';
+import { card, gapPlace, severityRank, severityTag, windowPlace } from '../lib/cards.js';
 import { plural, share, timeText } from '../lib/format.js';
 
 /** @typedef {import('../lib/views').Finding} Finding */
@@ -13,10 +13,9 @@ const MORE = {
   recompilation: 'Compiles', many_small_executions: 'Executions', dispatch_overhead: 'Executions', transfer_bound: 'Executions', graph_breaks: 'Executions',
   annotations_not_propagated: 'Propagation', device_stalls: '', exposed_collectives: '', device_bound: '',
 };
-const RANK = { critical: 0, warning: 1, info: 2 };
 
 /** By severity, then by cost. @param {Finding[]} findings */
-export const inOrder = (findings) => [...findings].sort((a, b) => RANK[a.severity] - RANK[b.severity] || (b.cost_ps ?? 0) - (a.cost_ps ?? 0));
+export const inOrder = (findings) => [...findings].sort((a, b) => severityRank(a.severity) - severityRank(b.severity) || (b.cost_ps ?? 0) - (a.cost_ps ?? 0));
 
 /**
  * Link state of a place of a finding: a gap, a window, or an annotation in Propagation, in its step.

@@ -13,7 +13,7 @@ import { stepRows } from './step-data.js';
 /** @typedef {import('./step-data.js').Step} Step */
 
 /** Up to here every bar is wide; beyond, bars are thin, and what does not fit is reached by the brush. */
-const WIDE = 60;
+const MOST_WIDE = 60;
 const THIN_PX = 5;
 const LABEL_PX = 44;
 
@@ -31,7 +31,7 @@ export function createSteps(app) {
   /** @type {Step[]} */
   let steps = [];
   let from = 0;
-  let fits = WIDE;
+  let fits = MOST_WIDE;
   let listed = false;
   /** @type {Set<number|null>} */
   let twice = new Set();
@@ -72,7 +72,7 @@ export function createSteps(app) {
 
   function drawChart() {
     const width = chart.clientWidth - LABEL_PX;
-    fits = steps.length <= WIDE ? WIDE : Math.max(WIDE, Math.floor(width / THIN_PX));
+    fits = steps.length <= MOST_WIDE ? MOST_WIDE : Math.max(MOST_WIDE, Math.floor(width / THIN_PX));
     from = Math.max(0, Math.min(from, steps.length - fits));
     const seen = steps.slice(from, from + fits);
     const most = Math.max(1, ...seen.map((step) => Math.max(step.duration_ps, step.device_busy_ps)));
@@ -82,7 +82,7 @@ export function createSteps(app) {
     const slot = width / seen.length;
     const every = [1, 2, 5, 10, 20, 50, 100].find((step) => slot * step >= 34) ?? 200;
     fill(chart, ticks.map((tick) => h('span', { class: 'grid-line', 'aria-hidden': 'true', style: { bottom: `calc(20px + (100% - 20px) * ${(tick * unit.ps) / top})` } },
-      h('span', null, digits(tick), tick === ticks.at(-1) ? `\u202f${unit.name}` : ''))), h('div', { class: steps.length > WIDE ? 'bars thin' : 'bars' }, seen.map((step, index) => bar(step, top, slot >= 38, (from + index) % every === 0, unit))));
+      h('span', null, digits(tick), tick === ticks.at(-1) ? `\u202f${unit.name}` : ''))), h('div', { class: steps.length > MOST_WIDE ? 'bars thin' : 'bars' }, seen.map((step, index) => bar(step, top, slot >= 38, (from + index) % every === 0, unit))));
     (bars().find((own) => own.dataset.step === app.link.state.st) ?? bars()[0]).tabIndex = 0;
     drawBrush();
   }

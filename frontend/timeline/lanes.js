@@ -137,7 +137,7 @@ export function createLanes(model, on) {
   });
 
   return {
-    element, scene, left, request, arrange,
+    element, scene, left, request,
     get lanes() { return layout.lanes; },
     /** @param {Ready} next @param {boolean} [more] the same session with more rows */
     open(next, more = false) {

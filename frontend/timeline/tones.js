@@ -55,13 +55,13 @@ export function textOf(kind, { start, end, name: ids, kind: kinds }, i, names) {
 /** Whether the class index of a slice in this lane is one of the twelve. @param {import('./layout.js').Lane} lane */
 export const hasClass = ({ row: { kind } }) => kind === 'thread' || kind === 'classes' || kind === 'gaps';
 
-const WORDS = { steps: 'step', annotations: 'annotation', modules: 'module', scopes: 'scope', async: 'asynchronous op', stream: 'stream' };
+const KIND_WORDS = { steps: 'step', annotations: 'annotation', modules: 'module', scopes: 'scope', async: 'asynchronous op', stream: 'stream' };
 
 /** The word for what a slice is: its class on host lanes, the kind of its row else. @param {import('./scene.js').Found} found */
 function whatIs({ lane, kind }) {
   const label = LABELS[CLASSES[kind]] ?? '';
   if (hasClass(lane)) return lane.row.kind === 'gaps' ? `gap, mostly ${label}` : label;
-  return lane.row.kind === 'ops' ? ['op', 'collective', 'stall'][kind] ?? 'op' : WORDS[/** @type {'steps'} */ (lane.row.kind)] ?? '';
+  return lane.row.kind === 'ops' ? ['op', 'collective', 'stall'][kind] ?? 'op' : KIND_WORDS[/** @type {'steps'} */ (lane.row.kind)] ?? '';
 }
 
 /** @param {import('./layout.js').Lane} lane */

@@ -6,7 +6,7 @@ import { latest } from '../lib/api.js';
 
 /** @typedef {import('../lib/types').SearchAnswer} SearchAnswer */
 
-const PAUSE_MS = 150;
+const TYPING_MS = 150;
 
 /**
  * @param {object} on
@@ -69,7 +69,7 @@ export function createToolbar(on) {
     clearTimeout(timer);
     timer = 0;
     if (text) {
-      timer = window.setTimeout(askNow, PAUSE_MS);
+      timer = window.setTimeout(askNow, TYPING_MS);
       return;
     }
     channel.cancel();
