@@ -13,17 +13,24 @@ import { unitFor } from './format.js';
 export const reader = (of) => (typeof of === 'function' ? /** @type {(item: T) => V} */ (of) : (item) => /** @type {any} */ (item)[of]);
 
 /** @template T @param {readonly T[]} items @param {Field<T, Amount>} of */
-export const total = (items, of) => items.reduce((sum, item) => sum + (reader(of)(item) ?? 0), 0);
+export function total(items, of) {
+  const read = reader(of);
+  return items.reduce((sum, item) => sum + (read(item) ?? 0), 0);
+}
 
 /** Items with the same key, in their order. @template T, K @param {T[]} items @param {Field<T, K>} of @returns {Map<K, T[]>} */
 export function grouped(items, of) {
+  const read = reader(of);
   const groups = new Map();
   for (const item of items) {
-    const key = reader(of)(item);
+    const key = read(item);
     groups.get(key)?.push(item) ?? groups.set(key, [item]);
   }
   return groups;
 }
 
 /** One unit for times of all items, from the largest. @template T @param {readonly T[]} items @param {Field<T, Amount>} of */
-export const columnUnit = (items, of) => unitFor(items.reduce((most, item) => Math.max(most, Math.abs(reader(of)(item) ?? 0)), 0));
+export function columnUnit(items, of) {
+  const read = reader(of);
+  return unitFor(items.reduce((most, item) => Math.max(most, Math.abs(read(item) ?? 0)), 0));
+}

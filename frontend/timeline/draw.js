@@ -107,7 +107,6 @@ export function penOn(canvas, width, height, palette) {
 
   /**
    * One slice. `x` and `w` are already cut to the lanes, so the text stays in view.
-   * 
    * @param {number} x @param {number} y @param {number} w @param {number} h
    * @param {Tone} tone @param {Sign} sign @param {string} text
    */
@@ -133,7 +132,6 @@ export function penOn(canvas, width, height, palette) {
 
   /**
    * Events too narrow to part: a comb standing on the floor of the lane, with their number.
-   * 
    * @param {number} x @param {number} y @param {number} w @param {number} h @param {Tone} tone @param {number} count
    */
   function drawMerged(x, y, w, h, tone, count) {
