@@ -44,9 +44,15 @@ def busy(trace: Trace, device: Device, definition: Definition = "ops") -> Interv
     return _busy(trace, _index(trace, device), definition == "modules")
 
 
-def idle(trace: Trace, device: Device) -> Intervals:
-    """The rest of the device's span: its gaps, the shortest ones included."""
-    return busy(trace, device).gaps(*device_span(device))
+def idle(trace: Trace, device: Device, least_ps: int = 1) -> Intervals:
+    """The rest of the device's span: its gaps from some length on."""
+    return busy(trace, device).gaps(*device_span(device), least_ps)
+
+
+def idle_ps(trace: Trace, device: Device) -> int:
+    """How long the device's gaps are together, the shortest ones included."""
+    start, end = device_span(device)
+    return end - start - busy(trace, device).clipped(start, end).total_ps
 
 
 @kept
@@ -58,9 +64,11 @@ def busy_somewhere(trace: Trace) -> Intervals:
 
 def stalls(trace: Trace, device: Device, definition: Definition = "ops") -> Intervals:
     """The part of busy in which every op that is innermost waits for an asynchronous one (`copy-done`, …)."""
+    waited = _waited(trace, _index(trace, device))
+    if not len(waited):
+        return waited
     # An op that waits may be left out of busy, or lie below one that is.
-    idles = busy(trace, device, definition).gaps(*device_span(device))
-    return _waited(trace, _index(trace, device)).without(idles)
+    return waited.without(busy(trace, device, definition).gaps(*device_span(device)))
 
 
 @kept

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.busy import idle
+from tb_xla_insights.analysis.busy import idle_ps
 from tb_xla_insights.analysis.chains import find_chains
 from tb_xla_insights.analysis.idle import KINDS, Gaps, find_gaps
 from tb_xla_insights.analysis.launches import find_launches
@@ -39,7 +39,7 @@ def gaps_report(session: SessionTrace, all_gaps: bool = False, items: int = 1000
     totals = sum((gaps.shares.sum(axis=0) for gaps in found), np.zeros(len(CLASSES), np.int64))
     return {
         "count": len(duration),
-        "total_ps": sum(idle(trace, device).total_ps for trace in session.traces for device in trace.devices),
+        "total_ps": sum(idle_ps(trace, device) for trace in session.traces for device in trace.devices),
         "listed_ps": int(duration.sum()),
         "by_class_ps": by_class(totals),
         "items": [listed[position] for position in longest.tolist()],

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.busy import busy_somewhere, device_span, idle
 from tb_xla_insights.analysis.classes import partition
-from tb_xla_insights.analysis.intervals import Intervals
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.shares import class_shares, covered
@@ -77,7 +76,7 @@ def find_gaps(trace: Trace) -> Gaps:
     The cause of a starved gap is the class with most of its time until the run was enqueued, that of a queued one
     `wait`, else the one with most time.
     """
-    idles = [_listed(idle(trace, device)) for device in trace.devices]
+    idles = [idle(trace, device, LISTED_PS) for device in trace.devices]
     device = np.repeat(np.arange(len(idles), dtype=np.int32), [len(it) for it in idles])
     none = np.zeros(0, np.int64)
     start = np.concatenate([it.start_ps for it in idles] or [none])
@@ -109,11 +108,6 @@ def find_gaps(trace: Trace) -> Gaps:
     return Gaps(
         device, start, end, shares, program[before], program[run], before, run, row, step, kind, cause, together,
     )  # fmt: skip
-
-
-def _listed(idles: Intervals) -> Intervals:
-    long = idles.end_ps - idles.start_ps >= LISTED_PS
-    return Intervals(idles.start_ps[long], idles.end_ps[long])
 
 
 def _neighbours(trace: Trace, device: Int32, start: Int64, end: Int64) -> tuple[Int32, Int32, Int32]:

@@ -25,7 +25,7 @@ class Intervals:
     @property
     def total_ps(self) -> int:
         """How long they are together."""
-        return int((self.end_ps - self.start_ps).sum())
+        return int(self.end_ps.sum() - self.start_ps.sum())  # sums that overflow differ by what is right
 
     def clipped(self, start_ps: int, end_ps: int) -> Intervals:
         """What of them lies in the window."""
@@ -50,15 +50,12 @@ class Intervals:
             return self
         return self.without(other.gaps(int(self.start_ps[0]), int(self.end_ps[-1])))
 
-    def gaps(self, start_ps: int, end_ps: int) -> Intervals:
-        """The instants of the window that are none of these."""
+    def gaps(self, start_ps: int, end_ps: int, least_ps: int = 1) -> Intervals:
+        """The instants of the window that are none of these, in stretches of at least some length."""
         inside = self.clipped(start_ps, end_ps)
-        if not len(inside):
-            return span_intervals(start_ps, end_ps)
-        start = np.concatenate(([start_ps], inside.end_ps))
-        end = np.concatenate((inside.start_ps, [end_ps]))
-        before, after = int(start[0] == end[0]), len(start) - int(start[-1] == end[-1])
-        return Intervals(start[before:after], end[before:after])
+        start, end = room(len(inside) + 1, np.int64, np.int64)
+        made = _between(inside.start_ps, inside.end_ps, start_ps, end_ps, max(least_ps, 1), start, end)
+        return Intervals(*cut(made, start, end))
 
 
 def span_intervals(start_ps: int, end_ps: int) -> Intervals:
@@ -97,6 +94,21 @@ def _merge(start, end):  # type: ignore[no-untyped-def]
         else:
             start[made], end[made] = start[i], end[i]
             made += 1
+    return made
+
+
+@kernel("int64(int64[::1], int64[::1], int64, int64, int64, int64[::1], int64[::1])")
+def _between(start, end, since, until, least, out_start, out_end):  # type: ignore[no-untyped-def]
+    """What of a window lies before, between and behind intervals inside of it, if it has some length. Returns how many
+    stretches that are."""
+    made, now = 0, since
+    for i in range(len(start) + 1):
+        upto = start[i] if i < len(start) else until
+        if upto - now >= least:
+            out_start[made], out_end[made] = now, upto
+            made += 1
+        if i < len(start):
+            now = end[i]
     return made
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import gc
 import logging
 import os
 import sys
@@ -96,6 +97,7 @@ def command() -> NoReturn:
     """`main` as a process of its own, which then ends at once: taking a large trace apart object by object costs a
     report an eighth of its time, and nobody needs it any more."""
     keep_one_heap()
+    gc.disable()  # what a command makes stays until it ends; looking for cycles in it takes a thirtieth of a report
     os.environ.setdefault(
         "OPENBLAS_NUM_THREADS", "1"
     )  # NumPy's threads for algebra, of which there is none, spin
