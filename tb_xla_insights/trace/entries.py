@@ -16,9 +16,14 @@ def told_by_entry(told: Int8, meta: Int32) -> Int8:
     return found
 
 
+def count_of_entries(entries: NDArray[np.bool_], meta: Int32) -> int:
+    """How many events are of some entries."""
+    return int(_count(entries, meta))
+
+
 def rows_of_entries(entries: NDArray[np.bool_], meta: Int32) -> Int32:
     """The events of some entries, in row order: `flatnonzero(entries[meta])`."""
-    found = np.empty(_count(entries, meta), np.int32)
+    found = np.empty(count_of_entries(entries, meta), np.int32)
     _list(entries, meta, found)
     return found
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.compiled import kernel
-from tb_xla_insights.trace.entries import told_by_entry
+from tb_xla_insights.trace.entries import count_of_entries, told_by_entry
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 from tb_xla_insights.trace.nesting import DEEPEST
 
@@ -116,11 +116,11 @@ def _resolve(outer, source, runs, of_row, run):  # type: ignore[no-untyped-def]
 
 def find_regions(trace: Trace) -> Regions | None:
     """The regions of all lines; None where no line records any. Needs the trace's events and flows."""
-    mark = _marks(trace)
-    room = int(((mark == _START) | (mark == _HELPER) | (mark == _COMPLETION)).sum())
+    of_entry = _marks(trace)
+    room = count_of_entries(np.isin(of_entry, (_START, _HELPER, _COMPLETION)), trace.meta)
     if not room:
         return None
-    of_row = np.full(len(trace), -1, np.int32)
+    mark, of_row = told_by_entry(of_entry, trace.meta), np.full(len(trace), -1, np.int32)
     row, outer, runs = np.empty(room, np.int32), np.empty(room, np.int32), np.zeros(room, bool)
     start, end = np.empty(room, np.int64), np.empty(room, np.int64)
     count, stack = 0, np.empty(DEEPEST, np.int32)
@@ -135,8 +135,8 @@ def find_regions(trace: Trace) -> Regions | None:
 
 
 def _marks(trace: Trace) -> Int8:
-    """What each event is to the regions, by its name."""
-    by_name = np.zeros(len(trace.strings) + 1, np.int8)
+    """What each metadata entry is to the regions, by its name."""
+    by_text = np.zeros(len(trace.strings) + 1, np.int8)  # the last one: no name
     for index, text in enumerate(trace.strings):
-        by_name[index] = _HELPER if text.endswith(_HELPERS) else _MARKS.get(text, 0)
-    return told_by_entry(by_name[trace.metadata.name], trace.meta)
+        by_text[index] = _HELPER if text.endswith(_HELPERS) else _MARKS.get(text, 0)
+    return by_text[trace.metadata.name]
