@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import platform
 import subprocess
 import sys
@@ -45,6 +46,32 @@ def test_holes_between_what_stays_go_back() -> None:
     before = resident()
     give_back()
     assert before - resident() > 100_000_000
+
+
+FAULTS = """
+import resource, numpy
+from tb_xla_insights.memory import give_back, keep_one_heap
+if {kept}:
+    keep_one_heap()
+def fill():
+    numpy.ones(3_000_000)
+    give_back()
+fill()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+fill()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@GLIBC
+def test_a_kept_heap_is_not_cleared_again() -> None:
+    def faults(kept: bool) -> int:
+        program, environment = FAULTS.format(kept=kept), os.environ | {"NUMPY_MADVISE_HUGEPAGE": "0"}
+        command = [sys.executable, "-c", program]
+        return int(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)
+
+    assert faults(kept=False) > 1000
+    assert faults(kept=True) < 100
 
 
 @GLIBC

@@ -25,7 +25,8 @@ class Intervals:
     @property
     def total_ps(self) -> int:
         """How long they are together."""
-        return int(self.end_ps.sum() - self.start_ps.sum())  # sums that overflow differ by what is right
+        # Without a third column; should the sums overflow, they still differ by what is right.
+        return int((self.end_ps.sum(keepdims=True) - self.start_ps.sum(keepdims=True))[0])
 
     def clipped(self, start_ps: int, end_ps: int) -> Intervals:
         """What of them lies in the window."""
@@ -141,7 +142,7 @@ def own_time(starts: Int64, ends: Int64, parents: Int32) -> tuple[Int64, Int64, 
     """
     out, out_start, out_end = room(2 * len(starts), np.int64, np.int64, np.int64)
     made = _own_time(starts, ends, parents, starts.copy(), out, out_start, out_end)
-    cut(made, out, out_start, out_end)
+    out, out_start, out_end = cut(made, out, out_start, out_end)
     return out, out_start, out_end
 
 

@@ -3,16 +3,17 @@
 Importing numba, and letting it load what it keeps itself, takes half a second and 70 MB; LLVM's loader takes 30 ms.
 
 A file has the digest of what follows, the function's name in the code, and the code. Its name has a digest of all that
-the code depends on: the function and those it uses, the numbers among its module's constants, Python, LLVM, and the
-processor. It lies beside Python's own compiled files, or in the user's cache where that folder cannot be written.
+the code depends on: the function and those it uses, the constants that they take from their modules, Python, numba and
+what tells it how to compile, and the processor. It lies beside Python's own compiled files, or in the user's cache
+where that folder cannot be written.
 """
 
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
 import sys
-import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
@@ -23,11 +24,14 @@ from typing import Any
 
 from tb_xla_insights.compiled.marks import Inlined, Instruction
 
-_FORMAT = 1
-"""To be counted up when `instructions`, the options below, or the way a kernel is called change."""
+_CALL = 1
+"""To be counted up when the way a kernel is called changes."""
 
 _OPTIONS = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
 """Code without Python and without memory management: nothing outside of it is called, so it can be loaded alone."""
+
+CONSTANTS = (int, float, Instruction)
+"""What a kernel may take from its module besides functions of its kind and NumPy."""
 
 _lock = threading.RLock()
 
@@ -65,8 +69,10 @@ def _kept(kernel: Any) -> tuple[str, bytes] | None:
 
 
 def _made(kernel: Any) -> tuple[str, bytes]:
-    from numba import njit
+    from numba import config, njit
 
+    if config.DISABLE_JIT:
+        raise RuntimeError("kernels have to be compiled; unset NUMBA_DISABLE_JIT")
     made = njit(kernel.signature, **_OPTIONS)(_source(kernel))
     result = made.overloads[made.signatures[0]]
     name = result.fndesc.llvm_func_name
@@ -105,17 +111,24 @@ def _used(function: Any) -> dict[str, Any]:
 
 
 def _file(kernel: Any) -> str:
-    whole = hashlib.sha256(repr((_FORMAT, kernel.signature, _machine(), *_identity(kernel))).encode())
+    whole = hashlib.sha256(repr((kernel.signature, _compiler(), *_identity(kernel))).encode())
     return f"{kernel.__module__.rpartition('.')[2]}.{kernel.__name__}.{whole.hexdigest()[:16]}.kernel"
 
 
 @cache
-def _machine() -> tuple[str, ...]:
+def _compiler() -> tuple[Any, ...]:
+    """Everything that code depends on besides its source."""
     import llvmlite
     from llvmlite import binding
 
-    cpu = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
-    return sys.version, llvmlite.__version__, binding.get_process_triple(), *cpu
+    numba = importlib.util.find_spec("numba")  # imports nothing
+    version = Path(numba.origin or "").with_name("_version.py") if numba else Path()
+    told = sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_"))
+    cpu = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten(), binding.get_process_triple()
+    files = [
+        path.read_bytes() for path in (version, Path(__file__).with_name("instructions.py")) if path.is_file()
+    ]
+    return _CALL, _OPTIONS, sys.version, llvmlite.__version__, cpu, told, files
 
 
 def _identity(value: Any) -> Iterator[Any]:
@@ -126,7 +139,7 @@ def _identity(value: Any) -> Iterator[Any]:
         for used in _used(value.function).values():
             yield from _identity(used)
     else:
-        yield value if isinstance(value, (int, float, Instruction)) else type(value).__name__
+        yield value if isinstance(value, CONSTANTS) else type(value).__name__
 
 
 def _folders(kernel: Any) -> Iterator[Path]:
@@ -140,13 +153,12 @@ def _digest(content: bytes) -> bytes:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """At once, since other processes may read and write the same file. Raises OSError."""
+    """At once, since other processes may read and write the same file, and for all users. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=path.parent)
+    half = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
     try:
-        with open(descriptor, "wb") as file:
-            file.write(content)
-        os.replace(name, path)
+        half.write_bytes(content)
+        half.replace(path)
     except OSError:
-        os.unlink(name)
+        half.unlink(missing_ok=True)
         raise

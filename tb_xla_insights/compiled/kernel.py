@@ -23,8 +23,9 @@ class Kernel(Inlined):
     """A compiled function. Calling it runs machine code, without Python's lock.
 
     The signature is numba's: arguments are scalars or contiguous arrays, `int64[::1]` or `int64[:, ::1]`; the result is
-    `void`, `int64` or several of those, `UniTuple(int64, n)`. Arrays are the caller's: a kernel makes none. Raises
-    TypeError for an array of another kind, ArithmeticError where it divides by zero.
+    `void`, `int64` or several of those, `UniTuple(int64, n)`. Arrays are the caller's: a kernel makes none. Integers
+    lose the bits that their type has no room for. Raises TypeError for an array of another kind, ArithmeticError where
+    the kernel divides by zero (or leaves an array, where NUMBA_BOUNDSCHECK is set).
     """
 
     def __init__(self, function: Callable[..., Any], signature: str) -> None:
@@ -46,7 +47,8 @@ class Kernel(Inlined):
 
     def load(self) -> Callable[..., int]:
         """Makes the machine code ready, as the first call does."""
-        self._native = ctypes.CFUNCTYPE(ctypes.c_int32, *self._types)(address(self))
+        if self._native is None:
+            self._native = ctypes.CFUNCTYPE(ctypes.c_int32, *self._types)(address(self))
         return self._native
 
     def __call__(self, *arguments: Any) -> Any:
@@ -63,7 +65,7 @@ class Kernel(Inlined):
                     f"{self.function.__name__}{self.signature}: got {value.dtype}, {value.strides}"
                 )
         if (self._native or self.load())(*values):
-            raise ArithmeticError(f"{self.function.__name__} divides by zero")
+            raise ArithmeticError(f"{self.function.__name__} divides by zero, or leaves an array")
         return None if not self._results else result[0] if self._alone else tuple(result)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Inlined:
-    """A function that kernels call, and of which Python sees nothing."""
+    """A function that kernels may call: it becomes a part of them."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
-import queue
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from tb_xla_insights.errors import Diagnostic, InputError
 from tb_xla_insights.logdir.sessions import HostFile, SessionFiles
+from tb_xla_insights.parallel import side_by_side
 
 if TYPE_CHECKING:
     from tb_xla_insights.catalog import Catalog
@@ -57,7 +57,7 @@ def read_session(
     def read(index: int) -> None:
         traces[index] = _read_host(session.hosts[index], catalog, readings[index], stop)
 
-    _side_by_side(read, len(readings))
+    side_by_side([partial(read, index) for index in range(len(readings))], min(os.cpu_count() or 1, 4))
     read_ones = [trace for trace in traces if trace is not None]
     failed = [reading for reading in readings if reading.state == "error"]
     if not read_ones:
@@ -95,29 +95,3 @@ def _read_host(host: HostFile, catalog: Catalog, reading: Reading, stop: Callabl
     reading.bytes_read = reading.bytes
     reading.state = "ready"
     return trace
-
-
-def _side_by_side(work: Callable[[int], None], count: int) -> None:
-    """Does `work(0)` to `work(count - 1)`, as many at a time as there are cores, at most four.
-
-    In daemon threads rather than an executor's: nothing that is still being read keeps a process from ending.
-    """
-    waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
-    for index in range(count):
-        waiting.put(index)
-
-    def worker() -> None:
-        while True:
-            try:
-                index = waiting.get_nowait()
-            except queue.Empty:
-                return
-            work(index)
-
-    threads = [
-        threading.Thread(target=worker, daemon=True) for _ in range(min(count, os.cpu_count() or 1, 4))
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Collection
+from functools import partial
 from typing import Any
 
 from tb_xla_insights.analysis.busy import device_summaries
@@ -23,6 +23,7 @@ from tb_xla_insights.analysis.propagation.reading import programs_have_scopes
 from tb_xla_insights.analysis.step_table import steps_report
 from tb_xla_insights.analysis.transfers import transfers_report
 from tb_xla_insights.errors import Diagnostic
+from tb_xla_insights.parallel import side_by_side
 from tb_xla_insights.report.beside import beside
 from tb_xla_insights.report.metrics import beside_diagnostics, metrics_document
 from tb_xla_insights.trace.model import SessionTrace
@@ -71,28 +72,28 @@ def session_report(session: SessionTrace, all_gaps: bool = False) -> dict[str, A
     `steps`. Files beside the capture (`report.beside`) are read the first time.
     """
     found = beside(session)
-    # Side by side, what takes longest first: NumPy and the kernels leave the interpreter to other threads.
-    with ThreadPoolExecutor(2) as workers:
-        propagating = workers.submit(_propagation, session)
-        gaps = workers.submit(gaps_report, session, all_gaps)
-        answers: dict[str, Future[Any]] = {
-            "steps": workers.submit(steps_report, session),
-            "gaps": gaps,
-            "executions": workers.submit(told_executions, session),
-            "early_executions": workers.submit(_early, session),
-            "compiles": workers.submit(compiles_report, session, found.causes),
-            "transfers": workers.submit(transfers_report, session),
-            "input_pipeline": workers.submit(input_report, session),
-            "collectives": workers.submit(collectives_report, session),
-        }
-        summarising = workers.submit(session_summary, session)
-    summary, (propagation, scoped) = summarising.result(), propagating.result()
+    tasks: dict[str, Callable[[], Any]] = {
+        # What takes longest comes first.
+        "propagation": partial(_propagation, session),
+        "gaps": partial(gaps_report, session, all_gaps),
+        "steps": partial(steps_report, session),
+        "executions": partial(told_executions, session),
+        "early_executions": partial(_early, session),
+        "compiles": partial(compiles_report, session, found.causes),
+        "transfers": partial(transfers_report, session),
+        "input_pipeline": partial(input_report, session),
+        "collectives": partial(collectives_report, session),
+        "summary": partial(session_summary, session),
+    }
+    answers = dict(zip(tasks, side_by_side([*tasks.values()]), strict=True))
+    (propagation, scoped), summary = answers.pop("propagation"), answers.pop("summary")
     summary["environment"]["hlo_scopes"] |= scoped
     summary["diagnostics"] += [it.as_json() for it in propagation_diagnostics(session)]
     return {
         "schema": SCHEMA,
         **summary,
-        **{key: answer.result() for key, answer in answers.items()},
+        "steps": answers["steps"],
+        **answers,
         **propagation,
         "metrics": metrics_document(session),
         "recorded": found.recorded,

@@ -97,9 +97,9 @@ def _bits(value):  # type: ignore[no-untyped-def]
 
 def sizes(start: Int64, end: Int64) -> Int64:
     """How many slices a lane has at each rung 0 to 63."""
-    joins = np.zeros(64, np.int64)
+    joins = np.zeros(65, np.int64)
     _joins(start, end, joins)
-    left: Int64 = len(start) - joins.cumsum()
+    left: Int64 = len(start) - joins[:64].cumsum()
     return left
 
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.errors import Diagnostic
+from tb_xla_insights.parallel import side_by_side
 from tb_xla_insights.trace.annotations import find_annotations
 from tb_xla_insights.trace.clock import FARTHEST_PS, earliest, is_near, line_starts_ps
 from tb_xla_insights.trace.cpu_runs import cpu_devices
 from tb_xla_insights.trace.devices import plane_devices
 from tb_xla_insights.trace.flows import join_flows
-from tb_xla_insights.trace.model import Int64, Line, Metadata, Plane, SessionTrace, Trace
+from tb_xla_insights.trace.model import Int16, Int32, Int64, Line, Metadata, Plane, SessionTrace, Trace
 from tb_xla_insights.trace.nesting import in_order, nest
 from tb_xla_insights.trace.threads import find_threads
 from tb_xla_insights.xplane.hlo import program_places
@@ -73,13 +74,16 @@ def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> T
         first = int(start_ps.min())
         start_ps -= first
         zero_ns = zero_ns + first // 1000 if zero_ns else 0
-    with ThreadPoolExecutor(1) as beside:  # NumPy and the kernels leave the interpreter to others
-        joining = beside.submit(join_flows, space.stats, start_ps)
+    ranges = [(line.first, line.count) for line in lines]
+
+    def without_flows() -> tuple[Int16, Int32, Metadata]:
         for name in [name for name in ("_ct", "_c", *OP_STATS) if name in space.stats]:
             space.stats[name]  # puts the column together, which takes a while
-        depth, parent = nest(start_ps, duration_ps, [(line.first, line.count) for line in lines])
-        metadata = _metadata(space, catalog)
-        flows = joining.result()
+        return *nest(start_ps, duration_ps, ranges), _metadata(space, catalog)
+
+    flows, (depth, parent, metadata) = side_by_side(
+        [partial(join_flows, space.stats, start_ps), without_flows]
+    )
     space.stats.release("_pt", "_p", "_ct", "_c")
     trace = Trace(
         host=host, path=space.path, file_bytes=space.size, fingerprint=space.fingerprint,
@@ -94,12 +98,15 @@ def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> T
         base_unix_ns=zero_ns, diagnostics=diagnostics,
     )  # fmt: skip
     trace.devices = plane_devices(trace)
-    with ThreadPoolExecutor(1) as beside:
-        making = None if trace.devices else beside.submit(cpu_devices, trace, catalog)
+
+    def find_users() -> None:
         trace.threads = find_threads(trace, catalog)
         trace.annotations = find_annotations(trace, catalog)
-        if making:
-            trace.devices = making.result()
+
+    if trace.devices:
+        find_users()
+    else:
+        trace.devices, _ = side_by_side([partial(cpu_devices, trace, catalog), find_users])
     return trace
 
 

@@ -117,12 +117,12 @@ def _resolve(outer, source, runs, of_row, run):  # type: ignore[no-untyped-def]
 def find_regions(trace: Trace) -> Regions | None:
     """The regions of all lines; None where no line records any. Needs the trace's events and flows."""
     of_entry = _marks(trace)
-    room = count_of_entries(np.isin(of_entry, (_START, _HELPER, _COMPLETION)), trace.meta)
-    if not room:
+    most = count_of_entries(np.isin(of_entry, (_START, _HELPER, _COMPLETION)), trace.meta)
+    if not most:
         return None
     mark, of_row = told_by_entry(of_entry, trace.meta), np.full(len(trace), -1, np.int32)
-    row, outer, runs = np.empty(room, np.int32), np.empty(room, np.int32), np.zeros(room, bool)
-    start, end = np.empty(room, np.int64), np.empty(room, np.int64)
+    row, outer, runs = np.empty(most, np.int32), np.empty(most, np.int32), np.zeros(most, bool)
+    start, end = np.empty(most, np.int64), np.empty(most, np.int64)
     count, stack = 0, np.empty(DEEPEST, np.int32)
     for line in trace.lines:
         if line.count:

@@ -55,7 +55,7 @@ def find_threads(trace: Trace, catalog: Catalog) -> list[Thread]:
 
     The driving thread is the one whose flows lead to the threads or devices that execute and that carries steps and
     synchronisations; where there are no flows, the one with most of those, then with most annotations. The others are
-    known by their names, or by what they record most of. Needs everything of the trace but threads and annotations.
+    known by their names, or by what they record most of. Needs the trace's events, nesting and flows.
     """
     planes = host_planes(trace)
     lines = [line for line in trace.lines if line.plane in planes]

@@ -152,7 +152,8 @@ class StatColumn:
 
 class StatColumns(Mapping[str, StatColumn]):
     """The wanted stats that events of a file have. A column is put together when it is asked for first, since
-    making memory is what most of decoding's time goes to."""
+    making memory is what most of decoding's time goes to. Several threads may ask, each for a column of its own; only
+    `release` needs to be alone."""
 
     def __init__(self, columns: Columns, pieces: Sequence[Piece], names: Sequence[str]) -> None:
         self._columns, self._pieces, self._locks = columns, pieces, {name: Lock() for name in names}

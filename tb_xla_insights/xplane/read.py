@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.errors import Diagnostic, InputError
+from tb_xla_insights.parallel import side_by_side
 from tb_xla_insights.xplane.columns import Columns, Line, Piece, Places, PlaneTables, StatColumns
 from tb_xla_insights.xplane.events import Decoder, cut_into_pieces
 from tb_xla_insights.xplane.metadata import (
@@ -144,20 +145,19 @@ class _Reader:
         """Decodes the lines of all planes, piece by piece, by as many threads as there are processors."""
         lines = [line for plane in self.planes for line in plane.lines]
         workers = os.cpu_count() or 1
-        with ThreadPoolExecutor(workers) as pool:
-            list(pool.map(lambda line: cut_into_pieces(self.source, line), lines))
-            first = 0
-            for piece in self._pieces():
-                piece.first, first = first, first + piece.count
-            columns = Columns(first, len(NUMBER_STATS), len(TEXT_STATS))
-            work = iter([(line, piece) for line in lines for piece in line.pieces])
+        side_by_side([partial(cut_into_pieces, self.source, line) for line in lines], workers)
+        first = 0
+        for piece in self._pieces():
+            piece.first, first = first, first + piece.count
+        columns = Columns(first, len(NUMBER_STATS), len(TEXT_STATS))
+        work = iter([(line, piece) for line in lines for piece in line.pieces])
 
-            def decode(_: int) -> None:
-                decoder = Decoder(self.source, columns, self.strings.intern)
-                for line, piece in work:  # what no other thread has taken
-                    decoder.decode(line, piece, self._progress, self.stop)
+        def decode() -> None:
+            decoder = Decoder(self.source, columns, self.strings.intern)
+            for line, piece in work:  # what no other thread has taken
+                decoder.decode(line, piece, self._progress, self.stop)
 
-            list(pool.map(decode, range(workers)))
+        side_by_side([decode] * workers, workers)
         for plane in self.planes:
             for line in plane.lines:
                 line.name = line.name or line.display_name

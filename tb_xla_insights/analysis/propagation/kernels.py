@@ -20,15 +20,15 @@ def _slot(value, size):  # type: ignore[no-untyped-def]
 def distinct(values: Int64) -> tuple[Int32, Int32]:
     """Where each different value occurs first, in order of occurrence, and the number of each value among them."""
     number = np.empty(len(values), np.int32)
-    first, room, at, made = np.zeros(0, np.int32), 512, 0, 0
+    first, most, at, made = np.zeros(0, np.int32), 512, 0, 0
     while True:
         # The table of values grows between the kernel's calls: arrays that change inside of a loop make it slow.
-        first = np.append(first, np.zeros(room - len(first), np.int32))
-        slots, known = np.full(4 * room, -1, np.int32), np.empty(room, np.int64)
-        at, made = _number(values, at, made, first, number, slots, known, np.zeros(room, np.int32))
+        first = np.append(first, np.zeros(most - len(first), np.int32))
+        slots, known = np.full(4 * most, -1, np.int32), np.empty(most, np.int64)
+        at, made = _number(values, at, made, first, number, slots, known, np.zeros(most, np.int32))
         if at == len(values):
             return first[:made], number
-        room *= 4
+        most *= 4
 
 
 @kernel(
@@ -41,7 +41,7 @@ def _number(values, begin, made, first, number, slots, known, after):  # type: i
     came after a value last time is tried first. `slots` is a hash table, all -1; `known` are the values, `after` what
     came after each.
     """
-    room, size = len(first), len(slots)
+    most, size = len(first), len(slots)
     for old in range(made):
         known[old] = values[first[old]]
         at = _slot(known[old], size)
@@ -57,7 +57,7 @@ def _number(values, begin, made, first, number, slots, known, after):  # type: i
             while slots[at] >= 0 and known[slots[at]] != value:
                 at = (at + 1) & (size - 1)
             if slots[at] < 0:
-                if made == room:
+                if made == most:
                     return i, made
                 slots[at], first[made], known[made] = made, i, value
                 made += 1

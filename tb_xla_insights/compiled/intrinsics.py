@@ -1,1 +1,0 @@
-"""What kernels do with memory that has no other words: an instruction each. Only numba's compiler imports this file."""

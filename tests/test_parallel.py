@@ -1,0 +1,82 @@
+"""Tasks side by side: every answer in order, and nothing that keeps a process from ending."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers import raising
+
+import tb_xla_insights as xi
+from tb_xla_insights.parallel import side_by_side
+
+DEMO_LOGS = sorted(path for path in (Path(__file__).parents[1] / "demo_logs").glob("*_*") if path.is_dir())
+
+
+def test_tasks_run_at_the_same_time_and_answer_in_order() -> None:
+    both = threading.Barrier(2)
+
+    def meet(number: int) -> int:
+        both.wait(60)
+        return number
+
+    assert side_by_side([partial(meet, number) for number in range(6)]) == [*range(6)]
+    assert side_by_side([]) == []
+
+
+def test_one_thread_is_the_callers() -> None:
+    assert side_by_side([threading.get_ident] * 3, threads=1) == [threading.get_ident()] * 3
+
+
+def test_the_first_failure_is_raised_and_what_was_not_begun_is_left_out() -> None:
+    begun: list[int] = []
+    failing: list[Callable[[], Any]] = [
+        partial(begun.append, 1),
+        raising(KeyError("a")),
+        raising(ValueError("b")),
+        partial(begun.append, 2),
+    ]
+    with pytest.raises(KeyError, match="a"):
+        side_by_side(failing, threads=1)
+    assert begun == [1]
+
+
+def test_where_no_thread_starts_any_more_the_caller_does_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threading.Thread, "start", raising(RuntimeError("interpreter shutdown")))
+    assert side_by_side([lambda: 1, lambda: 2], threads=4) == [1, 2]
+
+
+def test_a_process_ends_whatever_is_still_at_work() -> None:
+    program = """
+import threading
+from tb_xla_insights.parallel import side_by_side
+begun = threading.Barrier(3)
+def never_ends():
+    begun.wait()
+    threading.Event().wait()
+threading.Thread(target=side_by_side, args=([never_ends] * 3,), daemon=True).start()
+begun.wait()
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+
+
+def one_by_one(tasks: Sequence[Callable[[], Any]], _threads: int = 2) -> list[Any]:
+    return [task() for task in reversed(tasks)][::-1]
+
+
+@pytest.mark.parametrize("logdir", DEMO_LOGS, ids=lambda path: path.name)
+def test_a_report_is_the_same_in_any_order(logdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def text() -> str:
+        return json.dumps(xi.load(str(logdir)).report())
+
+    found = text()
+    for module in ("report.document", "trace.read"):
+        monkeypatch.setattr(f"tb_xla_insights.{module}.side_by_side", one_by_one)
+    assert text() == found
