@@ -77,6 +77,7 @@ def session_report(session: SessionTrace, all_gaps: bool = False) -> dict[str, A
         "propagation": partial(_propagation, session),
         "gaps": partial(gaps_report, session, all_gaps),
         "steps": partial(steps_report, session),
+        "findings": partial(findings_report, session, found),
         "executions": partial(told_executions, session),
         "early_executions": partial(_early, session),
         "compiles": partial(compiles_report, session, found.causes),
@@ -86,7 +87,7 @@ def session_report(session: SessionTrace, all_gaps: bool = False) -> dict[str, A
         "summary": partial(session_summary, session),
     }
     answers = dict(zip(tasks, side_by_side([*tasks.values()]), strict=True))
-    (propagation, scoped), summary = answers.pop("propagation"), answers.pop("summary")
+    (propagation, scoped), summary, findings = map(answers.pop, ("propagation", "summary", "findings"))
     summary["environment"]["hlo_scopes"] |= scoped
     summary["diagnostics"] += [it.as_json() for it in propagation_diagnostics(session)]
     return {
@@ -97,7 +98,7 @@ def session_report(session: SessionTrace, all_gaps: bool = False) -> dict[str, A
         **propagation,
         "metrics": metrics_document(session),
         "recorded": found.recorded,
-        "findings": findings_report(session, found),
+        "findings": findings,
     }
 
 
