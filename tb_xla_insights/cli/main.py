@@ -100,7 +100,7 @@ def command() -> NoReturn:
     gc.disable()  # what a command makes stays until it ends; looking for cycles in it takes a thirtieth of a report
     os.environ.setdefault(
         "OPENBLAS_NUM_THREADS", "1"
-    )  # NumPy's threads for algebra, of which there is none, spin
+    )  # else threads for algebra, of which there is none, spin
     code = main()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):  # whoever read it has left

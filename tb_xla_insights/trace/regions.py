@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.compiled import kernel
+from tb_xla_insights.compiled import cut, kernel, room
 from tb_xla_insights.trace.entries import count_of_entries, told_by_entry
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 from tb_xla_insights.trace.nesting import DEEPEST
@@ -121,14 +121,14 @@ def find_regions(trace: Trace) -> Regions | None:
     if not most:
         return None
     mark, of_row = told_by_entry(of_entry, trace.meta), np.full(len(trace), -1, np.int32)
-    row, outer, runs = np.empty(most, np.int32), np.empty(most, np.int32), np.zeros(most, bool)
-    start, end = np.empty(most, np.int64), np.empty(most, np.int64)
+    row, outer, start, end = room(most, np.int32, np.int32, np.int64, np.int64)
+    runs = np.zeros(most, np.bool_)
     count, stack = 0, np.empty(DEEPEST, np.int32)
     for line in trace.lines:
         if line.count:
             where = line.first, line.count, mark, trace.start_ps, trace.duration_ps
             count = _find(*where, of_row, row, start, end, outer, runs, count, stack)
-    row, start, end, outer, runs = row[:count], start[:count], end[:count], outer[:count], runs[:count]
+    row, start, end, outer, runs = cut(count, row, start, end, outer, runs)
     source, run = trace.flows.producers(row), np.full(count, -1, np.int32)
     _resolve(outer, source, runs, of_row, run)
     return Regions(row, start, end, outer, source, runs, of_row, run)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.xplane.kernels import all_have, rows_with
+from tb_xla_insights.xplane.event_kernels import all_have, rows_with
 from tb_xla_insights.xplane.source import Source
 from tb_xla_insights.xplane.wire import Table, event_place
 
@@ -193,6 +193,11 @@ class StatColumns(Mapping[str, StatColumn]):
                     rows, values = moved[ascending], values[ascending]
                 self._made[name] = StatColumn(rows, values, column >= self._columns.first_name)
         return self._made[name]
+
+    def make(self, *names: str) -> None:
+        """Puts together the columns that somebody will ask for."""
+        for name in names:
+            self.get(name)
 
     def release(self, *names: str) -> None:
         """Forgets stats that nobody asks for again; columns handed out before hold nothing of use any more."""

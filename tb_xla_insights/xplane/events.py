@@ -13,10 +13,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.xplane import kernels
+from tb_xla_insights.xplane import event_kernels
 from tb_xla_insights.xplane.columns import Columns, Line, Piece, PlaneTables
-from tb_xla_insights.xplane.kernels import BAD, FULL, MORE, PADDING, UNKNOWN
 from tb_xla_insights.xplane.source import Source
+from tb_xla_insights.xplane.wire_kernels import BAD, FULL, MORE, NEVER, PADDING, UNKNOWN
 
 WINDOW = 1 << 20
 """How much of a line is read at once. Windows stay in the processor's cache."""
@@ -36,7 +36,7 @@ def cut_into_pieces(source: Source, line: Line) -> None:
     line.pieces = [Piece(at, at, 0)]
     while at < line.end and how != BAD:
         size = source.read_into(at, window[: min(WINDOW, line.end - at)])
-        pos, events, _, how = kernels.count_events(window, size, line.end - at, kernels.NEVER)
+        pos, events, _, how = event_kernels.count_events(window, size, line.end - at, NEVER)
         if pos == 0:
             break
         at += int(pos)
@@ -89,12 +89,12 @@ class Decoder:
     ) -> tuple[int, int]:
         """Decodes one window, which begins at file offset `at`. Returns (position reached, how it stopped)."""
         columns, tables = self._columns, line.tables
-        header = np.zeros(kernels.HEADER, np.int64)
+        header = np.zeros(event_kernels.HEADER, np.int64)
         pos, how, quick = 0, UNKNOWN, True
         while how in (UNKNOWN, FULL):
             self._odd[-1, 0] = 0
             before = pos
-            pos, rows, how = kernels.decode_events(
+            pos, rows, how = event_kernels.decode_events(
                 self._window, size, pos, piece.end - at, quick, *tables.metadata.arrays, *tables.wanted.arrays,
                 tables.near, *tables.texts.arrays, tables.missing, header, piece.first + piece.count, room,
                 columns.metadata, columns.offset_ps, columns.duration_ps, columns.stats,
@@ -104,16 +104,16 @@ class Decoder:
             odds = self._odd[: self._odd[-1, 0]].tolist()
             strange += (self._strange(tables, *odd) for odd in odds)
             if how == UNKNOWN:
-                tables.add(int(header[kernels.UNKNOWN_ID]))
+                tables.add(int(header[event_kernels.UNKNOWN_ID]))
             elif how == BAD and quick:
                 quick, how = False, UNKNOWN
             elif how == FULL and pos == before:
                 break
         # Only the piece that holds a field of the header knows it.
-        line.id = int(header[kernels.LINE_ID]) or line.id
-        line.timestamp_ns = int(header[kernels.LINE_TIME]) or line.timestamp_ns
-        line.name = self._text(header, kernels.LINE_NAME) or line.name
-        line.display_name = self._text(header, kernels.LINE_DISPLAY) or line.display_name
+        line.id = int(header[event_kernels.LINE_ID]) or line.id
+        line.timestamp_ns = int(header[event_kernels.LINE_TIME]) or line.timestamp_ns
+        line.name = self._text(header, event_kernels.LINE_NAME) or line.name
+        line.display_name = self._text(header, event_kernels.LINE_DISPLAY) or line.display_name
         return int(pos), int(how)
 
     def _text(self, header: NDArray[np.int64], slot: int) -> bytes:
@@ -125,19 +125,19 @@ class Decoder:
     ) -> _Strange:
         """A value of another kind than its column's, turned into what the column holds; None where that
         cannot be."""
-        double = float(np.int64(value).view(np.float64)) if kind == kernels.DOUBLE else 0.0
-        if kind == kernels.TEXT:
-            at, length = divmod(value, kernels.TEXT_LONGEST + 1)
+        double = float(np.int64(value).view(np.float64)) if kind == event_kernels.DOUBLE else 0.0
+        if kind == event_kernels.TEXT:
+            at, length = divmod(value, event_kernels.TEXT_LONGEST + 1)
             text = self._window[at : at + length].tobytes()
-        elif kind == kernels.REF:
+        elif kind == event_kernels.REF:
             text = tables.names.get(value, "").encode()
-        elif kind == kernels.DOUBLE:
+        elif kind == event_kernels.DOUBLE:
             text = str(double).encode()
         else:
-            text = str(value % 2**64 if kind == kernels.UNSIGNED else value).encode()
+            text = str(value % 2**64 if kind == event_kernels.UNSIGNED else value).encode()
         if column >= self._columns.first_name:
             return column, place, row, self._intern(text)
-        if kind == kernels.DOUBLE:
+        if kind == event_kernels.DOUBLE:
             return column, place, row, int(double) if -(2.0**63) <= double < 2.0**63 else None
         return column, place, row, int(text) if re.fullmatch(rb"-?\d{1,18}", text) else None
 

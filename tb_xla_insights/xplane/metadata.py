@@ -10,7 +10,6 @@ from typing import TypeVar
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from tb_xla_insights.xplane.kernels import PADDING
 from tb_xla_insights.xplane.proto.xplane_pb2 import (
     EventMetadataEntry,
     StatMetadataEntry,
@@ -19,6 +18,7 @@ from tb_xla_insights.xplane.proto.xplane_pb2 import (
 )
 from tb_xla_insights.xplane.source import Source
 from tb_xla_insights.xplane.wire import WireError, fields
+from tb_xla_insights.xplane.wire_kernels import PADDING
 
 StatValue = int | float | str | bytes
 

@@ -7,20 +7,20 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.xplane.kernels import (
+from tb_xla_insights.xplane.event_kernels import count_events
+from tb_xla_insights.xplane.source import Source
+from tb_xla_insights.xplane.wire_kernels import (
     BAD,
     FIXED64,
     LENGTH,
     NEVER,
     PADDING,
     VARINT,
-    count_events,
     insert_ids,
     lookup_all,
     read_varint,
     scan_fields,
 )
-from tb_xla_insights.xplane.source import Source
 
 SCAN_WINDOW = 1 << 18
 SCAN_FIELDS = 1 << 14
