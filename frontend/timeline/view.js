@@ -2,8 +2,8 @@
 
 import { h, fill, button } from '../lib/dom.js';
 import { get } from '../lib/api.js';
-import { alignedSlices, alignmentOf, realSpan, shiftText } from './align.js';
-import { createFeed } from './columns.js';
+import { alignmentOf, shiftText } from './align.js';
+import { createFeeds } from './feeds.js';
 import { createModel } from './model.js';
 import { createLanes } from './lanes.js';
 import { createStrip } from './strip.js';
@@ -35,8 +35,6 @@ export function timelineView(app) {
   let removeKeys = null;
   /** Findings, and which steps worked when on the devices, once it was asked for. @type {Promise<import('../lib/views').Overview>|null} */
   let asked = null;
-  /** Slices with those of devices moved, and what they were made of. @type {{from: unknown[], slices: import('./columns.js').Slices|null}} */
-  let moved = { from: [], slices: null };
   const name = () => session?.session.name ?? '';
   const ready = () => {
     if (!first) return;
@@ -46,8 +44,7 @@ export function timelineView(app) {
   };
 
   const again = () => {
-    feed.again();
-    deviceFeed.again();
+    feeds.again();
     lanes.request();
     showPanel();
   };
@@ -56,26 +53,22 @@ export function timelineView(app) {
     live.alarm(error.message);
     ready();
   };
-  const feed = createFeed(() => {
-    lanes.request();
-    ready();
-  }, failed);
-  /** While device rows are aligned, theirs: they show another time than those of the host. */
-  const deviceFeed = createFeed(() => lanes.request(), failed);
   const model = createModel(link, () => Math.max(1, lanes.element.clientWidth - lanes.left()));
+  const feeds = createFeeds(model, {
+    arrived(host) {
+      lanes.request();
+      if (host) ready();
+    },
+    failed,
+  });
   const { state } = model;
   const element = h('div', { class: 'view' });
   const splitter = createSplitter(() => lanes.request(), () => element.clientHeight);
   const lanes = createLanes(model, {
-    chosen: app.chosen, slices,
-    frame({ scale }, rows) {
-      const wanted = rows.filter(({ kind }) => kind !== 'gaps');
-      const { align } = state;
-      const own = align ? wanted.filter(({ device }) => device) : [];
-      const span = align && realSpan(align, own.map(({ id }) => id), scale);
-      feed.want(name(), scale, model.duration, wanted.filter((row) => !own.includes(row)));
-      if (span) deviceFeed.want(name(), { ...span, psPerPx: scale.psPerPx }, model.duration, own);
-    },
+    chosen: app.chosen,
+    // A gap has no place among moved rows.
+    slices: () => (state.align ? feeds.slices() : gaps.into(feeds.slices())),
+    frame: ({ scale }, rows) => feeds.want(name(), scale, rows.filter(({ kind }) => kind !== 'gaps')),
     height: (natural) => splitter.lanes(natural, lanes.element.offsetTop),
     drawn: (palette) => strip.draw(palette),
   });
@@ -123,16 +116,6 @@ export function timelineView(app) {
     settling = false;
   }
 
-  function slices() {
-    const { align } = state;
-    const host = feed.slices;
-    const device = deviceFeed.slices ?? host;
-    if (!align || !host || !device) return gaps.into(host);
-    const from = [host, device, align];
-    if (from.some((part, index) => part !== moved.from[index])) moved = { from, slices: alignedSlices(host, device, align) };
-    return moved.slices;
-  }
-
   function whole() { model.look({ start_ps: 0, end_ps: model.duration }); }
 
   function frame() {
@@ -175,7 +158,6 @@ export function timelineView(app) {
         const part = next && answer.steps.count > next.steps ? ` The ${next.steps} steps that have some are moved.` : '';
         live.answer(next && row ? `Device work stands under its step, ${shiftText(next, row, (state.window.start_ps + state.window.end_ps) / 2)}.${part}` : 'Device rows are back in place.');
       }
-      // A gap has no place among moved rows.
       if (next && state.selection?.kind === 'gap') model.select(null);
       model.set({ align: next, cursor: null, hover: null });
       link.set({ al: next ? '1' : '' }, quiet ? 'replace' : 'push');
@@ -368,8 +350,7 @@ export function timelineView(app) {
       first = true;
       asked = null;
       panel.findings(null);
-      feed.clear();
-      deviceFeed.clear();
+      feeds.clear();
       model.set({ align: null });
       strip.open(next);
       requestAnimationFrame(() => {
