@@ -1,4 +1,4 @@
-"""What the timeline costs: preparing a session as the server does, views of smaller and smaller windows, search, events.
+"""What the timeline costs: preparing a session as the server does, ever smaller windows, search, single events.
 
     python benchmarks/bench_view.py [SESSION, LOGDIR OR FILE]
 
