@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import ctypes
 import dis
+import mmap
 import os
+import platform
 import resource
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from tb_xla_insights.compiled import inlined, kernel, kernels
+from tb_xla_insights.compiled import inlined, kernel, kernels, loading
 from tb_xla_insights.compiled.code import CONSTANTS
+from tb_xla_insights.compiled.loading import _image
 from tb_xla_insights.compiled.marks import Inlined
 from tb_xla_insights.warm import warm
 
 DEMO = Path(__file__).parents[1] / "demo_logs" / "torch_xla_baseline"
 WEIGHT = 10
+LINUX_ON_X86 = pytest.mark.skipif(
+    (sys.platform, platform.machine()) != ("linux", "x86_64"), reason="elsewhere LLVM loads all code"
+)
 
 
 @inlined
@@ -90,6 +97,52 @@ def test_a_division_by_zero_is_an_error() -> None:
 def test_a_kernel_gives_numbers_only(signature: str) -> None:
     with pytest.raises(ValueError, match="signature"):
         kernel(signature)(len)
+
+
+@kernel("int64(int64)")
+def _thousandths_of_the_sine(value):  # type: ignore[no-untyped-def]
+    return round(1000 * np.sin(value))
+
+
+@pytest.fixture
+def placed(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Of each kernel that is loaded, whether that was done without LLVM."""
+    found: list[bool] = []
+
+    def image(code: bytes, name: str) -> Any:
+        its = _image(code, name)
+        found.append(its is not None)
+        return its
+
+    monkeypatch.setattr(loading, "_image", image)
+    return found
+
+
+@LINUX_ON_X86
+def test_code_that_needs_nothing_else_is_placed_without_llvm(placed: list[bool]) -> None:
+    made = kernel("int64(int64, int64)")(_ratio.function)
+    assert made(7, 2) == 3
+    assert placed == [True]
+
+
+def test_code_that_calls_others_is_loaded_by_llvm(placed: list[bool]) -> None:
+    assert _thousandths_of_the_sine(2) == 909
+    assert placed in ([False], [])  # the latter on other systems
+
+
+def test_llvm_loads_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "_image", lambda *_: None)
+    out = np.empty(2, np.int64)
+    made = kernel(_add_up.signature)(_add_up.function)
+    table = np.arange(4, dtype=np.int32).reshape(2, 2)
+    assert made(np.array([5, 6]), table, np.array([True, True]), 1, True, out) == (2 * (110 + 6) + 1, 2)
+
+
+@LINUX_ON_X86
+def test_a_system_that_lets_no_code_be_made_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mmap, "PROT_EXEC", 64)  # no such protection
+    with pytest.raises(OSError, match="lets no code be made"):
+        kernel("int64(int64, int64)")(_ratio.function).load()
 
 
 SOURCE = """

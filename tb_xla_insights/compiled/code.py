@@ -10,7 +10,6 @@ where that folder cannot be written.
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import os
 import sys
@@ -22,6 +21,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
+from tb_xla_insights.compiled.loading import load
 from tb_xla_insights.compiled.marks import Inlined, Instruction
 
 _CALL = 1
@@ -29,6 +29,9 @@ _CALL = 1
 
 _OPTIONS = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
 """Code without Python and without memory management: nothing outside of it is called, so it can be loaded alone."""
+
+_CPU = (b"vendor_id", b"cpu family", b"model", b"stepping", b"flags")
+"""What Linux tells of an x86-64 processor, and code depends on."""
 
 CONSTANTS = (int, float, Instruction)
 """What a kernel may take from its module besides functions of its kind and NumPy."""
@@ -39,23 +42,8 @@ _lock = threading.RLock()
 def address(kernel: Any) -> int:
     """Where the machine code of a kernel begins; it is compiled where no file has it."""
     with _lock:
-        from llvmlite import binding
-
         name, code = _kept(kernel) or _made(kernel)
-        engine = _engine()
-        engine.add_object_file(binding.ObjectFileRef.from_data(code))
-        engine.finalize_object()
-        return int(engine.get_function_address(name))
-
-
-@cache
-def _engine() -> Any:
-    from llvmlite import binding
-
-    binding.initialize_native_target()
-    binding.initialize_native_asmprinter()
-    machine = binding.Target.from_triple(binding.get_process_triple()).create_target_machine()
-    return binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
+        return load(code, name)
 
 
 def _kept(kernel: Any) -> tuple[str, bytes] | None:
@@ -111,24 +99,35 @@ def _used(function: Any) -> dict[str, Any]:
 
 
 def _file(kernel: Any) -> str:
-    whole = hashlib.sha256(repr((kernel.signature, _compiler(), *_identity(kernel))).encode())
-    return f"{kernel.__module__.rpartition('.')[2]}.{kernel.__name__}.{whole.hexdigest()[:16]}.kernel"
+    whole = repr((kernel.signature, _compiler(), *_identity(kernel))).encode()
+    return f"{kernel.__module__.rpartition('.')[2]}.{kernel.__name__}.{_digest(whole).decode()}.kernel"
 
 
 @cache
 def _compiler() -> tuple[Any, ...]:
     """Everything that code depends on besides its source."""
-    import llvmlite
+    found = [importlib.util.find_spec(name) for name in ("numba", "llvmlite")]  # imports nothing
+    files = [Path(it.origin).with_name("_version.py") for it in found if it and it.origin]
+    files.append(Path(__file__).with_name("instructions.py"))
+    told = sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_"))
+    texts = [path.read_bytes() for path in files if path.is_file()]
+    return _CALL, _OPTIONS, sys.version, _processor(), told, texts
+
+
+def _processor() -> Any:
+    """What it is, and what it can do."""
+    with suppress(OSError), open("/proc/cpuinfo", "rb") as file:
+        first = file.read(1 << 14).partition(b"\n\n")[0]
+        known = [line for line in first.splitlines() if line.partition(b"\t")[0] in _CPU]
+        if len(known) == len(_CPU):
+            return known
     from llvmlite import binding
 
-    numba = importlib.util.find_spec("numba")  # imports nothing
-    version = Path(numba.origin or "").with_name("_version.py") if numba else Path()
-    told = sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_"))
-    cpu = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten(), binding.get_process_triple()
-    files = [
-        path.read_bytes() for path in (version, Path(__file__).with_name("instructions.py")) if path.is_file()
-    ]
-    return _CALL, _OPTIONS, sys.version, llvmlite.__version__, cpu, told, files
+    return (
+        binding.get_process_triple(),
+        binding.get_host_cpu_name(),
+        binding.get_host_cpu_features().flatten(),
+    )
 
 
 def _identity(value: Any) -> Iterator[Any]:
@@ -149,7 +148,8 @@ def _folders(kernel: Any) -> Iterator[Path]:
 
 
 def _digest(content: bytes) -> bytes:
-    return hashlib.sha256(content).hexdigest().encode()
+    """Python's own of its source files: 64 bits. Importing what has longer ones takes 5 ms."""
+    return importlib.util.source_hash(content).hex().encode()
 
 
 def _write(path: Path, content: bytes) -> None:
