@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import mmap
 
-_ARENAS, _MAP_FROM, _TRIM_FROM = -8, -3, -1
-"""glibc's `M_ARENA_MAX`, `M_MMAP_THRESHOLD`, `M_TRIM_THRESHOLD`."""
+_ARENAS, _MAP_FROM, _PAD, _TRIM_FROM = -8, -3, -2, -1
+"""glibc's `M_ARENA_MAX`, `M_MMAP_THRESHOLD`, `M_TOP_PAD`, `M_TRIM_THRESHOLD`."""
 
 _LARGEST_MAP_FROM = 32 * 2**20
 """glibc ignores a larger one."""
+
+_USUAL_PAD = 2**17
+"""glibc's own: what the heap grows by beyond what is asked for."""
+
+_HEAP = 2**29
+"""What the heap is made ready for. What nobody writes to takes no memory."""
 
 _keeps = False
 
@@ -37,3 +44,19 @@ def keep_one_heap() -> None:
         library.mallopt(_ARENAS, 1)
         library.mallopt(_MAP_FROM, _LARGEST_MAP_FROM)
         library.mallopt(_TRIM_FROM, 2**30)
+        _ask_for_huge_pages(library)
+
+
+def _ask_for_huge_pages(library: ctypes.CDLL) -> None:
+    """Makes the heap grow by a large piece at once, for which Linux is asked to give memory 2 MB at a time: most of a
+    report's memory is new to it, and in pages of 4 kB that costs a tenth of its time."""
+    for function in (library.sbrk, library.malloc):
+        function.restype = ctypes.c_void_p
+    library.mallopt(_PAD, _HEAP)
+    begin = library.sbrk(0)
+    library.free(ctypes.c_void_p(library.malloc(ctypes.c_size_t(_LARGEST_MAP_FROM // 2))))
+    end = library.sbrk(0)
+    library.mallopt(_PAD, _USUAL_PAD)
+    begin = -(-begin // mmap.PAGESIZE) * mmap.PAGESIZE
+    if end > begin:  # not where the system gives no such piece
+        library.madvise(ctypes.c_void_p(begin), ctypes.c_size_t(end - begin), mmap.MADV_HUGEPAGE)

@@ -89,3 +89,27 @@ def test_a_library_without_such_a_call_is_no_error(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
     give_back()
     keep_one_heap()
+
+
+HEAP = """
+from tb_xla_insights.memory import keep_one_heap
+keep_one_heap()
+lines = open("/proc/self/smaps").read().splitlines()
+named = [line for line in lines if line.endswith("[heap]") or line.startswith("VmFlags:")]
+print(any(head.endswith("[heap]") and " hg" in flags for head, flags in zip(named, named[1:])))
+"""
+
+
+@GLIBC
+@pytest.mark.skipif(
+    not Path("/sys/kernel/mm/transparent_hugepage").exists(), reason="this system has no huge pages"
+)
+def test_the_heap_is_of_huge_pages() -> None:
+    done = subprocess.run([sys.executable, "-c", HEAP], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "True"
+
+
+@GLIBC
+def test_a_limit_on_memory_is_no_error() -> None:
+    program = f"import resource; resource.setrlimit(resource.RLIMIT_DATA, (2**27, 2**27)){HEAP.partition('lines')[0]}"
+    subprocess.run([sys.executable, "-c", f"{program}print(bytearray(2**24)[:1])"], check=True)
