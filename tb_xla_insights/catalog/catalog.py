@@ -25,9 +25,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +67,8 @@ class Catalog:
     _optional: tuple[str, ...] = ()
     _starts: tuple[str, ...] = ()
     _ends: tuple[str, ...] = ()
+    _start_sizes: Sequence[int] = ()
+    _end_sizes: Sequence[int] = ()
     _cache: dict[str, _Entry] = field(default_factory=dict)
 
     def kind(self, name: str) -> int:
@@ -111,9 +112,9 @@ class Catalog:
             return self._names[name]
         # Most names of a capture start and end like none of the table's: one call each tells those.
         if name.startswith(self._starts):
-            return self._prefixes[max((p for p in self._prefixes if name.startswith(p)), key=len)]
+            return next(self._prefixes[it] for n in self._start_sizes if (it := name[:n]) in self._prefixes)
         if name.endswith(self._ends):
-            return self._suffixes[max((s for s in self._suffixes if name.endswith(s)), key=len)]
+            return next(self._suffixes[it] for n in self._end_sizes if (it := name[-n:]) in self._suffixes)
         return _UNKNOWN
 
     def _add(self, table: Mapping[str, Any]) -> None:
@@ -127,6 +128,9 @@ class Catalog:
             ):
                 store.update(dict.fromkeys(group.get(key, ()), entry))
         self._starts, self._ends = tuple(self._prefixes), tuple(self._suffixes)
+        self._start_sizes, self._end_sizes = (
+            sorted(set(map(len, it)), reverse=True) for it in (self._starts, self._ends)
+        )
         self._optional = tuple(dict.fromkeys([*self._optional, *table.get("optional_prefixes", ())]))
 
 
@@ -137,7 +141,7 @@ def load_catalog(extra: str | None = None) -> Catalog:
     ones wherever they come from. Raises InputError, naming the file and the place in it.
     """
     catalog = Catalog()
-    catalog._add(json.loads(files(__package__).joinpath("host_events.json").read_text("utf-8")))
+    catalog._add(json.loads(Path(__file__).with_name("host_events.json").read_text("utf-8")))
     if extra is not None:
         catalog._add(_read(extra))
     return catalog

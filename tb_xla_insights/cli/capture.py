@@ -30,8 +30,8 @@ _OPTIONS = {
 }
 
 
-def add_to(commands: Any) -> None:
-    parser = commands.add_parser("capture", help="capture from running profiler servers", description=__doc__)
+def add_to(parser: argparse.ArgumentParser) -> None:
+    parser.description = __doc__
     parser.add_argument(
         "addresses",
         metavar="ADDRESS",

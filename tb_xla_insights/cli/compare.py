@@ -8,8 +8,8 @@ from typing import Any
 from tb_xla_insights.cli import common
 
 
-def add_to(commands: Any) -> None:
-    parser = commands.add_parser("compare", help="two sessions side by side", description=__doc__)
+def add_to(parser: argparse.ArgumentParser) -> None:
+    parser.description = __doc__
     for name in "AB":
         parser.add_argument(
             name.lower(), metavar=name, nargs="?", help="a session, as PATH of the other commands"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import sys
 from pathlib import Path
@@ -11,10 +12,8 @@ from tb_xla_insights.cli import common
 from tb_xla_insights.export.replace import replacing, writing
 
 
-def add_to(commands: Any) -> None:
-    parser = commands.add_parser(
-        "export", help="for Perfetto, spreadsheets and data frames", description=__doc__
-    )
+def add_to(parser: argparse.ArgumentParser) -> None:
+    parser.description = __doc__
     common.add_session(parser)
     parser.add_argument(
         "--format",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import errno
 import gc
+import importlib
 import logging
 import os
 import sys
@@ -16,7 +17,7 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 from tb_xla_insights import __version__
-from tb_xla_insights.cli import capture, common, compare, export, report, sessions, window
+from tb_xla_insights.cli import common
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.memory import keep_one_heap
 
@@ -24,21 +25,33 @@ WRONG_USAGE, UNREADABLE, INTERRUPTED = 2, 3, 130
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _DEBUG = "XLA_INSIGHTS_DEBUG"
 
+_COMMANDS = {
+    "sessions": "list sessions and hosts",
+    "report": "what is known about a session",
+    "window": "what happened in a window of time",
+    "capture": "capture from running profiler servers",
+    "compare": "two sessions side by side",
+    "export": "for Perfetto, spreadsheets and data frames",
+}
+"""The commands, a module of this package each, and what they are for."""
+
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.exit(WRONG_USAGE, f"{self.prog}: {message}; see {self.prog} --help\n")
 
 
-def parser() -> argparse.ArgumentParser:
-    """All commands and their options."""
+def parser(command: str | None = None) -> argparse.ArgumentParser:
+    """All commands with their options, or only the one with its options: the others need not be imported then."""
     top = _Parser(
         prog="xla-insights", description="Why is the accelerator idle? Answers from XPlane profiles."
     )
     top.add_argument("--version", action="version", version=f"xla-insights {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
-    for module in (sessions, report, window, capture, compare, export):
-        module.add_to(commands)
+    for name, text in _COMMANDS.items():
+        it = commands.add_parser(name, help=text)
+        if command in (None, name):
+            importlib.import_module(f"tb_xla_insights.cli.{name}").add_to(it)
     return top
 
 
@@ -55,7 +68,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for name in ("tb_xla_insights", "gcsfs", "s3fs"):
             logging.getLogger(name).addHandler(logging.NullHandler())
             logging.getLogger(name).propagate = False
-    options = parser().parse_args(arguments)
+    arguments = sys.argv[1:] if arguments is None else arguments
+    options = parser(arguments[0] if arguments and arguments[0] in _COMMANDS else None).parse_args(arguments)
     try:
         return _run(options)
     except BrokenPipeError:  # `| head` has seen enough

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,8 +18,8 @@ FINDINGS = 1
 """The exit code that `--fail-on` asks for."""
 
 
-def add_to(commands: Any) -> None:
-    parser = commands.add_parser("report", help="what is known about a session", description=__doc__)
+def add_to(parser: argparse.ArgumentParser) -> None:
+    parser.description = __doc__
     common.add_path(parser)
     parser.add_argument(
         "--all-gaps", action="store_true", help="every gap from 10 µs up, not the 1,000 longest"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 from typing import Any
 
 from tb_xla_insights import units
 from tb_xla_insights.cli import common
 
 
-def add_to(commands: Any) -> None:
-    parser = commands.add_parser("sessions", help="list sessions and hosts", description=__doc__)
+def add_to(parser: argparse.ArgumentParser) -> None:
+    parser.description = __doc__
     parser.add_argument("logdir", metavar="LOGDIR", help="local or a URL")
     common.add_json(parser)
     parser.set_defaults(run=run)

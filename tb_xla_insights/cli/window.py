@@ -16,8 +16,8 @@ _LONGEST_PS = 10**18
 """Eleven days. Differences of such times fit 64 bits."""
 
 
-def add_to(commands: Any) -> None:
-    parser = commands.add_parser("window", help="what happened in a window of time", description=__doc__)
+def add_to(parser: argparse.ArgumentParser) -> None:
+    parser.description = __doc__
     common.add_path(parser)
     for name, what in (("start", "first"), ("end", "last")):
         parser.add_argument(
