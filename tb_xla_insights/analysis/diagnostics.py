@@ -12,6 +12,7 @@ from tb_xla_insights.analysis.names import tagged
 from tb_xla_insights.analysis.runs import EXACT, NONE
 from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.errors import Diagnostic
+from tb_xla_insights.trace.entries import entries_present
 from tb_xla_insights.trace.model import SessionTrace, Trace
 from tb_xla_insights.trace.threads import host_planes
 from tb_xla_insights.units import time_text
@@ -114,8 +115,7 @@ def _low_level(trace: Trace) -> bool:
     only its thread's name tells that it is PyTorch/XLA."""
     if not any(thread.name.startswith("tf_pytorchxla") for thread in trace.threads):
         return False
-    present = np.zeros(len(trace.metadata.name), np.bool_)
-    present[trace.meta] = True
+    present = entries_present(trace.meta, len(trace.metadata.name))
     calls = [trace.strings[text].endswith(_CALLS) for text in trace.metadata.name]
     shown = tagged(trace, "step_marker", "sync", "dynamo", "dynamo_part") | np.array(calls, np.bool_)
     runs = tagged(trace, "run_start", "device_work", "launch", "enqueue")

@@ -50,8 +50,7 @@ def _cores(trace: Trace, catalog: Catalog) -> list[tuple[_Columns, _Columns]]:
     calls = np.array(
         ["launch" in catalog.tags(trace.strings[text]) for text in trace.metadata.name], np.bool_
     )
-    launches = [_launch(trace, calls, regions, region) for region in runs.tolist()]
-    core, cores = _place(np.array(launches, np.int64), regions.start_ps[runs], regions.end_ps[runs])
+    core, cores = _place(_launches(trace, calls, regions, runs), regions.start_ps[runs], regions.end_ps[runs])
     # An op whose run the capture cuts stays on the first core.
     core_of = np.zeros(len(regions.row) + 1, np.int16)
     core_of[runs] = core
@@ -115,7 +114,7 @@ def _time(ops, start, duration, consumer_of, of_row, run_of, run_end, op_start, 
         op_end[i] = max(until, start[row])  # flows of a damaged file may lead back in time
 
 
-def _place(launch: Int64, start: Int64, end: Int64) -> tuple[NDArray[np.int64], int]:
+def _place(launch: Int32, start: Int64, end: Int64) -> tuple[NDArray[np.int64], int]:
     """The virtual core of each run, and how many there are."""
     known = launch[launch >= 0]
     cores = int(np.unique(known, return_counts=True)[1].max()) if known.size else 1
@@ -129,23 +128,33 @@ def _place(launch: Int64, start: Int64, end: Int64) -> tuple[NDArray[np.int64], 
     return core, cores
 
 
-def _launch(trace: Trace, calls: NDArray[np.bool_], regions: Regions, region: int) -> int:
-    """The execute call that a run's flow comes from, the outermost one on the way; -1: none recorded. The way
-    ends at another run: a run that had to queue was let go by the run before it. `calls`: per metadata entry,
-    whether it is an execute call."""
-    found, seen = -1, {region}
-    while region >= 0:
-        record = int(regions.source[region])
-        at = record if record >= 0 else int(regions.row[region])
-        while at >= 0:
-            if calls[trace.meta[at]]:
-                found = at
-            at = int(trace.parent[at])
-        region = int(regions.of_row[record] if record >= 0 else regions.outer[region])
-        if region in seen or (region >= 0 and regions.runs[region]):
-            break
-        seen.add(region)
+def _launches(trace: Trace, calls: NDArray[np.bool_], regions: Regions, runs: NDArray[np.intp]) -> Int32:
+    """The execute call that each run's flow comes from, the outermost one on the way; -1: none recorded. `calls`: per
+    metadata entry, whether it is an execute call."""
+    found, seen = np.full(len(runs), -1, np.int32), np.full(len(regions.row), -1, np.int32)
+    known = regions.row, regions.outer, regions.source, regions.of_row, regions.runs
+    _find_launches(runs.astype(np.int32), calls, trace.meta, trace.parent, *known, seen, found)
     return found
+
+
+@kernel(
+    "void(int32[::1], boolean[::1], int32[::1], int32[::1], int32[::1], int32[::1], int32[::1], int32[::1], "
+    "boolean[::1], int32[::1], int32[::1])"
+)
+def _find_launches(which, calls, meta, parent, row, outer, source, of_row, runs, seen, found):  # type: ignore[no-untyped-def]
+    """The way of a flow ends at another run: a run that had to queue was let go by the run before it. `seen`: for which
+    run each region was met last, at first -1."""
+    for i in range(len(which)):
+        region = which[i]
+        while region >= 0 and seen[region] != i and (region == which[i] or not runs[region]):
+            seen[region] = i
+            record = source[region]
+            at = record if record >= 0 else row[region]
+            while at >= 0:
+                if calls[meta[at]]:
+                    found[i] = at
+                at = parent[at]
+            region = of_row[record] if record >= 0 else outer[region]
 
 
 def _run_names(trace: Trace, runs: NDArray[np.intp], run: Int32, ops: Int32) -> Int32:

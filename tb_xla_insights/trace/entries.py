@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.compiled import kernel
-from tb_xla_insights.trace.model import Int8, Int32
+
+if TYPE_CHECKING:
+    from tb_xla_insights.trace.model import Int8, Int32
 
 
 def told_by_entry(told: Int8, meta: Int32) -> Int8:
-    """What is told of each event's entry: `told[meta]`."""
+    """What is told of each event's entry: `told[meta]`. -1 stands for the last."""
     found = np.empty(len(meta), np.int8)
     _look_up(told, meta, found)
     return found
@@ -26,6 +30,19 @@ def rows_of_entries(entries: NDArray[np.bool_], meta: Int32) -> Int32:
     found = np.empty(count_of_entries(entries, meta), np.int32)
     _list(entries, meta, found)
     return found
+
+
+def entries_present(meta: Int32, count: int) -> NDArray[np.bool_]:
+    """Which of so many entries some event is of; one of entry -1 is of the last."""
+    found = np.zeros(count, np.bool_)
+    _mark(np.ascontiguousarray(meta), found)
+    return found
+
+
+@kernel("void(int32[::1], boolean[::1])")
+def _mark(meta, found):  # type: ignore[no-untyped-def]
+    for row in range(len(meta)):
+        found[meta[row]] = True
 
 
 @kernel("void(int8[::1], int32[::1], int8[::1])")

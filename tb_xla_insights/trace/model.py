@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.errors import Diagnostic
+from tb_xla_insights.trace.entries import entries_present, told_by_entry
 from tb_xla_insights.xplane.columns import Places, StatColumns
 
 Int8 = NDArray[np.int8]
@@ -255,11 +256,9 @@ class Trace:
     def told(self, texts: Int32, answer: Callable[[str], int]) -> Int8:
         """What `answer` says of each text (index into the strings), asked once per different one; -1 for no text."""
         answers = np.full(len(self.strings) + 1, -1, np.int8)
-        present = np.zeros(len(answers), np.bool_)
-        present[texts] = True
-        for text in np.flatnonzero(present[:-1]).tolist():
+        for text in np.flatnonzero(entries_present(texts, len(answers))[:-1]).tolist():
             answers[text] = answer(self.strings[text])
-        return answers[texts]
+        return told_by_entry(answers, np.ascontiguousarray(texts))
 
     def name(self, row: int) -> str:
         """The event's name as recorded."""
