@@ -6,8 +6,9 @@ from build import MemorySource
 from captures import CATALOG
 from synthetic.writer import Space
 
+from tb_xla_insights.trace.build import join_hosts
 from tb_xla_insights.trace.model import SessionTrace, Trace
-from tb_xla_insights.trace.read import join_hosts, read_trace
+from tb_xla_insights.trace.read import read_trace
 
 EPOCH = 1_763_680_000_123_456_789
 """A time in 2025. In picoseconds it does not fit 64 bits."""

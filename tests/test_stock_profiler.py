@@ -13,9 +13,9 @@ import pytest
 from captures import real_trace
 
 from tb_xla_insights.analysis.busy import device_summaries
+from tb_xla_insights.trace.build import join_hosts
 from tb_xla_insights.trace.details import event_stats
 from tb_xla_insights.trace.model import Trace
-from tb_xla_insights.trace.read import join_hosts
 
 stock = pytest.importorskip(
     "xprof.convert.raw_to_tool_data", reason="the stock profile plugin is not installed"

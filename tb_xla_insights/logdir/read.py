@@ -49,8 +49,6 @@ def read_session(
     `readings`, one per host, show the progress. Once `stop` says so, what was read is what the session has.
     Raises InputError where no host can be read.
     """
-    from tb_xla_insights.trace.read import join_hosts
-
     readings = readings or readings_of(session)
     traces: list[Trace | None] = [None] * len(readings)
 
@@ -64,6 +62,8 @@ def read_session(
         first = failed[0].message if failed else f"{session.path}: holds no capture"
         more = f" ({len(failed)} hosts, all fail)" if len(failed) > 1 else ""
         raise InputError(f"{first}{more}")
+    from tb_xla_insights.trace.build import join_hosts
+
     diagnostics = [Diagnostic("skipped_host", "warning", f"{it.message}", it.name) for it in failed]
     return join_hosts(session.name, session.path, read_ones, diagnostics)
 

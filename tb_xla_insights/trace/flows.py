@@ -20,11 +20,11 @@ _STEP = 17
 def _slot(id_, kind):  # type: ignore[no-untyped-def]
     """Where a flow stands in the hash table. Writers count ids up: sixteen neighbours share a line of the
     processor's cache."""
-    spread = ((id_ >> 4) * 31 + kind) * np.int64(_SPREAD)
+    spread = ((id_ >> 4) * 31 + np.int64(kind)) * np.int64(_SPREAD)
     return spread >> 32 & ~15 | (id_ ^ spread >> 28) & 15
 
 
-@kernel("int64(int64[::1], int64[::1], int64[::1], int64[::1], int32[::1], int32[::1], int32[::1])")
+@kernel("int64(int32[::1], int64[::1], int32[::1], int64[::1], int32[::1], int32[::1], int32[::1])")
 def _match(made_kind, made_id, used_kind, used_id, head, found, slots):  # type: ignore[no-untyped-def]
     """`head[i]`: the first producer with the flow of producer i (i itself for most); `found[i]`: the first
     producer with the flow of consumer i, -1 where there is none. `slots`, a power of two of them, are all -1. Returns
@@ -51,27 +51,30 @@ def _match(made_kind, made_id, used_kind, used_id, head, found, slots):  # type:
     return again
 
 
-@kernel("int64(int32[::1], int32[::1], int32[::1], int32[::1], int32[::1])")
-def _rows(found, made_row, used_row, producer, consumer):  # type: ignore[no-untyped-def]
-    """The rows of both ends of the flows that have two, and lead to another event. Returns how many they are."""
+@kernel("int64(int32[::1], int32[::1], int32[::1], int32[::1])")
+def _rows(found, made_row, used_row, consumer):  # type: ignore[no-untyped-def]
+    """The rows of both ends of the flows that have two, and lead to another event; `found` becomes those of the
+    producers. Returns how many they are."""
     made = 0
     for index in range(len(found)):
         if found[index] >= 0 and made_row[found[index]] != used_row[index]:
-            producer[made], consumer[made] = made_row[found[index]], used_row[index]
+            found[made], consumer[made] = made_row[found[index]], used_row[index]
             made += 1
     return made
 
 
-def _columns(stats: Mapping[str, StatColumn], kind: str, id_: str) -> tuple[Int64, Int64, Int32]:
-    """Kind, id and row of the events that carry a flow id; one without a kind has the generic kind 0."""
+def _columns(stats: Mapping[str, StatColumn], kind: str, id_: str) -> tuple[Int32, Int64, Int32]:
+    """Kind (of TSL's `ContextType`, an int), id and row of the events that carry a flow id; one without a kind has the
+    generic kind 0."""
     if id_ not in stats:
-        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int32)
+        return np.empty(0, np.int32), np.empty(0, np.int64), np.empty(0, np.int32)
     ids = stats[id_]
+    values = ids.values.astype(np.int64, copy=False)
     if kind not in stats:
-        return np.zeros(len(ids.rows), np.int64), ids.values, ids.rows
+        return np.zeros(len(values), np.int32), values, ids.rows
     kinds = stats[kind]
     same = kinds.rows is ids.rows or np.array_equal(kinds.rows, ids.rows)
-    return (kinds.values if same else kinds.at(ids.rows, 0)), ids.values, ids.rows
+    return (kinds.values if same else kinds.at(ids.rows, 0)).astype(np.int32, copy=False), values, ids.rows
 
 
 def join_flows(stats: Mapping[str, StatColumn], start_ps: Int64) -> Flows:
@@ -83,7 +86,7 @@ def join_flows(stats: Mapping[str, StatColumn], start_ps: Int64) -> Flows:
     made_kind, made_id, made_row = _columns(stats, "_pt", "_p")
     used_kind, used_id, used_row = _columns(stats, "_ct", "_c")
     head, found = np.empty(len(made_id), np.int32), np.empty(len(used_id), np.int32)
-    slots = np.full(max(16, 1 << (2 * len(made_id) - 1).bit_length()), -1, np.int32)
+    slots = np.full(max(16, 1 << (3 * len(made_id) // 2).bit_length()), -1, np.int32)
     if _match(made_kind, made_id, used_kind, used_id, head, found, slots):
         repeated = np.zeros(len(made_id), bool)
         repeated[head[head != np.arange(len(head))]] = True
@@ -91,8 +94,8 @@ def join_flows(stats: Mapping[str, StatColumn], start_ps: Int64) -> Flows:
         again = joined[repeated[found[joined]]]
         latest = _latest(head, repeated, start_ps[made_row], found[again], start_ps[used_row[again]])
         found[again] = latest
-    producer, consumer = room(len(found), np.int32, np.int32)
-    return Flows(*cut(_rows(found, made_row, used_row, producer, consumer), producer, consumer))
+    (consumer,) = room(len(found), np.int32)
+    return Flows(*cut(_rows(found, made_row, used_row, consumer), found, consumer))
 
 
 def _latest(

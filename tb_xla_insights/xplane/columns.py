@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import mmap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from threading import Lock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.xplane.event_kernels import all_have, rows_with
+from tb_xla_insights.parallel import side_by_side
+from tb_xla_insights.xplane.event_kernels import all_have, extent, rows_with
 from tb_xla_insights.xplane.source import Source
 from tb_xla_insights.xplane.wire import Table, event_place
 
@@ -53,9 +53,8 @@ class Piece:
     bad: int | None = None
     ended: bool = False
     stopped: bool = False
-    base: int = 0
-    """Where the values of its events' stats begin in their columns."""
-    stat_count: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    values: list[NDArray[Any]] = field(default_factory=list)
+    """Of each wanted stat, those that its events have, in the narrowest type that holds them."""
 
 
 @dataclass
@@ -65,7 +64,6 @@ class Line:
 
     start: int
     end: int
-    tables: PlaneTables
     id: int = 0
     name: bytes = b""
     display_name: bytes = b""
@@ -84,39 +82,12 @@ class Line:
 
 
 class Columns:
-    """The columns of all events of a file. `stats` tells by bits which wanted stats an event has; their values
-    stand in `numbers` and, as numbers of texts, in `names`, without holes within each piece."""
+    """The columns of all events of a file. `stats` tells by bits which wanted stats an event has."""
 
-    def __init__(self, events: int, number_stats: int, text_stats: int) -> None:
+    def __init__(self, events: int) -> None:
         self.metadata = np.empty(events, np.int32)
         self.offset_ps, self.duration_ps = np.empty(events, np.int64), np.empty(events, np.int64)
         self.stats = np.empty(events, np.uint32)
-        # No event needs more than one place per stat: those of each stat stand behind those of the one before.
-        self._events = events
-        self._memory = (
-            mmap.mmap(-1, max(8 * number_stats * events, 1)),
-            mmap.mmap(-1, max(4 * text_stats * events, 1)),
-        )
-        # Maps take memory page by page, where something is written. NumPy's own would ask for huge pages, and
-        # take most of what is only reserved here.
-        self.numbers = np.frombuffer(self._memory[0], np.int64, number_stats * events)
-        self.names = np.frombuffer(self._memory[1], np.int32, text_stats * events)
-        self.first_name = number_stats
-        self.places = events * np.concatenate((np.arange(number_stats), np.arange(text_stats)))
-
-    def values(self, column: int) -> NDArray[Any]:
-        """Where values of a stat stand, at its places."""
-        return self.numbers if column < self.first_name else self.names
-
-    def release(self, column: int) -> None:
-        """Gives back the memory of one stat's values, where the system can."""
-        size = self.values(column).itemsize
-        first = int(self.places[column]) * size
-        start = -(-first // mmap.PAGESIZE) * mmap.PAGESIZE
-        length = first + self._events * size - start
-        if length > 0 and hasattr(mmap, "MADV_DONTNEED"):
-            memory = self._memory[column >= self.first_name]
-            memory.madvise(mmap.MADV_DONTNEED, start, length // mmap.PAGESIZE * mmap.PAGESIZE)
 
     def close_holes(self, pieces: Sequence[Piece]) -> None:
         """Moves events together where pieces have fewer than were counted."""
@@ -135,7 +106,7 @@ class StatColumn:
     """One stat of the events that carry it: `values[i]` belongs to event `rows[i]`; rows ascend.
 
     `text` tells columns whose values are indices into the trace's strings from those that are numbers
-    (unsigned 64-bit numbers are stored by their bits): int64 for numbers, int32 for texts.
+    (unsigned 64-bit numbers are stored by their bits). Values are signed, in the narrowest type that holds them all.
     """
 
     rows: NDArray[np.int32]
@@ -150,82 +121,70 @@ class StatColumn:
         return np.where(self.rows[place] == rows, self.values[place], np.int64(missing))
 
 
-class StatColumns(Mapping[str, StatColumn]):
-    """The wanted stats that events of a file have. A column is put together when it is asked for first, since
-    making memory is what most of decoding's time goes to. Several threads may ask, each for a column of its own; only
-    `release` needs to be alone."""
+def narrowed(values: NDArray[Any]) -> NDArray[Any]:
+    """A copy of int64 values in the narrowest type that holds them all."""
+    least, most = extent(values)
+    for bits, narrow in ((8, np.int8), (16, np.int16), (32, np.int32)):
+        if -(1 << bits - 1) <= least and most < 1 << bits - 1:
+            return values.astype(narrow)
+    return values.copy()
 
-    def __init__(self, columns: Columns, pieces: Sequence[Piece], names: Sequence[str]) -> None:
-        self._columns, self._pieces, self._locks = columns, pieces, {name: Lock() for name in names}
-        counts = sum((piece.stat_count for piece in pieces), np.zeros(len(names), np.int64))
-        self._counts = {name: (i, int(counts[i])) for i, name in enumerate(names) if counts[i]}
-        self._made: dict[str, StatColumn] = {}
-        self._read: list[NDArray[np.int32]] = []
-        self._moved: NDArray[np.int32] | None = None
 
-    def move(self, order: NDArray[np.int64]) -> None:
-        """Says that the event of row i was row `order[i]` when it was read. Once, before any column is asked for."""
-        self._moved = np.empty(len(order), np.int32)
-        self._moved[order] = np.arange(len(order), dtype=np.int32)
+class StatColumns(dict[str, StatColumn]):
+    """The wanted stats that events of a file have, by name."""
 
     @property
     def nbytes(self) -> int:
         """About the memory that all columns take together."""
-        return self._columns.stats.nbytes + 12 * sum(count for _, count in self._counts.values())
+        return sum(4 * len(column.rows) + column.values.nbytes for column in self.values())
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._counts)
+    def move(self, order: NDArray[np.int64]) -> None:
+        """Says that the event of row i was row `order[i]` when it was read."""
+        moved = np.empty(len(order), np.int32)
+        moved[order] = np.arange(len(order), dtype=np.int32)
+        for name, column in self.items():
+            rows = moved[column.rows]
+            ascending = np.argsort(rows, kind="stable")
+            self[name] = StatColumn(rows[ascending], column.values[ascending], column.text)
 
-    def __len__(self) -> int:
-        return len(self._counts)
 
-    def __contains__(self, name: object) -> bool:
-        return name in self._counts
+def stat_columns(
+    bits: NDArray[np.uint32], pieces: Sequence[Piece], number_names: Sequence[str], text_names: Sequence[str]
+) -> StatColumns:
+    """The stats of all events, from what `Columns.stats` and the pieces' values tell, which go."""
+    names = [*number_names, *text_names]
+    filled = [piece for piece in pieces if piece.values]
+    parts = {
+        stat: [piece.values[stat] for piece in filled]
+        for stat in range(len(names))
+        if any(len(piece.values[stat]) for piece in filled)
+    }
+    for piece in filled:
+        piece.values = []
+    # Stats that come together share their rows: of as many events each they may.
+    alike: dict[int, list[int]] = {}
+    for stat, some in parts.items():
+        alike.setdefault(sum(map(len, some)), []).append(stat)
+    rows: dict[int, NDArray[np.int32]] = {}
+    values: dict[int, NDArray[Any]] = {}
 
-    def __getitem__(self, name: str) -> StatColumn:
-        column, count = self._counts[name]
-        with self._locks[name]:
-            if name not in self._made:
-                rows, values = self._rows(column, count), self._join(column)
-                if self._moved is not None:
-                    moved = self._moved[rows]
-                    ascending = np.argsort(moved, kind="stable")
-                    rows, values = moved[ascending], values[ascending]
-                self._made[name] = StatColumn(rows, values, column >= self._columns.first_name)
-        return self._made[name]
+    def find_rows(count: int, stats: list[int]) -> None:
+        for place, stat in enumerate(stats):
+            known = [rows[other] for other in stats[:place] if all_have(bits, stat, rows[other])]
+            rows[stat] = known[0] if known else np.empty(count, np.int32)
+            if not known:
+                rows_with(bits, stat, rows[stat])
 
-    def make(self, *names: str) -> None:
-        """Puts together the columns that somebody will ask for."""
-        for name in names:
-            self.get(name)
+    def join(stat: int) -> None:
+        values[stat] = np.concatenate(parts[stat])
 
-    def release(self, *names: str) -> None:
-        """Forgets stats that nobody asks for again; columns handed out before hold nothing of use any more."""
-        for name in names:
-            if name in self._counts:
-                self._columns.release(self._counts.pop(name)[0])
-                self._made.pop(name, None)
-        self._read.clear()
-
-    def _rows(self, column: int, count: int) -> NDArray[np.int32]:
-        """The rows that have a stat, as they were read; stats that come together share them."""
-        for shared in self._read:
-            if len(shared) == count and all_have(self._columns.stats, column, shared):
-                return shared
-        rows = np.empty(count, np.int32)
-        rows_with(self._columns.stats, column, rows)
-        self._read.append(rows)
-        return rows
-
-    def _join(self, column: int) -> NDArray[Any]:
-        """Moves the values of pieces, which lie apart, together in place."""
-        values, first = self._columns.values(column), int(self._columns.places[column])
-        end = first
-        for piece in self._pieces:
-            count, base = int(piece.stat_count[column]), first + piece.base
-            values[end : end + count] = values[base : base + count]
-            end += count
-        return values[first:end]
+    work = [partial(find_rows, count, stats) for count, stats in alike.items()]
+    side_by_side([*work, *(partial(join, stat) for stat in parts)])
+    return StatColumns(
+        (name, StatColumn(rows[stat], values[stat], name in text_names))
+        for stat, name in enumerate(names)
+        if stat in parts
+    )
 
 
 class Places:

@@ -302,3 +302,12 @@ def all_have(stats, column, rows):  # type: ignore[no-untyped-def]
         if stats[rows[place]] >> np.uint32(column) & np.uint32(1) == 0:
             return 0
     return 1
+
+
+@kernel("UniTuple(int64, 2)(int64[::1])")
+def extent(values):  # type: ignore[no-untyped-def]
+    """The least and the largest value; 0 counts as one."""
+    least, most = np.int64(0), np.int64(0)
+    for i in range(len(values)):
+        least, most = min(least, values[i]), max(most, values[i])
+    return least, most

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.xplane import event_kernels
-from tb_xla_insights.xplane.columns import Columns, Line, Piece, PlaneTables
+from tb_xla_insights.xplane.columns import Columns, Line, Piece, PlaneTables, narrowed
 from tb_xla_insights.xplane.source import Source
 from tb_xla_insights.xplane.wire_kernels import BAD, FULL, MORE, NEVER, PADDING, UNKNOWN
 
 WINDOW = 1 << 20
 """How much of a line is read at once. Windows stay in the processor's cache."""
 
-PIECE = 8 << 20
+PIECE = 4 << 20
 """About how many bytes of a line one thread decodes at a time."""
 
 ODD = 1 << 12
@@ -47,32 +48,60 @@ def cut_into_pieces(source: Source, line: Line) -> None:
     line.pieces[-1].end = line.end  # what cannot be is found again, and told, when it is decoded
 
 
+_NONE = np.empty(0, np.int8)
+
 _Strange = tuple[int, int, int, int | None]
 """A stat value that needs care: (column, place, row, value or None to take it out)."""
 
 
 class Decoder:
-    """Decodes pieces of lines. Each thread needs one of its own; `intern` gives the number of a text."""
+    """Decodes pieces of lines. Each thread needs one of its own; `intern` gives the number of a text.
 
-    def __init__(self, source: Source, columns: Columns, intern: Callable[[bytes], int]) -> None:
+    Values of stats go where each stat has room for all events of a piece, since how many have it is not known before.
+    That is used again for the next piece, and what the piece has is copied: much less memory to clear.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        columns: Columns,
+        number_stats: int,
+        text_stats: int,
+        intern: Callable[[bytes], int],
+    ) -> None:
         self._source, self._columns, self._intern = source, columns, intern
+        self._number_stats, self._text_stats = number_stats, text_stats
         self._window = np.zeros(WINDOW + PADDING, np.uint8)
         self._odd = np.zeros((ODD + 1, 5), np.int64)
+        self._make_room(0)
+
+    def _make_room(self, events: int) -> None:
+        self._room = events
+        self._numbers, self._names = (
+            np.empty(count * events, type_)
+            for count, type_ in ((self._number_stats, np.int64), (self._text_stats, np.int32))
+        )
+        self._first = events * np.concatenate((np.arange(self._number_stats), np.arange(self._text_stats)))
 
     def decode(
-        self, line: Line, piece: Piece, progress: Callable[[int], None], stop: Callable[[], bool]
+        self,
+        tables: PlaneTables,
+        line: Line,
+        piece: Piece,
+        progress: Callable[[int], None],
+        stop: Callable[[], bool],
     ) -> None:
         """Decodes the events of a line's piece into its rows; afterwards `count` says how many there are.
         `progress` is told the bytes decoded since it was told last. Ends early when `stop` says so."""
-        columns = self._columns
+        if piece.count > self._room:
+            self._make_room(piece.count)
         at, room = piece.start, piece.first + piece.count
-        piece.count, piece.base = 0, piece.first
-        self._places = columns.places + piece.base
+        piece.count, self._places = 0, self._first.copy()
         strange: list[_Strange] = []
         while at < piece.end and not stop():
             want = min(len(self._window) - PADDING, piece.end - at)
             size = self._source.read_into(at, self._window[:want])
-            pos, how = self._decode_window(line, piece, at, size, room, strange)
+            pos, how = self._decode_window(tables, line, piece, at, size, room, strange)
             if how in (BAD, FULL) or size < want:  # more events than were counted: the file is being changed
                 piece.bad, piece.ended = at + pos, size < want
                 break
@@ -81,14 +110,33 @@ class Decoder:
             at += pos
             progress(pos)
         piece.stopped = at < piece.end and piece.bad is None
-        piece.stat_count = self._places - columns.places - piece.base
-        self._settle(piece, strange)
+        self._settle(strange)
+        piece.values = [self._taken(stat) for stat in range(len(self._first))]
+
+    def _taken(self, stat: int) -> NDArray[Any]:
+        """The values of a stat that the piece has."""
+        first, end = int(self._first[stat]), int(self._places[stat])
+        if first == end:
+            return _NONE
+        values = self._values(stat)[first:end]
+        return narrowed(values) if stat < self._number_stats else values.copy()
+
+    def _values(self, stat: int) -> NDArray[Any]:
+        """Where values of a stat stand, at its places."""
+        return self._numbers if stat < self._number_stats else self._names
 
     def _decode_window(
-        self, line: Line, piece: Piece, at: int, size: int, room: int, strange: list[_Strange]
+        self,
+        tables: PlaneTables,
+        line: Line,
+        piece: Piece,
+        at: int,
+        size: int,
+        room: int,
+        strange: list[_Strange],
     ) -> tuple[int, int]:
         """Decodes one window, which begins at file offset `at`. Returns (position reached, how it stopped)."""
-        columns, tables = self._columns, line.tables
+        columns = self._columns
         header = np.zeros(event_kernels.HEADER, np.int64)
         pos, how, quick = 0, UNKNOWN, True
         while how in (UNKNOWN, FULL):
@@ -98,7 +146,7 @@ class Decoder:
                 self._window, size, pos, piece.end - at, quick, *tables.metadata.arrays, *tables.wanted.arrays,
                 tables.near, *tables.texts.arrays, tables.missing, header, piece.first + piece.count, room,
                 columns.metadata, columns.offset_ps, columns.duration_ps, columns.stats,
-                columns.first_name, columns.numbers, columns.names, self._places, self._odd,
+                self._number_stats, self._numbers, self._names, self._places, self._odd,
             )  # fmt: skip
             piece.count = int(rows) - piece.first
             odds = self._odd[: self._odd[-1, 0]].tolist()
@@ -135,25 +183,23 @@ class Decoder:
             text = str(double).encode()
         else:
             text = str(value % 2**64 if kind == event_kernels.UNSIGNED else value).encode()
-        if column >= self._columns.first_name:
+        if column >= self._number_stats:
             return column, place, row, self._intern(text)
         if kind == event_kernels.DOUBLE:
             return column, place, row, int(double) if -(2.0**63) <= double < 2.0**63 else None
         return column, place, row, int(text) if re.fullmatch(rb"-?\d{1,18}", text) else None
 
-    def _settle(self, piece: Piece, strange: list[_Strange]) -> None:
+    def _settle(self, strange: list[_Strange]) -> None:
         """Puts values of other kinds in their places, and takes out those that their column cannot hold."""
-        columns = self._columns
         lost: dict[int, list[int]] = {}
-        for column, place, row, value in strange:
+        for stat, place, row, value in strange:
             if value is None:
-                lost.setdefault(column, []).append(place - piece.base - int(columns.places[column]))
-                columns.stats[row] &= ~np.uint32(1 << column)
+                lost.setdefault(stat, []).append(place - int(self._first[stat]))
+                self._columns.stats[row] &= ~np.uint32(1 << stat)
             else:
-                columns.values(column)[place] = value
-        for column, indices in lost.items():
-            first = piece.base + int(columns.places[column])
-            values = columns.values(column)[first : first + piece.stat_count[column]]
+                self._values(stat)[place] = value
+        for stat, indices in lost.items():
+            values = self._values(stat)[self._first[stat] : self._places[stat]]
             kept = np.delete(values, indices)
             values[: len(kept)] = kept
-            piece.stat_count[column] -= len(indices)
+            self._places[stat] -= len(indices)

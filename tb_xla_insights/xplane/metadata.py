@@ -1,24 +1,26 @@
 """What a plane says once for many events: names of events and stats, stats of event kinds and of the plane
-itself."""
+itself.
+
+Importing protobuf takes as long as counting the events of a hundred megabytes, so functions import it: another thread
+counts meanwhile.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-from google.protobuf.message import DecodeError
 
-from tb_xla_insights.xplane.proto.xplane_pb2 import (
-    EventMetadataEntry,
-    StatMetadataEntry,
-    XEventMetadata,
-    XStat,
-)
 from tb_xla_insights.xplane.source import Source
 from tb_xla_insights.xplane.wire import WireError, fields
 from tb_xla_insights.xplane.wire_kernels import PADDING
+
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
+
+    from tb_xla_insights.xplane.proto.xplane_pb2 import XEventMetadata, XStat
 
 StatValue = int | float | str | bytes
 
@@ -71,6 +73,8 @@ def named_stats(stats: Iterable[XStat], names: dict[int, str]) -> dict[str, Stat
 def stat_names(source: Source, ranges: list[tuple[int, int]], damaged: list[int]) -> dict[int, str]:
     """The names of stats by id, from the file ranges of a plane's stat metadata entries. The offsets of
     entries that cannot be read go to `damaged`, here as below."""
+    from tb_xla_insights.xplane.proto.xplane_pb2 import StatMetadataEntry
+
     names = {}
     for entry in _parsed(StatMetadataEntry, source, ranges, damaged):
         names[entry.key or entry.value.id] = text_of(entry.value.name)
@@ -86,6 +90,10 @@ def event_kinds(
 ) -> list[EventKind]:
     """The kinds of events, from the file ranges of a plane's event metadata entries. Stats of kinds above
     `large` bytes are located instead of read."""
+    from google.protobuf.message import DecodeError
+
+    from tb_xla_insights.xplane.proto.xplane_pb2 import EventMetadataEntry
+
     small = [r for r in ranges if r[1] <= large]
     entries = _parsed(EventMetadataEntry, source, small, damaged)
     kinds = [_kind(entry.key or entry.value.id, entry.value, names) for entry in entries]
@@ -104,6 +112,8 @@ def plane_stats(
     source: Source, ranges: list[tuple[int, int]], names: dict[int, str], damaged: list[int]
 ) -> dict[str, StatValue]:
     """A plane's own stats by name."""
+    from tb_xla_insights.xplane.proto.xplane_pb2 import XStat
+
     return named_stats(_parsed(XStat, source, ranges, damaged), names)
 
 
@@ -115,6 +125,8 @@ def _kind(id_: int, metadata: XEventMetadata, names: dict[int, str]) -> EventKin
 
 def _large_kind(source: Source, place: tuple[int, int], names: dict[int, str]) -> EventKind:
     """A kind whose metadata is too large to read: everything but its bulky stats."""
+    from tb_xla_insights.xplane.proto.xplane_pb2 import XStat
+
     kind = EventKind(0, "", "")
     for number, value, length in _fields(source, place):
         if number == 1:
@@ -143,13 +155,15 @@ def _fields(source: Source, place: tuple[int, int]) -> Iterator[tuple[int, int, 
         yield from zip(number.tolist(), value.tolist(), length.tolist(), strict=True)
 
 
-_Entry = TypeVar("_Entry", EventMetadataEntry, StatMetadataEntry, XStat)
+_Entry = TypeVar("_Entry", bound="Message")
 
 
 def _parsed(
     kind: type[_Entry], source: Source, ranges: list[tuple[int, int]], damaged: list[int]
 ) -> Iterator[_Entry]:
     """The messages in file ranges that ascend."""
+    from google.protobuf.message import DecodeError
+
     for offset, data in _payloads(source, ranges):
         try:
             entry = kind.FromString(data)

@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.errors import Diagnostic, InputError
 from tb_xla_insights.parallel import side_by_side
-from tb_xla_insights.xplane.columns import Columns, Line, Piece, Places, PlaneTables, StatColumns
+from tb_xla_insights.xplane.columns import (
+    Columns,
+    Line,
+    Piece,
+    Places,
+    PlaneTables,
+    StatColumns,
+    stat_columns,
+)
 from tb_xla_insights.xplane.events import Decoder, cut_into_pieces
 from tb_xla_insights.xplane.metadata import (
     LARGE,
@@ -39,6 +47,10 @@ TEXT_STATS = ("hlo_op", "hlo_module", "graph_hash", "tf_op", "name")
 
 PROGRAMS = "/host:metadata"
 """The plane whose kinds are the compiled programs: id = program id, stat `Hlo Proto`."""
+
+
+_Parts = dict[int, list[tuple[int, int]]]
+"""Of fields of a message, by number, the file ranges (offset, length)."""
 
 
 @dataclass
@@ -114,19 +126,25 @@ class _Reader:
         self.diagnostics: list[Diagnostic] = []
         self.planes: list[XPlane] = []
         self.tables: list[PlaneTables] = []
+        self._workers = os.cpu_count() or 1
         self._report, self._read, self._lock = progress, 0, threading.Lock()
 
     def read(self) -> XSpace:
         source = self.source
         if source.size == 0:
             raise InputError(f"{source.path}: the file is empty; copy it again or capture again")
-        top: dict[int, list[tuple[int, int]]] = {n: [] for n in (1, 2, 3, 4)}
+        top: _Parts = {n: [] for n in (1, 2, 3, 4)}
         self._fields(0, source.size, top, "")
         if not top[1]:
             what = "not an XPlane file (it holds no plane); name a .xplane.pb file of a profile"
             raise InputError(f"{source.path}: byte 0: {what}")
-        for start, length in top[1]:
-            self._plane(start, start + length)
+        parts = [
+            self._parts_of(number, start, start + length) for number, (start, length) in enumerate(top[1])
+        ]
+        lines = [[Line(place, place + length) for place, length in some[3]] for some in parts]
+        # Counting leaves the interpreter to what imports protobuf and makes names.
+        count = [partial(cut_into_pieces, source, line) for some in lines for line in some]
+        side_by_side([partial(self._read_planes, parts, lines), *count], self._workers)
         columns = self._events()
         texts = {n: [text_of(source.read(*place).tobytes()) for place in top[n]] for n in (2, 3, 4)}
         for text in texts[2]:
@@ -138,26 +156,26 @@ class _Reader:
         return XSpace(
             source.path, source.size, source.fingerprint, self.strings, self.planes, texts[4], texts[2], texts[3],
             columns.metadata, columns.offset_ps, columns.duration_ps, Places(self._pieces()),
-            StatColumns(columns, self._pieces(), self.names), self.diagnostics,
+            stat_columns(columns.stats, self._pieces(), NUMBER_STATS, TEXT_STATS), self.diagnostics,
         )  # fmt: skip
 
     def _events(self) -> Columns:
         """Decodes the lines of all planes, piece by piece, by as many threads as there are processors."""
-        lines = [line for plane in self.planes for line in plane.lines]
-        workers = os.cpu_count() or 1
-        side_by_side([partial(cut_into_pieces, self.source, line) for line in lines], workers)
         first = 0
         for piece in self._pieces():
             piece.first, first = first, first + piece.count
-        columns = Columns(first, len(NUMBER_STATS), len(TEXT_STATS))
-        work = iter([(line, piece) for line in lines for piece in line.pieces])
+        columns = Columns(first)
+        planes = zip(self.planes, self.tables, strict=True)
+        work = iter(
+            [(it, line, piece) for plane, it in planes for line in plane.lines for piece in line.pieces]
+        )
 
         def decode() -> None:
-            decoder = Decoder(self.source, columns, self.strings.intern)
-            for line, piece in work:  # what no other thread has taken
-                decoder.decode(line, piece, self._progress, self.stop)
+            decoder = Decoder(self.source, columns, len(NUMBER_STATS), len(TEXT_STATS), self.strings.intern)
+            for tables, line, piece in work:  # what no other thread has taken
+                decoder.decode(tables, line, piece, self._progress, self.stop)
 
-        side_by_side([decode] * workers, workers)
+        side_by_side([decode] * self._workers, self._workers)
         for plane in self.planes:
             for line in plane.lines:
                 line.name = line.name or line.display_name
@@ -192,7 +210,7 @@ class _Reader:
     def _say(self, id_: str, message: str) -> None:
         self.diagnostics.append(Diagnostic(id_, "warning", message))
 
-    def _fields(self, start: int, end: int, wanted: dict[int, list[tuple[int, int]]], where: str) -> None:
+    def _fields(self, start: int, end: int, wanted: _Parts, where: str) -> None:
         """Collects the file ranges of the wanted fields of a message. Says what is damaged; a field that
         the end of the file cuts is kept as far as it goes."""
         try:
@@ -220,9 +238,17 @@ class _Reader:
                 f"Byte {offset}{where} cannot be: a length exceeds its parent; what follows there is lost.",
             )
 
-    def _plane(self, start: int, end: int) -> None:
-        parts: dict[int, list[tuple[int, int]]] = {n: [] for n in (2, 3, 4, 5, 6)}
-        self._fields(start, end, parts, f" in plane {len(self.planes)}")
+    def _parts_of(self, number: int, start: int, end: int) -> _Parts:
+        """Where a plane's name (2), lines (3), kinds of events (4), names of stats (5) and own stats (6) are."""
+        parts: _Parts = {n: [] for n in (2, 3, 4, 5, 6)}
+        self._fields(start, end, parts, f" in plane {number}")
+        return parts
+
+    def _read_planes(self, parts: list[_Parts], lines: list[list[Line]]) -> None:
+        for some, its_lines in zip(parts, lines, strict=True):
+            self._plane(some, its_lines)
+
+    def _plane(self, parts: _Parts, lines: list[Line]) -> None:
         name = text_of(self.source.read(*parts[2][-1]).tobytes()) if parts[2] else ""
         where = f" in plane {name or len(self.planes)}"
         # The kinds of this plane are the compiled programs: hundreds of megabytes that few readers ask for.
@@ -235,12 +261,11 @@ class _Reader:
             missing=self.strings.intern(MISSING) if parts[3] else -1,
             names=names,
         )
-        lines = [Line(place, place + length, tables) for place, length in parts[3]]
         self.planes.append(XPlane(name, stats, names, kinds, lines))
         self.tables.append(tables)
 
     def _metadata(
-        self, parts: dict[int, list[tuple[int, int]]], where: str, large: int
+        self, parts: _Parts, where: str, large: int
     ) -> tuple[dict[int, str], list[EventKind], dict[str, StatValue]]:
         names: dict[int, str] = {}
         kinds: list[EventKind] = []

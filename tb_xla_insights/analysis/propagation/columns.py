@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.opcodes import instruction
@@ -12,7 +14,7 @@ from tb_xla_insights.analysis.propagation.kernels import distinct
 from tb_xla_insights.analysis.propagation.scopes import op_name_of
 from tb_xla_insights.analysis.propagation.stored import stored_scopes
 from tb_xla_insights.compiled import kernel
-from tb_xla_insights.trace.model import Device, Int32, Int64, Trace
+from tb_xla_insights.trace.model import Device, Int32, Trace
 
 _NO_PROGRAM = -1
 """The id that files give to events of no program."""
@@ -32,8 +34,10 @@ class Programs:
         """The number of an id (by its bits); -1 for none."""
         return _NONE if id_ == _NO_PROGRAM else self._numbers.setdefault(id_, len(self._numbers))
 
-    def numbers(self, ids: Int64) -> Int32:
-        first, which = distinct(ids)
+    def numbers(self, ids: NDArray[Any]) -> Int32:
+        if ids[0] == ids.min() == ids.max():  # most captures have one program
+            return np.full(len(ids), self.number(int(ids[0])), np.int32)
+        first, which = distinct(ids.astype(np.int64, copy=False))
         return np.array([self.number(id_) for id_ in ids[first].tolist()], np.int32)[which]
 
     def texts(self) -> list[str]:
@@ -75,7 +79,7 @@ class _EventStats:
         self._of: Int32 | None = None
         self._place: Int32 | None = None
 
-    def get(self, name: str, numbers: Callable[[Int64], Int32] | None = None) -> Int32 | None:
+    def get(self, name: str, numbers: Callable[[NDArray[Any]], Int32] | None = None) -> Int32 | None:
         """Per op, -1 where it has no such stat; None where no event has it. `numbers` makes numbers of ids."""
         stat = self._trace.stats.get(name)
         if stat is None or not stat.rows.size:
@@ -127,9 +131,8 @@ def together(columns: list[Columns], which: int) -> Int32 | None:
 def keys(columns: list[Int32 | None]) -> tuple[Int32, Int32]:
     """The first op of each kind, and the number of each op's kind; ops that agree in all columns are of one kind."""
     first, number = np.zeros(0, np.int32), np.zeros(0, np.int32)
-    for column in columns:
-        if column is None or not len(column):
-            continue
+    told = [column for column in columns if column is not None and len(column)]
+    for column in [it for it in told if it.min() < it.max()] or told[:1]:
         key = number.astype(np.int64) if len(first) > 1 else np.zeros(len(column), np.int64)
         key *= int(column.max()) + 2
         key += column
