@@ -19,6 +19,7 @@ from tb_xla_insights.analysis.gaps import gaps_report
 from tb_xla_insights.analysis.input_pipeline import input_report
 from tb_xla_insights.analysis.partial import partial_diagnostics
 from tb_xla_insights.analysis.propagation import propagation_diagnostics, propagation_report, session_ops
+from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.reading import programs_have_scopes
 from tb_xla_insights.analysis.step_table import steps_report
 from tb_xla_insights.analysis.transfers import transfers_report
@@ -48,12 +49,17 @@ def session_head(session: SessionTrace) -> dict[str, Any]:
 
 def session_summary(session: SessionTrace) -> dict[str, Any]:
     """What needs no analysis of causes: `session`, `environment`, `diagnostics`, `devices`."""
-    made = environment(session)
+    made = _told_directly(session)
     # On a CPU scopes are in the programs.
-    scoped = made["hlo_scopes"] or any(programs_have_scopes(trace) for trace in session.traces)
+    made["environment"]["hlo_scopes"] |= any(programs_have_scopes(trace) for trace in session.traces)
+    return made
+
+
+def _told_directly(session: SessionTrace) -> dict[str, Any]:
+    """The summary without what compiled programs tell."""
     return {
         "session": session_head(session),
-        "environment": made | {"hlo_scopes": scoped},
+        "environment": environment(session),
         "diagnostics": [it.as_json() for it in _diagnostics(session)],
         "devices": device_summaries(session),
     }
@@ -84,7 +90,7 @@ def session_report(session: SessionTrace, all_gaps: bool = False) -> dict[str, A
         "transfers": partial(transfers_report, session),
         "input_pipeline": partial(input_report, session),
         "collectives": partial(collectives_report, session),
-        "summary": partial(session_summary, session),
+        "summary": partial(_told_directly, session),
     }
     answers = dict(zip(tasks, side_by_side([*tasks.values()]), strict=True))
     (propagation, scoped), summary, findings = map(answers.pop, ("propagation", "summary", "findings"))
@@ -103,9 +109,11 @@ def session_report(session: SessionTrace, all_gaps: bool = False) -> dict[str, A
 
 
 def _propagation(session: SessionTrace) -> tuple[dict[str, Any], bool]:
-    """The report's keys about propagation, and whether any op has a scope, be it that of what it calls."""
+    """The report's keys about propagation, and whether any op has a scope, be it that of what it calls, or a program
+    that ran tells one."""
     document = propagation_report(session)
     scoped = any(document["propagation"][name] for name in ("direct_ps", "recovered_ps"))
+    scoped |= any(find_ops(trace).working for trace in session.traces)
     document["propagation"] |= session_ops(session)
     return document, scoped
 

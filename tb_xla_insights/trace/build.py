@@ -17,6 +17,7 @@ from tb_xla_insights.trace.devices import plane_devices
 from tb_xla_insights.trace.flows import join_flows
 from tb_xla_insights.trace.model import Int16, Int32, Int64, Line, Metadata, Plane, SessionTrace, Trace
 from tb_xla_insights.trace.nesting import in_order, nest
+from tb_xla_insights.trace.regions import Stretches, find_stretches
 from tb_xla_insights.trace.threads import find_threads
 from tb_xla_insights.xplane.hlo import program_places
 from tb_xla_insights.xplane.metadata import text_of
@@ -55,10 +56,13 @@ def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> T
         zero_ns = zero_ns + first // 1000 if zero_ns else 0
     ranges = [(line.first, line.count) for line in lines]
 
-    def without_flows() -> tuple[Int16, Int32, Metadata]:
-        return *nest(start_ps, duration_ps, ranges), _metadata(space, catalog)
+    def without_flows() -> tuple[Int16, Int32, Metadata, Stretches | None]:
+        depth, parent = nest(start_ps, duration_ps, ranges)
+        metadata = _metadata(space, catalog)
+        names = space.strings.texts, metadata.name
+        return depth, parent, metadata, find_stretches(lines, *names, meta, start_ps, duration_ps)
 
-    flows, (depth, parent, metadata) = side_by_side(
+    flows, (depth, parent, metadata, stretches) = side_by_side(
         [partial(join_flows, space.stats, start_ps), without_flows]
     )
     for name in ("_pt", "_p", "_ct", "_c"):  # told by the flows now
@@ -84,7 +88,7 @@ def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> T
     if trace.devices:
         find_users()
     else:
-        trace.devices, _ = side_by_side([partial(cpu_devices, trace, catalog), find_users])
+        trace.devices, _ = side_by_side([partial(cpu_devices, trace, catalog, stretches), find_users])
     return trace
 
 

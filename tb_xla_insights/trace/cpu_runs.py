@@ -16,16 +16,16 @@ from tb_xla_insights.compiled import kernel
 from tb_xla_insights.trace.devices import make_spans
 from tb_xla_insights.trace.model import Device, Int32, Int64, Trace
 from tb_xla_insights.trace.programs import program_names
-from tb_xla_insights.trace.regions import Regions, find_regions
+from tb_xla_insights.trace.regions import Regions, Stretches, find_regions
 
 
-def cpu_devices(trace: Trace, catalog: Catalog) -> list[Device]:
+def cpu_devices(trace: Trace, catalog: Catalog, stretches: Stretches | None) -> list[Device]:
     """Virtual cores made from the events of host threads; none where no run and no op was recorded.
 
     There are as many as a launch has runs. Which core a run took is not recorded, so runs are placed by
     overlap. Needs the trace's events, nesting and flows.
     """
-    return [_device(trace, number, *its) for number, its in enumerate(_cores(trace, catalog))]
+    return [_device(trace, number, *its) for number, its in enumerate(_cores(trace, catalog, stretches))]
 
 
 _Columns = tuple[Int32, Int64, Int64, Int32]
@@ -37,10 +37,10 @@ _NOTHING: _Columns = (
 )
 
 
-def _cores(trace: Trace, catalog: Catalog) -> list[tuple[_Columns, _Columns]]:
+def _cores(trace: Trace, catalog: Catalog, stretches: Stretches | None) -> list[tuple[_Columns, _Columns]]:
     """Per core its runs and its ops: rows, starts, ends and names, in the order of rows."""
     ops = trace.stats["hlo_op"].rows if "hlo_op" in trace.stats else np.empty(0, np.int32)
-    regions = find_regions(trace)
+    regions = find_regions(stretches, trace.flows) if stretches else None
     start, end, run = _op_times(trace, ops, regions)
     op_name = trace.stats["hlo_op"].values.astype(np.int32, copy=False) if ops.size else ops
     if regions is None or not regions.runs.any():

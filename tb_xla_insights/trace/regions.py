@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.compiled import cut, kernel, room
 from tb_xla_insights.trace.entries import count_of_entries, told_by_entry
-from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
+from tb_xla_insights.trace.model import Flows, Int8, Int32, Int64, Line
 from tb_xla_insights.trace.nesting import DEEPEST
 
 _START, _STOP, _HELPER, _EXECUTE, _COMPLETION = 1, 2, 3, 4, 5
@@ -114,29 +114,51 @@ def _resolve(outer, source, runs, of_row, run):  # type: ignore[no-untyped-def]
             run[region] = at if runs[at] else run[at]
 
 
-def find_regions(trace: Trace) -> Regions | None:
-    """The regions of all lines; None where no line records any. Needs the trace's events and flows."""
-    of_entry = _marks(trace)
-    most = count_of_entries(np.isin(of_entry, (_START, _HELPER, _COMPLETION)), trace.meta)
+@dataclass(frozen=True)
+class Stretches:
+    """What lines tell of regions without flows: columns as in `Regions`."""
+
+    row: Int32
+    start_ps: Int64
+    end_ps: Int64
+    outer: Int32
+    runs: NDArray[np.bool_]
+    of_row: Int32
+
+
+def find_stretches(
+    lines: list[Line], strings: list[str], name: Int32, meta: Int32, start_ps: Int64, duration_ps: Int64
+) -> Stretches | None:
+    """The regions of all lines; None where no line records any. `name` is that of each metadata entry (index into the
+    strings)."""
+    of_entry = _marks(strings, name)
+    most = count_of_entries(np.isin(of_entry, (_START, _HELPER, _COMPLETION)), meta)
     if not most:
         return None
-    mark, of_row = told_by_entry(of_entry, trace.meta), np.full(len(trace), -1, np.int32)
+    mark, of_row = told_by_entry(of_entry, meta), np.full(len(meta), -1, np.int32)
     row, outer, start, end = room(most, np.int32, np.int32, np.int64, np.int64)
     runs = np.zeros(most, np.bool_)
     count, stack = 0, np.empty(DEEPEST, np.int32)
-    for line in trace.lines:
+    for line in lines:
         if line.count:
-            where = line.first, line.count, mark, trace.start_ps, trace.duration_ps
+            where = line.first, line.count, mark, start_ps, duration_ps
             count = _find(*where, of_row, row, start, end, outer, runs, count, stack)
     row, start, end, outer, runs = cut(count, row, start, end, outer, runs)
-    source, run = trace.flows.producers(row), np.full(count, -1, np.int32)
-    _resolve(outer, source, runs, of_row, run)
-    return Regions(row, start, end, outer, source, runs, of_row, run)
+    return Stretches(row, start, end, outer, runs, of_row)
 
 
-def _marks(trace: Trace) -> Int8:
+def find_regions(found: Stretches, flows: Flows) -> Regions:
+    """The regions, with what flows tell."""
+    source, run = flows.producers(found.row), np.full(len(found.row), -1, np.int32)
+    _resolve(found.outer, source, found.runs, found.of_row, run)
+    return Regions(
+        found.row, found.start_ps, found.end_ps, found.outer, source, found.runs, found.of_row, run
+    )
+
+
+def _marks(strings: list[str], name: Int32) -> Int8:
     """What each metadata entry is to the regions, by its name."""
-    by_text = np.zeros(len(trace.strings) + 1, np.int8)  # the last one: no name
-    for index, text in enumerate(trace.strings):
+    by_text = np.zeros(len(strings) + 1, np.int8)  # the last one: no name
+    for index, text in enumerate(strings):
         by_text[index] = _HELPER if text.endswith(_HELPERS) else _MARKS.get(text, 0)
-    return by_text[trace.metadata.name]
+    return by_text[name]
