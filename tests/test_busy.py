@@ -38,7 +38,7 @@ def test_busy_is_the_union_of_top_level_ops_within_the_span_of_modules_and_ops()
     )
     assert one(trace) == {
         "id": "vm/TPU:0", "name": "TPU:0", "kind": "tpu", "host": "vm", "span_ps": 55, "busy_ps": 30, "idle_ps": 25,
-        "stall_ps": 0, "duty_cycle": 30 / 55, "modules": 1, "ops": 3,
+        "stall_ps": 0, "stalls": [], "duty_cycle": 30 / 55, "modules": 1, "ops": 3,
         "duty": {
             "ops": {"span_ps": 55, "busy_ps": 30, "stall_ps": 0},
             "modules": {"span_ps": 55, "busy_ps": 55, "stall_ps": 0},
@@ -88,6 +88,10 @@ def test_a_stall_is_the_own_time_of_ops_that_wait() -> None:
     trace = capture(HOST, Core(ops=ops))
     assert instants(stalls(trace, trace.devices[0])) == set(range(2, 32)) | set(range(45, 50))
     assert one(trace)["stall_ps"] == 35
+    assert one(trace)["stalls"] == [
+        {"op": "copy-done.1", "count": 1, "duration_ps": 30},
+        {"op": "all-reduce-done", "count": 1, "duration_ps": 5},
+    ]
     assert one(trace)["busy_ps"] == 57
 
 
@@ -95,6 +99,7 @@ def test_a_stall_ends_where_another_stream_works() -> None:
     streams = {"Stream #1": [("all-reduce-done", 0, 20)], "Stream #2": [("dot", 5, 5)]}
     trace = capture(HOST, Core(name="GPU:0", lines=streams))
     assert one(trace)["stall_ps"] == 15
+    assert one(trace)["stalls"] == [{"op": "all-reduce-done", "count": 1, "duration_ps": 15}]
 
 
 def test_a_stall_is_part_of_busy() -> None:

@@ -40,7 +40,7 @@ def test_a_value_fetched_in_the_middle_of_a_step() -> None:
     us = 1_000_000
     assert found == {
         "host": "vm", "step": 0, "annotation": "Training_Step/forward/attention", "how": "read", "program": "part",
-        "start_ps": 20 * us, "duration_ps": 32 * us, "device_ps": 10 * us, "idle_ps": 150 * us,
+        "thread": "python", "start_ps": 20 * us, "duration_ps": 32 * us, "device_ps": 10 * us, "idle_ps": 150 * us,
     }  # fmt: skip
 
 
@@ -175,6 +175,16 @@ def test_the_case_studys_early_execution() -> None:
 def test_the_dynamo_issues_input_syncs() -> None:
     assert per_step(demo("synthetic_dynamo_issue_dynamo")) == [[0], [2], [0]]
     assert per_step(demo("synthetic_dynamo_issue_lazy")) == [[0], [0], [0]]
+
+
+def test_a_step_marker_of_the_backward_passs_thread() -> None:
+    """What dynamo breaks apart there runs at once; the driving thread's backward is around it."""
+    trace = demo("torch_xla_dynamo_graph_break")
+    found = early_executions(session(trace))
+    assert [it["step"] for it in found] == [0, 1, 2, 3, 4]
+    assert {(it["annotation"], it["how"], it["thread"]) for it in found} == {
+        ("Training_Step/backward", "step_marker", "pt_autograd_0")
+    }
 
 
 REAL = {

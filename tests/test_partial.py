@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from captures import Event, capture, real_trace, session, thread
+from captures import Core, Event, capture, real_trace, session, thread
 from launching import demo
 
 from tb_xla_insights.analysis.partial import partial_diagnostics, partial_steps
@@ -52,6 +52,13 @@ def test_other_threads_have_no_steps() -> None:
 def test_steps_between_markers_leave_one_before_the_first() -> None:
     markers = [("StepMarker", at, 10) for at in (10, 40, 70)]
     assert partial_steps(capture(thread("python", *markers, role="driving"))) == 1
+
+
+@pytest.mark.parametrize(("first", "count"), [("f(1)", 1), ("warm_up(2)", 2)])
+def test_the_rhythm_of_runs_leaves_the_last_one(first: str, count: int) -> None:
+    """Nothing tells where its step ends, or when that of a run before the first began."""
+    runs = [(first, 0, 10), ("f(1)", 20, 20), ("f(1)", 60, 20), ("f(1)", 100, 20)]
+    assert partial_steps(capture(thread("python", ("x", 0, 8)), Core(modules=runs))) == count
 
 
 def test_the_case_study() -> None:

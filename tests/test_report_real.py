@@ -124,7 +124,9 @@ def test_a_gpu_s_runs_come_from_its_kernels(documents: dict[str, dict[str, Any]]
     # The host is late with every execution, and with most kernels.
     assert of_kind == {("starved", False): 32, ("starved", True): 95, ("unknown", True): 12}
     assert {gap["after"] for gap in gaps} == {"jit_forward_3d_conv"}
-    assert [step["executions"] for step in document["steps"]] == [1] * 5
+    assert [step["executions"] for step in document["steps"]] == [
+        1
+    ] * 4  # nothing tells where the last one's step ends
     assert loud(document) == {"dispatch_overhead"}
     old = documents["gpu_v100_tf"]  # its kernels name no program
     assert [device["modules"] for device in old["devices"]] == [0, 0]

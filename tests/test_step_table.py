@@ -58,7 +58,7 @@ def test_runs_that_overlap_keep_their_core_busy_once(steps: list[list[tuple[int,
     "lines",
     [
         {"Steps": [event("1", 0, 100), event("2", 100, 60)]},
-        {"XLA Modules": [event("f(1)", 0, 90), event("f(1)", 100, 60)]},
+        {"XLA Modules": [event("f(1)", 0, 90), event("f(1)", 100, 60), event("f(1)", 160, 5)]},
     ],
 )
 def test_steps_that_a_device_tells_have_what_it_does_in_them(lines: dict[str, list[Event]]) -> None:

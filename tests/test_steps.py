@@ -78,14 +78,14 @@ def test_one_marker_is_no_step() -> None:
 
 def test_the_rhythm_of_the_program_that_takes_most_time_of_those_that_repeat() -> None:
     assert steps(capture(thread("python", ("f", 0, 8)), RUNS)) == [
-        ("step", None, "modules", 60, 30), ("step", None, "modules", 90, 40), ("step", None, "modules", 130, 30),
+        ("step", None, "modules", 60, 30), ("step", None, "modules", 90, 40),
     ]  # fmt: skip
 
 
 def test_a_program_whose_id_is_negative_is_no_other_one() -> None:
     runs = Core(modules=[("f(-5)", 10, 20), ("f(7)", 40, 20), ("f(-5)", 80, 20)])
     assert [(start, duration) for *_, start, duration in steps(capture(thread("python", ("x", 0, 8)), runs))] == [
-        (10, 30), (40, 40), (80, 20),
+        (10, 30), (40, 40),
     ]  # fmt: skip
 
 
@@ -107,8 +107,8 @@ def test_a_step_knows_its_end_and_its_event() -> None:
         ("torch_xla/tiny_grad_accum_sync", 4, "annotation", 2),
         ("torch_xla/baseline_server_level1", 24, "annotation", 5),
         ("public/gpu_v100_tf", 1, "steps_line", 0),
-        ("public/tpu_v6e_jax", 100, "modules", None),
-        ("public/gpu_mi300_jax", 5, "modules", None),
+        ("public/tpu_v6e_jax", 99, "modules", None),
+        ("public/gpu_mi300_jax", 4, "modules", None),
     ],
 )
 def test_steps_of_real_captures(

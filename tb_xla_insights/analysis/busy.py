@@ -9,7 +9,8 @@ import numpy as np
 
 from tb_xla_insights.analysis.intervals import Intervals, own_time, span_intervals, union, union_of
 from tb_xla_insights.analysis.kept import kept
-from tb_xla_insights.analysis.opcodes import opcode, waits
+from tb_xla_insights.analysis.opcodes import instruction, opcode, waits
+from tb_xla_insights.analysis.shares import covered
 from tb_xla_insights.trace.model import Device, Int8, SessionTrace, Trace
 
 Definition = Literal["ops", "modules", "capture"]
@@ -71,6 +72,24 @@ def stalls(trace: Trace, device: Device, definition: Definition = "ops") -> Inte
     return waited.without(busy(trace, device, definition).gaps(*device_span(device)))
 
 
+def stall_ops(trace: Trace, device: Device) -> list[dict[str, Any]]:
+    """What the device waits in: per op its name, how many times and for how long, the longest first. Of ops that wait
+    side by side each has its whole time."""
+    stalled = stalls(trace, device)
+    if not len(stalled):
+        return []
+    op, start, end = own_time(device.ops.start_ps, device.ops.end_ps, device.ops.parent)
+    time = covered(stalled.start_ps, stalled.end_ps, start, end)
+    mine = (_op_flags(trace, _index(trace, device))[op] & _WAITS > 0) & (time > 0)
+    op, time = op[mine], time[mine]
+    rows = []
+    for name in np.unique(device.ops.name[op]).tolist():
+        its = device.ops.name[op] == name
+        count, duration = len(np.unique(op[its])), int(time[its].sum())
+        rows.append({"op": instruction(trace.strings[name]), "count": count, "duration_ps": duration})
+    return sorted(rows, key=lambda row: (-row["duration_ps"], row["op"]))
+
+
 @kept
 def _busy(trace: Trace, index: int, by_modules: bool) -> Intervals:
     device = trace.devices[index]
@@ -95,7 +114,7 @@ def _waited(trace: Trace, index: int) -> Intervals:
 
 def device_summaries(session: SessionTrace) -> list[dict[str, Any]]:
     """One entry per device core, as in the report; `busy_ps + idle_ps = span_ps` exactly. `duty` has span, busy and
-    stall by each definition."""
+    stall by each definition, `stalls` the ops that wait (`stall_ops`)."""
     found = []
     for trace in session.traces:
         for device in trace.devices:
@@ -111,6 +130,7 @@ def device_summaries(session: SessionTrace) -> list[dict[str, Any]]:
                     "busy_ps": busy_ps,
                     "idle_ps": span_ps - busy_ps,
                     "stall_ps": stall_ps,
+                    "stalls": stall_ops(trace, device),
                     "duty_cycle": busy_ps / span_ps if span_ps else 0.0,
                     "duty": duty,
                     "modules": len(device.modules),

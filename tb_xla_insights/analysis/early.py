@@ -25,6 +25,7 @@ from tb_xla_insights.analysis.thresholds import READS_SHARE
 from tb_xla_insights.catalog.classes import CLASS_INDEX
 from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
 from tb_xla_insights.trace.nesting import climb, outermost
+from tb_xla_insights.trace.threads import thread_labels
 
 _FROM_DEVICE = CLASS_INDEX["from_device"]
 
@@ -114,10 +115,14 @@ def _following(trace: Trace, rows: Int32, syncs: Int32) -> NDArray[np.intp]:
 
 
 def _markers_below_steps(trace: Trace, launches: Launches) -> NDArray[np.intp]:
-    """Launches whose step marker lies inside an annotation that lies inside a step's and is no step itself."""
+    """Launches whose step marker lies inside an annotation that lies inside a step's and is no step itself; one of the
+    backward pass's thread inside those that are open on the driving thread."""
     roots = np.array([step.row for step in annotated_steps(trace)], np.int32)
     marked = np.flatnonzero(launches.marker >= 0)
-    around = trace.parent[launches.marker[marked]]
+    marker = launches.marker[marked]
+    around = trace.parent[marker]
+    elsewhere = np.flatnonzero(np.isin(trace.lines_of(marker), trace.lines_with("autograd")))
+    around[elsewhere] = [annotation_at(trace, row) for row in marker[elsewhere].tolist()]
     root = climb(trace.parent, around, roots)
     annotation = climb(trace.parent, around, np.setdiff1d(trace.annotations, step_rows(trace)))
     return marked[(root >= 0) & (annotation > root)]  # what lies inside comes later
@@ -135,13 +140,14 @@ def _costs(trace: Trace, launches: Launches, early: Int32) -> tuple[Int64, Int64
 def early_executions(session: SessionTrace) -> list[dict[str, Any]]:
     """One entry per early execution, in order of hosts and time.
 
-    `how` is `read` (a value was fetched) or `step_marker`; `annotation` the path of annotations around it; `device_ps`
+    `how` is `read` (a value was fetched) or `step_marker`; `annotation` the path of annotations around it; `thread` the
+    one that asked; `device_ps`
     the time of its runs, an upper bound of what the step's later runs repeat; `idle_ps` the starved gaps after them.
     `step` is an index into the report's `steps`.
     """
     found = []
     for trace, offset in with_offsets(session):
-        early, launches = find_early(trace), find_launches(trace)
+        early, launches, labels = find_early(trace), find_launches(trace), thread_labels(trace)
         for i, launch in enumerate(early.launch.tolist()):
             sync, step, program = (
                 int(launches.sync[launch]),
@@ -153,6 +159,7 @@ def early_executions(session: SessionTrace) -> list[dict[str, Any]]:
                     "host": trace.host,
                     "step": step + offset if step >= 0 else None,
                     "annotation": annotation_path(trace, int(early.annotation[i])),
+                    "thread": labels[trace.line_of(sync).index],
                     "how": "read" if early.read[i] >= 0 else "step_marker",
                     "program": launches.programs[program][0] if program >= 0 else None,
                     "start_ps": int(trace.start_ps[sync]),

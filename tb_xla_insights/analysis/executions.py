@@ -15,6 +15,8 @@ from tb_xla_insights.analysis.launches import KINDS, OTHER, Launches, find_launc
 from tb_xla_insights.analysis.runs import JOINS, NONE
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 
+_COLUMNS = ("host_ps", "device_ps", "queue_ps", "overhead_ps")
+
 _FEWEST = 3
 """Executions that a fit takes at least."""
 
@@ -74,8 +76,10 @@ def executions_report(session: SessionTrace, devices: Collection[str] | None = N
     With `devices` only the runs on these count.
 
     Programs are told by name: recompiled variants of a graph share theirs and come together, with all their ids.
+    `spread` has the least, the median and the most of a run.
     """
     rows: dict[tuple[str, str], dict[str, Any]] = {}
+    each: dict[tuple[str, str], list[Int64]] = {}
     kinds: dict[tuple[str, str], Counter[str]] = {}
     for trace in session.traces:
         launches, costs = find_launches(trace), find_costs(trace)
@@ -95,12 +99,20 @@ def executions_report(session: SessionTrace, devices: Collection[str] | None = N
             some = runs.launch[mine]
             entry["launches"] += len(np.unique(some[some >= 0]))
             entry["count"] += len(mine)
-            for column in ("host_ps", "device_ps", "queue_ps", "overhead_ps"):
-                entry[column] += int(getattr(costs, column)[mine].sum())
+            its = np.stack([getattr(costs, column)[mine] for column in _COLUMNS])
+            each.setdefault(key, []).append(its)
+            for column, total in zip(_COLUMNS, its.sum(axis=1).tolist(), strict=True):
+                entry[column] += total
             kinds.setdefault(key, Counter())[KINDS[kind]] += len(mine)
     for key, entry in rows.items():
         entry["program_ids"].sort(key=int)
         entry["kind"] = kinds[key].most_common(1)[0][0]
+        in_order = np.sort(np.concatenate(each[key], axis=1), axis=1)
+        chosen = in_order[:, [0, (in_order.shape[1] - 1) // 2, -1]].tolist()
+        entry["spread"] = {
+            column: dict(zip(("min", "median", "max"), three, strict=True))
+            for column, three in zip(_COLUMNS, chosen, strict=True)
+        }
     return sorted(rows.values(), key=lambda row: (-row["device_ps"], row["program"], row["join"]))
 
 
@@ -115,24 +127,45 @@ def _groups(launches: Launches) -> Iterator[tuple[int, int, int, NDArray[np.intp
         yield its // len(KINDS) // len(JOINS), its // len(KINDS) % len(JOINS), its % len(KINDS), mine
 
 
+def launching(session: SessionTrace, devices: Collection[str] | None = None) -> dict[str, Any]:
+    """The report's `launching`: what an execution costs however short it is (`fixed`), and how far the host runs ahead
+    (`lead`: mean, least and most of the runs that have one); each None where nothing tells it."""
+    return {"fixed": fixed_cost(session, devices), "lead": _lead(session, devices)}
+
+
 def fixed_cost(session: SessionTrace, devices: Collection[str] | None = None) -> dict[str, Any] | None:
     """What an execution costs however short it is: `fixed_ps`, the overhead at no device time, `per_device` (overhead
     that each ps of device time adds) and `n`, the runs behind them. None for fewer than three such runs.
 
-    A straight line through overhead over device time, fitted so that a few executions that took long do not bend it. It
-    takes the runs with known calls that did not queue: in the others the overhead hides behind the queue.
+    A straight line through overhead over device time of all runs with known calls, fitted so that a few executions that
+    took long, as the first ones do, do not bend it.
     """
     device, overhead = [], []
     for trace in session.traces:
         costs = find_costs(trace)
-        shown = (find_launches(trace).runs.join != NONE) & (costs.queue_ps == 0) & runs_on(trace, devices)
+        shown = (find_launches(trace).runs.join != NONE) & runs_on(trace, devices)
         device.append(costs.device_ps[shown])
         overhead.append(costs.overhead_ps[shown])
     x = np.concatenate(device or [np.zeros(0, np.int64)]).astype(np.float64)
     if len(x) < _FEWEST:
         return None
-    fixed, slope = robust_line(x, np.concatenate(overhead).astype(np.float64))
+    y = np.concatenate(overhead).astype(np.float64)
+    fixed, slope = robust_line(x, y)
+    if slope < 0:  # longer runs do not make launching cheaper: there is no slope to tell
+        fixed, slope = float(np.median(y)), 0.0
     return {"fixed_ps": max(0, round(fixed)), "per_device": slope, "n": len(x)}
+
+
+def _lead(session: SessionTrace, devices: Collection[str] | None) -> dict[str, int] | None:
+    found = [np.zeros(0, np.int64)]
+    for trace in session.traces:
+        costs = find_costs(trace)
+        found.append(costs.lead_ps[costs.leads & runs_on(trace, devices)])
+    leads = np.concatenate(found)
+    if not leads.size:
+        return None
+    least, most = int(leads.min()), int(leads.max())
+    return {"mean_ps": int(leads.mean()), "min_ps": least, "max_ps": most, "runs": len(leads)}
 
 
 def robust_line(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float, float]:

@@ -15,9 +15,12 @@ from tb_xla_insights.trace.model import SessionTrace, Trace
 @kept
 def partial_steps(trace: Trace) -> int:
     """How many steps of one host are only partly recorded: 0, 1 or 2. One is before the first step, or after
-    the last, where annotations, step markers or launches of the driving thread lie there. Steps that the
-    device tells have none. (docs/definitions.md, "Step")"""
+    the last, where annotations, step markers or launches of the driving thread lie there. Of steps from the rhythm of
+    runs the last is one, and what runs before the first; those of a device's own line are all whole.
+    (docs/definitions.md, "Step")"""
     steps, lines = steps_of(trace), trace.driving_lines
+    if steps and steps[0].source == "modules":
+        return 1 + any((device.modules.start_ps < steps[0].start_ps).any() for device in trace.devices)
     if not steps or not lines or steps[0].on_device:
         return 0
     its = trace.lines[lines[0]].rows

@@ -131,15 +131,12 @@ def _step_markers(trace: Trace) -> Iterator[Step]:
 
 
 def _modules(trace: Trace) -> Iterator[Step]:
-    """Of the device with most runs. The last run has no next one: its step ends with the device's last run."""
+    """Of the device with most runs. The last run of the program has no next one: the capture cuts its step."""
     device = max(trace.devices, key=lambda it: len(it.modules), default=None)
     if device is None or not len(device.modules):
         return
     name, rows, starts = _main_runs(trace, device)
-    if len(rows) < 2:
-        return
-    ends = [*starts[1:], int(device.modules.end_ps.max())]
-    for row, start, end in zip(rows, starts, ends, strict=True):
+    for row, start, end in zip(rows, starts, starts[1:], strict=False):
         yield Step(name, None, "modules", trace.host, start, end - start, row)
 
 

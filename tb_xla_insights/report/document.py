@@ -13,7 +13,7 @@ from tb_xla_insights.analysis.debug_log import causes_by_program, early_blocks
 from tb_xla_insights.analysis.diagnostics import diagnose
 from tb_xla_insights.analysis.early import early_executions
 from tb_xla_insights.analysis.environment import environment
-from tb_xla_insights.analysis.executions import executions_report
+from tb_xla_insights.analysis.executions import executions_report, launching
 from tb_xla_insights.analysis.findings import findings_report
 from tb_xla_insights.analysis.gaps import gaps_report
 from tb_xla_insights.analysis.input_pipeline import input_report
@@ -85,6 +85,7 @@ def session_report(session: SessionTrace, all_gaps: bool = False) -> dict[str, A
         "steps": partial(steps_report, session),
         "findings": partial(findings_report, session, found),
         "executions": partial(told_executions, session),
+        "launching": partial(launching, session),
         "early_executions": partial(_early, session),
         "compiles": partial(compiles_report, session, found.causes),
         "transfers": partial(transfers_report, session),

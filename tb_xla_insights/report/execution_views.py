@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.compiles import find_compiles
-from tb_xla_insights.analysis.executions import Costs, find_costs, fixed_cost, runs_on
+from tb_xla_insights.analysis.executions import Costs, find_costs, launching, runs_on
 from tb_xla_insights.analysis.graph_diff import nearest
 from tb_xla_insights.analysis.idle import find_gaps
 from tb_xla_insights.analysis.launches import KINDS, find_launches
@@ -69,7 +69,8 @@ def _executions(session: SessionTrace, on: _Choice) -> dict[str, Any]:
         total = kinds.setdefault(row["kind"], dict.fromkeys(_TOTALS, 0))
         for name in _TOTALS:
             total[name] += row[name]
-    fixed = fixed_cost(session, on)
+    told = launching(session, on)
+    fixed = told["fixed"]
     fit = fixed and {"fixed_ps": fixed["fixed_ps"], "n": fixed["n"], "slope": fixed["per_device"]}
     return {
         "executions": rows,
@@ -77,7 +78,7 @@ def _executions(session: SessionTrace, on: _Choice) -> dict[str, Any]:
         "per_step": _per_step(session, on),
         "fit": fit,
         "between": _between(session, on),
-        "lead": _lead(session, on),
+        "lead": told["lead"],
     }
 
 
@@ -125,17 +126,6 @@ def _between(session: SessionTrace, on: _Choice) -> list[dict[str, Any]]:
         for (before, after), ((number, total), classes) in found.items()
     ]
     return sorted(rows, key=lambda row: -row["total_ps"])[:50]  # type: ignore[operator]
-
-
-def _lead(session: SessionTrace, on: _Choice) -> dict[str, int] | None:
-    found = []
-    for trace in session.traces:
-        costs = find_costs(trace)
-        found.append(costs.lead_ps[costs.leads & runs_on(trace, on)])
-    leads: Int64 = np.concatenate(found or [np.zeros(0, np.int64)])
-    if not leads.size:
-        return None
-    return {"mean_ps": int(leads.mean()), "min_ps": int(leads.min()), "max_ps": int(leads.max())}
 
 
 def _runs(session: SessionTrace, step: int, on: _Choice) -> dict[str, list[Any]] | None:
