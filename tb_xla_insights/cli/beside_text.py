@@ -26,7 +26,7 @@ _REASONS = 8
 def print_beside(out: Console, document: Document) -> None:
     """The report's `metrics` and `recorded`; nothing where there are none."""
     if document.get("recorded"):
-        out.print(_recorded(document["recorded"]))
+        common.say(out, _recorded(document["recorded"]))
     metrics = document["metrics"]
     if metrics is None:
         if document.get("recorded"):
@@ -35,18 +35,19 @@ def print_beside(out: Console, document: Document) -> None:
     if metrics["against_trace"]:
         out.print(_against_trace(metrics))
     if counters := _counters(metrics):
-        out.print(f"Counters beside the capture ({metrics['file']}): {', '.join(counters)}")
+        common.say(out, f"Counters beside the capture ({metrics['file']}): {', '.join(counters)}")
     if metrics["dynamo"]:
         _dynamo(out, metrics["dynamo"])
     if metrics["debug"]:
         debug = metrics["debug"]
-        out.print(
+        common.say(
+            out,
             f"Debug log: {units.count(debug['compilations'])} compilations and {units.count(debug['executions'])} "
             f"executions; {units.count(debug['joined_compiles'])} and {units.count(debug['joined_executions'])} "
-            "of them are in the capture."
+            "of them are in the capture.",
         )
     for advice in metrics["advice"]:
-        out.print(f"PyTorch/XLA says: {advice}")
+        common.say(out, f"PyTorch/XLA says: {advice}")
     out.print()
 
 
@@ -81,10 +82,10 @@ def _count(value: int | None) -> str:
 
 
 def _dynamo(out: Console, dynamo: Document) -> None:
-    out.print(f"Dynamo ({dynamo['file']}): graphs {dynamo['graphs']}, breaks {dynamo['breaks']}")
+    common.say(out, f"Dynamo ({dynamo['file']}): graphs {dynamo['graphs']}, breaks {dynamo['breaks']}")
     for reason in dynamo["reasons"][:_REASONS]:
         place = f" at {reason['place']}" if reason["place"] else ""
-        out.print(f"  {reason['reason'] or 'no reason given'}{place}")
+        common.say(out, f"{reason['reason'] or 'no reason given'}{place}", indent="   ")
 
 
 def _recorded(recorded: Document) -> str:

@@ -6,6 +6,7 @@ import argparse
 import importlib
 import json
 import os
+import shutil
 import sys
 import threading
 import time
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from tb_xla_insights.logdir.read import Reading
     from tb_xla_insights.session import Session
 
-# Tables of a file or a pipe are not broken to a terminal's width.
-_WIDE = 160
+# In a file or a pipe a paragraph and a row of a table are a line each.
+_WIDE = 100_000
 
 
 def add_path(parser: argparse.ArgumentParser) -> None:
@@ -100,18 +101,25 @@ def console() -> Console:
         def on_broken_pipe(self) -> None:
             raise  # what is being handled: rich itself would exit with 1, which means findings
 
-    width = None if sys.stdout.isatty() else _WIDE
+    # rich would ask stdin first, and take 80 for a terminal that it knows nothing of.
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _WIDE
     return Printing(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
 
 
-def table(title: str, *heads: str, left: Sequence[int] = (0,)) -> Table:
-    """An empty table; columns are right aligned except those at the places `left`."""
-    from rich import box
-    from rich.table import Table
+def say(out: Console, text: str, indent: str = "", style: str | None = None) -> None:
+    """A paragraph with a hanging indent."""
+    from tb_xla_insights.cli.layout import wrapped
 
-    made = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    out.print("\n".join(wrapped(text, out.width, indent, "   ")), style=style)
+
+
+def table(title: str, *heads: str, left: Sequence[int] = (0,)) -> Table:
+    """An empty table; columns are right aligned except those at the places `left`, which are of text."""
+    from tb_xla_insights.cli.layout import FittingTable
+
+    made = FittingTable(title=title)
     for place, head in enumerate(heads):
-        made.add_column(head, justify="left" if place in left else "right", overflow="fold")
+        made.add_column(head, justify="left" if place in left else "right")
     return made
 
 
@@ -125,6 +133,15 @@ def class_text(name: str) -> str:
     from tb_xla_insights.catalog.classes import label
 
     return label(name)
+
+
+def class_times(by_class: Mapping[str, int], most: int) -> str:
+    """The classes with most time: `IR tracing 185.218 ms, wait 1.755 ms`; lines are broken between them."""
+    from tb_xla_insights.cli.layout import TOGETHER
+
+    parts = sorted(by_class.items(), key=lambda it: -it[1])[:most]
+    told = (f"{class_text(name)} {units.time_text(ps)}" for name, ps in parts)
+    return ", ".join(it.replace(" ", TOGETHER) for it in told)
 
 
 @contextmanager

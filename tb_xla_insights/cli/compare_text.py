@@ -28,16 +28,17 @@ def print_comparison(out: Console, document: Document) -> None:
 
 
 def _sessions(out: Console, document: Document) -> None:
-    out.print(f"{document['verdict']['text']}\n", style="bold")
+    common.say(out, document["verdict"]["text"], style="bold")
+    out.print()
     same = document["a"]["session"]["name"] == document["b"]["session"]["name"]
     for which in "ab":
         side, name = document[which], "path" if same else "name"
         counts = [
             f"{units.count(side[it])} {it if side[it] != 1 else it[:-1]}" for it in ("steps", "devices")
         ]
-        out.print(f"{which.upper()}  {side['session'][name]}: {', '.join(counts)}, {side['kind']}")
+        common.say(out, f"{which.upper()}  {side['session'][name]}: {', '.join(counts)}, {side['kind']}")
     if document["chance"]["text"]:
-        out.print(document["chance"]["text"])
+        common.say(out, document["chance"]["text"])
     out.print()
     _measures(out, document["measures"])
     classes = [(label(row["class"]), row) for row in document["classes"]]

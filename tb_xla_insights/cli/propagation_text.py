@@ -50,7 +50,8 @@ def _origins(out: Console, propagation: Document) -> None:
     names = ("direct", "recovered", "bare", "none")
     shares = units.shares([propagation[f"{name}_ps"] for name in names], whole)
     told = [f"{share} {name}" for share, name in zip(shares, names, strict=True)]
-    out.print(f"Of {units.time_text(whole)} in ops: {', '.join(told)}.\n")
+    common.say(out, f"Of {units.time_text(whole)} in ops: {', '.join(told)}.")
+    out.print()
 
 
 def _order(out: Console, programs: Sequence[Document]) -> None:
@@ -89,7 +90,7 @@ def _lost(out: Console, rows: Sequence[Document]) -> None:
 
     for reason in dict.fromkeys(row["lost"] for row in rows if row["lost"]):
         names = [_leaf(row["path"]) for row in rows if row["lost"] == reason]
-        out.print(f"Lost, {reason}: {', '.join(names)}. {ADVICE[reason]}", soft_wrap=True)
+        common.say(out, f"Lost, {reason}: {', '.join(names)}. {ADVICE[reason]}")
     out.print()
 
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from tb_xla_insights import units
 from tb_xla_insights.cli import common
 from tb_xla_insights.cli.beside_text import print_beside
+from tb_xla_insights.cli.host_text import print_compiles, print_early, print_executions, print_transfers
+from tb_xla_insights.cli.idle_text import print_gaps, print_idle, print_input
 from tb_xla_insights.cli.propagation_text import print_annotations
 
 if TYPE_CHECKING:
@@ -31,8 +33,8 @@ def print_report(out: Console, document: Document, duty: str = "ops") -> None:
     from tb_xla_insights.report.verdict import verdict
 
     session = document["session"]
-    told = verdict(document)
-    out.print(f"{told['text']}\n", style="bold")
+    common.say(out, verdict(document)["text"], style="bold")
+    out.print()
     out.print(f"Session   {session['name']}")
     out.print(f"System    {_system(document)}")
     start = int(session["start_unix_ns"])
@@ -40,14 +42,16 @@ def print_report(out: Console, document: Document, duty: str = "ops") -> None:
     out.print(f"Duration  {units.time_text(session['duration_ps'])}\n")
     _findings(out, document["findings"])
     _devices(out, document["devices"], duty)
-    _idle(out, document["gaps"])
+    print_idle(out, document["gaps"])
+    print_input(out, document["input_pipeline"])
     _steps(out, document["steps"])
-    _patterns(out, document["gaps"]["patterns"])
-    _gaps(out, document)
-    _executions(out, document["executions"])
-    _compiles(out, document["compiles"])
-    _transfers(out, document["transfers"])
+    print_gaps(out, document)
+    print_early(out, document["early_executions"], document["steps"])
+    print_executions(out, document["executions"], document["launching"])
+    print_compiles(out, document["compiles"])
+    print_transfers(out, document["transfers"])
     _collectives(out, document["collectives"])
+    _stalls(out, document["devices"])
     print_annotations(out, document["annotations"], document["propagation"])
     print_beside(out, document)
     hosts = common.table("Hosts", "Host", "Size", "Events", "File", left=(0, 3))
@@ -56,7 +60,7 @@ def print_report(out: Console, document: Document, duty: str = "ops") -> None:
     out.print(hosts)
     for diagnostic in document["diagnostics"]:
         host = f" ({diagnostic['host']})" if "host" in diagnostic else ""
-        out.print(f"{diagnostic['severity'].capitalize()}{host}: {diagnostic['message']}")
+        common.say(out, f"{diagnostic['severity'].capitalize()}{host}: {diagnostic['message']}")
 
 
 def _findings(out: Console, findings: Sequence[Document]) -> None:
@@ -65,11 +69,11 @@ def _findings(out: Console, findings: Sequence[Document]) -> None:
     out.print("Findings" if findings else "No findings.", style="bold")
     for number, finding in enumerate(findings, 1):
         cost = f"costs {units.time_text(finding['cost_ps'])}" if finding["cost_ps"] else "costs no idle time"
-        out.print(
-            f"\n{number}. {finding['severity'].capitalize()}: {finding['title']} ({finding['id']}, {cost})"
-        )
+        out.print()
+        title = f"{finding['severity'].capitalize()}: {finding['title']} ({finding['id']}, {cost})"
+        common.say(out, f"{number}. {title}")
         for text in filter(None, (finding["detail"], finding["advice"], without_sentence(finding))):
-            out.print(f"   {text}", soft_wrap=True)
+            common.say(out, text, indent="   ")
     out.print()
 
 
@@ -91,24 +95,9 @@ def _devices(out: Console, devices: Sequence[Document], duty: str) -> None:
             units.count(device["ops"]),
         )
     out.print(table)
-    out.print(
-        f"Duty cycle = busy / span. {DUTY[duty]}. Stall is the part of busy in which an op only waits.\n"
-    )
-
-
-def _idle(out: Console, gaps: Document) -> None:
-    total = gaps["total_ps"]
-    if not total:
-        return
-    unit = units.column_unit([total])
-    table = common.table("What the host does while devices are idle", "Class", f"Time, {unit}", "Share")
-    parts = sorted(((ps, common.class_text(name)) for name, ps in gaps["by_class_ps"].items()), reverse=True)
-    parts.append((total - gaps["listed_ps"], "in gaps under 10 µs"))
-    shown = units.rounded_parts([ps for ps, _ in parts], total, units.PS_PER[unit] // 1000)
-    for (ps, name), rounded in zip(parts, shown, strict=True):
-        table.add_row(name, units.time_in(rounded, unit), units.share(ps / total))
-    table.add_row("all", units.time_in(total, unit), units.share(1.0))
-    out.print(table)
+    meaning = f"Duty cycle = busy / span. {DUTY[duty]}. Stall is the part of busy in which an op only waits."
+    common.say(out, meaning)
+    out.print()
 
 
 def _steps(out: Console, steps: Sequence[Document]) -> None:
@@ -131,120 +120,18 @@ def _steps(out: Console, steps: Sequence[Document]) -> None:
         sorted(steps, key=lambda step: -step["duration_ps"])[:_ROWS], key=lambda step: step["index"]
     )
     for step in shown:
-        host = sorted(step["host_ps"].items(), key=lambda it: -it[1])[:2]
         table.add_row(
             f"{step['name']} {units.step_name(step['index'], step['number'])}",
             units.time_in(step["start_ps"], "ms"),
             *common.times(step, unit, "duration_ps", "device_busy_ps"),
             *(units.count(step[name]) for name in ("executions", "compiles", "early_syncs", "from_device")),
-            ", ".join(f"{common.class_text(name)} {units.time_text(ps)}" for name, ps in host),
+            common.class_times(step["host_ps"], 2),
         )
     out.print(table)
 
 
 def _longest(rows: Sequence[Any]) -> str:
     return f"; the {_ROWS} longest" if len(rows) > _ROWS else ""
-
-
-def _patterns(out: Console, patterns: Sequence[Document]) -> None:
-    if not patterns:
-        return
-    unit = units.column_unit([pattern["total_ps"] for pattern in patterns])
-    heads = ("After", "Count", f"Total, {unit}", f"Mean, {unit}", "Cause")
-    table = common.table("Gaps between programs", "Before", *heads, left=(0, 1, 5))
-    for pattern in patterns[:_ROWS]:
-        table.add_row(
-            *(pattern[name] or units.MISSING for name in ("before", "after")),
-            units.count(pattern["count"]),
-            *common.times(pattern, unit, "total_ps", "mean_ps"),
-            common.class_text(pattern["cause"]),
-        )
-    out.print(table)
-
-
-def _gaps(out: Console, document: Document) -> None:
-    gaps = document["gaps"]
-    if not gaps["items"]:
-        return
-    names = {device["id"]: device["name"] for device in document["devices"]}
-    unit = units.column_unit([gap["duration_ps"] for gap in gaps["items"]])
-    heads = ("Start, ms", f"Time, {unit}", "Step", "Kind", "Cause", "What the host did")
-    table = common.table(
-        f"Gaps ({units.count(gaps['count'])}, the longest)", "Device", *heads, left=(0, 3, 4, 5, 6)
-    )
-    for gap in gaps["items"][:_ROWS]:
-        parts = sorted(gap["by_class_ps"].items(), key=lambda it: -it[1])[:3]
-        table.add_row(
-            names.get(gap["device"], gap["device"]),
-            units.time_in(gap["start_ps"], "ms"),
-            *common.times(gap, unit, "duration_ps"),
-            units.step_name(gap["step"], gap["step_number"]),
-            gap["kind"],
-            common.class_text(gap["cause"]),
-            ", ".join(f"{common.class_text(name)} {units.time_text(ps)}" for name, ps in parts),
-        )
-    out.print(table)
-
-
-def _executions(out: Console, rows: Sequence[Document]) -> None:
-    if not rows:
-        return
-    means = [{name: row[name] // row["count"] for name in row if name.endswith("_ps")} for row in rows]
-    unit = units.column_unit([mean["host_ps"] for mean in means])
-    times = [f"{name}, {unit}" for name in ("Host", "Device", "Queue", "Overhead")]
-    heads = ("Kind", "Launches", "Runs", *times, "Join")
-    table = common.table(
-        "Executions (means per run; host = device + queue + overhead)", "Program", *heads, left=(0, 1, 8)
-    )
-    for row, mean in list(zip(rows, means, strict=True))[:_ROWS]:
-        table.add_row(
-            row["program"],
-            row["kind"],
-            units.count(row["launches"]),
-            units.count(row["count"]),
-            *common.times(mean, unit, "host_ps", "device_ps", "queue_ps", "overhead_ps"),
-            row["join"],
-        )
-    out.print(table)
-    if any(row["join"] != "exact" for row in rows):
-        out.print("Join: how launch and run were tied, exact (by flow or key), ordered (by order) or none.\n")
-
-
-def _compiles(out: Console, rows: Sequence[Document]) -> None:
-    if not rows:
-        return
-    unit = units.column_unit([row["duration_ps"] for row in rows])
-    heads = ("Start, ms", f"Time, {unit}", "Step", "Graph", "Where", "Why")
-    table = common.table(f"Compilations ({len(rows)})", "Module", *heads, left=(0, 3, 4, 5, 6))
-    for row in rows[:_ROWS]:
-        why = row["cause"] or ("warm-up" if row["warm_up"] else "after warm-up")
-        table.add_row(
-            row["module"] or units.MISSING,
-            units.time_in(row["start_ps"], "ms"),
-            *common.times(row, unit, "duration_ps"),
-            units.step_name(row["step"], row["step_number"]),
-            (row["graph_hash"] or units.MISSING)[:8],
-            row["frame"] or row["annotation"] or units.MISSING,
-            why,
-        )
-    out.print(table)
-
-
-def _transfers(out: Console, transfers: Mapping[str, Document]) -> None:
-    if not any(its["count"] for its in transfers.values()):
-        return
-    table = common.table("Transfers", "Direction", "Count", "Per step", "Time, ms", "Size")
-    for name, its in transfers.items():
-        per_step = units.MISSING if its["per_step"] is None else f"{its['per_step']:.1f}"
-        size = units.byte_size(its["bytes"])
-        table.add_row(
-            common.class_text(name),
-            units.count(its["count"]),
-            per_step,
-            *common.times(its, "ms", "duration_ps"),
-            size,
-        )
-    out.print(table)
 
 
 def _collectives(out: Console, rows: Sequence[Document]) -> None:
@@ -261,6 +148,23 @@ def _collectives(out: Console, rows: Sequence[Document]) -> None:
             units.count(row["count"]),
             *common.times(row, unit, "duration_ps", "exposed_ps"),
         )
+    out.print(table)
+
+
+def _stalls(out: Console, devices: Sequence[Document]) -> None:
+    ops: dict[str, tuple[int, int]] = {}
+    for row in (row for device in devices for row in device["stalls"]):
+        count, time = ops.get(row["op"], (0, 0))
+        ops[row["op"]] = count + row["count"], time + row["duration_ps"]
+    if not ops:
+        return
+    longest = sorted(ops.items(), key=lambda it: -it[1][1])
+    unit = units.column_unit([time for _, (_, time) in longest])
+    table = common.table(
+        f"Ops that only wait (all devices{_longest(longest)})", "Op", "Count", f"Time, {unit}"
+    )
+    for op, (count, time) in longest[:_ROWS]:
+        table.add_row(op, units.count(count), units.time_in(time, unit))
     out.print(table)
 
 

@@ -1,0 +1,175 @@
+"""What the host hands to devices, as text: executions, those before a step is over, compilations, transfers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tb_xla_insights import units
+from tb_xla_insights.cli import common
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Document = Mapping[str, Any]
+_ROWS = 12
+_HOW = {"read": "value read", "step_marker": "step marker"}
+_STEADY = 1.1
+"""Device times up to this much above their median are as good as equal."""
+
+
+def print_early(out: Console, rows: Sequence[Document], steps: Sequence[Document]) -> None:
+    """The executions before their step is over, the first ones first."""
+    if not rows:
+        return
+    unit = units.column_unit([row[key] for row in rows for key in ("device_ps", "idle_ps")])
+    heads = (
+        "Annotation",
+        "Thread",
+        "How",
+        "Program",
+        "Where",
+        "Start, ms",
+        f"Device, {unit}",
+        f"Idle after, {unit}",
+    )
+    more = f"; the first {_ROWS}" if len(rows) > _ROWS else ""
+    title = f"Executions before the step is over ({units.count(len(rows))}{more})"
+    table = common.table(title, "Step", *heads, left=(0, 1, 2, 3, 4, 5))
+    for row in rows[:_ROWS]:
+        step = None if row["step"] is None else steps[row["step"]]["number"]
+        table.add_row(
+            units.step_name(row["step"], step),
+            *(row[key] or units.MISSING for key in ("annotation", "thread")),
+            _HOW[row["how"]],
+            *(row[key] or units.MISSING for key in ("program", "frame")),
+            units.time_in(row["start_ps"], "ms"),
+            *common.times(row, unit, "device_ps", "idle_ps"),
+        )
+    out.print(table)
+
+
+def print_executions(out: Console, rows: Sequence[Document], launching: Document) -> None:
+    """Means per run and how far they are apart; what every execution costs, and how far the host is ahead."""
+    if not rows:
+        return
+    means = [{name: row[name] // row["count"] for name in row if name.endswith("_ps")} for row in rows]
+    unit = units.column_unit([mean["host_ps"] for mean in means])
+    times = [f"{name}, {unit}" for name in ("Host", "Device", "Queue", "Overhead")]
+    apart = [f"{name} min / median / max, {unit}" for name in ("Overhead", "Device")]
+    heads = ("Kind", "Launches", "Runs", *times, *apart, "Join")
+    table = common.table(
+        "Executions (means per run; host = device + queue + overhead)", "Program", *heads, left=(0, 1, 9, 10)
+    )
+    for row, mean in list(zip(rows, means, strict=True))[:_ROWS]:
+        device = row["spread"]["device_ps"]
+        table.add_row(
+            row["program"],
+            row["kind"],
+            units.count(row["launches"]),
+            units.count(row["count"]),
+            *common.times(mean, unit, "host_ps", "device_ps", "queue_ps", "overhead_ps"),
+            _spread(row["spread"]["overhead_ps"], unit),
+            _spread(device, unit) if device["max"] > _STEADY * device["median"] else "",
+            row["join"],
+        )
+    out.print(table)
+    told = [*_lead(launching["lead"]), *_fixed(launching["fixed"])]
+    if any(row["join"] != "exact" for row in rows):
+        told.append("Join: how launch and run were tied, exact (by flow or key), ordered (by order) or none.")
+    for text in told:
+        common.say(out, text)
+    if told:
+        out.print()
+
+
+def _spread(its: Document, unit: str) -> str:
+    return " / ".join(units.time_in(its[key], unit) for key in ("min", "median", "max"))
+
+
+def _lead(lead: Document | None) -> list[str]:
+    if lead is None:
+        return []
+    mean, least, most = (units.time_text(lead[key]) for key in ("mean_ps", "min_ps", "max_ps"))
+    span = f"from {least} to {most} over {units.count(lead['runs'])} runs"
+    if lead["mean_ps"] >= 0:
+        return [
+            f"The host runs ahead: a run is enqueued {mean} before the device is free for it, in the mean ({span})."
+        ]
+    wait = units.time_text(-lead["mean_ps"])
+    return [
+        f"The host does not run ahead: a free device waits {wait} for a run to be enqueued, in the mean (lead {span})."
+    ]
+
+
+def _fixed(fixed: Document | None) -> list[str]:
+    if fixed is None:
+        return []
+    grows = f"{units.share(fixed['per_device'])} of its device time" if fixed["per_device"] >= 0.001 else ""
+    runs = f"fitted to {units.count(fixed['n'])} runs"
+    if not fixed["fixed_ps"]:
+        return [f"The overhead of an execution is {grows} ({runs}); nothing of it is fixed."] if grows else []
+    cost = (
+        f"An execution costs {units.time_text(fixed['fixed_ps'])} beyond its device time however short it is"
+    )
+    return [f"{cost}{grows and f', and {grows}'} ({runs})."]
+
+
+def print_compiles(out: Console, rows: Sequence[Document]) -> None:
+    """The compilations in order of time."""
+    if not rows:
+        return
+    unit = units.column_unit([row["duration_ps"] for row in rows])
+    idle = [sum(row["idle_ps"].values()) for row in rows]
+    idle_unit = units.column_unit(idle)
+    heads = (
+        "Start, ms",
+        f"Time, {unit}",
+        f"Idle, {idle_unit}",
+        "Step",
+        "Graph",
+        "Other graphs",
+        "Annotation",
+        "Where",
+    )
+    more = f"; the first {_ROWS}" if len(rows) > _ROWS else ""
+    title = f"Compilations ({units.count(len(rows))}{more})"
+    table = common.table(title, "Module", *heads, "Why", left=(0, 4, 5, 6, 7, 8, 9))
+    for row, idle_ps in list(zip(rows, idle, strict=True))[:_ROWS]:
+        table.add_row(
+            row["module"] or units.MISSING,
+            units.time_in(row["start_ps"], "ms"),
+            *common.times(row, unit, "duration_ps"),
+            units.time_in(idle_ps, idle_unit),
+            units.step_name(row["step"], row["step_number"]),
+            (row["graph_hash"] or units.MISSING)[:8],
+            _kin(row["kin"]),
+            *(row[key] or units.MISSING for key in ("annotation", "frame")),
+            row["cause"] or ("warm-up" if row["warm_up"] else "after warm-up"),
+        )
+    out.print(table)
+
+
+def _kin(graphs: Sequence[str]) -> str:
+    """Other graphs of the module's name: their hashes as `Graph` has them, or what ran as `module(program id)`."""
+    shown = [it if it.endswith(")") else it[:8] for it in graphs[:3]]
+    return ", ".join([*shown, *([f"{len(graphs) - 3} more"] if len(graphs) > 3 else [])]) or units.MISSING
+
+
+def print_transfers(out: Console, transfers: Mapping[str, Document]) -> None:
+    """Transfers by direction."""
+    if not any(its["count"] for its in transfers.values()):
+        return
+    table = common.table("Transfers", "Direction", "Count", "Per step", "Time, ms", "Size", "Size per step")
+    for name, its in transfers.items():
+        per_step = units.MISSING if its["per_step"] is None else f"{its['per_step']:.1f}"
+        size = units.byte_size(its["bytes"])
+        table.add_row(
+            common.class_text(name),
+            units.count(its["count"]),
+            per_step,
+            *common.times(its, "ms", "duration_ps"),
+            f"{size} ({its['sized']} known)" if 0 < its["sized"] < its["count"] else size,
+            units.byte_size(its.get("bytes_per_step")),
+        )
+    out.print(table)

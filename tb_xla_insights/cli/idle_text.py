@@ -1,0 +1,128 @@
+"""When devices are idle, as text: what the host does meanwhile, whether they wait for data, and the gaps themselves."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tb_xla_insights import units
+from tb_xla_insights.cli import common
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Document = Mapping[str, Any]
+_ROWS = 12
+_LOADING = {
+    "mp_device_loader": "MpDeviceLoader",
+    "tf_data": "tf.data",
+    "driving_thread": "the driving thread itself",
+    "infeed": "infeed",
+}
+_INPUT = {
+    "bound": "Devices wait for data",
+    "partly_hidden": "Devices wait for data at times",
+    "hidden": "Loading does not hold devices up",
+    "unknown": "Who loads is not recorded",
+}
+_ALMOST = 0.05
+"""Less than this share of a gap is clocks and launching, not work."""
+
+
+def print_idle(out: Console, gaps: Document) -> None:
+    """What the host does while devices are idle, by class."""
+    total = gaps["total_ps"]
+    if not total:
+        return
+    unit = units.column_unit([total])
+    table = common.table("What the host does while devices are idle", "Class", f"Time, {unit}", "Share")
+    parts = sorted(((ps, common.class_text(name)) for name, ps in gaps["by_class_ps"].items()), reverse=True)
+    parts.append((total - gaps["listed_ps"], "in gaps under 10 µs"))
+    shown = units.rounded_parts([ps for ps, _ in parts], total, units.PS_PER[unit] // 1000)
+    for (ps, name), rounded in zip(parts, shown, strict=True):
+        table.add_row(name, units.time_in(rounded, unit), units.share(ps / total))
+    table.add_row("all", units.time_in(total, unit), units.share(1.0))
+    out.print(table)
+
+
+def print_input(out: Console, its: Document) -> None:
+    """How batches come, and whether devices wait for them; nothing for sessions that load none."""
+    if its["kind"] is None and not its["idle_ps"]:
+        return
+    out.print("Input", style="bold")
+    idle = "not idle" if not its["idle_ps"] else f"idle for {units.time_text(its['idle_ps'])}"
+    share = f", {units.share(its['share'])} of their spans" if its["idle_ps"] else ""
+    infeed = f" ({units.time_text(its['infeed_ps'])} of it in infeed ops)" if its["infeed_ps"] else ""
+    common.say(out, f"{_INPUT[its['verdict']]}: they are {idle} for want of it{share}{infeed}.")
+    threads, batches = its["loader_threads"], its["batches"]
+    whose = _number(threads, "loader thread")
+    source = whose if its["kind"] == "loader_threads" else _LOADING.get(its["kind"], "elsewhere")
+    loads = f"Data comes from {source}{f' ({whose})' if threads and source != whose else ''}."
+    if batches:
+        each = units.time_text(its["wait_ps"] // batches)
+        wait = units.time_text(its["wait_ps"])
+        loads += f" For {_number(batches, 'batch', 'batches')} the driving thread loads or waits {wait}, {each} each."
+    common.say(out, loads)
+    for what, key in (("Loading", "load"), ("Sending to devices", "send")):
+        if its[f"{key}_hidden"] is not None:
+            time, hidden = units.time_text(its[f"{key}_ps"]), units.share(its[f"{key}_hidden"])
+            common.say(out, f"{what} takes {time}; during {hidden} of that some device works.")
+    out.print()
+
+
+def _number(count: int, one: str, many: str = "") -> str:
+    return f"{units.count(count)} {one if count == 1 else many or one + 's'}"
+
+
+def print_gaps(out: Console, document: Document) -> None:
+    """The gaps by the programs around them, and the longest ones."""
+    _patterns(out, document["gaps"]["patterns"])
+    _gaps(out, document)
+
+
+def _patterns(out: Console, patterns: Sequence[Document]) -> None:
+    if not patterns:
+        return
+    unit = units.column_unit([pattern["total_ps"] for pattern in patterns])
+    heads = ("After", "Count", f"Total, {unit}", f"Mean, {unit}", "Cause")
+    table = common.table("Gaps between programs", "Before", *heads, left=(0, 1, 5))
+    for pattern in patterns[:_ROWS]:
+        table.add_row(
+            *(pattern[name] or units.MISSING for name in ("before", "after")),
+            units.count(pattern["count"]),
+            *common.times(pattern, unit, "total_ps", "mean_ps"),
+            common.class_text(pattern["cause"]),
+        )
+    out.print(table)
+
+
+def _gaps(out: Console, document: Document) -> None:
+    gaps = document["gaps"]
+    if not gaps["items"]:
+        return
+    devices = {device["id"]: device for device in document["devices"]}
+    cores = Counter(device["host"] for device in document["devices"])
+    unit = units.column_unit([gap["duration_ps"] for gap in gaps["items"]])
+    heads = ("Start, ms", f"Time, {unit}", "Step", "Cores", "Kind", "Cause", "What the host did")
+    table = common.table(
+        f"Gaps ({units.count(gaps['count'])}, the longest)", "Device", *heads, left=(0, 3, 4, 5, 6, 7)
+    )
+    for gap in gaps["items"][:_ROWS]:
+        table.add_row(
+            devices[gap["device"]]["name"],
+            units.time_in(gap["start_ps"], "ms"),
+            *common.times(gap, unit, "duration_ps"),
+            units.step_name(gap["step"], gap["step_number"]),
+            _cores(gap) if cores[devices[gap["device"]]["host"]] > 1 else "",
+            gap["kind"],
+            common.class_text(gap["cause"]),
+            common.class_times(gap["by_class_ps"], 3),
+        )
+    out.print(table)
+
+
+def _cores(gap: Document) -> str:
+    """Whether the host's other cores were idle in the gap, too."""
+    share = gap["together_ps"] / gap["duration_ps"]
+    return "all idle" if share > 1 - _ALMOST else "others work" if share < _ALMOST else "in part"

@@ -1,0 +1,150 @@
+"""Tables and prose as wide as the console is: no line is longer, and no number and no head is broken.
+
+`textwrap` knows only ASCII spaces, so that a number stays with its unit (see `units`), where rich would break it.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich import box
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from tb_xla_insights.units import MISSING
+
+_LEAST = {
+    "Devices": ("Host", "Ops", "Modules", "Stall", "Span"),
+    "Steps": ("Start", "Reads", "Early syncs", "Executions", "Compiles"),
+    "Gaps": ("Cause", "Kind", "Cores", "Start"),
+    "Gaps between programs": ("Mean", "Count"),
+    "Ops that only wait": ("Count",),
+    "Executions before the step is over": ("Start", "Thread", "Device", "How", "Where"),
+    "Executions": ("Join", "Launches", "Device min / median / max", "Queue", "Kind", "Host"),
+    "Compilations": ("Other graphs", "Start", "Graph", "Idle", "Annotation", "Why", "Where"),
+    "Transfers": ("Size per step", "Per step"),
+    "Annotations on the device": ("Launches", "Device ops", "Lost", "Count"),
+    "Order of phases on the device": ("Runs", "Phases", "Executions"),
+    "Device time without an annotation": ("Scope", "Line"),
+    "Ops of several annotations": ("Line",),
+    "Hosts": ("Events",),
+    "Threads": ("Host", "Events"),
+    "Longest by self time": ("Class", "Count", "Total"),
+}
+"""Per table, the columns that a narrow terminal may do without, the least important first; then it is the last ones."""
+
+TOGETHER = "\u00a0"
+"""A space at which no line is broken; it is printed as an ordinary one."""
+_TEXT, _NAME = 26, 40
+"""What a column of text gets at least, and up to which length a name in it is in one piece."""
+_NOTHING = {"", MISSING, "0", "0.000", "0.0"}
+
+
+class _Wrapper(textwrap.TextWrapper):
+    wordsep_simple_re = re.compile(r"([\t\n\r ]+|(?<=/)(?=[^/\s]))")  # paths are broken behind their slashes
+
+
+def wrapped(text: str, width: int, indent: str = "", hanging: str = "") -> list[str]:
+    """The lines of a text; the first begins with `indent`, the others with `hanging`."""
+    wrapper = _Wrapper(width, initial_indent=indent, subsequent_indent=hanging, break_on_hyphens=False)
+    return [line.replace(TOGETHER, " ") for line in wrapper.wrap(text)] or [""]
+
+
+@dataclass(frozen=True)
+class _Column:
+    head: str
+    cells: list[str]
+    text: bool
+    """Left aligned: may be broken between words."""
+
+    @property
+    def empty(self) -> bool:
+        return set(self.cells) <= _NOTHING
+
+    @property
+    def widest(self) -> int:
+        return max(map(len, [self.head, *self.cells]))
+
+    @property
+    def least(self) -> int:
+        """The width below which the head or a number would be broken, or text not read well."""
+        longest = max(map(len, self.cells), default=0)
+        if self.text:
+            words = (len(word) for cell in self.cells for word in _words(cell))
+            longest = max(min(longest, _TEXT), min(max(words, default=0), _NAME))
+        return max(longest, *map(len, self.head.split(" ")))
+
+
+def _words(cell: str) -> list[str]:
+    return [word.strip(" ") for word in _Wrapper.wordsep_simple_re.split(cell) if word]
+
+
+class FittingTable(Table):
+    """A table that leaves out columns where the console is too narrow for them, and says so; and columns of text that
+    have none."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        room = options.max_width
+        columns = [
+            _Column(str(it.header), [str(cell) for cell in it.cells], it.justify == "left")
+            for it in self.columns
+        ]
+        known = [
+            it
+            for n, it in enumerate(columns)
+            if not (n and it.cells and it.text and set(it.cells) <= {"", MISSING})
+        ]
+        title = str(self.title or "")
+        gap = 3 if sum(it.widest + 3 for it in known) - 3 <= room else 2
+        shown, left_out = _fitting(known, _LEAST.get(re.split(r" \(|;", title)[0], ()), room, gap)
+        widths = _widths(shown, room, gap)
+        if title:
+            yield Text("\n".join(wrapped(title, room)), style="bold")
+        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=gap == 2)
+        for it, width in zip(shown, widths, strict=True):
+            head = "\n".join(wrapped(it.head, width))
+            table.add_column(head, justify="left" if it.text else "right", width=width, no_wrap=True)
+        for row in zip(*(it.cells for it in shown), strict=True):
+            table.add_row(*map(_broken, row, widths))
+        yield table
+        if left_out:
+            heads = ", ".join(it.head.partition(",")[0] for it in left_out)
+            yield Text(
+                "\n".join(wrapped(f"A wider terminal also shows: {heads}.", room, hanging="   ")), style="dim"
+            )
+        yield ""
+
+
+def _broken(cell: str, width: int) -> str:
+    return "\n".join(wrapped(cell, width, hanging=" " * (len(cell) - len(cell.lstrip(" ")))))
+
+
+def _fitting(
+    columns: Sequence[_Column], least: Sequence[str], room: int, gap: int
+) -> tuple[list[_Column], list[_Column]]:
+    """The columns for which there is room, and the others. First go those without anything in them."""
+    order = {head: place for place, head in enumerate(least)}
+    heads = [it.head.partition(",")[0] for it in columns]
+    may_go = sorted(
+        range(1, len(columns)),
+        key=lambda n: (heads[n] not in order, not columns[n].empty, order.get(heads[n], -n)),
+    )
+    gone: set[int] = set()
+    while may_go and sum(it.least + gap for n, it in enumerate(columns) if n not in gone) - gap > room:
+        gone.add(may_go.pop(0))
+    return [it for n, it in enumerate(columns) if n not in gone], [columns[n] for n in sorted(gone)]
+
+
+def _widths(columns: Sequence[_Column], room: int, gap: int) -> list[int]:
+    """What each needs at least; what is left goes to those that lack least, so that most are in one line."""
+    widths = [min(it.least, room) for it in columns]
+    left = room - sum(widths) - gap * (len(columns) - 1)
+    for n in sorted(range(len(columns)), key=lambda n: columns[n].widest - widths[n]):
+        more = max(0, min(columns[n].widest - widths[n], left))
+        widths[n] += more
+        left -= more
+    return widths
