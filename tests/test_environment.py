@@ -11,6 +11,7 @@ from launching import Tpu, demo
 
 from tb_xla_insights.analysis.diagnostics import diagnose
 from tb_xla_insights.analysis.environment import environment
+from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.report import session_report, session_summary
 
 TPU = {"device_type_string": "TPU v3"}
@@ -115,17 +116,40 @@ def test_no_device_plane() -> None:
     assert found.as_json() == {
         "id": "no_device_plane",
         "severity": "warning",
-        "message": "This capture has no device plane: the profiler ran without device tracing.",
+        "message": "This capture has no device plane: capture with --device-level 1, from the process that owns the "
+        "device, while steps run.",
     }
+    (empty,) = diagnose(session(capture(XRT, Core())))
+    assert empty.message.startswith("The device plane /device:TPU:0 is empty: ")
+
+
+@pytest.mark.parametrize("lost", ["truncated_file", "corrupt_file"])
+def test_what_a_cut_file_lacks_may_be_cut_off(lost: str) -> None:
+    def told(*parts: Any) -> dict[str, str]:
+        trace = capture(*parts)
+        trace.diagnostics.append(Diagnostic(lost, "warning", "x"))
+        return {it.id: it.message for it in diagnose(session(trace))}
+
+    cut = told(XRT_WITHOUT_MARKER, Core())
+    assert "may be cut off" in cut["no_device_plane"]
+    assert "was not traced" not in told(*cores(1))["no_launches"]
+    assert "may be cut off" in told(*cores(1))["no_launches"]
+    assert "may be cut off" in told(*cores(1))["no_steps"]
 
 
 def test_no_steps() -> None:
     launch = ("ExecuteReplicated", 30, 9)
-    assert ids(capture(thread("python", ("forward", 0, 9), launch), *cores(1))) == [("no_steps", "warning")]
+    (found,) = diagnose(session(capture(thread("python", ("forward", 0, 9), launch), *cores(1))))
+    assert (found.id, found.severity) == ("no_steps", "warning")
+    assert "xp.StepTrace(" in found.message
+    assert "jax.profiler.StepTraceAnnotation(" in found.message
     markers = thread("python", ("StepMarker", 0, 9), ("StepMarker", 20, 9), launch)
     (found,) = diagnose(session(capture(markers, *cores(1))))
     assert (found.id, found.severity) == ("no_steps", "info")
-    assert found.message == "No step annotation; steps come from StepMarker."
+    assert found.message == (
+        "No step annotation: steps come from StepMarker. To name them, wrap each step in "
+        "xp.StepTrace('train', step_num=i)."
+    )
 
 
 def test_no_launches() -> None:
@@ -134,10 +158,14 @@ def test_no_launches() -> None:
         assert found.severity == "warning"
         return found.message.partition(": ")[2]
 
-    assert told(*cores(1)) == "the host was not traced. Trace host and devices together."
-    assert told(XRT, Core([("dot", 40, 9)])) == "the devices recorded no program runs."
+    assert (
+        told(*cores(1)) == "the host was not traced. Capture host and devices together, with --host-level 2."
+    )
+    assert told(XRT, Core([("dot", 40, 9)])) == (
+        "the devices recorded no program runs. Capture whole steps, with --device-level 1."
+    )
     no_call = thread("python", ("Training_Step", 0, 90, {"_r": 1}))
-    assert told(no_call, *cores(1)) == "no flow, key or order ties runs to calls."
+    assert told(no_call, *cores(1)).startswith("no flow, key or order ties runs to calls. ")
 
 
 @pytest.mark.parametrize(("ahead", "said"), [(5, []), (2000, ["clocks_disagree"])])

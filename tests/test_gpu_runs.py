@@ -182,14 +182,14 @@ def test_kernels_without_programs_make_no_runs() -> None:
     assert runs(trace) == []
     assert not len(trace.flows.producer)
     (told,) = [it for it in diagnose(session(trace)) if it.id == "no_launches"]
-    assert told.message.endswith("the GPUs' kernels name no programs.")
+    assert "the GPUs' kernels name no programs. Compile with XLA" in told.message
 
 
 def test_ops_that_a_profiler_derived_make_no_runs() -> None:
     trace = capture(thread("python", event("f", 0, 1)), Core([kernel(0, 5), kernel(5, 5)], name="GPU:0"))
     assert runs(trace) == []
     (told,) = [it for it in diagnose(session(trace)) if it.id == "no_launches"]
-    assert told.message.endswith("the devices recorded no program runs.")
+    assert "the devices recorded no program runs. " in told.message
 
 
 def test_recorded_runs_stay_as_they_are() -> None:

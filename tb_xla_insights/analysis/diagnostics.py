@@ -6,23 +6,33 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_xla_insights.analysis.idle import SLACK_PS
+from tb_xla_insights.analysis.clocks import disagreement
+from tb_xla_insights.analysis.environment import environment
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.names import tagged
-from tb_xla_insights.analysis.runs import EXACT, NONE
+from tb_xla_insights.analysis.runs import NONE
 from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace.entries import entries_present
 from tb_xla_insights.trace.model import SessionTrace, Trace
 from tb_xla_insights.trace.threads import host_planes
-from tb_xla_insights.units import time_text
 
 _STEP_SOURCES = {
-    "steps_line": "No step annotation; steps come from the device's Steps line.",
-    "step_marker": "No step annotation; steps come from StepMarker.",
-    "modules": "No step annotation; steps come from the rhythm of modules.",
+    "steps_line": "the device's Steps line",
+    "step_marker": "StepMarker",
+    "modules": "the rhythm of modules",
 }
-
+_STEP_ANNOTATIONS = {
+    "torch_xla": "xp.StepTrace('train', step_num=i)",
+    "jax": "jax.profiler.StepTraceAnnotation('train', step_num=i)",
+    "tensorflow": "tf.profiler.experimental.Trace('train', step_num=i, _r=1)",
+}
+"""What names a step, by framework; `xp` is torch_xla.debug.profiler."""
+_NO_ACCELERATOR = {
+    "torch_xla": "was meant, set PJRT_DEVICE=TPU before the script starts",
+    "jax": "was meant, see what jax.devices() lists",
+}
+_CUT = ("truncated_file", "corrupt_file")
 
 _DROPPED = ("dropped_events", "num_dropped_events", "dropped_traces", "dropped_traceme_events")
 """Stats in which profilers tell how many events did not fit their buffers."""
@@ -34,33 +44,39 @@ def diagnose(session: SessionTrace) -> list[Diagnostic]:
     """What the capture lacks, per host: devices, steps, a host level that shows op events. The readers' own diagnostics
     are not repeated."""
     several = len(session.traces) > 1
+    framework = environment(session)["framework"]
     found = []
     for trace in session.traces:
         host = trace.host if several else None
-        for id_, severity, message in _lacks(trace):
+        for id_, severity, message in _lacks(trace, framework):
             found.append(Diagnostic(id_, severity, message, host))  # type: ignore[arg-type]
     return found
 
 
-def _lacks(trace: Trace) -> Iterator[tuple[str, str, str]]:
+def _lacks(trace: Trace, framework: str) -> Iterator[tuple[str, str, str]]:
     if not trace.devices:
-        yield (
-            "no_device_plane",
-            "warning",
-            "This capture has no device plane: the profiler ran without device tracing.",
-        )
+        yield "no_device_plane", "warning", _no_device(trace)
     elif all(device.made for device in trace.devices):
         source = "op events" if any(len(device.ops) for device in trace.devices) else "program runs"
-        yield "no_device_plane", "info", f"Devices made from {source} on host threads (torch_xla on CPU)."
-    steps = steps_of(trace)
-    if not steps:
+        meant = _NO_ACCELERATOR.get(framework, "was meant, run on it")
         yield (
-            "no_steps",
-            "warning",
-            "No steps: the capture has no step annotation, no StepMarker and no repeated module.",
+            "no_device_plane",
+            "info",
+            f"No device plane, as on a CPU: devices are made from {source} on host threads. If an accelerator {meant}.",
         )
-    elif steps[0].source != "annotation":
-        yield "no_steps", "info", _STEP_SOURCES[steps[0].source]
+    steps = steps_of(trace)
+    if not steps or steps[0].source != "annotation":
+        either = f"{_STEP_ANNOTATIONS['torch_xla']} or {_STEP_ANNOTATIONS['jax']}"
+        todo = f"wrap each step in {_STEP_ANNOTATIONS.get(framework, either)}."
+        if steps:
+            text = (
+                f"No step annotation: steps come from {_STEP_SOURCES[steps[0].source]}. To name them, {todo}"
+            )
+        elif _is_cut(trace):
+            text = f"No steps: what tells them may be cut off. If the script annotates none, {todo}"
+        else:
+            text = f"No steps: no step annotation, StepMarker or repeated module is recorded. To have them, {todo}"
+        yield "no_steps", "info" if steps else "warning", text
     yield from _ties(trace)
     if _low_level(trace):
         yield (
@@ -77,33 +93,57 @@ def _lacks(trace: Trace) -> Iterator[tuple[str, str, str]]:
         )
 
 
+def _no_device(trace: Trace) -> str:
+    """Why there is no device, and what to do."""
+    empty = [plane.name for plane in trace.planes if plane.name.startswith("/device:")]
+    if _is_cut(trace):
+        return "No device is in what could be read: its events may be cut off. Copy the file again, or capture again."
+    if empty:
+        more = f" and {len(empty) - 1} more" if len(empty) > 1 else ""
+        return (
+            f"The device plane {empty[0]}{more} is empty: the device recorded no work. Capture while steps run, with "
+            "--device-level 1."
+        )
+    return (
+        "This capture has no device plane: capture with --device-level 1, from the process that owns the device, while "
+        "steps run."
+    )
+
+
+def _is_cut(trace: Trace) -> bool:
+    """Whether what is missing may have been in the file."""
+    return any(diagnostic.id in _CUT for diagnostic in trace.diagnostics)
+
+
 def _ties(trace: Trace) -> Iterator[tuple[str, str, str]]:
     """What is wrong between the host's calls and the devices' runs."""
     runs = find_launches(trace).runs
     if trace.devices and not (runs.join != NONE).any():
-        if not any(line.count for line in trace.lines if line.plane in host_planes(trace)):
-            why = "the host was not traced. Trace host and devices together."
-        elif not len(runs):
-            of_kernels = all(device.run_of_op is not None for device in trace.devices)
-            why = (
-                "the GPUs' kernels name no programs."
-                if of_kernels
-                else "the devices recorded no program runs."
-            )
-        else:
-            why = "no flow, key or order ties runs to calls."
-        yield "no_launches", "warning", f"Why gaps ended and what executions cost is not known: {why}"
-    joined = np.flatnonzero((runs.enqueue_row >= 0) & (runs.join == EXACT))
-    late = trace.start_ps[runs.enqueue_row[joined]] - runs.start_ps[joined]
-    count = int((late > SLACK_PS).sum())
-    if count:
-        most = time_text(int(late.max()))
-        text = f"{count:,} of {len(runs):,} runs begin before they were enqueued, by up to {most}: the clocks of host "
         yield (
-            "clocks_disagree",
+            "no_launches",
             "warning",
-            f"{text}and device disagree; gaps, queues and overheads are off by that.",
+            f"Why gaps ended and what executions cost is not known: {_untied(trace, len(runs))}",
         )
+    if contradiction := disagreement(trace, not _is_cut(trace)):
+        text = f"{contradiction}: the clocks of host and device disagree; gaps, queues and overheads are off by that."
+        yield "clocks_disagree", "warning", f"{text} Capture again."
+
+
+def _untied(trace: Trace, runs: int) -> str:
+    """Why no run has a call, and what to do."""
+    if not any(line.count for line in trace.lines if line.plane in host_planes(trace)):
+        return (
+            "no host events could be read, they may be cut off. Copy the file again, or capture again."
+            if _is_cut(trace)
+            else "the host was not traced. Capture host and devices together, with --host-level 2."
+        )
+    if _is_cut(trace):
+        return "what ties runs to calls may be cut off. Copy the file again, or capture again."
+    if runs:
+        return "no flow, key or order ties runs to calls. Capture the process that launches them, with --host-level 2."
+    if all(device.run_of_op is not None for device in trace.devices):
+        return "the GPUs' kernels name no programs. Compile with XLA, in TensorFlow by tf.function(jit_compile=True)."
+    return "the devices recorded no program runs. Capture whole steps, with --device-level 1."
 
 
 def _count(value: object) -> int:

@@ -1,0 +1,87 @@
+"""Host and device clocks that cannot both be right, by what the host recorded of a run's end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from captures import Core, capture, real_trace, thread
+from launching import TO_DEVICE, demo, event
+from synthetic.__main__ import LOGDIR
+
+from tb_xla_insights.analysis.clocks import disagreement
+from tb_xla_insights.trace.model import Trace
+
+FLOW = {"_pt": TO_DEVICE, "_p": 1}
+USED = {"_ct": TO_DEVICE, "_c": 1}
+
+
+def with_callback(late: float) -> Trace:
+    """A run of 100 us, of whose end the host is told; the device's clock is late."""
+    calls = thread(
+        "python",
+        event("DoEnqueueProgram", 0, 10, **FLOW),
+        event("CompleteCallbacks", 130, 5, **USED),
+        event("StepMarker", 2000, 5),
+    )
+    run = event("train(7)", 20 + late, 100, **USED)
+    return capture(calls, Core([event("fusion.1", 20 + late, 100)], [run]))
+
+
+def with_blocking_call(late: float) -> Trace:
+    """The same on XRT, where the call around the launch lasts until the run is over."""
+    calls = thread(
+        "python",
+        event("RunExecutable", 0, 125),
+        event("TPUExecute", 5, 10),
+        event("DoEnqueueProgram", 6, 5, **FLOW),
+        event("StepMarker", 2000, 5),
+    )
+    run = event("train(7)", 20 + late, 100, **USED)
+    return capture(calls, Core([event("fusion.1", 20 + late, 100)], [run]))
+
+
+@pytest.mark.parametrize("late", [0, 8])
+def test_clocks_that_agree_to_some_microseconds(late: float) -> None:
+    assert disagreement(with_callback(late)) is None
+    assert disagreement(with_blocking_call(late)) is None
+
+
+def test_a_run_that_begins_after_the_host_was_told_of_its_end() -> None:
+    assert disagreement(with_callback(100)) is None  # it may have been told too early, of one output
+    told = disagreement(with_callback(1000))
+    assert told == "1 of 1 runs end after the host was told so, by up to 0.890\u202fms"
+
+
+def test_a_run_that_goes_on_after_the_call_that_waits_for_it() -> None:
+    told = disagreement(with_blocking_call(100))
+    assert told == "1 of 1 runs end after the host was told so, by up to 95.000\u202fµs"
+
+
+def test_a_run_that_begins_before_it_was_enqueued() -> None:
+    told = disagreement(with_callback(-1000))
+    assert told == "1 of 1 runs begin before they were enqueued, by up to 0.980\u202fms"
+
+
+@pytest.mark.parametrize("second", [1.5, -1.5])
+def test_spans_that_lie_apart_where_nothing_ties_them(second: float) -> None:
+    run = event("train(7)", second * 1e6, 100)
+    trace = capture(thread("python", event("forward", 0, 10)), Core([run], [run]))
+    assert disagreement(trace) == (
+        f"What the host recorded and what the devices recorded lie "
+        f"{'1 499.990' if second > 0 else '1 499.900'}\u202fms apart"
+    ).replace("1 499", "1\u202f499")
+    assert disagreement(trace, whole=False) is None, "what lay between may be cut off"
+    near = event("train(7)", 0.5e6, 100)
+    assert disagreement(capture(thread("python", event("forward", 0, 10)), Core([near], [near]))) is None
+
+
+def test_none_of_our_captures_is_accused() -> None:
+    for folder in sorted(Path(LOGDIR).iterdir()):
+        if (folder / "plugins").is_dir():
+            assert disagreement(demo(folder.name)) is None, folder.name
+
+
+@pytest.mark.parametrize("folder", ["gpu_mi300_jax", "gpu_v100_tf", "tpu_v6e_jax"])
+def test_no_real_capture_is_accused(shared_traces: Path, folder: str) -> None:
+    assert disagreement(real_trace(shared_traces / "public" / folder)) is None
