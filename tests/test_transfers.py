@@ -77,3 +77,46 @@ def test_counts_are_within_those_of_the_metrics_report(shared_traces: Path, fold
         per_step = transfers.per_step(trace, direction).tolist()
         assert len(set(per_step)) == 1, "every step of these scenarios transfers equally often"
         assert sum(per_step) == count
+
+
+def test_bytes_of_copies_are_in_their_details() -> None:
+    """As the tracers of GPUs write them: the older form, and one with more."""
+    copies = capture(
+        thread(
+            "python",
+            ("MemcpyH2D", 0, 5, {"memcpy_details": "size:112 dest:4 async:0"}),
+            (
+                "MemcpyH2D",
+                10,
+                5,
+                {"memcpy_details": "kind_src:pageable kind_dst:device size:64 dest:0 async:1"},
+            ),
+            ("MemcpyH2D", 20, 5, {"memcpy_details": "dest:4 async:0"}),
+            ("MemcpyD2H", 30, 5, {"memcpy_details": "size:8 dest:4 async:1"}),
+        )
+    )
+    report = transfers_report(session(copies))
+    assert [(it["count"], it["bytes"], it["sized"]) for it in report.values()] == [(3, 176, 2), (1, 8, 1)]
+    assert report["to_device"]["bytes_per_step"] is None  # there are no steps
+
+
+def test_bytes_per_step_are_those_of_the_transfers_in_steps() -> None:
+    size = {"total_size": 1000}
+    trace = capture(
+        thread(
+            "python",
+            ("Training_Step", 0, 40, {"_r": 1}),
+            ("TransferToServerExecute", 5, 10, size),
+            ("Training_Step", 40, 40, {"_r": 1}),
+            ("TransferToServerExecute", 90, 10, size),
+            role="driving",
+        )
+    )
+    report = transfers_report(session(trace))["to_device"]
+    assert (report["per_step"], report["bytes"], report["bytes_per_step"]) == (0.5, 2000, 500)
+    assert transfers_report(session(trace))["from_device"]["bytes_per_step"] is None
+
+
+def test_the_bytes_of_a_real_gpu_s_copies(shared_traces: Path) -> None:
+    report = transfers_report(session(real_trace(shared_traces / "public" / "gpu_v100_tf")))
+    assert [(it["bytes"], it["sized"]) for it in report.values()] == [(81_118, 202), (73_888, 24)]

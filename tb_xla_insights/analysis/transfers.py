@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,8 @@ from tb_xla_insights.trace.threads import host_planes
 
 DIRECTIONS = ("to_device", "from_device")
 _BYTES = ("total_size", "size")
+_DETAILS, _SIZE = "memcpy_details", re.compile(r"\bsize:(\d{1,18})\b")
+"""What the tracers of GPUs write about a copy: `size:112 dest:4 async:0`."""
 _CARRIERS: tuple[Role, ...] = ("client", "transfer", "op_pool", "compiler")
 """Roles of threads that carry out what another one asked for."""
 
@@ -44,6 +47,11 @@ class Transfers:
         """How many each step has."""
         mine = (self.direction == direction) & (self.step >= 0)
         return np.bincount(self.step[mine], minlength=len(steps_of(trace))).astype(np.int64)
+
+    def bytes_in_steps(self, direction: int) -> tuple[int, int]:
+        """The bytes of those in steps, and how many of them tell theirs."""
+        sizes = self.bytes[(self.direction == direction) & (self.step >= 0) & (self.bytes >= 0)]
+        return int(sizes.sum()), len(sizes)
 
 
 @kept
@@ -84,6 +92,10 @@ def _bytes(trace: Trace, row: Int32, candidates: Int32) -> Int64:
     for name in _BYTES:
         if name in trace.stats:
             sizes = np.where(sizes < 0, trace.stats[name].at(candidates, -1), sizes)
+    if _DETAILS in trace.stats:
+        text, which = np.unique(trace.stats[_DETAILS].at(candidates, -1), return_inverse=True)
+        told_by = np.array([_size_in(trace.strings[it]) if it >= 0 else -1 for it in text.tolist()], np.int64)
+        sizes = np.where(sizes < 0, told_by[which], sizes)
     told = outermost(trace.parent, candidates[sizes >= 0])
     sizes = sizes[np.searchsorted(candidates, told)]
     found = np.full(len(row), -1, np.int64)
@@ -97,12 +109,19 @@ def _bytes(trace: Trace, row: Int32, candidates: Int32) -> Int64:
     return found
 
 
+def _size_in(details: str) -> int:
+    """The bytes that a text tells, -1: none."""
+    size = _SIZE.search(details)
+    return int(size[1]) if size else -1
+
+
 def transfers_report(session: SessionTrace) -> dict[str, dict[str, Any]]:
-    """The report's `transfers`: per direction `count`, `duration_ps`, `bytes` (None where none are recorded),
-    `per_step` (mean count over the steps, None without steps) and `sized`, the transfers behind `bytes`."""
+    """The report's `transfers`: per direction `count`, `duration_ps`, `bytes` (None where none are recorded), `sized`,
+    the transfers behind `bytes`, and means over the steps: `per_step`, how many (None without steps), and
+    `bytes_per_step` (None where no transfer of a step tells its size)."""
     out: dict[str, dict[str, Any]] = {}
     for number, name in enumerate(DIRECTIONS):
-        count = duration = total = sized = in_steps = steps = 0
+        count = duration = total = sized = in_steps = steps = step_bytes = step_sized = 0
         for trace in session.traces:
             transfers = find_transfers(trace)
             mine = transfers.direction == number
@@ -113,11 +132,14 @@ def transfers_report(session: SessionTrace) -> dict[str, dict[str, Any]]:
             sized += int((sizes >= 0).sum())
             in_steps += int(transfers.per_step(trace, number).sum())
             steps += len(steps_of(trace))
+            its_bytes, its_sized = transfers.bytes_in_steps(number)
+            step_bytes, step_sized = step_bytes + its_bytes, step_sized + its_sized
         out[name] = {
             "count": count,
             "duration_ps": duration,
             "bytes": total if sized else None,
             "sized": sized,
             "per_step": in_steps / steps if steps else None,
+            "bytes_per_step": round(step_bytes / steps) if step_sized else None,
         }
     return out

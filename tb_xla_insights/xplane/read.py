@@ -41,7 +41,7 @@ NUMBER_STATS = (
     "correlation_id", "replica_id", "total_size", "size", "num_threads", "num_tensors", "all_reduce_unique_id",
     "group_id",
 )  # fmt: skip
-TEXT_STATS = ("hlo_op", "hlo_module", "graph_hash", "tf_op", "name")
+TEXT_STATS = ("hlo_op", "hlo_module", "graph_hash", "tf_op", "name", "memcpy_details")
 """Stats of events that analyses need, kept as columns; all others are read when somebody asks for them."""
 
 
