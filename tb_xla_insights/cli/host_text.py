@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
 from tb_xla_insights.cli import common
+from tb_xla_insights.units import THIN
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -56,10 +57,10 @@ def print_executions(out: Console, rows: Sequence[Document], launching: Document
     means = [{name: row[name] // row["count"] for name in row if name.endswith("_ps")} for row in rows]
     unit = units.column_unit([mean["host_ps"] for mean in means])
     times = [f"{name}, {unit}" for name in ("Host", "Device", "Queue", "Overhead")]
-    apart = [f"{name} min / median / max, {unit}" for name in ("Overhead", "Device")]
+    apart = [f"{name} min / median / max" for name in ("Overhead", "Device")]
     heads = ("Kind", "Launches", "Runs", *times, *apart, "Join")
     table = common.table(
-        "Executions (means per run; host = device + queue + overhead)", "Program", *heads, left=(0, 1, 9, 10)
+        "Executions (means per run; host = device + queue + overhead)", "Program", *heads, left=(0, 1, 10)
     )
     for row, mean in list(zip(rows, means, strict=True))[:_ROWS]:
         device = row["spread"]["device_ps"]
@@ -69,8 +70,8 @@ def print_executions(out: Console, rows: Sequence[Document], launching: Document
             units.count(row["launches"]),
             units.count(row["count"]),
             *common.times(mean, unit, "host_ps", "device_ps", "queue_ps", "overhead_ps"),
-            _spread(row["spread"]["overhead_ps"], unit),
-            _spread(device, unit) if device["max"] > _STEADY * device["median"] else "",
+            _spread(row["spread"]["overhead_ps"]) if row["count"] > 1 else "",
+            _spread(device) if device["max"] > _STEADY * device["median"] else "",
             row["join"],
         )
     out.print(table)
@@ -83,20 +84,28 @@ def print_executions(out: Console, rows: Sequence[Document], launching: Document
         out.print()
 
 
-def _spread(its: Document, unit: str) -> str:
-    return " / ".join(units.time_in(its[key], unit) for key in ("min", "median", "max"))
+def _spread(its: Document) -> str:
+    """Least, median and most, with one unit where it fits all of them."""
+    times = [its[key] for key in ("min", "median", "max")]
+    if len({units.time_unit(ps) for ps in times}) > 1:
+        return " / ".join(map(units.time_text, times))
+    *first, last = times
+    return " / ".join([*(units.time_in(ps, units.time_unit(ps)) for ps in first), units.time_text(last)])
 
 
 def _lead(lead: Document | None) -> list[str]:
     if lead is None:
         return []
-    mean, least, most = (units.time_text(lead[key]) for key in ("mean_ps", "min_ps", "max_ps"))
+    unit = units.column_unit([lead["min_ps"], lead["max_ps"]])
+    mean, least, most = (
+        f"{units.time_in(lead[key], unit)}{THIN}{unit}" for key in ("mean_ps", "min_ps", "max_ps")
+    )
     span = f"from {least} to {most} over {units.count(lead['runs'])} runs"
     if lead["mean_ps"] >= 0:
         return [
             f"The host runs ahead: a run is enqueued {mean} before the device is free for it, in the mean ({span})."
         ]
-    wait = units.time_text(-lead["mean_ps"])
+    wait = mean.removeprefix(units.MINUS)
     return [
         f"The host does not run ahead: a free device waits {wait} for a run to be enqueued, in the mean (lead {span})."
     ]
@@ -105,14 +114,14 @@ def _lead(lead: Document | None) -> list[str]:
 def _fixed(fixed: Document | None) -> list[str]:
     if fixed is None:
         return []
-    grows = f"{units.share(fixed['per_device'])} of its device time" if fixed["per_device"] >= 0.001 else ""
     runs = f"fitted to {units.count(fixed['n'])} runs"
     if not fixed["fixed_ps"]:
-        return [f"The overhead of an execution is {grows} ({runs}); nothing of it is fixed."] if grows else []
-    cost = (
-        f"An execution costs {units.time_text(fixed['fixed_ps'])} beyond its device time however short it is"
+        return [f"What an execution costs however short it is cannot be told from zero ({runs})."]
+    more = (
+        f", and {units.share(fixed['per_device'])} of its device time" if fixed["per_device"] >= 0.001 else ""
     )
-    return [f"{cost}{grows and f', and {grows}'} ({runs})."]
+    cost = units.time_text(fixed["fixed_ps"])
+    return [f"An execution costs {cost} beyond its device time however short it is{more} ({runs})."]
 
 
 def print_compiles(out: Console, rows: Sequence[Document]) -> None:
@@ -170,6 +179,6 @@ def print_transfers(out: Console, transfers: Mapping[str, Document]) -> None:
             per_step,
             *common.times(its, "ms", "duration_ps"),
             f"{size} ({its['sized']} known)" if 0 < its["sized"] < its["count"] else size,
-            units.byte_size(its.get("bytes_per_step")),
+            units.byte_size(its["bytes_per_step"]),
         )
     out.print(table)

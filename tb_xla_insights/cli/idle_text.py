@@ -14,17 +14,15 @@ if TYPE_CHECKING:
 
 Document = Mapping[str, Any]
 _ROWS = 12
-_LOADING = {
+_LOADERS = {
     "mp_device_loader": "MpDeviceLoader",
     "tf_data": "tf.data",
-    "driving_thread": "the driving thread itself",
     "infeed": "infeed",
 }
 _INPUT = {
-    "bound": "Devices wait for data",
-    "partly_hidden": "Devices wait for data at times",
-    "hidden": "Loading does not hold devices up",
-    "unknown": "Who loads is not recorded",
+    "bound": "Devices wait for data: for want of it they are",
+    "partly_hidden": "Devices wait for data at times: for want of it they are",
+    "hidden": "Loading does not hold devices up: for want of data they are",
 }
 _ALMOST = 0.05
 """Less than this share of a gap is clocks and launching, not work."""
@@ -46,29 +44,35 @@ def print_idle(out: Console, gaps: Document) -> None:
     out.print(table)
 
 
-def print_input(out: Console, its: Document) -> None:
-    """How batches come, and whether devices wait for them; nothing for sessions that load none."""
-    if its["kind"] is None and not its["idle_ps"]:
+def print_input(out: Console, its: Document, hosts: int) -> None:
+    """Whether devices wait for data, who loads it, and what of that is hidden; nothing where no loading is recorded."""
+    if its["verdict"] == "unknown":
         return
     out.print("Input", style="bold")
-    idle = "not idle" if not its["idle_ps"] else f"idle for {units.time_text(its['idle_ps'])}"
-    share = f", {units.share(its['share'])} of their spans" if its["idle_ps"] else ""
-    infeed = f" ({units.time_text(its['infeed_ps'])} of it in infeed ops)" if its["infeed_ps"] else ""
-    common.say(out, f"{_INPUT[its['verdict']]}: they are {idle} for want of it{share}{infeed}.")
-    threads, batches = its["loader_threads"], its["batches"]
-    whose = _number(threads, "loader thread")
-    source = whose if its["kind"] == "loader_threads" else _LOADING.get(its["kind"], "elsewhere")
-    loads = f"Data comes from {source}{f' ({whose})' if threads and source != whose else ''}."
-    if batches:
-        each = units.time_text(its["wait_ps"] // batches)
-        wait = units.time_text(its["wait_ps"])
-        loads += f" For {_number(batches, 'batch', 'batches')} the driving thread loads or waits {wait}, {each} each."
-    common.say(out, loads)
+    idle = f"idle for {units.time_text(its['idle_ps'])}, {units.share(its['share'])} of their spans"
+    infeed = f"; {units.time_text(its['infeed_ps'])} of it in infeed ops" if its["infeed_ps"] else ""
+    common.say(out, f"{_INPUT[its['verdict']]} {idle if its['idle_ps'] else 'never idle'}{infeed}.")
+    driving = "the driving thread" if hosts == 1 else "driving threads"
+    common.say(out, f"Data comes from {_source(its, driving)}.")
     for what, key in (("Loading", "load"), ("Sending to devices", "send")):
         if its[f"{key}_hidden"] is not None:
             time, hidden = units.time_text(its[f"{key}_ps"]), units.share(its[f"{key}_hidden"])
             common.say(out, f"{what} takes {time}; during {hidden} of that some device works.")
     out.print()
+
+
+def _source(its: Document, driving: str) -> str:
+    """Who loads, and what of the driving threads' time batches take."""
+    threads = _number(its["loader_threads"], "loader thread") if its["loader_threads"] else ""
+    name = driving if its["kind"] == "driving_thread" else _LOADERS.get(its["kind"], "")
+    source = f"{name} ({threads})" if name and threads else name or threads
+    if not its["batches"]:
+        return source
+    batches, wait = _number(its["batches"], "batch", "batches"), units.time_text(its["wait_ps"])
+    time = f"{wait}, {units.time_text(its['wait_ps'] // its['batches'])} each"
+    return (
+        f"{source}: {batches} in {time}" if name == driving else f"{source}; {batches} took {driving} {time}"
+    )
 
 
 def _number(count: int, one: str, many: str = "") -> str:

@@ -24,8 +24,8 @@ _LEAST = {
     "Gaps between programs": ("Mean", "Count"),
     "Ops that only wait": ("Count",),
     "Executions before the step is over": ("Start", "Thread", "Device", "How", "Where"),
-    "Executions": ("Join", "Launches", "Device min / median / max", "Queue", "Kind", "Host"),
-    "Compilations": ("Other graphs", "Start", "Graph", "Idle", "Annotation", "Why", "Where"),
+    "Executions": ("Launches", "Device min / median / max", "Kind", "Queue", "Join", "Host"),
+    "Compilations": ("Other graphs", "Start", "Annotation", "Why", "Idle", "Graph", "Where"),
     "Transfers": ("Size per step", "Per step"),
     "Annotations on the device": ("Launches", "Device ops", "Lost", "Count"),
     "Order of phases on the device": ("Runs", "Phases", "Executions"),
@@ -50,8 +50,9 @@ class _Wrapper(textwrap.TextWrapper):
 
 def wrapped(text: str, width: int, indent: str = "", hanging: str = "") -> list[str]:
     """The lines of a text; the first begins with `indent`, the others with `hanging`."""
+    words = (it if len(it) <= width - len(hanging) else it.replace(TOGETHER, " ") for it in text.split(" "))
     wrapper = _Wrapper(width, initial_indent=indent, subsequent_indent=hanging, break_on_hyphens=False)
-    return [line.replace(TOGETHER, " ") for line in wrapper.wrap(text)] or [""]
+    return [line.replace(TOGETHER, " ") for line in wrapper.wrap(" ".join(words))] or [""]
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,11 @@ class _Column:
 
     @property
     def empty(self) -> bool:
+        """Nothing is told: no text, no number."""
+        return bool(self.cells) and set(self.cells) <= ({"", MISSING} if self.text else {""})
+
+    @property
+    def zero(self) -> bool:
         return set(self.cells) <= _NOTHING
 
     @property
@@ -93,11 +99,7 @@ class FittingTable(Table):
             _Column(str(it.header), [str(cell) for cell in it.cells], it.justify == "left")
             for it in self.columns
         ]
-        known = [
-            it
-            for n, it in enumerate(columns)
-            if not (n and it.cells and it.text and set(it.cells) <= {"", MISSING})
-        ]
+        known = [it for n, it in enumerate(columns) if not (n and it.empty)]
         title = str(self.title or "")
         gap = 3 if sum(it.widest + 3 for it in known) - 3 <= room else 2
         shown, left_out = _fitting(known, _LEAST.get(re.split(r" \(|;", title)[0], ()), room, gap)
@@ -126,17 +128,26 @@ def _broken(cell: str, width: int) -> str:
 def _fitting(
     columns: Sequence[_Column], least: Sequence[str], room: int, gap: int
 ) -> tuple[list[_Column], list[_Column]]:
-    """The columns for which there is room, and the others. First go those without anything in them."""
+    """The columns for which there is room, and the others. Those of zeros go before text is broken for them."""
+
+    def needs(kept: set[int], in_one_line: bool = False) -> int:
+        return sum((columns[n].widest if in_one_line else columns[n].least) + gap for n in kept) - gap
+
     order = {head: place for place, head in enumerate(least)}
     heads = [it.head.partition(",")[0] for it in columns]
     may_go = sorted(
         range(1, len(columns)),
-        key=lambda n: (heads[n] not in order, not columns[n].empty, order.get(heads[n], -n)),
+        key=lambda n: (heads[n] not in order, not columns[n].zero, order.get(heads[n], -n)),
     )
-    gone: set[int] = set()
-    while may_go and sum(it.least + gap for n, it in enumerate(columns) if n not in gone) - gap > room:
-        gone.add(may_go.pop(0))
-    return [it for n, it in enumerate(columns) if n not in gone], [columns[n] for n in sorted(gone)]
+    kept, gone = set(range(len(columns))), []
+    for n in may_go:
+        if needs(kept, in_one_line=columns[n].zero and heads[n] in order) > room:
+            kept.remove(n)
+            gone.append(n)
+    for n in reversed(gone):  # a wide one made room for narrow ones
+        if not columns[n].zero and needs(kept | {n}) <= room:
+            kept.add(n)
+    return [columns[n] for n in sorted(kept)], [it for n, it in enumerate(columns) if n not in kept]
 
 
 def _widths(columns: Sequence[_Column], room: int, gap: int) -> list[int]:

@@ -91,7 +91,8 @@ def _lost(out: Console, rows: Sequence[Document]) -> None:
     for reason in dict.fromkeys(row["lost"] for row in rows if row["lost"]):
         names = [_leaf(row["path"]) for row in rows if row["lost"] == reason]
         common.say(out, f"Lost, {reason}: {', '.join(names)}. {ADVICE[reason]}")
-    out.print()
+    if any(row["lost"] for row in rows):
+        out.print()
 
 
 def _leaf(path: str) -> str:

@@ -43,7 +43,7 @@ def print_report(out: Console, document: Document, duty: str = "ops") -> None:
     _findings(out, document["findings"])
     _devices(out, document["devices"], duty)
     print_idle(out, document["gaps"])
-    print_input(out, document["input_pipeline"])
+    print_input(out, document["input_pipeline"], len(session["hosts"]))
     _steps(out, document["steps"])
     print_gaps(out, document)
     print_early(out, document["early_executions"], document["steps"])

@@ -1,0 +1,297 @@
+"""The report as text: that it tells what the report knows, and that it reads well on every terminal."""
+
+from __future__ import annotations
+
+import fcntl
+import functools
+import io
+import itertools
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from pathlib import Path
+from typing import Any
+
+import pytest
+from captures import Core, capture, session, thread
+from rich.console import Console
+from synthetic.__main__ import LOGDIR
+
+import tb_xla_insights as xi
+from tb_xla_insights.analysis.busy import device_summaries
+from tb_xla_insights.cli import common, host_text, idle_text
+from tb_xla_insights.cli.layout import TOGETHER, wrapped
+from tb_xla_insights.cli.main import main
+from tb_xla_insights.cli.report_text import print_report
+
+CASE = "synthetic_case_study_8_tpu_cores"
+LOGS = [CASE, "torch_xla_early_item", "torch_xla_dynamic_shapes", "torch_xla_dynamo_graph_break"]
+UNBROKEN = 100_000
+MS = 10**9
+Capture = pytest.CaptureFixture[str]
+
+
+@functools.cache
+def report(name: str) -> dict[str, Any]:
+    return xi.load(str(LOGDIR / name)).report()
+
+
+@functools.cache
+def text_of(name: str, width: int = UNBROKEN) -> str:
+    return printed(report(name), width)
+
+
+def printed(document: dict[str, Any], width: int = UNBROKEN) -> str:
+    out = console(width)
+    print_report(out, document)
+    return told(out)
+
+
+def console(width: int = UNBROKEN) -> Console:
+    return Console(file=io.StringIO(), width=width, highlight=False, markup=False, emoji=False)
+
+
+def told(out: Console) -> str:
+    assert isinstance(out.file, io.StringIO)
+    return "\n".join(line.rstrip(" ") for line in out.file.getvalue().splitlines())
+
+
+def plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+def section(text: str, title: str) -> list[str]:
+    """The lines from the title to the next empty one, with single spaces."""
+    lines = text.splitlines()
+    start = next(n for n, line in enumerate(lines) if line == title or line.startswith(f"{title} ("))
+    return [plain(line) for line in lines[start : lines.index("", start)]]
+
+
+@pytest.mark.parametrize("name", LOGS)
+@pytest.mark.parametrize("width", [60, 80, 100, 120, 160])
+class TestWidths:
+    def test_no_line_is_longer(self, name: str, width: int) -> None:
+        assert max(map(len, text_of(name, width).splitlines())) <= width
+
+    def test_no_word_is_broken(self, name: str, width: int) -> None:
+        """Nor a number from its unit; those behind whose slashes a line ends excepted."""
+        whole = words(text_of(name)) | words("A wider terminal also shows:")
+        for word in words(text_of(name, width)) - whole:
+            assert any("/" in it and word in it for it in whole), word
+
+    def test_columns_that_are_left_out_are_named(self, name: str, width: int) -> None:
+        for title in ("Steps", "Gaps", "Executions"):
+            part = " ".join(section(text_of(name, width), title))
+            for head in re.split(r"  +", heads(text_of(name), title)):
+                assert all(word in part for word in head.partition(",")[0].split()), (title, head)
+
+
+def words(text: str) -> set[str]:
+    return {word.strip(",.:") for word in re.split("[ \n]+", text) if not set(word) <= {"─"}}
+
+
+def heads(text: str, title: str) -> str:
+    lines = text.splitlines()
+    return next(below for line, below in itertools.pairwise(lines) if line.startswith(f"{title} ("))
+
+
+def test_a_paragraph_hangs_and_numbers_keep_their_unit() -> None:
+    assert wrapped("1. Info: takes 2\u202f547.256\u202fms", 20, hanging="   ") == [
+        "1. Info: takes",
+        "   2\u202f547.256\u202fms",
+    ]
+    assert wrapped(f"a b{TOGETHER}c", 4) == ["a", "b c"]
+    assert wrapped(f"one{TOGETHER}two", 5) == ["one", "two"]
+    assert wrapped("at /opt/demo/train.py", 12) == ["at /opt/", "demo/", "train.py"]
+    assert wrapped("", 12) == [""]
+
+
+def test_columns_of_text_without_any_are_left_out_and_others_stay() -> None:
+    out = console()
+    table = common.table("", "Name", "Why", "Count", left=(0, 1))
+    table.add_row("a", "–", "0")
+    out.print(table)
+    assert told(out).split() == ["Name", "Count", "────────────", "a", "0"]
+
+
+def test_columns_of_zeros_go_before_text_is_broken() -> None:
+    for width, row in ((70, "Start, ms Reads Most host time"), (40, "Start, ms Most host time")):
+        out = console(width)
+        table = common.table("Steps", "Step", "Start, ms", "Reads", "Most host time", left=(0, 3))
+        table.add_row("a", "1.000", "0", "tracing 1 ms, wait 2 ms")
+        out.print(table)
+        assert " ".join(told(out).splitlines()[1].split()) == f"Step {row}"
+
+
+def test_a_terminal_tells_its_width() -> None:
+    main_end, end = pty.openpty()
+    fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 72, 0, 0))
+    command = [sys.executable, "-m", "tb_xla_insights.cli.main", "report", str(LOGDIR / LOGS[1])]
+    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=end, stderr=subprocess.DEVNULL, env=environment
+    ) as run:
+        os.close(end)
+        shown = b"".join(iter(lambda: _read(main_end), b"")).decode()
+    os.close(main_end)
+    assert run.returncode == 0
+    lines = re.sub(r"\x1b\[[\d;]*m", "", shown).splitlines()
+    assert 60 < max(map(len, lines)) <= 72
+    assert any(line.startswith("A wider terminal also shows:") for line in lines)
+
+
+def _read(end: int) -> bytes:
+    try:
+        return os.read(end, 1 << 16)
+    except OSError:  # the other end is closed
+        return b""
+
+
+def test_a_pipe_gets_every_column_and_each_row_in_one_line(capsys: Capture) -> None:
+    assert main(["report", str(LOGDIR / CASE)]) == 0
+    text = capsys.readouterr().out.replace("\u202f", " ")
+    assert "A wider terminal" not in text
+    [detail] = [line for line in text.splitlines() if line.startswith("   Find what is new in Training_Step")]
+    assert detail.endswith("and warm up every variant before.")
+    assert (
+        "Training_Step 1211 2 074.058 404.203 158.575 2 0 1 1 IR tracing 187.066 ms, wait 140.771 ms"
+        in section(text, "Steps")
+    )
+
+
+def test_input_that_holds_nothing_up() -> None:
+    assert section(text_of(CASE), "Input") == [
+        "Input",
+        "Loading does not hold devices up: for want of data they are idle for 8.612 ms, < 0.1 % of their spans.",
+        "Data comes from 2 loader threads; 11 batches took the driving thread 90.136 ms, 8.194 ms each.",
+        "Loading takes 2 904.818 ms; during 57.5 % of that some device works.",
+        "Sending to devices takes 238.914 ms; during 1.8 % of that some device works.",
+    ]
+
+
+def test_input_that_devices_wait_for() -> None:
+    assert section(text_of("torch_xla_slow_input"), "Input")[1:3] == [
+        "Devices wait for data: for want of it they are idle for 201.958 ms, 73.7 % of their spans.",
+        "Data comes from the driving thread: 6 batches in 246.976 ms, 41.163 ms each.",
+    ]
+
+
+def test_input_of_other_kinds() -> None:
+    its = report(CASE)["input_pipeline"] | {"kind": "mp_device_loader", "idle_ps": 0, "infeed_ps": 0}
+    out = console()
+    idle_text.print_input(out, its, 2)
+    assert "Loading does not hold devices up: for want of data they are never idle." in plain(told(out))
+    assert "Data comes from MpDeviceLoader (2 loader threads); 11 batches took driving threads" in plain(
+        told(out)
+    )
+    infeed = {"kind": "infeed", "verdict": "bound", "idle_ps": 5 * MS, "infeed_ps": 2 * MS, "share": 0.2}
+    out = console()
+    idle_text.print_input(out, its | infeed | {"batches": 0, "loader_threads": 0}, 1)
+    assert "5.000 ms, 20.0 % of their spans; 2.000 ms of it in infeed ops." in plain(told(out))
+    assert "Data comes from infeed. " in plain(told(out))
+
+
+def test_no_input_where_nothing_is_loaded(logdir: Path) -> None:
+    document = xi.load(str(logdir)).report()
+    assert document["input_pipeline"]["verdict"] == "unknown"
+    assert "\nInput\n" not in printed(document)
+
+
+def test_early_executions() -> None:
+    assert section(text_of(CASE), "Executions before the step is over")[1:] == [
+        "Step Annotation Thread How Program Start, ms Device, ms Idle after, ms",
+        "─" * 131,
+        "1211 Training_Step/forward/text_encoder python step marker SyncTensorsGraph.41102 2 122.085 304.352 1 566.401",
+    ]
+    rows = section(text_of("torch_xla_early_item"), "Executions before the step is over")
+    assert rows[3] == "3 Training_Step/forward python value read SyncTensorsGraph.191 4.038 0.333 6.346"
+    assert "Executions before the step is over" not in text_of("torch_xla_dynamic_shapes")
+
+
+def test_what_executions_cost_and_how_far_the_host_is_ahead() -> None:
+    text = plain(text_of("torch_xla_early_item"))
+    assert section(text_of("torch_xla_early_item"), "Executions")[3].endswith(
+        "0.166 0.126 / 0.157 / 0.237 ms 0.880 / 1.035 / 5.284 ms exact"
+    )
+    assert (
+        "a free device waits 5.458 ms for a run to be enqueued, in the mean (lead from −7.599 ms to" in text
+    )
+    assert (
+        "An execution costs 0.143 ms beyond its device time however short it is, and 0.4 % of its device time "
+        "(fitted to 12 runs)." in text
+    )
+    out = console()
+    lead = {"mean_ps": 2 * MS, "min_ps": -MS, "max_ps": 5 * MS, "runs": 1000}
+    fixed = {"fixed_ps": 0, "per_device": 0.1, "n": 7}
+    host_text.print_executions(out, report(CASE)["executions"], {"lead": lead, "fixed": fixed})
+    assert "The host runs ahead: a run is enqueued 2.000 ms before the device is free for it" in plain(
+        told(out)
+    )
+    assert "(from −1.000 ms to 5.000 ms over 1 000 runs)" in plain(told(out))
+    assert "cannot be told from zero (fitted to 7 runs)" in plain(told(out))
+
+
+def test_a_spread_has_one_unit_where_one_fits() -> None:
+    out = console()
+    [row, *_] = report(CASE)["executions"]
+    rows = [row | {"spread": row["spread"] | {"overhead_ps": {"min": 500, "median": MS, "max": 20_000 * MS}}}]
+    host_text.print_executions(out, [*rows, row | {"count": 1}], {"lead": None, "fixed": None})
+    first, single = plain(told(out)).split(" SyncTensorsGraph.41937 ")[1:]
+    assert first.endswith("0.500 ns / 1.000 ms / 20.000 s exact")
+    assert "/" not in single
+    assert "The host" not in plain(told(out))
+
+
+def test_ops_that_only_wait_over_all_devices() -> None:
+    host = thread("python", ("step", 0, 100, {"_r": 1}))
+    ops = [("copy-done.1", 2, 30), ("all-reduce-done", 45, 5), ("dot", 70, 5)]
+    cores = [Core(name=f"TPU:{n}", ops=ops) for n in range(2)]
+    devices = device_summaries(session(capture(host, *cores)))
+    text = printed(report(CASE) | {"devices": [*report(CASE)["devices"], *devices]})
+    head, _, *rows = section(text, "Ops that only wait")[1:]
+    assert (head, rows) == ("Op Count Time, ns", ["copy-done.1 2 0.060", "all-reduce-done 2 0.010"])
+    assert "Ops that only wait" not in text_of(CASE)
+
+
+def test_compilations() -> None:
+    rows = section(text_of("torch_xla_dynamic_shapes"), "Compilations")
+    assert rows[1] == "Module Start, ms Time, ms Idle, ms Step Graph Annotation Where Why"
+    assert rows[3] == (
+        "SyncTensorsGraph.608 47.934 1 789.398 1 789.398 5 130ef63c Training_Step step (/opt/xla-demo/train.py:111) "
+        "torch_xla.sync when exiting a profiler StepTrace region"
+    )
+    [row] = report("torch_xla_dynamic_shapes")["compiles"]
+    kin = ["0123456789abcdef", "SyncTensorsGraph.608(7)", "b", "c", "d"]
+    out = console()
+    host_text.print_compiles(out, [row | {"kin": kin}])
+    assert " 01234567, SyncTensorsGraph.608(7), b, 2 more " in plain(told(out))
+
+
+def test_transfers() -> None:
+    rows = section(text_of(CASE), "Transfers")
+    assert rows[3] == "transfer to device 12 1.1 238.914 3.6 GB 324.5 MB"
+    part = report(CASE)["transfers"]["to_device"] | {"sized": 3}
+    out = console()
+    host_text.print_transfers(out, {"to_device": part})
+    assert "3.6 GB (3 known)" in plain(told(out))
+
+
+def test_whether_cores_are_idle_together() -> None:
+    [row] = [it for it in section(text_of(CASE), "Gaps") if it.startswith("TPU:2 ")]
+    assert row.startswith(
+        "TPU:2 1 441.009 390.263 1209 all idle starved compile compile 318.407 ms, IR tracing"
+    )
+    document = report(CASE)
+    first, second, third, *_ = document["gaps"]["items"]
+    changed = [first | {"together_ps": 0}, second | {"together_ps": second["duration_ps"] // 2}, third]
+    rows = section(printed(document | {"gaps": document["gaps"] | {"items": changed}}), "Gaps")
+    assert [re.findall("others work|in part|all idle", row) for row in rows[3:]] == [
+        ["others work"],
+        ["in part"],
+        ["all idle"],
+    ]
+    assert "Cores" not in heads(text_of("torch_xla_early_item"), "Gaps")
