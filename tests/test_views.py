@@ -54,7 +54,9 @@ class TestOverview:
         assert (
             view["idle"]["small_ps"] + sum(view["idle"]["by_class_ps"].values()) == view["idle"]["total_ps"]
         )
-        assert [name for name in report["devices"][0] if name not in view["devices"][0]] == []
+        assert set(report["devices"][0]) - set(view["devices"][0]) == {"stalls"}
+        assert (view["input"], view["transfers"]) == (report["input_pipeline"], report["transfers"])
+        assert view["collectives"] == report["collectives"]
         steps, columns = report["steps"], view["steps"]["columns"]
         assert (view["steps"]["count"], view["steps"]["source"], view["steps"]["partial"]) == (
             10,
@@ -72,6 +74,31 @@ class TestOverview:
         assert list(figures) == ["duty_cycle", "mean_step", "device_per_step", "idle_per_step"]
         assert figures["duty_cycle"] == pytest.approx(0.605, abs=0.001)
         assert figures["idle_per_step"] == figures["mean_step"] - figures["device_per_step"]
+
+    def test_what_no_device_did_is_not_known(self) -> None:
+        steps = thread("python", *[("Step", at, 9, {"_r": 1, "step_num": at}) for at in (0, 10)])
+        figures = {it["name"]: it["value"] for it in views.overview(session(capture(steps)))["figures"]}
+        assert figures == {"duty_cycle": None, "mean_step": 9, "device_per_step": None, "idle_per_step": None}
+
+    def test_ops_that_wait_are_summed_over_devices(self) -> None:
+        cores = [
+            Core([("fusion.1", 0, 2), ("copy-done.1", 2, 3 + i), ("copy-done.2", 9, 5)], name=f"TPU:{i}")
+            for i in range(2)
+        ]
+        assert views.overview(session(capture(*cores)))["stalls"] == [
+            {"op": "copy-done.2", "count": 2, "duration_ps": 10},
+            {"op": "copy-done.1", "count": 2, "duration_ps": 7},
+        ]
+
+    def test_the_longest_ops_are_named_and_the_others_are_one_row(self) -> None:
+        ops = [(f"all-reduce.{i}", 100 * i, 40 - i) for i in range(20)]
+        made = session(capture(Core(ops)))
+        told, shown = session_report(made)["collectives"], views.overview(made)["collectives"]
+        assert shown[:-1] == told[: views.MOST_OPS]
+        rest = shown[-1]
+        assert (rest["op"], rest["more"], rest["count"]) == (None, 20 - views.MOST_OPS, 20 - views.MOST_OPS)
+        for name in ("duration_ps", "exposed_ps"):
+            assert sum(row[name] for row in shown) == sum(row[name] for row in told)
 
     def test_the_verdict_says_the_worst(self, case_study: SessionTrace) -> None:
         told = views.overview(case_study)["verdict"]
@@ -202,6 +229,29 @@ class TestGaps:
                 pattern = views.gaps(case_study)["patterns"][gap["pattern"]]
                 assert [pattern[key] for key in ("before", "after")] == [gap["before"], gap["after"]]
                 assert gap["occurrences"] == pattern["count"]
+
+    def test_a_gap_says_whether_all_cores_of_the_host_were_idle(self, case_study: SessionTrace) -> None:
+        """One core waits 20 to 60 us and 100 to 140 us, the other 40 to 140 us."""
+        one = Core([("a", 0, 20 * US), ("b", 60 * US, 40 * US), ("c", 140 * US, 9 * US)])
+        other = Core([("a", 0, 40 * US), ("b", 140 * US, 9 * US)], name="TPU:1")
+        made = session(capture(one, other))
+        found = {(it["device"], it["start_ps"] // US): it["together_ps"] for it in views.gaps(made)["items"]}
+        assert found == {
+            ("vm/TPU:0", 20): 20 * US,
+            ("vm/TPU:0", 100): 40 * US,
+            ("vm/TPU:1", 40): 60 * US,
+        }
+        said = views.gap(made, "vm/TPU:0", 20 * US)["sentence"].replace("\u202f", " ")
+        assert said.endswith(" All cores of the host are idle for 20.000 µs of it; for the rest others work.")
+        assert "are idle meanwhile." in views.gap(made, "vm/TPU:0", 100 * US)["sentence"]
+        alone = Core([("a", 0, 149 * US)], name="TPU:1")
+        sentence = views.gap(session(capture(one, alone)), "vm/TPU:0", 20 * US)["sentence"]
+        assert sentence.endswith(" Other cores of the host work all the while.")
+        single = session(capture(one))
+        assert {it["together_ps"] for it in views.gaps(single)["items"]} == {None}
+        assert "cores" not in views.gap(single, "vm/TPU:0", 20 * US)["sentence"]
+        for item in views.gaps(case_study)["items"]:
+            assert len(item["togethers_ps"]) == item["cores"]
 
     def test_a_gap_that_is_not_there(self, case_study: SessionTrace) -> None:
         with pytest.raises(InputError, match="no gap of x begins at 5"):

@@ -22,6 +22,9 @@ import { createRunStrip } from './strip.js';
 /** @type {[Scope, string][]} */
 const SCOPES = [['run', 'mean of a run'], ['step', 'per step and core'], ['total', 'total']];
 
+/** @type {Record<CostName, string>} */
+const HEADS = { host_ps: 'Host', device_ps: 'Device', queue_ps: 'Queue', overhead_ps: 'Overhead' };
+
 /** @type {[CostName, string, string][]} */
 const SIGNS = [['device_ps', 'd', 'device'], ['queue_ps', 'q', 'queue: the device was busy with earlier work'], ['overhead_ps', 'o', 'overhead']];
 
@@ -129,35 +132,56 @@ export function executionsView(app) {
     const [own] = sources;
     const sum = sumCosts(own.rows);
     const ofSum = divisor(scope, sum, own.per);
-    /** @param {CostName} key @param {string} head */
-    const cost = (key, head) => timeColumn(head, unit, (/** @type {ExecutionRow} */ row) => per(row, key), { key, cell: (row) => {
-      const text = (key === 'device_ps' ? deviceTimeCell : timeCell)(per(row, key), unit);
-      if (key === 'host_ps') return of.get(row) === own ? placeOf(row, text) : text;
-      return key === 'overhead_ps' ? h('b', null, text) : text;
-    } });
+    const many = (/** @type {ExecutionRow} */ { count: runs, spread }) => runs > 1 && spread;
+    const ranges = scope === 'run' && executions.some(many);
+    const ranged = (/** @type {CostName} */ key) => ranges && (key === 'device_ps' || key === 'overhead_ps');
+    /** @param {CostName} key @returns {import('../lib/table.js').Column<ExecutionRow>[]} */
+    const cost = (key) => {
+      const text = (/** @type {number} */ ps) => (key === 'device_ps' ? deviceTimeCell : timeCell)(ps, unit);
+      const column = timeColumn(HEADS[key], unit, (/** @type {ExecutionRow} */ row) => per(row, key), { key, cell: (row) => {
+        const its = text(per(row, key));
+        if (key === 'host_ps' && of.get(row) === own) return link(its, () => go(row));
+        return key === 'overhead_ps' ? h('b', null, its) : its;
+      } });
+      return ranged(key) ? [column, { head: 'Min – max', number: true, title: ({ spread }) => `median ${timeText(spread?.[key].median)}`,
+        cell: (row) => { const range = many(row); return h('span', { class: 'sec' }, range ? `${text(range[key].min)} – ${text(range[key].max)}` : MISSING); } }] : [column];
+    };
+    const go = (/** @type {ExecutionRow} */ row) => { if (of.get(row) === own) void openRun(row.program); };
     const { element: rows } = liveTable({
       label: 'Overhead per execution', testid: 'overhead-table', items: groups.flatMap((group) => group.rows),
-      ...linkedOrder(app.link, ''), rowid: (row) => `execution-${row.program}`,
+      ...linkedOrder(app.link, ''), rowid: (row) => `execution-${row.program}`, select: go,
       group: groups.length > 1 ? (row) => textOf.get(row) ?? '' : undefined,
       columns: [
         textColumn('Program', (/** @type {ExecutionRow} */ { program }) => program, { key: 'program', title: ({ program, program_ids }) => [program, ...program_ids].join('\n'),
           cell: (row) => [codeCell(row.program, 40), row.program_ids.length > 1 ? h('span', { class: 'muted small' }, ` ${row.program_ids.length} variants`) : ''] }),
         countColumn('Launches', 'launches', { key: 'launches' }), countColumn('Runs', 'count', { key: 'count' }),
-        cost('host_ps', 'Host'), cost('device_ps', 'Device'), cost('queue_ps', 'Queue'), cost('overhead_ps', 'Overhead'),
+        ...COSTS.flatMap(cost),
         shareColumn('Of host', (row) => (row.host_ps ? row.overhead_ps / row.host_ps : null), { key: 'share' }),
         { head: `Device, queue and overhead, 0 – ${digits(most / unit.ps, most / unit.ps < 10 ? 1 : 0)}\u202f${unit.name}`, cell: (row) => costBar(row, (key) => per(row, key) / most) },
         textColumn('Join', (/** @type {ExecutionRow} */ { join }) => join, { key: 'join', title: ({ join }) => JOINS[join], cell: ({ join }) => h('span', { class: 'sec' }, join) }),
       ],
       foot: [(sources.length > 1 ? 'This session' : 'All') + (scope === 'run' ? ', mean of a run' : scope === 'step' ? ', per step and core' : ''), count(sum.launches), count(sum.count),
-        ...COSTS.map((key) => h('span', { 'data-ps': Math.round(sum[key] / ofSum) }, timeCell(sum[key] / ofSum, unit))), share(sum.host_ps ? sum.overhead_ps / sum.host_ps : null), '', ''],
+        ...COSTS.flatMap((key) => [h('span', { 'data-ps': Math.round(sum[key] / ofSum) }, timeCell(sum[key] / ofSum, unit)), ...(ranged(key) ? [''] : [])]), share(sum.host_ps ? sum.overhead_ps / sum.host_ps : null), '', ''],
     });
     fill(overhead, rows);
   }
 
-  /** Host time leads to the program's run in the step that is drawn. @param {ExecutionRow} row @param {string} text */
-  function placeOf(row, text) {
-    const run = answer.runs ? rowsOf({ ...answer.runs }).find(({ program }) => program === row.program) : null;
-    return run ? link(text, () => app.open(windowPlace(Math.min(run.launch_start_ps ?? run.start_ps, run.start_ps), run.start_ps + run.duration_ps))) : text;
+  /** Leads to a program's run in the step that is drawn, else to its longest one on the chosen devices. @param {string} program */
+  async function openRun(program) {
+    const run = rowsOf({ ...answer.runs }).find((own) => own.program === program);
+    if (run) return app.open(windowPlace(Math.min(run.launch_start_ps ?? run.start_ps, run.start_ps), run.start_ps + run.duration_ps));
+    const { rows, session: { name } } = session;
+    const { devices } = app.chosen();
+    try {
+      /** @type {import('../lib/types').SearchAnswer} */
+      const { hits: { n, s, d }, names } = await get('search', { session: name, q: program, rows: rows.filter(({ kind, device }) => kind === 'modules' && devices.includes(device ?? '')).map(({ id }) => id).join(',') });
+      if (name !== session.session.name) return;
+      const at = n.reduce((best, own, index) => (names[own].name.replace(/\(\d+\)$/, '') === program && !(d[index] <= d[best]) ? index : best), -1);
+      if (at < 0) app.live.answer(`No run of ${program} is in the timeline.`);
+      else app.open(windowPlace(s[at], s[at] + d[at]));
+    } catch (error) {
+      app.fail('executions', error);
+    }
   }
 
   /** @param {string} kind @param {ExecutionRow[]} rows @param {import('./costs.js').Source} source */
@@ -174,12 +198,11 @@ export function executionsView(app) {
     const unit = columnUnit(items, ({ host_ps }) => host_ps / per);
     const runs = (/** @type {number} */ number) => digits(number / per, Number.isInteger(number / per) ? 0 : 2);
     const all = sumCosts(executions);
-    const keys = /** @type {const} */ ([['host_ps', 'Host'], ['device_ps', 'Device'], ['overhead_ps', 'Overhead']]);
-    return tableCard('By kind', { note: per_step ? 'per step and core' : 'total' }, {
+    return tableCard('By kind', { note: per_step ? 'per step and core' : 'total', class: 'tight' }, {
       testid: 'lazy-dynamo-table', items,
       columns: [textColumn('Kind', 'name'), countColumn('Runs', 'count', { cell: (item) => runs(item.count) }),
-        ...keys.map(([key, head]) => timeColumn(head, unit, (/** @type {typeof items[number]} */ item) => item[key] / per))],
-      foot: ['All', runs(all.count), ...keys.map(([key]) => timeCell(all[key] / per, unit))],
+        ...COSTS.map((key) => timeColumn(HEADS[key], unit, (/** @type {typeof items[number]} */ item) => item[key] / per))],
+      foot: ['All', runs(all.count), ...COSTS.map((key) => timeCell(all[key] / per, unit))],
     }, lead ? h('p', { class: 'sec' }, leadText(lead)) : null);
   }
 

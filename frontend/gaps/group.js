@@ -43,7 +43,7 @@ export function groupGaps(items, devices) {
  * @param {GapItem[]} items @returns {GapItem[]}
  */
 export const eachCore = (items) => items.flatMap((item) => item.devices.map((device, at) => ({
-  ...item, device, start_ps: item.starts_ps[at], duration_ps: item.durations_ps[at], alike: at > 0 })));
+  ...item, device, start_ps: item.starts_ps[at], duration_ps: item.durations_ps[at], together_ps: item.togethers_ps[at], alike: at > 0 })));
 
 /**
  * Patterns with the numbers of some gaps only; those that have none of them keep their place in the list and count 0.

@@ -101,8 +101,8 @@ export function gapsView(app) {
     ];
     return h('div', { class: 'filters', 'data-testid': 'gap-filters' },
       choices.map(([key, label, any, values]) => pick(label, [['', any], ...values], filters.get(key), (value) => setFilter(key, value), `filter-${key}`)),
-      h('span', { class: 'grow' }), heading, exportButton('gaps', ['device', 'start_ps', 'duration_ps', 'step', 'kind', 'cause', 'before', 'after', ...CLASSES.map((name) => `${name}_ps`)],
-        () => left.map((gap) => [gap.device, gap.start_ps, gap.duration_ps, stepOf(gap), gap.kind, gap.cause, gap.before, gap.after, ...CLASSES.map((name) => (gap.alike ? null : gap.by_class_ps[name] ?? 0))])));
+      h('span', { class: 'grow' }), heading, exportButton('gaps', ['device', 'start_ps', 'duration_ps', 'step', 'kind', 'cause', 'before', 'after', 'together_ps', ...CLASSES.map((name) => `${name}_ps`)],
+        () => left.map((gap) => [gap.device, gap.start_ps, gap.duration_ps, stepOf(gap), gap.kind, gap.cause, gap.before, gap.after, gap.together_ps, ...CLASSES.map((name) => (gap.alike ? null : gap.by_class_ps[name] ?? 0))])));
   }
 
   /** @param {boolean} say */
@@ -149,6 +149,7 @@ export function gapsView(app) {
         { key: 'device', head: 'Device', value: ({ gaps, gap }) => (gaps.length > 1 ? '' : nameOf(gap.device)), cell: (row) => deviceCell(row) },
         countColumn('Step', ({ gap }) => gap.step_number ?? gap.step ?? -1, { key: 'step', cell: ({ gap }) => stepOf(gap) || MISSING }),
         { key: 'kind', head: 'Kind', value: ({ gap }) => gap.kind, cell: ({ gap }) => kindTag(gap.kind) },
+        ...(left.some(({ together_ps }) => together_ps != null) ? [shareColumn('All cores idle', togetherPart, { key: 'together', title: () => 'of its time; for the rest other cores of the host work' })] : []),
         classColumn('Mostly', ({ gap }) => gap.cause, { key: 'cause' }), FILL,
         textColumn('Before → after', ({ gap }) => endsText(gap, 400), { key: 'ends', cell: ({ gap }) => h('span', { class: 'sec' }, endsText(gap, 22)) }),
         { head: '', number: true, cell: (row) => showButton(() => show(row), 'gap-show') },
@@ -211,6 +212,9 @@ export function gapsView(app) {
   });
   return { element, ...data, filter: data.known(() => draw(true)), move: data.known(draw) };
 }
+
+/** The part of some gaps in which all cores of the host are idle. @param {GapRow} row */
+const togetherPart = ({ gaps }) => (gaps[0].together_ps == null ? null : total(gaps, 'together_ps') / total(gaps, 'duration_ps'));
 
 /** @param {GapItem} gap @param {number} most letters of a name */
 function endsText({ before, after, inside_run }, most) {

@@ -23,13 +23,26 @@ export interface Overview {
   devices: (Device & { duty: Record<DutyDefinition, { span_ps: number; busy_ps: number; stall_ps: number }>; idle_by_class_ps: ByClass })[];
   idle: { total_ps: number; by_class_ps: ByClass; small_ps: number };
   steps: { source: string | null; count: number; partial: number; columns: StepColumns; work: StepWork[] };
-  findings: Finding[]; counts: Record<string, number>;
+  findings: Finding[]; counts: Record<string, number>; input: InputPipeline;
+  transfers: Record<"to_device" | "from_device", Transfers>; collectives: OpTime[]; stalls: OpTime[];
 }
+/** How batches come; hidden are the shares of times in which a device works. */
+export interface InputPipeline {
+  kind: "mp_device_loader" | "tf_data" | "loader_threads" | "driving_thread" | "infeed" | null;
+  verdict: "bound" | "partly_hidden" | "hidden" | "unknown"; share: number; batches: number; loader_threads: number;
+  wait_ps: number; idle_ps: number; load_ps: number; load_hidden: number | null; send_ps: number; send_hidden: number | null;
+}
+/** `sized` are those whose bytes are known. */
+export interface Transfers { count: number; duration_ps: number; bytes: number | null; sized: number; per_step: number | null; bytes_per_step?: number | null }
+/** The time of an op on all devices; the last row may be the sum of `more` others. */
+export interface OpTime { op: string | null; more?: number; kind?: string; count: number; duration_ps: number; exposed_ps?: number }
 
 export interface GapItem {
   index: number; device: string; host: string; start_ps: number; duration_ps: number;
   /** The same gap on several cores: the first one is the item's own. */
-  devices: string[]; starts_ps: number[]; durations_ps: number[]; cores: number;
+  devices: string[]; starts_ps: number[]; durations_ps: number[]; togethers_ps: (number | null)[]; cores: number;
+  /** How long all cores of its host are idle; null where there is one. */
+  together_ps: number | null;
   /** Its parts are those of the same gap on another core. */
   alike?: boolean;
   step: number | null; step_number: number | null; before: string | null; after: string | null;
@@ -54,7 +67,9 @@ export interface Gaps {
 
 export type Join = "exact" | "ordered" | "none";
 export interface Costs { launches: number; count: number; host_ps: number; device_ps: number; queue_ps: number; overhead_ps: number }
-export interface ExecutionRow extends Costs { program: string; program_ids: string[]; kind: "lazy" | "dynamo" | "other"; join: Join; causes: Cause[] }
+export interface ExecutionRow extends Costs { program: string; program_ids: string[]; kind: "lazy" | "dynamo" | "other"; join: Join; causes: Cause[]; spread?: Record<"host_ps" | "device_ps" | "queue_ps" | "overhead_ps", Spread> }
+/** Of the runs of a program. */
+export interface Spread { min: number; median: number; max: number }
 /** Why launches of a program were asked for, as a debug log tells. */
 export interface Cause { graph_hash: string | null; cause: string | null; frame: string | null; count: number }
 export interface RunColumns {

@@ -43,7 +43,7 @@ export function findingsCard(answer, app) {
   const linked = /^fin:(.+)$/.exec(app.link.state.sel ?? '')?.[1];
   const span = total(devices, 'span_ps');
   const nothing = `No findings.${span ? ` The devices are ${share(total(devices, 'busy_ps') / span)} busy.` : ''}`;
-  return card('Findings', { note: counts ? `${counts}, by idle time` : null, class: 'findings' },
+  return card('Findings', { note: counts ? `${counts}, by severity, then cost` : null, class: 'findings' },
     all.length ? h('ol', { 'data-testid': 'findings', class: 'fill' }, all.map((finding) => entry(finding, answer, app, finding.id === linked)))
       : h('p', { 'data-testid': 'findings' }, nothing));
 }
@@ -55,7 +55,7 @@ function entry(finding, { steps }, app, linked) {
   const label = MORE[id] ?? 'Gaps';
   const element = h('li', { 'data-testid': `finding-${id}`, 'aria-current': linked ? 'true' : null },
     h('span', null, severityTag(severity)), h('h3', null, title),
-    h('span', { class: 'cost num', 'data-ps': cost_ps, title: 'Idle time that it explains' }, cost_ps ? timeText(cost_ps, 1) : '–'),
+    h('span', { class: 'cost num', 'data-ps': cost_ps, title: 'Idle time that it explains, or busy time in which devices only wait or exchange data' }, cost_ps ? timeText(cost_ps, 1) : '–'),
     h('p', null, detail.includes(advice) ? detail : `${detail} ${advice}`,
       step_if_fixed_ps ? h('span', { class: 'muted' }, step === now ? ' Without it the mean step is as long.' : ` Mean step without it: at best ${step} instead of ${now}.`) : null),
     h('div', { class: 'row' }, windows.length ? showOf(finding, steps.columns, app) : null,

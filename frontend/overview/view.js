@@ -1,4 +1,4 @@
-/** Overview: one sentence, four figures, and behind them duty cycle, idle time by cause, steps and findings. */
+/** Overview: one sentence, four figures, and behind them duty cycle, idle time by cause, steps, findings, and what feeds the devices. */
 
 import { h, fill } from '../lib/dom.js';
 import { loadOnce } from '../frame/once.js';
@@ -8,6 +8,7 @@ import { dutyCard } from './duty.js';
 import { idleCard } from './idle.js';
 import { findingsCard } from './findings.js';
 import { createSteps } from './steps.js';
+import { dataCards } from './data.js';
 
 /** @typedef {import('../lib/views').Overview} Overview */
 
@@ -23,8 +24,8 @@ export function overviewView(app) {
   function draw() {
     const { devices } = answer;
     const some = app.among(devices).length < devices.length;
-    fill(element, verdict(answer, some ? `Sentence, figures, steps and findings are of all ${cores(devices.length)}.` : ''), dutyCard(answer.devices, session, app), idleCard(answer, app),
-      findingsCard(answer, app), steps.element);
+    fill(element, verdict(answer, some ? `All but duty cycle and idle time is of all ${cores(devices.length)}.` : ''), dutyCard(answer.devices, session, app), idleCard(answer, app),
+      findingsCard(answer, app), steps.element, dataCards(answer, app));
     steps.open(answer.steps);
   }
 

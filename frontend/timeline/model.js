@@ -58,9 +58,9 @@ export function createModel(link, lanesPx) {
     /** @param {(changed: Set<keyof TimelineState>) => void} listener */
     on(listener) { listeners.push(listener); },
     get duration() { return duration; },
-    /** Takes the state from the link. @param {number} length of the session @returns {string[]} what of the link does not fit */
+    /** Takes the state from the link. @param {number} length of the session, of which an empty one has 1 ps to look at @returns {string[]} what of the link does not fit */
     open(length) {
-      duration = length;
+      duration = Math.max(1, length);
       const { w, sel, x } = link.state;
       const span = spanValue(w ?? '');
       const selection = selectionValue(sel);

@@ -23,7 +23,7 @@ const MOST_PX = 18_000;
 
 /** @param {Span} span @param {number} left @param {number} right @returns {Scale} */
 export function createScale({ start_ps, end_ps }, left, right) {
-  const psPerPx = (end_ps - start_ps) / Math.max(1, right - left);
+  const psPerPx = Math.max(1, end_ps - start_ps) / Math.max(1, right - left);
   return {
     start_ps, end_ps, left, right, psPerPx,
     x: (ps) => left + (ps - start_ps) / psPerPx,

@@ -18,6 +18,7 @@ from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.verdict import by_thread, gap_sentence, verdict
 from tb_xla_insights.trace.model import SessionTrace
+from tb_xla_insights.units import time_text
 
 MOST_STEPS = 1000
 """Steps whose columns are sent; the full count stands beside."""
@@ -31,7 +32,13 @@ _BUCKETS = 1000
 """Of the strip over the whole session, as `data/session` has them."""
 _NO_GAP = 15
 
-_EACH = (("device", "devices"), ("start_ps", "starts_ps"), ("duration_ps", "durations_ps"))
+MOST_OPS = 12
+"""Ops that are sent by name; one more row has the sums of the others."""
+
+_EACH = (
+    ("device", "devices"), ("start_ps", "starts_ps"), ("duration_ps", "durations_ps"),
+    ("together_ps", "togethers_ps"),
+)  # fmt: skip
 """What a gap on several cores keeps of each."""
 
 _STEP_COLUMNS = (
@@ -57,7 +64,9 @@ def whole_report(session: SessionTrace) -> dict[str, Any]:
 
 def overview(session: SessionTrace) -> dict[str, Any]:
     """`data/overview`: verdict, four figures, devices with their duty cycle by three definitions, idle time
-    by cause, steps as columns and the device work of each (`work`, see `step_work`), findings."""
+    by cause, steps as columns and the device work of each (`work`, see `step_work`), findings; the report's
+    `input_pipeline` (`input`) and `transfers`, its `collectives` and the `stalls` of all devices, the longest of
+    each (see `_longest`)."""
     return kept_view(session, "overview", _overview)
 
 
@@ -65,7 +74,7 @@ def _overview(session: SessionTrace) -> dict[str, Any]:
     report = whole_report(session)
     gaps, steps = report["gaps"], report["steps"]
     devices = [
-        row | {"idle_by_class_ps": its}
+        {name: value for name, value in row.items() if name != "stalls"} | {"idle_by_class_ps": its}
         for row, its in zip(report["devices"], _idle_by_class(session), strict=True)
     ]
     return {
@@ -85,8 +94,32 @@ def _overview(session: SessionTrace) -> dict[str, Any]:
             "work": step_work(session, MOST_WORK),
         },
         "findings": report["findings"],
+        "input": report["input_pipeline"],
+        "transfers": report["transfers"],
+        "collectives": _longest(report["collectives"]),
+        "stalls": _longest(_stalls(report["devices"])),
         "counts": counts(session),
     }
+
+
+def _stalls(devices: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Per op that waits, how many times and for how long on all devices, the longest first."""
+    sums: dict[str, list[int]] = {}
+    for row in (row for device in devices for row in device.get("stalls", ())):
+        total = sums.setdefault(row["op"], [0, 0])
+        total[0] += row["count"]
+        total[1] += row["duration_ps"]
+    rows = [{"op": op, "count": count, "duration_ps": time} for op, (count, time) in sums.items()]
+    return sorted(rows, key=lambda row: (-row["duration_ps"], row["op"]))
+
+
+def _longest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The first rows; those left out are one row with their sums, whose `op` is None and `more` their number."""
+    shown, others = rows[:MOST_OPS], rows[MOST_OPS:]
+    if not others:
+        return shown
+    names = [name for name in others[0] if name not in ("op", "kind")]
+    return [*shown, {"op": None, "more": len(others)} | {it: sum(row[it] for row in others) for it in names}]
 
 
 def counts(session: SessionTrace) -> dict[str, int]:
@@ -117,7 +150,7 @@ def _figures(report: dict[str, Any]) -> list[dict[str, Any]]:
     devices, steps = report["devices"], report["steps"]
     span, busy = (sum(device[key] for device in devices) for key in ("span_ps", "busy_ps"))
     mean = sum(step["duration_ps"] for step in steps) // len(steps) if steps else None
-    device = sum(step["device_busy_ps"] for step in steps) // len(steps) if steps else None
+    device = sum(step["device_busy_ps"] for step in steps) // len(steps) if steps and devices else None
     idle = None if mean is None or device is None else max(0, mean - device)
     of = f"mean of {len(steps)} steps" if steps else "no steps in this capture"
     cores = f"mean of {len(devices)} devices" if len(devices) > 1 else "busy / span"
@@ -140,8 +173,9 @@ def _figure(name: str, label: str, value: float | int | None, unit: str, note: s
 
 
 def gaps(session: SessionTrace) -> dict[str, Any]:
-    """`data/gaps`: the report's gaps without chains and `together_ps`; the same gap on several cores is one
-    item with `cores`, `devices`, and where it lies on each (`starts_ps`, `durations_ps`). `strip` has per device
+    """`data/gaps`: the report's gaps without chains; the same gap on several cores is one item with `cores`,
+    `devices`, and where it lies on each (`starts_ps`, `durations_ps`). `together_ps` (`togethers_ps` on each): for how
+    long all cores of the host are idle; None where it has one. `strip` has per device
     one hex digit per bucket of the session: the cause (index into CLASSES) of most of its gap time, f without any."""
     return kept_view(session, "gaps", _gaps)
 
@@ -151,8 +185,12 @@ def _gaps(session: SessionTrace) -> dict[str, Any]:
     hosts = {device.id: trace.host for trace in session.traces for device in trace.devices}
     groups: list[dict[str, Any]] = []
     latest: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    by_start = sorted(report["items"][: MOST_GAPS * max(1, len(hosts))], key=lambda it: it["start_ps"])
-    for item in by_start:
+    several = _several(session)
+    listed = [
+        item | {"together_ps": item["together_ps"] if hosts[item["device"]] in several else None}
+        for item in report["items"][: MOST_GAPS * max(1, len(hosts))]
+    ]
+    for item in sorted(listed, key=lambda it: it["start_ps"]):
         host = hosts[item["device"]]
         key = host, item["step"], item["before"], item["after"], item["kind"]
         group = next((it for it in reversed(latest.get(key, [])) if _same(it, item)), None)
@@ -160,7 +198,7 @@ def _gaps(session: SessionTrace) -> dict[str, Any]:
             for name, column in _EACH:
                 group[column].append(item[name])
             continue
-        group = {name: value for name, value in item.items() if name not in ("chain", "together_ps")}
+        group = {name: value for name, value in item.items() if name != "chain"}
         group |= {"host": host} | {column: [item[name]] for name, column in _EACH}
         groups.append(group)
         latest[key] = [*latest.get(key, [])[-8:], group]
@@ -200,8 +238,10 @@ def _same(group: dict[str, Any], item: dict[str, Any]) -> bool:
 
 def gap(session: SessionTrace, device: str, start_ps: int) -> dict[str, Any]:
     """`data/gap`: one gap with its chain, whose events have ids as in `data/event`, its time by class and thread, a
-    sentence, on how many `cores` it is the same, the index of its `pattern` and how many gaps that has
-    (`occurrences`). Raises InputError where no gap of the device begins at that instant."""
+    sentence (on a host with several cores also whether all were idle), on how many `cores` it is the same, the index of
+    its `pattern` and how many gaps that has (`occurrences`).
+
+    Raises InputError where no gap of the device begins at that instant."""
     found = kept_view(session, "gap", _by_place).get(f"{device} {start_ps}")
     if found is None:
         raise InputError(f"data/gap: no gap of {device} begins at {start_ps} ps; take one from data/gaps")
@@ -223,11 +263,25 @@ def gap(session: SessionTrace, device: str, start_ps: int) -> dict[str, Any]:
         "chain": chain,
         "host": host,
         "by_thread": by_thread(chain),
-        "sentence": gap_sentence(found),
+        "sentence": gap_sentence(found) + (_together(found) if host in _several(session) else ""),
         "cores": cores,
         "pattern": pattern,
         "occurrences": listed["patterns"][pattern]["count"],
     }
+
+
+def _several(session: SessionTrace) -> set[str]:
+    """Hosts with more than one core."""
+    return {trace.host for trace in session.traces if len(trace.devices) > 1}
+
+
+def _together(gap: dict[str, Any]) -> str:
+    together, whole = (time_text(gap[name]) for name in ("together_ps", "duration_ps"))
+    if together == whole:
+        return " All cores of the host are idle meanwhile."
+    if not gap["together_ps"]:
+        return " Other cores of the host work all the while."
+    return f" All cores of the host are idle for {together} of it; for the rest others work."
 
 
 def _has_place(item: dict[str, Any], device: str, start_ps: int) -> bool:

@@ -3,16 +3,17 @@ import { test } from 'node:test';
 import { eachCore, filterGaps, groupGaps, patternsOf, stepOf, sumClasses } from '../../frontend/gaps/group.js';
 
 const gap = (device, start_ps, duration_ps, more = {}) => ({
-  device, host: 'vm', start_ps, duration_ps, step: 2, step_number: 1206, before: 'a', after: 'b', inside_run: false, kind: 'starved', cause: 'tracing', by_class_ps: { tracing: duration_ps }, devices: [device], starts_ps: [start_ps], durations_ps: [duration_ps], ...more,
+  device, host: 'vm', start_ps, duration_ps, step: 2, step_number: 1206, before: 'a', after: 'b', inside_run: false, kind: 'starved', cause: 'tracing', by_class_ps: { tracing: duration_ps }, devices: [device], starts_ps: [start_ps], durations_ps: [duration_ps], togethers_ps: [null], ...more,
 });
 const CORES = ['TPU:0', 'TPU:1', 'TPU:2'];
 
 test('what the server found to be the same on several cores is one row with its mean', () => {
-  const item = gap('TPU:1', 101, 72, { index: 0, devices: ['TPU:1', 'TPU:0', 'TPU:2'], starts_ps: [101, 100, 99], durations_ps: [72, 70, 74] });
+  const item = gap('TPU:1', 101, 72, { index: 0, devices: ['TPU:1', 'TPU:0', 'TPU:2'], starts_ps: [101, 100, 99], durations_ps: [72, 70, 74], togethers_ps: [70, 70, 71] });
   const [row, other, ...rest] = groupGaps(eachCore([item, gap('TPU:0', 200, 9, { index: 1 })]), CORES);
   assert.equal(rest.length, 0);
   assert.deepEqual(row.gaps.map(({ device, start_ps }) => [device, start_ps]), [['TPU:0', 100], ['TPU:1', 101], ['TPU:2', 99]]);
   assert.equal(row.mean_ps, 72);
+  assert.deepEqual(row.gaps.map(({ together_ps }) => together_ps), [70, 70, 71]);
   assert.deepEqual(row.by_class_ps, { tracing: 216 });
   assert.deepEqual([other.gaps.length, other.mean_ps], [1, 9]);
 });
