@@ -81,6 +81,12 @@ class TestDeviceBound:
     def test_a_device_that_only_waits_is_not(self) -> None:
         assert "device_bound" not in findings(of(core(("copy-done.1", 0, 900), ("fusion.1", 900, 100))))
 
+    def test_without_known_launches_nothing_tells_whether_the_host_keeps_up(self) -> None:
+        runs = [event("train(7)", 0, 500), event("train(7)", 500, 500)]
+        ops = [event("fusion.1", 0, 500), event("fusion.1", 500, 500)]
+        assert "device_bound" not in findings(capture(Core(ops, runs)))
+        assert "device_bound" not in findings(capture(Core([event("fusion.1", 0, 0.001)])))
+
     def test_one_run_has_no_gaps_to_show(self) -> None:
         assert findings(of(core(("fusion.1", 0, 1000)))) == {}
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 from captures import session
-from launching import Tpu
+from launching import Tpu, demo
 from loops import LAUNCH, STEP, findings, loop, us
 
-from tb_xla_insights.analysis.findings import find_findings
+from tb_xla_insights.analysis.findings import find_findings, findings_report
 from tb_xla_insights.analysis.idle import STARVED, find_gaps
+from tb_xla_insights.analysis.step_table import steps_report
+from tb_xla_insights.trace.model import SessionTrace
 from tb_xla_insights.units import time_text
 
 
@@ -140,3 +142,71 @@ def test_without_the_cost_a_step_is_shorter_by_it_and_never_shorter_than_the_dev
     assert us(fixed) == pytest.approx(1000 - 3 * 290 / 4)
     trace = loop(device=900).trace()
     assert us(findings(trace)["tracing_bound"].step_if_fixed_ps) == 900
+
+
+def two_hosts() -> SessionTrace:
+    """Four steps of 1000 us and three of 3000 us, on hosts that run different scripts and load before each step but the
+    first."""
+    slow = Tpu()
+    for i in range(3):
+        slow.step(i * 3000, 3000, 5 + i)
+        slow.launch(i * 3000 + 2700, (i * 3000 + 2710, 20), (i * 3000 + 2750, 500), by="marker")
+        slow.on_main("data_loading", i * 3000 + 600, 2000)
+    traces = with_work("data_loading", 400).trace(), slow.trace()
+    for name, trace in zip("ab", traces, strict=True):
+        trace.host = name
+    return session(*traces)
+
+
+def test_of_several_hosts_the_mean_step_is_that_of_the_reports_steps() -> None:
+    both = two_hosts()
+    steps = steps_report(both)
+    found = {it["id"]: it for it in findings_report(both)}["input_bound"]
+    assert found["step_ps"] == round(sum(step["duration_ps"] for step in steps) / len(steps))
+    alone = [
+        {it["id"]: it for it in findings_report(session(trace))}["input_bound"]["step_if_fixed_ps"]
+        for trace in both.traces
+    ]
+    assert found["step_if_fixed_ps"] == pytest.approx((4 * alone[0] + 3 * alone[1]) / 7, abs=1)
+
+
+def test_of_several_hosts_each_ones_batches_are_told() -> None:
+    (found,) = [it for it in find_findings(two_hosts()) if it.id == "input_bound"]
+    told = found.detail.replace("\u202f", " ")
+    assert "6 batches (b: 3 of 2.000 ms each, a: 3 of 0.400 ms each)." in told
+
+
+class TestLaunchingLess:
+    """What is advised follows the trace: launches a step, reads, waiting."""
+
+    def test_one_launch_a_step_gets_more_to_do(self) -> None:
+        advice = findings(with_work("TPUExecute", 300).trace())["dispatch_overhead"].advice
+        assert advice == (
+            "With 1 execution a step, give each more to do: a larger batch, several steps in one graph."
+        )
+
+    def test_several_launches_are_counted(self) -> None:
+        made = several(2, 20, 400)
+        for i in range(3):
+            made.on_main("TPUExecute", i * STEP + 100, 300)
+        assert findings(made.trace())["dispatch_overhead"].advice == (
+            "Launch less often than 2 times a step: one graph a step."
+        )
+
+    def test_waiting_that_nothing_explains_is_told_with_its_place(self) -> None:
+        made = with_work("TPUExecute", 150)
+        for i in range(1, 4):
+            made.on_main("Wait for usage holds", i * STEP + 260, 250)
+        found = findings(made.trace())["dispatch_overhead"]
+        assert us(found.evidence["wait_ps"]) == 3 * 250
+        assert "while the host waits, most of it in Wait for usage holds." in found.detail
+        assert "between launches (Wait for usage holds)" in found.advice
+        assert (
+            "nothing is queued"
+            not in findings(with_work("TPUExecute", 150).trace())["dispatch_overhead"].detail
+        )
+
+
+def test_the_time_of_an_early_execution_on_several_cores_is_said_to_be_theirs() -> None:
+    detail = findings(demo("synthetic_case_study_8_tpu_cores"))["early_sync"].detail
+    assert "for 304.352 ms in 8 runs on 8 cores; " in detail.replace("\u202f", " ")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tb_xla_insights.analysis.thresholds import SEVERITIES
+from tb_xla_insights.analysis.thresholds import BOUND_SHARE, SEVERITIES
 from tb_xla_insights.units import share, time_text
 
 _HOST = {
@@ -24,6 +24,8 @@ _HOST = {
 }
 """What the host does, by class, after `the host`."""
 
+_CLOCKS = "; the clocks of host and device disagree"
+
 _ORDINARY = ("A", "Every", "Graphs", "Nothing", "Suspected", "Suspected:", "The")
 """First words of titles that are no names from the session."""
 
@@ -33,7 +35,10 @@ def verdict(report: Mapping[str, Any]) -> dict[str, str]:
     and what is in the way."""
     devices, findings = report["devices"], report["findings"]
     if not devices:
-        return {"text": "No device was traced: what the host did is shown alone.", "severity": "warning"}
+        return {
+            "text": "No device's work is in this capture: what the host did is shown alone.",
+            "severity": "warning",
+        }
     span, busy = (sum(device[key] for device in devices) for key in ("span_ps", "busy_ps"))
     duty = share(busy / span if span else 0.0)
     whose = "The device is" if len(devices) == 1 else f"The {len(devices)} devices are"
@@ -43,17 +48,37 @@ def verdict(report: Mapping[str, Any]) -> dict[str, str]:
     # What only informs and costs no time is no reason for idle devices.
     reasons = [it for it in findings if it["cost_ps"] or it["severity"] != "info"]
     worst = max(reasons, key=lambda it: (SEVERITIES.index(it["severity"]), it["cost_ps"]), default=None)
-    if worst is None and not any(row["join"] != "none" for row in report["executions"]):
-        text = f"{whose} {duty} busy; why is not known, as nothing tells what launched the work."
-        return {"text": text, "severity": "warning"}
-    idle = _mostly(report["gaps"]["by_class_ps"], span - busy)
+    if worst is None and (why := _unknown(report, busy / span if span else 0.0)):
+        return {"text": f"{whose} {duty} busy{why}.", "severity": "warning"}
+    idle = _CLOCKS if _clocks_disagree(report) else _mostly(report["gaps"]["by_class_ps"], span - busy)
     if worst is None:
         return {"text": f"{whose} {duty} busy{idle}, and nothing stands out.", "severity": "info"}
     first, _, rest = worst["title"].partition(" ")
     first = first.lower() if first in _ORDINARY else first
     # What explains less than half of the idle time is not why the devices are idle.
-    idle = idle if 2 * worst["cost_ps"] < span - busy else ""
+    idle = idle if 2 * worst["cost_ps"] < span - busy or idle == _CLOCKS else ""
     return {"text": f"{whose} {duty} busy: {first} {rest}{idle}.", "severity": worst["severity"]}
+
+
+def _unknown(report: Mapping[str, Any], duty: float) -> str | None:
+    """Why nothing can be said about what is in the way though no finding says anything, after `busy`; None where it can
+    be said that nothing stands out."""
+    unknown = "; why is not known" if duty < BOUND_SHARE else "; whether the host keeps up is not known"
+    if _clocks_disagree(report):
+        return f"{unknown}, as the clocks of host and device disagree"
+    if not any(row["join"] != "none" for row in report["executions"]):
+        return f"{unknown}, as nothing tells what launched the work"
+    steps = report.get("steps", ())
+    total = sum(step["duration_ps"] for step in steps)
+    part = sum(step["device_busy_ps"] for step in steps) / total if total else 1.0
+    if part < BOUND_SHARE <= duty:
+        worked = f" from its first run to its last, yet works for {share(part)} of the steps' time"
+        return f"{worked}: too few runs to tell what is in the way"
+    return None
+
+
+def _clocks_disagree(report: Mapping[str, Any]) -> bool:
+    return any(it["id"] == "clocks_disagree" for it in report.get("diagnostics", ()))
 
 
 def _mostly(by_class: Mapping[str, int], idle: int) -> str:

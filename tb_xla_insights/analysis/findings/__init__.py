@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tb_xla_insights.analysis.beside import NOTHING, Beside
-from tb_xla_insights.analysis.findings.base import Facts, Finding, Window
+from tb_xla_insights.analysis.findings.base import Facts, Finding, Window, mean_step_without
 from tb_xla_insights.analysis.findings.data import input_bound, transfer_bound
 from tb_xla_insights.analysis.findings.device import device_bound, device_stalls, exposed_collectives
 from tb_xla_insights.analysis.findings.dynamo import graph_breaks
@@ -22,7 +22,7 @@ from tb_xla_insights.analysis.findings.host import (
 )
 from tb_xla_insights.analysis.propagation.report import annotations_not_propagated
 from tb_xla_insights.analysis.thresholds import SEVERITIES
-from tb_xla_insights.analysis.what_if import Fix, session_step_without
+from tb_xla_insights.analysis.what_if import Fix
 from tb_xla_insights.trace.model import SessionTrace
 
 __all__ = ["Finding", "Window", "find_findings", "findings_report"]
@@ -53,9 +53,10 @@ def find_findings(session: SessionTrace, beside: Beside = NOTHING) -> list[Findi
 def findings_report(session: SessionTrace, beside: Beside = NOTHING) -> list[dict[str, Any]]:
     """The report's `findings`, with annotations that do not reach the device, which cost no time, at the end.
 
-    `step_ps` is the mean step that `step_if_fixed_ps` is to be compared with: None where nothing can be replayed.
+    `step_ps` is the mean of the report's steps, which `step_if_fixed_ps` is to be compared with: None where nothing can
+    be replayed.
     """
     lost = annotations_not_propagated(session)
     found = [finding.as_json() for finding in find_findings(session, beside)] + ([lost] if lost else [])
-    step_ps = session_step_without(session, [Fix() for _ in session.traces])
+    step_ps = mean_step_without(session, [Fix() for _ in session.traces])
     return [finding | {"step_ps": step_ps} for finding in found]

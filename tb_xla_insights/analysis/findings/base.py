@@ -17,7 +17,7 @@ from tb_xla_insights.analysis.enclosing import annotation_path
 from tb_xla_insights.analysis.findings.ledger import Ledger
 from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.analysis.thresholds import CRITICAL_SHARE, INFO_SHARE, Severity
-from tb_xla_insights.analysis.what_if import Fix, session_step_without
+from tb_xla_insights.analysis.what_if import Fix, step_without
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 from tb_xla_insights.units import count, share, time_text
 
@@ -116,7 +116,25 @@ class Facts:
         return self.step_without([Fix(classes) for _ in self.traces])
 
     def step_without(self, fixes: list[Fix | None]) -> int | None:
-        return session_step_without(self.session, fixes)
+        return mean_step_without(self.session, fixes)
+
+
+def mean_step_without(session: SessionTrace, fixes: Sequence[Fix | None]) -> int | None:
+    """The mean over the report's steps, those of all hosts, after a fix per host. Hosts without one, or that cannot be
+    replayed, keep the steps they have; None where no host can be replayed."""
+    found = [
+        None if fix is None else step_without(trace, fix)
+        for trace, fix in zip(session.traces, fixes, strict=True)
+    ]
+    if all(its is None for its in found):
+        return None
+    total = count = 0
+    for trace, its in zip(session.traces, found, strict=True):
+        steps = steps_of(trace)
+        own = sum(step.duration_ps for step in steps)
+        total += own if its is None else own - max(0, round(own / len(steps)) - its) * len(steps)
+        count += len(steps)
+    return round(total / count)
 
 
 def total_ps(taken: Sequence[Int64]) -> int:

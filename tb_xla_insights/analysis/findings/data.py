@@ -10,10 +10,13 @@ from tb_xla_insights.analysis.findings.base import (
     plural,
     total_ps,
 )
-from tb_xla_insights.analysis.input_pipeline import find_input_pipeline, input_report
+from tb_xla_insights.analysis.input_pipeline import InputPipeline, find_input_pipeline, input_report
 from tb_xla_insights.analysis.thresholds import severity_of
 from tb_xla_insights.analysis.transfers import transfers_report
 from tb_xla_insights.units import byte_size, share, time_text
+
+MOST_HOSTS = 3
+"""Hosts that a sentence names."""
 
 _LOADING = {
     "driving_thread": "Load ahead of the step: {where} runs on the thread that drives the device. Use DataLoader "
@@ -47,14 +50,13 @@ def input_bound(facts: Facts) -> Finding | None:
     ]
     name = most_common(names) or "the input pipeline"
     kind = "infeed" if infeed > total_ps(taken) else pipeline["kind"] or "driving_thread"
-    each = f" ({time_text(pipeline['wait_ps'] // batches)} each)" if batches else ""
     hidden = pipeline["load_hidden"]
     return Finding(
         "input_bound",
         severity,
         first_that_fits(f"The device waits for data: {name}", "The device waits for data"),
         f"Devices idle for {facts.of_span(cost)}, while the host loads or waits for "
-        f"{plural(batches, 'batch', 'batches')}{each}. Of all loading, {share(hidden)} "
+        f"{plural(batches, 'batch', 'batches')}{_each(facts, parts)}. Of all loading, {share(hidden)} "
         "overlaps with the device's work.",
         _LOADING[kind].format(where=name),
         cost,
@@ -62,6 +64,21 @@ def input_bound(facts: Facts) -> Finding | None:
         facts.gap_windows(taken),
         facts.step_without_classes("input"),
     )
+
+
+def _each(facts: Facts, parts: list[InputPipeline]) -> str:
+    """How long a batch takes: ` (14.073 ms each)`; per host where there are several, those that wait longest first."""
+    hosts = sorted(zip(parts, facts.traces, strict=True), key=lambda it: -it[0].waits.total_ps)
+    told = [
+        (trace.host, len(part.batches), time_text(part.waits.total_ps // len(part.batches)))
+        for part, trace in hosts
+        if len(part.batches)
+    ]
+    if len(facts.traces) == 1:
+        return "".join(f" ({each} each)" for _, _, each in told)
+    shown = [f"{host}: {number} of {each} each" for host, number, each in told[:MOST_HOSTS]]
+    more = [f"{len(told) - MOST_HOSTS} more hosts"] if len(told) > MOST_HOSTS else []
+    return f" ({', '.join(shown + more)})" if shown else ""
 
 
 def transfer_bound(facts: Facts) -> Finding | None:

@@ -22,6 +22,7 @@ from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.opcodes import COLLECTIVES, opcode, waits
 from tb_xla_insights.analysis.propagation.columns import runs_of_ops
+from tb_xla_insights.analysis.runs import NONE
 from tb_xla_insights.analysis.shares import covered
 from tb_xla_insights.analysis.step_table import steps_report
 from tb_xla_insights.analysis.thresholds import BOUND_SHARE, UNHIDDEN_SHARE, severity_of
@@ -153,18 +154,20 @@ def _exposed(trace: Trace) -> Int64:
 
 def device_bound(facts: Facts) -> Finding | None:
     """Cores that compute for nearly all of their spans, and of the steps: nothing on the host is worth a
-    change. A core that ran once has no gaps to show, so its span alone says nothing."""
+    change. A core that ran once has no gaps to show, so its span alone says nothing; and where no run has a known call,
+    nothing tells whether the host keeps up."""
     useful = waited = 0
-    several = False
+    several = known = False
     for trace in facts.traces:
+        known |= bool((find_launches(trace).runs.join != NONE).any())
         for device in trace.devices:
             useful += busy(trace, device).total_ps
             waited += stalls(trace, device).total_ps
-            several |= len(device.modules) > 1 or not len(device.modules)
+            several |= len(device.modules) > 1
         waited += int(exposed_ps(trace).sum())
     part = (useful - waited) / facts.span_ps if facts.span_ps else 0.0
     of_step = _share_of_steps(facts)
-    if not several or part < BOUND_SHARE or (of_step is not None and of_step < BOUND_SHARE):
+    if not several or not known or part < BOUND_SHARE or (of_step is not None and of_step < BOUND_SHARE):
         return None
     duty = useful / facts.span_ps
     return Finding(

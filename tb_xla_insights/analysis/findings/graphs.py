@@ -144,7 +144,7 @@ def early_sync(facts: Facts) -> Finding | None:
     not built what comes next."""
     taken, fixes, windows, numbers = [], [], [], []
     places: list[str | None] = []
-    count = marked = device = 0
+    count = marked = device = runs = 0
     for trace, ledger in zip(facts.traces, facts.ledgers, strict=True):
         early, launches = find_early(trace), find_launches(trace)
         cut = np.isin(ledger.before, early.launch) & (ledger.before >= 0)
@@ -155,6 +155,7 @@ def early_sync(facts: Facts) -> Finding | None:
         count += len(early.launch)
         marked += int((early.read < 0).sum())
         device += int(early.device_ps.sum())
+        runs += int(np.isin(launches.runs.launch, early.launch).sum())
         for launch, read in zip(early.launch.tolist(), early.read.tolist(), strict=True):
             sync = int(launches.sync[launch])
             end = int(max(trace.end_ps[sync], trace.end_ps[read] if read >= 0 else 0))
@@ -167,9 +168,10 @@ def early_sync(facts: Facts) -> Finding | None:
     who, inside = _cut_parts(places)
     by = "a StepMarker" if marked == count else "a read" if not marked else "syncs"
     times = f"{count} times " if count > 1 else ""
-    runs = "runs" if count == 1 else "run"
-    detail = f"{plural(count, 'execution')} before the step is over, {where}, {runs} the graph so far "
-    detail += f"for {time_text(device)}; devices idle after that for {facts.of_span(cost)}."
+    does = "runs" if count == 1 else "run"
+    cores = f" in {runs} runs on {len(facts.session.devices)} cores" if runs > count else ""
+    detail = f"{plural(count, 'execution')} before the step is over, {where}, {does} the graph so far "
+    detail += f"for {time_text(device)}{cores}; devices idle after that for {facts.of_span(cost)}."
     frame = most_common(it.frame for it in early_blocks(facts.session, facts.beside.executions) if it)
     at = f" at {frame}" if frame else ""
     on_cpu = facts.counted.fallbacks() if facts.counted else {}

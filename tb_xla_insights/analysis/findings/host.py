@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.early import find_early
+from tb_xla_insights.analysis.classes import partition
+from tb_xla_insights.analysis.early import find_early, reads_report
 from tb_xla_insights.analysis.executions import find_costs, fixed_cost
 from tb_xla_insights.analysis.findings.base import (
     Facts,
@@ -19,14 +20,20 @@ from tb_xla_insights.analysis.findings.base import (
     total_ps,
 )
 from tb_xla_insights.analysis.findings.ledger import Ledger
+from tb_xla_insights.analysis.intervals import union
 from tb_xla_insights.analysis.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.runs import NONE
+from tb_xla_insights.analysis.shares import covered
 from tb_xla_insights.analysis.steps import annotated_steps
 from tb_xla_insights.analysis.thresholds import FEWEST_LAUNCHES, SMALL_SHARE, severity_of
 from tb_xla_insights.analysis.what_if import Fix
 from tb_xla_insights.catalog.classes import INPUT as _INPUT
+from tb_xla_insights.catalog.classes import WAIT
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.units import time_text
+
+_ONE_LAUNCH = 1.5
+"""Launches a step below which most steps have one."""
 
 LAUNCHING = ("sync_prepare", "dispatch", "program_load")
 
@@ -129,16 +136,12 @@ _LAUNCHES = {
         "prepares graphs",
         "Make the graph smaller or sync less often: one StepMarker a step, layers repeated in a scan.",
     ),
-    "dispatch": (
-        "launches",
-        "Launch less often: one graph a step, and no reads in between that keep the host from running ahead.",
-    ),
     "program_load": (
         "loads programs",
         "Keep programs loaded: fewer graphs that take turns, so that none is loaded again.",
     ),
 }
-"""By class: what the host does, and what to change."""
+"""By class: what the host does, and what to change. About `dispatch` the trace at hand tells (`_launch_less`)."""
 
 
 def dispatch_overhead(facts: Facts) -> Finding | None:
@@ -156,7 +159,13 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
         count += int(shown.sum())
         overhead += int(costs.overhead_ps[shown].sum())
     mean = f" An execution has {time_text(overhead // count)} of overhead on average." if count else ""
-    doing, advice = _LAUNCHES[most]
+    waited, where = _waiting(facts)
+    if severity_of(waited, facts.span_ps) is None:
+        waited, where = 0, None
+    if waited:
+        place = f", most of it in {where}" if where else ""
+        mean += f" For another {facts.of_span(waited)}, nothing is queued while the host waits{place}."
+    doing, advice = _LAUNCHES.get(most) or ("launches", _launch_less(facts, where))
     return Finding(
         "dispatch_overhead",
         severity,
@@ -165,10 +174,49 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
         advice,
         cost,
         {f"{name}_ps": total_ps(its) for name, its in by_class.items()}
-        | {"runs": count, "overhead_ps": overhead, "idle_ps": cost},
+        | {"runs": count, "overhead_ps": overhead, "idle_ps": cost, "wait_ps": waited},
         facts.gap_windows(taken),
         facts.step_without_classes(*LAUNCHING),
     )
+
+
+def _waiting(facts: Facts) -> tuple[int, str | None]:
+    """Idle time that no finding takes in which the host waits though nothing is queued, and the event in which it waits
+    longest."""
+    total, names = 0, Counter[str]()
+    for trace, ledger in zip(facts.traces, facts.ledgers, strict=True):
+        total += int(ledger.left[:, WAIT].sum())
+        segments, idle = partition(trace), union(ledger.start_ps, ledger.end_ps)
+        its = np.flatnonzero((segments.kind == WAIT) & (segments.row >= 0))
+        time = covered(idle.start_ps, idle.end_ps, segments.start_ps[its], segments.end_ps[its])
+        metas, place = np.unique(trace.meta[segments.row[its]], return_inverse=True)
+        for meta, of_meta in zip(metas.tolist(), np.bincount(place, time, len(metas)).tolist(), strict=True):
+            names[trace.strings[trace.metadata.name[meta]]] += int(of_meta)
+    most = names.most_common(1)
+    return total, most[0][0] if most and most[0][1] else None
+
+
+def _launch_less(facts: Facts, waits_in: str | None) -> str:
+    """What makes launching cost less, by what the capture has: launches a step, reads, and waiting between them."""
+    launches = sum(int((find_launches(trace).step >= 0).sum()) for trace in facts.traces)
+    each = launches / facts.steps if facts.steps else 0.0
+    if not each:
+        advice = "Launch less often, with more work in each execution"
+    elif each < _ONE_LAUNCH:
+        executions = "execution" if _rounded(each) == "1" else "executions"
+        advice = (
+            f"With {_rounded(each)} {executions} a step, give each more to do: a larger batch, several steps "
+        )
+        advice += "in one graph"
+    else:
+        advice = f"Launch less often than {_rounded(each)} times a step: one graph a step"
+    if reads_report(facts.session)["every_step"]:
+        advice += ", and no reads in between that keep the host from running ahead"
+    elif waits_in:
+        advice += (
+            f". Do not wait for results between launches ({waits_in}): that keeps the host from running ahead"
+        )
+    return f"{advice}."
 
 
 def tracing_bound(facts: Facts) -> Finding | None:
@@ -187,6 +235,7 @@ def tracing_bound(facts: Facts) -> Finding | None:
     each = f", {time_text(cost // facts.core_steps)} a step{cores}" if facts.core_steps else ""
     builds = total_ps(tracing) >= total_ps(python)
     doing = "builds the next graph" if builds else "runs Python"
+    together = f" (of {len(facts.traces)} hosts together)" if len(facts.traces) > 1 else ""
     if name and name in _compiled_phases(facts):
         less = f"keep less around it: {name} launches graphs of torch.compile already, so its time is Python around "
         less += "them (guards, arguments, what was left out of the graphs)"
@@ -200,7 +249,7 @@ def tracing_bound(facts: Facts) -> Finding | None:
         severity,
         title,
         f"Devices idle for {facts.of_span(cost)}{each}, while the host {doing}."
-        + (f" Most host time is in {listed}." if listed else ""),
+        + (f" Most host time{together} is in {listed}." if listed else ""),
         f"Give the device more to do per step (a larger batch, several steps in one graph), or {less}, and read "
         "nothing that keeps the host from running ahead."
         if name
