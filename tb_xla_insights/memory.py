@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import mmap
+from pathlib import Path
 
 _ARENAS, _MAP_FROM, _PAD, _TRIM_FROM = -8, -3, -2, -1
 """glibc's `M_ARENA_MAX`, `M_MMAP_THRESHOLD`, `M_TOP_PAD`, `M_TRIM_THRESHOLD`."""
@@ -49,7 +50,10 @@ def keep_one_heap() -> None:
 
 def _ask_for_huge_pages(library: ctypes.CDLL) -> None:
     """Makes the heap grow by a large piece at once, for which Linux is asked to give memory 2 MB at a time: most of a
-    report's memory is new to it, and in pages of 4 kB that costs a tenth of its time."""
+    report's memory is new to it, and in pages of 4 kB that costs a tenth of its time. Not where what nobody has written
+    to counts, too: others would find no room."""
+    if _counts_what_is_reserved():
+        return
     for function in (library.sbrk, library.malloc):
         function.restype = ctypes.c_void_p
     library.mallopt(_PAD, _HEAP)
@@ -60,3 +64,17 @@ def _ask_for_huge_pages(library: ctypes.CDLL) -> None:
     begin = -(-begin // mmap.PAGESIZE) * mmap.PAGESIZE
     if end > begin:  # not where the system gives no such piece
         library.madvise(ctypes.c_void_p(begin), ctypes.c_size_t(end - begin), mmap.MADV_HUGEPAGE)
+
+
+def _counts_what_is_reserved() -> bool:
+    import resource
+
+    if any(
+        resource.getrlimit(it)[0] != resource.RLIM_INFINITY
+        for it in (resource.RLIMIT_AS, resource.RLIMIT_DATA)
+    ):
+        return True
+    try:
+        return Path("/proc/sys/vm/overcommit_memory").read_text().strip() == "2"
+    except OSError:
+        return False

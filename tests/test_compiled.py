@@ -18,9 +18,10 @@ import numpy as np
 import pytest
 
 from tb_xla_insights.compiled import inlined, kernel, kernels, loading
-from tb_xla_insights.compiled.code import CONSTANTS
-from tb_xla_insights.compiled.loading import _image
+from tb_xla_insights.compiled.code import CONSTANTS, _kept
+from tb_xla_insights.compiled.loading import _HEADER, _SECTION, _image
 from tb_xla_insights.compiled.marks import Inlined
+from tb_xla_insights.errors import InputError
 from tb_xla_insights.warm import warm
 
 DEMO = Path(__file__).parents[1] / "demo_logs" / "torch_xla_baseline"
@@ -139,9 +140,24 @@ def test_llvm_loads_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @LINUX_ON_X86
+def test_code_with_a_place_to_write_to_is_left_to_llvm() -> None:
+    made = kernel("int64(int64, int64)")(_ratio.function)
+    made.load()
+    name, code = _kept(made) or ("", b"")
+    assert _image(code, name) is not None
+    header = list(_HEADER.unpack_from(code))
+    place = header[6]
+    changed = bytearray(code)
+    for section in range(header[12]):
+        flags = place + section * _SECTION.size + 8
+        changed[flags] |= changed[flags] >> 1 & 1  # what is kept in memory is made writable
+    assert _image(bytes(changed), name) is None
+
+
+@LINUX_ON_X86
 def test_a_system_that_lets_no_code_be_made_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mmap, "PROT_EXEC", 64)  # no such protection
-    with pytest.raises(OSError, match="lets no code be made"):
+    with pytest.raises(InputError, match="lets no code be made"):
         kernel("int64(int64, int64)")(_ratio.function).load()
 
 

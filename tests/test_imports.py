@@ -12,8 +12,8 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "tb_xla_insights"
 # From the top of the design's list to its bottom: a module imports its own layer and those before it.
 LAYERS = [
-    "compiled errors memory parallel units",
-    "page",
+    "errors memory parallel units",
+    "compiled page",
     "xplane",
     "catalog",
     "trace",

@@ -113,3 +113,13 @@ def test_the_heap_is_of_huge_pages() -> None:
 def test_a_limit_on_memory_is_no_error() -> None:
     program = f"import resource; resource.setrlimit(resource.RLIMIT_DATA, (2**27, 2**27)){HEAP.partition('lines')[0]}"
     subprocess.run([sys.executable, "-c", f"{program}print(bytearray(2**24)[:1])"], check=True)
+
+
+@GLIBC
+@pytest.mark.parametrize("limit", ["RLIMIT_AS", "RLIMIT_DATA"])
+def test_the_heap_leaves_room_where_memory_is_limited(limit: str) -> None:
+    most = 700 * 2**20
+    program = (
+        f"import resource; resource.setrlimit(resource.{limit}, ({most}, {most})){HEAP.partition('lines')[0]}"
+    )
+    subprocess.run([sys.executable, "-c", f"{program}print(bytearray(2**29)[:1])"], check=True)

@@ -1,6 +1,6 @@
 """The machine code of kernels: made by numba once, kept in files, and loaded from them without numba.
 
-Importing numba, and letting it load what it keeps itself, takes half a second and 70 MB; LLVM's loader takes 30 ms.
+Importing numba, and letting it load what it keeps itself, takes half a second and 70 MB.
 
 A file has the digest of what follows, the function's name in the code, and the code. Its name has a digest of all that
 the code depends on: the function and those it uses, the constants that they take from their modules, Python, numba and

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import os
 import sys
 from functools import cache
 from struct import Struct, pack_into
 from typing import Any
+
+from tb_xla_insights.errors import InputError
 
 # Of the ELF format: the header up to the number of sections, a section, a symbol, a place to fill in.
 _HEADER, _SECTION, _SYMBOL, _PLACE = (
@@ -21,15 +24,17 @@ _KIND = b"\x7fELF\x02\x01", 1, 62
 """Of 64 bits, the lowest byte first; not linked yet; for x86-64."""
 _CONTENT, _SYMBOLS, _PLACES = 1, 2, 4
 """Kinds of sections."""
-_IN_MEMORY = 2
-"""The flag of sections that the code needs when it runs."""
+_OTHER_PLACES = 9, 0x40000014
+"""Kinds of sections that are left to LLVM."""
+_WRITABLE, _IN_MEMORY = 1, 2
+"""Flags of sections, the latter of those that the code needs when it runs."""
 _WHOLE_ADDRESS = 1
 """The kind of place that takes an address of 64 bits."""
 
 
 def load(code: bytes, name: str) -> int:
-    """The address of the function `name` of an object file, which stays in memory for good. Raises OSError where the
-    system lets nobody make code."""
+    """The address of the function `name` of an object file, which stays in memory for good. Raises InputError where
+    the system lets nobody make code."""
     image = _image(code, name) if sys.platform == "linux" else None
     if image is not None:
         return _placed(*image)
@@ -61,9 +66,9 @@ def _image(code: bytes, name: str) -> tuple[bytearray, list[tuple[int, int]], in
     image, begins, function = bytearray(), dict[int, int](), None
     for number, (_, type_, flags, _, start, size, _, _, alignment, _) in enumerate(sections):
         if flags & _IN_MEMORY and size:
-            if type_ != _CONTENT:
+            if type_ != _CONTENT or flags & _WRITABLE:
                 return None
-            image += bytes(-len(image) % alignment)
+            image += bytes(-len(image) % max(alignment, 1))
             begins[number] = len(image)
             image += code[start : start + size]
     asked = []
@@ -73,6 +78,8 @@ def _image(code: bytes, name: str) -> tuple[bytearray, list[tuple[int, int]], in
             for text, _, _, section, value, _ in _SYMBOL.iter_unpack(content):
                 if section in begins and code.startswith(name.encode() + b"\0", sections[link][4] + text):
                     function = begins[section] + value
+        elif type_ in _OTHER_PLACES and target in begins:
+            return None
         elif type_ == _PLACES and target in begins:
             for place, how, symbol, more in _PLACE.iter_unpack(content):
                 _, _, _, section, value, _ = _SYMBOL.unpack_from(
@@ -101,5 +108,9 @@ def _placed(image: bytearray, asked: list[tuple[int, int]], function: int) -> in
     return int(address) + function
 
 
-def _refusal() -> OSError:
-    return OSError(ctypes.get_errno(), "the system lets no code be made in memory, which kernels need")
+def _refusal() -> InputError:
+    reason = os.strerror(ctypes.get_errno())
+    return InputError(
+        f"this system lets no code be made in memory ({reason}), as compiled loops are; "
+        "allow that to the process (SELinux: execmem, systemd: MemoryDenyWriteExecute=no)"
+    )

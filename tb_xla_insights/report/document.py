@@ -114,7 +114,7 @@ def _propagation(session: SessionTrace) -> tuple[dict[str, Any], bool]:
     that ran tells one."""
     document = propagation_report(session)
     scoped = any(document["propagation"][name] for name in ("direct_ps", "recovered_ps"))
-    scoped |= any(find_ops(trace).working for trace in session.traces)
+    scoped |= any(find_ops(it).working for it in session.traces if all(device.made for device in it.devices))
     document["propagation"] |= session_ops(session)
     return document, scoped
 

@@ -42,7 +42,7 @@ def _cores(trace: Trace, catalog: Catalog, stretches: Stretches | None) -> list[
     ops = trace.stats["hlo_op"].rows if "hlo_op" in trace.stats else np.empty(0, np.int32)
     regions = find_regions(stretches, trace.flows) if stretches else None
     start, end, run = _op_times(trace, ops, regions)
-    op_name = trace.stats["hlo_op"].values.astype(np.int32, copy=False) if ops.size else ops
+    op_name = trace.stats["hlo_op"].values if ops.size else ops
     if regions is None or not regions.runs.any():
         return [(_NOTHING, (ops, start, end, op_name))] if ops.size else []
 

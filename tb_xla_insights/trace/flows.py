@@ -74,7 +74,10 @@ def _columns(stats: Mapping[str, StatColumn], kind: str, id_: str) -> tuple[Int3
         return np.zeros(len(values), np.int32), values, ids.rows
     kinds = stats[kind]
     same = kinds.rows is ids.rows or np.array_equal(kinds.rows, ids.rows)
-    return (kinds.values if same else kinds.at(ids.rows, 0)).astype(np.int32, copy=False), values, ids.rows
+    told = kinds.values if same else kinds.at(ids.rows, 0)
+    if told.dtype == np.int64:  # no kind that anybody writes: all those are one
+        told = np.clip(told, np.iinfo(np.int32).min, np.iinfo(np.int32).max)
+    return told.astype(np.int32, copy=False), values, ids.rows
 
 
 def join_flows(stats: Mapping[str, StatColumn], start_ps: Int64) -> Flows:

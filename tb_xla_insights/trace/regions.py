@@ -24,10 +24,9 @@ _MARKS = {
 
 
 @dataclass(frozen=True)
-class Regions:
-    """Regions by line and start: the event that begins each, its times, the region around it (-1: none),
-    the event that its flow comes from (-1: none), whether a program runs in it, and which region's run it is
-    part of (-1: none). `of_row` is the innermost region around each event.
+class Stretches:
+    """What lines tell of regions without flows, by line and start: the event that begins each, its times, the region
+    around it (-1: none), and whether a program runs in it. `of_row` is the innermost region around each event.
 
     A region goes from its `StartRegion` to its `StopRegion`; `ExecuteHelper` is one as well, since small
     programs run inside it. A program runs in the innermost region around a `ThunkExecutor::Execute (wait for
@@ -38,9 +37,15 @@ class Regions:
     start_ps: Int64
     end_ps: Int64
     outer: Int32
-    source: Int32
     runs: NDArray[np.bool_]
     of_row: Int32
+
+
+@dataclass(frozen=True)
+class Regions(Stretches):
+    """Regions with the event that the flow of each comes from, and which region's run it is part of (-1: none)."""
+
+    source: Int32
     run: Int32
 
 
@@ -114,18 +119,6 @@ def _resolve(outer, source, runs, of_row, run):  # type: ignore[no-untyped-def]
             run[region] = at if runs[at] else run[at]
 
 
-@dataclass(frozen=True)
-class Stretches:
-    """What lines tell of regions without flows: columns as in `Regions`."""
-
-    row: Int32
-    start_ps: Int64
-    end_ps: Int64
-    outer: Int32
-    runs: NDArray[np.bool_]
-    of_row: Int32
-
-
 def find_stretches(
     lines: list[Line], strings: list[str], name: Int32, meta: Int32, start_ps: Int64, duration_ps: Int64
 ) -> Stretches | None:
@@ -151,14 +144,13 @@ def find_regions(found: Stretches, flows: Flows) -> Regions:
     """The regions, with what flows tell."""
     source, run = flows.producers(found.row), np.full(len(found.row), -1, np.int32)
     _resolve(found.outer, source, found.runs, found.of_row, run)
-    return Regions(
-        found.row, found.start_ps, found.end_ps, found.outer, source, found.runs, found.of_row, run
-    )
+    return Regions(**vars(found), source=source, run=run)
 
 
 def _marks(strings: list[str], name: Int32) -> Int8:
     """What each metadata entry is to the regions, by its name."""
-    by_text = np.zeros(len(strings) + 1, np.int8)  # the last one: no name
-    for index, text in enumerate(strings):
-        by_text[index] = _HELPER if text.endswith(_HELPERS) else _MARKS.get(text, 0)
-    return by_text[name]
+    known: dict[int, int] = {}
+    for text in set(name.tolist()):
+        told = strings[text]
+        known[text] = _HELPER if told.endswith(_HELPERS) else _MARKS.get(told, 0)
+    return np.array([known[text] for text in name.tolist()], np.int8)

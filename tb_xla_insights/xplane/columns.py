@@ -106,7 +106,8 @@ class StatColumn:
     """One stat of the events that carry it: `values[i]` belongs to event `rows[i]`; rows ascend.
 
     `text` tells columns whose values are indices into the trace's strings from those that are numbers
-    (unsigned 64-bit numbers are stored by their bits). Values are signed, in the narrowest type that holds them all.
+    (unsigned 64-bit numbers are stored by their bits). Numbers are of the narrowest signed type that holds them all,
+    indices int32.
     """
 
     rows: NDArray[np.int32]
@@ -135,17 +136,24 @@ class StatColumns(dict[str, StatColumn]):
 
     @property
     def nbytes(self) -> int:
-        """About the memory that all columns take together."""
-        return sum(4 * len(column.rows) + column.values.nbytes for column in self.values())
+        """The memory that all columns take together; those of stats that come together share their rows."""
+        rows = {id(column.rows): column.rows.nbytes for column in self.values()}
+        return sum(rows.values()) + sum(column.values.nbytes for column in self.values())
 
     def move(self, order: NDArray[np.int64]) -> None:
         """Says that the event of row i was row `order[i]` when it was read."""
         moved = np.empty(len(order), np.int32)
         moved[order] = np.arange(len(order), dtype=np.int32)
-        for name, column in self.items():
-            rows = moved[column.rows]
-            ascending = np.argsort(rows, kind="stable")
-            self[name] = StatColumn(rows[ascending], column.values[ascending], column.text)
+        known: dict[
+            int, tuple[NDArray[np.int32], NDArray[np.intp]]
+        ] = {}  # stats that come together share their rows
+        for name, column in list(self.items()):
+            if id(column.rows) not in known:
+                rows = moved[column.rows]
+                ascending = np.argsort(rows, kind="stable")
+                known[id(column.rows)] = rows[ascending], ascending
+            rows, ascending = known[id(column.rows)]
+            self[name] = StatColumn(rows, column.values[ascending], column.text)
 
 
 def stat_columns(
@@ -176,14 +184,14 @@ def stat_columns(
                 rows_with(bits, stat, rows[stat])
 
     def join(stat: int) -> None:
-        values[stat] = np.concatenate(parts[stat])
+        values[stat] = np.concatenate(parts.pop(stat))
 
     work = [partial(find_rows, count, stats) for count, stats in alike.items()]
-    side_by_side([*work, *(partial(join, stat) for stat in parts)])
+    side_by_side([*work, *(partial(join, stat) for stat in list(parts))])
     return StatColumns(
         (name, StatColumn(rows[stat], values[stat], name in text_names))
         for stat, name in enumerate(names)
-        if stat in parts
+        if stat in values
     )
 
 

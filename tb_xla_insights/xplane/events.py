@@ -2,7 +2,7 @@
 
 Events of a line are counted first, which only hops from length to length, and cuts long lines into pieces. So
 every piece knows its rows before decoding begins, columns are made once at their final size, and pieces are
-decoded side by side, straight into their places.
+decoded side by side, straight into their places. Only the values of stats are joined when all are known.
 """
 
 from __future__ import annotations
@@ -77,10 +77,9 @@ class Decoder:
 
     def _make_room(self, events: int) -> None:
         self._room = events
-        self._numbers, self._names = (
-            np.empty(count * events, type_)
-            for count, type_ in ((self._number_stats, np.int64), (self._text_stats, np.int32))
-        )
+        self._numbers, self._names = np.empty(0, np.int64), np.empty(0, np.int32)  # the old room goes first
+        self._numbers = np.empty(self._number_stats * events, np.int64)
+        self._names = np.empty(self._text_stats * events, np.int32)
         self._first = events * np.concatenate((np.arange(self._number_stats), np.arange(self._text_stats)))
 
     def decode(

@@ -49,6 +49,9 @@ PROGRAMS = "/host:metadata"
 """The plane whose kinds are the compiled programs: id = program id, stat `Hlo Proto`."""
 
 
+MOST_THREADS = 16
+"""Each needs room of its own."""
+
 _Parts = dict[int, list[tuple[int, int]]]
 """Of fields of a message, by number, the file ranges (offset, length)."""
 
@@ -126,7 +129,7 @@ class _Reader:
         self.diagnostics: list[Diagnostic] = []
         self.planes: list[XPlane] = []
         self.tables: list[PlaneTables] = []
-        self._workers = os.cpu_count() or 1
+        self._workers = min(os.cpu_count() or 1, MOST_THREADS)
         self._report, self._read, self._lock = progress, 0, threading.Lock()
 
     def read(self) -> XSpace:
