@@ -158,7 +158,7 @@ def test_a_pipe_gets_every_column_and_each_row_in_one_line(capsys: Capture) -> N
     [detail] = [line for line in text.splitlines() if line.startswith("   Find what is new in Training_Step")]
     assert detail.endswith("and warm up every variant before.")
     assert (
-        "Training_Step 1211 2 074.058 404.203 158.575 2 0 1 1 IR tracing 187.066 ms, wait 140.771 ms"
+        "Training_Step 1211 2 074.058 404.203 158.575 2 0 1 0 1 IR tracing 187.066 ms, wait 140.771 ms"
         in section(text, "Steps")
     )
 
@@ -295,3 +295,19 @@ def test_whether_cores_are_idle_together() -> None:
         ["all idle"],
     ]
     assert "Cores" not in heads(text_of("torch_xla_early_item"), "Gaps")
+
+
+def test_of_several_hosts_rows_tell_whose_they_are(logdir: Path) -> None:
+    document = xi.load(str(logdir)).report()
+    text = printed(document)
+    assert heads(text, "Steps").split()[:2] == ["Step", "Host"]
+    assert {row.split()[0] for row in section(text, "Gaps")[3:]} == {"a/TPU:0", "b/TPU:0"}
+    assert "Host" not in heads(text_of(CASE), "Steps")
+    early = report("torch_xla_early_item")["early_executions"]
+    out = console()
+    host_text.print_early(
+        out, [early[0], early[1] | {"host": "other"}], report("torch_xla_early_item")["steps"]
+    )
+    [compiled] = report(CASE)["compiles"]
+    host_text.print_compiles(out, [compiled, compiled | {"host": "other"}])
+    assert [line.split().count("other") for line in told(out).splitlines() if "other " in line] == [1, 1]

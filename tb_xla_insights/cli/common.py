@@ -128,6 +128,12 @@ def times(row: Mapping[str, Any], unit: str, *keys: str) -> list[str]:
     return [units.time_in(row[key], unit) for key in keys]
 
 
+def host_texts(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Cells of the rows' hosts; empty ones where all are of one, so that the column is left out."""
+    hosts = [row["host"] for row in rows]
+    return hosts if len(set(hosts)) > 1 else [""] * len(hosts)
+
+
 def class_text(name: str) -> str:
     """A class as people read it: `sync_prepare` -> `step marker`."""
     from tb_xla_insights.catalog.classes import label
@@ -166,7 +172,9 @@ def _progress(readings: Sequence[Reading]) -> Iterator[None]:
     def tell() -> None:
         began = time.monotonic()
         while not done.wait(0.3):
-            sys.stderr.write(f"\r\033[K{_progress_line(readings, time.monotonic() - began)}")
+            line = _progress_line(readings, time.monotonic() - began)
+            # One that goes on below could not be told anew.
+            sys.stderr.write(f"\r\033[K{line[: shutil.get_terminal_size().columns - 1]}")
             sys.stderr.flush()
 
     thread = threading.Thread(target=tell, daemon=True)

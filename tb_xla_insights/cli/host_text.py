@@ -24,26 +24,19 @@ def print_early(out: Console, rows: Sequence[Document], steps: Sequence[Document
     if not rows:
         return
     unit = units.column_unit([row[key] for row in rows for key in ("device_ps", "idle_ps")])
-    heads = (
-        "Annotation",
-        "Thread",
-        "How",
-        "Program",
-        "Where",
-        "Start, ms",
-        f"Device, {unit}",
-        f"Idle after, {unit}",
-    )
+    heads = ("Host", "Annotation", "Thread", "How", "Program", "Where", "Why", "Start, ms")
+    times = (f"Device, {unit}", f"Idle after, {unit}")
     more = f"; the first {_ROWS}" if len(rows) > _ROWS else ""
     title = f"Executions before the step is over ({units.count(len(rows))}{more})"
-    table = common.table(title, "Step", *heads, left=(0, 1, 2, 3, 4, 5))
-    for row in rows[:_ROWS]:
+    table = common.table(title, "Step", *heads, *times, left=range(8))
+    for row, host in list(zip(rows, common.host_texts(rows), strict=True))[:_ROWS]:
         step = None if row["step"] is None else steps[row["step"]]["number"]
         table.add_row(
             units.step_name(row["step"], step),
+            host,
             *(row[key] or units.MISSING for key in ("annotation", "thread")),
             _HOW[row["how"]],
-            *(row[key] or units.MISSING for key in ("program", "frame")),
+            *(row[key] or units.MISSING for key in ("program", "frame", "cause")),
             units.time_in(row["start_ps"], "ms"),
             *common.times(row, unit, "device_ps", "idle_ps"),
         )
@@ -131,25 +124,18 @@ def print_compiles(out: Console, rows: Sequence[Document]) -> None:
     unit = units.column_unit([row["duration_ps"] for row in rows])
     idle = [sum(row["idle_ps"].values()) for row in rows]
     idle_unit = units.column_unit(idle)
-    heads = (
-        "Start, ms",
-        f"Time, {unit}",
-        f"Idle, {idle_unit}",
-        "Step",
-        "Graph",
-        "Other graphs",
-        "Annotation",
-        "Where",
-    )
+    times = ("Start, ms", f"Time, {unit}", f"Idle, {idle_unit}")
+    heads = ("Host", "Step", "Graph", "Other graphs", "Annotation", "Where", "Why")
     more = f"; the first {_ROWS}" if len(rows) > _ROWS else ""
     title = f"Compilations ({units.count(len(rows))}{more})"
-    table = common.table(title, "Module", *heads, "Why", left=(0, 4, 5, 6, 7, 8, 9))
-    for row, idle_ps in list(zip(rows, idle, strict=True))[:_ROWS]:
+    table = common.table(title, "Module", *times, *heads, left=(0, *range(4, 11)))
+    for row, host, idle_ps in list(zip(rows, common.host_texts(rows), idle, strict=True))[:_ROWS]:
         table.add_row(
             row["module"] or units.MISSING,
             units.time_in(row["start_ps"], "ms"),
             *common.times(row, unit, "duration_ps"),
             units.time_in(idle_ps, idle_unit),
+            host,
             units.step_name(row["step"], row["step_number"]),
             (row["graph_hash"] or units.MISSING)[:8],
             _kin(row["kin"]),

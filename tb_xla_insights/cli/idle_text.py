@@ -114,7 +114,7 @@ def _gaps(out: Console, document: Document) -> None:
     )
     for gap in gaps["items"][:_ROWS]:
         table.add_row(
-            devices[gap["device"]]["name"],
+            gap["device"] if len(cores) > 1 else devices[gap["device"]]["name"],
             units.time_in(gap["start_ps"], "ms"),
             *common.times(gap, unit, "duration_ps"),
             units.step_name(gap["step"], gap["step_number"]),

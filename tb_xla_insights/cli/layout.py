@@ -9,6 +9,7 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -19,13 +20,13 @@ from tb_xla_insights.units import MISSING
 
 _LEAST = {
     "Devices": ("Host", "Ops", "Modules", "Stall", "Span"),
-    "Steps": ("Start", "Reads", "Early syncs", "Executions", "Compiles"),
+    "Steps": ("Start", "Input syncs", "Reads", "Early syncs", "Executions", "Compiles", "Host"),
     "Gaps": ("Cause", "Kind", "Cores", "Start"),
     "Gaps between programs": ("Mean", "Count"),
     "Ops that only wait": ("Count",),
-    "Executions before the step is over": ("Start", "Thread", "Device", "How", "Where"),
+    "Executions before the step is over": ("Start", "Thread", "Device", "How", "Why", "Where", "Host"),
     "Executions": ("Launches", "Device min / median / max", "Kind", "Queue", "Join", "Host"),
-    "Compilations": ("Other graphs", "Start", "Annotation", "Why", "Idle", "Graph", "Where"),
+    "Compilations": ("Other graphs", "Start", "Annotation", "Why", "Idle", "Graph", "Where", "Host"),
     "Transfers": ("Size per step", "Per step"),
     "Annotations on the device": ("Launches", "Device ops", "Lost", "Count"),
     "Order of phases on the device": ("Runs", "Phases", "Executions"),
@@ -50,6 +51,8 @@ class _Wrapper(textwrap.TextWrapper):
 
 def wrapped(text: str, width: int, indent: str = "", hanging: str = "") -> list[str]:
     """The lines of a text; the first begins with `indent`, the others with `hanging`."""
+    if len(indent) + len(text) <= width and "\n" not in text:
+        return [indent + text.replace(TOGETHER, " ")]
     words = (it if len(it) <= width - len(hanging) else it.replace(TOGETHER, " ") for it in text.split(" "))
     wrapper = _Wrapper(width, initial_indent=indent, subsequent_indent=hanging, break_on_hyphens=False)
     return [line.replace(TOGETHER, " ") for line in wrapper.wrap(" ".join(words))] or [""]
@@ -62,20 +65,20 @@ class _Column:
     text: bool
     """Left aligned: may be broken between words."""
 
-    @property
+    @cached_property
     def empty(self) -> bool:
         """Nothing is told: no text, no number."""
         return bool(self.cells) and set(self.cells) <= ({"", MISSING} if self.text else {""})
 
-    @property
+    @cached_property
     def zero(self) -> bool:
         return set(self.cells) <= _NOTHING
 
-    @property
+    @cached_property
     def widest(self) -> int:
         return max(map(len, [self.head, *self.cells]))
 
-    @property
+    @cached_property
     def least(self) -> int:
         """The width below which the head or a number would be broken, or text not read well."""
         longest = max(map(len, self.cells), default=0)

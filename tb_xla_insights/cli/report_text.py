@@ -106,25 +106,24 @@ def _steps(out: Console, steps: Sequence[Document]) -> None:
     unit = units.column_unit([step["duration_ps"] for step in steps])
     mean = sum(step["duration_ps"] for step in steps) // len(steps)
     title = f"Steps ({units.count(len(steps))}, mean {units.time_text(mean)}{_longest(steps)})"
-    heads = (
-        "Start, ms",
-        f"Duration, {unit}",
-        f"Device, {unit}",
-        "Executions",
-        "Compiles",
-        "Early syncs",
-        "Reads",
-    )
-    table = common.table(title, "Step", *heads, "Most host time", left=(0, 8))
-    shown = sorted(
-        sorted(steps, key=lambda step: -step["duration_ps"])[:_ROWS], key=lambda step: step["index"]
-    )
-    for step in shown:
+    heads = ("Start, ms", f"Duration, {unit}", f"Device, {unit}")
+    counts = {
+        "Executions": "executions",
+        "Compiles": "compiles",
+        "Early syncs": "early_syncs",
+        "Input syncs": "input_syncs",
+        "Reads": "from_device",
+    }
+    table = common.table(title, "Step", "Host", *heads, *counts, "Most host time", left=(0, 1, 10))
+    rows = zip(steps, common.host_texts(steps), strict=True)
+    longest = sorted(rows, key=lambda row: -row[0]["duration_ps"])[:_ROWS]
+    for step, host in sorted(longest, key=lambda row: row[0]["index"]):
         table.add_row(
             f"{step['name']} {units.step_name(step['index'], step['number'])}",
+            host,
             units.time_in(step["start_ps"], "ms"),
             *common.times(step, unit, "duration_ps", "device_busy_ps"),
-            *(units.count(step[name]) for name in ("executions", "compiles", "early_syncs", "from_device")),
+            *(units.count(step[name]) for name in counts.values()),
             common.class_times(step["host_ps"], 2),
         )
     out.print(table)
