@@ -1,4 +1,5 @@
-"""Our figures beside those of the stock profile plugin, on the same real files: duty cycle and time per op."""
+"""Our figures beside those of the stock profile plugin, on the same real files: duty cycle, idle time, steps, kernels,
+and time per op."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ import pytest
 from captures import real_trace
 
 from tb_xla_insights.analysis.busy import device_summaries
+from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.trace.build import join_hosts
 from tb_xla_insights.trace.details import event_stats
 from tb_xla_insights.trace.model import Trace
@@ -101,3 +103,76 @@ def test_the_gpu_capture_has_the_same_op_times(shared_traces: Path, tmp_path: Pa
     mine = ours(trace, [trace.strings[name] if name >= 0 else "" for name in named])
     mine.pop("", None)  # kernels of no op; it leaves them out as well
     assert {name: time / 1e6 for name, time in mine.items()} == pytest.approx(dict(theirs), rel=1e-6)
+
+
+def rows_of(table: dict[str, Any]) -> list[dict[str, Any]]:
+    """A table of Google's format, by column."""
+    names = [column["id"] for column in table["cols"]]
+    return [dict(zip(names, (cell["v"] for cell in row["c"]), strict=True)) for row in table["rows"]]
+
+
+def stream_spans(trace: Trace) -> int:
+    """From the first to the last event on each GPU's streams, copies included, in ps."""
+    found = 0
+    for plane in trace.planes:
+        lines = [
+            line.rows
+            for line in trace.lines
+            if line.plane == plane.index and line.count and line.name.startswith("Stream #")
+        ]
+        if lines:
+            end = max(int(trace.end_ps[rows].max()) for rows in lines)
+            found += end - min(int(trace.start_ps[rows].min()) for rows in lines)
+    return found
+
+
+@pytest.mark.parametrize("name", ["gpu_v100_tf", "gpu_mi300_jax"])
+def test_the_gpu_captures_have_the_same_kernels(shared_traces: Path, tmp_path: Path, name: str) -> None:
+    """As often and as long. It counts AMD's copies as kernels; ours are apart."""
+    capture = shared_traces / "public" / name
+    trace = real_trace(capture)
+    theirs: dict[str, list[float]] = defaultdict(lambda: [0, 0.0])
+    for row in rows_of(ask(tmp_path, capture, "kernel_stats")):
+        if not row["kernel_name"].startswith("__amd_rocclr_copy"):
+            theirs[row["kernel_name"]][0] += row["occurrences"]
+            theirs[row["kernel_name"]][1] += row["total_duration_us"]
+    mine: dict[str, list[float]] = defaultdict(lambda: [0, 0.0])
+    for kernel in np.concatenate([device.ops.row for device in trace.devices]).tolist():
+        mine[trace.name(kernel)][0] += 1
+        mine[trace.name(kernel)][1] += int(trace.duration_ps[kernel]) / 1e6
+    assert len(mine) > 4
+    assert dict(mine) == {kernel: pytest.approx(times, rel=1e-6) for kernel, times in theirs.items()}
+
+
+@pytest.mark.parametrize("name", ["gpu_v100_tf", "gpu_mi300_jax"])
+def test_the_gpu_captures_have_no_duty_cycle_there_and_idle_time_of_all_streams(
+    shared_traces: Path, tmp_path: Path, name: str
+) -> None:
+    """Its spans have copies in them, its work no kernels that name no operation."""
+    capture = shared_traces / "public" / name
+    overview = ask(tmp_path, capture, "overview_page")
+    assert not [table for table in overview if "device_duty_cycle_percent" in table.get("p", {})]
+    trace = real_trace(capture)
+    stats, _ = ask(tmp_path, capture, "framework_op_stats")
+    rows = [row for row in rows_of(stats) if row["host_or_device"] == "Device"]
+    (idle,) = (row["total_self_time"] for row in rows if row["type"] == "IDLE")
+    work = sum(row["total_self_time"] for row in rows if row["type"] != "IDLE")
+    assert (idle + work) * 1e6 == pytest.approx(stream_spans(trace), rel=1e-6)
+    spans = sum(device["span_ps"] for device in device_summaries(join_hosts("s", "p", [trace], [])))
+    assert spans < stream_spans(trace)
+
+
+def test_the_v100_capture_has_the_step_of_another_gpu(shared_traces: Path, tmp_path: Path) -> None:
+    """Its GPUs record a step each: the stock tab shows the longer one, we the first one's."""
+    capture = shared_traces / "public" / "gpu_v100_tf"
+    theirs = next(
+        table for table in ask(tmp_path, capture, "overview_page") if "steptime_ms_average" in table["p"]
+    )
+    (step,) = rows_of(theirs)
+    trace = real_trace(capture)
+    lines = [line for line in trace.lines if line.name == "Steps" and line.count]
+    recorded = [int(trace.duration_ps[line.first]) / 1e9 for line in lines]
+    assert step["stepTimeMs"] == pytest.approx(max(recorded))
+    assert steps_of(trace)[0].duration_ps / 1e9 == pytest.approx(recorded[0])
+    busiest = max(it["busy_ps"] for it in device_summaries(join_hosts("s", "p", [trace], []))) / 1e9
+    assert step["deviceComputeTimeMs"] == pytest.approx(busiest, rel=1e-3)
