@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
@@ -154,11 +154,13 @@ def class_times(by_class: Mapping[str, int], most: int) -> str:
 def _imported(modules: Sequence[str]) -> Iterator[None]:
     """Imports modules beside the block, and waits for that: one that the interpreter's end cuts off is a traceback."""
     thread = threading.Thread(target=lambda: [importlib.import_module(module) for module in modules])
-    thread.start()
+    with suppress(RuntimeError):  # no room for another thread: whoever needs them imports them
+        thread.start()
     try:
         yield
     finally:
-        thread.join()
+        if thread.ident is not None:
+            thread.join()
 
 
 @contextmanager
