@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 
+from browser.conftest import ROOT, session_named
 from browser.driver import Xi
 from browser.tables import column, ps
 from playwright.sync_api import Page, expect
+
+from tb_xla_insights import load
 
 
 def test_idle_time_adds_up_to_that_of_the_devices(xi: Xi, page: Page, case_study: str) -> None:
@@ -43,6 +46,38 @@ def test_the_duty_cycle_changes_with_its_definition(xi: Xi, page: Page, case_stu
     page.get_by_role("radio", name="busy / capture").check()
     expect(page.get_by_test_id("duty-definition")).to_have_text("busy / capture")
     assert all(now > then for now, then in zip(ps(column(duty, "Idle")), before, strict=True))
+
+
+def test_input_and_transfers_are_those_of_the_report(xi: Xi, page: Page) -> None:
+    session = session_named("torch_xla_slow_input")
+    report = load(str(ROOT / "demo_logs" / session.split("/")[0])).report()
+    xi.open(session, v="overview")
+    expect(page.get_by_test_id("input-verdict")).to_have_text(
+        "The device waits for data: 73.7\u202f% of the device’s span is idle for it."
+    )
+    its, table = report["input_pipeline"], page.get_by_test_id("input-table")
+    assert ps(column(table, "Time")) == [its[key] for key in ("wait_ps", "idle_ps", "load_ps", "send_ps")]
+    expect(column(table, "While")).to_have_text(["–", "–", "1.4\u202f%", "0.0\u202f%"])
+    note = page.get_by_role("region", name="Input").get_by_role("heading")
+    expect(note).to_contain_text("on the driving thread · 6\u00a0batches")
+    table = page.get_by_test_id("transfers-table")
+    assert ps(column(table, "Time")) == [report["transfers"]["to_device"]["duration_ps"]]
+    expect(column(table, "Count")).to_have_text(["12"])
+
+
+def test_loading_that_is_fine_is_told_too(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="overview")
+    expect(page.get_by_test_id("input-verdict")).to_contain_text("Loading is fine")
+    table = page.get_by_test_id("transfers-table")
+    expect(column(table, "Direction")).to_have_text(["to device", "from device"])
+    expect(column(table, "Bytes").first).to_have_text("3.6\u202fGB")
+    expect(page.get_by_test_id("collectives-table").locator("tbody tr")).to_have_count(3)
+    expect(page.get_by_test_id("stalls-table")).to_have_count(0)
+    for name in ("Input", "Transfers", "Collectives"):
+        box, steps = (page.get_by_role("region", name=its).bounding_box() for its in (name, "Step time"))
+        assert box is not None
+        assert steps is not None
+        assert box["y"] >= steps["y"] + steps["height"]
 
 
 def test_a_step_is_selected_by_click_and_by_key(xi: Xi, page: Page, case_study: str) -> None:

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from browser.conftest import session_named
+from browser.conftest import ROOT, session_named
 from browser.driver import Xi
 from browser.tables import column, ps
 from playwright.sync_api import Page, expect
@@ -213,6 +213,56 @@ def test_the_step_that_is_drawn_is_in_the_link_and_leads_to_the_timeline(
     strip.locator(".work").first.click()
     page.wait_for_selector("[data-testid=view-timeline]")
     assert xi.drawn("selection")["kind"] == "window"
+
+
+def test_every_program_leads_to_a_run(xi: Xi, page: Page, case_study: str) -> None:
+    """Those of the step that is drawn to their run there, the others to their longest one."""
+    report = load(str(ROOT / "demo_logs" / case_study.split("/")[0])).report()
+    xi.open(case_study, v="executions")
+    table = page.get_by_test_id("overhead-table")
+    rows = table.locator("tbody tr[data-index]")
+    names = [text.split("\t")[0] for text in rows.all_inner_texts()]
+    assert len(names) == len(report["executions"]) == 4
+    for index, name in enumerate(names):
+        row = page.get_by_test_id(f"execution-{name}")
+        if index % 2:
+            row.focus()
+            page.keyboard.press("Enter")
+        else:
+            column(table, "Host").nth(index).get_by_role("button").click()
+        page.wait_for_selector("[data-testid=view-timeline]")
+        selection = xi.drawn("selection")
+        spread = next(it for it in report["executions"] if it["program"] == name)["spread"]["device_ps"]
+        length = selection["end_ps"] - selection["start_ps"]
+        assert length == spread["max"] if index else length > spread["max"]
+        page.go_back()
+        page.wait_for_selector("[data-testid=view-executions]")
+
+
+def test_how_much_the_runs_of_a_program_vary(xi: Xi, page: Page, case_study: str, dynamo: str) -> None:
+    xi.open(case_study, v="executions")
+    table = page.get_by_test_id("overhead-table")
+    for head in ("Device", "Overhead"):
+        mean = column(table, head).first.inner_text()
+        heads = table.locator("thead th").all_inner_texts()
+        at = next(index for index, text in enumerate(heads) if text.startswith(head))
+        assert heads[at + 1] == "Min – max"
+        cell = table.locator("tbody tr").first.locator("td").nth(at + 1)
+        least, most = cell.inner_text().split(" – ")
+        assert float(least) <= float(mean) <= float(most)
+        expect(cell).to_have_attribute("title", re.compile("^median "))
+    page.get_by_test_id("execution-scope").select_option("total")
+    expect(table.get_by_text("Min – max")).to_have_count(0)
+    xi.open(dynamo, v="executions")
+    expect(table.get_by_text("Min – max")).to_have_count(0)
+
+
+def test_kinds_add_up(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="executions")
+    table = page.get_by_test_id("lazy-dynamo-table")
+    host, *parts = (ps(column(table, head))[0] for head in ("Host", "Device", "Queue", "Overhead"))
+    assert abs(host - sum(parts)) <= 3
+    assert table.evaluate("it => it.clientWidth <= it.parentElement.clientWidth")
 
 
 def test_lazy_against_dynamo(xi: Xi, page: Page, dynamo: str, lazy: str) -> None:

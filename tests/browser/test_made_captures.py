@@ -1,0 +1,107 @@
+"""What the demo logs do not have, from captures that are made for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from browser.conftest import serving
+from browser.driver import Xi
+from browser.tables import column, ps
+from playwright.sync_api import Page, expect
+from synthetic.writer import Space
+
+US = 1_000_000
+MS = 1000 * US
+
+
+def one_empty_op() -> Space:
+    """All there is begins and ends at one instant."""
+    space = Space()
+    space.plane("/device:TPU:0").line("XLA Ops").event("fusion.1", 0, 0)
+    return space
+
+
+def host_alone() -> Space:
+    space = Space()
+    line = space.plane("/host:CPU").line("python")
+    for step in range(3):
+        line.event("Training_Step", step * 10 * MS, 9 * MS, _r=1, step_num=step + 2)
+    return space
+
+
+def two_cores() -> Space:
+    """One waits 20 to 60 ms, while the other works until 40 ms; 15 ops wait, and 15 ops exchange data."""
+    space = Space()
+    for core, busy_ms in enumerate((20, 40)):
+        line = space.plane(f"/device:TPU:{core}").line("XLA Ops")
+        line.event("fusion.1", 0, busy_ms * MS)
+        for i in range(15):
+            line.event(f"copy-done.{i}", (60 + 2 * i) * MS, (20 - i) * 10 * US)
+            line.event(f"all-gather.{i}", (61 + 2 * i) * MS, (20 - i) * 10 * US)
+    return space
+
+
+@pytest.fixture(scope="module")
+def tensorboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    logdir = tmp_path_factory.mktemp("made")
+    for made in (one_empty_op, host_alone, two_cores):
+        folder = logdir / made.__name__ / "plugins/profile/one"
+        folder.mkdir(parents=True)
+        made().write(folder / "vm.xplane.pb")
+    with serving(logdir) as address:
+        yield address
+
+
+def test_a_session_without_length_is_drawn(xi: Xi) -> None:
+    xi.open("one_empty_op/one")
+    window = xi.drawn("window")
+    assert window["end_ps"] - window["start_ps"] == 1
+    assert [row["label"] for row in xi.drawn("rows")] == ["TPU:0"]
+
+
+def test_without_a_device_its_figures_are_not_known(xi: Xi, page: Page) -> None:
+    xi.open("host_alone/one", v="overview")
+    figures = page.get_by_test_id("verdict").locator("dd")
+    expect(figures).to_have_text(["–", "9.0\u202fms", "–", "–"])
+    expect(page.get_by_role("region", name="Transfers")).to_have_count(0)
+
+
+def test_the_longest_ops_are_named_and_the_others_are_one_row(xi: Xi, page: Page) -> None:
+    xi.open("two_cores/one", v="overview")
+    for table in map(page.get_by_test_id, ("collectives-table", "stalls-table")):
+        expect(table.locator("tbody tr")).to_have_count(13)
+        expect(column(table, "Op").last).to_have_text("3\u00a0more")
+        assert ps(table.locator("tfoot [data-ps]").first) == [sum(ps(column(table, "Time")))]
+        counts = column(table, "Count").all_inner_texts()
+        assert sum(map(int, counts)) == int(table.locator("tfoot td.num").first.inner_text()) == 30
+    column(page.get_by_test_id("stalls-table"), "Op").first.get_by_role("button").click()
+    page.wait_for_selector("[data-testid=view-timeline]")
+    expect(page.get_by_test_id("search-count")).to_have_text("2")
+
+
+def test_a_gap_says_whether_all_cores_are_idle(xi: Xi, page: Page) -> None:
+    xi.open("two_cores/one", v="gaps", f="min:10")
+    table = page.get_by_test_id("gap-list")
+    expect(column(table, "All cores idle")).to_have_text(["50.0\u202f%", "100.0\u202f%"])
+    column(table, "Start").first.get_by_role("button").click()
+    expect(page.get_by_test_id("gap-parts")).to_contain_text(
+        "All cores of the host are idle for 20.000\u202fms of it; for the rest others work."
+    )
+
+
+def test_what_goes_on_beyond_the_edge_fades_until_it_is_scrolled_to(xi: Xi, page: Page) -> None:
+    page.set_viewport_size({"width": 1000, "height": 900})
+    xi.open("two_cores/one", v="gaps")
+    scroller = page.locator(".gap-card .scroll")
+    mask = "it => getComputedStyle(it).maskImage"
+    assert "gradient" in scroller.evaluate(mask)
+    start = column(page.get_by_test_id("gap-list"), "Start").first
+    left = start.bounding_box()
+    scroller.evaluate("it => { it.scrollLeft = it.scrollWidth }")
+    xi.idle()
+    assert scroller.evaluate(mask) == "none"
+    assert start.bounding_box() == left
+    page.set_viewport_size({"width": 1800, "height": 900})
+    xi.idle()
+    assert scroller.evaluate(mask) == "none"
