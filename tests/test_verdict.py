@@ -26,7 +26,7 @@ def test_one_run_of_a_long_step_is_not_said_to_be_well_used() -> None:
     severity, text = told(demo("synthetic_dynamo_issue_lazy"))
     assert severity == "warning"
     assert text == (
-        "The device is 100.0 % busy from its first run to its last, yet works for 45.7 % of the steps' time: "
+        "The device is 100.0 % busy from first to last run, yet at work for 45.7 % of the steps' time: "
         "too few runs to tell what is in the way."
     )
 
@@ -48,6 +48,17 @@ def test_where_clocks_disagree_idle_time_has_no_known_cause() -> None:
         "findings": [],
     }
     off = "the clocks of host and device disagree"
+    rest = "what else is in the way is not known"
     assert _told(report) == ("warning", f"The device is 50.0 % busy; why is not known, as {off}.")
-    report["findings"] = [{"id": "x", "severity": "warning", "cost_ps": 90, "title": "A graph is compiled"}]
-    assert _told(report) == ("warning", f"The device is 50.0 % busy: a graph is compiled; {off}.")
+    report["findings"] = [{"id": "x", "severity": "warning", "cost_ps": 30, "title": "A graph is compiled"}]
+    assert _told(report) == ("warning", f"The device is 50.0 % busy: a graph is compiled; {rest}, as {off}.")
+
+
+def test_a_host_that_was_not_read_is_not_said_to_do_nothing() -> None:
+    """What else is in the way of the reason that is found is left open."""
+    ops = [event("all-reduce.1", 0, 100), event("fusion.1", 600, 100)]
+    text = told(capture(Core(ops, [event("train(7)", 0, 700)])))[1]
+    assert text == (
+        "The device is 28.6 % busy: nothing hides the time in all-reduce; what else is in the way is not known, "
+        "as nothing tells what launched the work."
+    )

@@ -126,6 +126,9 @@ class TestOverview:
                 "devices": [{"span_ps": 200, "busy_ps": 100}],
                 "findings": [finding],
                 "gaps": {"by_class_ps": by_class},
+                "executions": [{"join": "exact"}],
+                "diagnostics": [],
+                "steps": [],
             }
         )
         assert told["text"] == f"The device is 50.0\u202f% busy: the device waits for data{more}."
@@ -142,6 +145,8 @@ class TestOverview:
             "findings": [finding],
             "gaps": {"by_class_ps": {"compile": 90}},
             "executions": [{"join": "exact"}],
+            "diagnostics": [],
+            "steps": [],
         }
         text = (
             "The device is 50.0\u202f% busy; most of the idle time the host compiles, and nothing stands out."

@@ -69,9 +69,12 @@ def _lacks(trace: Trace, framework: str) -> Iterator[tuple[str, str, str]]:
         either = f"{_STEP_ANNOTATIONS['torch_xla']} or {_STEP_ANNOTATIONS['jax']}"
         todo = f"wrap each step in {_STEP_ANNOTATIONS.get(framework, either)}."
         if steps:
-            text = (
-                f"No step annotation: steps come from {_STEP_SOURCES[steps[0].source]}. To name them, {todo}"
+            missing = (
+                "No step annotation could be read, it may be cut off"
+                if _is_cut(trace)
+                else "No step annotation"
             )
+            text = f"{missing}: steps come from {_STEP_SOURCES[steps[0].source]}. To name them, {todo}"
         elif _is_cut(trace):
             text = f"No steps: what tells them may be cut off. If the script annotates none, {todo}"
         else:

@@ -24,8 +24,6 @@ _HOST = {
 }
 """What the host does, by class, after `the host`."""
 
-_CLOCKS = "; the clocks of host and device disagree"
-
 _ORDINARY = ("A", "Every", "Graphs", "Nothing", "Suspected", "Suspected:", "The")
 """First words of titles that are no names from the session."""
 
@@ -36,7 +34,7 @@ def verdict(report: Mapping[str, Any]) -> dict[str, str]:
     devices, findings = report["devices"], report["findings"]
     if not devices:
         return {
-            "text": "No device's work is in this capture: what the host did is shown alone.",
+            "text": "No device's work could be read: what the host did is shown alone.",
             "severity": "warning",
         }
     span, busy = (sum(device[key] for device in devices) for key in ("span_ps", "busy_ps"))
@@ -48,37 +46,42 @@ def verdict(report: Mapping[str, Any]) -> dict[str, str]:
     # What only informs and costs no time is no reason for idle devices.
     reasons = [it for it in findings if it["cost_ps"] or it["severity"] != "info"]
     worst = max(reasons, key=lambda it: (SEVERITIES.index(it["severity"]), it["cost_ps"]), default=None)
-    if worst is None and (why := _unknown(report, busy / span if span else 0.0)):
-        return {"text": f"{whose} {duty} busy{why}.", "severity": "warning"}
-    idle = _CLOCKS if _clocks_disagree(report) else _mostly(report["gaps"]["by_class_ps"], span - busy)
+    hidden = _hidden(report)
+    if worst is None and hidden:
+        unknown = "why" if busy < BOUND_SHARE * span else "whether the host keeps up"
+        return {"text": f"{whose} {duty} busy; {unknown} is not known, as {hidden}.", "severity": "warning"}
+    if worst is None and busy >= BOUND_SHARE * span and (part := _share_of_steps(report)) < BOUND_SHARE:
+        text = (
+            f"{whose} {duty} busy from first to last run, yet at work for {share(part)} of the steps' time: "
+        )
+        return {"text": f"{text}too few runs to tell what is in the way.", "severity": "warning"}
+    idle = (
+        f"; what else is in the way is not known, as {hidden}"
+        if hidden
+        else _mostly(report["gaps"]["by_class_ps"], span - busy)
+    )
     if worst is None:
         return {"text": f"{whose} {duty} busy{idle}, and nothing stands out.", "severity": "info"}
     first, _, rest = worst["title"].partition(" ")
     first = first.lower() if first in _ORDINARY else first
     # What explains less than half of the idle time is not why the devices are idle.
-    idle = idle if 2 * worst["cost_ps"] < span - busy or idle == _CLOCKS else ""
+    idle = idle if 2 * worst["cost_ps"] < span - busy else ""
     return {"text": f"{whose} {duty} busy: {first} {rest}{idle}.", "severity": worst["severity"]}
 
 
-def _unknown(report: Mapping[str, Any], duty: float) -> str | None:
-    """Why nothing can be said about what is in the way though no finding says anything, after `busy`; None where it can
-    be said that nothing stands out."""
-    unknown = "; why is not known" if duty < BOUND_SHARE else "; whether the host keeps up is not known"
-    if _clocks_disagree(report):
-        return f"{unknown}, as the clocks of host and device disagree"
+def _hidden(report: Mapping[str, Any]) -> str | None:
+    """Why it cannot be said what the host did in idle time; None where it can."""
+    if any(it["id"] == "clocks_disagree" for it in report["diagnostics"]):
+        return "the clocks of host and device disagree"
     if not any(row["join"] != "none" for row in report["executions"]):
-        return f"{unknown}, as nothing tells what launched the work"
-    steps = report.get("steps", ())
-    total = sum(step["duration_ps"] for step in steps)
-    part = sum(step["device_busy_ps"] for step in steps) / total if total else 1.0
-    if part < BOUND_SHARE <= duty:
-        worked = f" from its first run to its last, yet works for {share(part)} of the steps' time"
-        return f"{worked}: too few runs to tell what is in the way"
+        return "nothing tells what launched the work"
     return None
 
 
-def _clocks_disagree(report: Mapping[str, Any]) -> bool:
-    return any(it["id"] == "clocks_disagree" for it in report.get("diagnostics", ()))
+def _share_of_steps(report: Mapping[str, Any]) -> float:
+    """The part of the steps in which the device works on them; all of it where there are none."""
+    total = sum(step["duration_ps"] for step in report["steps"])
+    return sum(step["device_busy_ps"] for step in report["steps"]) / total if total else 1.0
 
 
 def _mostly(by_class: Mapping[str, int], idle: int) -> str:
