@@ -137,8 +137,7 @@ def test_the_fixed_cost_of_an_execution() -> None:
     assert fit["per_device"] == pytest.approx(0, abs=0.01)
 
 
-def test_what_hides_behind_the_queue_costs_nothing() -> None:
-    """Of every two executions the second waits for the first, and its launching is over by then."""
+def test_what_hides_behind_the_queue_tells_no_fixed_cost() -> None:
     loop = Tpu()
     for number in range(4):
         start = number * 1000
@@ -146,9 +145,14 @@ def test_what_hides_behind_the_queue_costs_nothing() -> None:
         loop.launch(start + 20, (start + 25, 5), (start + 90 + 50 * number, 40))
     fit = fixed_cost(session(loop.trace()))
     assert fit is not None
-    costs = find_costs(loop.trace())
-    assert costs.overhead_ps.tolist() == [30 * US, 0] * 4
-    assert (fit["n"], fit["fixed_ps"] <= 30 * US) == (8, True)
+    assert (fit["n"], fit["fixed_ps"]) == (4, pytest.approx(30 * US))
+
+
+def test_where_most_runs_queue_an_execution_costs_what_is_left(shared_traces: Path) -> None:
+    """On this capture a few executions did not: the first ones, which load the program for seconds."""
+    fit = fixed_cost(session(real_trace(shared_traces / "public/tpu_v6e_jax")))
+    assert fit is not None
+    assert (fit["n"], fit["fixed_ps"] < 10 * US) == (414, True)
 
 
 def test_the_spread_of_a_programs_runs() -> None:

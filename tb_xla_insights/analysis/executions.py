@@ -137,19 +137,21 @@ def fixed_cost(session: SessionTrace, devices: Collection[str] | None = None) ->
     """What an execution costs however short it is: `fixed_ps`, the overhead at no device time, `per_device` (overhead
     that each ps of device time adds) and `n`, the runs behind them. None for fewer than three such runs.
 
-    A straight line through overhead over device time of all runs with known calls, fitted so that a few executions that
-    took long, as the first ones do, do not bend it.
+    A straight line through overhead over device time, fitted so that a few executions that took long do not bend it. It
+    takes the runs with known calls that did not queue: in the others the overhead hides behind the queue. Where most
+    runs queue, that is what an execution costs, and the few others are the first ones: then it takes all of them.
     """
-    device, overhead = [], []
+    columns = [np.zeros((3, 0), np.int64)]
     for trace in session.traces:
         costs = find_costs(trace)
         shown = (find_launches(trace).runs.join != NONE) & runs_on(trace, devices)
-        device.append(costs.device_ps[shown])
-        overhead.append(costs.overhead_ps[shown])
-    x = np.concatenate(device or [np.zeros(0, np.int64)]).astype(np.float64)
+        columns.append(np.stack((costs.device_ps, costs.overhead_ps, costs.queue_ps))[:, shown])
+    x, y, queue = np.concatenate(columns, axis=1).astype(np.float64)
+    at_once = queue == 0
+    if 2 * at_once.sum() >= len(queue):
+        x, y = x[at_once], y[at_once]
     if len(x) < _FEWEST:
         return None
-    y = np.concatenate(overhead).astype(np.float64)
     fixed, slope = robust_line(x, y)
     if slope < 0:  # longer runs do not make launching cheaper: there is no slope to tell
         fixed, slope = float(np.median(y)), 0.0
