@@ -98,6 +98,13 @@ class TestEarlySync:
         assert found.title == "forward is cut by a StepMarker in step 6"
         assert "mark_step()" in found.advice
 
+    def test_a_marker_on_the_backward_pass_s_thread_is_none_of_the_training_loop(self) -> None:
+        """Graphs of torch.compile run there in this session."""
+        found = findings(demo("torch_xla_dynamo_graph_break"))["early_sync"]
+        assert found.title.startswith("backward is cut 5 times by a StepMarker")
+        assert "Remove the mark_step()" not in found.advice
+        assert "torch.compile" in found.advice
+
     def test_all_places_are_named(self) -> None:
         made = cut()
         made.on_main("loss", 2 * STEP + 300, 350)

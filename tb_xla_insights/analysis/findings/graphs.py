@@ -144,7 +144,7 @@ def early_sync(facts: Facts) -> Finding | None:
     not built what comes next."""
     taken, fixes, windows, numbers = [], [], [], []
     places: list[str | None] = []
-    count = marked = device = runs = 0
+    count = marked = behind = device = runs = 0
     for trace, ledger in zip(facts.traces, facts.ledgers, strict=True):
         early, launches = find_early(trace), find_launches(trace)
         cut = np.isin(ledger.before, early.launch) & (ledger.before >= 0)
@@ -154,6 +154,8 @@ def early_sync(facts: Facts) -> Finding | None:
         places += paths(trace, early.annotation.tolist())
         count += len(early.launch)
         marked += int((early.read < 0).sum())
+        of_backward = np.isin(trace.lines_of(launches.sync[early.launch]), trace.lines_with("autograd"))
+        behind += int((of_backward & (early.read < 0)).sum())
         device += int(early.device_ps.sum())
         runs += int(np.isin(launches.runs.launch, early.launch).sum())
         for launch, read in zip(early.launch.tolist(), early.read.tolist(), strict=True):
@@ -178,7 +180,12 @@ def early_sync(facts: Facts) -> Finding | None:
     fetch = "Where an operator that runs on the CPU cuts it, replace that. " if on_cpu else ""
     fetch += f"Keep the value on the device: take .item(), print or a comparison{at} out of {inside}, "
     fetch += "or read it after the step in xm.add_step_closure."
-    marker = f"Remove the mark_step() or torch_xla.sync(){at} inside {inside}; the step's own is enough."
+    marker = (
+        "It is the backward pass's own thread that syncs, where the training loop has no code: keep what torch.compile "
+        f"runs there whole, and hooks without mark_step() or torch_xla.sync(){at}."
+        if behind == count
+        else f"Remove the mark_step() or torch_xla.sync(){at} inside {inside}; the step's own is enough."
+    )
     return Finding(
         "early_sync",
         event_severity(facts.share(cost)),
