@@ -40,6 +40,6 @@ def partial_diagnostics(session: SessionTrace) -> list[Diagnostic]:
         count = partial_steps(trace)
         if count:
             text = "1 step is" if count == 1 else f"{count} steps are"
-            message = f"{text} cut by the capture's edges and not among the steps."
+            message = f"{text} cut by the capture's edges and not among the steps; capture longer for more whole ones."
             found.append(Diagnostic("partial_steps", "info", message, trace.host if several else None))
     return found

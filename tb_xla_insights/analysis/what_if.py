@@ -29,7 +29,7 @@ from tb_xla_insights.analysis.shares import class_shares, shares_inside
 from tb_xla_insights.analysis.steps import step_times, steps_of
 from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES, WAIT
 from tb_xla_insights.compiled import kernel
-from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
+from tb_xla_insights.trace.model import Int32, Int64, Trace
 
 _FROM_DEVICE = CLASS_INDEX["from_device"]
 _KNOWN_SHARE = 0.8
@@ -251,13 +251,3 @@ def step_without(trace: Trace, fix: Fix) -> int | None:
     alone = np.maximum(model.alone_ps - (model.device_ps - device), 0)
     work = float(np.bincount(model.core, alone, minlength=1).max())
     return min(model.mean_ps, max(round(work / model.steps), model.mean_ps - max(0, gain) // model.steps))
-
-
-def session_step_without(session: SessionTrace, fixes: list[Fix | None]) -> int | None:
-    """The mean step after a fix per host: the slowest host's, since hosts of one training wait for each
-    other."""
-    found = [
-        step_without(trace, fix) for trace, fix in zip(session.traces, fixes, strict=True) if fix is not None
-    ]
-    known = [its for its in found if its is not None]
-    return max(known, default=None)

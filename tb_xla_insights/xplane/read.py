@@ -281,6 +281,11 @@ class _Reader:
         except WireError as error:
             self._damaged(error.offset, where, ended=error.ended)
         if damaged:
-            text = f"Byte {min(damaged)}{where} cannot be: of {len(damaged)} names or stats there nothing is known."
+            what = (
+                "1 name or stat there is" if len(damaged) == 1 else f"{len(damaged)} names or stats there are"
+            )
+            text = (
+                f"Byte {min(damaged)}{where} cannot be: {what} lost; copy the file again, or capture again."
+            )
             self._say("corrupt_file", text)
         return names, kinds, stats
