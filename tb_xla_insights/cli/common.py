@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
+from tb_xla_insights.json_text import json_bytes
 from tb_xla_insights.units import THIN
 
 if TYPE_CHECKING:
@@ -71,12 +72,12 @@ def warn(session: Session) -> None:
 
 
 def print_json(document: Any) -> None:
-    # For people with line breaks; without, it takes a sixth of the time.
-    indent = 2 if sys.stdout.isatty() else None
-    # What an encoding lacks is written with backslashes (see main), and JSON knows only some of those.
-    ascii_only = (sys.stdout.encoding or "").lower() not in ("utf-8", "utf8")
-    sys.stdout.write(json.dumps(document, indent=indent, ensure_ascii=ascii_only, allow_nan=False))
-    sys.stdout.write("\n")
+    for_people = sys.stdout.isatty()
+    if (sys.stdout.encoding or "").lower() in ("utf-8", "utf8"):
+        text = json_bytes(document, lines=for_people).decode()
+    else:  # what an encoding lacks is written with backslashes (see main), and JSON knows only some of those
+        text = json.dumps(document, indent=2 if for_people else None)
+    sys.stdout.write(f"{text}\n")
 
 
 @contextmanager

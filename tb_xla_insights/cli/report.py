@@ -45,8 +45,8 @@ def add_to(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: Any) -> int:
-    # np.unique imports the latter when it is called first.
-    session = common.read(options, meanwhile=("tb_xla_insights.report", "numpy.ma"))
+    # np.unique imports NumPy's part when it is called first.
+    session = common.read(options, meanwhile=("tb_xla_insights.report", "numpy.ma", "orjson"))
     document = session.report(all_gaps=options.all_gaps)
     with common.reader_may_leave():
         if options.json:

@@ -14,6 +14,7 @@ from werkzeug import wrappers
 from werkzeug.exceptions import HTTPException
 
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.json_text import json_bytes
 from tb_xla_insights.logdir.store import StillReadingError, UnknownSessionError
 from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.origin import refusal
@@ -113,9 +114,7 @@ def respond(
     headers: list[tuple[str, str]] | None = None,
 ) -> wrappers.Response:
     """A document as JSON, gzipped where the client takes that."""
-    text = json.dumps(document, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    # Names of files may be no text in any encoding: what UTF-8 lacks is written as JSON's own escape.
-    body = text.encode(errors="backslashreplace")
+    body = json_bytes(document)
     if request.accept_encodings["gzip"] <= 0:
         return raw(request, body, _JSON, code=code, headers=headers)
     packed = gzip.compress(body, _LEVEL, mtime=0)

@@ -1,0 +1,45 @@
+"""Documents as JSON: what Python's own reads is what was written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tb_xla_insights as xi
+from tb_xla_insights.json_text import json_bytes
+
+DEMO_LOGS = sorted(path for path in (Path(__file__).parents[1] / "demo_logs").glob("*_*") if path.is_dir())
+SCALARS = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+)
+DOCUMENTS = st.recursive(SCALARS, lambda its: st.lists(its) | st.dictionaries(st.text(), its), max_leaves=20)
+
+
+@given(DOCUMENTS, st.booleans())
+def test_what_is_written_is_read(document: Any, lines: bool) -> None:
+    assert json.loads(json_bytes(document, lines=lines)) == document
+
+
+def test_line_breaks_are_for_people() -> None:
+    assert json_bytes({"a": [1, "\N{MICRO SIGN}s"]}) == '{"a":[1,"µs"]}'.encode()
+    assert json_bytes({"a": 1}, lines=True) == b'{\n  "a": 1\n}'
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(2**70, str(2**70)), ("a\udc80b", r'"a\udc80b"'), ({"n": [-(2**64)]}, f'{{"n":[{-(2**64)}]}}')],
+)
+def test_what_orjson_refuses_is_written_all_the_same(value: Any, text: str) -> None:
+    assert json_bytes(value).decode() == text
+
+
+@pytest.mark.parametrize("logdir", DEMO_LOGS, ids=lambda path: path.name)
+def test_orjson_refuses_nothing_of_a_report(logdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    document = xi.load(str(logdir)).report()
+    monkeypatch.setattr(json, "dumps", None)
+    assert json.loads(json_bytes(document)) == document
