@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.compiled import cut, inlined, kernel, room
+from tb_xla_insights.parallel import side_by_side
 from tb_xla_insights.trace.model import Flows, Int32, Int64
 from tb_xla_insights.xplane.columns import StatColumn
 
@@ -24,31 +26,34 @@ def _slot(id_, kind):  # type: ignore[no-untyped-def]
     return spread >> 32 & ~15 | (id_ ^ spread >> 28) & 15
 
 
-@kernel("int64(int32[::1], int64[::1], int32[::1], int64[::1], int32[::1], int32[::1], int32[::1])")
-def _match(made_kind, made_id, used_kind, used_id, head, found, slots):  # type: ignore[no-untyped-def]
-    """`head[i]`: the first producer with the flow of producer i (i itself for most); `found[i]`: the first
-    producer with the flow of consumer i, -1 where there is none. `slots`, a power of two of them, are all -1. Returns
-    how many producers are not the first one."""
+@kernel("int64(int32[::1], int64[::1], int32[::1], int32[::1])")
+def _enter(kind, id_, head, slots):  # type: ignore[no-untyped-def]
+    """Enters producers into a table of slots, a power of two of them, all -1. `head[i]`: the first producer with the
+    flow of producer i (i itself for most). Returns how many are not the first one."""
     mask, again = len(slots) - 1, 0
-    for index in range(len(made_id)):
-        slot = _slot(made_id[index], made_kind[index]) & mask
-        while slots[slot] >= 0 and (
-            made_id[slots[slot]] != made_id[index] or made_kind[slots[slot]] != made_kind[index]
-        ):
+    for index in range(len(id_)):
+        slot = _slot(id_[index], kind[index]) & mask
+        while slots[slot] >= 0 and (id_[slots[slot]] != id_[index] or kind[slots[slot]] != kind[index]):
             slot = (slot + _STEP) & mask
         if slots[slot] < 0:
             slots[slot] = index
         else:
             again += 1
         head[index] = slots[slot]
-    for index in range(len(used_id)):
-        slot = _slot(used_id[index], used_kind[index]) & mask
+    return again
+
+
+@kernel("void(int32[::1], int64[::1], int32[::1], int32[::1], int64[::1], int32[::1])")
+def _find(made_kind, made_id, slots, kind, id_, found):  # type: ignore[no-untyped-def]
+    """`found[i]`: the first producer with the flow of consumer i, -1 where there is none."""
+    mask = len(slots) - 1
+    for index in range(len(id_)):
+        slot = _slot(id_[index], kind[index]) & mask
         while slots[slot] >= 0 and (
-            made_id[slots[slot]] != used_id[index] or made_kind[slots[slot]] != used_kind[index]
+            made_id[slots[slot]] != id_[index] or made_kind[slots[slot]] != kind[index]
         ):
             slot = (slot + _STEP) & mask
         found[index] = slots[slot]
-    return again
 
 
 @kernel("int64(int32[::1], int32[::1], int32[::1], int32[::1])")
@@ -90,7 +95,15 @@ def join_flows(stats: Mapping[str, StatColumn], start_ps: Int64) -> Flows:
     used_kind, used_id, used_row = _columns(stats, "_ct", "_c")
     head, found = np.empty(len(made_id), np.int32), np.empty(len(used_id), np.int32)
     slots = np.full(max(16, 1 << (3 * len(made_id) // 2).bit_length()), -1, np.int32)
-    if _match(made_kind, made_id, used_kind, used_id, head, found, slots):
+    again = _enter(made_kind, made_id, head, slots)
+    half = len(used_id) // 2
+    side_by_side(
+        [
+            partial(_find, made_kind, made_id, slots, used_kind[its], used_id[its], found[its])
+            for its in (slice(half), slice(half, None))
+        ]
+    )
+    if again:
         repeated = np.zeros(len(made_id), bool)
         repeated[head[head != np.arange(len(head))]] = True
         joined = np.flatnonzero(found >= 0)
