@@ -30,9 +30,17 @@ export function gapContent(gap, act, on) {
       button(`Occurrences: ${count(occurrences)}`, () => on.occurrences(gap), { 'data-testid': 'gap-occurrences' }), button('Copy as text', () => on.copy(wordsOf(gap, name)), { 'data-testid': 'gap-copy' }),
     ],
     body: h('div', { class: 'columns stacked' },
-      h('section', { 'data-testid': 'gap-parts' }, h('p', { class: 'sec' }, sentence), stackedBar(by_class_ps), partsTable(by_class_ps, 'Gap', where)),
+      h('section', { 'data-testid': 'gap-parts' }, h('p', { class: 'sec' }, sentence), stackedBar(by_class_ps), partsTable(by_class_ps, 'Gap', where),
+        ...(differ(gap) ? [h('p', { class: 'sec' }, 'These are what the driving thread did at each instant. The list follows the launch from thread to thread, so its classes differ.')] : [])),
       h('section', null, chainTable(gap, on, after ? `Device run ${after} begins on ${name}` : `${name} works again`))),
   };
+}
+
+/** Whether parts and chain, which both add up, do so to other classes. @param {GapDetail} gap */
+function differ({ by_class_ps, chain, duration_ps }) {
+  const rest = /** @type {Record<string, number>} */ ({ ...by_class_ps });
+  for (const piece of chain) rest[piece.class] = (rest[piece.class] ?? 0) - piece.duration_ps;
+  return Object.values(rest).some((ps) => Math.abs(ps) > duration_ps / 50);
 }
 
 /** @param {GapDetail} gap */

@@ -194,6 +194,7 @@ def test_a_gap_tells_its_parts_and_its_chain(xi: Xi, page: Page, case_study: str
     starts = ps(column(chain, "From"))
     assert starts == sorted(starts)
     assert starts[0] == 0
+    expect(page.get_by_test_id("gap-parts")).not_to_contain_text("its classes differ")
 
 
 def test_a_piece_of_a_chain_is_marked_while_the_gap_stays(xi: Xi, page: Page, case_study: str) -> None:

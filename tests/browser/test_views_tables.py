@@ -334,3 +334,10 @@ def test_counts_of_a_metrics_report_stand_beside_those_of_the_trace(
     assert column(table, "Report").nth(1).inner_text() == told[1]
     assert column(table, "Trace").nth(1).inner_text() == str(launches)
     expect(table.locator("xpath=following::p[1]")).to_contain_text("No operator ran on the CPU.")
+
+
+def test_a_gap_says_where_its_chain_has_other_classes(xi: Xi, page: Page, dynamo: str) -> None:
+    """The driving thread is in an annotation while another one launches."""
+    xi.open(dynamo, v="gaps")
+    column(page.get_by_test_id("gap-list"), "Start").first.get_by_role("button").click()
+    expect(page.get_by_test_id("gap-parts")).to_contain_text("its classes differ")
