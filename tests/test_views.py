@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from captures import Core, capture, real_trace, session, thread
-from launching import US, Tpu, demo
+from launching import US, demo
 from loops import loop
 
 from tb_xla_insights.catalog.classes import CLASSES
@@ -263,73 +263,6 @@ class TestGaps:
             views.gap(case_study, "x", 5)
 
 
-class TestExecutions:
-    def test_totals_by_kind_add_up(self) -> None:
-        view = execution_views.executions(session(demo("synthetic_dynamo_issue_dynamo")))
-        for name in ("count", "host_ps", "overhead_ps"):
-            assert sum(it[name] for it in view["kinds"].values()) == sum(
-                it[name] for it in view["executions"]
-            )
-        assert (view["kinds"]["dynamo"]["count"], view["kinds"]["lazy"]["count"]) == (2, 3)
-        between = {(it["before"], it["after"]): it["mean_ps"] for it in view["between"]}
-        assert between["SyncTensorsGraph.4410", "SyncTensorsGraph.131"] == 9_910_000_000
-        assert view["fit"]["n"] == 5
-
-    def test_a_step_has_the_runs_that_steps_launched(self, case_study: SessionTrace) -> None:
-        """Of 12 launches on 8 cores, one is of a step that the capture cuts; the 10 whole steps have the others."""
-        view = execution_views.executions(case_study)
-        runs = sum(it["count"] for it in view["executions"])
-        assert (runs, runs / view["per_step"]) == (12 * 8, 11 / 10)
-        one = execution_views.executions(case_study, devices=[case_study.devices[3].id])
-        assert one["per_step"] == pytest.approx(view["per_step"] / 8)
-
-    def test_runs_without_a_lead_are_left_out(self) -> None:
-        """A core's first run, and one of which only the call is known."""
-        made = Tpu()
-        for i in range(3):
-            made.launch(i * 100, (i * 100 + 10, 10), (i * 200 + 50, 200))
-        made.launch(300, (310, 10), (650, 200))
-        made.executor = [it for it in made.executor if it[0] != "DoEnqueueProgram" or it[1] < 300 * US]
-        # Enqueued at 115 and 215, when the core was busy until 250 and 450.
-        lead = execution_views.executions(session(made.trace()))["lead"]
-        assert lead == {"mean_ps": 185 * US, "min_ps": 135 * US, "max_ps": 235 * US, "runs": 2}
-
-    def test_the_runs_of_one_step(self, case_study: SessionTrace) -> None:
-        view = execution_views.executions(case_study, 7)
-        runs = view["runs"]
-        assert view["step"] == 7
-        assert {len(column) for column in runs.values()} == {16}
-        assert runs["start_ps"] == sorted(runs["start_ps"])
-        for host, device, queue, over in zip(
-            runs["host_ps"], runs["duration_ps"], runs["queue_ps"], runs["overhead_ps"], strict=True
-        ):
-            assert host == device + queue + over
-        assert execution_views.executions(case_study)["step"] in range(10)
-        with pytest.raises(InputError, match="no step 99"):
-            execution_views.executions(case_study, 99)
-
-
-class TestCompiles:
-    def test_graphs_by_step(self, case_study: SessionTrace) -> None:
-        view = execution_views.compiles(case_study)
-        assert view["steps"] == list(range(1204, 1214))
-        first = view["graphs"][0]
-        assert (first["module"], first["compiles"], first["steps"]) == (
-            "SyncTensorsGraph.42210",
-            1,
-            {"5": "compiled"},
-        )
-        assert first["cost_ps"] == view["compiles"][0]["duration_ps"]
-        usual = next(it for it in view["graphs"] if it["module"] == "SyncTensorsGraph.41937")
-        assert set(usual["steps"].values()) == {"run"}
-        assert len(usual["steps"]) == 8
-
-    def test_programs_of_one_name_are_graphs_of_their_own(self, shared_traces: Path) -> None:
-        view = execution_views.compiles(session(real_trace(shared_traces / "torch_xla/tiny_dynamic")))
-        assert [graph["compiles"] for graph in view["graphs"]] == [1, 1, 1]
-        assert [len(graph["steps"]) for graph in view["graphs"]] == [3, 3, 3]
-
-
 def test_answers_are_kept(case_study: SessionTrace) -> None:
     assert views.overview(case_study) is views.overview(case_study)
     assert views.gaps(case_study) is views.gaps(case_study)
@@ -437,9 +370,3 @@ def test_patterns_tell_what_fills_them_and_how_they_vary(case_study: SessionTrac
         assert (pattern["min_ps"], pattern["max_ps"]) == (min(durations), max(durations))
         for name in CLASSES:
             assert pattern["by_class_ps"].get(name, 0) == sum(gap["by_class_ps"].get(name, 0) for gap in its)
-
-
-def test_pauses_between_runs_have_the_cause_of_their_gaps(case_study: SessionTrace) -> None:
-    patterns = {(it["before"], it["after"]): it["cause"] for it in views.gaps(case_study)["patterns"]}
-    between = execution_views.executions(case_study)["between"]
-    assert {(it["before"], it["after"]): it["cause"] for it in between} == patterns

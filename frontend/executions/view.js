@@ -132,7 +132,7 @@ export function executionsView(app) {
     const [own] = sources;
     const sum = sumCosts(own.rows);
     const ofSum = divisor(scope, sum, own.per);
-    const many = (/** @type {ExecutionRow} */ { count: runs, spread }) => runs > 1 && spread;
+    const many = (/** @type {ExecutionRow} */ { count: runs, spread }) => (runs > 1 ? spread : null);
     const ranges = scope === 'run' && executions.some(many);
     const ranged = (/** @type {CostName} */ key) => ranges && (key === 'device_ps' || key === 'overhead_ps');
     /** @param {CostName} key @returns {import('../lib/table.js').Column<ExecutionRow>[]} */
@@ -143,7 +143,7 @@ export function executionsView(app) {
         if (key === 'host_ps' && of.get(row) === own) return link(its, () => go(row));
         return key === 'overhead_ps' ? h('b', null, its) : its;
       } });
-      return ranged(key) ? [column, { head: 'Min – max', number: true, title: ({ spread }) => `median ${timeText(spread?.[key].median)}`,
+      return ranged(key) ? [column, { head: 'Min – max', number: true, title: ({ spread }) => `median ${timeText(spread[key].median)}`,
         cell: (row) => { const range = many(row); return h('span', { class: 'sec' }, range ? `${text(range[key].min)} – ${text(range[key].max)}` : MISSING); } }] : [column];
     };
     const go = (/** @type {ExecutionRow} */ row) => { if (of.get(row) === own) void openRun(row.program); };

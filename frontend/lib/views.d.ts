@@ -67,7 +67,7 @@ export interface Gaps {
 
 export type Join = "exact" | "ordered" | "none";
 export interface Costs { launches: number; count: number; host_ps: number; device_ps: number; queue_ps: number; overhead_ps: number }
-export interface ExecutionRow extends Costs { program: string; program_ids: string[]; kind: "lazy" | "dynamo" | "other"; join: Join; causes: Cause[]; spread?: Record<"host_ps" | "device_ps" | "queue_ps" | "overhead_ps", Spread> }
+export interface ExecutionRow extends Costs { program: string; program_ids: string[]; kind: "lazy" | "dynamo" | "other"; join: Join; causes: Cause[]; spread: Record<"host_ps" | "device_ps" | "queue_ps" | "overhead_ps", Spread> }
 /** Of the runs of a program. */
 export interface Spread { min: number; median: number; max: number }
 /** Why launches of a program were asked for, as a debug log tells. */

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -87,6 +88,17 @@ def stall_ops(trace: Trace, device: Device) -> list[dict[str, Any]]:
         its = device.ops.name[op] == name
         count, duration = len(np.unique(op[its])), int(time[its].sum())
         rows.append({"op": instruction(trace.strings[name]), "count": count, "duration_ps": duration})
+    return sorted(rows, key=lambda row: (-row["duration_ps"], row["op"]))
+
+
+def stalls_together(devices: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The `stalls` of several devices of a report in one list, per op, the longest first."""
+    sums: dict[str, list[int]] = {}
+    for row in (row for device in devices for row in device["stalls"]):
+        total = sums.setdefault(row["op"], [0, 0])
+        total[0] += row["count"]
+        total[1] += row["duration_ps"]
+    rows = [{"op": op, "count": count, "duration_ps": time} for op, (count, time) in sums.items()]
     return sorted(rows, key=lambda row: (-row["duration_ps"], row["op"]))
 
 

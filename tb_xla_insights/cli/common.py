@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from tb_xla_insights.logdir.read import Reading
     from tb_xla_insights.session import Session
 
+ROWS = 12
+"""Rows of a table that may be long; `--json` has all of them."""
+
 # In a file or a pipe a paragraph and a row of a table are a line each.
 _WIDE = 100_000
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Document = Mapping[str, Any]
-_ROWS = 12
 _VERDICTS = {"better": "▲ better", "worse": "▼ worse", "same": "≈ same", "chance": "≈ may be chance"}
 
 
@@ -100,9 +99,9 @@ def _differences(
         return
     unit = units.column_unit([row[key] or 0 for _, row in rows for key in ("a_ps", "b_ps")])
     heads = (f"A, {unit}", f"B, {unit}", f"B − A, {unit}", "B / A")
-    more = f"; the first {_ROWS} of {len(rows)}" if len(rows) > _ROWS and not summed else ""
+    more = f"; the first {common.ROWS} of {len(rows)}" if len(rows) > common.ROWS and not summed else ""
     table = common.table(title + more, head, *heads)
-    for name, row in rows if summed else rows[:_ROWS]:
+    for name, row in rows if summed else rows[: common.ROWS]:
         table.add_row(name, *_cells(row, unit), _ratio(row["ratio"]))
     if summed:
         a, b = (sum(row[key] or 0 for _, row in rows) for key in ("a_ps", "b_ps"))
@@ -141,7 +140,7 @@ def _lazy_dynamo(out: Console, document: Document) -> None:
         for row in document["executions"][document[kind]]:
             cells = (_ms(row[f"{key}_ps"], 5 if key == "device" else 3) for key in EACH)
             table.add_row(f"{kind}: {row['program']}", row["kind"], f"{row['per_step'] or 0:g}", *cells)
-        for gap in document["between"][document[kind]][:_ROWS]:
+        for gap in document["between"][document[kind]][: common.ROWS]:
             between.add_row(
                 f"{kind}: {gap['before']}", gap["after"], units.count(gap["count"]), _ms(gap["mean_ps"])
             )

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Document = Mapping[str, Any]
-_ROWS = 12
 _HOW = {"read": "value read", "step_marker": "step marker"}
 _STEADY = 1.1
 """Device times up to this much above their median are as good as equal."""
@@ -26,10 +25,10 @@ def print_early(out: Console, rows: Sequence[Document], steps: Sequence[Document
     unit = units.column_unit([row[key] for row in rows for key in ("device_ps", "idle_ps")])
     heads = ("Host", "Annotation", "Thread", "How", "Program", "Where", "Why", "Start, ms")
     times = (f"Device, {unit}", f"Idle after, {unit}")
-    more = f"; the first {_ROWS}" if len(rows) > _ROWS else ""
+    more = f"; the first {common.ROWS}" if len(rows) > common.ROWS else ""
     title = f"Executions before the step is over ({units.count(len(rows))}{more})"
     table = common.table(title, "Step", *heads, *times, left=range(8))
-    for row, host in list(zip(rows, common.host_texts(rows), strict=True))[:_ROWS]:
+    for row, host in list(zip(rows, common.host_texts(rows), strict=True))[: common.ROWS]:
         step = None if row["step"] is None else steps[row["step"]]["number"]
         table.add_row(
             units.step_name(row["step"], step),
@@ -55,7 +54,7 @@ def print_executions(out: Console, rows: Sequence[Document], launching: Document
     table = common.table(
         "Executions (means per run; host = device + queue + overhead)", "Program", *heads, left=(0, 1, 10)
     )
-    for row, mean in list(zip(rows, means, strict=True))[:_ROWS]:
+    for row, mean in list(zip(rows, means, strict=True))[: common.ROWS]:
         device = row["spread"]["device_ps"]
         table.add_row(
             row["program"],
@@ -126,10 +125,10 @@ def print_compiles(out: Console, rows: Sequence[Document]) -> None:
     idle_unit = units.column_unit(idle)
     times = ("Start, ms", f"Time, {unit}", f"Idle, {idle_unit}")
     heads = ("Host", "Step", "Graph", "Other graphs", "Annotation", "Where", "Why")
-    more = f"; the first {_ROWS}" if len(rows) > _ROWS else ""
+    more = f"; the first {common.ROWS}" if len(rows) > common.ROWS else ""
     title = f"Compilations ({units.count(len(rows))}{more})"
     table = common.table(title, "Module", *times, *heads, left=(0, *range(4, 11)))
-    for row, host, idle_ps in list(zip(rows, common.host_texts(rows), idle, strict=True))[:_ROWS]:
+    for row, host, idle_ps in list(zip(rows, common.host_texts(rows), idle, strict=True))[: common.ROWS]:
         table.add_row(
             row["module"] or units.MISSING,
             units.time_in(row["start_ps"], "ms"),

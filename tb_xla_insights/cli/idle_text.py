@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Document = Mapping[str, Any]
-_ROWS = 12
 _LOADERS = {
     "mp_device_loader": "MpDeviceLoader",
     "tf_data": "tf.data",
@@ -63,20 +62,18 @@ def print_input(out: Console, its: Document, hosts: int) -> None:
 
 def _source(its: Document, driving: str) -> str:
     """Who loads, and what of the driving threads' time batches take."""
-    threads = _number(its["loader_threads"], "loader thread") if its["loader_threads"] else ""
+    from tb_xla_insights.analysis.findings.base import plural
+
+    threads = plural(its["loader_threads"], "loader thread") if its["loader_threads"] else ""
     name = driving if its["kind"] == "driving_thread" else _LOADERS.get(its["kind"], "")
     source = f"{name} ({threads})" if name and threads else name or threads
     if not its["batches"]:
         return source
-    batches, wait = _number(its["batches"], "batch", "batches"), units.time_text(its["wait_ps"])
+    batches, wait = plural(its["batches"], "batch", "batches"), units.time_text(its["wait_ps"])
     time = f"{wait}, {units.time_text(its['wait_ps'] // its['batches'])} each"
     return (
         f"{source}: {batches} in {time}" if name == driving else f"{source}; {batches} took {driving} {time}"
     )
-
-
-def _number(count: int, one: str, many: str = "") -> str:
-    return f"{units.count(count)} {one if count == 1 else many or one + 's'}"
 
 
 def print_gaps(out: Console, document: Document) -> None:
@@ -91,7 +88,7 @@ def _patterns(out: Console, patterns: Sequence[Document]) -> None:
     unit = units.column_unit([pattern["total_ps"] for pattern in patterns])
     heads = ("After", "Count", f"Total, {unit}", f"Mean, {unit}", "Cause")
     table = common.table("Gaps between programs", "Before", *heads, left=(0, 1, 5))
-    for pattern in patterns[:_ROWS]:
+    for pattern in patterns[: common.ROWS]:
         table.add_row(
             *(pattern[name] or units.MISSING for name in ("before", "after")),
             units.count(pattern["count"]),
@@ -112,7 +109,7 @@ def _gaps(out: Console, document: Document) -> None:
     table = common.table(
         f"Gaps ({units.count(gaps['count'])}, the longest)", "Device", *heads, left=(0, 3, 4, 5, 6, 7)
     )
-    for gap in gaps["items"][:_ROWS]:
+    for gap in gaps["items"][: common.ROWS]:
         table.add_row(
             gap["device"] if len(cores) > 1 else devices[gap["device"]]["name"],
             units.time_in(gap["start_ps"], "ms"),

@@ -11,7 +11,6 @@ from tb_xla_insights.cli import common
 if TYPE_CHECKING:
     from rich.console import Console
 
-_ROWS = 12
 _ANNOTATIONS = 24
 """Rows of tables that may be long; `--json` has all of them."""
 
@@ -60,7 +59,7 @@ def _order(out: Console, programs: Sequence[Document]) -> None:
     unit = units.column_unit([it["device_ps"] for it in programs])
     heads = ("Executions", f"Device, {unit}", "Runs", "Phases", "Inverted")
     table = common.table("Order of phases on the device (runs and phases of an execution)", "Program", *heads)
-    for it in programs[:_ROWS]:
+    for it in programs[: common.ROWS]:
         numbers = [units.count(it["executions"]), *common.times(it, unit, "device_ps")]
         counts = [units.count(it[key]) for key in ("runs", "phases")]
         table.add_row(it["program"], *numbers, *counts, units.share(it["inversion_share"]))
@@ -71,9 +70,9 @@ def _ops(out: Console, title: str, rows: Sequence[Document], scope: str) -> None
     if not rows:
         return
     unit = units.column_unit([it["device_ps"] for it in rows])
-    longest = f"; the {_ROWS} longest" if len(rows) > _ROWS else ""
+    longest = f"; the {common.ROWS} longest" if len(rows) > common.ROWS else ""
     table = common.table(f"{title}{longest}", "Op", f"Time, {unit}", scope, "Line", left=(0, 2, 3))
-    for it in rows[:_ROWS]:
+    for it in rows[: common.ROWS]:
         parts = [f"{_leaf(part['path'])} {units.share(part['share'])}" for part in it.get("parts", ())]
         table.add_row(
             it.get("name") or it["op"],

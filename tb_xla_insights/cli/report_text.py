@@ -22,8 +22,6 @@ DUTY = {
     "capture": f"{_OPS}; the span is the whole capture",
 }
 """What busy means, by the names that the report's `duty` has."""
-_ROWS = 12
-"""Rows of a table that may be long; `--json` has all of them."""
 
 Document = Mapping[str, Any]
 
@@ -116,7 +114,7 @@ def _steps(out: Console, steps: Sequence[Document]) -> None:
     }
     table = common.table(title, "Step", "Host", *heads, *counts, "Most host time", left=(0, 1, 10))
     rows = zip(steps, common.host_texts(steps), strict=True)
-    longest = sorted(rows, key=lambda row: -row[0]["duration_ps"])[:_ROWS]
+    longest = sorted(rows, key=lambda row: -row[0]["duration_ps"])[: common.ROWS]
     for step, host in sorted(longest, key=lambda row: row[0]["index"]):
         table.add_row(
             f"{step['name']} {units.step_name(step['index'], step['number'])}",
@@ -130,7 +128,7 @@ def _steps(out: Console, steps: Sequence[Document]) -> None:
 
 
 def _longest(rows: Sequence[Any]) -> str:
-    return f"; the {_ROWS} longest" if len(rows) > _ROWS else ""
+    return f"; the {common.ROWS} longest" if len(rows) > common.ROWS else ""
 
 
 def _collectives(out: Console, rows: Sequence[Document]) -> None:
@@ -140,7 +138,7 @@ def _collectives(out: Console, rows: Sequence[Document]) -> None:
     table = common.table(
         "Collectives", "Op", "Kind", "Count", f"Time, {unit}", f"Exposed, {unit}", left=(0, 1)
     )
-    for row in rows[:_ROWS]:
+    for row in rows[: common.ROWS]:
         table.add_row(
             row["op"],
             row["kind"],
@@ -151,19 +149,16 @@ def _collectives(out: Console, rows: Sequence[Document]) -> None:
 
 
 def _stalls(out: Console, devices: Sequence[Document]) -> None:
-    ops: dict[str, tuple[int, int]] = {}
-    for row in (row for device in devices for row in device["stalls"]):
-        count, time = ops.get(row["op"], (0, 0))
-        ops[row["op"]] = count + row["count"], time + row["duration_ps"]
-    if not ops:
+    from tb_xla_insights.analysis.busy import stalls_together
+
+    rows = stalls_together(devices)
+    if not rows:
         return
-    longest = sorted(ops.items(), key=lambda it: -it[1][1])
-    unit = units.column_unit([time for _, (_, time) in longest])
-    table = common.table(
-        f"Ops that only wait (all devices{_longest(longest)})", "Op", "Count", f"Time, {unit}"
-    )
-    for op, (count, time) in longest[:_ROWS]:
-        table.add_row(op, units.count(count), units.time_in(time, unit))
+    unit = units.column_unit([row["duration_ps"] for row in rows])
+    title = f"Ops that only wait (all devices{_longest(rows)})"
+    table = common.table(title, "Op", "Count", f"Time, {unit}")
+    for row in rows[: common.ROWS]:
+        table.add_row(row["op"], units.count(row["count"]), *common.times(row, unit, "duration_ps"))
     out.print(table)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tb_xla_insights.analysis.busy import stalls_together
 from tb_xla_insights.analysis.idle import find_gaps
 from tb_xla_insights.analysis.partial import partial_steps
 from tb_xla_insights.analysis.segments import Segments
@@ -97,20 +98,9 @@ def _overview(session: SessionTrace) -> dict[str, Any]:
         "input": report["input_pipeline"],
         "transfers": report["transfers"],
         "collectives": _longest(report["collectives"]),
-        "stalls": _longest(_stalls(report["devices"])),
+        "stalls": _longest(stalls_together(report["devices"])),
         "counts": counts(session),
     }
-
-
-def _stalls(devices: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Per op that waits, how many times and for how long on all devices, the longest first."""
-    sums: dict[str, list[int]] = {}
-    for row in (row for device in devices for row in device.get("stalls", ())):
-        total = sums.setdefault(row["op"], [0, 0])
-        total[0] += row["count"]
-        total[1] += row["duration_ps"]
-    rows = [{"op": op, "count": count, "duration_ps": time} for op, (count, time) in sums.items()]
-    return sorted(rows, key=lambda row: (-row["duration_ps"], row["op"]))
 
 
 def _longest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

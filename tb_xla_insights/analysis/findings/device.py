@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from tb_xla_insights.analysis.busy import busy, stalls
+from tb_xla_insights.analysis.busy import busy, stall_ops, stalls
 from tb_xla_insights.analysis.collectives import find_collectives
 from tb_xla_insights.analysis.findings.base import (
     MOST_WINDOWS,
@@ -20,7 +20,7 @@ from tb_xla_insights.analysis.findings.base import (
 )
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import find_launches
-from tb_xla_insights.analysis.opcodes import COLLECTIVES, opcode, waits
+from tb_xla_insights.analysis.opcodes import COLLECTIVES, opcode
 from tb_xla_insights.analysis.propagation.columns import runs_of_ops
 from tb_xla_insights.analysis.runs import NONE
 from tb_xla_insights.analysis.shares import covered
@@ -76,15 +76,12 @@ def _longest(start_ps: Int64, end_ps: Int64) -> Iterable[tuple[int, int]]:
 
 
 def _waiting_ops(facts: Facts) -> list[tuple[str, int]]:
-    """Ops that end asynchronous ones, by kind, with their self time."""
+    """What devices stall in, by kind of op, the longest first."""
     found: Counter[str] = Counter()
     for trace in facts.traces:
         for device in trace.devices:
-            ops = device.ops
-            totals = np.bincount(ops.name, ops.self_ps, minlength=1)
-            for text in np.unique(ops.name).tolist():
-                if waits(name := trace.strings[text]):
-                    found[opcode(name)] += int(totals[text])
+            for row in stall_ops(trace, device):
+                found[opcode(row["op"])] += row["duration_ps"]
     return found.most_common()
 
 
