@@ -6,23 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tb_xla_insights.analysis.thresholds import BOUND_SHARE, SEVERITIES
+from tb_xla_insights.catalog.classes import HOST_DOES
 from tb_xla_insights.units import share, time_text
-
-_HOST = {
-    "tracing": "builds the graph",
-    "sync_prepare": "prepares the graph",
-    "compile": "compiles",
-    "program_load": "loads programs",
-    "to_device": "sends data",
-    "from_device": "reads data back",
-    "dispatch": "launches",
-    "wait": "waits",
-    "input": "waits for data",
-    "python": "runs Python",
-    "other": "does other work",
-    "unrecorded": "records nothing",
-}
-"""What the host does, by class, after `the host`."""
 
 _ORDINARY = ("A", "Every", "Graphs", "Nothing", "Suspected", "Suspected:", "The")
 """First words of titles that are no names from the session."""
@@ -87,7 +72,7 @@ def _share_of_steps(report: Mapping[str, Any]) -> float:
 def _mostly(by_class: Mapping[str, int], idle: int) -> str:
     """What the host does in more than half of the idle time, if there is such a thing."""
     name = max(by_class, key=lambda it: by_class[it], default=None)
-    return f"; most of the idle time the host {_HOST[name]}" if name and 2 * by_class[name] > idle else ""
+    return f"; most of the idle time the host {HOST_DOES[name]}" if name and 2 * by_class[name] > idle else ""
 
 
 def gap_sentence(gap: Mapping[str, Any]) -> str:
@@ -105,7 +90,7 @@ def gap_sentence(gap: Mapping[str, Any]) -> str:
             "a transfer, a collective or another core."
         )
     parts = sorted(gap["by_class_ps"].items(), key=lambda it: -it[1])[:3]
-    doing = ", ".join(f"{_HOST[name]} ({time_text(ps)})" for name, ps in parts)
+    doing = ", ".join(f"{HOST_DOES[name]} ({time_text(ps)})" for name, ps in parts)
     if gap["kind"] == "starved":
         return f"Nothing was queued for {duration}: the host {doing}, until {ended}."
     return f"What was queued is not known. For {duration} the host {doing}, until {ended}."
