@@ -40,6 +40,7 @@ def of(*findings: dict[str, Any], **mistakes: int) -> dict[str, Any]:
         "gaps": {"by_class_ps": {"wait": 90}},
         "findings": [*findings],
         "mistakes": NOTHING_REPLAYED | mistakes,
+        "outside": None,
     }
 
 
@@ -57,6 +58,26 @@ def test_mistakes_come_with_what_they_cost_together_and_the_limit_with_what_is_l
     )
     nothing_left = together | {"step_without_limit_ps": 17 * MS}
     assert "Beyond" not in _told(of(one, two, limit, **nothing_left))[1]
+
+
+@pytest.mark.parametrize(
+    ("part", "first"),
+    [(0.09, None), (0.3, False), (0.6, True)],
+)
+def test_what_lies_outside_the_devices_span_is_told_and_first_where_it_is_most(
+    part: float, first: bool | None
+) -> None:
+    report, usual = of(), _told(of())[1]
+    report["outside"] = {
+        "share": part,
+        "before": {"duration_ps": 99, "by_class_ps": {"compile": 90, "python": 9}},
+        "after": {"duration_ps": 1, "by_class_ps": {"wait": 1}},
+    }
+    sentence = f"{part:.1%} of the capture lies before the device's first run (the host compiles).".replace(
+        "%", " %"
+    )
+    texts = {None: [usual], False: [usual, sentence], True: [sentence, usual]}[first]
+    assert _told(report)[1] == " ".join(texts)
 
 
 def test_a_mistake_that_buys_nothing_is_not_named() -> None:
