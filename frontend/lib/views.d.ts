@@ -97,8 +97,16 @@ export interface CompileRow {
   kin: string[];
   /** Idle time that it explains, by device. */
   idle_ps: Record<string, number>;
-  /** Against the nearest graph of the same program whose parameters are known. */
-  diff: { graph: string; parameters: { index: number; before: string | null; after: string | null }[]; differ: number; same: number } | null;
+  /** The edge of the capture that cuts it. */
+  cut: 'start' | 'end' | 'both' | null;
+  /** In words: `after warm-up, unfinished`. */
+  state: string;
+  /** What differs from the nearest graph, in words; empty where nothing is known. */
+  what_is_new: string;
+  /** What to do about it; none in the warm-up. */
+  advice: string | null;
+  /** Of the graphs that were there before, the one with the fewest other parameters. */
+  nearest: { graph: string; parameters: { index: number; before: string | null; after: string | null }[]; differ: number; same: number } | null;
 }
 export interface CompileGraph {
   graph: string; module: string | null; program_ids: string[]; compiles: number; cost_ps: number;
