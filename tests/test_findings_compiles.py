@@ -132,9 +132,9 @@ class TestWhatIsNew:
 
     def test_the_nearest_graph_is_in_the_detail(self, tmp_path: Path) -> None:
         found = finding(compiling(tmp_path, [CHANGES["grows"]], [BASE]))
-        told = "of 3 parameters differs from graph.1(1), f32[8] became f32[9] (parameter 2)"
-        assert f" 1 {told}." in found.detail
-        assert found.evidence["difference"] == f"1 {told}"
+        told = "f32[8] became f32[9] (parameter 2), 1 of 3 parameters differs from graph.1(1)"
+        assert found.detail.endswith(f" A parameter has grown: {told}.")
+        assert found.evidence["difference"] == told
 
     def test_of_several_what_takes_most_time_counts(self, tmp_path: Path) -> None:
         """Every graph but the last has grown."""
@@ -144,7 +144,7 @@ class TestWhatIsNew:
         )
         assert found.evidence["changes"] == {"grows": 3, "same_hlo": 1}
         assert (
-            "In 3 of them a parameter has grown: in the longest, 1 of 4 parameters differs from "
+            "In 3 of them a parameter has grown: in the longest, s64[1] became s64[2] (parameter 3), "
             in found.detail
         )
 
@@ -216,7 +216,8 @@ def test_a_real_capture_of_shapes_that_grow_cut_while_it_compiles(shared_traces:
 def test_the_demo_with_a_batch_of_another_length() -> None:
     found = finding(session(demo("torch_xla_dynamic_shapes")))
     assert found.detail.endswith(
-        " 2 of 20 parameters differ from SyncTensorsGraph.603(0), s64[4,16] became s64[4,24] (parameters 12 and 17)."
+        " A parameter has grown: s64[4,16] became s64[4,24] (parameters 12 and 17), 2 of 20 parameters differ from "
+        "SyncTensorsGraph.603(0)."
     )
     assert "buckets" in found.advice
 

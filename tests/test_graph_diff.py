@@ -181,19 +181,19 @@ class TestWords:
         before, after = ([f"s64[{size}]", *[f"f32[{size}]"] * 4, f"f32[{size + 1}]"] for size in (16, 24))
         [found] = diffs(tmp_path, Graph([*weights, *after]), before=(Graph([*weights, *before]),))
         assert difference_text(found) == (
-            "6 of 14 parameters differ from graph.1(1), f32[16] became f32[24] (4 parameters), s64[16] became s64[24] "
-            "(parameter 8), and 1 more"
+            "f32[16] became f32[24] (4 parameters), s64[16] became s64[24] (parameter 8), and 1 more, "
+            "6 of 14 parameters differ from graph.1(1)"
         )
 
     def test_parameters_that_come_and_go(self, tmp_path: Path) -> None:
         [found] = diffs(tmp_path, Graph([*WEIGHTS, "s64[1]", "s64[1]"]), before=(Graph(WEIGHTS),))
         assert difference_text(found) == (
-            "2 of 5 parameters differ from graph.1(1), s64[1] is new (parameters 3 and 4)"
+            "s64[1] is new (parameters 3 and 4), 2 of 5 parameters differ from graph.1(1)"
         )
         [found] = diffs(tmp_path, Graph(WEIGHTS), before=(Graph([*WEIGHTS, "s64[1]"]),))
         assert (
             difference_text(found)
-            == "1 of 4 parameters differs from graph.1(1), s64[1] is gone (parameter 3)"
+            == "s64[1] is gone (parameter 3), 1 of 4 parameters differs from graph.1(1)"
         )
 
     def test_types(self) -> None:

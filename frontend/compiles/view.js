@@ -106,27 +106,27 @@ export function compilesView(app) {
   function whyCard(row, all) {
     const told = all.compiles.some(({ cause, frame }) => cause || frame);
     const name = cutMiddle(nameOf(row)[0], 60);
-    return card(row.cut ? `${name}: ${CUT[row.cut]}` : row.warm_up ? `${name} was compiled in the warm-up` : `Why ${name} is a new graph`, { note: told ? 'from the debug log beside the trace' : null, class: 'why' }, h('div', { class: 'two' },
+    return card(row.cut ? `${name}: ${CUT[row.cut]}` : row.warm_up ? `${name} was compiled in the warm-up` : `What is new in ${name}`, { note: told ? 'from the debug log beside the trace' : null, class: 'why' }, h('div', { class: 'two' },
       h('div', { 'data-testid': 'compile-diff' },
         h('p', null, row.cause ? [h('b', null, 'Cause: '), row.cause] : row.warm_up ? 'The first steps compile each graph once: nothing to mend.' : row.what_is_new ? `${row.what_is_new}.` : 'The trace does not say why the graph is new.'),
-        row.nearest ? diff(row.nearest, all) : null,
+        row.nearest?.differ ? diff(row.nearest, all) : null,
         row.kin.length ? [h('h3', null, 'Graphs of the same program'), h('ul', { class: 'plain', 'data-testid': 'compile-kin' }, row.kin.slice(0, 8).map((its) => h('li', null, graphLink(its, all)))),
           row.kin.length > 8 ? h('p', { class: 'muted small' }, `and ${count(row.kin.length - 8)} more`) : null] : null,
         row.advice ? [h('h3', null, 'What to do'), h('p', { class: 'sec' }, row.advice)] : null),
-      h('div', null, h('h3', null, 'Python frames at the sync'),
+      row.frame || all.how_to_see_why ? h('div', null, h('h3', null, 'Python frames'),
         row.frame ? h('pre', { 'data-testid': 'compile-frame' }, h('code', null, row.frames.map((line) => [h(line === row.frame ? 'b' : 'span', null, line), '\n']).flat()))
-          : h('p', { class: 'sec', 'data-testid': 'compile-frame' }, 'No frames. Run with PT_XLA_DEBUG=1 and put what it prints on stderr beside the trace: then cause and frame are shown here.'))));
+          : h('p', { class: 'sec', 'data-testid': 'compile-frame' }, `No frames. ${all.how_to_see_why}`)) : null));
   }
 
   /** What differs from the nearest graph whose parameters are known. @param {NonNullable<CompileRow['nearest']>} nearest @param {Compiles} all */
   const diff = ({ graph, parameters, differ, same }, all) => [
     h('h3', null, 'Parameters against ', graphLink(graph, all)),
-    differ ? table({
+    table({
       label: 'Parameters that differ', items: parameters,
       columns: [countColumn('Parameter', 'index'),
         textColumn('There', 'before'), textColumn('Here', 'after')],
-    }) : null,
-    h('p', { class: 'sec' }, differ ? `${differ > parameters.length ? `${plural(differ - parameters.length, 'parameter')} more differ, ` : ''}${plural(same, 'parameter')} the same.` : `All ${plural(same, 'parameter')} are the same: what is computed differs.`),
+    }),
+    h('p', { class: 'sec' }, `${differ > parameters.length ? `${plural(differ - parameters.length, 'parameter')} more differ, ` : ''}${plural(same, 'parameter')} the same.`),
   ];
 
   /** @param {string} name @param {Compiles} all */

@@ -101,8 +101,8 @@ export interface CompileRow {
   cut: 'start' | 'end' | 'both' | null;
   /** In words: `after warm-up, unfinished`. */
   state: string;
-  /** What differs from the nearest graph, in words; empty where nothing is known. */
-  what_is_new: string;
+  /** What differs from the nearest graph, in words. */
+  what_is_new: string | null;
   /** What to do about it; none in the warm-up. */
   advice: string | null;
   /** Of the graphs that were there before, the one with the fewest other parameters. */
@@ -116,4 +116,4 @@ export interface Counted {
   file: string; uncached: number | null; cached: number | null; fallbacks: Record<string, number>;
   rows: { what: string; metrics: number | null; since: number | null; trace: number; time_ps: number | null; agrees: boolean }[];
 }
-export interface Compiles { compiles: CompileRow[]; graphs: CompileGraph[]; steps: (number | null)[]; metrics: Counted | null }
+export interface Compiles { compiles: CompileRow[]; graphs: CompileGraph[]; steps: (number | null)[]; metrics: Counted | null; how_to_see_why: string }

@@ -13,8 +13,8 @@ _MOST_INDICES = 3
 
 
 def difference_text(diff: GraphDiff) -> str | None:
-    """`2 of 20 parameters differ from SyncTensorsGraph.603(0), s64[4,16] became s64[4,24] (parameters 12 and
-    17)`; None where nothing is known of the graph."""
+    """`s64[4,16] became s64[4,24] (parameters 12 and 17), 2 of 20 parameters differ from SyncTensorsGraph.603(0)`; None
+    where nothing is known of the graph."""
     if diff.nearest is None:
         return "no graph that was there before is like it" if diff.change == "other_graph" else None
     nearest = f"{diff.nearest.module}({diff.nearest.program_id})"
@@ -24,10 +24,9 @@ def difference_text(diff: GraphDiff) -> str | None:
     if diff.change == "constants":
         return f"only values of constants differ from {nearest}"
     if diff.change == "code":
-        alike = f"all {count(same)} parameters are the same" if same else "there are no parameters"
-        return f"the code differs from {nearest}, {alike}"
+        return f"the code differs from {nearest}, the parameters do not"
     many = f"{count(len(differ))} of {count(len(differ) + same)} parameters"
-    return f"{many} {'differs' if len(differ) == 1 else 'differ'} from {nearest}, {changes_text(differ)}"
+    return f"{changes_text(differ)}, {many} {'differs' if len(differ) == 1 else 'differ'} from {nearest}"
 
 
 def changes_text(differences: list[Difference]) -> str:

@@ -18,9 +18,10 @@ def state_of(row: Mapping[str, Any]) -> str:
     return ", ".join(filter(None, told))
 
 
-def what_is_new(row: Mapping[str, Any]) -> str:
-    """What differs from the nearest graph, as a phrase that begins with a capital; empty where nothing is known, and in
-    warm-up where no graph is near: everything is new then."""
-    if row["difference"] is None or (row["warm_up"] and row["nearest"] is None):
-        return ""
-    return f"{row['difference'][:1].upper()}{row['difference'][1:]}"
+def what_is_new(row: Mapping[str, Any]) -> str | None:
+    """What differs from the nearest graph, as a phrase that begins with a capital unless it begins with a shape; None
+    where nothing is known, and in warm-up where no graph is near: everything is new then."""
+    text = row["difference"]
+    if text is None or (row["warm_up"] and row["nearest"] is None):
+        return None
+    return text if row["nearest"] and row["nearest"]["differ"] else f"{text[:1].upper()}{text[1:]}"

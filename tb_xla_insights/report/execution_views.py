@@ -13,6 +13,7 @@ from tb_xla_insights.analysis.compiles import find_compiles
 from tb_xla_insights.analysis.executions import Costs, find_costs, launching, runs_on
 from tb_xla_insights.analysis.findings.compile_advice import (
     CAPTURE_AGAIN,
+    HOW_TO_SEE_WHY,
     Tracer,
     advice,
     advice_without,
@@ -169,8 +170,8 @@ def _cost_columns(costs: Costs, its: NDArray[np.intp]) -> dict[str, list[int]]:
 
 def compiles(session: SessionTrace) -> dict[str, Any]:
     """`data/compiles`: the report's rows, each with `state` and `what_is_new` in words and the `advice` on it (None in
-    warm-up); graphs that compiled, or ran, by step; the steps' numbers; and what a metrics report beside the trace
-    counts."""
+    warm-up); graphs that compiled, or ran, by step; the steps' numbers; what a metrics report beside the trace
+    counts; and what would tell why a graph was asked for."""
     return kept_view(session, "compiles", _compiles)
 
 
@@ -188,6 +189,7 @@ def _compiles(session: SessionTrace) -> dict[str, Any]:
         "count": len(ordered),
         "steps": numbers,
         "metrics": _counted(report["metrics"]),
+        "how_to_see_why": HOW_TO_SEE_WHY[tracer],
     }
 
 

@@ -118,6 +118,16 @@ def advice_without(at: str, step: str, variants: int) -> str:
     )
 
 
+HOW_TO_SEE_WHY: _Words = {
+    "lazy": "Run with PT_XLA_DEBUG=1 and put what it prints on stderr beside the trace: then cause and frames are "
+    "shown here.",
+    "dynamo": "Run with PT_XLA_DEBUG=1 and put what it prints on stderr beside the trace: then cause and frames are "
+    "shown here.",
+    "jax": "jax.config.update('jax_explain_cache_misses', True) makes JAX log why it traces a function again.",
+    "other": "",
+}
+"""What tells where a graph was asked for, where no log beside the trace does."""
+
 CAPTURE_AGAIN = (
     "Capture from before it begins until it is over, to see which graph it is and what is new in it."
 )

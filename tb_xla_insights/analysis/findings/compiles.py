@@ -191,13 +191,13 @@ def _new_text(found: Sequence[_Again], new: _Again | None) -> str:
     """What is new in the graphs, as a sentence with a space before it."""
     if new is None or new.diff.change is None:
         return ""
-    told = difference_text(new.diff) or ""
-    if len(found) == 1:
-        return f" {told[:1].upper()}{told[1:]}."
-    alike = sum(it.diff.change == new.diff.change for it in found)
-    text = f" In {'all' if alike == len(found) else alike} of them {_NEW[new.diff.change]}"
+    is_new, alike = _NEW[new.diff.change], sum(it.diff.change == new.diff.change for it in found)
     named = new.diff.nearest is not None and new.diff.nearest.differences
-    return f"{text}: in the longest, {told}." if named else f"{text}."
+    told = difference_text(new.diff) if named else ""
+    if len(found) == 1:
+        return f" {is_new[:1].upper()}{is_new[1:]}{f': {told}' if told else ''}."
+    longest = f": in the longest, {told}" if told else ""
+    return f" In {'all' if alike == len(found) else alike} of them {is_new}{longest}."
 
 
 def _cut_text(found: Sequence[_Again]) -> str:
