@@ -28,10 +28,8 @@ Document = Mapping[str, Any]
 
 def print_report(out: Console, document: Document, duty: str = "ops") -> None:
     """Prints a session's report, the devices by one of the definitions of busy. Tables without rows are left out."""
-    from tb_xla_insights.report.verdict import verdict
-
     session = document["session"]
-    common.say(out, verdict(document)["text"], style="bold")
+    common.say(out, document["verdict"]["text"], style="bold")
     out.print()
     out.print(f"Session   {session['name']}")
     out.print(f"System    {_system(document)}")

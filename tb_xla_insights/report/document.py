@@ -27,6 +27,7 @@ from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.parallel import side_by_side
 from tb_xla_insights.report.beside import beside
 from tb_xla_insights.report.metrics import beside_diagnostics, metrics_document
+from tb_xla_insights.report.verdict import verdict
 from tb_xla_insights.trace.model import SessionTrace
 
 SCHEMA = 1
@@ -97,7 +98,7 @@ def session_report(session: SessionTrace, all_gaps: bool = False) -> dict[str, A
     (propagation, scoped), summary, findings = map(answers.pop, ("propagation", "summary", "findings"))
     summary["environment"]["hlo_scopes"] |= scoped
     summary["diagnostics"] += [it.as_json() for it in propagation_diagnostics(session)]
-    return {
+    document = {
         "schema": SCHEMA,
         **summary,
         "steps": answers["steps"],
@@ -105,8 +106,9 @@ def session_report(session: SessionTrace, all_gaps: bool = False) -> dict[str, A
         **propagation,
         "metrics": metrics_document(session),
         "recorded": found.recorded,
-        "findings": findings,
+        **findings,
     }
+    return document | {"verdict": verdict(document)}
 
 
 def _propagation(session: SessionTrace) -> tuple[dict[str, Any], bool]:
