@@ -11,6 +11,7 @@ from tb_xla_insights.units import share, time_text
 _HOST = {
     "tracing": "builds the graph",
     "sync_prepare": "prepares the graph",
+    "dynamo": "runs torch.compile",
     "compile": "compiles",
     "program_load": "loads programs",
     "to_device": "sends data",
