@@ -139,11 +139,11 @@ class Session:
         return Table(collectives_report(self.trace))
 
     def findings(self) -> Table:
-        """One row per finding, as in the report, those that cost most first."""
+        """One row per finding, as in the report: mistakes, then limits, by what a fix buys."""
         from tb_xla_insights.analysis.findings import findings_report
         from tb_xla_insights.report.beside import beside
 
-        return Table(findings_report(self.trace, beside(self.trace)))
+        return Table(findings_report(self.trace, beside(self.trace))["findings"])
 
     def annotations(self) -> Table:
         """One row per annotation of the user's own: name, host, thread, start_ps, duration_ps."""

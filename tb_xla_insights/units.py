@@ -41,6 +41,12 @@ def time_text(ps: int | None, decimals: int = 3) -> str:
     return f"{time_in(ps, unit, decimals)}{THIN}{unit}"
 
 
+def change_text(before_ps: int, after_ps: int, decimals: int = 1) -> str:
+    """Two times in one unit: `290.8 → 169.3 ms`."""
+    unit = time_unit(before_ps)
+    return f"{time_in(before_ps, unit, decimals)} → {time_in(after_ps, unit, decimals)}{THIN}{unit}"
+
+
 def column_unit(times_ps: Sequence[int]) -> str:
     """The one unit of a column of times: that of its largest value."""
     return time_unit(max((abs(ps) for ps in times_ps), default=0))

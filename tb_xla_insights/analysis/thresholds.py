@@ -1,8 +1,8 @@
 """From where on something is worth a finding, and how loud it is said. One place, with the reason for each
 number.
 
-Shares are shares of the devices' spans together: a cost of 0.1 is a tenth of all the time the devices were
-there.
+Shares are of a step, that a fix buys; where nothing can be replayed, of the devices' spans together.
+(docs/definitions.md, "Findings")
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ CRITICAL_SHARE = 0.30
 """More than a change of batch size or of the compiler's flags usually wins: nothing else should be looked at
 first."""
 
+OUTSIDE_SHARE = 0.10
+"""Of the capture, how much must lie outside the devices' span to be told first: idle shares and gaps say nothing of
+it."""
+
 BOUND_SHARE = 0.85
 """A device that computes for more of its span than this is what limits the training. What is left are gaps
 between executions that hardly anybody gets rid of: input sync, the step's own launch, the clocks'
@@ -40,6 +44,10 @@ UNHIDDEN_SHARE = 0.95
 """Of a collective's time, how much must be exposed to say that nothing hides it: an op that ends at its edge does
 not."""
 
+EVERY_SHARE = 0.9
+"""Of the steps, how many must have something to say that every step has it: the first and the last one of a capture
+often lack a part."""
+
 READS_SHARE = 0.5
 """Of the steps, how many must read from the device to say that every step does. (docs/definitions.md, "Early
 execution")"""
@@ -51,11 +59,10 @@ FIRST_WARM_STEP = 2
 """Steps with lower numbers compile because everything is new. (docs/definitions.md, "Recompilation")"""
 
 
-def severity_of(cost_ps: int, span_ps: int) -> Severity | None:
-    """How loud a cost is; None where it is too small to be told from chance."""
-    share = cost_ps / span_ps if span_ps else 0.0
-    if share >= CRITICAL_SHARE:
+def severity_of(gain: float) -> Severity | None:
+    """How loud it is to be said that a fix buys this share of a step; None where that cannot be told from chance."""
+    if gain >= CRITICAL_SHARE:
         return "critical"
-    if share >= WARNING_SHARE:
+    if gain >= WARNING_SHARE:
         return "warning"
-    return "info" if share >= INFO_SHARE else None
+    return "info" if gain >= INFO_SHARE else None

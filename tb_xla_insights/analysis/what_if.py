@@ -15,6 +15,7 @@ replay. It is never below what the busiest core works in a step, and never above
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.classes import partition
 from tb_xla_insights.analysis.idle import SLACK_PS, STARVED, find_gaps
-from tb_xla_insights.analysis.intervals import Intervals, union
+from tb_xla_insights.analysis.intervals import Intervals, union, union_of
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.shares import class_shares, shares_inside
@@ -34,6 +35,8 @@ from tb_xla_insights.trace.model import Int32, Int64, Trace
 _FROM_DEVICE = CLASS_INDEX["from_device"]
 _KNOWN_SHARE = 0.8
 """Of the runs in the steps, how many must have a known launch for a replay to mean something."""
+
+NO_LAUNCHES: NDArray[np.intp] = np.zeros(0, np.intp)
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ class Fix:
     classes: tuple[str, ...] = ()
     before: NDArray[np.intp] | None = None
     after: NDArray[np.intp] | None = None
-    released: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, np.intp))
+    released: NDArray[np.intp] = field(default_factory=lambda: NO_LAUNCHES)
     reads: bool = False
     device_ps: Int64 | None = None
     windows: tuple[Int64, Int64] | None = None
@@ -202,49 +205,78 @@ def _windows(trace: Trace, fix: Fix) -> Intervals:
     return inside if fix.windows is None else Intervals(*fix.windows).within(inside)
 
 
-def _inside_runs(trace: Trace, fix: Fix, columns: NDArray[np.intp]) -> Int64:
-    """Per run of Launches.runs, the host time that a fix takes away from starved gaps inside it: a GPU's run whose
-    kernels come late is shorter where they do not."""
+def _host_time(trace: Trace, model: _Model, fixes: Sequence[Fix]) -> Int64:
+    """Per interval of the model and class, the host time that fixes take away together: where two of them take the same
+    time, it goes once."""
+    low, high = model.points[:-1], model.points[1:]
+    where: dict[int, list[Intervals]] = {}
+    for fix in fixes:
+        windows = _windows(trace, fix)
+        if fix.before is not None or fix.after is not None:
+            chosen = np.zeros(len(model.launch), np.bool_)
+            if fix.before is not None:
+                chosen |= np.isin(model.launch, fix.before)
+            if fix.after is not None:
+                chosen |= np.append(False, np.isin(model.launch[:-1], fix.after))
+            windows = windows.within(union(low[chosen], high[chosen]))
+        for name in fix.classes:
+            where.setdefault(CLASS_INDEX[name], []).append(windows)
+    goes = np.zeros((len(model.launch), len(CLASSES)), np.int64)
+    shares: dict[tuple[int, ...], Int64] = {}
+    for column, parts in where.items():
+        key = tuple(map(id, parts))
+        if key not in shares:
+            windows = parts[0] if len(parts) == 1 else union_of(parts)
+            shares[key] = shares_inside(partition(trace), windows, low, high)
+        goes[:, column] = shares[key][:, column]
+    return goes
+
+
+def _inside_runs(trace: Trace, fixes: Sequence[Fix]) -> Int64:
+    """Per run of Launches.runs, the host time that fixes take away from starved gaps inside it: a GPU's run whose
+    kernels come late is shorter where they do not. Of two fixes of one class in one gap, the one that takes more
+    counts."""
     gaps, runs = find_gaps(trace), find_launches(trace).runs
-    its = np.flatnonzero((gaps.kind == STARVED) & gaps.inside)
-    launches = [some for some in (fix.before, fix.after) if some is not None]
-    if launches:
-        its = its[np.isin(runs.launch[gaps.run[its]], np.concatenate(launches))]
     found = np.zeros(len(runs), np.int64)
-    if not its.size:
+    inside = np.flatnonzero((gaps.kind == STARVED) & gaps.inside)
+    if not inside.size:
         return found
-    goes = shares_inside(partition(trace), _windows(trace, fix), gaps.start_ps[its], gaps.end_ps[its])
-    np.add.at(found, gaps.run[its], goes[:, columns].sum(axis=1))
+    goes = np.zeros((len(inside), len(CLASSES)), np.int64)
+    for fix in fixes:
+        columns = np.array([CLASS_INDEX[name] for name in fix.classes], np.intp)
+        taken = np.zeros_like(goes)
+        windows = _windows(trace, fix)
+        shares = shares_inside(partition(trace), windows, gaps.start_ps[inside], gaps.end_ps[inside])
+        taken[:, columns] = shares[:, columns]
+        launches = [chosen for chosen in (fix.before, fix.after) if chosen is not None]
+        if launches:
+            taken[~np.isin(runs.launch[gaps.run[inside]], np.concatenate(launches))] = 0
+        np.maximum(goes, taken, out=goes)
+    np.add.at(found, gaps.run[inside], goes.sum(axis=1))
     return found
 
 
-def step_without(trace: Trace, fix: Fix) -> int | None:
-    """The mean step of one host after a fix, in ps; None where the capture does not allow a replay."""
+def step_without(trace: Trace, *fixes: Fix) -> int | None:
+    """The mean step of one host after some fixes together, in ps; None where the capture does not allow a replay."""
     model = _model(trace)
     if model is None:
         return None
     before, after = model.before.copy(), model.after.copy()
-    count = len(model.launch)
-    chosen = np.full(count, fix.before is None and fix.after is None)
-    if fix.before is not None:
-        chosen |= np.isin(model.launch, fix.before)
-    if fix.after is not None:
-        chosen |= np.append(False, np.isin(model.launch[:-1], fix.after))
-    columns = np.array([CLASSES.index(name) for name in fix.classes], np.intp)
-    inside = shares_inside(partition(trace), _windows(trace, fix), model.points[:-1], model.points[1:])
-    goes = inside[:, columns].sum(axis=1) * chosen
+    goes = _host_time(trace, model, fixes)
     for part in (before, after):
-        taken = np.minimum(part[:, columns].sum(axis=1), goes)
-        part[:, WAIT] -= taken  # a sum over classes is all that is replayed
+        taken = np.minimum(part, goes)
         goes -= taken
+        part -= taken
     launch_of_run = find_launches(trace).runs.launch[model.run]
-    released = np.isin(launch_of_run, fix.released)
-    free = (model.waits_for >= 0) & (released[model.waits_for] | (fix.reads & model.read))
+    released = np.isin(launch_of_run, np.concatenate([fix.released for fix in fixes] or [NO_LAUNCHES]))
+    reads = any(fix.reads for fix in fixes)
+    free = (model.waits_for >= 0) & (released[model.waits_for] | (reads & model.read))
     waits_for = np.where(free, -1, model.waits_for).astype(np.int32)
     delay = np.where(released, np.minimum(model.delay_ps, 0), model.delay_ps)
-    shorter = _inside_runs(trace, fix, columns)
-    if fix.device_ps is not None:
-        shorter += fix.device_ps
+    shorter = _inside_runs(trace, fixes)
+    for fix in fixes:
+        if fix.device_ps is not None:
+            shorter += fix.device_ps
     device = model.device_ps - np.minimum(shorter[model.run], model.device_ps)
     gain = _unchanged(trace) - _run(model, before, after, waits_for, delay, device)
     # Runs that overlap keep their core busy once.

@@ -17,6 +17,7 @@ from tb_xla_insights.analysis.executions import executions_report, launching
 from tb_xla_insights.analysis.findings import findings_report
 from tb_xla_insights.analysis.gaps import gaps_report
 from tb_xla_insights.analysis.input_pipeline import input_report
+from tb_xla_insights.analysis.outside import outside_report
 from tb_xla_insights.analysis.partial import partial_diagnostics
 from tb_xla_insights.analysis.propagation import propagation_diagnostics, propagation_report, session_ops
 from tb_xla_insights.analysis.propagation.ops import find_ops
@@ -27,6 +28,7 @@ from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.parallel import side_by_side
 from tb_xla_insights.report.beside import beside
 from tb_xla_insights.report.metrics import beside_diagnostics, metrics_document
+from tb_xla_insights.report.verdict import verdict
 from tb_xla_insights.trace.model import SessionTrace
 
 SCHEMA = 1
@@ -91,13 +93,14 @@ def session_report(session: SessionTrace, all_gaps: bool = False) -> dict[str, A
         "transfers": partial(transfers_report, session),
         "input_pipeline": partial(input_report, session),
         "collectives": partial(collectives_report, session),
+        "outside": partial(outside_report, session),
         "summary": partial(_told_directly, session),
     }
     answers = dict(zip(tasks, side_by_side([*tasks.values()]), strict=True))
     (propagation, scoped), summary, findings = map(answers.pop, ("propagation", "summary", "findings"))
     summary["environment"]["hlo_scopes"] |= scoped
     summary["diagnostics"] += [it.as_json() for it in propagation_diagnostics(session)]
-    return {
+    document = {
         "schema": SCHEMA,
         **summary,
         "steps": answers["steps"],
@@ -105,8 +108,9 @@ def session_report(session: SessionTrace, all_gaps: bool = False) -> dict[str, A
         **propagation,
         "metrics": metrics_document(session),
         "recorded": found.recorded,
-        "findings": findings,
+        **findings,
     }
+    return document | {"verdict": verdict(document)}
 
 
 def _propagation(session: SessionTrace) -> tuple[dict[str, Any], bool]:

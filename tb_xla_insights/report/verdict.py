@@ -2,36 +2,67 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tb_xla_insights.analysis.thresholds import BOUND_SHARE, SEVERITIES
-from tb_xla_insights.units import share, time_text
+from tb_xla_insights.analysis.thresholds import BOUND_SHARE, INFO_SHARE, OUTSIDE_SHARE, SEVERITIES
+from tb_xla_insights.catalog.classes import HOST_DOES
+from tb_xla_insights.units import change_text, share, time_text
 
-_HOST = {
-    "tracing": "builds the graph",
-    "sync_prepare": "prepares the graph",
-    "dynamo": "runs torch.compile",
-    "compile": "compiles",
-    "program_load": "loads programs",
-    "to_device": "sends data",
-    "from_device": "reads data back",
-    "dispatch": "launches",
-    "wait": "waits",
-    "input": "waits for data",
-    "python": "runs Python",
-    "other": "does other work",
-    "unrecorded": "records nothing",
-}
-"""What the host does, by class, after `the host`."""
+_NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 
-_ORDINARY = ("A", "Every", "Graphs", "Nothing", "Suspected", "Suspected:", "The")
-"""First words of titles that are no names from the session."""
+_MOST_NAMED = 3
+"""Mistakes that the verdict names."""
+
+_USUAL_EDGE = 1.5
+"""Steps that a capture begins or ends with before the first run or after the last one, though nothing is wrong."""
 
 
 def verdict(report: Mapping[str, Any]) -> dict[str, str]:
-    """`text` and `severity` (good, info, warning, critical) of a session's report: how busy its devices are,
-    and what is in the way."""
+    """`text` and `severity` (good, info, warning, critical) of a session's report: how busy its devices are, what the
+    mistakes cost together, and the largest limit. What lies outside the devices' span is said as well from a tenth of
+    the capture on, and first where it is most of it; not where it is no more than the building of a first step.
+    (docs/definitions.md, "Findings")"""
+    told, outside = _inside_span(report), report["outside"]
+    if outside is None or outside["share"] < OUTSIDE_SHARE:
+        return told
+    together = outside["before"]["duration_ps"] + outside["after"]["duration_ps"]
+    if together < _USUAL_EDGE * _mean_step(report):
+        return told
+    sentence = _outside(outside, len(report["devices"]))
+    texts = (sentence, told["text"]) if outside["share"] > 0.5 else (told["text"], sentence)
+    severity = told["severity"] if told["severity"] != "good" else "info"
+    return {"text": " ".join(texts), "severity": severity}
+
+
+def _mean_step(report: Mapping[str, Any]) -> float:
+    steps = report["steps"]
+    return sum(step["duration_ps"] for step in steps) / len(steps) if steps else 0.0
+
+
+def _outside(outside: Mapping[str, Any], devices: int) -> str:
+    """`52.1 % of the capture lies before the device's first run (the host compiles).`"""
+    whose = "device's" if devices == 1 else "devices'"
+    before, after = outside["before"], outside["after"]
+    parts = (
+        [f"before the {whose} first run"]
+        if before["duration_ps"] > OUTSIDE_SHARE * after["duration_ps"]
+        else []
+    )
+    parts += (
+        [f"after the {whose} last run"]
+        if after["duration_ps"] > OUTSIDE_SHARE * before["duration_ps"]
+        else []
+    )
+    by_class = Counter(before["by_class_ps"]) + Counter(after["by_class_ps"])
+    [(name, time)] = by_class.most_common(1)
+    does = f" (the host {HOST_DOES[name]})" if 2 * time > by_class.total() else ""
+    return f"{share(outside['share'])} of the capture lies {' and '.join(parts)}{does}."
+
+
+def _inside_span(report: Mapping[str, Any]) -> dict[str, str]:
+    """The verdict on what lies within the devices' span."""
     devices, findings = report["devices"], report["findings"]
     if not devices:
         return {
@@ -41,33 +72,73 @@ def verdict(report: Mapping[str, Any]) -> dict[str, str]:
     span, busy = (sum(device[key] for device in devices) for key in ("span_ps", "busy_ps"))
     duty = share(busy / span if span else 0.0)
     whose = "The device is" if len(devices) == 1 else f"The {len(devices)} devices are"
-    bound = next((it for it in findings if it["id"] == "device_bound"), None)
+    bound = next((finding for finding in findings if finding["id"] == "device_bound"), None)
     if bound:
         return {"text": f"{whose} the bottleneck: {duty} busy.", "severity": "good"}
-    # What only informs and costs no time is no reason for idle devices.
-    reasons = [it for it in findings if it["cost_ps"] or it["severity"] != "info"]
-    worst = max(reasons, key=lambda it: (SEVERITIES.index(it["severity"]), it["cost_ps"]), default=None)
+    mistakes, limits = (
+        [it for it in findings if it["kind"] == kind and _counts(it)] for kind in ("mistake", "limit")
+    )
+    reasons = mistakes + limits
     hidden = _hidden(report)
-    if worst is None and hidden:
+    if not reasons and hidden:
         unknown = "why" if busy < BOUND_SHARE * span else "whether the host keeps up"
         return {"text": f"{whose} {duty} busy; {unknown} is not known, as {hidden}.", "severity": "warning"}
-    if worst is None and busy >= BOUND_SHARE * span and (part := _share_of_steps(report)) < BOUND_SHARE:
+    if not reasons and busy >= BOUND_SHARE * span and (part := _share_of_steps(report)) < BOUND_SHARE:
         text = (
             f"{whose} {duty} busy from first to last run, yet at work for {share(part)} of the steps' time: "
         )
         return {"text": f"{text}too few runs to tell what is in the way.", "severity": "warning"}
-    idle = (
-        f"; what else is in the way is not known, as {hidden}"
-        if hidden
-        else _mostly(report["gaps"]["by_class_ps"], span - busy)
-    )
-    if worst is None:
+    if not reasons:
+        idle = _mostly(report["gaps"]["by_class_ps"], span - busy)
         return {"text": f"{whose} {duty} busy{idle}, and nothing stands out.", "severity": "info"}
-    first, _, rest = worst["title"].partition(" ")
-    first = first.lower() if first in _ORDINARY else first
-    # What explains less than half of the idle time is not why the devices are idle.
-    idle = idle if 2 * worst["cost_ps"] < span - busy else ""
-    return {"text": f"{whose} {duty} busy: {first} {rest}{idle}.", "severity": worst["severity"]}
+    together = report["mistakes"]
+    limits = limits if not mistakes or _remains(together) else []
+    text = f"{whose} {duty} busy"
+    if mistakes:
+        text += f". {_together(mistakes, together)}"
+        text += f". Beyond {'that' if len(mistakes) == 1 else 'them'}, " if limits else ""
+    elif limits:
+        text += ": "
+    if limits:
+        text += _limit(limits[0], together["step_if_fixed_ps"], together["step_without_limit_ps"])
+    if hidden:
+        text += f"; what else is in the way is not known, as {hidden}"
+    elif 2 * sum(finding["cost_ps"] for finding in reasons) < span - busy:
+        text += _mostly(report["gaps"]["by_class_ps"], span - busy)
+    severity = max((finding["severity"] for finding in reasons), key=SEVERITIES.index)
+    return {"text": f"{text}.", "severity": severity}
+
+
+def _counts(finding: Mapping[str, Any]) -> bool:
+    """Whether its fix buys something that can be told from chance."""
+    return (finding["gain"] or 0.0) >= INFO_SHARE
+
+
+def _remains(together: Mapping[str, Any]) -> bool:
+    """Whether the largest limit is worth telling once the mistakes are gone."""
+    step, without = together["step_if_fixed_ps"], together["step_without_limit_ps"]
+    return not step or without is None or step - without >= INFO_SHARE * step
+
+
+def _together(mistakes: Sequence[Mapping[str, Any]], together: Mapping[str, Any]) -> str:
+    """`Two mistakes cost up to 50.3 ms of the mean step (290.8 → 240.5 ms): a compile in step 1209, …`."""
+    number = len(mistakes)
+    many = f"{_NUMBERS[number] if number < len(_NUMBERS) else number} mistake{'s cost' if number > 1 else ' costs'}"
+    step, fixed = together["step_ps"], together["step_if_fixed_ps"]
+    if step is None or fixed is None:
+        cost = f"{share(min(1.0, sum(finding['gain'] for finding in mistakes)))} of the devices' time"
+    else:
+        cost = f"up to {time_text(step - fixed, 1)} of the mean step ({change_text(step, fixed)})"
+    named = [finding["brief"] for finding in mistakes[:_MOST_NAMED]]
+    more = number - len(named)
+    return f"{many} {cost}: {', '.join(named)}" + (f" and {more} more" if more else "")
+
+
+def _limit(limit: Mapping[str, Any], step_ps: int | None, without_ps: int | None) -> str:
+    """`the host builds the graph slower than the cores run it (218.7 → 169.3 ms at best)`."""
+    if step_ps is None or without_ps is None:
+        return f"{limit['brief']} ({share(limit['gain'])} of the devices' time)"
+    return f"{limit['brief']} ({change_text(step_ps, without_ps)} at best)"
 
 
 def _hidden(report: Mapping[str, Any]) -> str | None:
@@ -88,7 +159,7 @@ def _share_of_steps(report: Mapping[str, Any]) -> float:
 def _mostly(by_class: Mapping[str, int], idle: int) -> str:
     """What the host does in more than half of the idle time, if there is such a thing."""
     name = max(by_class, key=lambda it: by_class[it], default=None)
-    return f"; most of the idle time the host {_HOST[name]}" if name and 2 * by_class[name] > idle else ""
+    return f"; most of the idle time the host {HOST_DOES[name]}" if name and 2 * by_class[name] > idle else ""
 
 
 def gap_sentence(gap: Mapping[str, Any]) -> str:
@@ -106,7 +177,7 @@ def gap_sentence(gap: Mapping[str, Any]) -> str:
             "a transfer, a collective or another core."
         )
     parts = sorted(gap["by_class_ps"].items(), key=lambda it: -it[1])[:3]
-    doing = ", ".join(f"{_HOST[name]} ({time_text(ps)})" for name, ps in parts)
+    doing = ", ".join(f"{HOST_DOES[name]} ({time_text(ps)})" for name, ps in parts)
     if gap["kind"] == "starved":
         return f"Nothing was queued for {duration}: the host {doing}, until {ended}."
     return f"What was queued is not known. For {duration} the host {doing}, until {ended}."

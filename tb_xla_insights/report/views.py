@@ -17,7 +17,7 @@ from tb_xla_insights.analysis.step_work import step_work
 from tb_xla_insights.catalog.classes import CLASSES, UNRECORDED
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.document import session_report
-from tb_xla_insights.report.verdict import by_thread, gap_sentence, verdict
+from tb_xla_insights.report.verdict import by_thread, gap_sentence
 from tb_xla_insights.trace.model import SessionTrace
 from tb_xla_insights.units import time_text
 
@@ -79,7 +79,7 @@ def _overview(session: SessionTrace) -> dict[str, Any]:
         for row, its in zip(report["devices"], _idle_by_class(session), strict=True)
     ]
     return {
-        "verdict": verdict(report),
+        "verdict": report["verdict"],
         "figures": _figures(report),
         "devices": devices,
         "idle": {
@@ -95,6 +95,7 @@ def _overview(session: SessionTrace) -> dict[str, Any]:
             "work": step_work(session, MOST_WORK),
         },
         "findings": report["findings"],
+        "mistakes": report["mistakes"],
         "input": report["input_pipeline"],
         "transfers": report["transfers"],
         "collectives": _longest(report["collectives"]),

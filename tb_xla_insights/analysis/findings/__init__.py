@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tb_xla_insights.analysis.beside import NOTHING, Beside
-from tb_xla_insights.analysis.findings.base import Facts, Finding, Window, mean_step_without
+from tb_xla_insights.analysis.findings.base import Facts, Finding, Window
 from tb_xla_insights.analysis.findings.data import input_bound, transfer_bound
 from tb_xla_insights.analysis.findings.device import device_bound, device_stalls, exposed_collectives
 from tb_xla_insights.analysis.findings.dynamo import graph_breaks
@@ -20,9 +20,8 @@ from tb_xla_insights.analysis.findings.host import (
     many_small_executions,
     tracing_bound,
 )
-from tb_xla_insights.analysis.propagation.report import annotations_not_propagated
-from tb_xla_insights.analysis.thresholds import SEVERITIES
-from tb_xla_insights.analysis.what_if import Fix
+from tb_xla_insights.analysis.findings.lost import annotations_not_propagated
+from tb_xla_insights.analysis.findings.worth import kind_of, mistakes_together, valued
 from tb_xla_insights.trace.model import SessionTrace
 
 __all__ = ["Finding", "Window", "find_findings", "findings_report"]
@@ -30,33 +29,36 @@ __all__ = ["Finding", "Window", "find_findings", "findings_report"]
 _FINDERS = (
     recompilation, early_sync, cpu_fallback, input_bound, sync_every_step, transfer_bound, graph_breaks,
     many_small_executions, dispatch_overhead, tracing_bound, device_stalls, exposed_collectives,
+    annotations_not_propagated,
 )  # fmt: skip
 """The order in which idle time is given out: what happened at a known place first, what is left of a class
 last."""
 
 
 def find_findings(session: SessionTrace, beside: Beside = NOTHING) -> list[Finding]:
-    """The findings of a session, those that cost most first.
+    """The findings of a session: mistakes, then limits; in each what recurs first, then by what a fix buys (`worth`).
 
     Idle time that one host finding takes is no other one's (`cpu_fallback`, whose cost is part of
     `early_sync`'s, apart), so their costs never add up to more than the starved gaps. `device_bound` is there
     only where nothing is worth a warning.
     """
     facts = Facts(session, beside)
-    found = [finding for finder in _FINDERS if (finding := finder(facts)) is not None]
-    if not any(finding.severity != "info" for finding in found):
-        bound = device_bound(facts)
-        found += [bound] if bound else []
-    return sorted(found, key=lambda it: (-it.cost_ps, -SEVERITIES.index(it.severity), it.id))
+    drafts = [finding for finder in _FINDERS if (finding := finder(facts)) is not None]
+    found = valued(facts, drafts)
+    if not any(finding.severity != "info" for finding in found) and (bound := device_bound(facts)):
+        found.append(bound)
+    return found
 
 
-def findings_report(session: SessionTrace, beside: Beside = NOTHING) -> list[dict[str, Any]]:
-    """The report's `findings`, with annotations that do not reach the device, which cost no time, at the end.
+def findings_report(session: SessionTrace, beside: Beside = NOTHING) -> dict[str, Any]:
+    """The report's `findings` and `mistakes`.
 
-    `step_ps` is the mean of the report's steps, which `step_if_fixed_ps` is to be compared with: None where nothing can
-    be replayed.
+    `step_ps` of a finding is the mean of the report's steps, to be compared with `step_if_fixed_ps`; None where nothing
+    can be replayed. `kind` is `mistake` or `limit`, None for what is no fault (`device_bound`).
     """
-    lost = annotations_not_propagated(session)
-    found = [finding.as_json() for finding in find_findings(session, beside)] + ([lost] if lost else [])
-    step_ps = mean_step_without(session, [Fix() for _ in session.traces])
-    return [finding | {"step_ps": step_ps} for finding in found]
+    found = find_findings(session, beside)
+    together = mistakes_together(session, found)
+    rows = [
+        finding.as_json() | {"kind": kind_of(finding), "step_ps": together["step_ps"]} for finding in found
+    ]
+    return {"findings": rows, "mistakes": together}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from tb_xla_insights.analysis.busy import device_span
 from tb_xla_insights.analysis.enclosing import annotation_path
 from tb_xla_insights.analysis.findings.ledger import Ledger
 from tb_xla_insights.analysis.steps import steps_of
-from tb_xla_insights.analysis.thresholds import CRITICAL_SHARE, INFO_SHARE, Severity
+from tb_xla_insights.analysis.thresholds import EVERY_SHARE, Severity
 from tb_xla_insights.analysis.what_if import Fix, step_without
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 from tb_xla_insights.units import count, share, time_text
@@ -36,18 +36,34 @@ class Window:
     device: str | None = None
 
 
+Recurs = Literal["every_step", "some_steps", "once"]
+
+Fixes = Sequence[Fix | None]
+"""What to take away from the replay of each host; None for hosts that have nothing of the finding."""
+
+
 @dataclass(frozen=True)
 class Finding:
-    """One finding; see the report's `findings`. Times in `evidence` are ps under keys that end in `_ps`."""
+    """One finding; see the report's `findings`.
+
+    `title`: at most LONGEST_TITLE letters. `brief`: what a sentence calls it, `a compile in step 1209`. `cost_ps`: the
+    idle time (or repeated work) that it explains, over all devices. `recurs`: None where no steps tell it. `fixes`:
+    what its fix takes away, None where there is nothing to replay. Times in `evidence` are ps under keys that end in
+    `_ps`. What the fix buys (`gain`, `severity`, `step_if_fixed_ps`) is filled in by `findings.worth`.
+    """
 
     id: str
-    severity: Severity
     title: str
+    brief: str
     detail: str
     advice: str
     cost_ps: int
     evidence: dict[str, Any]
     windows: list[Window] = field(default_factory=list)
+    recurs: Recurs | None = None
+    fixes: Fixes | None = None
+    gain: float | None = None
+    severity: Severity = "info"
     step_if_fixed_ps: int | None = None
 
     def as_json(self) -> dict[str, Any]:
@@ -55,13 +71,17 @@ class Finding:
             "id": self.id,
             "severity": self.severity,
             "title": self.title,
+            "brief": self.brief,
             "detail": self.detail,
             "advice": self.advice,
             "cost_ps": self.cost_ps,
             "step_if_fixed_ps": self.step_if_fixed_ps,
+            "gain": self.gain,
+            "recurs": self.recurs,
             "evidence": self.evidence,
             "windows": [
-                {"start_ps": it.start_ps, "end_ps": it.end_ps, "device": it.device} for it in self.windows
+                {"start_ps": window.start_ps, "end_ps": window.end_ps, "device": window.device}
+                for window in self.windows
             ],
         }
 
@@ -99,9 +119,11 @@ class Facts:
         return cost_ps / self.span_ps if self.span_ps else 0.0
 
     def of_span(self, cost_ps: int) -> str:
-        """`22.145 ms, 71.4 % of the device's span`."""
-        whose = "device's span" if len(self.session.devices) == 1 else "devices' spans"
-        return f"{time_text(cost_ps)}, {share(self.share(cost_ps))} of the {whose}"
+        """`22.145 ms, 71.4 % of the device's span`; of several cores the mean."""
+        cores = len(self.session.devices)
+        if cores == 1:
+            return f"{time_text(cost_ps)}, {share(self.share(cost_ps))} of the device's span"
+        return f"{time_text(cost_ps // max(cores, 1))} per core, {share(self.share(cost_ps))} of the devices' spans"
 
     def gap_windows(self, taken: Sequence[Int64]) -> list[Window]:
         """The gaps, one array per host as `Ledger.take` gives them, that a finding takes most of."""
@@ -112,42 +134,52 @@ class Facts:
         found.sort(key=lambda it: -it[0])
         return [Window(*window) for _, window in found[:MOST_WINDOWS]]
 
-    def step_without_classes(self, *classes: str) -> int | None:
-        return self.step_without([Fix(classes) for _ in self.traces])
+    def steps_taken(self, taken: Sequence[Int64]) -> list[set[int]]:
+        """Per host, the steps (indices) that end the gaps from which `Ledger.take` took something."""
+        return [
+            set(ledger.step[time > 0].tolist()) - {-1}
+            for ledger, time in zip(self.ledgers, taken, strict=True)
+        ]
 
-    def step_without(self, fixes: list[Fix | None]) -> int | None:
-        return mean_step_without(self.session, fixes)
+    def recurs(self, steps: Sequence[Collection[int]]) -> Recurs | None:
+        """How often something happens, from the steps (indices, per host) that have it. The first and the last step of
+        a host lack what the capture's edges hide, so they count only where they have it. Hosts of one training do the
+        same in the same steps. None without steps; the only step of a capture is taken for a usual one."""
+        if not self.steps:
+            return None
+        number = sum(len(host) for host in steps)
+        edges = sum(
+            len({0, len(steps_of(trace)) - 1} - set(host))
+            for trace, host in zip(self.traces, steps, strict=True)
+        )
+        if self.steps == 1 or (number and number >= EVERY_SHARE * (self.steps - edges)):
+            return "every_step"
+        return "once" if len(set().union(*steps)) <= 1 else "some_steps"
+
+    def without(self, *classes: str) -> list[Fix | None]:
+        """The fix that takes all host time of some classes away."""
+        return [Fix(classes) for _ in self.traces]
 
 
-def mean_step_without(session: SessionTrace, fixes: Sequence[Fix | None]) -> int | None:
-    """The mean over the report's steps, those of all hosts, after a fix per host. Hosts without one, or that cannot be
-    replayed, keep the steps they have; None where no host can be replayed."""
-    found = [
-        None if fix is None else step_without(trace, fix)
-        for trace, fix in zip(session.traces, fixes, strict=True)
-    ]
-    if all(its is None for its in found):
-        return None
+def mean_step_without(session: SessionTrace, *fixes: Fixes) -> int | None:
+    """The mean over the report's steps, those of all hosts, after some fixes together. Hosts without any, or that
+    cannot be replayed, keep the steps they have; None where no host can be replayed."""
     total = count = 0
-    for trace, its in zip(session.traces, found, strict=True):
+    replayed = False
+    for number, trace in enumerate(session.traces):
         steps = steps_of(trace)
         own = sum(step.duration_ps for step in steps)
-        total += own if its is None else own - max(0, round(own / len(steps)) - its) * len(steps)
+        of_host = [fix for fix in (fixes_of_hosts[number] for fixes_of_hosts in fixes) if fix is not None]
+        mean = step_without(trace, *of_host) if of_host or not fixes else None
+        replayed |= mean is not None
+        total += own if mean is None else own - max(0, round(own / len(steps)) - mean) * len(steps)
         count += len(steps)
-    return round(total / count)
+    return round(total / count) if replayed else None
 
 
 def total_ps(taken: Sequence[Int64]) -> int:
     """What was taken from all gaps of all hosts."""
     return sum(int(its.sum()) for its in taken)
-
-
-def event_severity(part: float) -> Severity:
-    """How loud something is that happened at a known place of the program: one line to change is worth a
-    change from the share on that can be told from chance."""
-    if part >= CRITICAL_SHARE:
-        return "critical"
-    return "warning" if part >= INFO_SHARE else "info"
 
 
 def longest_windows(found: Iterable[Window]) -> list[Window]:
@@ -181,9 +213,11 @@ def step_names(trace: Trace, steps: Iterable[int]) -> list[int]:
 
 
 def steps_text(numbers: Sequence[int], total: int) -> str:
-    """`in step 1209`, `in steps 3, 6 and 9`, `in 12 of 40 steps`."""
+    """`in step 1209`, `in steps 3, 6 and 9`, `in 12 of 40 steps`, `in every step`."""
     if not numbers:
         return "outside of steps"
+    if len(numbers) == total > 1:
+        return "in every step"
     if len(numbers) == 1:
         return f"in step {numbers[0]}"
     if len(numbers) <= 3:

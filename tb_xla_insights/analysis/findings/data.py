@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
@@ -11,7 +14,6 @@ from tb_xla_insights.analysis.findings.base import (
     total_ps,
 )
 from tb_xla_insights.analysis.input_pipeline import InputPipeline, find_input_pipeline, input_report
-from tb_xla_insights.analysis.thresholds import severity_of
 from tb_xla_insights.analysis.transfers import transfers_report
 from tb_xla_insights.units import byte_size, share, time_text
 
@@ -35,11 +37,7 @@ def input_bound(facts: Facts) -> Finding | None:
     parts = [find_input_pipeline(trace) for trace in facts.traces]
     infeed = sum(part.infeed_ps for part in parts)
     cost = total_ps(taken) + infeed
-    severity = severity_of(cost, facts.span_ps)
-    if severity in (
-        None,
-        "info",
-    ):  # some loading is on every step's way; the report's input_pipeline says how much
+    if not cost:
         return None
     pipeline = input_report(facts.session)
     batches = pipeline["batches"]
@@ -53,8 +51,8 @@ def input_bound(facts: Facts) -> Finding | None:
     hidden = pipeline["load_hidden"]
     return Finding(
         "input_bound",
-        severity,
         first_that_fits(f"The device waits for data: {name}", "The device waits for data"),
+        f"the device waits for data ({name})",
         f"Devices idle for {facts.of_span(cost)}, while the host loads or waits for "
         f"{plural(batches, 'batch', 'batches')}{_each(facts, parts)}. Of all loading, {share(hidden)} "
         "overlaps with the device's work.",
@@ -62,8 +60,16 @@ def input_bound(facts: Facts) -> Finding | None:
         cost,
         {key: value for key, value in pipeline.items() if key != "verdict"} | {"name": name},
         facts.gap_windows(taken),
-        facts.step_without_classes("input"),
+        facts.recurs(facts.steps_taken(taken)),
+        facts.without("input"),
     )
+
+
+def _brief(to_device: Mapping[str, Any], sends: bool) -> str:
+    if not sends:
+        return "the device waits while data is read back"
+    size = to_device["bytes_per_step"]
+    return f"{byte_size(size)} sent in every step" if size else "the device waits for data to be sent"
 
 
 def _each(facts: Facts, parts: list[InputPipeline]) -> str:
@@ -85,9 +91,9 @@ def transfer_bound(facts: Facts) -> Finding | None:
     """Idle time in which the host sends to the device or reads from it."""
     sent = [ledger.take(("to_device",)) for ledger in facts.ledgers]
     read = [ledger.take(("from_device",)) for ledger in facts.ledgers]
-    cost = total_ps(sent) + total_ps(read)
-    severity = severity_of(cost, facts.span_ps)
-    if severity is None:
+    taken = [a + b for a, b in zip(sent, read, strict=True)]
+    cost = total_ps(taken)
+    if not cost:
         return None
     transfers = transfers_report(facts.session)
     to_device, from_device = transfers["to_device"], transfers["from_device"]
@@ -95,8 +101,8 @@ def transfer_bound(facts: Facts) -> Finding | None:
     sends = total_ps(sent) >= total_ps(read)
     return Finding(
         "transfer_bound",
-        severity,
         "The device waits for data to be sent" if sends else "The device waits while data is read back",
+        _brief(to_device, sends),
         f"{plural(to_device['count'], 'transfer')}{size} to the device and {from_device['count']} from it; devices "
         f"idle meanwhile for {facts.of_span(cost)}.",
         "Send the next batch while the device works (MpDeviceLoader), in fewer and smaller pieces: integer labels, "
@@ -110,6 +116,7 @@ def transfer_bound(facts: Facts) -> Finding | None:
             "to_device": to_device,
             "from_device": from_device,
         },
-        facts.gap_windows([a + b for a, b in zip(sent, read, strict=True)]),
-        facts.step_without_classes("to_device", "from_device"),
+        facts.gap_windows(taken),
+        facts.recurs(facts.steps_taken(taken)),
+        facts.without("to_device", "from_device"),
     )

@@ -25,7 +25,7 @@ from tb_xla_insights.analysis.propagation.columns import runs_of_ops
 from tb_xla_insights.analysis.runs import NONE
 from tb_xla_insights.analysis.shares import covered
 from tb_xla_insights.analysis.step_table import steps_report
-from tb_xla_insights.analysis.thresholds import BOUND_SHARE, UNHIDDEN_SHARE, severity_of
+from tb_xla_insights.analysis.thresholds import BOUND_SHARE, UNHIDDEN_SHARE
 from tb_xla_insights.analysis.what_if import Fix
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.units import share, time_text
@@ -35,8 +35,7 @@ def device_stalls(facts: Facts) -> Finding | None:
     """Busy time in which ops only wait for asynchronous ones."""
     parts = [(trace, device, stalls(trace, device)) for trace in facts.traces for device in trace.devices]
     cost = sum(part.total_ps for _, _, part in parts)
-    severity = severity_of(cost, facts.span_ps)
-    if severity is None:
+    if not cost:
         return None
     at_work = sum(busy(trace, device).total_ps for trace, device, _ in parts)
     ops = _waiting_ops(facts)
@@ -49,8 +48,8 @@ def device_stalls(facts: Facts) -> Finding | None:
     copies = name.startswith(("copy", "slice", "dynamic"))
     return Finding(
         "device_stalls",
-        severity,
         first_that_fits(f"The device is busy waiting in {name}", "The device is busy waiting"),
+        f"the device is busy waiting in {name}",
         f"{share(cost / at_work)} of the busy time, {facts.of_span(cost)}, ops only wait for others, most of it in "
         f"{name}. Without that the duty cycle is {share((at_work - cost) / facts.span_ps)}.",
         "Move less between host and device memory inside the program, or earlier: offload fewer buffers, prefetch them "
@@ -66,7 +65,8 @@ def device_stalls(facts: Facts) -> Finding | None:
             "ops": [{"op": op, "duration_ps": time} for op, time in ops[:5]],
         },
         longest_windows(windows),
-        facts.step_without([Fix(device_ps=_stalled(trace)) for trace in facts.traces]),
+        "every_step" if facts.steps else None,
+        [Fix(device_ps=_stalled(trace)) for trace in facts.traces],
     )
 
 
@@ -97,8 +97,7 @@ def _stalled(trace: Trace) -> Int64:
 def exposed_collectives(facts: Facts) -> Finding | None:
     """Time in collectives that no computation on the same core hides."""
     cost = sum(int(exposed_ps(trace).sum()) for trace in facts.traces)
-    severity = severity_of(cost, facts.span_ps)
-    if severity is None:
+    if not cost:
         return None
     total, by_kind, whole = 0, Counter[str](), Counter[str]()
     windows = []
@@ -117,17 +116,18 @@ def exposed_collectives(facts: Facts) -> Finding | None:
     name = by_kind.most_common(1)[0][0]
     return Finding(
         "exposed_collectives",
-        severity,
         f"Nothing hides the time in {name}"
         if by_kind[name] >= UNHIDDEN_SHARE * whole[name]
         else f"The time in {name} is hidden only in part",
+        f"nothing hides the time in {name}",
         f"Collectives take {time_text(total)}; for {facts.of_span(cost)}, cores compute nothing meanwhile.",
         f"Overlap {name} with computation: asynchronous collectives and the latency-hiding scheduler (--xla_… flags of "
         "libtpu or XLA:GPU), gradients reduced in buckets during backward, or less data (bfloat16, sharding).",
         cost,
         {"duration_ps": total, "exposed_ps": cost, "kinds": dict(by_kind.most_common())},
         longest_windows(windows),
-        facts.step_without([Fix(device_ps=_exposed(trace)) for trace in facts.traces]),
+        "every_step" if facts.steps else None,
+        [Fix(device_ps=_exposed(trace)) for trace in facts.traces],
     )
 
 
@@ -169,8 +169,8 @@ def device_bound(facts: Facts) -> Finding | None:
     duty = useful / facts.span_ps
     return Finding(
         "device_bound",
-        "info",
         f"The device is the bottleneck: {share(duty)} busy",
+        "the device is the bottleneck",
         f"Cores are busy for {share(duty)} of their spans and compute for {share(part)}; the host keeps up.",
         "To go faster, make the device's work itself cheaper: larger or lower-precision matrix products, fewer ops "
         "that only move data, more cores.",

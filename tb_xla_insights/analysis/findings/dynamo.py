@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.findings.base import Facts, Finding, event_severity, mask, plural, total_ps
+from tb_xla_insights.analysis.findings.base import Facts, Finding, mask, plural, total_ps
 from tb_xla_insights.analysis.findings.graphs import CUT
 from tb_xla_insights.analysis.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.thresholds import DYNAMO_GRAPHS
@@ -60,18 +60,18 @@ def graph_breaks(facts: Facts) -> Finding | None:
         for trace, ledger, its in zip(facts.traces, facts.ledgers, extra, strict=True)
     ]
     cost = total_ps(taken)
-    fixes: list[Fix | None] = [
-        Fix(CUT, its.launch, None, its.launch) if len(its.launch) else None for its in extra
-    ]
+    fixes = [Fix(CUT, its.launch, None, its.launch) if len(its.launch) else None for its in extra]
     reason = next((it["reason"] for it in known.reasons if it["reason"]), None) if known else None
     place = next((it["place"] for it in known.reasons if it["place"]), None) if known else None
     if known:
         title = "torch.compile breaks the graph " + ("once" if known.breaks == 1 else f"{known.breaks} times")
+        brief = f"torch.compile breaks the graph{f' at {place}' if place else ''}"
         detail = f"{known.file} counts {plural(known.breaks, 'break')}, {known.graphs} graphs"
         detail += f"; the first reason is {reason}" if reason else ""
         detail += f" at {place}." if place else "."
     else:
         title = f"Suspected graph breaks: {graphs} dynamo graphs a step"
+        brief = f"torch.compile seems to break the graph: {graphs} dynamo graphs a step"
         detail = f"{graphs} dynamo graphs run in a step, where one forward and one backward are usual."
     if more := sum(len(its.launch) for its in extra):
         detail += f" Devices idle before the {plural(more, 'extra execution')} for {facts.of_span(cost)}."
@@ -84,7 +84,7 @@ def graph_breaks(facts: Facts) -> Finding | None:
     if not known:
         advice += " torch._dynamo.explain(model)(…) names each break's reason and place."
     return Finding(
-        "graph_breaks", event_severity(facts.share(cost)) if cost else "warning", title, detail, advice, cost,
+        "graph_breaks", title, brief, detail, advice, cost,
         {
             "suspected": known is None,
             "breaks": known.breaks if known else None,
@@ -93,5 +93,5 @@ def graph_breaks(facts: Facts) -> Finding | None:
             "reasons": known.reasons if known else [],
             "idle_ps": cost,
         },
-        facts.gap_windows(taken), facts.step_without(fixes),
+        facts.gap_windows(taken), facts.recurs(facts.steps_taken(taken)), fixes,
     )  # fmt: skip

@@ -9,7 +9,6 @@ from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
     Window,
-    event_severity,
     first_that_fits,
     longest_windows,
     most_common,
@@ -29,13 +28,14 @@ def cpu_fallback(facts: Facts) -> Finding | None:
     metrics = facts.counted
     operators = metrics.fallbacks() if metrics else {}
     cost = suspected = 0
-    windows, fixes = [], []
+    windows, fixes, steps = [], [], []
     places: list[str | None] = []
     for trace in facts.traces:
         early = find_early(trace)
         back = _sent_back(trace, early)
         its = np.flatnonzero(back >= 0)
         suspected += len(its)
+        steps.append(set(early.step[its].tolist()) - {-1})
         cost += int(early.idle_ps[its].sum())
         places += paths(trace, early.annotation[its].tolist())
         syncs = find_launches(trace).sync[early.launch[its]]
@@ -49,7 +49,6 @@ def cpu_fallback(facts: Facts) -> Finding | None:
     if not operators and (metrics is not None or not suspected):
         return None
     path = most_common(places)
-    severity = event_severity(facts.share(cost))
     if operators:
         most = sorted(operators, key=lambda name: -operators[name])[:3]
         names = ", ".join(f"aten::{name}" for name in most)
@@ -67,9 +66,10 @@ def cpu_fallback(facts: Facts) -> Finding | None:
             if cost
             else "no idle time of the capture is known to be theirs."
         )
-        severity = "warning" if severity == "info" else severity
+        brief = f"{names} on the CPU"
     else:
         title = "Suspected: an operator runs on the CPU"
+        brief = "an operator seems to run on the CPU"
         inside = f" in {path}" if path else ""
         detail = (
             f"{plural(suspected, 'time')} a value is read{inside} and one is sent back right after, as if "
@@ -82,7 +82,7 @@ def cpu_fallback(facts: Facts) -> Finding | None:
         else f"; the counters aten::… of torch_xla.debug.metrics name {'it' if suspected == 1 else 'them'}."
     )
     return Finding(
-        "cpu_fallback", severity, title, detail, advice, cost,
+        "cpu_fallback", title, brief, detail, advice, cost,
         {
             "suspected": not operators,
             "operators": operators,
@@ -90,7 +90,7 @@ def cpu_fallback(facts: Facts) -> Finding | None:
             "annotation": path,
             "idle_ps": cost,
         },
-        longest_windows(windows), facts.step_without(fixes),
+        longest_windows(windows), facts.recurs(steps) if suspected else None, fixes,
     )  # fmt: skip
 
 

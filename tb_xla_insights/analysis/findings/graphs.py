@@ -13,7 +13,6 @@ from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
     Window,
-    event_severity,
     first_that_fits,
     longest_windows,
     most_common,
@@ -25,6 +24,7 @@ from tb_xla_insights.analysis.findings.base import (
 )
 from tb_xla_insights.analysis.intervals import union
 from tb_xla_insights.analysis.launches import find_launches
+from tb_xla_insights.analysis.thresholds import EVERY_SHARE
 from tb_xla_insights.analysis.what_if import Fix
 from tb_xla_insights.units import share, time_text
 
@@ -34,10 +34,8 @@ CUT = ("tracing", "sync_prepare", "program_load", "to_device", "from_device", "d
 
 
 def recompilation(facts: Facts) -> Finding | None:
-    """Compilations other than warm-up. They cost the time in which devices idle meanwhile; how loud that is
-    follows the share of the session, too, since a device that waits for its first run of the capture has no
-    span yet."""
-    taken, fixes, windows, numbers = [], [], [], []
+    """Compilations other than warm-up. They cost the time in which devices idle meanwhile."""
+    taken, fixes, windows, numbers, steps = [], [], [], [], []
     total = count = 0
     modules: list[str | None] = []
     graphs: list[str | None] = []
@@ -51,6 +49,7 @@ def recompilation(facts: Facts) -> Finding | None:
         taken.append(ledger.take_within("compile", trace, when))
         fixes.append(Fix(("compile",), windows=(when.start_ps, when.end_ps)) if len(rows) else None)
         windows += [Window(int(trace.start_ps[row]), int(trace.end_ps[row])) for row in rows.tolist()]
+        steps.append(set(compiles.step[again].tolist()) - {-1})
         numbers += step_names(trace, compiles.step[again].tolist())
         total += when.total_ps
         count += len(rows)
@@ -62,7 +61,6 @@ def recompilation(facts: Facts) -> Finding | None:
     if not count:
         return None
     cost = total_ps(taken)
-    session = facts.session.duration_ps * len(facts.traces)
     numbers = sorted(set(numbers))  # hosts of one training compile in the same steps
     where = steps_text(numbers, facts.steps)
     variants = _variants(facts, modules)
@@ -86,8 +84,8 @@ def recompilation(facts: Facts) -> Finding | None:
         detail += f" {most_common(modules)} comes in {variants} variants, so its shapes or its code differ."
     return Finding(
         "recompilation",
-        event_severity(max(facts.share(cost), total / session if session else 0.0)),
         title,
+        f"a compile {where}" if count == 1 else f"{count} compiles {where}",
         detail,
         _compile_advice(variants, numbers, most_common(places), told),
         cost,
@@ -104,7 +102,8 @@ def recompilation(facts: Facts) -> Finding | None:
             "frame": told.get("frame"),
         },
         longest_windows(windows),
-        facts.step_without(fixes),
+        "once" if len(numbers) <= 1 else facts.recurs(steps),
+        fixes,
     )
 
 
@@ -142,7 +141,7 @@ def _compile_advice(variants: int, numbers: list[int], place: str | None, told: 
 def early_sync(facts: Facts) -> Finding | None:
     """Early executions. They cost the starved gaps after them: the host had to wait for the value, so it had
     not built what comes next."""
-    taken, fixes, windows, numbers = [], [], [], []
+    taken, fixes, windows, numbers, steps = [], [], [], [], []
     places: list[str | None] = []
     count = marked = behind = device = runs = 0
     for trace, ledger in zip(facts.traces, facts.ledgers, strict=True):
@@ -151,6 +150,7 @@ def early_sync(facts: Facts) -> Finding | None:
         taken.append(ledger.take(CUT, cut))
         fixes.append(_one_graph(early) if len(early.launch) else None)
         numbers += step_names(trace, early.step.tolist())
+        steps.append(set(early.step.tolist()) - {-1})
         places += paths(trace, early.annotation.tolist())
         count += len(early.launch)
         marked += int((early.read < 0).sum())
@@ -169,7 +169,8 @@ def early_sync(facts: Facts) -> Finding | None:
     where, path = steps_text(numbers, facts.steps), most_common(places)
     who, inside = _cut_parts(places)
     by = "a StepMarker" if marked == count else "a read" if not marked else "syncs"
-    times = f"{count} times " if count > 1 else ""
+    many = count > len(numbers)
+    times = f"{count} times " if many else ""
     does = "runs" if count == 1 else "run"
     cores = f" in {runs} runs on {len(facts.session.devices)} cores" if runs > count else ""
     detail = f"{plural(count, 'execution')} before the step is over, {where}, {does} the graph so far "
@@ -188,9 +189,9 @@ def early_sync(facts: Facts) -> Finding | None:
     )
     return Finding(
         "early_sync",
-        event_severity(facts.share(cost)),
         first_that_fits(f"{who} cut {times}by {by} {where}", f"{who} cut by {by} {where}",
                         f"Graphs are cut by {by} {where}", "Graphs are cut in parts"),
+        f"{who.removesuffix(' is').removesuffix(' are')} cut {times}by {by} {where}",
         detail,
         marker if marked == count else fetch,
         cost,
@@ -204,7 +205,8 @@ def early_sync(facts: Facts) -> Finding | None:
             "idle_ps": cost,
         },
         longest_windows(windows),
-        facts.step_without(fixes),
+        facts.recurs(steps),
+        fixes,
     )  # fmt: skip
 
 
@@ -233,16 +235,20 @@ def sync_every_step(facts: Facts) -> Finding | None:
         return None
     taken = [ledger.take(("from_device",)) for ledger in facts.ledgers]
     cost = total_ps(taken)
-    rows = [(trace, row) for trace in facts.traces for row in find_early(trace).reads.tolist()]
+    early = [find_early(trace) for trace in facts.traces]
+    others = any(np.setdiff1d(found.reads, found.read).size for found in early)
+    rows = [
+        (trace, row) for trace, found in zip(facts.traces, early, strict=True) for row in found.reads.tolist()
+    ]
     windows = (Window(int(trace.start_ps[row]), int(trace.end_ps[row])) for trace, row in rows)
     part = reads["steps_with_reads"] / reads["steps"]
     each = reads["reads"] / reads["steps_with_reads"]
     return Finding(
         "sync_every_step",
-        event_severity(facts.share(cost)),
         "Every step reads from the device"
         if part == 1
         else f"{share(part)} of the steps read from the device",
+        f"a read from the device {'in every step' if part == 1 else f'in {share(part)} of the steps'}",
         f"{plural(reads['reads'], 'read')} in {reads['steps_with_reads']} of {plural(reads['steps'], 'step')} "
         f"({each:.1f} each) keep the host for {time_text(reads['duration_ps'])}; "
         + (f"devices idle in them for {facts.of_span(cost)}, " if cost else "no device idles in them, ")
@@ -252,5 +258,7 @@ def sync_every_step(facts: Facts) -> Finding | None:
         cost,
         {key: value for key, value in reads.items() if key != "every_step"},
         longest_windows(windows),
-        facts.step_without([Fix(("from_device",), reads=True) for _ in facts.traces]),
+        "every_step" if part >= EVERY_SHARE else "some_steps",
+        # Reads of early executions go with those.
+        [Fix(("from_device",), reads=True) for _ in facts.traces] if others else None,
     )

@@ -14,7 +14,6 @@ from tb_xla_insights.analysis.executions import find_costs, fixed_cost
 from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
-    event_severity,
     mask,
     plural,
     total_ps,
@@ -24,6 +23,7 @@ from tb_xla_insights.analysis.intervals import union
 from tb_xla_insights.analysis.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.runs import NONE
 from tb_xla_insights.analysis.shares import covered
+from tb_xla_insights.analysis.step_table import steps_report
 from tb_xla_insights.analysis.steps import annotated_steps
 from tb_xla_insights.analysis.thresholds import FEWEST_LAUNCHES, SMALL_SHARE, severity_of
 from tb_xla_insights.analysis.what_if import Fix
@@ -99,7 +99,7 @@ def many_small_executions(facts: Facts) -> Finding | None:
     work, pause = time_text(device // each_small), time_text(idle // each_small)
     return Finding(
         "many_small_executions",
-        event_severity(facts.share(cost)),
+        f"{_rounded(each)} executions a step, most of them small",
         f"{_rounded(each)} executions a step, most of them small",
         f"{small} of {launches} executions in {plural(facts.steps, 'step')} work for less time ({work} on average) "
         f"than the device idles before ({pause}) or the launch takes. Launching them costs {facts.of_span(cost)}.",
@@ -117,12 +117,11 @@ def many_small_executions(facts: Facts) -> Finding | None:
             "fixed_ps": fixed["fixed_ps"] if fixed else None,
         },
         facts.gap_windows(taken),
-        facts.step_without(
-            [
-                Fix((*LAUNCHING, "wait"), part.small, None, part.small) if len(part.small) else None
-                for part in parts
-            ]
-        ),
+        "every_step",
+        [
+            Fix((*LAUNCHING, "wait"), part.small, None, part.small) if len(part.small) else None
+            for part in parts
+        ],
     )
 
 
@@ -148,8 +147,7 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
     by_class = {name: [ledger.take((name,)) for ledger in facts.ledgers] for name in LAUNCHING}
     taken = [np.sum(its, axis=0) for its in zip(*by_class.values(), strict=True)]
     cost = total_ps(taken)
-    severity = severity_of(cost, facts.span_ps)
-    if severity is None:
+    if not cost:
         return None
     most = max(by_class, key=lambda name: total_ps(by_class[name]))
     count = overhead = 0
@@ -159,7 +157,7 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
         overhead += int(costs.overhead_ps[shown].sum())
     mean = f" An execution has {time_text(overhead // count)} of overhead on average." if count else ""
     waited, where = _waiting(facts)
-    if severity_of(waited, facts.span_ps) is None:
+    if severity_of(facts.share(waited)) is None:
         waited, where = 0, None
     if waited:
         place = f", most of it in {where}" if where else ""
@@ -167,15 +165,16 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
     doing, advice = _LAUNCHES.get(most) or ("launches", _launch_less(facts, where))
     return Finding(
         "dispatch_overhead",
-        severity,
         f"The device waits while the host {doing}",
+        f"the device waits while the host {doing}",
         f"Devices idle for {facts.of_span(cost)}, while the host prepares and launches executions.{mean}",
         advice,
         cost,
         {f"{name}_ps": total_ps(its) for name, its in by_class.items()}
         | {"runs": count, "overhead_ps": overhead, "idle_ps": cost, "wait_ps": waited},
         facts.gap_windows(taken),
-        facts.step_without_classes(*LAUNCHING),
+        facts.recurs(facts.steps_taken(taken)),
+        facts.without(*LAUNCHING),
     )
 
 
@@ -223,8 +222,7 @@ def tracing_bound(facts: Facts) -> Finding | None:
     tracing = [ledger.take(("tracing",)) for ledger in facts.ledgers]
     python = [ledger.take(("python",)) for ledger in facts.ledgers]
     cost = total_ps(tracing) + total_ps(python)
-    severity = severity_of(cost, facts.span_ps)
-    if severity is None:
+    if not cost:
         return None
     taken = [a + b for a, b in zip(tracing, python, strict=True)]
     places = _longest_phases(facts)
@@ -240,13 +238,16 @@ def tracing_bound(facts: Facts) -> Finding | None:
         less += "them (guards, arguments, what was left out of the graphs)"
     else:
         less = f"build less: make {name} cheaper with torch.compile or a scan over equal layers"
-    title = (
-        "The device waits while the host builds the graph" if builds else "The device waits for Python code"
-    )
+    one = len(facts.session.devices) == 1
+    does = "builds the graph" if builds else "runs Python code"
+    title = f"The device waits while the host {does}"
+    brief = f"{'the device waits' if one else 'the cores wait'} while the host {does}"
+    if builds and _builds_slower(facts):
+        brief = f"the host {does} slower than {'the device runs it' if one else 'the cores run it'}"
     return Finding(
         "tracing_bound",
-        severity,
         title,
+        brief,
         f"Devices idle for {facts.of_span(cost)}{each}, while the host {doing}."
         + (f" Most host time{together} is in {listed}." if listed else ""),
         f"Give the device more to do per step (a larger batch, several steps in one graph), or {less}, and read "
@@ -261,8 +262,16 @@ def tracing_bound(facts: Facts) -> Finding | None:
             "phases": [{"name": place, "host_ps": time} for place, time in places],
         },
         facts.gap_windows(taken),
-        facts.step_without_classes("tracing", "python"),
+        facts.recurs(facts.steps_taken(taken)),
+        facts.without("tracing", "python"),
     )
+
+
+def _builds_slower(facts: Facts) -> bool:
+    """Whether building the graphs of the steps takes longer than running them on the busiest core."""
+    steps = steps_report(facts.session)
+    built = sum(int(step["host_ps"].get("tracing", 0)) for step in steps)
+    return built > sum(int(step["device_busy_ps"]) for step in steps)
 
 
 def _longest_phases(facts: Facts) -> list[tuple[str, int]]:

@@ -19,7 +19,7 @@ class Ledger:
     was idle.
 
     `left`: a row per gap, a column per class, the time that no finding has taken yet. `before` and `after`:
-    the launches of the runs before and after each gap, -1: not known.
+    the launches of the runs before and after each gap; `step`: that of the run after it; -1: not known.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -27,6 +27,7 @@ class Ledger:
         self.which = np.flatnonzero(gaps.kind == STARVED)
         self.start_ps, self.end_ps = gaps.start_ps[self.which], gaps.end_ps[self.which]
         self.device = gaps.device[self.which]
+        self.step: Int32 = gaps.step[self.which]
         self.left = gaps.shares[self.which].copy()
         of_run = np.append(launches.runs.launch, np.int32(-1))
         self.before: Int32 = of_run[gaps.before_run[self.which]]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tb_xla_insights.analysis.propagation.report import (
-    annotations_not_propagated,
     propagation_diagnostics,
     propagation_report,
 )
@@ -11,7 +10,6 @@ from tb_xla_insights.analysis.propagation.view import propagation_view
 from tb_xla_insights.analysis.propagation.view_ops import session_ops
 
 __all__ = [
-    "annotations_not_propagated",
     "propagation_diagnostics",
     "propagation_report",
     "propagation_view",

@@ -1,13 +1,11 @@
-"""The report's `annotations` and `propagation`, and the finding about annotations that are lost."""
+"""The report's `annotations` and `propagation`."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from tb_xla_insights.analysis.environment import environment
-from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.lost import (
-    ADVICE,
     AUTOGRAD,
     DYNAMO,
     FLAG_OFF,
@@ -18,8 +16,7 @@ from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.order import ProgramOrder, find_order
 from tb_xla_insights.analysis.propagation.tree import Row, coverage, whole_rows
 from tb_xla_insights.errors import Diagnostic
-from tb_xla_insights.trace.model import SessionTrace, Trace
-from tb_xla_insights.units import share, time_text
+from tb_xla_insights.trace.model import SessionTrace
 
 _NAMED_OTHERWISE = frozenset(("jax", "tensorflow", "torch_tpu"))
 """Frameworks whose host annotations never name ops: their scopes come from functions."""
@@ -123,76 +120,4 @@ def propagation_diagnostics(session: SessionTrace) -> list[Diagnostic]:
     if FLAG_OFF in session_lost(session).values():
         text = "Device ops carry no scopes: the program was traced without XLA_HLO_DEBUG=1."
         found.append(Diagnostic("no_hlo_scopes", "info", text))
-    return found
-
-
-def annotations_not_propagated(session: SessionTrace) -> dict[str, Any] | None:
-    """The finding of that id with the fields of the contract; None where nothing is lost that somebody could miss.
-
-    It costs no time, so it informs. Annotations without ops of their own are in the evidence, but make no finding.
-    """
-    lost = session_lost(session)
-    reasons = [reason for reason in _LOUD if reason in lost.values()]
-    if not reasons:
-        return None
-    times = session_coverage(session)
-    unexplained = times["bare_ps"] + times["none_ps"]
-    first = reasons[0]
-    missed = [path for path, reason in lost.items() if reason in _LOUD]
-    names = list(dict.fromkeys(path.rpartition("/")[2] for path in missed if lost[path] == first))
-    whole = (
-        f"{share(unexplained / times['device_ps'])} of the time in ops"
-        if times["device_ps"]
-        else "Time in ops"
-    )
-    if first == FLAG_OFF:
-        title = "Device ops carry no annotations: debug flag off"
-        detail = (
-            f"None of {len(missed)} annotations reaches the device: XLA_HLO_DEBUG=1 was not set at tracing."
-        )
-    else:
-        title = f"{_some(names)} cannot be seen on the device"
-        told = "; ".join(
-            f"{_some([path for path in missed if lost[path] == reason])}: {reason}" for reason in reasons
-        )
-        detail = f"{whole} ({time_text(unexplained)}) has no annotation. Lost: {told}."
-    return {
-        "id": "annotations_not_propagated",
-        "severity": "info",
-        "title": title,
-        "detail": detail,
-        "advice": " ".join(ADVICE[reason] for reason in reasons),
-        "cost_ps": 0,
-        "step_if_fixed_ps": None,
-        "evidence": {
-            "lost": [{"path": path, "reason": reason} for path, reason in lost.items()],
-            "unexplained_ps": unexplained,
-            **times,
-        },
-        "windows": _windows(session, set(missed)),
-    }
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")
-
-
-def _windows(session: SessionTrace, paths: set[str]) -> list[dict[str, Any]]:
-    """The longest annotation of each lost path, on its host."""
-    longest: dict[str, tuple[int, int]] = {}
-    for trace in session.traces:
-        for path, start, end in _longest(trace, paths):
-            if path not in longest or end - start > longest[path][1] - longest[path][0]:
-                longest[path] = start, end
-    return [{"start_ps": start, "end_ps": end, "device": None} for start, end in longest.values()]
-
-
-def _longest(trace: Trace, paths: set[str]) -> list[tuple[str, int, int]]:
-    host = host_annotations(trace)
-    found = []
-    for number, name in enumerate(host.names):
-        if name in paths:
-            rows = host.row[host.path == number]
-            row = int(rows[trace.duration_ps[rows].argmax()])
-            found.append((name, int(trace.start_ps[row]), int(trace.end_ps[row])))
     return found

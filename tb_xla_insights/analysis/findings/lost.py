@@ -1,0 +1,83 @@
+"""The finding about annotations that cannot be seen on the device."""
+
+from __future__ import annotations
+
+from tb_xla_insights.analysis.findings.base import Facts, Finding, Window
+from tb_xla_insights.analysis.propagation.host import host_annotations
+from tb_xla_insights.analysis.propagation.lost import ADVICE, AUTOGRAD, DYNAMO, FLAG_OFF, OPTIMISED
+from tb_xla_insights.analysis.propagation.report import session_coverage, session_lost
+from tb_xla_insights.trace.model import SessionTrace, Trace
+from tb_xla_insights.units import share, time_text
+
+_LOUD = (FLAG_OFF, DYNAMO, AUTOGRAD, OPTIMISED)
+"""Reasons worth a finding, the one that a user can do most about first."""
+
+
+def annotations_not_propagated(facts: Facts) -> Finding | None:
+    """Annotations that lead to no device work, though somebody could miss them. They cost no time. Annotations without
+    ops of their own are in the evidence, but make no finding."""
+    session = facts.session
+    lost = session_lost(session)
+    reasons = [reason for reason in _LOUD if reason in lost.values()]
+    if not reasons:
+        return None
+    times = session_coverage(session)
+    unexplained = times["bare_ps"] + times["none_ps"]
+    first = reasons[0]
+    missed = [path for path, reason in lost.items() if reason in _LOUD]
+    names = list(dict.fromkeys(path.rpartition("/")[2] for path in missed if lost[path] == first))
+    whole = (
+        f"{share(unexplained / times['device_ps'])} of the time in ops"
+        if times["device_ps"]
+        else "Time in ops"
+    )
+    if first == FLAG_OFF:
+        title = "Device ops carry no annotations: debug flag off"
+        detail = (
+            f"None of {len(missed)} annotations reaches the device: XLA_HLO_DEBUG=1 was not set at tracing."
+        )
+    else:
+        title = f"{_some(names)} cannot be seen on the device"
+        told = "; ".join(
+            f"{_some([path for path in missed if lost[path] == reason])}: {reason}" for reason in reasons
+        )
+        detail = f"{whole} ({time_text(unexplained)}) has no annotation. Lost: {told}."
+    return Finding(
+        "annotations_not_propagated",
+        title,
+        "annotations that cannot be seen on the device",
+        detail,
+        " ".join(ADVICE[reason] for reason in reasons),
+        0,
+        {
+            "lost": [{"path": path, "reason": reason} for path, reason in lost.items()],
+            "unexplained_ps": unexplained,
+            **times,
+        },
+        _windows(session, set(missed)),
+    )
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")
+
+
+def _windows(session: SessionTrace, paths: set[str]) -> list[Window]:
+    """The longest annotation of each lost path, on its host."""
+    longest: dict[str, tuple[int, int]] = {}
+    for trace in session.traces:
+        for path, start, end in _longest(trace, paths):
+            if path not in longest or end - start > longest[path][1] - longest[path][0]:
+                longest[path] = start, end
+    return [Window(start, end) for start, end in longest.values()]
+
+
+def _longest(trace: Trace, paths: set[str]) -> list[tuple[str, int, int]]:
+    host = host_annotations(trace)
+    found = []
+    for number, name in enumerate(host.names):
+        if name in paths:
+            rows = host.row[host.path == number]
+            row = int(rows[trace.duration_ps[rows].argmax()])
+            found.append((name, int(trace.start_ps[row]), int(trace.end_ps[row])))
+    return found

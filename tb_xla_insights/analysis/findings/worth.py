@@ -1,0 +1,100 @@
+"""What findings are worth: what a fix buys, hence how loud each is said and in which order they come.
+
+(docs/definitions.md, "Findings")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from tb_xla_insights.analysis.findings.base import Facts, Finding, mean_step_without
+from tb_xla_insights.analysis.thresholds import INFO_SHARE, WARNING_SHARE, Severity, severity_of
+from tb_xla_insights.trace.model import SessionTrace
+
+LIMITS = frozenset(("tracing_bound", "dispatch_overhead", "device_stalls", "exposed_collectives"))
+"""Findings about the program's nature. All others are mistakes: they name a place that can be changed."""
+
+NO_FAULT = frozenset(("device_bound",))
+
+_LEAST = dict.fromkeys(LIMITS | {"transfer_bound"}, INFO_SHARE) | {"input_bound": WARNING_SHARE}
+"""The gain from which on a finding is told, for limits also the share of the devices' spans. Some loading is on every
+step's way. Findings that are not here are told whatever they cost."""
+
+
+def kind_of(finding: Finding) -> Literal["mistake", "limit"] | None:
+    """None for what is no fault."""
+    return None if finding.id in NO_FAULT else "limit" if finding.id in LIMITS else "mistake"
+
+
+def valued(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
+    """The findings that are worth telling, with `gain`, `severity` and `step_if_fixed_ps`, in order: mistakes, then
+    limits; in each what recurs before what happened once, then by gain.
+
+    The gain of what recurs is the share of the usual step that goes with it, that of what happened once the share of
+    the mean step; where nothing can be replayed, it is the share of the devices' spans that the finding explains.
+    """
+    once = [finding.fixes for finding in findings if finding.recurs == "once" and finding.fixes is not None]
+    step, usual = mean_step_without(facts.session), usual_step(facts.session, findings)
+    found = []
+    for finding in findings:
+        fixed = gain = None
+        if finding.fixes is not None and any(finding.fixes) and step and usual:
+            fixed = mean_step_without(facts.session, finding.fixes)
+            if finding.recurs == "once":
+                gain = (step - (fixed or step)) / step
+            else:
+                gain = (usual - (mean_step_without(facts.session, *once, finding.fixes) or usual)) / usual
+        elif finding.cost_ps:
+            gain = facts.share(finding.cost_ps)
+        # A limit that hides behind another one is told all the same.
+        worth = max(gain or 0.0, facts.share(finding.cost_ps) if finding.id in LIMITS else 0.0)
+        if worth >= _LEAST.get(finding.id, 0.0):
+            severity = _severity(finding, gain or 0.0)
+            found.append(replace(finding, gain=gain, severity=severity, step_if_fixed_ps=fixed))
+    return sorted(found, key=_place)
+
+
+def _severity(finding: Finding, gain: float) -> Severity:
+    severity = severity_of(gain) or "info"
+    return "warning" if severity == "critical" and finding.recurs == "once" else severity
+
+
+def _place(finding: Finding) -> tuple[bool, bool, bool, float, int, str]:
+    gain = finding.gain
+    return (
+        finding.id in LIMITS,
+        gain is None,
+        finding.recurs == "once",
+        -(gain or 0.0),
+        -finding.cost_ps,
+        finding.id,
+    )
+
+
+def usual_step(session: SessionTrace, findings: Sequence[Finding]) -> int | None:
+    """The mean step, in ps, after what happened once is taken away; None where nothing can be replayed."""
+    once = [finding.fixes for finding in findings if finding.recurs == "once" and finding.fixes is not None]
+    return mean_step_without(session, *once)
+
+
+def mistakes_together(session: SessionTrace, findings: Sequence[Finding]) -> dict[str, Any]:
+    """The report's `mistakes`: `count` of those worth telling apart from chance, `step_ps` (the mean step),
+    `usual_step_ps`, `step_if_fixed_ps` (without all mistakes, from one replay), `gain`, the share of the mean step that
+    goes with them, and `step_without_limit_ps`, without the largest limit as well; None where nothing can be replayed.
+    """
+    mistakes = [finding.fixes for finding in findings if finding.fixes and kind_of(finding) == "mistake"]
+    limit = [finding.fixes for finding in findings if finding.fixes and kind_of(finding) == "limit"][:1]
+    step = mean_step_without(session)
+    fixed = mean_step_without(session, *mistakes) if mistakes else step
+    return {
+        "count": sum(
+            (finding.gain or 0.0) >= INFO_SHARE for finding in findings if kind_of(finding) == "mistake"
+        ),
+        "step_ps": step,
+        "usual_step_ps": usual_step(session, findings),
+        "step_if_fixed_ps": fixed,
+        "step_without_limit_ps": mean_step_without(session, *mistakes, *limit) if limit else fixed,
+        "gain": (step - fixed) / step if step and fixed is not None else None,
+    }
