@@ -27,6 +27,10 @@ CRITICAL_SHARE = 0.30
 """More than a change of batch size or of the compiler's flags usually wins: nothing else should be looked at
 first."""
 
+OUTSIDE_SHARE = 0.10
+"""Of the capture, how much must lie outside the devices' span to be told first: idle shares and gaps say nothing of
+it."""
+
 BOUND_SHARE = 0.85
 """A device that computes for more of its span than this is what limits the training. What is left are gaps
 between executions that hardly anybody gets rid of: input sync, the step's own launch, the clocks'

@@ -40,6 +40,22 @@ LABELS = {
 }
 """Classes that people call by another name."""
 
+HOST_DOES = {
+    "tracing": "builds the graph",
+    "sync_prepare": "prepares the graph",
+    "compile": "compiles",
+    "program_load": "loads programs",
+    "to_device": "sends data",
+    "from_device": "reads data back",
+    "dispatch": "launches",
+    "wait": "waits",
+    "input": "waits for data",
+    "python": "runs Python",
+    "other": "does other work",
+    "unrecorded": "records nothing",
+}
+"""What the host does, by class, after `the host`."""
+
 
 def label(name: str) -> str:
     """A class as people read it, on the page, the terminal and in exports."""

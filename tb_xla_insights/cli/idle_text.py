@@ -27,8 +27,16 @@ _ALMOST = 0.05
 """Less than this share of a gap is clocks and launching, not work."""
 
 
-def print_idle(out: Console, gaps: Document) -> None:
-    """What the host does while devices are idle, by class."""
+def print_idle(out: Console, gaps: Document, outside: Document | None) -> None:
+    """What the host does while devices are idle, by class, and before the first and after the last run, where that is
+    much."""
+    _by_class(out, gaps)
+    if outside is not None and outside["text"]:
+        common.say(out, outside["text"])
+        out.print()
+
+
+def _by_class(out: Console, gaps: Document) -> None:
     total = gaps["total_ps"]
     if not total:
         return

@@ -38,7 +38,7 @@ def print_report(out: Console, document: Document, duty: str = "ops") -> None:
     out.print(f"Duration  {units.time_text(session['duration_ps'])}\n")
     _findings(out, document)
     _devices(out, document["devices"], duty)
-    print_idle(out, document["gaps"])
+    print_idle(out, document["gaps"], document["outside"])
     print_input(out, document["input_pipeline"], len(session["hosts"]))
     _steps(out, document["steps"])
     print_gaps(out, document)

@@ -17,6 +17,7 @@ from tb_xla_insights.analysis.executions import executions_report, launching
 from tb_xla_insights.analysis.findings import findings_report
 from tb_xla_insights.analysis.gaps import gaps_report
 from tb_xla_insights.analysis.input_pipeline import input_report
+from tb_xla_insights.analysis.outside import outside_report
 from tb_xla_insights.analysis.partial import partial_diagnostics
 from tb_xla_insights.analysis.propagation import propagation_diagnostics, propagation_report, session_ops
 from tb_xla_insights.analysis.propagation.ops import find_ops
@@ -92,6 +93,7 @@ def session_report(session: SessionTrace, all_gaps: bool = False) -> dict[str, A
         "transfers": partial(transfers_report, session),
         "input_pipeline": partial(input_report, session),
         "collectives": partial(collectives_report, session),
+        "outside": partial(outside_report, session),
         "summary": partial(_told_directly, session),
     }
     answers = dict(zip(tasks, side_by_side([*tasks.values()]), strict=True))
