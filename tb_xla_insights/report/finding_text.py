@@ -79,10 +79,11 @@ def gain_of(finding: Row, report: Row) -> Gain:
         return Gain("", _why_none(finding, report))
     if gain <= 0:
         return Gain("", "no time to gain")
-    step, usual = finding["step_ps"], report["mistakes"]["usual_step_ps"]
-    of = "of a step"
-    if finding["recurs"] != "once" and usual != step:
-        step, fixed, of = usual, round(usual * (1 - gain)), "of a usual step"
+    step, of = finding["step_ps"], "of a step"
+    if finding["recurs"] != "once":
+        usual = report["mistakes"]["usual_step_ps"]
+        of = "of a step" if usual == step else "of a usual step"
+        step, fixed = usual, round(usual * (1 - gain))
     return Gain(f"{MINUS if gain >= 0.001 else ''}{share(gain)}", of, change_text(step, fixed))
 
 
@@ -96,8 +97,8 @@ def _why_none(finding: Row, report: Row) -> str:
     steps = report["steps"]
     start = min(step["start_ps"] for step in steps)
     end = max(step["start_ps"] + step["duration_ps"] for step in steps)
-    windows = finding["windows"]
-    if windows and all(window["start_ps"] >= end or window["end_ps"] <= start for window in windows):
+    middles = [(window["start_ps"] + window["end_ps"]) // 2 for window in finding["windows"]]
+    if middles and not any(start <= middle < end for middle in middles):
         return "none: outside of the steps"
     others = {row["id"] for row in report["findings"] if (row["gain"] or 0.0) >= INFO_SHARE} - _OF_DEVICE
     host = finding["id"] in _OF_DEVICE and others

@@ -151,30 +151,46 @@ class Facts:
         return [Window(*window) for _, window in found[:MOST_WINDOWS]]
 
     def steps_taken(self, taken: Sequence[Int64]) -> list[set[int]]:
-        """Per host, the steps (indices) that end the gaps from which `Ledger.take` took something."""
-        return [
-            set(ledger.step[time > 0].tolist()) - {-1}
-            for ledger, time in zip(self.ledgers, taken, strict=True)
-        ]
+        """Per host, the steps (indices) that end the gaps from which `Ledger.take` took something. A gap that lies for
+        the most part before the first step is no step's."""
+        found = []
+        for trace, ledger, time in zip(self.traces, self.ledgers, taken, strict=True):
+            begin = min((step.start_ps for step in steps_of(trace)), default=0)
+            inside = ledger.start_ps + ledger.end_ps >= 2 * begin
+            found.append(set(ledger.step[(time > 0) & inside].tolist()) - {-1})
+        return found
 
     def recurs(self, steps: Sequence[Collection[int]]) -> Recurs | None:
         """How often something happens, from the steps (indices, per host) that have it. The first and the last step of
         a host lack what the capture's edges hide, so they count only where they have it. Hosts of one training do the
-        same in the same steps. None without steps; the only step of a capture is taken for a usual one."""
-        if not self.steps:
-            return None
+        same in the same steps. None where no step has it; the only step of a capture is taken for a usual one."""
         number = sum(len(host) for host in steps)
+        if not self.steps or not number:
+            return None
         edges = sum(
             len({0, len(steps_of(trace)) - 1} - set(host))
             for trace, host in zip(self.traces, steps, strict=True)
         )
-        if self.steps == 1 or (number and number >= EVERY_SHARE * (self.steps - edges)):
+        if self.steps == 1 or number >= EVERY_SHARE * (self.steps - edges):
             return "every_step"
         return "once" if len(set().union(*steps)) <= 1 else "some_steps"
 
-    def without(self, *classes: str) -> list[Fix | None]:
-        """The fix that takes all host time of some classes away."""
-        return [Fix(classes) for _ in self.traces]
+    def without(self, steps: Sequence[Collection[int]], *classes: str) -> list[Fix | None]:
+        """The fix that takes host time of some classes away: that of the one step (indices, per host) where it happens
+        once, else all of it."""
+        if self.recurs(steps) != "once":
+            return [Fix(classes) for _ in self.traces]
+        return [
+            Fix(classes, windows=_bounds(trace, host)) if host else None
+            for trace, host in zip(self.traces, steps, strict=True)
+        ]
+
+
+def _bounds(trace: Trace, steps: Collection[int]) -> tuple[Int64, Int64]:
+    """The starts and the ends of steps (indices)."""
+    chosen = [steps_of(trace)[index] for index in sorted(steps)]
+    starts = np.array([step.start_ps for step in chosen], np.int64)
+    return starts, starts + np.array([step.duration_ps for step in chosen], np.int64)
 
 
 def mean_step_without(session: SessionTrace, *fixes: Fixes) -> int | None:

@@ -43,7 +43,7 @@ def input_bound(facts: Facts) -> Finding | None:
     cost = total_ps(taken) + infeed
     if not cost:
         return None
-    pipeline = input_report(facts.session)
+    pipeline, steps = input_report(facts.session), facts.steps_taken(taken)
     batches = pipeline["batches"]
     names = [
         trace.name(row)
@@ -67,8 +67,8 @@ def input_bound(facts: Facts) -> Finding | None:
         {key: value for key, value in pipeline.items() if key != "verdict"}
         | {"name": name, "infeed_ps": infeed},
         facts.gap_windows(taken),
-        facts.recurs(facts.steps_taken(taken)),
-        facts.without("input"),
+        facts.recurs(steps),
+        facts.without(steps, "input"),
     )
 
 
@@ -102,7 +102,7 @@ def transfer_bound(facts: Facts) -> Finding | None:
     cost = total_ps(taken)
     if not cost:
         return None
-    transfers = transfers_report(facts.session)
+    transfers, steps = transfers_report(facts.session), facts.steps_taken(taken)
     to_device, from_device = transfers["to_device"], transfers["from_device"]
     size = f" of {byte_size(to_device['bytes'])}" if to_device["bytes"] is not None else ""
     sends = total_ps(sent) >= total_ps(read)
@@ -124,6 +124,6 @@ def transfer_bound(facts: Facts) -> Finding | None:
             "from_device": from_device,
         },
         facts.gap_windows(taken),
-        facts.recurs(facts.steps_taken(taken)),
-        facts.without("to_device", "from_device"),
+        facts.recurs(steps),
+        facts.without(steps, "to_device", "from_device"),
     )

@@ -151,6 +151,7 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
     cost = total_ps(taken)
     if not cost:
         return None
+    steps = facts.steps_taken(taken)
     most = max(by_class, key=lambda name: total_ps(by_class[name]))
     count = overhead = 0
     for trace in facts.traces:
@@ -175,8 +176,8 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
         {f"{name}_ps": total_ps(its) for name, its in by_class.items()}
         | {"runs": count, "overhead_ps": overhead, "idle_ps": cost, "wait_ps": waited},
         facts.gap_windows(taken),
-        facts.recurs(facts.steps_taken(taken)),
-        facts.without(*LAUNCHING),
+        facts.recurs(steps),
+        facts.without(steps, *LAUNCHING),
     )
 
 
@@ -227,6 +228,7 @@ def tracing_bound(facts: Facts) -> Finding | None:
     if not cost:
         return None
     taken = [a + b for a, b in zip(tracing, python, strict=True)]
+    steps = facts.steps_taken(taken)
     places = _longest_phases(facts)
     name = places[0][0] if places else None
     listed = ", ".join(f"{place} {time_text(time)}" for place, time in places[:3])
@@ -255,8 +257,8 @@ def tracing_bound(facts: Facts) -> Finding | None:
             "phases": [{"name": place, "host_ps": time} for place, time in places],
         },
         facts.gap_windows(taken),
-        facts.recurs(facts.steps_taken(taken)),
-        facts.without("tracing", "python"),
+        facts.recurs(steps),
+        facts.without(steps, "tracing", "python"),
     )
 
 
