@@ -18,7 +18,8 @@ Tags say what an event is beside its class:
   `dispatch_then_wait` with `ends_dispatch` (what is left of the first once the second has ended is waiting)
 - waits: `holds`, `backpressure`
 - compilations: `compile_call` (one compilation, as it is asked for), `compile_part` (a phase of one, on any thread)
-- others: `loader`, `torch_op`, `python_tracer`
+- others: `graph_order` (a graph is put in order: outside of synchronisations the bridge of torch.compile asks for its
+  hash), `loader`, `torch_op`, `python_tracer`
 - without a class: `pass` (a compiler pass, it belongs to what encloses it), `plumbing` (no work of the host's own),
   `device_work` (a device at work on a host thread), `rendezvous`
 """
@@ -32,7 +33,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES, INPUT, TRACING
+from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES
 from tb_xla_insights.errors import InputError
 
 __all__ = ["CLASSES", "Catalog", "load_catalog"]
@@ -86,12 +87,12 @@ class Catalog:
         """Whether the table says anything about the name: what it knows is nobody's annotation."""
         return self._entry(name) is not _UNKNOWN
 
-    def annotation_kind(self, name: str) -> int:
-        """The class of a user's annotation: `input` if one of its words speaks of loading data, else `tracing`."""
+    def loads(self, name: str) -> bool:
+        """Whether one of the words of a user's annotation speaks of loading data."""
         words = [word.lower() for word in _WORD.findall(_SUFFIX.sub("", name))]
         if any(map(_MODEL_WORD.fullmatch, words)):
-            return TRACING
-        return INPUT if any(map(_INPUT_WORD.fullmatch, words)) else TRACING
+            return False
+        return any(map(_INPUT_WORD.fullmatch, words))
 
     def _entry(self, name: str) -> _Entry:
         entry = self._cache.get(name)

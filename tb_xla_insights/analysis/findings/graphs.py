@@ -71,12 +71,12 @@ def early_sync(facts: Facts) -> Finding | None:
     frame = most_common(it.frame for it in early_blocks(facts.session, facts.beside.executions) if it)
     at = f" at {frame}" if frame else ""
     on_cpu = facts.counted.fallbacks() if facts.counted else {}
-    fetch = "Where an operator that runs on the CPU cuts it, replace that. " if on_cpu else ""
-    fetch += f"Keep the value on the device: take .item(), print or a comparison{at} out of {inside}, "
+    fetch = "Replace the operator that runs on the CPU, or keep" if on_cpu else "Keep"
+    fetch += f" the value on the device: take .item(), print or a comparison{at} out of {inside}, "
     fetch += "or read it after the step in xm.add_step_closure."
     marker = (
-        "It is the backward pass's own thread that syncs, where the training loop has no code: keep what torch.compile "
-        f"runs there whole, and hooks without mark_step() or torch_xla.sync(){at}."
+        "Keep what torch.compile runs on the backward pass's own thread whole, and hooks there without mark_step() or "
+        f"torch_xla.sync(){at}: the training loop has no code on it."
         if behind == count
         else f"Remove the mark_step() or torch_xla.sync(){at} inside {inside}; the step's own is enough."
     )
@@ -91,6 +91,7 @@ def early_sync(facts: Facts) -> Finding | None:
         {
             "early_syncs": count,
             "by_step_marker": marked,
+            "on_backward_thread": behind,
             "steps": numbers,
             "annotation": path,
             "frame": frame,
@@ -143,11 +144,11 @@ def sync_every_step(facts: Facts) -> Finding | None:
         else f"{share(part)} of the steps read from the device",
         f"a read from the device {'in every step' if part == 1 else f'in {share(part)} of the steps'}",
         f"{plural(reads['reads'], 'read')} in {reads['steps_with_reads']} of {plural(reads['steps'], 'step')} "
-        f"({each:.1f} each) keep the host for {time_text(reads['duration_ps'])}; "
+        f"({each:.1f} each) keep the host for {time_text(reads['duration_ps'])}{facts.of_hosts}; "
         + (f"devices idle in them for {facts.of_span(cost)}, " if cost else "no device idles in them, ")
         + "not counting early syncs.",
-        "Read less often: log every tenth step or later, add up the loss on the device, and print it in "
-        "xm.add_step_closure(…, run_async=True).",
+        "Read less often: log every tenth step or later, add up the loss on the device, and print it "
+        + ("in xm.add_step_closure(…, run_async=True)." if facts.framework == "torch_xla" else "later."),
         cost,
         {key: value for key, value in reads.items() if key != "every_step"},
         longest_windows(windows),
