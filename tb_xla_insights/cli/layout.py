@@ -33,7 +33,8 @@ _LEAST = {
     "Device time without an annotation": ("Scope", "Line"),
     "Ops of several annotations": ("Line",),
     "Hosts": ("Events",),
-    "Threads": ("Host", "Events"),
+    "Threads": ("By class", "Most own time in", "Host", "Events"),
+    "Ops": ("Count",),
     "Longest by self time": ("Class", "Count", "Total"),
 }
 """Per table, the columns that a narrow terminal may do without, the least important first; then it is the last ones."""

@@ -41,16 +41,21 @@ def judged(
 def measures(a: Side, b: Side) -> list[dict[str, Any]]:
     """The rows of the differences; those that are zero or unknown on both sides are left out, but for the step's.
 
-    Times of steps, and what is counted in them, are per step; device times per step and core.
+    Times of steps, and what is counted in them, are per step; device work, idle time and overhead per step and core,
+    the first two as the report's `step_idle` has them.
     """
     per_step = [
         ("step_mean", "Step time, mean", _key("duration_ps")),
-        ("device_per_step", "Device busy per step", _key("device_busy_ps")),
         ("host_per_step", "Host work per step", _host_work),
     ]
     whole: list[tuple[str, str, str, Callable[[Side], Value]]] = [
         ("executions_per_step", "Executions per step", "count", lambda it: it.runs_per_step),
-        ("overhead_per_step", "Overhead per step", "ps", lambda it: it.per_step(_cost(it, "overhead_ps"))),
+        (
+            "overhead_per_step",
+            "Overhead per step and core",
+            "ps",
+            lambda it: it.per_step(_cost(it, "overhead_ps")),
+        ),
         ("overhead_per_run", "Overhead per execution", "ps", _overhead),
         (
             "compiles",
@@ -78,7 +83,13 @@ def measures(a: Side, b: Side) -> list[dict[str, Any]]:
             (_of_span(a, "busy_ps"), _of_span(b, "busy_ps")),
             better="higher",
         ),
-        _row("idle_per_step", "Idle per step", "ps", (_idle(a), _idle(b)), _spread(a, b, _idle_in)),
+        *(
+            _row(name, label, "ps", (a.in_steps.get(key), b.in_steps.get(key)), chance(*its))
+            for name, label, key, its in (
+                ("device_per_step", "Device work per step and core", "work_ps", [_work(a), _work(b)]),
+                ("idle_per_step", "Idle per step and core", "idle_ps", [_idle(a), _idle(b)]),
+            )
+        ),
         *(
             # Input syncs are counted, not accused.
             _row(name, label, unit, (it(a), it(b)), better=None if name == "input_syncs" else "lower")
@@ -139,14 +150,17 @@ def _of_span(side: Side, key: str) -> float | None:
     return side.totals["devices"][key] / side.span_ps if side.span_ps else None
 
 
-def _idle_in(step: Row) -> int:
-    return int(step["duration_ps"] - step["device_busy_ps"])
+def _worked(side: Side) -> list[Row]:
+    """Steps of hosts whose devices recorded work."""
+    return [step for step in side.steps if step["device_work_ps"] is not None]
 
 
-def _idle(side: Side) -> int | None:
-    """As the overview has it: the mean step without the device's work in it."""
-    device = side.mean(_key("device_busy_ps"))
-    return None if side.step_ps is None or device is None else max(0, side.step_ps - device)
+def _work(side: Side) -> list[int]:
+    return [step["device_work_ps"] for step in _worked(side)]
+
+
+def _idle(side: Side) -> list[int]:
+    return [step["duration_ps"] - step["device_work_ps"] for step in _worked(side)]
 
 
 def _cost(side: Side, key: str) -> int:
