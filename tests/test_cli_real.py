@@ -47,7 +47,8 @@ def test_every_report_keeps_the_contract(sessions: list[xi.Session]) -> None:
             "unknown",
         )
         assert report["session"]["start_unix_ns"].isdigit()
-        assert report["devices"], session.name
+        missing = {"no_device_plane", "device_without_work"} & {it["id"] for it in report["diagnostics"]}
+        assert report["devices"] or missing, session.name
         for device in report["devices"]:
             assert set(device) >= DEVICE_KEYS
             assert device["busy_ps"] + device["idle_ps"] == device["span_ps"]

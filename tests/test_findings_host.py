@@ -32,13 +32,16 @@ def with_work(name: str, duration: float, device: float = 500) -> Tpu:
     ],
 )
 def test_a_class_of_idle_time_is_found_from_a_tenth_of_the_span_on(name: str, id_: str) -> None:
-    """The span is 3.5 steps long; three gaps of 500 us lie in it."""
+    """The span is 3.5 steps long; three gaps of 500 us lie in it. Without the work, three of four steps are 400 us
+    shorter."""
     trace = with_work(name, 400).trace()
     found = findings(trace)[id_]
     # Of the marker, 6 us in each gap prepare and launch as well.
     assert us(found.cost_ps) == 3 * (400 + 6 * (id_ == "dispatch_overhead"))
-    assert found.severity == "critical"  # 1200 of 3500
-    assert findings(with_work(name, 130).trace())[id_].severity == "warning"
+    assert (found.recurs, found.severity) == ("every_step", "critical")
+    assert us(found.step_if_fixed_ps) == 1000 - 3 * 400 / 4 - 6 * (id_ == "dispatch_overhead")
+    assert found.gain == (300 + 6 * (id_ == "dispatch_overhead")) / STEP
+    assert findings(with_work(name, 140).trace())[id_].severity == "warning"
     quiet = findings(with_work(name, 20).trace())
     assert id_ not in quiet
 
@@ -73,14 +76,12 @@ def test_what_torch_compile_made_is_not_advised_to_be_compiled() -> None:
     made = loop()
     for i in range(4):
         made.on_main("forward", i * STEP + 300, 380)
-    assert "make forward cheaper with torch.compile" in findings(made.trace())["tracing_bound"].advice
+    assert "Build less in forward (torch.compile," in findings(made.trace())["tracing_bound"].advice
     for i in range(4):
         made.launch(
             i * STEP + 400, (i * STEP + 405, 10), (i * STEP + 420, 10), by="dynamo", program="graph(9)"
         )
-    assert (
-        "forward launches graphs of torch.compile already" in findings(made.trace())["tracing_bound"].advice
-    )
+    assert "the graphs of torch.compile in forward" in findings(made.trace())["tracing_bound"].advice
 
 
 def test_queued_gaps_cost_the_host_nothing() -> None:
@@ -92,7 +93,7 @@ def test_queued_gaps_cost_the_host_nothing() -> None:
         made.launch(at + 100, (at + 110, 20), (at + 1000, 500), by="marker")
     trace = made.trace()
     assert (find_gaps(trace).kind != STARVED).all()
-    assert set(findings(trace)) == set()
+    assert set(findings(trace)) == {"annotations_not_propagated"}
 
 
 def test_costs_of_host_findings_never_count_twice() -> None:
@@ -161,10 +162,12 @@ def two_hosts() -> SessionTrace:
 def test_of_several_hosts_the_mean_step_is_that_of_the_reports_steps() -> None:
     both = two_hosts()
     steps = steps_report(both)
-    found = {it["id"]: it for it in findings_report(both)}["input_bound"]
+    found = {it["id"]: it for it in findings_report(both)["findings"]}["input_bound"]
     assert found["step_ps"] == round(sum(step["duration_ps"] for step in steps) / len(steps))
     alone = [
-        {it["id"]: it for it in findings_report(session(trace))}["input_bound"]["step_if_fixed_ps"]
+        {it["id"]: it for it in findings_report(session(trace))["findings"]}["input_bound"][
+            "step_if_fixed_ps"
+        ]
         for trace in both.traces
     ]
     assert found["step_if_fixed_ps"] == pytest.approx((4 * alone[0] + 3 * alone[1]) / 7, abs=1)

@@ -8,8 +8,8 @@ from captures import Core, capture, session, thread
 from programs import STEP_PS, Step, module, training
 from synthetic.hlo import Instruction
 
+from tb_xla_insights.analysis.findings import Finding, Window, find_findings
 from tb_xla_insights.analysis.propagation import (
-    annotations_not_propagated,
     propagation_diagnostics,
     propagation_report,
     propagation_view,
@@ -34,6 +34,11 @@ def lost(session: SessionTrace) -> dict[str, str]:
     }
 
 
+def told(found: SessionTrace) -> Finding | None:
+    """The finding about lost annotations."""
+    return next((it for it in find_findings(found) if it.id == "annotations_not_propagated"), None)
+
+
 def test_backward_is_lost_to_autograds_thread(tmp_path: Path) -> None:
     found = one(tmp_path, ("dot.1", 60, F), ("dot.2", 40, BARE))
     assert lost(found) == {
@@ -41,17 +46,18 @@ def test_backward_is_lost_to_autograds_thread(tmp_path: Path) -> None:
         "backward": "autograd thread",
         "update": "no ops of its own",
     }
-    finding = annotations_not_propagated(found)
+    finding = told(found)
     assert finding is not None
-    assert (finding["severity"], finding["cost_ps"], finding["evidence"]["unexplained_ps"]) == ("info", 0, 40)
-    assert finding["windows"] == [{"start_ps": 300_000, "end_ps": 500_000, "device": None}]
-    assert "backward" in finding["title"]
+    assert (finding.severity, finding.gain, finding.cost_ps) == ("info", None, 0)
+    assert finding.evidence["unexplained_ps"] == 40
+    assert finding.windows == [Window(300_000, 500_000)]
+    assert "backward" in finding.title
 
 
 def test_without_bare_ops_nothing_ran_on_autograds_thread(tmp_path: Path) -> None:
     found = one(tmp_path, ("dot.1", 60, F))
     assert lost(found)["backward"] == "no ops of its own"
-    assert annotations_not_propagated(found) is None
+    assert told(found) is None
 
 
 def test_a_backward_pass_by_another_name_is_known_by_its_thread() -> None:
@@ -75,9 +81,9 @@ def test_flag_off(tmp_path: Path) -> None:
     found = one(tmp_path, ("dot.1", 60, ""), ("fusion.2", 40, ""), hlo=hlo)
     assert set(lost(found).values()) == {"flag off"}
     assert len(lost(found)) == 5
-    finding = annotations_not_propagated(found)
+    finding = told(found)
     assert finding is not None
-    assert "XLA_HLO_DEBUG=1" in finding["advice"]
+    assert "XLA_HLO_DEBUG=1" in finding.advice
     assert [it.id for it in propagation_diagnostics(found)] == ["no_hlo_scopes"]
     view = propagation_view(found)
     assert view["state"] == "flag_off"

@@ -9,8 +9,8 @@ import independent
 import pytest
 from captures import real_trace, session
 
+from tb_xla_insights.analysis.findings import find_findings
 from tb_xla_insights.analysis.propagation import (
-    annotations_not_propagated,
     propagation_diagnostics,
     propagation_report,
     propagation_view,
@@ -123,7 +123,7 @@ def test_a_jax_capture_has_coverage_and_no_losses(sessions: dict[str, SessionTra
     found = sessions["tpu_v6e_jax"]
     assert shares(found)["direct"] + shares(found)["recovered"] == 1.0
     assert set(reasons(found).values()) == {None}
-    assert annotations_not_propagated(found) is None
+    assert "annotations_not_propagated" not in {finding.id for finding in find_findings(found)}
     core = find_ops(found.traces[0]).devices[0]
     direct = [k for k, it in enumerate(find_ops(found.traces[0]).state) if it == 0]
     assert sum(int((core.key == k).sum()) for k in direct) == 304
@@ -131,9 +131,8 @@ def test_a_jax_capture_has_coverage_and_no_losses(sessions: dict[str, SessionTra
 
 def test_the_flag_that_was_off(sessions: dict[str, SessionTrace]) -> None:
     assert set(reasons(sessions["tiny_nodebug"]).values()) == {"flag off"}
-    finding = annotations_not_propagated(sessions["tiny_nodebug"])
-    assert finding is not None
-    assert "XLA_HLO_DEBUG=1" in finding["advice"]
+    found = {finding.id: finding for finding in find_findings(sessions["tiny_nodebug"])}
+    assert "XLA_HLO_DEBUG=1" in found["annotations_not_propagated"].advice
     assert shares(sessions["tiny_nodebug"])["none"] == 1.0
 
 

@@ -16,7 +16,7 @@ from tb_xla_insights.cli.main import main
 
 KEYS = [
     "schema", "session", "environment", "diagnostics", "devices", "steps", "gaps", "executions", "compiles",
-    "transfers", "collectives", "annotations", "propagation", "metrics", "findings",
+    "transfers", "collectives", "annotations", "propagation", "metrics", "findings", "mistakes", "verdict",
 ]  # fmt: skip
 CLEAN = (
     "tiny_baseline",
@@ -35,7 +35,6 @@ SHOWS = {
     "tiny_dynamic": "recompilation",
     "tiny_grad_accum_sync": "many_small_executions",
     "tiny_dynamo_train": "many_small_executions",
-    "spmd_fsdp_debug": "exposed_collectives",
     "multihost_server_debug": "input_bound",
 }
 DEMOS = {
@@ -83,14 +82,26 @@ def test_findings_keep_their_promises(documents: dict[str, dict[str, Any]]) -> N
     for name, document in documents.items():
         found = document["findings"]
         assert len({it["id"] for it in found}) == len(found)
-        costs = [it["cost_ps"] for it in found]
-        assert costs == sorted(costs, reverse=True), name
+        places = [
+            (it["kind"] != "mistake", it["gain"] is None, it["recurs"] == "once", -(it["gain"] or 0))
+            for it in found
+        ]
+        assert places == sorted(places), name
+        together = document["mistakes"]
+        for it in found:
+            if it["kind"] == "mistake" and it["step_if_fixed_ps"] is not None:
+                assert together["step_if_fixed_ps"] <= it["step_if_fixed_ps"], name
+            assert 0 <= (it["gain"] or 0) <= 1
+            assert it["recurs"] != "once" or it["severity"] != "critical"
         steps = document["steps"]
         mean = sum(step["duration_ps"] for step in steps) / len(steps) if steps else 0
         for it in found:
             assert 0 < len(it["title"]) <= 60, it["title"]
             assert it["detail"].endswith(".")
             assert it["advice"].endswith(".")
+            if it["id"] not in ("recompilation", "dispatch_overhead", "graph_breaks"):
+                assert it["detail"].count(". ") <= 1, it["detail"]
+                assert ". " not in it["advice"], it["advice"]
             if it["step_if_fixed_ps"] is not None and len(document["session"]["hosts"]) == 1:
                 assert 0 < it["step_if_fixed_ps"] <= mean + 1
             for window in it["windows"]:
@@ -99,16 +110,22 @@ def test_findings_keep_their_promises(documents: dict[str, dict[str, Any]]) -> N
 
 def test_each_scenario_finds_what_it_was_made_to_show(documents: dict[str, dict[str, Any]]) -> None:
     for name, id_ in SHOWS.items():
-        assert id_ in loud(documents[name]), name
-    assert documents["tpu_v6e_jax"]["findings"][0]["id"] == "device_stalls"
+        assert documents[name]["findings"][0]["id"] == id_, name
+    spmd = {it["id"]: it for it in documents["spmd_fsdp_debug"]["findings"]}
+    assert spmd["exposed_collectives"]["cost_ps"] > 0
+    stalls = documents["tpu_v6e_jax"]["findings"][0]
+    assert stalls["id"] == "device_stalls"
+    # Nothing else of this capture happens once in a step, so that all is measured on the mean step.
+    assert stalls["gain"] == 1 - stalls["step_if_fixed_ps"] / stalls["step_ps"]
     assert "device_bound" in {it["id"] for it in documents["dynamo_train_session"]["findings"]}
 
 
-def test_clean_runs_are_told_nothing_but_that_the_device_waits_for_graphs(
+def test_clean_runs_have_limits_and_no_mistakes(
     documents: dict[str, dict[str, Any]],
 ) -> None:
     for name in CLEAN:
-        assert loud(documents[name]) <= {"tracing_bound"}, name
+        assert loud(documents[name]) <= {"tracing_bound", "dispatch_overhead"}, name
+        assert documents[name]["mistakes"]["count"] == 0
     for name in ("dynamo_train_session", "tiny_coldstart", "gpu_v100_tf"):
         assert loud(documents[name]) == set(), name
 
@@ -127,7 +144,7 @@ def test_a_gpu_s_runs_come_from_its_kernels(documents: dict[str, dict[str, Any]]
     assert [step["executions"] for step in document["steps"]] == [
         1
     ] * 4  # nothing tells where the last one's step ends
-    assert loud(document) == {"dispatch_overhead"}
+    assert [it["id"] for it in document["findings"]] == ["dispatch_overhead"]
     old = documents["gpu_v100_tf"]  # its kernels name no program
     assert [device["modules"] for device in old["devices"]] == [0, 0]
     assert old["executions"] == []
@@ -173,11 +190,24 @@ def test_a_pipeline_fails_on_what_it_asks_for(capsys: pytest.CaptureFixture[str]
 def test_the_text_says_the_verdict_first(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", str(Path(LOGDIR) / "synthetic_case_study_8_tpu_cores")]) == 0
     text = capsys.readouterr().out.replace("\u202f", " ")
-    assert text.startswith("The 8 devices are 60.5 % busy: SyncTensorsGraph.42210 is compiled in step 1209.")
+    first = " ".join(text.partition("Session  ")[0].split())
+    # The compile and the cut are the generator's, as is a host that builds graphs for longer than the cores work.
+    assert first == (
+        "The 8 devices are 60.5 % busy. Three mistakes cost up to 72.1 ms of the mean step (290.8 → 218.8 ms): "
+        "324.5 MB sent in every step, a compile in step 1209, text_encoder cut by a StepMarker in step 1211. "
+        "Beyond them, the host builds the graph slower than the cores run it (218.8 → 169.3 ms at best)."
+    )
     order = [
-        "Findings",
-        "1. Warning: ",
-        "Devices",
+        "Mistakes: what your code can leave out; together at best 290.8 → 218.8 ms",
+        "1. Info: ",
+        "−9.0 % of a usual step, 240.5 → 218.8 ms (transfer_bound, costs 1 544.631 ms)",
+        "   Do: Send the next batch",
+        "2. Warning (once): ",
+        "−10.9 % of a step, 290.8 → 259.0 ms (recompilation, ",
+        "no time to gain (annotations_not_propagated, costs no idle time)",
+        "Limits: what remains then",
+        "none now: the host is slower (exposed_collectives, ",
+        "\nDevices\n",
         "What the host does",
         "Steps (10",
         "Gaps between",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from captures import Core, capture, session
 from launching import demo, event
 
@@ -19,6 +20,96 @@ def told(trace: Trace) -> tuple[str, str]:
 def _told(report: dict[str, Any]) -> tuple[str, str]:
     found = verdict(report)
     return found["severity"], found["text"].replace("\u202f", " ")
+
+
+NOTHING_REPLAYED = dict.fromkeys(("step_ps", "step_if_fixed_ps", "step_without_limit_ps"))
+MS = 10**9
+
+
+def finding(kind: str, brief: str, gain: float | None, cost: int = 30) -> dict[str, Any]:
+    return {"id": "x", "kind": kind, "brief": brief, "gain": gain, "cost_ps": cost, "severity": "warning"}
+
+
+def of(*findings: dict[str, Any], **mistakes: int) -> dict[str, Any]:
+    """The report of a device that is half busy, in which the host waits in the idle time."""
+    return {
+        "devices": [{"span_ps": 200, "busy_ps": 100}],
+        "diagnostics": [],
+        "executions": [{"join": "exact"}],
+        "steps": [],
+        "gaps": {"by_class_ps": {"wait": 90}},
+        "findings": [*findings],
+        "mistakes": NOTHING_REPLAYED | mistakes,
+        "outside": None,
+    }
+
+
+def test_mistakes_come_with_what_they_cost_together_and_the_limit_with_what_is_left() -> None:
+    one, two = finding("mistake", "a compile in step 3", 0.1), finding("mistake", "a cut in step 4", 0.05)
+    limit = finding("limit", "the host builds the graph", 0.4, cost=60)
+    together = {"step_ps": 20 * MS, "step_if_fixed_ps": 17 * MS, "step_without_limit_ps": 9 * MS}
+    assert _told(of(one, two, limit, **together))[1] == (
+        "The device is 50.0 % busy. Two mistakes cost up to 3.0 ms of the mean step (20.0 → 17.0 ms): "
+        "a compile in step 3, a cut in step 4. Beyond them, the host builds the graph (17.0 → 9.0 ms at best)."
+    )
+    alone = together | {"step_if_fixed_ps": 20 * MS}
+    assert _told(of(limit, **alone))[1] == (
+        "The device is 50.0 % busy: the host builds the graph (20.0 → 9.0 ms at best)."
+    )
+    nothing_left = together | {"step_without_limit_ps": 17 * MS}
+    assert "Beyond" not in _told(of(one, two, limit, **nothing_left))[1]
+
+
+@pytest.mark.parametrize(
+    ("part", "first"),
+    [(0.09, None), (0.3, False), (0.6, True)],
+)
+def test_what_lies_outside_the_devices_span_is_told_and_first_where_it_is_most(
+    part: float, first: bool | None
+) -> None:
+    report, usual = of(), _told(of())[1]
+    report["outside"] = {
+        "share": part,
+        "before": {"duration_ps": 99, "by_class_ps": {"compile": 90, "python": 9}},
+        "after": {"duration_ps": 1, "by_class_ps": {"wait": 1}},
+    }
+    sentence = f"{part:.1%} of the capture lies before the device's first run (the host compiles).".replace(
+        "%", " %"
+    )
+    texts = {None: [usual], False: [usual, sentence], True: [sentence, usual]}[first]
+    assert _told(report)[1] == " ".join(texts)
+
+
+def test_a_mistake_that_buys_nothing_is_not_named() -> None:
+    for gain in (None, 0.0, 0.02):
+        assert _told(of(finding("mistake", "a read", gain))) == (
+            "info",
+            "The device is 50.0 % busy; most of the idle time the host waits, and nothing stands out.",
+        )
+
+
+def test_of_many_mistakes_three_are_named() -> None:
+    found = [finding("mistake", name, 0.05) for name in "abcde"]
+    together = {"step_ps": 20 * MS, "step_if_fixed_ps": 10 * MS}
+    assert ": a, b, c and 2 more." in _told(of(*found, **together))[1]
+
+
+@pytest.mark.parametrize(
+    ("cost", "by_class", "more"),
+    [
+        (60, {"wait": 90}, ""),
+        (30, {"wait": 90, "dispatch": 10}, "; most of the idle time the host waits"),
+        (30, {"wait": 40, "dispatch": 40}, ""),
+    ],
+)
+def test_what_explains_less_than_half_of_the_idle_time_is_not_the_only_reason(
+    cost: int, by_class: dict[str, int], more: str
+) -> None:
+    report = of(finding("limit", "the host launches", 0.2, cost), step_ps=20 * MS, step_if_fixed_ps=20 * MS)
+    report["mistakes"]["step_without_limit_ps"] = 16 * MS
+    report["gaps"]["by_class_ps"] = by_class
+    text = f"The device is 50.0 % busy: the host launches (20.0 → 16.0 ms at best){more}."
+    assert _told(report)[1] == text
 
 
 def test_one_run_of_a_long_step_is_not_said_to_be_well_used() -> None:
@@ -39,19 +130,13 @@ def test_a_device_alone_says_nothing_of_the_host() -> None:
 
 
 def test_where_clocks_disagree_idle_time_has_no_known_cause() -> None:
-    report: dict[str, Any] = {
-        "devices": [{"span_ps": 200, "busy_ps": 100}],
-        "diagnostics": [{"id": "clocks_disagree"}],
-        "executions": [{"join": "exact"}],
-        "steps": [],
-        "gaps": {"by_class_ps": {"unrecorded": 90}},
-        "findings": [],
-    }
+    report = of() | {"diagnostics": [{"id": "clocks_disagree"}]}
     off = "the clocks of host and device disagree"
     rest = "what else is in the way is not known"
     assert _told(report) == ("warning", f"The device is 50.0 % busy; why is not known, as {off}.")
-    report["findings"] = [{"id": "x", "severity": "warning", "cost_ps": 30, "title": "A graph is compiled"}]
-    assert _told(report) == ("warning", f"The device is 50.0 % busy: a graph is compiled; {rest}, as {off}.")
+    report["findings"] = [finding("mistake", "a compile", 0.15)]
+    told = "One mistake costs 15.0 % of the devices' time: a compile"
+    assert _told(report) == ("warning", f"The device is 50.0 % busy. {told}; {rest}, as {off}.")
 
 
 def test_a_host_that_was_not_read_is_not_said_to_do_nothing() -> None:
@@ -59,6 +144,6 @@ def test_a_host_that_was_not_read_is_not_said_to_do_nothing() -> None:
     ops = [event("all-reduce.1", 0, 100), event("fusion.1", 600, 100)]
     text = told(capture(Core(ops, [event("train(7)", 0, 700)])))[1]
     assert text == (
-        "The device is 28.6 % busy: nothing hides the time in all-reduce; what else is in the way is not known, "
-        "as nothing tells what launched the work."
+        "The device is 28.6 % busy: nothing hides the time in all-reduce (14.3 % of the devices' time); what else is "
+        "in the way is not known, as nothing tells what launched the work."
     )

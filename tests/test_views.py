@@ -15,7 +15,7 @@ from loops import loop
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report import execution_views, session_report, views
-from tb_xla_insights.report.verdict import gap_sentence, verdict, without_sentence
+from tb_xla_insights.report.verdict import gap_sentence
 from tb_xla_insights.trace.model import SessionTrace
 
 BUDGET = 60_000
@@ -50,6 +50,8 @@ class TestOverview:
     def test_it_is_the_report_in_short(self, case_study: SessionTrace) -> None:
         view, report = views.overview(case_study), session_report(case_study)
         assert view["findings"] == report["findings"]
+        listed = [its["id"] for group in view["groups"] for its in group["findings"]]
+        assert listed == [its["id"] for its in report["findings"]]
         assert view["idle"]["total_ps"] == report["gaps"]["total_ps"]
         assert (
             view["idle"]["small_ps"] + sum(view["idle"]["by_class_ps"].values()) == view["idle"]["total_ps"]
@@ -103,57 +105,10 @@ class TestOverview:
     def test_the_verdict_says_the_worst(self, case_study: SessionTrace) -> None:
         told = views.overview(case_study)["verdict"]
         assert told["severity"] == "warning"
-        assert told["text"].replace("\u202f", " ") == (
-            "The 8 devices are 60.5 % busy: SyncTensorsGraph.42210 is compiled in step 1209."
-        )
+        assert told == session_report(case_study)["verdict"]
+        assert "a compile in step 1209" in told["text"]
         good = views.overview(session(loop(device=980).trace()))["verdict"]
         assert (good["severity"], "bottleneck" in good["text"]) == ("good", True)
-
-    @pytest.mark.parametrize(
-        ("cost", "by_class", "more"),
-        [
-            (60, {"wait": 90}, ""),
-            (30, {"wait": 90, "dispatch": 10}, "; most of the idle time the host waits"),
-            (30, {"wait": 40, "dispatch": 40}, ""),
-        ],
-    )
-    def test_what_explains_less_than_half_of_the_idle_time_is_not_the_reason(
-        self, cost: int, by_class: dict[str, int], more: str
-    ) -> None:
-        finding = {"id": "x", "severity": "warning", "cost_ps": cost, "title": "The device waits for data"}
-        told = verdict(
-            {
-                "devices": [{"span_ps": 200, "busy_ps": 100}],
-                "findings": [finding],
-                "gaps": {"by_class_ps": by_class},
-                "executions": [{"join": "exact"}],
-                "diagnostics": [],
-                "steps": [],
-            }
-        )
-        assert told["text"] == f"The device is 50.0\u202f% busy: the device waits for data{more}."
-
-    def test_what_costs_nothing_and_only_informs_is_not_the_reason(self) -> None:
-        finding = {
-            "id": "x",
-            "severity": "info",
-            "cost_ps": 0,
-            "title": "backward cannot be seen on the device",
-        }
-        report = {
-            "devices": [{"span_ps": 200, "busy_ps": 100}],
-            "findings": [finding],
-            "gaps": {"by_class_ps": {"compile": 90}},
-            "executions": [{"join": "exact"}],
-            "diagnostics": [],
-            "steps": [],
-        }
-        text = (
-            "The device is 50.0\u202f% busy; most of the idle time the host compiles, and nothing stands out."
-        )
-        assert verdict(report)["text"] == text
-        finding |= {"cost_ps": 3, "title": "Every step reads from the device"}
-        assert "busy: every step reads from the device; most" in verdict(report)["text"]
 
     @pytest.mark.parametrize(("inside", "kind", "said"), SENTENCES)
     def test_a_gap_in_one_sentence(self, inside: bool, kind: str, said: str) -> None:
@@ -170,15 +125,6 @@ class TestOverview:
             "warning",
             "The device is 80.0 % busy; why is not known, as nothing tells what launched the work.",
         )
-
-    def test_what_a_fix_would_bring_is_told_beside_what_is(self) -> None:
-        known = {"step_if_fixed_ps": 259_000 * US, "step_ps": 290_810 * US}
-        text = "Mean step without it: at best 259.0 ms instead of 290.8 ms."
-        assert without_sentence(known, 1).replace("\u202f", " ") == text
-        assert (
-            without_sentence(known | {"step_ps": 259_010 * US}, 1) == "Without it the mean step is as long."
-        )
-        assert without_sentence({"step_if_fixed_ps": None, "step_ps": None}) == ""
 
     def test_a_capture_without_devices_and_steps(self) -> None:
         view = views.overview(session(capture(thread("python", ("forward", 0, 10)))))

@@ -151,7 +151,7 @@ def test_real_captures(shared_traces: Path) -> None:
     assert len(paths) >= 18
     for path in paths:
         ours, theirs = both(path.read_bytes())
-        assert sum(len(line.events) for plane in ours for line in plane.lines) > 1000
+        assert any(line.events for plane in ours for line in plane.lines), path
         assert ours == theirs, path
 
 

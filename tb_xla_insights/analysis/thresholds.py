@@ -16,12 +16,20 @@ SEVERITIES: tuple[Severity, ...] = ("info", "warning", "critical")
 INFO_SHARE = 0.03
 """Step times of one training differ by about that much from run to run: less cannot be told from chance."""
 
+HIDDEN_SHARE = 0.005
+"""What costs INFO_SHARE of the devices' spans or more, and whose fix gains less of a step than this, hides behind
+something slower: a sixth of INFO_SHARE is far from what chance leaves of a gain."""
+
 WARNING_SHARE = 0.10
 """What a tenth of the time is lost to is worth somebody's afternoon."""
 
 CRITICAL_SHARE = 0.30
 """More than a change of batch size or of the compiler's flags usually wins: nothing else should be looked at
 first."""
+
+OUTSIDE_SHARE = 0.10
+"""Of the capture, how much must lie outside the devices' span to be told first: idle shares and gaps say nothing of
+it."""
 
 BOUND_SHARE = 0.85
 """A device that computes for more of its span than this is what limits the training. What is left are gaps

@@ -27,8 +27,16 @@ _ALMOST = 0.05
 """Less than this share of a gap is clocks and launching, not work."""
 
 
-def print_step_idle(out: Console, told: Document) -> None:
-    """How the mean step divides on the devices, and what the host does while they are idle in it."""
+def print_idle(out: Console, told: Document, outside: Document | None) -> None:
+    """How the mean step divides on the devices, what the host does while they are idle in it, and what it does before
+    the first and after the last run, where that is much."""
+    _step_idle(out, told)
+    if outside is not None and outside["text"]:
+        common.say(out, outside["text"])
+        out.print()
+
+
+def _step_idle(out: Console, told: Document) -> None:
     from tb_xla_insights.analysis.findings.base import plural
     from tb_xla_insights.report.figures import idle_rows, left_out, step_texts
 

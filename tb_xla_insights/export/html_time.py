@@ -25,6 +25,7 @@ from tb_xla_insights.export.markup import (
     time,
 )
 from tb_xla_insights.report.figures import idle_rows, left_out
+from tb_xla_insights.report.throughput import throughput_text
 from tb_xla_insights.report.verdict import gap_sentence
 
 _CHAINS = 30
@@ -110,6 +111,8 @@ def steps(document: Row) -> Html | None:
     first = f"; the first {_STEPS}" if len(every) > _STEPS else ""
     line = "the line is the device work that the step launched, of the busiest core"
     note = f"{units.count(len(every))}{first}; mean {units.time_text(mean)}; {line}"
+    if document["throughput"]:
+        note += f"; {throughput_text(document['throughput'])}"
     below = element("details", element("summary", "As a table"), told)
     return card("Steps", note, steps_chart(rows), legend, below, wide=True)
 

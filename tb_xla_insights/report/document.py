@@ -17,6 +17,7 @@ from tb_xla_insights.analysis.executions import executions_report, launching, pr
 from tb_xla_insights.analysis.findings import findings_report
 from tb_xla_insights.analysis.gaps import gaps_report
 from tb_xla_insights.analysis.input_pipeline import input_report
+from tb_xla_insights.analysis.outside import outside_report
 from tb_xla_insights.analysis.partial import partial_diagnostics
 from tb_xla_insights.analysis.propagation import propagation_diagnostics, propagation_report, session_ops
 from tb_xla_insights.analysis.propagation.ops import find_ops
@@ -28,6 +29,7 @@ from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.parallel import side_by_side
 from tb_xla_insights.report.beside import beside
 from tb_xla_insights.report.metrics import beside_diagnostics, metrics_document
+from tb_xla_insights.report.throughput import throughput
 from tb_xla_insights.report.verdict import verdict
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -73,11 +75,14 @@ def _diagnostics(session: SessionTrace) -> list[Diagnostic]:
     return [*found, *beside_diagnostics(session)]
 
 
-def session_report(session: SessionTrace, all_gaps: bool = False) -> dict[str, Any]:
+def session_report(
+    session: SessionTrace, all_gaps: bool = False, samples_per_step: float | None = None
+) -> dict[str, Any]:
     """The whole document, as the command line, Python and the page give it; the README tells every key.
 
     Steps and gaps of all hosts come in one list each; a `step` elsewhere in the document is an index into
-    `steps`. Files beside the capture (`report.beside`) are read the first time.
+    `steps`. Files beside the capture (`report.beside`) are read the first time. `samples_per_step` comes before what
+    the recording was told.
     """
     found = beside(session)
     tasks: dict[str, Callable[[], Any]] = {
@@ -95,6 +100,7 @@ def session_report(session: SessionTrace, all_gaps: bool = False) -> dict[str, A
         "transfers": partial(transfers_report, session),
         "input_pipeline": partial(input_report, session),
         "collectives": partial(collectives_report, session),
+        "outside": partial(outside_report, session),
         "summary": partial(_told_directly, session),
     }
     answers = dict(zip(tasks, side_by_side([*tasks.values()]), strict=True))
@@ -109,6 +115,7 @@ def session_report(session: SessionTrace, all_gaps: bool = False) -> dict[str, A
         **propagation,
         "metrics": metrics_document(session),
         "recorded": found.recorded,
+        "throughput": throughput(answers["steps"], found.recorded, samples_per_step),
         **findings,
     }
     return document | {"verdict": verdict(document)}

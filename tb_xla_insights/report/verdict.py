@@ -2,37 +2,67 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tb_xla_insights.analysis.thresholds import BOUND_SHARE, INFO_SHARE, SEVERITIES
+from tb_xla_insights.analysis.thresholds import BOUND_SHARE, INFO_SHARE, OUTSIDE_SHARE, SEVERITIES
+from tb_xla_insights.catalog.classes import HOST_DOES
 from tb_xla_insights.units import change_text, share, time_text
-
-_HOST = {
-    "tracing": "builds the graph",
-    "sync_prepare": "prepares the graph",
-    "compile": "compiles",
-    "program_load": "loads programs",
-    "to_device": "sends data",
-    "from_device": "reads data back",
-    "dispatch": "launches",
-    "wait": "waits",
-    "input": "waits for data",
-    "python": "runs Python",
-    "other": "does other work",
-    "unrecorded": "records nothing",
-}
-"""What the host does, by class, after `the host`."""
 
 _NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 
 _MOST_NAMED = 3
 """Mistakes that the verdict names."""
 
+_USUAL_EDGE = 1.5
+"""Steps that a capture begins or ends with before the first run or after the last one, though nothing is wrong."""
+
 
 def verdict(report: Mapping[str, Any]) -> dict[str, str]:
     """`text` and `severity` (good, info, warning, critical) of a session's report: how busy its devices are, what the
-    mistakes cost together, and the largest limit. (docs/definitions.md, "Findings")"""
+    mistakes cost together, and the largest limit. What lies outside the devices' span is said as well from a tenth of
+    the capture on, and first where it is most of it; not where it is no more than the building of a first step.
+    (docs/definitions.md, "Findings")"""
+    told, outside = _inside_span(report), report["outside"]
+    if outside is None or outside["share"] < OUTSIDE_SHARE:
+        return told
+    together = outside["before"]["duration_ps"] + outside["after"]["duration_ps"]
+    if together < _USUAL_EDGE * _mean_step(report):
+        return told
+    sentence = _outside(outside, len(report["devices"]))
+    texts = (sentence, told["text"]) if outside["share"] > 0.5 else (told["text"], sentence)
+    severity = told["severity"] if told["severity"] != "good" else "info"
+    return {"text": " ".join(texts), "severity": severity}
+
+
+def _mean_step(report: Mapping[str, Any]) -> float:
+    steps = report["steps"]
+    return sum(step["duration_ps"] for step in steps) / len(steps) if steps else 0.0
+
+
+def _outside(outside: Mapping[str, Any], devices: int) -> str:
+    """`52.1 % of the capture lies before the device's first run (the host compiles).`"""
+    whose = "device's" if devices == 1 else "devices'"
+    before, after = outside["before"], outside["after"]
+    parts = (
+        [f"before the {whose} first run"]
+        if before["duration_ps"] > OUTSIDE_SHARE * after["duration_ps"]
+        else []
+    )
+    parts += (
+        [f"after the {whose} last run"]
+        if after["duration_ps"] > OUTSIDE_SHARE * before["duration_ps"]
+        else []
+    )
+    by_class = Counter(before["by_class_ps"]) + Counter(after["by_class_ps"])
+    [(name, time)] = by_class.most_common(1)
+    does = f" (the host {HOST_DOES[name]})" if 2 * time > by_class.total() else ""
+    return f"{share(outside['share'])} of the capture lies {' and '.join(parts)}{does}."
+
+
+def _inside_span(report: Mapping[str, Any]) -> dict[str, str]:
+    """The verdict on what lies within the devices' span."""
     devices, findings = report["devices"], report["findings"]
     if not devices:
         return {
@@ -91,14 +121,14 @@ def _remains(together: Mapping[str, Any]) -> bool:
 
 
 def _together(mistakes: Sequence[Mapping[str, Any]], together: Mapping[str, Any]) -> str:
-    """`Two mistakes cost up to 50.3 ms of a step (290.8 → 240.5 ms): a compile in step 1209, …`."""
+    """`Two mistakes cost up to 50.3 ms of the mean step (290.8 → 240.5 ms): a compile in step 1209, …`."""
     number = len(mistakes)
     many = f"{_NUMBERS[number] if number < len(_NUMBERS) else number} mistake{'s cost' if number > 1 else ' costs'}"
     step, fixed = together["step_ps"], together["step_if_fixed_ps"]
     if step is None or fixed is None:
         cost = f"{share(min(1.0, sum(finding['gain'] for finding in mistakes)))} of the devices' time"
     else:
-        cost = f"up to {time_text(step - fixed, 1)} of a step ({change_text(step, fixed)})"
+        cost = f"up to {time_text(step - fixed, 1)} of the mean step ({change_text(step, fixed)})"
     named = [finding["brief"] for finding in mistakes[:_MOST_NAMED]]
     more = number - len(named)
     return f"{many} {cost}: {', '.join(named)}" + (f" and {more} more" if more else "")
@@ -129,7 +159,7 @@ def _share_of_steps(report: Mapping[str, Any]) -> float:
 def _mostly(by_class: Mapping[str, int], idle: int) -> str:
     """What the host does in more than half of the idle time, if there is such a thing."""
     name = max(by_class, key=lambda it: by_class[it], default=None)
-    return f"; most of the idle time the host {_HOST[name]}" if name and 2 * by_class[name] > idle else ""
+    return f"; most of the idle time the host {HOST_DOES[name]}" if name and 2 * by_class[name] > idle else ""
 
 
 def gap_sentence(gap: Mapping[str, Any]) -> str:
@@ -147,22 +177,10 @@ def gap_sentence(gap: Mapping[str, Any]) -> str:
             "a transfer, a collective or another core."
         )
     parts = sorted(gap["by_class_ps"].items(), key=lambda it: -it[1])[:3]
-    doing = ", ".join(f"{_HOST[name]} ({time_text(ps)})" for name, ps in parts)
+    doing = ", ".join(f"{HOST_DOES[name]} ({time_text(ps)})" for name, ps in parts)
     if gap["kind"] == "starved":
         return f"Nothing was queued for {duration}: the host {doing}, until {ended}."
     return f"What was queued is not known. For {duration} the host {doing}, until {ended}."
-
-
-def without_sentence(finding: Mapping[str, Any], digits: int = 3) -> str:
-    """What the mean step would be without a finding; empty where that is not known."""
-    if finding["step_if_fixed_ps"] is None:
-        return ""
-    step, now = (time_text(finding[key], digits) for key in ("step_if_fixed_ps", "step_ps"))
-    return (
-        "Without it the mean step is as long."
-        if step == now
-        else f"Mean step without it: at best {step} instead of {now}."
-    )
 
 
 def by_thread(chain: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -19,8 +19,8 @@ LIMITS = frozenset(("tracing_bound", "dispatch_overhead", "device_stalls", "expo
 NO_FAULT = frozenset(("device_bound",))
 
 _LEAST = dict.fromkeys(LIMITS | {"transfer_bound"}, INFO_SHARE) | {"input_bound": WARNING_SHARE}
-"""The share of a step, or of the devices' spans, from which on a finding is told. Some loading is on every step's way.
-Findings that are not here are told whatever they cost."""
+"""The gain from which on a finding is told, for limits also the share of the devices' spans. Some loading is on every
+step's way. Findings that are not here are told whatever they cost."""
 
 
 def kind_of(finding: Finding) -> Literal["mistake", "limit"] | None:
@@ -48,7 +48,9 @@ def valued(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
                 gain = (usual - (mean_step_without(facts.session, *once, finding.fixes) or usual)) / usual
         elif finding.cost_ps:
             gain = facts.share(finding.cost_ps)
-        if max(gain or 0.0, facts.share(finding.cost_ps)) >= _LEAST.get(finding.id, 0.0):
+        # A limit that hides behind another one is told all the same.
+        worth = max(gain or 0.0, facts.share(finding.cost_ps) if finding.id in LIMITS else 0.0)
+        if worth >= _LEAST.get(finding.id, 0.0):
             severity = _severity(finding, gain or 0.0)
             found.append(replace(finding, gain=gain, severity=severity, step_if_fixed_ps=fixed))
     return sorted(found, key=_place)

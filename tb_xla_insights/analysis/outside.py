@@ -1,0 +1,111 @@
+"""What of the capture lies outside the devices' span: before the first run and after the last one, where no gap is
+listed and no device has idle time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tb_xla_insights.analysis.busy import device_span
+from tb_xla_insights.analysis.classes import partition
+from tb_xla_insights.analysis.shares import by_class, class_shares
+from tb_xla_insights.analysis.thresholds import OUTSIDE_SHARE
+from tb_xla_insights.catalog.classes import CLASSES, HOST_DOES
+from tb_xla_insights.trace.model import Int64, SessionTrace
+from tb_xla_insights.units import share, time_text
+
+_SHORT = 0.01
+"""A part below this share of the capture is left out of the sentence."""
+
+
+@dataclass(frozen=True)
+class Outside:
+    """The two parts of a session outside the devices' span, in ps. (docs/definitions.md, "Busy, span, duty cycle")
+
+    `before_ps`: from the session's start to the first run of any device; `after_ps`: from the end of the last run to
+    the session's end. `before` and `after`: what the hosts with devices do meanwhile, one column per class; each adds
+    up to its part times the number of those hosts.
+    """
+
+    before_ps: int
+    after_ps: int
+    before: Int64
+    after: Int64
+    session_ps: int
+
+    @property
+    def total_ps(self) -> int:
+        return self.before_ps + self.after_ps
+
+    @property
+    def share(self) -> float:
+        """Of the session."""
+        return self.total_ps / self.session_ps if self.session_ps else 0.0
+
+    @property
+    def matters(self) -> bool:
+        """Whether it is so much that a reader must know of it before anything else."""
+        return self.share >= OUTSIDE_SHARE
+
+
+def find_outside(session: SessionTrace) -> Outside | None:
+    """What lies outside the devices' span; None where no device recorded work."""
+    spans = {
+        number: [span for device in trace.devices if (span := device_span(device)) != (0, 0)]
+        for number, trace in enumerate(session.traces)
+    }
+    known = [span for of_host in spans.values() for span in of_host]
+    if not known:
+        return None
+    first, last = min(start for start, _ in known), max(end for _, end in known)
+    starts, ends = np.array([0, last], np.int64), np.array([first, session.duration_ps], np.int64)
+    shares = sum(
+        (
+            class_shares(partition(session.traces[number]), starts, ends)
+            for number, its in spans.items()
+            if its
+        ),
+        np.zeros((2, len(CLASSES)), np.int64),
+    )
+    return Outside(first, session.duration_ps - last, shares[0], shares[1], session.duration_ps)
+
+
+def outside_report(session: SessionTrace) -> dict[str, Any] | None:
+    """The report's `outside`: `before` and `after`, each with `duration_ps` and `by_class_ps` (see `Outside`), their
+    `share` of the session, and `text`, the sentence where they matter; None where no device recorded work."""
+    found = find_outside(session)
+    if found is None:
+        return None
+    return {
+        "before": {"duration_ps": found.before_ps, "by_class_ps": by_class(found.before)},
+        "after": {"duration_ps": found.after_ps, "by_class_ps": by_class(found.after)},
+        "share": found.share,
+        "text": outside_sentence(found, len(session.devices)) if found.matters else None,
+    }
+
+
+def outside_sentence(outside: Outside, devices: int) -> str:
+    """`2 792.354 ms, 34.9 % of the capture, lie outside the device's span: 1 799.406 ms before the first run (the host
+    mostly compiles) and 992.948 ms after the last run (the host mostly compiles).`"""
+    whose = "device's span" if devices == 1 else "devices' spans"
+    parts = (
+        (outside.before_ps, "before the first run", outside.before),
+        (outside.after_ps, "after the last run", outside.after),
+    )
+    text = " and ".join(
+        f"{time_text(ps)} {where} ({_does(shares)})"
+        for ps, where, shares in parts
+        if ps >= _SHORT * outside.session_ps
+    )
+    return f"{time_text(outside.total_ps)}, {share(outside.share)} of the capture, lie outside the {whose}: {text}."
+
+
+def _does(shares: Int64) -> str:
+    """What the host does most of the time; the two classes with most of it where none has half."""
+    order = np.argsort(-shares, kind="stable")
+    most = int(order[0])
+    if 2 * int(shares[most]) > int(shares.sum()):
+        return f"the host mostly {HOST_DOES[CLASSES[most]]}"
+    return f"the host {HOST_DOES[CLASSES[most]]} or {HOST_DOES[CLASSES[int(order[1])]]}"

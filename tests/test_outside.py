@@ -1,0 +1,70 @@
+"""Time outside the devices' span: before the first run and after the last one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from captures import Core, capture, real_trace, session, thread
+
+from tb_xla_insights.analysis.outside import find_outside, outside_report
+from tb_xla_insights.catalog.classes import CLASS_INDEX
+from tb_xla_insights.trace.model import Trace
+
+MS = 10**9
+
+
+def host(first: int, last: int, end: int = 100, name: str = "vm") -> Trace:
+    """A host of 100 ms that compiles until its device's first run, and reads a value after the last one."""
+    return capture(
+        thread("python", ("XLAGraphExecutor::Compile", 0, first * MS),
+               ("PjRtComputationClient::TransferFromDevice", last * MS, (end - last) * MS), role="driving"),
+        Core(ops=[("dot", first * MS, MS), ("dot", (last - 1) * MS, MS)]),
+        host=name,
+    )  # fmt: skip
+
+
+def test_both_parts_with_what_the_host_does_meanwhile() -> None:
+    found = outside_report(session(host(30, 80)))
+    assert found is not None
+    assert found["before"] == {"duration_ps": 30 * MS, "by_class_ps": {"compile": 30 * MS}}
+    assert found["after"] == {"duration_ps": 20 * MS, "by_class_ps": {"from_device": 20 * MS}}
+    assert found["share"] == 0.5
+    assert found["text"] == (
+        "50.000 ms, 50.0 % of the capture, lie outside the device's span: 30.000 ms before the first run (the host "
+        "mostly compiles) and 20.000 ms after the last run (the host mostly reads data back)."
+    ).replace("000 ms", "000\N{NARROW NO-BREAK SPACE}ms").replace(" %", "\N{NARROW NO-BREAK SPACE}%")
+
+
+@pytest.mark.parametrize(("first", "told"), [(9, False), (10, True)])
+def test_it_is_told_from_a_tenth_of_the_capture_on(first: int, told: bool) -> None:
+    found = outside_report(session(host(first, 100)))
+    assert found is not None
+    assert (found["text"] is not None) == told
+    assert "after" not in (found["text"] or "")
+
+
+def test_of_several_hosts_the_first_and_the_last_run_count() -> None:
+    """Class times are those of both hosts: each adds up to the part times two."""
+    found = find_outside(session(host(30, 70, name="a"), host(20, 90, name="b")))
+    assert found is not None
+    assert (found.before_ps, found.after_ps) == (20 * MS, 10 * MS)
+    assert (found.before.sum(), found.after.sum()) == (40 * MS, 20 * MS)
+    assert found.before[CLASS_INDEX["compile"]] == 40 * MS
+
+
+def test_a_session_without_device_work_has_none() -> None:
+    assert outside_report(session(capture(thread("python", ("forward", 0, 50))))) is None
+
+
+def test_a_compilation_at_either_end_of_a_real_capture(shared_traces: Path) -> None:
+    trace = real_trace(shared_traces / "torch_xla/dynamic_server")
+    found = outside_report(session(trace))
+    assert found is not None
+    runs = trace.devices[0].modules
+    assert found["before"]["duration_ps"] == runs.start_ps.min()
+    assert found["after"]["duration_ps"] == trace.span_ps[1] - runs.end_ps.max()
+    for part in (found["before"], found["after"]):
+        assert sum(part["by_class_ps"].values()) == part["duration_ps"]
+        assert part["by_class_ps"]["compile"] > 0.8 * part["duration_ps"]
+    assert found["text"]

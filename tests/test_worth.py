@@ -1,0 +1,153 @@
+"""What findings are worth: the gain of what recurs is measured on the usual step, that of what happened once on the
+mean step; mistakes come before limits, and one replay tells what all mistakes cost together."""
+
+from __future__ import annotations
+
+from captures import Core, capture, session
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from launching import US, Tpu, event
+from loops import STEP, loop, us
+
+from tb_xla_insights.analysis.beside import NOTHING
+from tb_xla_insights.analysis.findings import find_findings, findings_report
+from tb_xla_insights.analysis.findings.base import Facts
+from tb_xla_insights.trace.model import SessionTrace
+
+BUILD, LOAD, COMPILE = 200, 100, 1000
+STEPS = 12
+
+
+def training(load: bool = True, compile_at: int | None = 6, device: float = 500) -> SessionTrace:
+    """Steps that load for 100 us, build graphs for 200 us, and launch; the device works for 500 us meanwhile. One of
+    them compiles for 1000 us before it launches. The step's own time is 700 us and what is added."""
+    made, at, free = Tpu(), 0.0, 0.0
+    for number in range(STEPS):
+        begin = at
+        if load:
+            made.on_main("data_loading", at, LOAD)
+            at += LOAD
+        made.on_main("forward", at, BUILD)
+        at += BUILD
+        if number == compile_at:
+            made.on_main("XLAGraphExecutor::Compile", at, COMPILE)
+            at += COMPILE
+        run = max(at + 20, free)
+        made.launch(at, (at + 6, 10), (run, device), by="marker")
+        free = run + device
+        at += 20
+        made.on_main("DeviceBarrier", at, free - at + 1)
+        at = free + 1
+        made.step(begin, at - begin, 10 + number)
+    return session(made.trace())
+
+
+def test_what_recurs_is_measured_on_the_usual_step_and_what_happened_once_on_the_mean() -> None:
+    found = {finding.id: finding for finding in find_findings(training())}
+    usual = LOAD + BUILD + 20 + 500 + 1
+    mean = usual + COMPILE / STEPS
+    loader, compiled = found["input_bound"], found["recompilation"]
+    assert (loader.recurs, compiled.recurs) == ("every_step", "once")
+    assert loader.gain is not None
+    assert abs(loader.gain - LOAD / usual) < 1e-5
+    assert compiled.gain is not None
+    assert abs(compiled.gain - COMPILE / STEPS / mean) < 1e-5
+    # Both times that a person reads are means, whatever the gain is measured on.
+    assert us(loader.step_if_fixed_ps) == round((mean - LOAD) * 10**6) / 10**6
+
+
+def test_all_mistakes_go_in_one_replay_and_then_the_largest_limit() -> None:
+    report = findings_report(training())
+    together, rows = report["mistakes"], report["findings"]
+    usual = LOAD + BUILD + 521
+    assert [(row["id"], row["kind"]) for row in rows][:3] == [
+        ("input_bound", "mistake"), ("recompilation", "mistake"), ("annotations_not_propagated", "mistake"),
+    ]  # fmt: skip
+    assert {row["kind"] for row in rows[3:]} == {"limit"}
+    assert together["count"] == 2
+    assert us(together["step_ps"]) == round((usual + COMPILE / STEPS) * 10**6) / 10**6
+    assert us(together["usual_step_ps"]) == usual
+    assert us(together["step_if_fixed_ps"]) == usual - LOAD
+    # What is left is the device's work, and launching it.
+    assert 500 <= (us(together["step_without_limit_ps"]) or 0) <= usual - LOAD - BUILD
+    assert {row["step_ps"] for row in rows} == {together["step_ps"]}
+
+
+def test_what_happens_in_one_step_is_taken_from_that_step_alone() -> None:
+    trace = loop(steps=5).trace()
+    facts = Facts(session(trace), NOTHING)
+    [once] = facts.without([{2}], "input", "to_device")
+    assert once is not None
+    assert once.windows is not None
+    assert [its.tolist() for its in once.windows] == [[2 * STEP * US], [3 * STEP * US]]
+    [often] = facts.without([{1, 2, 4}], "input")
+    assert often is not None
+    assert often.windows is None
+
+
+def test_what_no_step_has_is_neither_usual_nor_once() -> None:
+    """The device runs something, and waits for data, before the first step."""
+    made = Tpu()
+    made.launch(0, (10, 20), (50, 100), by="marker")
+    made.on_main("data_loading", 200, 700)
+    for i in range(1, 6):
+        made.step(i * STEP, STEP, i)
+        made.launch(i * STEP + 20, (i * STEP + 26, 10), (i * STEP + 50, 900), by="marker")
+    facts = Facts(session(made.trace()), NOTHING)
+    taken = [ledger.take(("input",)) for ledger in facts.ledgers]
+    assert sum(int(its.sum()) for its in taken) == 700 * US
+    steps = facts.steps_taken(taken)
+    assert (steps, facts.recurs(steps)) == ([set()], None)
+
+
+def test_without_mistakes_nothing_goes() -> None:
+    together = findings_report(training(load=False, compile_at=None))["mistakes"]
+    assert (together["count"], together["gain"]) == (0, 0.0)
+    assert together["step_ps"] == together["usual_step_ps"] == together["step_if_fixed_ps"]
+
+
+def test_where_nothing_can_be_replayed_the_gain_is_a_share_of_the_devices_time() -> None:
+    """One run, of which no call is known: 100 of 700 us are a collective."""
+    ops = [event("all-reduce.1", 0, 100), event("fusion.1", 600, 100)]
+    report = findings_report(session(capture(Core(ops, [event("train(7)", 0, 700)]))))
+    found = {row["id"]: row for row in report["findings"]}["exposed_collectives"]
+    assert (found["gain"], found["severity"]) == (1 / 7, "warning")
+    assert (found["step_ps"], found["step_if_fixed_ps"]) == (None, None)
+    assert report["mistakes"]["gain"] is None
+
+
+def test_the_edges_of_a_capture_hide_what_every_step_has() -> None:
+    """The first step's loading lies before the first run, so no idle time of it is known."""
+    made = loop(steps=6)
+    for i in range(1, 6):
+        made.on_main("data_loading", i * STEP + 200, 400)
+    found = {finding.id: finding for finding in find_findings(session(made.trace()))}["input_bound"]
+    assert found.recurs == "every_step"
+
+
+@given(st.integers(20, 900), st.integers(20, 900), st.integers(20, 900), st.integers(0, STEPS - 1))
+@settings(max_examples=30, deadline=None)
+def test_together_mistakes_gain_no_less_than_each_and_no_more_than_all(
+    load: int, built: int, compiled: int, at: int
+) -> None:
+    made, now = Tpu(), 0.0
+    for number in range(STEPS):
+        begin = now
+        made.on_main("data_loading", now, load)
+        made.on_main("forward", now + load, built)
+        now += load + built
+        if number == at:
+            made.on_main("XLAGraphExecutor::Compile", now, compiled)
+            now += compiled
+        made.launch(now, (now + 6, 10), (now + 20, 100), by="marker")
+        now += 30
+        made.step(begin, now - begin, 10 + number)
+    report = findings_report(session(made.trace()))
+    together = report["mistakes"]
+    each = [
+        together["step_ps"] - row["step_if_fixed_ps"]
+        for row in report["findings"]
+        if row["kind"] == "mistake" and row["step_if_fixed_ps"] is not None
+    ]
+    gained = together["step_ps"] - together["step_if_fixed_ps"]
+    assert max(each, default=0) <= gained <= sum(each) + len(each)
