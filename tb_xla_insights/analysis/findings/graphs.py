@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 
+from tb_xla_insights.analysis.again import extracted_again
 from tb_xla_insights.analysis.compiles import find_compiles
 from tb_xla_insights.analysis.debug_log import early_blocks
 from tb_xla_insights.analysis.early import Early, find_early, reads_report
@@ -34,16 +35,18 @@ CUT = ("tracing", "sync_prepare", "program_load", "to_device", "from_device", "d
 
 
 def recompilation(facts: Facts) -> Finding | None:
-    """Compilations other than warm-up. They cost the time in which devices idle meanwhile."""
+    """Compilations other than warm-up and those of `dynamo_recompilation`. They cost the time in which devices idle
+    meanwhile."""
     taken, fixes, windows, numbers, steps = [], [], [], [], []
     total = count = 0
     modules: list[str | None] = []
     graphs: list[str | None] = []
     places: list[str | None] = []
     told: dict[str, str] = {}
+    gave_up = any(guard.limit for guard in facts.beside.guards)
     for trace, ledger in zip(facts.traces, facts.ledgers, strict=True):
         compiles = find_compiles(trace)
-        again = np.flatnonzero(~compiles.warm_up)
+        again = np.flatnonzero(~compiles.warm_up & ~extracted_again(trace, gave_up).compiles)
         rows = compiles.row[again]
         when = union(trace.start_ps[rows], trace.end_ps[rows])
         taken.append(ledger.take_within("compile", trace, when))
@@ -182,8 +185,8 @@ def early_sync(facts: Facts) -> Finding | None:
     fetch += f"Keep the value on the device: take .item(), print or a comparison{at} out of {inside}, "
     fetch += "or read it after the step in xm.add_step_closure."
     marker = (
-        "It is the backward pass's own thread that syncs, where the training loop has no code: keep what torch.compile "
-        f"runs there whole, and hooks without mark_step() or torch_xla.sync(){at}."
+        "It is the backward pass's own thread that syncs, where the training loop has no code: remove mark_step() or "
+        f"torch_xla.sync(){at} from hooks and autograd functions."
         if behind == count
         else f"Remove the mark_step() or torch_xla.sync(){at} inside {inside}; the step's own is enough."
     )
