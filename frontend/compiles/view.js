@@ -3,7 +3,7 @@
 import { fill, h } from '../lib/dom.js';
 import { columnUnit, total } from '../lib/items.js';
 import { loadOnce } from '../frame/once.js';
-import { card, codeCell, emptyCard, link, linked, showButton, tableCard, windowPlace } from '../lib/cards.js';
+import { card, codeCell, cores, emptyCard, link, linked, showButton, tableCard, windowPlace } from '../lib/cards.js';
 import { count, cutMiddle, MISSING, plural, timeText } from '../lib/format.js';
 import { exportButton } from '../lib/csv.js';
 import { countColumn, linkedOrder, liveTable, startColumn, table, textColumn, timeColumn } from '../lib/table.js';
@@ -88,7 +88,7 @@ export function compilesView(app) {
       columns: [
         linked(startColumn('start_ps'), show),
         timeColumn('Time', unit, 'duration_ps', { key: 'time' }),
-        timeColumn('Device idle for it', unit, idleOf, { key: 'idle' }),
+        timeColumn(devices.length > 1 ? `Idle for it, ${cores(devices.length)}` : 'Device idle for it', unit, idleOf, { key: 'idle' }),
         countColumn('Step', (row) => row.step_number ?? row.step, { key: 'step', cell: ({ step, step_number }) => String(step_number ?? step ?? MISSING) }),
         textColumn('Graph', (row) => nameOf(row).join(), { key: 'graph', title: (row) => [row.module, graphOf(row)].filter(Boolean).join('\n'),
           cell: (row) => [cutMiddle(nameOf(row)[0], 34), h('span', { class: 'muted small' }, ` ${nameOf(row)[1]}`)] }),

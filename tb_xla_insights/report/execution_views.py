@@ -28,7 +28,8 @@ from tb_xla_insights.analysis.steps import steps_of, with_offsets
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.compile_text import state_of, what_is_new
-from tb_xla_insights.report.document import told_executions
+from tb_xla_insights.report.document import told_programs
+from tb_xla_insights.report.figures import joins_text
 from tb_xla_insights.report.views import kept_view, whole_report
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 
@@ -43,9 +44,10 @@ _Choice = frozenset[str] | None
 def executions(
     session: SessionTrace, step: int | None = None, devices: Collection[str] | None = None
 ) -> dict[str, Any]:
-    """`data/executions`: the report's rows, their totals by kind, what an execution costs however short it
-    is, idle time between programs, how far the host runs ahead; and the runs of one step (an index into the
-    report's `steps`), of the one of median length where none is given. With `devices` (ids) only the runs on these.
+    """`data/executions`: the report's `programs` (as `executions`, `join` a text), their totals by kind, what an
+    execution costs however short it is, idle time between programs, how far the host runs ahead; and the runs of one
+    step (an index into the report's `steps`), of the one of median length where none is given. With `devices` (ids)
+    only the runs on these.
 
     `per_step` is what totals over device runs are divided by for one step and core: runs over runs per step, so that
     those of steps that the capture cuts count in the mean of a run only; None without steps.
@@ -73,7 +75,8 @@ def _usual(steps: list[dict[str, Any]]) -> int | None:
 
 
 def _executions(session: SessionTrace, on: _Choice) -> dict[str, Any]:
-    rows = whole_report(session)["executions"] if on is None else told_executions(session, on)
+    programs = whole_report(session)["programs"] if on is None else told_programs(session, on)
+    rows = [row | {"join": joins_text(row["joins"])} for row in programs]
     kinds: dict[str, dict[str, int]] = {}
     for row in rows:
         total = kinds.setdefault(row["kind"], dict.fromkeys(_TOTALS, 0))

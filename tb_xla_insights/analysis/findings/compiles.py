@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tb_xla_insights.analysis.again import extracted_again
 from tb_xla_insights.analysis.compile_calls import BEGUN_BEFORE, UNFINISHED
 from tb_xla_insights.analysis.compiles import find_compiles
 from tb_xla_insights.analysis.enclosing import annotation_path
@@ -75,13 +76,15 @@ class _Again:
 
 
 def recompilation(facts: Facts) -> Finding | None:
-    """Compilations other than warm-up. They cost the time in which devices idle meanwhile."""
+    """Compilations other than warm-up and those of `dynamo_recompilation`. They cost the time in which devices idle
+    meanwhile."""
     taken, fixes, numbers, steps = [], [], [], []
     found: list[_Again] = []
     total = 0
+    gave_up = any(guard.limit for guard in facts.beside.guards)
     for trace, ledger in zip(facts.traces, facts.ledgers, strict=True):
         compiles = find_compiles(trace)
-        again = np.flatnonzero(~compiles.warm_up)
+        again = np.flatnonzero(~compiles.warm_up & ~extracted_again(trace, gave_up).compiles)
         when = union(compiles.start_ps[again], compiles.end_ps[again])
         taken.append(ledger.take_within("compile", trace, when))
         fixes.append(Fix(("compile",), windows=(when.start_ps, when.end_ps)) if len(again) else None)

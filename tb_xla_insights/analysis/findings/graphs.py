@@ -75,8 +75,8 @@ def early_sync(facts: Facts) -> Finding | None:
     fetch += f" the value on the device: take .item(), print or a comparison{at} out of {inside}, "
     fetch += "or read it after the step in xm.add_step_closure."
     marker = (
-        "Keep what torch.compile runs on the backward pass's own thread whole, and hooks there without mark_step() or "
-        f"torch_xla.sync(){at}: the training loop has no code on it."
+        f"Remove mark_step() or torch_xla.sync(){at} from hooks and autograd functions: the backward pass's own thread "
+        "syncs, where the training loop has no code."
         if behind == count
         else f"Remove the mark_step() or torch_xla.sync(){at} inside {inside}; the step's own is enough."
     )
