@@ -103,8 +103,16 @@ export interface CompileRow {
   kin: string[];
   /** Idle time that it explains, by device. */
   idle_ps: Record<string, number>;
-  /** Against the nearest graph of the same program whose parameters are known. */
-  diff: { graph: string; parameters: { index: number; before: string | null; after: string | null }[]; differ: number; same: number } | null;
+  /** The edge of the capture that cuts it. */
+  cut: 'start' | 'end' | 'both' | null;
+  /** In words: `after warm-up, unfinished`. */
+  state: string;
+  /** What differs from the nearest graph, in words. */
+  what_is_new: string | null;
+  /** What to do about it; none in the warm-up. */
+  advice: string | null;
+  /** Of the graphs that were there before, the one with the fewest other parameters. */
+  nearest: { graph: string; parameters: { index: number; before: string | null; after: string | null }[]; differ: number; same: number } | null;
 }
 export interface CompileGraph {
   graph: string; module: string | null; program_ids: string[]; compiles: number; cost_ps: number;
@@ -114,4 +122,4 @@ export interface Counted {
   file: string; uncached: number | null; cached: number | null; fallbacks: Record<string, number>;
   rows: { what: string; metrics: number | null; since: number | null; trace: number; time_ps: number | null; agrees: boolean }[];
 }
-export interface Compiles { compiles: CompileRow[]; graphs: CompileGraph[]; steps: (number | null)[]; metrics: Counted | null }
+export interface Compiles { compiles: CompileRow[]; graphs: CompileGraph[]; steps: (number | null)[]; metrics: Counted | null; how_to_see_why: string }

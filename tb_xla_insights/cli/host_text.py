@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
 from tb_xla_insights.cli import common
+from tb_xla_insights.report.compile_text import state_of, what_is_new
 from tb_xla_insights.units import THIN
 
 if TYPE_CHECKING:
@@ -129,10 +130,10 @@ def print_compiles(out: Console, rows: Sequence[Document]) -> None:
     idle = [sum(row["idle_ps"].values()) for row in rows]
     idle_unit = units.column_unit(idle)
     times = ("Start, ms", f"Time, {unit}", f"Idle, {idle_unit}")
-    heads = ("Host", "Step", "Graph", "Other graphs", "Annotation", "Where", "Why")
+    heads = ("Host", "Step", "When", "What is new", "Graph", "Other graphs", "Annotation", "Where", "Why")
     more = f"; the first {common.ROWS}" if len(rows) > common.ROWS else ""
     title = f"Compilations ({units.count(len(rows))}{more}; idle time: all cores)"
-    table = common.table(title, "Module", *times, *heads, left=(0, *range(4, 11)))
+    table = common.table(title, "Module", *times, *heads, left=(0, *range(4, 13)))
     for row, host, idle_ps in list(zip(rows, common.host_texts(rows), idle, strict=True))[: common.ROWS]:
         table.add_row(
             row["module"] or units.MISSING,
@@ -141,10 +142,11 @@ def print_compiles(out: Console, rows: Sequence[Document]) -> None:
             units.time_in(idle_ps, idle_unit),
             host,
             units.step_name(row["step"], row["step_number"]),
+            state_of(row),
+            what_is_new(row) or units.MISSING,
             (row["graph_hash"] or units.MISSING)[:8],
             _kin(row["kin"]),
-            *(row[key] or units.MISSING for key in ("annotation", "frame")),
-            row["cause"] or ("warm-up" if row["warm_up"] else "after warm-up"),
+            *(row[key] or units.MISSING for key in ("annotation", "frame", "cause")),
         )
     out.print(table)
 

@@ -17,6 +17,7 @@ from tb_xla_insights.export.markup import (
     text,
     time,
 )
+from tb_xla_insights.report.compile_text import state_of, what_is_new
 from tb_xla_insights.report.figures import joins_text
 
 _MOST = 200
@@ -56,7 +57,12 @@ def compiles(document: Row) -> Html | None:
         STEP,
         time("Start", "start_ps", "ms"),
         time("Time", "duration_ps", unit),
-        Column("", lambda it: "warm-up" if it["warm_up"] else "", left=True),
+        Column("When", state_of, left=True),
+        Column(
+            "What is new",
+            lambda it: element("div", what_is_new(it) or units.MISSING, class_="text"),
+            left=True,
+        ),
         text("Annotation", "annotation"),
         Column("Cause", lambda it: element("div", it["cause"] or units.MISSING, class_="text"), left=True),
     )

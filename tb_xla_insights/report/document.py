@@ -8,7 +8,7 @@ from typing import Any
 
 from tb_xla_insights.analysis.busy import device_summaries
 from tb_xla_insights.analysis.collectives import collectives_report
-from tb_xla_insights.analysis.compiles import compiles_report
+from tb_xla_insights.analysis.compile_table import compiles_report
 from tb_xla_insights.analysis.debug_log import causes_by_program, early_blocks
 from tb_xla_insights.analysis.diagnostics import diagnose
 from tb_xla_insights.analysis.early import early_executions
