@@ -64,7 +64,7 @@ def test_patterns_follow_the_choice_of_devices(xi: Xi, page: Page, case_study: s
     assert [8 * int(text) for text in counts.all_inner_texts()] == [7 * count for count in whole]
     totals = sum(ps(column(page.get_by_test_id("gap-patterns"), "Total")))
     xi.open(case_study, v="overview", d=xi.link()["d"])
-    [idle] = ps(page.get_by_test_id("idle-table").locator("tfoot [data-ps]"))
+    [idle] = ps(page.get_by_test_id("duty-table").locator("tfoot [data-ps]"))
     assert totals == idle
 
 
