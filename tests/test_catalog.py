@@ -67,6 +67,8 @@ def test_the_classes_in_the_order_of_the_contract() -> None:
         ("DelinearizeUsingTranspose", "from_device"),
         ("TfrtTpuCompiler::Compile", "compile"),
         ("LSRAv2 main loop", "compile"),
+        ("backend_compile_and_load", "compile"),
+        ("HLO passes through layout assignment (jit_train_step)", "compile"),
         ("LoadProgramCacheMiss", "program_load"),
         ("TfrtTpuClient::LoadInternal", "program_load"),
         ("MemoryDeallocation", "other"),
@@ -210,3 +212,25 @@ def test_a_mistake_in_a_users_file_is_named_with_its_place(
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.json: cannot be read"):
         load_catalog(str(tmp_path / "none.json"))
+
+
+def test_parts_of_a_compilation_are_told_from_the_call_that_asks_for_it(catalog: Catalog) -> None:
+    calls = (
+        "XLAGraphExecutor::Compile",
+        "backend_compile_and_load",
+        "PjRtCpuClient::Compile",
+        "TfrtTpuCompiler::Compile",
+    )
+    parts = (
+        "FusionCompiler::Compile",
+        "TpuCompiler::RunHloPasses",
+        "HLO passes after layout assignment (jit_f)",
+    )
+    assert all(catalog.tags(name) == {"compile_call"} for name in calls)
+    assert all(catalog.tags(name) == {"compile_part"} for name in parts)
+
+
+def test_only_what_belongs_to_compiling_is_known_by_what_precedes_a_module(catalog: Catalog) -> None:
+    assert catalog.tags("dce (jit_f)") == {"pass"}
+    assert not catalog.knows("TransferFromServer (jit_f)")
+    assert not catalog.knows("forward (first)")

@@ -207,8 +207,9 @@ class TestCpuFallback:
         found = findings(fallback().trace(), beside)["cpu_fallback"]
         assert found.title == "aten::i0, aten::i1 run on the CPU"
         assert "counts 3 calls in the capture of" in found.detail
-        assert findings(fallback().trace(), beside)["early_sync"].advice.startswith(
-            "Where an operator that runs on"
+        advice = findings(fallback().trace(), beside)["early_sync"].advice
+        assert advice.startswith(
+            "Replace the operator that runs on the CPU, or keep the value on the device: "
         )
         assert found.evidence["operators"] == {"i0": 2, "i1": 1}
 

@@ -99,6 +99,9 @@ def test_findings_keep_their_promises(documents: dict[str, dict[str, Any]]) -> N
             assert 0 < len(it["title"]) <= 60, it["title"]
             assert it["detail"].endswith(".")
             assert it["advice"].endswith(".")
+            if it["id"] not in ("recompilation", "dispatch_overhead", "graph_breaks"):
+                assert it["detail"].count(". ") <= 1, it["detail"]
+                assert ". " not in it["advice"], it["advice"]
             if it["step_if_fixed_ps"] is not None and len(document["session"]["hosts"]) == 1:
                 assert 0 < it["step_if_fixed_ps"] <= mean + 1
             for window in it["windows"]:
@@ -110,7 +113,10 @@ def test_each_scenario_finds_what_it_was_made_to_show(documents: dict[str, dict[
         assert documents[name]["findings"][0]["id"] == id_, name
     spmd = {it["id"]: it for it in documents["spmd_fsdp_debug"]["findings"]}
     assert spmd["exposed_collectives"]["cost_ps"] > 0
-    assert documents["tpu_v6e_jax"]["findings"][0]["id"] == "device_stalls"
+    stalls = documents["tpu_v6e_jax"]["findings"][0]
+    assert stalls["id"] == "device_stalls"
+    # Nothing else of this capture happens once in a step, so that all is measured on the mean step.
+    assert stalls["gain"] == 1 - stalls["step_if_fixed_ps"] / stalls["step_ps"]
     assert "device_bound" in {it["id"] for it in documents["dynamo_train_session"]["findings"]}
 
 
@@ -192,9 +198,16 @@ def test_the_text_says_the_verdict_first(capsys: pytest.CaptureFixture[str]) -> 
         "Beyond them, the host builds the graph slower than the cores run it (218.8 → 169.3 ms at best)."
     )
     order = [
-        "Findings",
+        "Mistakes: what your code can leave out; together at best 290.8 → 218.8 ms",
         "1. Info: ",
-        "Devices",
+        "−9.0 % of a usual step, 240.5 → 218.8 ms (transfer_bound, costs 1 544.631 ms)",
+        "   Do: Send the next batch",
+        "2. Warning (once): ",
+        "−10.9 % of a step, 290.8 → 259.0 ms (recompilation, ",
+        "no time to gain (annotations_not_propagated, costs no idle time)",
+        "Limits: what remains then",
+        "none now: the host is slower (exposed_collectives, ",
+        "\nDevices\n",
         "What the host does",
         "Steps (10",
         "Gaps between",

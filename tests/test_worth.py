@@ -6,10 +6,12 @@ from __future__ import annotations
 from captures import Core, capture, session
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from launching import Tpu, event
+from launching import US, Tpu, event
 from loops import STEP, loop, us
 
+from tb_xla_insights.analysis.beside import NOTHING
 from tb_xla_insights.analysis.findings import find_findings, findings_report
+from tb_xla_insights.analysis.findings.base import Facts
 from tb_xla_insights.trace.model import SessionTrace
 
 BUILD, LOAD, COMPILE = 200, 100, 1000
@@ -69,6 +71,33 @@ def test_all_mistakes_go_in_one_replay_and_then_the_largest_limit() -> None:
     # What is left is the device's work, and launching it.
     assert 500 <= (us(together["step_without_limit_ps"]) or 0) <= usual - LOAD - BUILD
     assert {row["step_ps"] for row in rows} == {together["step_ps"]}
+
+
+def test_what_happens_in_one_step_is_taken_from_that_step_alone() -> None:
+    trace = loop(steps=5).trace()
+    facts = Facts(session(trace), NOTHING)
+    [once] = facts.without([{2}], "input", "to_device")
+    assert once is not None
+    assert once.windows is not None
+    assert [its.tolist() for its in once.windows] == [[2 * STEP * US], [3 * STEP * US]]
+    [often] = facts.without([{1, 2, 4}], "input")
+    assert often is not None
+    assert often.windows is None
+
+
+def test_what_no_step_has_is_neither_usual_nor_once() -> None:
+    """The device runs something, and waits for data, before the first step."""
+    made = Tpu()
+    made.launch(0, (10, 20), (50, 100), by="marker")
+    made.on_main("data_loading", 200, 700)
+    for i in range(1, 6):
+        made.step(i * STEP, STEP, i)
+        made.launch(i * STEP + 20, (i * STEP + 26, 10), (i * STEP + 50, 900), by="marker")
+    facts = Facts(session(made.trace()), NOTHING)
+    taken = [ledger.take(("input",)) for ledger in facts.ledgers]
+    assert sum(int(its.sum()) for its in taken) == 700 * US
+    steps = facts.steps_taken(taken)
+    assert (steps, facts.recurs(steps)) == ([set()], None)
 
 
 def test_without_mistakes_nothing_goes() -> None:

@@ -48,7 +48,7 @@ def extracted_again(trace: Trace, gave_up: bool = False) -> Again:
     )
     when = union(its.start_ps, its.end_ps, again)
     compiles = find_compiles(trace)
-    start = trace.start_ps[compiles.row]
+    start = compiles.start_ps
     at = np.searchsorted(when.start_ps, start, "right") - 1
     led_to = (at >= 0) & (start < np.append(when.end_ps, 0)[at])
     if gave_up and len(when):

@@ -16,6 +16,10 @@ SEVERITIES: tuple[Severity, ...] = ("info", "warning", "critical")
 INFO_SHARE = 0.03
 """Step times of one training differ by about that much from run to run: less cannot be told from chance."""
 
+HIDDEN_SHARE = 0.005
+"""What costs INFO_SHARE of the devices' spans or more, and whose fix gains less of a step than this, hides behind
+something slower: a sixth of INFO_SHARE is far from what chance leaves of a gain."""
+
 WARNING_SHARE = 0.10
 """What a tenth of the time is lost to is worth somebody's afternoon."""
 

@@ -28,6 +28,8 @@ Document = Mapping[str, Any]
 
 def print_report(out: Console, document: Document, duty: str = "ops") -> None:
     """Prints a session's report, the devices by one of the definitions of busy. Tables without rows are left out."""
+    from tb_xla_insights.report.throughput import throughput_text
+
     session = document["session"]
     common.say(out, document["verdict"]["text"], style="bold")
     out.print()
@@ -36,11 +38,14 @@ def print_report(out: Console, document: Document, duty: str = "ops") -> None:
     start = int(session["start_unix_ns"])
     out.print(f"Start     {units.moment(start)}{' UTC' if start else ''}")
     out.print(f"Duration  {units.time_text(session['duration_ps'])}\n")
-    _findings(out, document["findings"])
+    _findings(out, document)
     _devices(out, document["devices"], duty)
     print_idle(out, document["gaps"], document["outside"])
     print_input(out, document["input_pipeline"], len(session["hosts"]))
     _steps(out, document["steps"])
+    if document["throughput"]:
+        common.say(out, f"Throughput: {throughput_text(document['throughput'])}.")
+        out.print()
     print_gaps(out, document)
     print_early(out, document["early_executions"], document["steps"])
     print_executions(out, document["executions"], document["launching"])
@@ -59,18 +64,26 @@ def print_report(out: Console, document: Document, duty: str = "ops") -> None:
         common.say(out, f"{diagnostic['severity'].capitalize()}{host}: {diagnostic['message']}")
 
 
-def _findings(out: Console, findings: Sequence[Document]) -> None:
-    from tb_xla_insights.report.verdict import without_sentence
+def _findings(out: Console, document: Document) -> None:
+    from tb_xla_insights.report.finding_text import gain_of, groups
 
-    out.print("Findings" if findings else "No findings.", style="bold")
-    for number, finding in enumerate(findings, 1):
-        cost = f"costs {units.time_text(finding['cost_ps'])}" if finding["cost_ps"] else "costs no idle time"
+    if not document["findings"]:
+        out.print("No findings.\n", style="bold")
+    number = 0
+    for group in groups(document):
+        gain = f"; {group.gain}" if group.gain else ""
+        common.say(out, f"{group.title}: {group.note}{gain}" if group.title else "Findings", style="bold")
+        for finding in group.findings:
+            number += 1
+            loud = finding["severity"].capitalize() + (" (once)" if finding["recurs"] == "once" else "")
+            cost = (
+                f"costs {units.time_text(finding['cost_ps'])}" if finding["cost_ps"] else "costs no idle time"
+            )
+            title = f"{number}. {loud}: {finding['title']}  {gain_of(finding, document).text}"
+            common.say(out, f"{title} ({finding['id']}, {cost})")
+            common.say(out, finding["detail"], indent="   ")
+            common.say(out, f"Do: {finding['advice']}", indent="   ")
         out.print()
-        title = f"{finding['severity'].capitalize()}: {finding['title']} ({finding['id']}, {cost})"
-        common.say(out, f"{number}. {title}")
-        for text in filter(None, (finding["detail"], finding["advice"], without_sentence(finding))):
-            common.say(out, text, indent="   ")
-    out.print()
 
 
 def _devices(out: Console, devices: Sequence[Document], duty: str) -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tb_xla_insights import units
-from tb_xla_insights.analysis.thresholds import SEVERITIES
 from tb_xla_insights.export import html_time, html_work
 from tb_xla_insights.export.markup import Child, Html, Row, card, code, element, number, table, text
 from tb_xla_insights.export.markup import Column as Col
 from tb_xla_insights.export.style import style
-from tb_xla_insights.report.verdict import without_sentence
+from tb_xla_insights.report.finding_text import Group, gain_of, groups
 from tb_xla_insights.report.views import overview
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -47,7 +46,7 @@ def report_html(session: SessionTrace, document: Row) -> str:
         "div", element("p", view["verdict"]["text"]), _figures(view["figures"]), class_="verdict"
     )
     parts = (section(document) for section in _SECTIONS)
-    main = element("main", _findings(document["findings"]), parts, _files(document))
+    main = element("main", _findings(document), parts, _files(document))
     return "<!doctype html>\n" + element(
         "html", about, element("body", _header(document), verdict, main), lang="en"
     )
@@ -78,25 +77,34 @@ def _figures(figures: Sequence[Row]) -> Html:
     )
 
 
-def _findings(findings: Sequence[Row]) -> Html:
-    if not findings:
-        return card("Findings", None, element("p", "No findings."), wide=True)
-    loudest = sorted(findings, key=lambda it: -SEVERITIES.index(it["severity"]))
-    items = element("ol", map(_finding, loudest), class_="findings")
-    return card("Findings", None, items, wide=True)
+def _findings(document: Row) -> Html:
+    found = [_group(group, document) for group in groups(document)]
+    return card("Findings", None, found or element("p", "No findings."), wide=True)
 
 
-def _finding(it: Row) -> Html:
-    cost = f"costs {units.time_text(it['cost_ps'], 1)}" if it["cost_ps"] else ""
-    without = without_sentence(it, 1)
-    head = element("span", it["severity"], class_=f"tag {it['severity']}"), element("h3", it["title"])
+def _group(group: Group, document: Row) -> Html:
+    note, gain = element("small", group.note), element("small", group.gain, class_="gain")
+    head = element("h3", group.title, note, gain, class_="group") if group.title else None
+    items = element("ol", (_finding(finding, document) for finding in group.findings), class_="findings")
+    return element("div", head, items)
+
+
+def _finding(finding: Row, document: Row) -> Html:
+    gain = gain_of(finding, document)
+    severity = finding["severity"]
     return element(
         "li",
-        *head,
-        element("b", cost),
-        element("p", it["detail"]),
-        element("p", it["advice"]),
-        without and element("p", without),
+        element(
+            "h3",
+            element("span", severity, class_=f"tag {severity}"),
+            element("span", "once", class_="tag once") if finding["recurs"] == "once" else None,
+            element("span", finding["title"]),
+        ),
+        element(
+            "span", element("b", gain.share), f" {gain.of} ", element("small", gain.change), class_="gain"
+        ),
+        element("p", finding["detail"]),
+        element("p", element("b", "Do: "), finding["advice"], class_="do"),
     )
 
 

@@ -40,17 +40,26 @@ tfoot td{font-weight:600;border:0;border-top:1px solid var(--line-2)}
 .num{text-align:right}
 .text{white-space:normal;min-width:240px}
 code{font:11.5px/16px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;overflow-wrap:anywhere}
-.findings{list-style:none;display:grid;gap:9px}
-.findings li{display:grid;grid-template-columns:74px 1fr auto;gap:2px 8px}
+h3{font-size:12px;line-height:17px;font-weight:600}
+.group{display:flex;gap:8px;align-items:baseline;padding:6px 12px 4px;margin:0 -12px 8px;background:var(--surface-2);
+border-bottom:1px solid var(--line)}
+.group small,.gain small{font-weight:400;font-size:11px;color:var(--ink-2)}
+.group .gain{margin-left:auto}
+.findings{list-style:none;display:grid;gap:9px;margin-bottom:9px}
+.findings li{display:grid;grid-template-columns:1fr auto;gap:3px 16px}
 .findings li+li{border-top:1px solid var(--line);padding-top:9px}
-.findings h3{font-size:12px;line-height:17px}
-.findings p{grid-column:2/4;color:var(--ink-2);max-width:760px}
+.findings h3{display:flex;gap:6px}
+.findings p{grid-column:1/-1;color:var(--ink-2);max-width:760px}
+.findings .do{color:var(--ink)}
+.findings .gain{text-align:right;line-height:17px}
 .findings b{font-weight:600}
+@media(max-width:520px){.findings li{display:block}.findings .gain{text-align:left}.group{flex-wrap:wrap}}
 .tag{justify-self:start;align-self:start;height:17px;line-height:17px;padding:0 6px;border-radius:3px;
 font-size:11px;color:var(--ink-2);background:var(--surface-2)}
 .critical,.error{color:var(--critical);background:var(--critical-wash)}
 .warning{color:var(--warning);background:var(--warning-wash)}
-.info{color:var(--info);background:var(--info-wash)}
+.info{color:var(--accent);background:var(--accent-wash)}
+.once{background:none;border:1px dashed var(--line-2);line-height:15px;font-weight:400}
 .chip{display:inline-block;width:10px;height:10px;border-radius:2px;vertical-align:-1px;margin-right:4px}
 .chip,.stack i{background-color:var(--k);border:1px solid color-mix(in oklab,var(--k),var(--edge) var(--edge-mix))}
 .k-wait{background-image:repeating-linear-gradient(135deg,var(--hatch) 0 1px,transparent 1px 4px);

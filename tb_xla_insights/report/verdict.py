@@ -183,18 +183,6 @@ def gap_sentence(gap: Mapping[str, Any]) -> str:
     return f"What was queued is not known. For {duration} the host {doing}, until {ended}."
 
 
-def without_sentence(finding: Mapping[str, Any], digits: int = 3) -> str:
-    """What the mean step would be without a finding; empty where that is not known."""
-    if finding["step_if_fixed_ps"] is None:
-        return ""
-    step, now = (time_text(finding[key], digits) for key in ("step_if_fixed_ps", "step_ps"))
-    return (
-        "Without it the mean step is as long."
-        if step == now
-        else f"Mean step without it: at best {step} instead of {now}."
-    )
-
-
 def by_thread(chain: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """A chain's time by class and thread, the most first; it adds up to the gap."""
     sums: dict[tuple[str, str], int] = {}

@@ -4,6 +4,7 @@ session."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from tb_xla_insights.analysis.step_work import step_work
 from tb_xla_insights.catalog.classes import CLASSES, UNRECORDED
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.document import session_report
+from tb_xla_insights.report.finding_text import gain_of, groups
 from tb_xla_insights.report.verdict import by_thread, gap_sentence
 from tb_xla_insights.trace.model import SessionTrace
 from tb_xla_insights.units import time_text
@@ -65,7 +67,8 @@ def whole_report(session: SessionTrace) -> dict[str, Any]:
 
 def overview(session: SessionTrace) -> dict[str, Any]:
     """`data/overview`: verdict, four figures, devices with their duty cycle by three definitions, idle time
-    by cause, steps as columns and the device work of each (`work`, see `step_work`), findings; the report's
+    by cause, steps as columns and the device work of each (`work`, see `step_work`), findings and their `groups` in
+    words (see `_groups`); the report's
     `input_pipeline` (`input`) and `transfers`, its `collectives` and the `stalls` of all devices, the longest of
     each (see `_longest`)."""
     return kept_view(session, "overview", _overview)
@@ -96,12 +99,27 @@ def _overview(session: SessionTrace) -> dict[str, Any]:
         },
         "findings": report["findings"],
         "mistakes": report["mistakes"],
+        "groups": _groups(report),
         "input": report["input_pipeline"],
         "transfers": report["transfers"],
         "collectives": _longest(report["collectives"]),
         "stalls": _longest(stalls_together(report["devices"])),
         "counts": counts(session),
     }
+
+
+def _groups(report: dict[str, Any]) -> list[dict[str, Any]]:
+    """The findings by kind, in order: what to say above them (`title` is empty for what is no fault), and of each its
+    `id` and what its fix gains (`share`, `of`, `change`, see `Gain`)."""
+    return [
+        {
+            "title": group.title,
+            "note": group.note,
+            "gain": group.gain,
+            "findings": [{"id": its["id"], **asdict(gain_of(its, report))} for its in group.findings],
+        }
+        for group in groups(report)
+    ]
 
 
 def _longest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

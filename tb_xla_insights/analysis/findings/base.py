@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tb_xla_insights.analysis.beside import Beside, Metrics
 from tb_xla_insights.analysis.busy import device_span
 from tb_xla_insights.analysis.enclosing import annotation_path
+from tb_xla_insights.analysis.environment import environment
 from tb_xla_insights.analysis.findings.ledger import Ledger
 from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.analysis.thresholds import EVERY_SHARE, Severity
@@ -46,7 +47,8 @@ Fixes = Sequence[Fix | None]
 class Finding:
     """One finding; see the report's `findings`.
 
-    `title`: at most LONGEST_TITLE letters. `brief`: what a sentence calls it, `a compile in step 1209`. `cost_ps`: the
+    `title`: at most LONGEST_TITLE letters. `brief`: what a sentence calls it, `a compile in step 1209`. `detail`: the
+    evidence in at most two sentences, without advice. `advice`: one sentence, what to change and where. `cost_ps`: the
     idle time (or repeated work) that it explains, over all devices. `recurs`: None where no steps tell it. `fixes`:
     what its fix takes away, None where there is nothing to replay. Times in `evidence` are ps under keys that end in
     `_ps`. What the fix buys (`gain`, `severity`, `step_if_fixed_ps`) is filled in by `findings.worth`.
@@ -115,15 +117,29 @@ class Facts:
         metrics, before = self.beside.metrics, self.beside.before
         return (metrics.since(before) if metrics and before else None) or metrics
 
+    @cached_property
+    def framework(self) -> str:
+        """As the report's `environment` names it: advice speaks of no other one."""
+        return str(environment(self.session)["framework"])
+
+    @cached_property
+    def of_hosts(self) -> str:
+        """What follows a sum over hosts where there are several: ` (of 4 hosts together)`."""
+        hosts = len(self.traces)
+        return f" (of {hosts} hosts together)" if hosts > 1 else ""
+
     def share(self, cost_ps: int) -> float:
         return cost_ps / self.span_ps if self.span_ps else 0.0
 
+    def per_core(self, sum_ps: int) -> str:
+        """A sum over all cores as `22.145 ms`; of several cores the mean, `22.145 ms per core`."""
+        cores = len(self.session.devices)
+        return f"{time_text(sum_ps // cores)} per core" if cores > 1 else time_text(sum_ps)
+
     def of_span(self, cost_ps: int) -> str:
         """`22.145 ms, 71.4 % of the device's span`; of several cores the mean."""
-        cores = len(self.session.devices)
-        if cores == 1:
-            return f"{time_text(cost_ps)}, {share(self.share(cost_ps))} of the device's span"
-        return f"{time_text(cost_ps // max(cores, 1))} per core, {share(self.share(cost_ps))} of the devices' spans"
+        whose = "devices' spans" if len(self.session.devices) > 1 else "device's span"
+        return f"{self.per_core(cost_ps)}, {share(self.share(cost_ps))} of the {whose}"
 
     def gap_windows(self, taken: Sequence[Int64]) -> list[Window]:
         """The gaps, one array per host as `Ledger.take` gives them, that a finding takes most of."""
@@ -135,30 +151,46 @@ class Facts:
         return [Window(*window) for _, window in found[:MOST_WINDOWS]]
 
     def steps_taken(self, taken: Sequence[Int64]) -> list[set[int]]:
-        """Per host, the steps (indices) that end the gaps from which `Ledger.take` took something."""
-        return [
-            set(ledger.step[time > 0].tolist()) - {-1}
-            for ledger, time in zip(self.ledgers, taken, strict=True)
-        ]
+        """Per host, the steps (indices) that end the gaps from which `Ledger.take` took something. A gap that lies for
+        the most part before the first step is no step's."""
+        found = []
+        for trace, ledger, time in zip(self.traces, self.ledgers, taken, strict=True):
+            begin = min((step.start_ps for step in steps_of(trace)), default=0)
+            inside = ledger.start_ps + ledger.end_ps >= 2 * begin
+            found.append(set(ledger.step[(time > 0) & inside].tolist()) - {-1})
+        return found
 
     def recurs(self, steps: Sequence[Collection[int]]) -> Recurs | None:
         """How often something happens, from the steps (indices, per host) that have it. The first and the last step of
         a host lack what the capture's edges hide, so they count only where they have it. Hosts of one training do the
-        same in the same steps. None without steps; the only step of a capture is taken for a usual one."""
-        if not self.steps:
-            return None
+        same in the same steps. None where no step has it; the only step of a capture is taken for a usual one."""
         number = sum(len(host) for host in steps)
+        if not self.steps or not number:
+            return None
         edges = sum(
             len({0, len(steps_of(trace)) - 1} - set(host))
             for trace, host in zip(self.traces, steps, strict=True)
         )
-        if self.steps == 1 or (number and number >= EVERY_SHARE * (self.steps - edges)):
+        if self.steps == 1 or number >= EVERY_SHARE * (self.steps - edges):
             return "every_step"
         return "once" if len(set().union(*steps)) <= 1 else "some_steps"
 
-    def without(self, *classes: str) -> list[Fix | None]:
-        """The fix that takes all host time of some classes away."""
-        return [Fix(classes) for _ in self.traces]
+    def without(self, steps: Sequence[Collection[int]], *classes: str) -> list[Fix | None]:
+        """The fix that takes host time of some classes away: that of the one step (indices, per host) where it happens
+        once, else all of it."""
+        if self.recurs(steps) != "once":
+            return [Fix(classes) for _ in self.traces]
+        return [
+            Fix(classes, windows=_bounds(trace, host)) if host else None
+            for trace, host in zip(self.traces, steps, strict=True)
+        ]
+
+
+def _bounds(trace: Trace, steps: Collection[int]) -> tuple[Int64, Int64]:
+    """The starts and the ends of steps (indices)."""
+    chosen = [steps_of(trace)[index] for index in sorted(steps)]
+    starts = np.array([step.start_ps for step in chosen], np.int64)
+    return starts, starts + np.array([step.duration_ps for step in chosen], np.int64)
 
 
 def mean_step_without(session: SessionTrace, *fixes: Fixes) -> int | None:

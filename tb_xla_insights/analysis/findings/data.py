@@ -21,14 +21,18 @@ MOST_HOSTS = 3
 """Hosts that a sentence names."""
 
 _LOADING = {
-    "driving_thread": "Load ahead of the step: {where} runs on the thread that drives the device. Use DataLoader "
-    "workers with prefetching, and MpDeviceLoader for the transfer.",
-    "mp_device_loader": "MpDeviceLoader's threads come too late: give the DataLoader under it more workers, let it "
-    "prefetch more (loader_prefetch_size), and make a batch cheaper to collate.",
-    "loader_threads": "The loader threads come too late: use more of them, let them prefetch, make a batch cheaper.",
-    "tf_data": "Let the input pipeline prefetch and map in parallel (tf.data.AUTOTUNE), cache what it decodes.",
-    "infeed": "The device waits in infeed: prepare batches ahead on the host, and shard the input over more hosts.",
-}  # fmt: skip
+    "driving_thread": "Move {where} off the thread that drives the device: {how}.",
+    "mp_device_loader": "Give the DataLoader under MpDeviceLoader more workers, let it prefetch more "
+    "(loader_prefetch_size), and make a batch cheaper to collate.",
+    "loader_threads": "Use more loader threads, let them prefetch, and make a batch cheaper.",
+    "tf_data": "Let the input pipeline prefetch and map in parallel (tf.data.AUTOTUNE), and cache what it decodes.",
+    "infeed": "Prepare batches ahead on the host, and shard the input over more hosts.",
+}
+"""What to change, by how batches come."""
+
+_LOADER = {"torch_xla": " (MpDeviceLoader)"}
+_AHEAD = {"torch_xla": "DataLoader workers that prefetch, and MpDeviceLoader for the transfer"}
+"""What loads and sends ahead of the step, by framework."""
 
 
 def input_bound(facts: Facts) -> Finding | None:
@@ -39,7 +43,7 @@ def input_bound(facts: Facts) -> Finding | None:
     cost = total_ps(taken) + infeed
     if not cost:
         return None
-    pipeline = input_report(facts.session)
+    pipeline, steps = input_report(facts.session), facts.steps_taken(taken)
     batches = pipeline["batches"]
     names = [
         trace.name(row)
@@ -53,15 +57,18 @@ def input_bound(facts: Facts) -> Finding | None:
         "input_bound",
         first_that_fits(f"The device waits for data: {name}", "The device waits for data"),
         f"the device waits for data ({name})",
-        f"Devices idle for {facts.of_span(cost)}, while the host loads or waits for "
-        f"{plural(batches, 'batch', 'batches')}{_each(facts, parts)}. Of all loading, {share(hidden)} "
+        f"Devices idle{' or wait in infeed' if infeed else ''} for {facts.of_span(cost)}, while the host loads or "
+        f"waits for {plural(batches, 'batch', 'batches')}{_each(facts, parts)}. Of all loading, {share(hidden)} "
         "overlaps with the device's work.",
-        _LOADING[kind].format(where=name),
+        _LOADING[kind].format(
+            where=name, how=_AHEAD.get(facts.framework, "load and send the next batch while the device works")
+        ),
         cost,
-        {key: value for key, value in pipeline.items() if key != "verdict"} | {"name": name},
+        {key: value for key, value in pipeline.items() if key != "verdict"}
+        | {"name": name, "infeed_ps": infeed},
         facts.gap_windows(taken),
-        facts.recurs(facts.steps_taken(taken)),
-        facts.without("input"),
+        facts.recurs(steps),
+        facts.without(steps, "input"),
     )
 
 
@@ -95,7 +102,7 @@ def transfer_bound(facts: Facts) -> Finding | None:
     cost = total_ps(taken)
     if not cost:
         return None
-    transfers = transfers_report(facts.session)
+    transfers, steps = transfers_report(facts.session), facts.steps_taken(taken)
     to_device, from_device = transfers["to_device"], transfers["from_device"]
     size = f" of {byte_size(to_device['bytes'])}" if to_device["bytes"] is not None else ""
     sends = total_ps(sent) >= total_ps(read)
@@ -103,10 +110,10 @@ def transfer_bound(facts: Facts) -> Finding | None:
         "transfer_bound",
         "The device waits for data to be sent" if sends else "The device waits while data is read back",
         _brief(to_device, sends),
-        f"{plural(to_device['count'], 'transfer')}{size} to the device and {from_device['count']} from it; devices "
-        f"idle meanwhile for {facts.of_span(cost)}.",
-        "Send the next batch while the device works (MpDeviceLoader), in fewer and smaller pieces: integer labels, "
-        "constants made on the device, bfloat16."
+        f"{plural(to_device['count'], 'transfer')}{size} to the device and {from_device['count']} from it"
+        f"{facts.of_hosts}; devices idle meanwhile for {facts.of_span(cost)}.",
+        f"Send the next batch while the device works{_LOADER.get(facts.framework, '')}, in fewer and smaller pieces: "
+        "integer labels, constants made on the device, bfloat16."
         if sends
         else "Read less from the device, and later: add up on the device, and fetch many values at once.",
         cost,
@@ -117,6 +124,6 @@ def transfer_bound(facts: Facts) -> Finding | None:
             "from_device": from_device,
         },
         facts.gap_windows(taken),
-        facts.recurs(facts.steps_taken(taken)),
-        facts.without("to_device", "from_device"),
+        facts.recurs(steps),
+        facts.without(steps, "to_device", "from_device"),
     )

@@ -28,7 +28,7 @@ from tb_xla_insights.analysis.step_table import steps_report
 from tb_xla_insights.analysis.thresholds import BOUND_SHARE, UNHIDDEN_SHARE
 from tb_xla_insights.analysis.what_if import Fix
 from tb_xla_insights.trace.model import Int64, Trace
-from tb_xla_insights.units import share, time_text
+from tb_xla_insights.units import share
 
 
 def device_stalls(facts: Facts) -> Finding | None:
@@ -50,7 +50,7 @@ def device_stalls(facts: Facts) -> Finding | None:
         "device_stalls",
         first_that_fits(f"The device is busy waiting in {name}", "The device is busy waiting"),
         f"the device is busy waiting in {name}",
-        f"{share(cost / at_work)} of the busy time, {facts.of_span(cost)}, ops only wait for others, most of it in "
+        f"For {share(cost / at_work)} of the busy time, {facts.of_span(cost)}, ops only wait for others, most of it in "
         f"{name}. Without that the duty cycle is {share((at_work - cost) / facts.span_ps)}.",
         "Move less between host and device memory inside the program, or earlier: offload fewer buffers, prefetch them "
         "further ahead, keep what is used at once on the device."
@@ -120,7 +120,7 @@ def exposed_collectives(facts: Facts) -> Finding | None:
         if by_kind[name] >= UNHIDDEN_SHARE * whole[name]
         else f"The time in {name} is hidden only in part",
         f"nothing hides the time in {name}",
-        f"Collectives take {time_text(total)}; for {facts.of_span(cost)}, cores compute nothing meanwhile.",
+        f"Collectives take {facts.per_core(total)}; for {facts.of_span(cost)}, cores compute nothing meanwhile.",
         f"Overlap {name} with computation: asynchronous collectives and the latency-hiding scheduler (--xla_… flags of "
         "libtpu or XLA:GPU), gradients reduced in buckets during backward, or less data (bfloat16, sharding).",
         cost,

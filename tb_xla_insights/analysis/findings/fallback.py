@@ -51,6 +51,7 @@ def cpu_fallback(facts: Facts) -> Finding | None:
     if not operators and (whole or not suspected):
         return None
     path = most_common(places)
+    inside = f" in {path}" if path else ""
     if operators:
         most = sorted(operators, key=lambda name: -operators[name])[:3]
         names = ", ".join(f"aten::{name}" for name in most)
@@ -73,17 +74,12 @@ def cpu_fallback(facts: Facts) -> Finding | None:
     else:
         title = "Suspected: an operator runs on the CPU"
         brief = "an operator seems to run on the CPU"
-        inside = f" in {path}" if path else ""
         detail = (
             f"{plural(suspected, 'time')} a value is read{inside} and one is sent back right after, as if "
         )
         detail += f"an operator ran on the CPU; devices idle meanwhile for {facts.of_span(cost)}."
-    advice = f"Replace {names if operators else 'the operator'} by ones that PyTorch/XLA lowers"
-    advice += (
-        "."
-        if operators
-        else f"; the counters aten::… of torch_xla.debug.metrics name {'it' if suspected == 1 else 'them'}."
-    )
+    advice = f"Replace {names if operators else 'the operator'}{inside} by ones that PyTorch/XLA lowers"
+    advice += "." if operators else "; the counters aten::… of torch_xla.debug.metrics name them."
     return Finding(
         "cpu_fallback", title, brief, detail, advice, cost,
         {

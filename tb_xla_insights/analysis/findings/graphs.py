@@ -47,15 +47,15 @@ def recompilation(facts: Facts) -> Finding | None:
     for trace, ledger in zip(facts.traces, facts.ledgers, strict=True):
         compiles = find_compiles(trace)
         again = np.flatnonzero(~compiles.warm_up & ~extracted_again(trace, gave_up).compiles)
-        rows = compiles.row[again]
-        when = union(trace.start_ps[rows], trace.end_ps[rows])
+        times = compiles.start_ps[again], compiles.end_ps[again]
+        when = union(*times)
         taken.append(ledger.take_within("compile", trace, when))
-        fixes.append(Fix(("compile",), windows=(when.start_ps, when.end_ps)) if len(rows) else None)
-        windows += [Window(int(trace.start_ps[row]), int(trace.end_ps[row])) for row in rows.tolist()]
+        fixes.append(Fix(("compile",), windows=(when.start_ps, when.end_ps)) if len(again) else None)
+        windows += [Window(*its) for its in np.stack(times, axis=1).tolist()]
         steps.append(set(compiles.step[again].tolist()) - {-1})
         numbers += step_names(trace, compiles.step[again].tolist())
         total += when.total_ps
-        count += len(rows)
+        count += len(again)
         modules += [compiles.module[it] for it in again.tolist()]
         graphs += [compiles.graph(it) for it in again.tolist()]
         places += paths(trace, compiles.annotation[again].tolist())
@@ -181,12 +181,12 @@ def early_sync(facts: Facts) -> Finding | None:
     frame = most_common(it.frame for it in early_blocks(facts.session, facts.beside.executions) if it)
     at = f" at {frame}" if frame else ""
     on_cpu = facts.counted.fallbacks() if facts.counted else {}
-    fetch = "Where an operator that runs on the CPU cuts it, replace that. " if on_cpu else ""
-    fetch += f"Keep the value on the device: take .item(), print or a comparison{at} out of {inside}, "
+    fetch = "Replace the operator that runs on the CPU, or keep" if on_cpu else "Keep"
+    fetch += f" the value on the device: take .item(), print or a comparison{at} out of {inside}, "
     fetch += "or read it after the step in xm.add_step_closure."
     marker = (
-        "It is the backward pass's own thread that syncs, where the training loop has no code: remove mark_step() or "
-        f"torch_xla.sync(){at} from hooks and autograd functions."
+        "Remove mark_step() or torch_xla.sync() from hooks and autograd functions: it is the backward pass's own "
+        f"thread that syncs{at}, on which the training loop has no code."
         if behind == count
         else f"Remove the mark_step() or torch_xla.sync(){at} inside {inside}; the step's own is enough."
     )
@@ -201,6 +201,7 @@ def early_sync(facts: Facts) -> Finding | None:
         {
             "early_syncs": count,
             "by_step_marker": marked,
+            "on_backward_thread": behind,
             "steps": numbers,
             "annotation": path,
             "frame": frame,
@@ -253,11 +254,11 @@ def sync_every_step(facts: Facts) -> Finding | None:
         else f"{share(part)} of the steps read from the device",
         f"a read from the device {'in every step' if part == 1 else f'in {share(part)} of the steps'}",
         f"{plural(reads['reads'], 'read')} in {reads['steps_with_reads']} of {plural(reads['steps'], 'step')} "
-        f"({each:.1f} each) keep the host for {time_text(reads['duration_ps'])}; "
+        f"({each:.1f} each) keep the host for {time_text(reads['duration_ps'])}{facts.of_hosts}; "
         + (f"devices idle in them for {facts.of_span(cost)}, " if cost else "no device idles in them, ")
         + "not counting early syncs.",
-        "Read less often: log every tenth step or later, add up the loss on the device, and print it in "
-        "xm.add_step_closure(…, run_async=True).",
+        "Read less often: log every tenth step or later, add up the loss on the device, and print it "
+        + ("in xm.add_step_closure(…, run_async=True)." if facts.framework == "torch_xla" else "later."),
         cost,
         {key: value for key, value in reads.items() if key != "every_step"},
         longest_windows(windows),

@@ -90,7 +90,7 @@ def many_small_executions(facts: Facts) -> Finding | None:
         advice += "well, so that nothing is left to clean up between the graphs."
     elif markers >= (FEWEST_LAUNCHES - 1) * facts.steps:
         advice = (
-            f"Sync once a step: each has {_rounded(markers / facts.steps)} StepMarkers. Accumulate gradients "
+            f"Sync once a step, not at {_rounded(markers / facts.steps)} StepMarkers: accumulate gradients "
         )
         advice += "without mark_step() or torch_xla.sync() in between."
     else:
@@ -102,8 +102,9 @@ def many_small_executions(facts: Facts) -> Finding | None:
         "many_small_executions",
         f"{_rounded(each)} executions a step, most of them small",
         f"{_rounded(each)} executions a step, most of them small",
-        f"{small} of {launches} executions in {plural(facts.steps, 'step')} work for less time ({work} on average) "
-        f"than the device idles before ({pause}) or the launch takes. Launching them costs {facts.of_span(cost)}.",
+        f"{small} of {launches} executions in {plural(facts.steps, 'step')}{facts.of_hosts} work for less time ({work} "
+        f"on average) than the device idles before ({pause}) or the launch takes. Launching them costs "
+        f"{facts.of_span(cost)}.",
         advice,
         cost,
         {
@@ -155,6 +156,7 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
     cost = total_ps(taken)
     if not cost:
         return None
+    steps = facts.steps_taken(taken)
     most = max(by_class, key=lambda name: total_ps(by_class[name]))
     runs, median = _usual_overhead(facts.traces)
     usual = f" The usual execution has {time_text(median)} of overhead." if median is not None else ""
@@ -180,8 +182,8 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
         {f"{name}_ps": total_ps(its) for name, its in by_class.items()}
         | {"runs": runs, "median_overhead_ps": median, "idle_ps": cost, "wait_ps": waited},
         facts.gap_windows(taken),
-        facts.recurs(facts.steps_taken(taken)),
-        facts.without(*LAUNCHING),
+        facts.recurs(steps),
+        facts.without(steps, *LAUNCHING),
     )
 
 
@@ -250,6 +252,7 @@ def tracing_bound(facts: Facts) -> Finding | None:
     if not cost:
         return None
     taken = [a + b for a, b in zip(tracing, python, strict=True)]
+    steps = facts.steps_taken(taken)
     places = _longest_phases(facts)
     name = places[0][0] if places else None
     listed = ", ".join(f"{place} {time_text(time)}" for place, time in places[:3])
@@ -257,12 +260,6 @@ def tracing_bound(facts: Facts) -> Finding | None:
     each = f", {time_text(cost // facts.core_steps)} a step{cores}" if facts.core_steps else ""
     builds = total_ps(tracing) >= total_ps(python)
     doing = "builds the next graph" if builds else "runs Python"
-    together = f" (of {len(facts.traces)} hosts together)" if len(facts.traces) > 1 else ""
-    if name and name in _compiled_phases(facts):
-        less = f"keep less around it: {name} launches graphs of torch.compile already, so its time is Python around "
-        less += "them (guards, arguments, what was left out of the graphs)"
-    else:
-        less = f"build less: make {name} cheaper with torch.compile or a scan over equal layers"
     one = len(facts.session.devices) == 1
     does = "builds the graph" if builds else "runs Python code"
     title = f"The device waits while the host {does}"
@@ -274,11 +271,8 @@ def tracing_bound(facts: Facts) -> Finding | None:
         title,
         brief,
         f"Devices idle for {facts.of_span(cost)}{each}, while the host {doing}."
-        + (f" Most host time{together} is in {listed}." if listed else ""),
-        f"Give the device more to do per step (a larger batch, several steps in one graph), or {less}, and read "
-        "nothing that keeps the host from running ahead."
-        if name
-        else "Give the device more to do per step, or compile more of the step at once.",
+        + (f" Most host time{facts.of_hosts} is in {listed}." if listed else ""),
+        _build_less(facts, name, builds),
         cost,
         {
             "tracing_ps": total_ps(tracing),
@@ -287,9 +281,23 @@ def tracing_bound(facts: Facts) -> Finding | None:
             "phases": [{"name": place, "host_ps": time} for place, time in places],
         },
         facts.gap_windows(taken),
-        facts.recurs(facts.steps_taken(taken)),
-        facts.without("tracing", "python"),
+        facts.recurs(steps),
+        facts.without(steps, "tracing", "python"),
     )
+
+
+def _build_less(facts: Facts, name: str | None, builds: bool) -> str:
+    """What makes steps need less of the host, whose longest annotation has this name."""
+    if not name:
+        return "Give a step more work, or compile more of it at once."
+    if name in _compiled_phases(facts):
+        less = f"Keep less Python around the graphs of torch.compile in {name} (guards, arguments, what they leave out)"
+    elif builds:
+        compiled = "torch.compile, " if facts.framework in ("torch_xla", "torch_tpu") else ""
+        less = f"Build less in {name} ({compiled}a scan over equal layers)"
+    else:
+        less = f"Run less Python in {name}"
+    return f"{less}, or give a step more work (a larger batch, several steps in one graph)."
 
 
 def _builds_slower(facts: Facts) -> bool:

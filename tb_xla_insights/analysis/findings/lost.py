@@ -7,10 +7,25 @@ from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.lost import ADVICE, AUTOGRAD, DYNAMO, FLAG_OFF, OPTIMISED
 from tb_xla_insights.analysis.propagation.report import session_coverage, session_lost
 from tb_xla_insights.trace.model import SessionTrace, Trace
-from tb_xla_insights.units import share, time_text
+from tb_xla_insights.units import share
 
 _LOUD = (FLAG_OFF, DYNAMO, AUTOGRAD, OPTIMISED)
 """Reasons worth a finding, the one that a user can do most about first."""
+
+_WHY = {
+    DYNAMO: "dynamo keeps only the outermost scope",
+    AUTOGRAD: "autograd runs on a thread of its own, and scopes belong to a thread",
+    OPTIMISED: "the compiler merged or removed its ops",
+}
+
+_DO = {
+    FLAG_OFF: "set XLA_HLO_DEBUG=1 (or XLA_IR_DEBUG=1) in the environment before the training script starts, and "
+    "capture again",
+    DYNAMO: "put the annotation around the compiled call, or compile its parts one by one",
+    AUTOGRAD: "annotate in module backward hooks or an autograd.Function's backward, which run on that thread",
+    OPTIMISED: "leave what the compiler merged or removed as it is",
+}
+"""What to change; the report's `propagation` and the evidence have the whole of it (`ADVICE`)."""
 
 
 def annotations_not_propagated(facts: Facts) -> Finding | None:
@@ -39,18 +54,21 @@ def annotations_not_propagated(facts: Facts) -> Finding | None:
     else:
         title = f"{_some(names)} cannot be seen on the device"
         told = "; ".join(
-            f"{_some([path for path in missed if lost[path] == reason])}: {reason}" for reason in reasons
+            f"{_some([path for path in missed if lost[path] == reason])} ({_WHY[reason]})"
+            for reason in reasons
         )
-        detail = f"{whole} ({time_text(unexplained)}) has no annotation. Lost: {told}."
+        detail = f"{whole} ({facts.per_core(unexplained)}) has no annotation. Lost: {told}."
+    advice = "; ".join(_DO[reason] for reason in reasons)
     return Finding(
         "annotations_not_propagated",
         title,
         "annotations that cannot be seen on the device",
         detail,
-        " ".join(ADVICE[reason] for reason in reasons),
+        f"{advice[0].upper()}{advice[1:]}.",
         0,
         {
             "lost": [{"path": path, "reason": reason} for path, reason in lost.items()],
+            "advice": {reason: ADVICE[reason] for reason in reasons},
             "unexplained_ps": unexplained,
             **times,
         },

@@ -1,0 +1,105 @@
+"""Findings in words that the page, the text and the HTML page share: their groups, and what a fix gains."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tb_xla_insights.analysis.thresholds import HIDDEN_SHARE, INFO_SHARE
+from tb_xla_insights.units import MINUS, change_text, share
+
+Row = Mapping[str, Any]
+
+_GROUPS = (
+    ("mistake", "Mistakes", "what your code can leave out"),
+    ("limit", "Limits", "what remains then"),
+    (None, "", ""),
+)
+
+_OF_DEVICE = frozenset(("device_stalls", "exposed_collectives"))
+"""Findings about the device's own time. All others are about the host's."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Findings of one kind under one head; no title for what is no fault. `gain` is what they gain together."""
+
+    title: str
+    note: str
+    gain: str
+    findings: Sequence[Row]
+
+
+@dataclass(frozen=True)
+class Gain:
+    """`−36.0 %`, `of a step`, `67.7 → 43.3 ms`; where there is none, `of` alone says why."""
+
+    share: str
+    of: str
+    change: str = ""
+
+    @property
+    def text(self) -> str:
+        """In one line: `−36.0 % of a step, 67.7 → 43.3 ms`."""
+        gain = f"{self.share} {self.of}" if self.share else self.of
+        return f"{gain}, {self.change}" if self.change else gain
+
+
+def groups(report: Row) -> list[Group]:
+    """The findings of a report by kind, in their order; groups without any are left out."""
+    found = []
+    for kind, title, note in _GROUPS:
+        findings = [finding for finding in report["findings"] if finding["kind"] == kind]
+        if findings:
+            gain = _together(report["mistakes"]) if kind == "mistake" else ""
+            found.append(Group(title, note, gain, findings))
+    return found
+
+
+def _together(mistakes: Row) -> str:
+    """What all mistakes gain, from one replay without them: `together at best 290.8 → 219.3 ms`."""
+    step, fixed = mistakes["step_ps"], mistakes["step_if_fixed_ps"]
+    if not step or fixed is None or step == fixed:
+        return ""
+    return f"together at best {change_text(step, fixed)}"
+
+
+def gain_of(finding: Row, report: Row) -> Gain:
+    """What the fix of a report's finding gains. (docs/definitions.md, "Findings")
+
+    Of what recurs: the share of the usual step, and the usual step with and without it. Of what happened once: the same
+    of the mean step. Where nothing can be replayed: the share of the devices' spans that it explains.
+    """
+    gain = finding["gain"] or 0.0
+    fixed = finding["step_if_fixed_ps"]
+    if fixed is None:
+        return Gain(share(gain), "of the devices' spans") if gain else Gain("", "no time to gain")
+    if gain < HIDDEN_SHARE and _share_of_spans(finding, report) >= INFO_SHARE:
+        return Gain("", _why_none(finding, report))
+    if gain <= 0:
+        return Gain("", "no time to gain")
+    step, of = finding["step_ps"], "of a step"
+    if finding["recurs"] != "once":
+        usual = report["mistakes"]["usual_step_ps"]
+        of = "of a step" if usual == step else "of a usual step"
+        step, fixed = usual, round(usual * (1 - gain))
+    return Gain(f"{MINUS if gain >= 0.001 else ''}{share(gain)}", of, change_text(step, fixed))
+
+
+def _share_of_spans(finding: Row, report: Row) -> float:
+    span = sum(device["span_ps"] for device in report["devices"])
+    return finding["cost_ps"] / span if span else 0.0
+
+
+def _why_none(finding: Row, report: Row) -> str:
+    """Why time that is lost is none to gain: no step has it, or steps would take as long for something else."""
+    steps = report["steps"]
+    start = min(step["start_ps"] for step in steps)
+    end = max(step["start_ps"] + step["duration_ps"] for step in steps)
+    middles = [(window["start_ps"] + window["end_ps"]) // 2 for window in finding["windows"]]
+    if middles and not any(start <= middle < end for middle in middles):
+        return "none: outside of the steps"
+    others = {row["id"] for row in report["findings"] if (row["gain"] or 0.0) >= INFO_SHARE} - _OF_DEVICE
+    host = finding["id"] in _OF_DEVICE and others
+    return f"none now: {'the host' if host else 'something else'} is slower"

@@ -1,0 +1,108 @@
+"""Findings in words: what a fix gains, why it gains nothing, and the groups with their heads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from captures import session
+from launching import US, demo
+
+from tb_xla_insights.report import session_report
+from tb_xla_insights.report.finding_text import gain_of, groups
+
+MS = 1000 * US
+STEPS = [{"start_ps": 1000 * MS, "duration_ps": 80 * MS}, {"start_ps": 1080 * MS, "duration_ps": 120 * MS}]
+
+
+def finding(id_: str = "early_sync", **other: Any) -> dict[str, Any]:
+    """One of 20 ms in a step, that recurs."""
+    window = {"start_ps": 1020 * MS, "end_ps": 1040 * MS, "device": None}
+    return {
+        "id": id_, "kind": "mistake", "recurs": "every_step", "gain": 0.2, "cost_ps": 40 * MS,
+        "step_ps": 100 * MS, "step_if_fixed_ps": 80 * MS, "windows": [window],
+    } | other  # fmt: skip
+
+
+def report(*findings: dict[str, Any], usual: int = 100 * MS) -> dict[str, Any]:
+    return {
+        "findings": list(findings),
+        "steps": STEPS,
+        "devices": [{"span_ps": 100 * MS}, {"span_ps": 100 * MS}],
+        "mistakes": {"step_ps": 100 * MS, "usual_step_ps": usual, "step_if_fixed_ps": 70 * MS},
+    }
+
+
+def said(its: dict[str, Any], *others: dict[str, Any], usual: int = 100 * MS) -> str:
+    return gain_of(its, report(its, *others, usual=usual)).text.replace("\u202f", " ")
+
+
+def test_what_recurs_gains_a_part_of_the_usual_step_and_both_times_are_of_it() -> None:
+    assert said(finding()) == "−20.0 % of a step, 100.0 → 80.0 ms"
+    assert said(finding(), usual=90 * MS) == "−20.0 % of a usual step, 90.0 → 72.0 ms"
+
+
+def test_what_happened_once_gains_a_part_of_the_mean_step() -> None:
+    assert said(finding(recurs="once"), usual=90 * MS) == "−20.0 % of a step, 100.0 → 80.0 ms"
+
+
+def test_a_gain_that_hardly_shows_is_no_negative_share() -> None:
+    assert said(finding(gain=0.0004, cost_ps=1 * MS)) == "< 0.1 % of a step, 100.0 → 100.0 ms"
+
+
+def test_where_nothing_can_be_replayed_the_gain_is_what_it_explains() -> None:
+    its = finding(gain=0.2, step_if_fixed_ps=None)
+    assert said(its) == "20.0 % of the devices' spans"
+
+
+@pytest.mark.parametrize("cost", [0, 1 * MS])
+def test_without_a_gain_there_is_no_time_to_gain(cost: int) -> None:
+    assert said(finding(gain=None, step_if_fixed_ps=None, cost_ps=0)) == "no time to gain"
+    assert said(finding(gain=0.0, step_if_fixed_ps=100 * MS, cost_ps=cost)) == "no time to gain"
+
+
+def test_time_that_hides_behind_the_host_is_told_so_only_where_the_host_is_slower() -> None:
+    hidden = finding("exposed_collectives", gain=0.004, step_if_fixed_ps=100 * MS, cost_ps=6 * MS)
+    assert said(hidden, finding("tracing_bound")) == "none now: the host is slower"
+    assert said(hidden, finding("tracing_bound", gain=0.02)) == "none now: something else is slower"
+    assert said(hidden, finding("device_stalls")) == "none now: something else is slower"
+    of_host = finding("input_bound", gain=0.0, step_if_fixed_ps=100 * MS)
+    assert said(of_host, finding("tracing_bound")) == "none now: something else is slower"
+
+
+def test_a_gain_of_half_a_percent_is_told_as_such() -> None:
+    assert said(finding(gain=0.005)) == "−0.5 % of a step, 100.0 → 99.5 ms"
+
+
+@pytest.mark.parametrize(("start", "end"), [(0, 1001), (1199, 1900)])
+def test_what_lies_outside_of_the_steps_hides_behind_nothing(start: int, end: int) -> None:
+    window = {"start_ps": start * MS, "end_ps": end * MS, "device": None}
+    its = finding(gain=0.0, step_if_fixed_ps=100 * MS, windows=[window])
+    assert said(its) == "none: outside of the steps"
+
+
+def test_groups_have_heads_and_those_without_findings_are_left_out() -> None:
+    some = report(finding(), finding("tracing_bound", kind="limit"), finding("device_bound", kind=None))
+    found = groups(some)
+    assert [group.title for group in found] == ["Mistakes", "Limits", ""]
+    assert [group.gain.replace("\u202f", " ") for group in found] == [
+        "together at best 100.0 → 70.0 ms",
+        "",
+        "",
+    ]
+    assert [group.title for group in groups(report(finding(kind="limit")))] == ["Limits"]
+    some["mistakes"]["step_if_fixed_ps"] = None
+    assert groups(some)[0].gain == ""
+
+
+def test_percent_and_times_of_real_findings_agree() -> None:
+    """The share that a finding gains is that of the two times beside it, as they are printed."""
+    document = session_report(session(demo("torch_xla_dynamic_shapes")))
+    told = [gain_of(its, document) for its in document["findings"]]
+    shown = [its for its in told if its.share]
+    assert len(shown) == 3
+    for gain in shown:
+        before, after = (float(text) for text in gain.change.removesuffix("\u202fms").split(" → "))
+        assert float(gain.share[1:].removesuffix("\u202f%")) == pytest.approx(
+            100 * (1 - after / before), abs=0.7
+        )
