@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from captures import Event, capture, real_trace, session, thread
 from extracting import bridge, extractions_by_definition
@@ -15,6 +17,7 @@ from launching import demo
 from tb_xla_insights.analysis.classes import event_classes, partition, thread_segments
 from tb_xla_insights.analysis.early import early_executions
 from tb_xla_insights.analysis.extractions import find_extractions
+from tb_xla_insights.analysis.intervals import union
 from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.trace.model import Trace
@@ -178,3 +181,22 @@ def test_the_capture_with_a_graph_break() -> None:
 )
 def test_captures_in_which_nothing_is_extracted(shared_traces: Path, scenario: str) -> None:
     assert found(real_trace(shared_traces / "torch_xla" / scenario)) == []
+
+
+def test_against_dynamos_own_record() -> None:
+    """`demo_logs/capture/dynamo_times.py graph_break`: all of Dynamo's time is found; what else is `dynamo` is the
+    bridge, and within the same stretches what the model does before and after."""
+    folder = Path(__file__).parent / "recorded/dynamo_graph_break"
+    trace = real_trace(folder)
+    phases = json.loads((folder / "dynamo_times.json").read_text())["phases_ns"]
+    start, end = (np.array(phases, np.int64).T - trace.base_unix_ns) * 1000
+    truth = union(start.copy(), end.copy())
+    p = partition(trace)
+    found = union(p.start_ps, p.end_ps, p.kind == CLASSES.index("dynamo"))
+    its = find_extractions(trace)
+    bridge = union(trace.start_ps[its.first], trace.end_ps[its.last])
+    assert len(its) == 12
+    assert truth.without(found).total_ps == 0
+    rest = found.without(truth).without(bridge).total_ps
+    assert rest < 0.1 * found.total_ps
+    assert bridge.within(truth).total_ps == 0

@@ -83,13 +83,13 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
     taken, fixes, windows, numbers = [], [], [], []
     dynamo = compiling = compiles = 0
     for trace, ledger, part in zip(facts.traces, facts.ledgers, parts, strict=True):
-        rows = find_compiles(trace).row[part.compiles]
-        when = union_of((part.when, union(trace.start_ps[rows], trace.end_ps[rows])))
+        calls = find_compiles(trace)
+        when = union_of((part.when, union(calls.start_ps, calls.end_ps, part.compiles)))
         taken.append(np.sum([ledger.take_within(name, trace, when) for name in _EXTRACTING], axis=0))
         fixes.append(Fix(_EXTRACTING, windows=(when.start_ps, when.end_ps)) if len(when) else None)
         spent = class_shares(partition(trace), when.start_ps, when.end_ps).sum(axis=0)
         dynamo, compiling = dynamo + int(spent[DYNAMO]), compiling + int(spent[CLASS_INDEX["compile"]])
-        compiles += len(rows)
+        compiles += int(part.compiles.sum())
         windows += [Window(*its) for its in zip(when.start_ps.tolist(), when.end_ps.tolist(), strict=True)]
         numbers += step_names(trace, part.step.tolist())
     cost = total_ps(taken)
