@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from captures import real_trace, session
+from captures import real_trace
 from launching import Tpu, demo
 from loops import LAUNCH, STEP, findings, loop, us
 from synthetic.__main__ import LOGDIR
@@ -13,63 +13,6 @@ from synthetic.__main__ import LOGDIR
 import tb_xla_insights as xi
 from tb_xla_insights.analysis.again import extracted_again
 from tb_xla_insights.analysis.beside import Beside, Block, GraphBreaks, Guard, Metrics
-from tb_xla_insights.analysis.findings import find_findings
-
-
-def with_compile(step: int, first: int = 5) -> Tpu:
-    """The loop with 400 us of compiling before the launch of one step, in one of its gaps."""
-    made = loop(first=first)
-    made.on_main(
-        "XLAGraphExecutor::Compile", (step - first) * STEP + LAUNCH - 410, 400, graph_hash=f"{step:08x}"
-    )
-    return made
-
-
-class TestRecompilation:
-    def test_a_compilation_after_warm_up_costs_the_idle_time_in_it(self) -> None:
-        found = findings(with_compile(6).trace())["recompilation"]
-        assert us(found.cost_ps) == 400
-        assert found.severity == "warning"
-        assert found.title == "A graph is compiled in step 6"
-        assert (found.evidence["graphs"], found.evidence["steps"]) == (["00000006"], [6])
-        assert us(found.step_if_fixed_ps) == 1000 - 400 / 4
-        [window] = found.windows
-        assert (us(window.start_ps), us(window.end_ps)) == (1290, 1690)
-
-    def test_a_step_in_which_several_hosts_compile_is_named_once(self) -> None:
-        hosts = session(with_compile(6).trace(), with_compile(6).trace())
-        found = next(it for it in find_findings(hosts) if it.id == "recompilation")
-        assert found.title == "2 compilations after warm-up in step 6"
-        assert found.evidence["steps"] == [6]
-
-    def test_warm_up_is_none(self) -> None:
-        """The same, in step 1."""
-        assert "recompilation" not in findings(with_compile(1, first=0).trace())
-
-    def test_a_cause_beside_the_capture_is_told(self) -> None:
-        beside = Beside(
-            compilations=[Block("00000006", "most things", ("train (train.py:9)",), "log.txt", 1)]
-        )
-        found = findings(with_compile(6).trace(), beside)["recompilation"]
-        assert "train (train.py:9)" in found.advice
-        assert found.evidence["cause"] == "most things"
-
-    def test_a_compilation_that_no_run_came_before_costs_steps_though_no_idle_time(self) -> None:
-        """400 us of a mean step of 1,000 in one of four steps."""
-        found = findings(with_compile(5).trace())["recompilation"]
-        assert (found.cost_ps, found.gain, found.severity) == (0, 0.1, "warning")
-
-    def test_what_happened_once_is_never_critical(self) -> None:
-        made = loop()
-        made.on_main("XLAGraphExecutor::Compile", 2 * STEP + 10, 600)
-        made.step(4 * STEP, 9 * STEP, 9)  # a long step without a run of its own
-        made.on_main("XLAGraphExecutor::Compile", 4 * STEP + 10, 8900)
-        found = findings(made.trace())["recompilation"]
-        assert (found.recurs, found.severity) == ("some_steps", "critical")
-        made = loop(steps=2)
-        made.on_main("XLAGraphExecutor::Compile", STEP + 5, LAUNCH - 5)
-        found = findings(made.trace())["recompilation"]
-        assert (found.recurs, found.gain, found.severity) == ("once", 0.3475, "warning")
 
 
 def cut(read: bool = True) -> Tpu:

@@ -23,7 +23,16 @@ BEGUN_BEFORE, UNFINISHED = 1, 2
 
 _APART = [
     CLASS_INDEX[name]
-    for name in ("tracing", "sync_prepare", "dynamo", "to_device", "from_device", "dispatch", "input", "python")
+    for name in (
+        "tracing",
+        "sync_prepare",
+        "dynamo",
+        "to_device",
+        "from_device",
+        "dispatch",
+        "input",
+        "python",
+    )
 ]
 """What the driving thread does before and after a compilation, and never inside one."""
 
