@@ -184,8 +184,8 @@ def test_captures_in_which_nothing_is_extracted(shared_traces: Path, scenario: s
 
 
 def test_against_dynamos_own_record() -> None:
-    """`demo_logs/capture/dynamo_times.py graph_break`: all of Dynamo's time is found; what else is `dynamo` is the bridge,
-    and within the same stretches what the model does before and after."""
+    """`demo_logs/capture/dynamo_times.py graph_break`: all of Dynamo's time is found; what else is `dynamo` is the
+    bridge, and within the same stretches what the model does before and after."""
     folder = Path(__file__).parent / "recorded/dynamo_graph_break"
     trace = real_trace(folder)
     phases = json.loads((folder / "dynamo_times.json").read_text())["phases_ns"]
