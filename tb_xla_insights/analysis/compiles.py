@@ -178,7 +178,8 @@ def _numbers(trace: Trace, calls: CompileCalls, step: Int32, module: list[str | 
     cut itself, or if its module is one that steps run; a cut one after the last step to the one after that.
     """
     launches, steps = find_launches(trace), steps_of(trace)
-    in_steps = {launches.programs[it][0] for it in launches.program[launches.step >= 0].tolist()}
+    known = (launches.step >= 0) & (launches.program >= 0)
+    in_steps = {launches.programs[program][0] for program in launches.program[known].tolist()}
     found: list[int | None] = []
     for at, start, cut, name in zip(
         step.tolist(), calls.start_ps.tolist(), calls.cut.tolist(), module, strict=True
