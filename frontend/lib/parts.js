@@ -44,5 +44,5 @@ export function roundShares(parts) {
 export function roundTimes(parts, unit) {
   const rounded = roundParts(parts, unit.ps / 1000);
   const text = (/** @type {number} */ value) => digits(value / 1000, 3);
-  return { texts: rounded.map(text), sum: h('span', { 'data-ps': sumOf(parts) }, text(sumOf(rounded))) };
+  return { texts: rounded.map(text), sum: h('span', { 'data-ps': Math.round(sumOf(parts)) }, text(sumOf(rounded))) };
 }
