@@ -29,7 +29,7 @@ export function idleCard({ devices: all, steps }, app) {
   const label = (/** @type {ClassName|null} */ name) => (name ? LABELS[name] : 'in gaps under 10\u202fµs');
   const idleTime = partColumns('Idle', items, 'ps', (text, { name }) => (
     name ? link(text, () => app.open({ v: 'gaps', f: `cause:${name}`, sel: '' }), { title: `Gaps caused by ${label(name)}` }) : text));
-  return card('Idle time by cause', { note: `${note}, ${headline(idle)} in all` },
+  return card('Idle time by cause', { note: `${note}, ${headline(idle)} in all`, class: 'idle' },
     h('div', { 'data-testid': 'idle-bar' }, bar),
     h('div', { class: 'fill' }, table({
       label: 'Idle time by cause', testid: 'idle-table', items, sort: '-Idle',

@@ -1,4 +1,4 @@
-/** Overview: one sentence, four figures, and behind them duty cycle, idle time by cause, steps, findings, and what feeds the devices. */
+/** Overview: one sentence, four figures, and behind them findings, idle time by cause, duty cycle, steps, and what feeds the devices. */
 
 import { h, fill } from '../lib/dom.js';
 import { loadOnce } from '../frame/once.js';
@@ -24,8 +24,8 @@ export function overviewView(app) {
   function draw() {
     const { devices } = answer;
     const some = app.among(devices).length < devices.length;
-    fill(element, verdict(answer, some ? `All but duty cycle and idle time is of all ${cores(devices.length)}.` : ''), dutyCard(answer.devices, session, app), idleCard(answer, app),
-      findingsCard(answer, app), steps.element, dataCards(answer, app));
+    fill(element, verdict(answer, some ? `All but duty cycle and idle time is of all ${cores(devices.length)}.` : ''), findingsCard(answer, app), idleCard(answer, app),
+      dutyCard(answer.devices, session, app), steps.element, dataCards(answer, app));
     steps.open(answer.steps);
   }
 
