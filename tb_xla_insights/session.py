@@ -58,11 +58,12 @@ class Session:
     def duration_ps(self) -> int:
         return self.trace.duration_ps
 
-    def report(self, all_gaps: bool = False) -> dict[str, Any]:
-        """The document of `xla-insights report --json`; with all gaps instead of the 1,000 longest ones."""
+    def report(self, all_gaps: bool = False, samples_per_step: float | None = None) -> dict[str, Any]:
+        """The document of `xla-insights report --json`; with all gaps instead of the 1,000 longest ones, and with the
+        `throughput` of steps of so many samples, if not of those that the recording was told."""
         from tb_xla_insights.report import session_report
 
-        return session_report(self.trace, all_gaps)
+        return session_report(self.trace, all_gaps, samples_per_step)
 
     def window(self, start_ps: int, end_ps: int, device: str | None = None) -> dict[str, Any]:
         """What every class, thread and device did in [start_ps, end_ps), of one device (by id) or of all.
@@ -79,11 +80,14 @@ class Session:
             raise InputError(f"{self.trace.path}: no device {device}; {have}")
         return window(self.trace, start_ps, end_ps, device)
 
-    def compare(self, other: Session) -> dict[str, Any]:
-        """The document of `xla-insights compare --json`, with this session as A and the other one as B."""
+    def compare(
+        self, other: Session, samples_per_step: tuple[float | None, float | None] = (None, None)
+    ) -> dict[str, Any]:
+        """The document of `xla-insights compare --json`, with this session as A and the other one as B;
+        `samples_per_step` of A and of B come before what their recordings were told."""
         from tb_xla_insights.compare import compare
 
-        return compare(self.trace, other.trace)
+        return compare(self.trace, other.trace, samples_per_step)
 
     def propagation(self, step: int | None = None, device: str | None = None) -> dict[str, Any]:
         """Where annotations went on the device, in one step (an index into `steps()`, or a usual one) on one device (by

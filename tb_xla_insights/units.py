@@ -67,6 +67,20 @@ def count(value: int | None) -> str:
     return MISSING if value is None else _grouped(value)
 
 
+def rate(value: float | None) -> str:
+    """So much per second, as a bare number of at least four digits: `12 804`, `318.4`, `0.7500`; 0.0000 for less."""
+    if value is None:
+        return MISSING
+    decimals = next((places for places, least in enumerate((1000, 100, 10, 1)) if value >= least), 4)
+    return _fixed(round(value * 10**decimals), 10**decimals, decimals)
+
+
+def samples(value: float) -> str:
+    """How many samples, without decimals that say nothing: `128 samples`, `0.5 samples`."""
+    whole = value == int(value)
+    return f"{_grouped(int(value)) if whole else f'{value:g}'}{THIN}{'sample' if value == 1 else 'samples'}"
+
+
 def byte_size(value: int | None) -> str:
     """Bytes in powers of 1000 with one decimal: `318.4 MB`; below 1 kB the plain count."""
     if value is None:

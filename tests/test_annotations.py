@@ -7,10 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from captures import CATALOG, Core, capture, real_trace, thread
+from captures import Core, capture, real_trace, thread
 
-from tb_xla_insights.catalog import CLASSES
-from tb_xla_insights.trace.annotations import annotated, annotation_kinds
+from tb_xla_insights.trace.annotations import annotated
 from tb_xla_insights.trace.model import Trace
 
 
@@ -76,17 +75,6 @@ def test_ops_on_host_threads_and_lines_of_devices_are_no_annotations() -> None:
     )
     assert names(trace) == ["forward"]
     assert annotated(trace).tolist() == [row in trace.annotations for row in range(len(trace))]
-
-
-def test_the_class_of_annotations_is_told_per_name() -> None:
-    trace = capture(thread("python", ("data_loading", 0, 9), ("forward", 10, 9), ("StepMarker", 20, 9)))
-    kinds = annotation_kinds(trace, CATALOG)
-    found = {trace.name(row): int(kinds[trace.meta[row]]) for row in range(len(trace))}
-    assert found == {
-        "data_loading": CLASSES.index("input"),
-        "forward": CLASSES.index("tracing"),
-        "StepMarker": -1,
-    }
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,8 @@ def class_of(catalog: Catalog, name: str) -> str | None:
 
 def test_the_classes_in_the_order_of_the_contract() -> None:
     assert CLASSES == (
-        "tracing", "sync_prepare", "compile", "program_load", "to_device", "from_device", "dispatch", "wait", "input",
-        "python", "other", "unrecorded",
+        "tracing", "sync_prepare", "dynamo", "compile", "program_load", "to_device", "from_device", "dispatch", "wait",
+        "input", "python", "other", "unrecorded",
     )  # fmt: skip
 
 
@@ -67,6 +67,8 @@ def test_the_classes_in_the_order_of_the_contract() -> None:
         ("DelinearizeUsingTranspose", "from_device"),
         ("TfrtTpuCompiler::Compile", "compile"),
         ("LSRAv2 main loop", "compile"),
+        ("backend_compile_and_load", "compile"),
+        ("HLO passes through layout assignment (jit_train_step)", "compile"),
         ("LoadProgramCacheMiss", "program_load"),
         ("TfrtTpuClient::LoadInternal", "program_load"),
         ("MemoryDeallocation", "other"),
@@ -135,7 +137,7 @@ def test_parts_of_a_launch_are_no_launches(catalog: Catalog) -> None:
     "name", ["data_loading", "fetchBatch", "DataLoader", "prefetch_next", "INPUT", "loading", "HTTPData"]
 )
 def test_annotations_that_speak_of_loading_data_are_input(catalog: Catalog, name: str) -> None:
-    assert CLASSES[catalog.annotation_kind(name)] == "input"
+    assert catalog.loads(name)
 
 
 @pytest.mark.parametrize(
@@ -152,8 +154,8 @@ def test_annotations_that_speak_of_loading_data_are_input(catalog: Catalog, name
         "",
     ],
 )
-def test_other_annotations_are_tracing(catalog: Catalog, name: str) -> None:
-    assert CLASSES[catalog.annotation_kind(name)] == "tracing"
+def test_other_annotations_do_not(catalog: Catalog, name: str) -> None:
+    assert not catalog.loads(name)
 
 
 def extra(tmp_path: Path, document: object) -> str:
@@ -210,3 +212,25 @@ def test_a_mistake_in_a_users_file_is_named_with_its_place(
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.json: cannot be read"):
         load_catalog(str(tmp_path / "none.json"))
+
+
+def test_parts_of_a_compilation_are_told_from_the_call_that_asks_for_it(catalog: Catalog) -> None:
+    calls = (
+        "XLAGraphExecutor::Compile",
+        "backend_compile_and_load",
+        "PjRtCpuClient::Compile",
+        "TfrtTpuCompiler::Compile",
+    )
+    parts = (
+        "FusionCompiler::Compile",
+        "TpuCompiler::RunHloPasses",
+        "HLO passes after layout assignment (jit_f)",
+    )
+    assert all(catalog.tags(name) == {"compile_call"} for name in calls)
+    assert all(catalog.tags(name) == {"compile_part"} for name in parts)
+
+
+def test_only_what_belongs_to_compiling_is_known_by_what_precedes_a_module(catalog: Catalog) -> None:
+    assert catalog.tags("dce (jit_f)") == {"pass"}
+    assert not catalog.knows("TransferFromServer (jit_f)")
+    assert not catalog.knows("forward (first)")

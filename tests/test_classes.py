@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from captures import CATALOG, Row, capture, real_trace, thread
+from extracting import extractions_by_definition
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tb_xla_insights.analysis.classes import HELPERS, partition, thread_segments
+from tb_xla_insights.analysis.shares import class_shares
 from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.trace.model import Role, Trace
 
@@ -20,6 +22,7 @@ NAMES = (
     "Training_Step", "data_loading", "StepMarker", "algsimp", "PjRtComputationClient::Compile", "LoadProgram",
     "PjRtComputationClient::TransferFromDevice", "PjRtComputationClient::TransferToDevice", "TensorCollectionBarrier",
     "RunExecutable", "TPUExecute", "ThunkExecutor::Execute", "Transpose::Execute", "MemoryAllocation", "$train.py:3 f",
+    "$array.py:3 block_until_ready", "ExecuteComputation", "ExecuteComputationWithBarrier", "RunPostOrder",
 )  # fmt: skip
 HELPER_ORDER = ("compile", "program_load", "from_device", "to_device", "dispatch", "sync_prepare")
 
@@ -61,8 +64,45 @@ def chain(trace: Trace, row: int) -> list[int]:
     return out
 
 
+def is_lazy(trace: Trace) -> bool:
+    """Whether PyTorch/XLA recorded it, by the names that the tests use."""
+    names = [trace.name(row) for row in range(len(trace))] + [line.name for line in trace.lines]
+    return any("ComputationClient::" in name or name in ("StepMarker", "tf_pytorchxla/1") for name in names)
+
+
+def class_of_annotation(trace: Trace, row: int) -> str:
+    annotations = set(trace.annotations.tolist())
+    if any(CATALOG.loads(trace.name(it)) for it in chain(trace, row) if it in annotations):
+        return "input"
+    drives = trace.driving_lines
+    dynamo = any(
+        trace.name(it) == "ExecuteComputationWithBarrier" and trace.line_of(it).index in drives
+        and trace.start_ps[row] <= trace.start_ps[it] < trace.end_ps[row]
+        for it in range(len(trace))
+    )  # fmt: skip
+    return "tracing" if is_lazy(trace) and not (dynamo and trace.line_of(row).index in drives) else "python"
+
+
+def extracts(trace: Trace, t: int, line: int | None = None) -> bool:
+    """Whether torch.compile extracts a graph at t, on one thread or on any."""
+    its = extractions_by_definition(trace)
+    return any(start <= t < end for where, start, end, *_ in its if line in (None, where))
+
+
+def of_the_bridge(trace: Trace, row: int) -> bool:
+    its = extractions_by_definition(trace)
+    mine = [(first, last) for line, _, _, first, last in its if trace.line_of(row).index == line]
+    return any(first <= row and trace.start_ps[row] < trace.end_ps[last] for first, last in mine)
+
+
 def class_of_event(trace: Trace, row: int, t: int) -> str | None:
     """The class at t of a thread whose innermost event is `row`."""
+    told = class_by_events(trace, row, t)
+    unnamed = told in ("tracing", "python", "input")
+    return "dynamo" if unnamed and extracts(trace, t, trace.line_of(row).index) else told
+
+
+def class_by_events(trace: Trace, row: int, t: int) -> str | None:
     path = chain(trace, row)
     device_work = [i for i, r in enumerate(path) if CATALOG.tags(trace.name(r)) & {"device_work", "plumbing"}]
     if device_work:
@@ -70,7 +110,11 @@ def class_of_event(trace: Trace, row: int, t: int) -> str | None:
     annotations = set(trace.annotations.tolist())
     for r in path:
         if r in annotations:
-            return CLASSES[CATALOG.annotation_kind(trace.name(r))]
+            return class_of_annotation(trace, r)
+        if trace.name(r) == "$train.py:3 f" and any(
+            CATALOG.loads(trace.name(it)) for it in chain(trace, r) if it in annotations
+        ):
+            return "input"
         if trace.name(r) == "RunExecutable":
             launches = [
                 x for x in range(len(trace))
@@ -78,6 +122,8 @@ def class_of_event(trace: Trace, row: int, t: int) -> str | None:
                 and next((a for a in chain(trace, x)[1:] if trace.name(a) == "RunExecutable"), -1) == r
             ]  # fmt: skip
             return "wait" if launches else "dispatch"
+        if CATALOG.kind(trace.name(r)) == INDEX["sync_prepare"] and of_the_bridge(trace, r):
+            return "dynamo"
         if CATALOG.kind(trace.name(r)) >= 0:
             return CLASSES[CATALOG.kind(trace.name(r))]
     return None if device_work else "other"
@@ -90,20 +136,24 @@ def class_at(trace: Trace, t: int) -> str:
     annotations = set(trace.annotations.tolist())
     row = innermost_at(trace, lines["driving"][0], t)
     now = class_of_event(trace, row, t) or "other" if row >= 0 else None
-    if now is None or row in annotations or now == "python":
+    unnamed = row in annotations or (row >= 0 and class_by_events(trace, row, t) == "python")
+    unnamed |= now == "input" and trace.name(row).startswith("$")
+    if now is None or unnamed:
         for line in lines.get("autograd", []):
             r = innermost_at(trace, line, t)
             here = class_of_event(trace, r, t) if r >= 0 and r not in annotations else None
             if here is not None:
                 now = here
                 break
-    if now not in (None, "wait"):
+    if now in (None, "tracing", "python", "input") and extracts(trace, t):
+        return "dynamo"
+    if now not in (None, "wait", "dispatch"):
         return now
     rows = [innermost_at(trace, line, t) for role in HELPERS for line in lines.get(role, [])]
     helping = {class_of_event(trace, r, t) for r in rows if r >= 0}
     return next(
         (c for c in HELPER_ORDER if c in helping),
-        "wait" if now == "wait" or "wait" in helping else "unrecorded",
+        "wait" if now == "wait" or "wait" in helping else now or "unrecorded",
     )
 
 
@@ -144,7 +194,7 @@ def test_the_sweep_does_what_the_definition_says_at_every_instant(trace: Trace) 
         p.start_ps.tolist(), p.end_ps.tolist(), p.kind.tolist(), p.row.tolist(), strict=True
     ):
         assert [class_at(trace, t) for t in range(a, b)] == [CLASSES[kind]] * (b - a)
-        assert (row == -1) == (CLASSES[kind] == "unrecorded")
+        assert row != -1 or CLASSES[kind] in ("unrecorded", "dynamo")
         assert row == -1 or (trace.start_ps[row] <= a and b <= trace.end_ps[row])
 
 
@@ -223,7 +273,88 @@ def test_helpers_do_not_count_while_the_driving_thread_works() -> None:
         thread("python", ("forward", 0, 40), role="driving"),
         thread("codegen", ("PjRtCpuClient::Compile", 10, 5), role="compiler"),
     )
-    assert shares(trace) == {"tracing": 40}
+    assert shares(trace) == {"python": 40}
+
+
+def test_inside_a_launching_call_its_helpers_say_what_it_waits_for() -> None:
+    """The device's queue is full: the call blocks, and so does the helper that it hands the run to."""
+    trace = capture(
+        thread("python", ("TfrtTpuLoadedExecutable::Execute", 0, 50), ("StepMarker", 60, 5), role="driving"),
+        thread("py_xla_execute/1", ("Scheduled TfrtTpuLoadedExecutable::Execute", 5, 40), ("Acquire semaphore", 10, 20),
+               ("LoadProgram", 32, 4), role="executor"),
+    )  # fmt: skip
+    assert timeline(trace) == [
+        (0, 10, "dispatch"), (10, 30, "wait"), (30, 32, "dispatch"), (32, 36, "program_load"), (36, 50, "dispatch"),
+        (50, 60, "unrecorded"), (60, 65, "sync_prepare"),
+    ]  # fmt: skip
+
+
+def test_what_a_launching_call_records_itself_counts_before_its_helpers_work() -> None:
+    trace = capture(
+        thread(
+            "python",
+            ("TfrtTpuLoadedExecutable::Execute", 0, 50),
+            ("TransferToDevice", 10, 20),
+            role="driving",
+        ),
+        thread("py_xla_execute/1", ("Acquire semaphore", 0, 50), role="executor"),
+    )
+    assert timeline(trace) == [(0, 10, "wait"), (10, 30, "to_device"), (30, 50, "wait")]
+
+
+def test_a_call_that_a_pool_compiles_for_is_compile() -> None:
+    trace = capture(
+        thread("python", ("PjitFunction(f)", 0, 50), ("backend_compile_and_load", 5, 40), role="driving"),
+        thread("tf_PjRtCompilerThreadPool/3", ("PjRtCpuClient::Compile", 8, 30), ("dce", 10, 5)),
+    )
+    assert timeline(trace) == [(0, 5, "python"), (5, 45, "compile"), (45, 50, "python")]
+    thread_named = capture(
+        thread("python", ("StepMarker", 0, 50)), thread("tf_PjRtCompilerThreadPool/3", ("dce", 10, 5))
+    )
+    assert [it.role for it in thread_named.threads] == ["driving", "compiler"]
+
+
+@pytest.mark.parametrize(
+    ("runtime", "expected"),
+    [
+        (("StepMarker", 90, 10), "tracing"),
+        (("PjitFunction(f)", 90, 10), "python"),
+        (("EagerExecute", 90, 10), "python"),
+        (("ExecuteComputationWithBarrier", 90, 10), "tracing"),
+    ],
+)
+def test_an_annotations_own_time_is_tracing_only_where_graphs_are_built_lazily(
+    runtime: tuple[str, int, int], expected: str
+) -> None:
+    made_by = "tf_pytorchxla/7" if "Barrier" in runtime[0] else "pool"
+    trace = capture(
+        thread("python", ("forward", 0, 80), runtime, role="driving"),
+        thread(made_by, ("x", 0, 1), role="executor"),
+    )
+    assert timeline(trace)[0] == (0, 80, expected)
+
+
+def test_an_annotation_in_which_torch_compile_launches_is_python() -> None:
+    trace = capture(
+        thread("python", ("Training_Step", 0, 100, {"_r": 1}), ("forward", 10, 20),
+               ("ExecuteComputationWithBarrier", 15, 5), ("backward", 30, 20), ("update", 60, 20),
+               ("StepMarker", 85, 10), role="driving"),
+        thread("pt_autograd_0", ("ExecuteComputationWithBarrier", 40, 5), role="autograd"),
+    )  # fmt: skip
+    assert timeline(trace) == [
+        (0, 15, "python"), (15, 20, "dispatch"), (20, 40, "python"), (40, 45, "dispatch"), (45, 60, "python"),
+        (60, 80, "tracing"), (80, 85, "python"), (85, 95, "sync_prepare"), (95, 100, "python"),
+    ]  # fmt: skip
+
+
+def test_what_lies_inside_an_annotation_that_loads_is_input() -> None:
+    trace = capture(
+        thread("python", ("train", 0, 100), ("next_batch", 10, 50), ("$loader.py:3 read", 12, 20), ("decode", 35, 10),
+               ("$wait.py:3 block_until_ready", 50, 5), ("$train.py:3 f", 70, 10), role="driving")
+    )  # fmt: skip
+    assert timeline(trace) == [
+        (0, 10, "python"), (10, 50, "input"), (50, 55, "wait"), (55, 60, "input"), (60, 100, "python"),
+    ]  # fmt: skip
 
 
 def test_run_executable_dispatches_then_waits() -> None:
@@ -263,3 +394,21 @@ def test_real_captures_are_partitioned_exactly(shared_traces: Path, scenario: st
     for t in np.linspace(start, end - 1, 50).astype(np.int64).tolist():
         place = int(np.searchsorted(p.end_ps, t, "right"))
         assert CLASSES[p.kind[place]] == class_at(trace, t)
+
+
+def test_on_a_real_tpu_a_full_queue_is_waiting(shared_traces: Path) -> None:
+    """For 57.2 s the driving thread is inside of execute calls that record nothing more."""
+    trace = real_trace(shared_traces / "public/tpu_v6e_jax")
+    driving = thread_segments(trace, trace.lines_with("driving")[0])
+    calls = driving.where(driving.kind == INDEX["dispatch"])
+    assert calls.sums(len(CLASSES))[INDEX["dispatch"]] // 10**9 == 57_176
+    spent = class_shares(partition(trace), calls.start_ps, calls.end_ps).sum(axis=0)
+    assert {name: int(time) // 10**9 for name, time in zip(CLASSES, spent, strict=True) if time} == {
+        "wait": 52_712, "dispatch": 2_002, "program_load": 1_913, "to_device": 547, "from_device": 0,
+    }  # fmt: skip
+
+
+def test_a_loaders_frames_are_input_in_a_real_capture(shared_traces: Path) -> None:
+    trace = real_trace(shared_traces / "other/jax0.10.2_slow_input")
+    loads = [row for row in trace.annotations.tolist() if trace.name(row) == "next_batch"]
+    assert shares(trace)["input"] == sum(int(trace.duration_ps[row]) for row in loads) == 644_238_680_000

@@ -37,7 +37,7 @@ def op_end(name: str, at: int, flow: int) -> Event:
 
 def run(start: int, end: int, flow: int, *events: Event) -> list[Event]:
     """A region in which a program runs: what it does, then the wait for its completion."""
-    return region(start, end, flow, (EXECUTE, start + 1, 1), *events, (COMPLETION, end - 2, 1))
+    return region(start, end, flow, (EXECUTE, start + 1, 1), *events, (COMPLETION, end - 2, 2))
 
 
 def call(start: int, end: int, *flows: int) -> list[Event]:
@@ -116,6 +116,19 @@ def test_an_op_never_outlasts_its_run() -> None:
     assert [start for _, start, _ in modules(trace, device)] == [50, 100]
 
 
+def test_a_run_ends_when_it_is_complete_however_late_its_thread_leaves_the_region() -> None:
+    """The next program begins on another thread meanwhile, and the first one's op has a late `end:` event."""
+    first = region(50, 190, 1, (EXECUTE, 51, 1), op("dot.1", 55, 2, 7), (COMPLETION, 60, 30), record(92, 2))
+    trace = traced(
+        executor(call(10, 40, 1)),
+        client(2, first),
+        client(3, run(100, 140, 2, op("add.2", 110, 4, 8), op_end("add.2", 130, 8), op_end("dot.1", 135, 7))),
+    )
+    device = only(trace)
+    assert modules(trace, device) == [("graph(5)", 50, 90), ("graph(5)", 100, 140)]
+    assert ops(trace, device) == [("dot.1", 55, 90), ("add.2", 110, 130)]
+
+
 def test_ops_on_pool_threads_belong_to_the_run_whose_flow_reaches_them() -> None:
     trace = traced(
         executor(call(10, 20, 1), call(22, 30, 2)),
@@ -141,8 +154,8 @@ def test_tiny_programs_run_inside_their_helper() -> None:
     ]  # fmt: skip
     trace = traced(executor(inline))
     device = only(trace)
-    assert modules(trace, device) == [("graph(5)", 20, 60), ("graph(5)", 110, 130)]
-    assert ops(trace, device) == [("tiny", 25, 28), ("tiny", 115, 130)]
+    assert modules(trace, device) == [("graph(5)", 20, 51), ("graph(5)", 110, 126)]
+    assert ops(trace, device) == [("tiny", 25, 28), ("tiny", 115, 126)]
 
 
 def test_a_run_let_go_by_the_run_before_stays_a_run_of_its_own() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from captures import real_trace, session
-from launching import Tpu, demo
+from launching import Tpu, demo, event
 from loops import findings
 from synthetic import case_study
 
@@ -178,13 +178,29 @@ def test_the_dynamo_issues_input_syncs() -> None:
 
 
 def test_a_step_marker_of_the_backward_passs_thread() -> None:
-    """What dynamo breaks apart there runs at once; the driving thread's backward is around it."""
-    trace = demo("torch_xla_dynamo_graph_break")
-    found = early_executions(session(trace))
-    assert [it["step"] for it in found] == [0, 1, 2, 3, 4]
-    assert {(it["annotation"], it["how"], it["thread"]) for it in found} == {
-        ("Training_Step/backward", "step_marker", "pt_autograd_0")
-    }
+    """The driving thread's backward is around it."""
+    loop = a_step()
+    loop.on_main("backward", 75, 60)
+    loop.launch(80, (95, 10), (110, 10), by="marker", autograd=True)
+    (found,) = early_executions(session(loop.trace()))
+    assert (found["annotation"], found["how"], found["thread"]) == (
+        "Training_Step/backward", "step_marker", "pt_autograd_0",
+    )  # fmt: skip
+
+
+def test_what_the_bridge_of_torch_compile_launches_is_nobodys_early_execution() -> None:
+    """Its step markers in a backward pass run what was traced so far, to extract the graph from a clean state."""
+    loop = a_step()
+    loop.on_main("backward", 75, 60)
+    loop.launch(80, (95, 10), (110, 10), by="marker", autograd=True)
+    loop.autograd += [
+        event("StepMarker", 90, 2),
+        event("RunPostOrder", 94, 1),
+        event("SyncTensorsGraph", 96, 1),
+    ]
+    trace = loop.trace()
+    assert early_executions(session(trace)) == []
+    assert per_step(trace) == [[0], [0], [0]]
 
 
 REAL = {

@@ -152,8 +152,8 @@ def test_a_gap_that_nothing_known_ended() -> None:
     trace = capture(thread("python", event("forward", 0, 120)), Core(ops, [event("f(1)", 0, 10)]))
     found = report(trace)
     assert [(gap["before"], gap["after"], gap["kind"], gap["cause"]) for gap in found["items"]] == [
-        ("f", None, "unknown", "tracing"),
-        ("f", None, "unknown", "tracing"),
+        ("f", None, "unknown", "python"),
+        ("f", None, "unknown", "python"),
     ]
 
 
@@ -175,7 +175,7 @@ def test_short_gaps_count_but_are_not_listed() -> None:
     ops = [event("fusion", 0, 10), event("fusion", 12, 10), event("fusion", 40, 10)]
     found = report(capture(thread("python", event("forward", 0, 60)), Core(ops, [event("f(1)", 0, 50)])))
     assert (found["count"], found["listed_ps"] // US, found["total_ps"] // US) == (1, 18, 20)
-    assert in_us(found["by_class_ps"]) == {"tracing": 18}
+    assert in_us(found["by_class_ps"]) == {"python": 18}
 
 
 def a_rhythm() -> Trace:

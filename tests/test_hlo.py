@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 from build import MemorySource
+from captures import real_trace, session
 from synthetic.hlo import Computation, HloModule, Instruction
 from synthetic.wire import block, integer
 from synthetic.writer import Space
 
+from tb_xla_insights.analysis.propagation import propagation_report
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.xplane.hlo import program_places, read_module
 from tb_xla_insights.xplane.metadata import LARGE
@@ -50,6 +52,28 @@ def test_a_program_of_any_size(size: int) -> None:
     assert (told.op_name, told.op_type) == ("Step.1/forward.2/aten__mm", "aten__mm")
     assert (told.source_file, told.source_line) == ("train.py", 12)
     assert list(call.called_computation_ids) == [1]
+
+
+def test_the_program_id_is_the_stat_of_that_name_where_an_entry_has_one() -> None:
+    """As from JAX 0.9 on, where the entries' own ids only count them."""
+    space = Space()
+    plane = space.plane("/host:metadata")
+    stats = ({"program_id": 2**63 + 5}, {"program_id": 2}, {})
+    for number, own in enumerate(stats, 1):
+        plane.event_metadata(f"graph {number}", id=number, stats=own | {"Hlo Proto": program(number)})
+    assert list(program_places(read_space(MemorySource(space.to_bytes())))) == [2**63 + 5, 2, 3]
+
+
+def test_programs_of_a_newer_jax_are_those_that_ran(shared_traces: Path) -> None:
+    """One of the capture's entries has the id of another one's program: 7 is `jit_multiply`."""
+    trace = real_trace(shared_traces / "other/jax0.9.2_block")
+    assert sorted(trace.programs) == [1, 3, 5, 7, 9, 11, 13]
+    with open_source(trace.path) as source:
+        assert read_module(source, trace.programs[13]).name == "jit_train"
+        assert read_module(source, trace.programs[7]).name == "jit_multiply"
+    found = propagation_report(session(trace))["propagation"]
+    assert found["direct_ps"] > 0.99 * found["device_ps"]
+    assert found["none_ps"] == 0
 
 
 def test_a_program_that_is_cut_or_foreign_is_refused_in_one_line() -> None:

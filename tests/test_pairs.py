@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from loops import loop
 
-from tb_xla_insights.compare.pairs import median_step, read_pairs
+from tb_xla_insights.analysis.beside import RECORD
+from tb_xla_insights.compare.pairs import Timed, read_pairs, steps_to_time
 from tb_xla_insights.errors import InputError
 
 ISSUE = """model,first,second,third
@@ -29,7 +30,7 @@ squeezenet1_1,0.72,0.958,1.563
 """
 
 
-def never(path: str) -> tuple[int, int]:
+def never(path: str) -> Timed:
     raise AssertionError(path)
 
 
@@ -62,17 +63,48 @@ def test_step_times_in_milliseconds(file: Path) -> None:
     assert [row["speedups"] for row in table["rows"]] == [[0.8], [1.5]]
     assert table["means"] == [1.15]
     assert table["rows"][0]["pairs"] == [
-        {"a": "40", "b": "50", "a_ps": 40 * MS, "b_ps": 50 * MS, "steps": None}
+        {"a": "40", "b": "50", "a_ps": 40 * MS, "b_ps": 50 * MS, "steps": None, "p": None, "verdict": None}
     ]
 
 
+def timed(*milliseconds: float, samples: float | None = None) -> Timed:
+    rows = [
+        {"host": "vm", "number": number, "duration_ps": round(ms * MS), "compiles": 0}
+        for number, ms in enumerate(milliseconds)
+    ]
+    return Timed(rows, samples)
+
+
 def test_sessions_beside_the_file(file: Path) -> None:
-    times = {str(file.parent / "lazy"): (39 * MS, 7), str(file.parent / "dynamo"): (52 * MS, 9)}
+    times = {
+        str(file.parent / "lazy"): timed(39, 38, 39, 40, 39, 41, 37),
+        str(file.parent / "dynamo"): timed(51, 52, 53, 52, 50, 54, 52, 52, 51),
+    }
     file.write_text("model,column,a,b\nbert,today,lazy,dynamo\nbert,before,10,5\n")
     table = read_pairs(str(file), times.__getitem__)
     [row] = table["rows"]
     assert (table["columns"], row["speedups"]) == (["today", "before"], [0.75, 2.0])
-    assert row["pairs"][0]["steps"] == [7, 9]
+    assert (row["pairs"][0]["steps"], row["pairs"][0]["verdict"]) == ([7, 9], "worse")
+    assert row["pairs"][1]["verdict"] is None
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "verdict"),
+    [
+        (timed(20, 21, 22, 23), timed(10, 11, 12, 13), "better"),
+        (timed(20, 21, 22, 23), timed(19, 25, 22, 28), "chance"),
+        (timed(20, 21, 22, 23), timed(10, 11, 12), "few"),
+        (timed(20, 21, 22, 23), timed(20, 21, 22, 23), "same"),
+        (timed(20, 21, 22, 23, samples=64), timed(10, 11, 12, 13, samples=64), "better"),
+        (timed(20, 21, 22, 23, samples=64), timed(10, 11, 12, 13, samples=32), None),
+    ],
+)
+def test_pairs_of_sessions_are_judged_as_comparisons_are(
+    file: Path, a: Timed, b: Timed, verdict: str | None
+) -> None:
+    file.write_text("model,a,b\nx,one,other\n")
+    table = read_pairs(str(file), lambda path: a if path.endswith("one") else b)
+    assert table["rows"][0]["pairs"][0]["verdict"] == verdict
 
 
 def test_quoted_cells(file: Path) -> None:
@@ -83,13 +115,13 @@ def test_quoted_cells(file: Path) -> None:
 def test_what_is_no_plain_number_is_a_path(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def step_time(path: str) -> tuple[int, int]:
+    def steps_of(path: str) -> Timed:
         asked.append(path)
-        return 5 * MS, 1
+        return timed(5)
 
     monkeypatch.setenv("HOME", "/home/someone")
     file.write_text("model,a,b\nx,1/0,~/run\ny,s3://bucket/run,/runs/2\n")
-    read_pairs(str(file), step_time)
+    read_pairs(str(file), steps_of)
     assert asked == [str(file.parent / "1/0"), "/home/someone/run", "s3://bucket/run", "/runs/2"]
 
 
@@ -138,7 +170,7 @@ def test_missing_cells_are_no_part_of_a_mean(file: Path) -> None:
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(file: Path, text: str, said: str) -> None:
-    def none(path: str) -> tuple[int, int]:
+    def none(path: str) -> Timed:
         raise InputError(f"no such session as {path}")
 
     file.write_text(text)
@@ -158,7 +190,12 @@ def test_a_file_that_is_not_there_or_no_text(file: Path) -> None:
 
 
 def test_the_step_time_of_a_session(tmp_path: Path) -> None:
-    assert median_step(session(loop(steps=3).trace())) == (1000 * 10**6, 3)
+    found = steps_to_time(session(loop(steps=3).trace()))
+    assert [step["duration_ps"] for step in found.steps] == [1000 * 10**6] * 3
+    assert found.samples is None
     import tb_xla_insights as xi
 
-    assert median_step(xi.load(str(write_session(tmp_path / "s", "vm"))).trace) == (9 * MS, 3)
+    path = write_session(tmp_path / "s", "vm")
+    (path / RECORD).write_text('{"samples_per_step": 64}')
+    found = steps_to_time(xi.load(str(path)).trace)
+    assert ([step["duration_ps"] for step in found.steps], found.samples) == ([9 * MS] * 3, 64)

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -93,6 +94,28 @@ print(made.session)
         assert [step["number"] for step in report["steps"]] == [4, 5, 6, 7]
         assert report["recorded"] == written
         assert report["metrics"]["dynamo"]["graphs"] == 1
+
+    def test_samples_of_a_step(self, tmp_path: Path) -> None:
+        program = (
+            TRAIN
+            + """
+import numpy as np
+with record(logdir, samples=np.int64(64)):
+    train(4)
+"""
+        )
+        done = run(program, tmp_path)
+        assert done.returncode == 0, done.stderr
+        report = xi.load(str(tmp_path)).report()
+        assert report["recorded"]["samples_per_step"] == report["throughput"]["samples_per_step"] == 64
+
+    @pytest.mark.parametrize("samples", [0, -1, float("nan"), float("inf"), "64"])
+    def test_what_is_no_number_of_samples_is_told_before_the_trace(
+        self, tmp_path: Path, samples: Any
+    ) -> None:
+        with pytest.raises(InputError, match=r"^record: samples is .*; give how many samples a step takes"):
+            record(tmp_path, samples=samples).start()
+        assert not list(tmp_path.iterdir())
 
     def test_started_and_stopped_twice(self, tmp_path: Path) -> None:
         program = (

@@ -13,7 +13,7 @@ from synthetic import case_study, dynamo_issue
 
 from tb_xla_insights.analysis.busy import device_summaries
 from tb_xla_insights.analysis.classes import partition
-from tb_xla_insights.analysis.step_table import outermost_compiles, steps_report
+from tb_xla_insights.analysis.step_table import steps_report
 from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.catalog import CLASSES
 
@@ -68,7 +68,7 @@ def test_steps_that_a_device_tells_have_what_it_does_in_them(lines: dict[str, li
     assert [row["device_busy_ps"] // US for row in rows] == [60, 50]
 
 
-def test_compilations_count_once() -> None:
+def test_a_step_counts_the_compilations_that_begin_in_it() -> None:
     trace = capture(
         thread(
             "python",
@@ -81,7 +81,6 @@ def test_compilations_count_once() -> None:
         thread("tf_xla-cpu-codegen/1", event("PjRtCpuClient::Compile", 15, 20), role="compiler"),
         thread("tf_xla-cpu-codegen/2", event("PjRtCpuClient::Compile", 110, 20), role="compiler"),
     )
-    assert (trace.start_ps[outermost_compiles(trace)] // US).tolist() == [10, 80, 110]
     assert [row["compiles"] for row in steps_report(session(trace))] == [2]
 
 

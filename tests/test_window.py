@@ -91,7 +91,7 @@ def test_two_hosts_and_one_of_their_devices() -> None:
     assert [it["row"] for it in found["threads"]] == ["h0.t0", "h1.t0"]
     of_b = window(both, 0, 100, "b/TPU:0")
     assert [it["busy_ps"] for it in of_b["devices"]] == [80]
-    assert (of_b["host"], of_b["by_class_ps"]) == ("b", {"tracing": 100})
+    assert (of_b["host"], of_b["by_class_ps"]) == ("b", {"python": 100})
     assert [it["row"] for it in of_b["threads"]] == ["h1.t0"]
 
 

@@ -1,14 +1,15 @@
 /** The speed-up table of many pairs, from a file: CSV with a head, as `xla-insights compare --pairs` reads it. */
 
 /** @typedef {import('./types').PairsTable} PairsTable */
+/** @typedef {import('./types').Verdict} Verdict */
 
 /**
  * With columns `a` and `b` a line is a pair, of sessions of this logdir or of step times in ms, and `column` names the
  * column it belongs to; else every column after the first holds speed-ups as they are. What cannot be read is thrown.
- * @param {string} text @param {(a: string, b: string) => Promise<[number, number]>} times of the steps of two sessions, in ps
+ * @param {string} text @param {(a: string, b: string) => Promise<{times: [number, number], verdict: Verdict}>} compared two sessions: their steps in ps
  * @returns {Promise<PairsTable>}
  */
-export async function readPairs(text, times) {
+export async function readPairs(text, compared) {
   const lines = readCsv(text.replace(/^\ufeff/, '')).filter(({ cells }) => cells.some(Boolean));
   const [head, ...rows] = lines;
   if (!rows.length) throw new Error('The file of pairs is empty: give a head and one pair per line.');
@@ -17,33 +18,33 @@ export async function readPairs(text, times) {
   const model = head.cells.findIndex((_, index) => ![a, b, column].includes(index));
   const pairs = a >= 0 && b >= 0;
   if (!pairs && (head.cells.length < 2 || model)) throw new Error('Line 1 of the pairs names neither columns a and b nor models and speed-ups; cells end with commas.');
-  /** @type {Map<string, Map<string, number>>} */
+  /** @type {Map<string, Map<string, {value: number, verdict: Verdict}>>} */
   const found = new Map();
   /** @type {Set<string>} */
   const columns = new Set();
   for (const { at, cells } of rows) {
-    const put = (/** @type {string} */ name, /** @type {number} */ value) => {
+    const put = (/** @type {string} */ name, /** @type {number} */ value, /** @type {Verdict} */ verdict = null) => {
       if (!(value > 0 && value < Infinity)) throw new Error(`Line ${at} of the pairs has no number above 0 where one belongs; write numbers like 1.344.`);
       const own = cells[model] ?? `${cells[a]} / ${cells[b]}`;
       if (found.get(own)?.has(name)) throw new Error(`Line ${at} of the pairs: ${own} has a pair in ${name} already; name another column.`);
       columns.add(name);
-      found.set(own, (found.get(own) ?? new Map()).set(name, value));
+      found.set(own, (found.get(own) ?? new Map()).set(name, { value, verdict }));
     };
     if (cells.length !== head.cells.length) throw new Error(`Line ${at} of the pairs has ${cells.length} cells under ${head.cells.length} heads.`);
     if (!pairs) cells.forEach((cell, index) => index !== model && !['', '-', '–'].includes(cell) && put(head.cells[index], number(cell.replace(/[x×]$/, ''))));
     else {
       const own = [cells[a], cells[b]].map((cell) => Math.round(number(cell) * 1e9));
       const names = [cells[a], cells[b]].filter((_, index) => Number.isNaN(own[index]));
-      const asked = names.length ? await times(names[0], names.at(-1) ?? '') : own;
-      const [first, second] = own.map((value, index) => (Number.isNaN(value) ? asked[index] : value));
-      put(cells[column] ?? 'speed-up', first > 0 && second > 0 ? first / second : 0);
+      const asked = names.length ? await compared(names[0], names.at(-1) ?? '') : { times: own, verdict: null };
+      const [first, second] = own.map((value, index) => (Number.isNaN(value) ? asked.times[index] : value));
+      put(cells[column] ?? 'speed-up', first > 0 && second > 0 ? first / second : 0, names.length > 1 ? asked.verdict : null);
     }
   }
   const names = [...columns];
-  const values = names.map((name) => [...found.values()].flatMap((own) => own.get(name) ?? []));
+  const values = names.map((name) => [...found.values()].flatMap((own) => own.get(name)?.value ?? []));
   return {
     columns: names,
-    rows: [...found].map(([name, own]) => ({ model: name, speedups: names.map((key) => own.get(key) ?? null) })),
+    rows: [...found].map(([name, own]) => ({ model: name, speedups: names.map((key) => own.get(key)?.value ?? null), verdicts: names.map((key) => own.get(key)?.verdict ?? null) })),
     // Sums of decimals are rounded where binary fractions cannot hold them.
     means: values.map((own) => Math.round((own.reduce((sum, value) => sum + value, 0) / own.length) * 1e9) / 1e9),
     counts: values.map((own) => own.length),

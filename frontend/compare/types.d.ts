@@ -3,10 +3,11 @@
 import type { ClassName } from "../lib/types";
 
 export interface Pair { a_ps: number | null; b_ps: number | null; difference_ps: number | null; ratio: number | null }
-export type Verdict = "better" | "worse" | "same" | "chance" | null;
+export type Verdict = "better" | "worse" | "same" | "chance" | "few" | null;
+export interface Judged extends Pair { p: number | null; verdict: Verdict }
 export interface Measure extends Partial<Pair> {
-  name: string; label: string; unit: "ps" | "share" | "count"; a?: number | null; b?: number | null; ratio: number | null;
-  chance: number | null; verdict: Verdict;
+  name: string; label: string; unit: "ps" | "share" | "count" | "rate"; a?: number | null; b?: number | null; ratio: number | null;
+  p: number | null; verdict: Verdict;
 }
 export interface Side {
   session: { name: string; path: string }; devices: number; steps: number; kind: string;
@@ -19,9 +20,9 @@ export interface UsualStep extends Span {
 }
 export interface Execution { program: string; kind: string; per_step: number | null; host_ps: number; device_ps: number; overhead_ps: number }
 export interface Comparison {
-  a: Side; b: Side; verdict: { text: string; verdict: string }; chance: { share: number | null; text: string | null };
-  measures: Measure[]; classes: (Pair & { class: ClassName })[];
-  annotations: { path: string; phase: boolean; host: Pair; device: Pair }[];
+  a: Side; b: Side; verdict: { text: string; verdict: string }; chance: { text: string | null };
+  measures: Measure[]; classes: (Judged & { class: ClassName })[];
+  annotations: { path: string; phase: boolean; host: Judged; device: Pair }[];
   programs: { program: string; program_b: string | null; match: string | null; host: Pair; device: Pair; overhead: Pair }[];
   gaps: { idle: Pair; classes: (Pair & { class: ClassName })[]; small: Pair };
   compiles: (Pair & { module: string; count: [number, number] })[];
@@ -32,4 +33,4 @@ export interface Comparison {
   };
   step: Record<"a" | "b", UsualStep | null>;
 }
-export interface PairsTable { columns: string[]; rows: { model: string; speedups: (number | null)[] }[]; means: (number | null)[]; counts: number[] }
+export interface PairsTable { columns: string[]; rows: { model: string; speedups: (number | null)[]; verdicts: Verdict[] }[]; means: (number | null)[]; counts: number[] }

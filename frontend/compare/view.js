@@ -5,7 +5,7 @@ import { get } from '../lib/api.js';
 import { loadOnce } from '../frame/once.js';
 import { classCell } from '../lib/classes.js';
 import { card, cores, hue, tableCard } from '../lib/cards.js';
-import { cutMiddle, difference, digits, headline, MISSING, plural, share, timeCell, unitFor } from '../lib/format.js';
+import { cutMiddle, difference, digits, headline, MISSING, plural, rate, share, timeCell, unitFor } from '../lib/format.js';
 import { total } from '../lib/items.js';
 import { countColumn, table, textColumn, timeColumn } from '../lib/table.js';
 import { lazyCard, ratioCell } from './lazy.js';
@@ -14,15 +14,21 @@ import { stepStrip } from './strip.js';
 
 /** @typedef {import('./types').Comparison} Comparison */
 /** @typedef {import('./types').Pair} Pair */
+/** @typedef {import('./types').Verdict} Verdict */
 /** @typedef {import('./types').Measure} Measure */
 /** @typedef {import('./types').Side} Side */
 
-const VERDICT_WORDS = { better: '▲ better', worse: '▼ worse', same: '≈ same', chance: '≈ may be chance' };
+const VERDICT_WORDS = { better: '▲ better', worse: '▼ worse', same: '≈ same', chance: '≈ may be chance', few: 'too few steps' };
 const SIDES = /** @type {const} */ (['a', 'b']);
 
+/** @param {Verdict|undefined} verdict */
+const verdictCell = (verdict) => h('span', { class: `small ${verdict}` }, verdict && VERDICT_WORDS[verdict]);
+/** What is behind a verdict. @param {{p?: number|null}} row */
+const chanceTitle = ({ p }) => (p == null ? '' : `Chance alone makes such a difference in ${share(p)} of the cases.`);
+
 /**
- * Rows of times of both sessions: A, B, B − A, B / A.
- * @template {Pair} T
+ * Rows of times of both sessions: A, B, B − A, B / A, and their verdicts if any row has one.
+ * @template {Pair & {p?: number|null, verdict?: Verdict}} T
  * @param {string} title @param {string} note @param {string} head of the first column @param {T[]} items @param {(item: T) => any} cell of the first column
  * @param {{testid?: string, bars?: (item: T) => HTMLElement, foot?: string}} [more]
  */
@@ -31,6 +37,7 @@ function pairCard(title, note, head, items, cell, { testid, bars, foot } = {}) {
   const unit = unitFor(longest);
   const most = longest / unit.ps;
   const change = (/** @type {number|null} */ ps) => (ps == null ? MISSING : difference(ps / unit.ps, 3));
+  const judged = items.some(({ verdict }) => verdict);
   const [a, b] = [total(items, ({ a_ps }) => a_ps), total(items, ({ b_ps }) => b_ps)];
   return tableCard(title, { note }, { testid, items, columns: [
     { head, cell },
@@ -38,13 +45,15 @@ function pairCard(title, note, head, items, cell, { testid, bars, foot } = {}) {
     ...(bars ? [{ head: `0 – ${digits(most, most < 10 ? 1 : 0)}\u202f${unit.name}, A above B`, cell: bars }] : []),
     timeColumn('B − A', unit, 'difference_ps', { value: (item) => item.difference_ps ?? 0, cell: (item) => change(item.difference_ps) }),
     countColumn('B / A', 'ratio', { cell: (item) => ratioCell(item.ratio) }),
-  ], foot: foot ? [foot, timeCell(a, unit), timeCell(b, unit), ...(bars ? [''] : []), change(b - a), ratioCell(a ? b / a : null)] : undefined });
+    ...(judged ? [{ head: '', cell: (/** @type {T} */ { verdict }) => verdictCell(verdict), title: chanceTitle }] : []),
+  ], foot: foot ? [foot, timeCell(a, unit), timeCell(b, unit), ...(bars ? [''] : []), change(b - a), ratioCell(a ? b / a : null), ...(judged ? [''] : [])] : undefined });
 }
 
 /** @param {Measure} measure @param {'a'|'b'} which */
 function valueCell(measure, which) {
   const value = measure.unit === 'ps' ? measure[`${which}_ps`] : measure[which];
   if (value == null) return MISSING;
+  if (measure.unit === 'rate') return rate(value);
   return measure.unit === 'ps' ? headline(value) : measure.unit === 'share' ? share(value) : digits(value, Number.isInteger(value) ? 0 : 2);
 }
 
@@ -66,13 +75,17 @@ export function compareView(app) {
     if (!own) return;
     try {
       const { columns, rows, means, counts } = await readPairs(await own.text(), async (a, b) => {
-        const { measures: [{ a_ps, b_ps }] } = await get('compare', { session: a, other: b });
-        return [a_ps, b_ps];
+        const { measures: [{ a_ps, b_ps, verdict }] } = await get('compare', { session: a, other: b });
+        return { times: [a_ps, b_ps], verdict };
       });
+      const judged = columns.map((_, at) => rows.some(({ verdicts }) => verdicts[at]));
       fill(pairs, table({ label: 'Speed-up over pairs', testid: 'pairs-table', items: rows, columns: [
         textColumn('Model', 'model'),
-        ...columns.map((head, at) => countColumn(head, (/** @type {typeof rows[number]} */ row) => row.speedups[at], { cell: (row) => ratioCell(row.speedups[at], 3) })),
-      ], foot: [`mean of ${[...new Set(counts)].join(', ')}`, ...means.map((mean) => ratioCell(mean, 3))] }));
+        ...columns.flatMap((head, at) => [
+          countColumn(head, (/** @type {typeof rows[number]} */ row) => row.speedups[at], { cell: (row) => ratioCell(row.speedups[at], 3) }),
+          ...(judged[at] ? [{ head: '', cell: (/** @type {typeof rows[number]} */ row) => verdictCell(row.verdicts[at]) }] : []),
+        ]),
+      ], foot: [`mean of ${[...new Set(counts)].join(', ')}`, ...means.flatMap((mean, at) => [ratioCell(mean, 3), ...(judged[at] ? [''] : [])])] }));
     } catch (error) {
       app.fail('pairs', error);
     }
@@ -101,7 +114,7 @@ export function compareView(app) {
         { head: 'Measure', cell: ({ label }) => label },
         ...SIDES.map((which) => ({ head: which.toUpperCase(), number: true, ps: (/** @type {Measure} */ item) => item[`${which}_ps`], cell: (/** @type {Measure} */ item) => valueCell(item, which) })),
         { head: 'B / A', number: true, cell: (item) => h('span', { class: item.verdict }, ratioCell(item.ratio)) },
-        { head: '', cell: ({ verdict }) => h('span', { class: `small ${verdict}` }, verdict && VERDICT_WORDS[verdict]), title: (item) => (item.chance ? `Differences below ${share(item.chance)} may be chance.` : '') },
+        { head: '', cell: ({ verdict }) => verdictCell(verdict), title: chanceTitle },
       ] }),
       h('div', { class: 'side' },
         pairCard('Phases', 'host time per step', 'Annotation', all.annotations.filter(({ phase }) => phase).map(({ path, host }) => ({ path, ...host })), ({ path }) => path.split('/').at(-1)),

@@ -1,4 +1,4 @@
-/** The twelve classes of host work: their order everywhere, their labels, their sign beside the hue. */
+/** The thirteen classes of host work: their order everywhere, their labels, their sign beside the hue. */
 
 import { h } from './dom.js';
 
@@ -6,7 +6,7 @@ import { h } from './dom.js';
 
 /** @type {ClassName[]} */
 export const CLASSES = [
-  'tracing', 'sync_prepare', 'compile', 'program_load', 'to_device', 'from_device',
+  'tracing', 'sync_prepare', 'dynamo', 'compile', 'program_load', 'to_device', 'from_device',
   'dispatch', 'wait', 'input', 'python', 'other', 'unrecorded',
 ];
 
@@ -14,6 +14,7 @@ export const CLASSES = [
 export const LABELS = {
   tracing: 'IR tracing',
   sync_prepare: 'step marker',
+  dynamo: 'torch.compile',
   compile: 'compile',
   program_load: 'program load',
   to_device: 'transfer to device',

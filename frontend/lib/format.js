@@ -76,6 +76,9 @@ export function share(value) {
   return digits(capped * 100, 1) + JOIN + '%';
 }
 
+/** So much per second, with at least four digits: `12 804`, `318.4`. @param {number} value */
+export const rate = (value) => digits(value, [1000, 100, 10, 1].findIndex((least) => value >= least) + 5 * Number(value < 1));
+
 /** `1.22×` @param {number} value */
 export const ratio = (value, decimals = 2) => digits(value, decimals) + '×';
 

@@ -1,7 +1,7 @@
 /** What the server answers (see the routes in the README). Times are integer picoseconds from the session's start. */
 
 export type ClassName =
-  | "tracing" | "sync_prepare" | "compile" | "program_load" | "to_device" | "from_device"
+  | "tracing" | "sync_prepare" | "dynamo" | "compile" | "program_load" | "to_device" | "from_device"
   | "dispatch" | "wait" | "input" | "python" | "other" | "unrecorded";
 
 export type ByClass = Partial<Record<ClassName, number>>;

@@ -52,7 +52,7 @@ export function textOf(kind, { start, end, name: ids, kind: kinds }, i, names) {
   return kind === 'classes' ? LABELS[CLASSES[kinds[i]]] ?? '' : kind === 'scopes' ? name || 'no scope' : name;
 }
 
-/** Whether the class index of a slice in this lane is one of the twelve. @param {import('./layout.js').Lane} lane */
+/** Whether the class index of a slice in this lane is one of the thirteen. @param {import('./layout.js').Lane} lane */
 export const hasClass = ({ row: { kind } }) => kind === 'thread' || kind === 'classes' || kind === 'gaps';
 
 const KIND_WORDS = { steps: 'step', annotations: 'annotation', modules: 'module', scopes: 'scope', async: 'asynchronous op', stream: 'stream' };

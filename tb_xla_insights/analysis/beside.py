@@ -8,6 +8,9 @@ from typing import Any
 RECORD = "xla_insights_record.json"
 """What a recording writes about its circumstances."""
 
+SAMPLES = "samples_per_step"
+"""Its key for how many samples a step takes."""
+
 
 @dataclass(frozen=True)
 class Unread:

@@ -16,6 +16,7 @@ from tb_xla_insights.analysis.segments import Segments
 from tb_xla_insights.analysis.shares import overlaps
 from tb_xla_insights.analysis.steps import annotated_steps
 from tb_xla_insights.catalog.classes import CLASSES, OTHER, PYTHON, UNRECORDED
+from tb_xla_insights.catalog.classes import label as class_label
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 from tb_xla_insights.trace.threads import thread_labels
 
@@ -114,7 +115,7 @@ def _read(trace: Trace, line: int, window: Int32, start: Int64, end: Int64, sour
     hole = hole_end > hole_start
     holes = int(hole.sum())
     kind = np.where(segments.kind[stretch] < 0, np.int8(OTHER), segments.kind[stretch])
-    row = np.where(kind == UNRECORDED, np.int32(_NOTHING), segments.row[stretch])
+    row = np.where(segments.row[stretch] < 0, np.int32(_NOTHING), segments.row[stretch])
     return (
         np.concatenate((gap[at], hole_gap[hole])),
         np.concatenate((begin, hole_start[hole])),
@@ -194,7 +195,7 @@ def _documents(
         elif text == _RUN:
             label, place = _run(trace, int(which[number]))
         else:
-            label, place = CLASSES[UNRECORDED], ""
+            label, place = class_label(CLASSES[class_]), ""
         chains[number].append(
             {
                 "name": label,

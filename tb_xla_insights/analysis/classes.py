@@ -6,8 +6,11 @@ from heapq import heappop, heappush
 
 import numpy as np
 
+from tb_xla_insights.analysis.annotation_classes import annotation_classes, frames_that_load
+from tb_xla_insights.analysis.extractions import find_extractions
+from tb_xla_insights.analysis.intervals import Intervals
 from tb_xla_insights.analysis.kept import kept
-from tb_xla_insights.analysis.names import classes_of_annotations, tagged
+from tb_xla_insights.analysis.names import tagged
 from tb_xla_insights.analysis.segments import (
     ENDS,
     INHERIT,
@@ -18,7 +21,18 @@ from tb_xla_insights.analysis.segments import (
     innermost,
     overlay,
 )
-from tb_xla_insights.catalog.classes import HELPER_WORK, OTHER, PYTHON, UNRECORDED, WAIT
+from tb_xla_insights.catalog.classes import (
+    DISPATCH,
+    DYNAMO,
+    HELPER_WORK,
+    INPUT,
+    OTHER,
+    PYTHON,
+    SYNC_PREPARE,
+    TRACING,
+    UNRECORDED,
+    WAIT,
+)
 from tb_xla_insights.trace.annotations import annotated
 from tb_xla_insights.trace.entries import told_by_entry
 from tb_xla_insights.trace.model import Int8, Role, Trace
@@ -27,15 +41,20 @@ HELPERS: tuple[Role, ...] = ("autograd", "executor", "client", "compiler", "tran
 """Roles whose threads work for the driving thread. Loaders work ahead of it."""
 
 _DRIVES, _HANDED_OVER, _BUILDS = 0, 1, 2
-_IDLE_DRIVER = len(HELPER_WORK) + 1
+_WAITING_DRIVER, _WAITING_HELPER, _LAUNCHING_DRIVER = (len(HELPER_WORK) + more for more in (1, 2, 3))
+
+_UNNAMED = (TRACING, PYTHON, INPUT)
+"""Classes of annotations' own time and of Python frames: what torch.compile does in them has another one."""
 
 
 @kept
 def event_classes(trace: Trace) -> tuple[Int8, Int8]:
-    """Per event its own class (an annotation's by its words, a runtime event's by the catalogue, else -1), and flags
-    that tell `innermost` how it acts on others. What a device does on a host thread is no class of the host's."""
+    """Per event its own class (an annotation's by what it is for, a runtime event's by the catalogue, else -1), and
+    flags that tell `innermost` how it acts on others. What a device does on a host thread is no class of the host's."""
     kinds = told_by_entry(trace.metadata.kind, trace.meta)
-    kinds[trace.annotations] = classes_of_annotations(trace)[trace.meta[trace.annotations]]
+    kinds[trace.annotations] = annotation_classes(trace)
+    kinds[frames_that_load(trace)] = INPUT
+    kinds[find_extractions(trace).recorded(trace) & (kinds == SYNC_PREPARE)] = DYNAMO
     flags = (
         INHERIT * tagged(trace, "device_work", "plumbing")
         + SWITCHES * tagged(trace, "dispatch_then_wait")
@@ -64,6 +83,7 @@ def thread_segments(
     kinds, flags = event_classes(trace)
     columns = trace.start_ps[rows], trace.end_ps[rows], trace.parent[rows], kinds[rows], flags[rows]
     segments = innermost(*columns, rows.start, bare)
+    segments = _extracting(segments, find_extractions(trace).times(line))
     return segments if start_ps is None or end_ps is None else segments.clipped(start_ps, end_ps)
 
 
@@ -84,9 +104,10 @@ def partition(trace: Trace) -> Segments:
     """The class at every instant of the trace's span, without holes, with the event that decides it.
 
     The innermost event on the driving thread decides. Where that is an annotation, a Python frame or nothing at all, a
-    `pt_autograd_*` thread that has a runtime event takes its place. Where the thread that drives waits or records
-    nothing, the most specific work of its helpers decides, then waiting, there or on a helper; what remains is
-    `unrecorded`. (docs/definitions.md, "Class at an instant")
+    `pt_autograd_*` thread that has a runtime event takes its place, and else an extraction of torch.compile (without
+    an event, where none encloses it). Where the thread that drives waits, records nothing, or is inside a call of class
+    `dispatch` that records nothing more, the most specific work of its helpers decides, then waiting, there or on a
+    helper, then that call; what remains is `unrecorded`. (docs/definitions.md, "Class at an instant")
     """
     start, end = trace.span_ps
     if end <= start:
@@ -94,11 +115,12 @@ def partition(trace: Trace) -> Segments:
     drives = trace.lines_with("driving")
     driving = thread_segments(trace, drives[0]) if drives else NOTHING
     autograd = [thread_segments(trace, line) for line in trace.lines_with("autograd")]
-    driving = _hand_over(trace, driving, autograd)
+    driving = _with_extractions(trace, _hand_over(trace, driving, autograd))
     helpers = trace.lines_with(*HELPERS)
     helping = _fold([_ranked(thread_segments(trace, line, bare=False)) for line in helpers])
-    rank = np.where(driving.kind == WAIT, _IDLE_DRIVER, 0).astype(np.int8)
-    both = overlay((driving, rank), helping)[0]
+    rank = np.zeros(UNRECORDED, np.int8)
+    rank[[WAIT, DISPATCH]] = _WAITING_DRIVER, _LAUNCHING_DRIVER
+    both = overlay((driving, rank[driving.kind]), helping)[0]
     known = np.where(both.kind < 0, np.int8(OTHER), both.kind)
     return _filled(Segments(both.start_ps, both.end_ps, known, both.row), start, end)
 
@@ -106,7 +128,8 @@ def partition(trace: Trace) -> Segments:
 def _hand_over(trace: Trace, driving: Segments, autograd: list[Segments]) -> Segments:
     """The driving thread with its backward passes handed over."""
     annotations = annotated(trace)
-    builds = annotations[driving.row] | (driving.kind == PYTHON)
+    loads = (driving.kind == INPUT) & tagged(trace, "python_tracer")[trace.meta[driving.row]]
+    builds = annotations[driving.row] | (driving.kind == PYTHON) | loads
     ranked = driving, np.where(builds, _BUILDS, _DRIVES).astype(np.int8)
     for timeline in autograd:
         works = timeline.where((timeline.kind >= 0) & ~annotations[timeline.row])
@@ -114,11 +137,34 @@ def _hand_over(trace: Trace, driving: Segments, autograd: list[Segments]) -> Seg
     return ranked[0]
 
 
+def _with_extractions(trace: Trace, driving: Segments) -> Segments:
+    """The driving thread with what torch.compile does on it and in its backward passes."""
+    when = find_extractions(trace).times()
+    if not len(when):
+        return driving
+    count = len(when)
+    nobody = np.full(count, DYNAMO, np.int8), np.full(count, -1, np.int32)
+    ranked = Segments(when.start_ps, when.end_ps, *nobody), np.ones(count, np.int8)
+    driving = _extracting(driving, when)
+    return overlay((driving, np.zeros(len(driving), np.int8)), ranked)[0]
+
+
+def _extracting(segments: Segments, when: Intervals) -> Segments:
+    """The stretches, cut at the edges of extractions; what the host did inside without a name is `dynamo`."""
+    if not len(when):
+        return segments
+    cut = segments.cut(np.concatenate((when.start_ps, when.end_ps)))
+    last = np.searchsorted(when.start_ps, cut.start_ps, "right") - 1
+    inside = (last >= 0) & (cut.start_ps < when.end_ps[last])
+    kind = np.where(inside & np.isin(cut.kind, _UNNAMED), np.int8(DYNAMO), cut.kind)
+    return Segments(cut.start_ps, cut.end_ps, kind, cut.row)
+
+
 def _ranked(timeline: Segments) -> Ranked:
     """A helper's work and waiting, ranked: the most specific work first, waiting last."""
     ranks = np.full(UNRECORDED + 2, -1, np.int8)  # the last one is that of class -1
-    ranks[list(HELPER_WORK)] = np.arange(1, _IDLE_DRIVER)
-    ranks[WAIT] = _IDLE_DRIVER + 1
+    ranks[list(HELPER_WORK)] = np.arange(1, _WAITING_DRIVER)
+    ranks[WAIT] = _WAITING_HELPER
     rank = ranks[timeline.kind]
     return timeline.where(rank >= 0), rank[rank >= 0]
 

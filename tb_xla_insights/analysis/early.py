@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.enclosing import annotation_at, annotation_path
+from tb_xla_insights.analysis.extractions import find_extractions
 from tb_xla_insights.analysis.idle import STARVED, find_gaps
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import Launches, find_launches
@@ -74,7 +75,7 @@ def find_early(trace: Trace) -> Early:
     Outside of step markers, a synchronisation that launches something is an early execution where a read follows it on
     its thread, and an input sync where a dynamo execution does. A step marker that launches something is an early
     execution where an annotation below the step's root encloses it. A read after a step marker that launched nothing
-    follows no launch, so it is none.
+    follows no launch, so it is none, and neither is what the bridge of torch.compile launches to extract a graph.
     """
     launches = find_launches(trace)
     rows = rows_with(trace, READ | DYNAMO | SYNC | MARKER)
@@ -82,6 +83,8 @@ def find_early(trace: Trace) -> Early:
     flags = event_flags(trace)[trace.meta[rows]]
     asked = np.flatnonzero((launches.sync >= 0) & (launches.marker < 0))
     asked = asked[event_flags(trace)[trace.meta[launches.sync[asked]]] & SYNC != 0]
+    bridge = find_extractions(trace).recorded(trace)
+    asked = asked[~bridge[launches.sync[asked]]]
     after = _following(trace, rows, launches.sync[asked])
     what = np.append(flags, 0)[after]
     fetched = what & READ != 0
@@ -119,6 +122,7 @@ def _markers_below_steps(trace: Trace, launches: Launches) -> NDArray[np.intp]:
     backward pass's thread inside those that are open on the driving thread."""
     roots = np.array([step.row for step in annotated_steps(trace)], np.int32)
     marked = np.flatnonzero(launches.marker >= 0)
+    marked = marked[~find_extractions(trace).recorded(trace)[launches.marker[marked]]]
     marker = launches.marker[marked]
     around = trace.parent[marker]
     elsewhere = np.flatnonzero(np.isin(trace.lines_of(marker), trace.lines_with("autograd")))

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from typing import Any
 
+from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
 _XLA = re.compile(
@@ -65,6 +66,12 @@ def environment(session: SessionTrace) -> dict[str, Any]:
         "synthetic": any(trace_is_synthetic(trace) for trace in session.traces),
         "label": " · ".join(part for part in parts if part) or "Unknown framework",
     }
+
+
+@kept
+def is_torch_xla(trace: Trace) -> bool:
+    """Whether a host's events or threads have names that PyTorch/XLA alone gives."""
+    return any(map(_XLA.match, _names(trace)))
 
 
 def has_scopes(trace: Trace) -> bool:

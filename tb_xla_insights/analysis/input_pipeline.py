@@ -17,7 +17,7 @@ from tb_xla_insights.analysis.classes import partition, thread_segments
 from tb_xla_insights.analysis.idle import STARVED, find_gaps
 from tb_xla_insights.analysis.intervals import Intervals, own_time, span_intervals, union, union_of
 from tb_xla_insights.analysis.kept import kept
-from tb_xla_insights.analysis.names import tagged
+from tb_xla_insights.analysis.names import loading, tagged
 from tb_xla_insights.analysis.opcodes import instruction
 from tb_xla_insights.analysis.shares import covered
 from tb_xla_insights.analysis.thresholds import INFO_SHARE, WARNING_SHARE
@@ -108,10 +108,7 @@ def _batches(trace: Trace) -> Int32:
     mine = trace.kind(rows) == INPUT
     its = np.arange(rows.start, rows.stop, dtype=np.int32)
     noted = annotated(trace)[rows]
-    of_name = np.zeros(len(trace.metadata.name), np.bool_)
-    for meta in np.unique(trace.meta[its[noted]]).tolist():
-        of_name[meta] = trace.catalog.annotation_kind(trace.strings[trace.metadata.name[meta]]) == INPUT
-    mine = np.where(noted, of_name[trace.meta[rows]], mine)
+    mine = np.where(noted, loading(trace)[trace.meta[rows]], mine)
     return outermost(trace.parent, its[mine])
 
 

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.kept import kept
-from tb_xla_insights.trace.annotations import annotation_kinds
-from tb_xla_insights.trace.model import Int8, Trace
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.threads import host_planes
 
 _PROGRAM = re.compile(r"^(.*)\((-?\d+)\)$")
@@ -38,6 +37,9 @@ def tagged(trace: Trace, *wanted: str) -> NDArray[np.bool_]:
 
 
 @kept
-def classes_of_annotations(trace: Trace) -> Int8:
-    """Per metadata entry, the class that annotations of that name have."""
-    return annotation_kinds(trace, trace.catalog)
+def loading(trace: Trace) -> NDArray[np.bool_]:
+    """Per metadata entry, whether annotations have that name and it speaks of loading data."""
+    found = np.zeros(len(trace.metadata.name), np.bool_)
+    for entry in np.unique(trace.meta[trace.annotations]).tolist():
+        found[entry] = trace.catalog.loads(trace.strings[trace.metadata.name[entry]])
+    return found

@@ -19,9 +19,10 @@ from tb_xla_insights.trace.entries import rows_of_entries
 from tb_xla_insights.trace.model import Int16, Int32, Int64, Trace
 from tb_xla_insights.trace.threads import host_planes
 
-LAUNCH, HELPER, SYNC, MARKER, DYNAMO, DYNAMO_PART, BEGINS, ENDS, ENQUEUE, READ, COMPILE, TURNS, SCHEDULE = (
-    1 << bit for bit in range(13)
-)
+(
+    LAUNCH, HELPER, SYNC, MARKER, DYNAMO, DYNAMO_PART, BEGINS, ENDS, ENQUEUE, READ, COMPILE, COMPILE_PART, TURNS,
+    SCHEDULE,
+) = (1 << bit for bit in range(14))  # fmt: skip
 _TAGS = {
     LAUNCH: "launch",
     HELPER: "run_start",
@@ -32,6 +33,7 @@ _TAGS = {
     ENQUEUE: "enqueue",
     READ: "read",
     COMPILE: "compile_call",
+    COMPILE_PART: "compile_part",
     TURNS: "ends_dispatch",
     SCHEDULE: "schedule",
 }

@@ -41,6 +41,19 @@ class Segments:
         """The stretches that a mask selects."""
         return Segments(self.start_ps[keep], self.end_ps[keep], self.kind[keep], self.row[keep])
 
+    def cut(self, at_ps: Int64) -> Segments:
+        """The same stretches, those around one of some instants in two."""
+        at = np.unique(at_ps)
+        place = np.searchsorted(self.start_ps, at, "left") - 1
+        inside = (place >= 0) & (at < np.append(self.end_ps, 0)[place])
+        at, place = at[inside], place[inside]
+        return Segments(
+            np.insert(self.start_ps, place + 1, at),
+            np.insert(self.end_ps, place, at),
+            np.insert(self.kind, place, self.kind[place]),
+            np.insert(self.row, place, self.row[place]),
+        )
+
     def sums(self, count: int) -> list[int]:
         """Time per class, for classes 0 to count - 1. Exact: no sum reaches 2**53 ps, which is two and a half hours."""
         known = self.kind >= 0

@@ -8,12 +8,12 @@ import numpy as np
 
 from tb_xla_insights.analysis.busy import busy
 from tb_xla_insights.analysis.classes import partition
+from tb_xla_insights.analysis.compile_calls import find_compile_calls
 from tb_xla_insights.analysis.early import find_early
 from tb_xla_insights.analysis.launches import find_launches
-from tb_xla_insights.analysis.reach import COMPILE, rows_with
 from tb_xla_insights.analysis.shares import by_class, class_shares, covered
 from tb_xla_insights.analysis.steps import step_times, steps_at, steps_of
-from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
+from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 
 
 def steps_report(session: SessionTrace) -> list[dict[str, Any]]:
@@ -21,7 +21,7 @@ def steps_report(session: SessionTrace) -> list[dict[str, Any]]:
 
     `host_ps` adds up to the step's duration. `device_busy_ps` is how long the busiest core worked on the step's
     executions, whenever that was, or in the step where a device tells the steps; `executions` are launches. `compiles`
-    are the outermost compile events that begin in the step.
+    are the compilations that begin in the step.
     """
     rows: list[dict[str, Any]] = []
     for trace in session.traces:
@@ -74,16 +74,6 @@ def _executions(trace: Trace) -> Int64:
     return np.bincount(step[step >= 0], minlength=len(steps_of(trace)))
 
 
-def outermost_compiles(trace: Trace) -> Int32:
-    """Compile events without those inside of others, on the same thread or within the time of one on another."""
-    rows = rows_with(trace, COMPILE)
-    order = np.lexsort((-trace.duration_ps[rows], trace.start_ps[rows]))
-    rows = rows[order]
-    ends = trace.end_ps[rows]
-    reached = np.maximum.accumulate(np.append(np.int64(-1), ends))[:-1]
-    return rows[ends > reached]
-
-
 def _compiles(trace: Trace) -> Int64:
-    step = steps_at(trace, trace.start_ps[outermost_compiles(trace)])
+    step = steps_at(trace, find_compile_calls(trace).start_ps)
     return np.bincount(step[step >= 0], minlength=len(steps_of(trace)))

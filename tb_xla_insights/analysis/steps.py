@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from tb_xla_insights.analysis.extractions import find_extractions
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.names import program_of
 from tb_xla_insights.trace.model import Device, Int32, Int64, SessionTrace, Trace
@@ -47,7 +48,8 @@ def steps_of(trace: Trace) -> list[Step]:
     """The steps of one host in order of time, all from one source; empty where nothing tells them.
 
     Sources, the best first: step annotations (`_r` or `step_num`, not those inside of others); a `Steps` line
-    of a device; step markers on the driving thread, a step lasting from one marker's end to the next one's;
+    of a device; step markers on the driving thread but those of torch.compile, a step lasting from one marker's
+    end to the next one's;
     the rhythm of the modules, a step lasting from one run to the next of the program that takes most time.
     (docs/definitions.md, "Step")
     """
@@ -123,6 +125,7 @@ def _step_markers(trace: Trace) -> Iterator[Step]:
         if "step_marker" in trace.catalog.tags(trace.strings[trace.metadata.name[meta]])
     }
     rows = np.flatnonzero(np.isin(trace.meta, list(names))).astype(np.int32)
+    rows = rows[~find_extractions(trace).recorded(trace)[rows]]
     rows = _outermost(trace, rows)
     rows = rows[np.argsort(trace.end_ps[rows], kind="stable")]
     ends = trace.end_ps[rows].tolist()

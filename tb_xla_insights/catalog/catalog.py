@@ -7,7 +7,8 @@ Users add a file of the same form, whose entries replace or extend those of the 
      "groups": [{"era": "our trainer", "class": "input", "tags": ["loader"], "note": "reads shards",
                  "names": ["ReadShard"], "prefixes": ["shard::"], "suffixes": ["::ReadShard"]}]}
 
-A name `$func` stands for the Python tracer's frames of that function, whichever file they are in.
+A name `$func` stands for the Python tracer's frames of that function, whichever file they are in. A compiler pass or
+a part of a compilation that names its module, as `dce (jit_f)` does, is known by what precedes that.
 
 Tags say what an event is beside its class:
 - synchronisations: `step_marker`, `sync_call` (the calls around a synchronisation), `sync` (one synchronisation),
@@ -16,7 +17,9 @@ Tags say what an event is beside its class:
   device's queue), `gpu_run` (its kernels enter a GPU's streams), `dynamo` and `dynamo_part`, `completion`,
   `dispatch_then_wait` with `ends_dispatch` (what is left of the first once the second has ended is waiting)
 - waits: `holds`, `backpressure`
-- others: `compile_call`, `loader`, `torch_op`, `python_tracer`
+- compilations: `compile_call` (one compilation, as it is asked for), `compile_part` (a phase of one, on any thread)
+- others: `graph_order` (a graph is put in order: outside of synchronisations the bridge of torch.compile asks for its
+  hash), `loader`, `torch_op`, `python_tracer`
 - without a class: `pass` (a compiler pass, it belongs to what encloses it), `plumbing` (no work of the host's own),
   `device_work` (a device at work on a host thread), `rendezvous`
 """
@@ -30,13 +33,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES, INPUT, TRACING
+from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES
 from tb_xla_insights.errors import InputError
 
 __all__ = ["CLASSES", "Catalog", "load_catalog"]
 
 _SUFFIX = re.compile(r"#[^#]*=[^#]*#$")
 _FRAME = re.compile(r"\$\S+ (.+)")
+_OF_MODULE = re.compile(r"(.+) \([\w.-]+\)")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _INPUT_WORD = re.compile(
     r"(data|load|batch|input|fetch|prefetch)(s|es|ing|ed|er|ers)?|(data|batch|input)(set|sets|load|loader|loaders|loading|"
@@ -83,12 +87,12 @@ class Catalog:
         """Whether the table says anything about the name: what it knows is nobody's annotation."""
         return self._entry(name) is not _UNKNOWN
 
-    def annotation_kind(self, name: str) -> int:
-        """The class of a user's annotation: `input` if one of its words speaks of loading data, else `tracing`."""
+    def loads(self, name: str) -> bool:
+        """Whether one of the words of a user's annotation speaks of loading data."""
         words = [word.lower() for word in _WORD.findall(_SUFFIX.sub("", name))]
         if any(map(_MODEL_WORD.fullmatch, words)):
-            return TRACING
-        return INPUT if any(map(_INPUT_WORD.fullmatch, words)) else TRACING
+            return False
+        return any(map(_INPUT_WORD.fullmatch, words))
 
     def _entry(self, name: str) -> _Entry:
         entry = self._cache.get(name)
@@ -105,6 +109,9 @@ class Catalog:
         for prefix in self._optional:
             if entry is _UNKNOWN and name.startswith(prefix):
                 entry = self._match(name[len(prefix) :])
+        if entry is _UNKNOWN and (of_module := _OF_MODULE.fullmatch(name)):
+            named = self._match(of_module[1])
+            entry = named if named.tags & {"pass", "compile_part"} else entry
         return entry
 
     def _match(self, name: str) -> _Entry:

@@ -1,10 +1,11 @@
-"""The twelve classes of host time, in the order in which every table and column numbers them."""
+"""The thirteen classes of host time, in the order in which every table and column numbers them."""
 
 from __future__ import annotations
 
 CLASSES = (
     "tracing",
     "sync_prepare",
+    "dynamo",
     "compile",
     "program_load",
     "to_device",
@@ -20,6 +21,9 @@ CLASSES = (
 CLASS_INDEX = {name: index for index, name in enumerate(CLASSES)}
 
 TRACING = CLASS_INDEX["tracing"]
+SYNC_PREPARE = CLASS_INDEX["sync_prepare"]
+DYNAMO = CLASS_INDEX["dynamo"]
+DISPATCH = CLASS_INDEX["dispatch"]
 WAIT = CLASS_INDEX["wait"]
 INPUT = CLASS_INDEX["input"]
 PYTHON = CLASS_INDEX["python"]
@@ -35,6 +39,7 @@ HELPER_WORK = tuple(
 LABELS = {
     "tracing": "IR tracing",
     "sync_prepare": "step marker",
+    "dynamo": "torch.compile",
     "to_device": "transfer to device",
     "from_device": "transfer from device",
 }
@@ -43,6 +48,7 @@ LABELS = {
 HOST_DOES = {
     "tracing": "builds the graph",
     "sync_prepare": "prepares the graph",
+    "dynamo": "runs torch.compile",
     "compile": "compiles",
     "program_load": "loads programs",
     "to_device": "sends data",

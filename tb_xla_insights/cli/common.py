@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import math
 import os
 import shutil
 import sys
@@ -49,6 +50,17 @@ def add_session(parser: argparse.ArgumentParser) -> None:
 
 def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="one JSON document, times in picoseconds")
+
+
+def samples(text: str) -> float:
+    """The number of an option `--samples-per-step`."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of samples; give a number above 0")
+    return int(value) if value == int(value) else value
 
 
 def read(options: Any, *, meanwhile: Sequence[str] = ()) -> Session:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.cli import common
+
+if TYPE_CHECKING:
+    from tb_xla_insights.compare.pairs import Timed
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
@@ -20,9 +23,22 @@ def add_to(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pairs", metavar="FILE", help="a CSV file of pairs: the README says how it is written"
     )
+    parser.add_argument(
+        "--samples-per-step",
+        metavar="N[,M]",
+        type=_sizes,
+        default=(None, None),
+        help="how many samples a step takes, of all devices together: N in A and M in B, or N in both (what their "
+        "recordings were told)",
+    )
     parser.add_argument("--catalog", metavar="FILE", help="a file with more host event names")
     common.add_json(parser)
     parser.set_defaults(run=run, parser=parser)
+
+
+def _sizes(text: str) -> tuple[float, float]:
+    one, comma, other = text.partition(",")
+    return common.samples(one), common.samples(other if comma else one)
 
 
 def run(options: Any) -> int:
@@ -33,11 +49,11 @@ def run(options: Any) -> int:
         from tb_xla_insights.compare import compare
 
         a, b = (_read(options, options.a, options.session_a), _read(options, options.b, options.session_b))
-        document |= compare(a.trace, b.trace)
+        document |= compare(a.trace, b.trace, options.samples_per_step)
     if options.pairs:
         from tb_xla_insights.compare.pairs import read_pairs
 
-        document["pairs"] = read_pairs(options.pairs, lambda path: _step_time(options, path))
+        document["pairs"] = read_pairs(options.pairs, lambda path: _steps(options, path))
     if options.json:
         common.print_json(document)
     else:
@@ -53,7 +69,7 @@ def _read(options: Any, path: str, name: str | None) -> Any:
     return session
 
 
-def _step_time(options: Any, path: str) -> tuple[int, int]:
-    from tb_xla_insights.compare.pairs import median_step
+def _steps(options: Any, path: str) -> Timed:
+    from tb_xla_insights.compare.pairs import steps_to_time
 
-    return median_step(_read(options, path, None).trace)
+    return steps_to_time(_read(options, path, None).trace)

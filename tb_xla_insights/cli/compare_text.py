@@ -9,13 +9,12 @@ from tb_xla_insights import units
 from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.cli import common
 from tb_xla_insights.compare.side import EACH
-from tb_xla_insights.compare.words import times
+from tb_xla_insights.compare.words import VERDICTS, times
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 Document = Mapping[str, Any]
-_VERDICTS = {"better": "▲ better", "worse": "▼ worse", "same": "≈ same", "chance": "≈ may be chance"}
 
 
 def print_comparison(out: Console, document: Document) -> None:
@@ -72,7 +71,7 @@ def _measures(out: Console, rows: Sequence[Document]) -> None:
             row["label"],
             *(_value(row, which) for which in "ab"),
             _ratio(row["ratio"]),
-            _VERDICTS.get(row["verdict"], ""),
+            VERDICTS.get(row["verdict"], ""),
         )
     out.print(table)
 
@@ -83,6 +82,8 @@ def _value(row: Document, which: str) -> str:
     value = row[which]
     if row["unit"] == "share":
         return units.share(value)
+    if row["unit"] == "rate":
+        return units.rate(value)
     return units.MISSING if value is None else f"{value:.2f}" if value % 1 else units.count(int(value))
 
 
@@ -93,20 +94,22 @@ def _ratio(value: float | None) -> str:
 def _differences(
     out: Console, title: str, head: str, rows: Sequence[tuple[str, Document]], summed: bool = False
 ) -> None:
-    """A, B, B - A and B / A of times; with a sum below where the rows are parts of a whole."""
+    """A, B, B - A, B / A of times and their verdicts; with a sum below where the rows are parts of a whole."""
     rows = [(name, row) for name, row in rows if row["a_ps"] or row["b_ps"]]
     if not rows:
         return
     unit = units.column_unit([row[key] or 0 for _, row in rows for key in ("a_ps", "b_ps")])
-    heads = (f"A, {unit}", f"B, {unit}", f"B − A, {unit}", "B / A")
+    heads = (f"A, {unit}", f"B, {unit}", f"B − A, {unit}", "B / A", "")
     more = f"; the first {common.ROWS} of {len(rows)}" if len(rows) > common.ROWS and not summed else ""
-    table = common.table(title + more, head, *heads)
+    table = common.table(title + more, head, *heads, left=(0, 5))
     for name, row in rows if summed else rows[: common.ROWS]:
-        table.add_row(name, *_cells(row, unit), _ratio(row["ratio"]))
+        table.add_row(
+            name, *_cells(row, unit), _ratio(row["ratio"]), VERDICTS.get(row.get("verdict") or "", "")
+        )
     if summed:
         a, b = (sum(row[key] or 0 for _, row in rows) for key in ("a_ps", "b_ps"))
         whole = {"a_ps": a, "b_ps": b, "difference_ps": b - a}
-        table.add_row("all", *_cells(whole, unit), _ratio(b / a if a else None))
+        table.add_row("all", *_cells(whole, unit), _ratio(b / a if a else None), "")
     out.print(table)
 
 
@@ -154,12 +157,19 @@ def _ms(ps: int | None, decimals: int = 3) -> str:
 
 
 def _pairs(out: Console, pairs: Document) -> None:
-    table = common.table("Speed-up over pairs, A / B", "Model", *pairs["columns"])
+    """A column of speed-ups has one of verdicts beside it, which is left out where it has none."""
+    heads = [head for name in pairs["columns"] for head in (name, "")]
+    left = (0, *range(2, len(heads) + 1, 2))
+    table = common.table("Speed-up over pairs, A / B", "Model", *heads, left=left)
     for row in pairs["rows"]:
-        table.add_row(
-            row["model"], *(units.MISSING if it is None else times(it, 3) for it in row["speedups"])
-        )
+        verdicts = [VERDICTS.get(pair["verdict"], "") if pair else "" for pair in row["pairs"]]
+        told = zip(row["speedups"], verdicts, strict=True)
+        table.add_row(row["model"], *(cell for value, verdict in told for cell in (_times(value), verdict)))
     counts = sorted(set(pairs["counts"]))
     name = f"mean of {'–'.join(map(str, counts[:: max(1, len(counts) - 1)]))}"
-    table.add_row(name, *(units.MISSING if it is None else times(it, 3) for it in pairs["means"]))
+    table.add_row(name, *(cell for mean in pairs["means"] for cell in (_times(mean), "")))
     out.print(table)
+
+
+def _times(value: float | None) -> str:
+    return units.MISSING if value is None else times(value, 3)

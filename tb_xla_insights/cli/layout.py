@@ -32,6 +32,8 @@ _LEAST = {
     "Order of phases on the device": ("Runs", "Phases", "Executions"),
     "Device time without an annotation": ("Scope", "Line"),
     "Ops of several annotations": ("Line",),
+    "Host time per step": ("B − A",),
+    "Phases, host time per step": ("B − A",),
     "Hosts": ("Events",),
     "Threads": ("Host", "Events"),
     "Longest by self time": ("Class", "Count", "Total"),

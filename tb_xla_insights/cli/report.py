@@ -41,13 +41,20 @@ def add_to(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--html", metavar="FILE", type=Path, help="write the report as one page that needs no server"
     )
+    parser.add_argument(
+        "--samples-per-step",
+        metavar="N",
+        type=common.samples,
+        help="how many samples a step takes, of all devices together: tells samples per second (what the recording was "
+        "told)",
+    )
     parser.set_defaults(run=run)
 
 
 def run(options: Any) -> int:
     # np.unique imports NumPy's part when it is called first.
     session = common.read(options, meanwhile=("tb_xla_insights.report", "numpy.ma", "orjson"))
-    document = session.report(all_gaps=options.all_gaps)
+    document = session.report(options.all_gaps, options.samples_per_step)
     with common.reader_may_leave():
         if options.json:
             common.warn(session)

@@ -28,6 +28,8 @@ Document = Mapping[str, Any]
 
 def print_report(out: Console, document: Document, duty: str = "ops") -> None:
     """Prints a session's report, the devices by one of the definitions of busy. Tables without rows are left out."""
+    from tb_xla_insights.report.throughput import throughput_text
+
     session = document["session"]
     common.say(out, document["verdict"]["text"], style="bold")
     out.print()
@@ -41,6 +43,9 @@ def print_report(out: Console, document: Document, duty: str = "ops") -> None:
     print_idle(out, document["gaps"], document["outside"])
     print_input(out, document["input_pipeline"], len(session["hosts"]))
     _steps(out, document["steps"])
+    if document["throughput"]:
+        common.say(out, f"Throughput: {throughput_text(document['throughput'])}.")
+        out.print()
     print_gaps(out, document)
     print_early(out, document["early_executions"], document["steps"])
     print_executions(out, document["executions"], document["launching"])

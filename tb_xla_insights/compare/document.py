@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from tb_xla_insights.compare import matches
+from tb_xla_insights.compare.chance import ChanceTest
 from tb_xla_insights.compare.kinds import lazy_dynamo
 from tb_xla_insights.compare.measures import classes, measures
 from tb_xla_insights.compare.side import Side
 from tb_xla_insights.compare.step import usual_step
-from tb_xla_insights.compare.words import chance_text, verdict
+from tb_xla_insights.compare.words import chance_text, headline_row, verdict
 from tb_xla_insights.report.execution_views import executions
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -18,28 +19,33 @@ SCHEMA = 1
 _MOST = 200
 
 
-def compare(a: SessionTrace, b: SessionTrace) -> dict[str, Any]:
-    """Two sessions side by side; differences are B - A and ratios B / A.
+def compare(
+    a: SessionTrace, b: SessionTrace, samples_per_step: tuple[float | None, float | None] = (None, None)
+) -> dict[str, Any]:
+    """Two sessions side by side; differences are B - A and ratios B / A. `samples_per_step` of A and of B come before
+    what their recordings were told.
 
     `a`, `b`: which sessions, with `totals` that are those of their reports. `verdict`: one sentence on the steps;
-    `chance`: which differences of the median step may be chance, as a share and a sentence. `measures`, `classes`,
+    `chance`: what the test of chance says of the row that it tells: `p`, `share` and a sentence. `measures`, `classes`,
     `steps`, `annotations`, `programs`, `gaps`, `compiles`: values of both. `lazy_dynamo`: None unless dynamo launched
     in exactly one of them.
     """
-    sides = {"a": Side(a), "b": Side(b)}
+    sides = {"a": Side(a, samples_per_step[0]), "b": Side(b, samples_per_step[1])}
     one, other = sides["a"], sides["b"]
     views = {"a": executions(a), "b": executions(b)}
-    rows, by_class = measures(one, other), classes(one, other)
+    test = ChanceTest(one.drawn, other.drawn)
+    rows, by_class = measures(one, other, test), classes(one, other, test)
+    told = headline_row(one, other, rows)
     order = {which: _order(view) for which, view in views.items()}
     return {
         "schema": SCHEMA,
         **{which: side.document() for which, side in sides.items()},
-        "verdict": verdict(rows, by_class),
-        "chance": {"share": rows[0]["chance"], "text": chance_text(one, other, rows[0]["chance"])},
+        "verdict": verdict(one, other, rows, by_class),
+        "chance": {"p": told["p"], "share": told["chance"], "text": chance_text(one, other, told)},
         "measures": rows,
         "classes": by_class,
         "steps": matches.steps(one, other),
-        "annotations": matches.annotated(one, other),
+        "annotations": matches.annotated(one, other, test),
         "programs": matches.programs(one, other),
         "gaps": matches.gaps(one, other),
         "compiles": matches.compiles(one, other),

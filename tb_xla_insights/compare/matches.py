@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.compare.measures import paired
+from tb_xla_insights.compare.chance import ChanceTest
+from tb_xla_insights.compare.measures import judged, of_other_size, paired
 from tb_xla_insights.compare.side import EACH, Row, Side
 
 _NUMBER = re.compile(r"[._]\d+$")
@@ -41,18 +42,24 @@ def steps(a: Side, b: Side) -> dict[str, Any]:
     }
 
 
-def annotated(a: Side, b: Side) -> list[dict[str, Any]]:
+def annotated(a: Side, b: Side, test: ChanceTest) -> list[dict[str, Any]]:
     """Annotations by path, in the order of A, then what only B has; `phase` marks the children of a step's annotation.
 
-    `host` and `device` are times per step (of the whole capture where there are no steps).
+    `host` and `device` are times per step (of the whole capture where there are no steps). Host times of phases are
+    judged; those of other annotations have no verdict, and device times have no value per step.
     """
+    way = None if of_other_size(a, b) else "lower"
     trees = [{row["path"]: row for row in side.report["annotations"]} for side in (a, b)]
     rows = []
     for path in {**trees[0], **trees[1]}:
         one, other = (tree.get(path) for tree in trees)
         host, device = zip(_each(a, one), _each(b, other), strict=True)
-        times = {"host": paired(*host), "device": paired(*device)}
-        rows.append({"path": path, "phase": path.count("/") == 1, "a": one, "b": other, **times})
+        phase = path.count("/") == 1
+        tested = None
+        if phase and one and other and a.steps and b.steps:
+            tested = test.of_means(a.annotation_times(path), b.annotation_times(path))
+        times = {"host": judged(paired(*host), way, tested), "device": paired(*device)}
+        rows.append({"path": path, "phase": phase, "a": one, "b": other, **times})
     return rows
 
 

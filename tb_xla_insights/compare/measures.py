@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
-from tb_xla_insights.compare.chance import chance, chance_of_medians
+from tb_xla_insights.compare.chance import Answer, ChanceTest, median_test
 from tb_xla_insights.compare.side import IDLE, Row, Side
 
 Value = float | int | None
@@ -21,73 +21,97 @@ def paired(a: Value, b: Value, end: str = "_ps") -> dict[str, Any]:
 
 
 def judged(
-    pair: dict[str, Any], better: str | None, by_chance: float | None, end: str = "_ps"
+    pair: dict[str, Any], better: str | None, tested: Answer | None, end: str = "_ps"
 ) -> dict[str, Any]:
-    """The pair with `chance` (below which share of A's value a difference may be chance) and `verdict`: `better`,
-    `worse`, `same` (less than 3 % apart), `chance` (may be), or None where there is nothing to judge."""
+    """The pair with what the test of chance says of it, None where it has no values per step to test.
+
+    `p` is the test's, `chance` up to which share of A's value a difference may be chance (None where this one is not),
+    and `verdict` `better`, `worse`, `same` (at most 3 % apart), `chance` (may be), `few` (too few steps to tell), or
+    None where it was not tested or neither way is better.
+    """
     a, b, difference = (pair[f"{name}{end}"] for name in ("a", "b", "difference"))
-    share = by_chance / a if by_chance is not None and a else None
-    if difference is None or better is None:
+    if difference is None or tested is None or better is None:
         verdict = None
-    elif abs(difference) <= INFO_SHARE * max(abs(a), abs(b)):
+    elif close(a, b):
         verdict = "same"
-    elif by_chance is not None and abs(difference) <= by_chance:
+    elif tested.p is None:
+        verdict = "few"
+    elif not tested.real:
         verdict = "chance"
     else:
         verdict = "better" if (difference > 0) == (better == "higher") else "worse"
-    return {**pair, "better": better, "chance": share, "verdict": verdict}
+    limit = tested.limit if tested else None
+    return {
+        **pair,
+        "better": better,
+        "p": tested.p if tested else None,
+        "chance": limit / a if limit is not None and a else None,
+        "verdict": verdict,
+    }
 
 
-def measures(a: Side, b: Side) -> list[dict[str, Any]]:
+def close(a: float, b: float) -> bool:
+    """As much as steps of one training differ from run to run."""
+    return abs(b - a) <= INFO_SHARE * max(abs(a), abs(b))
+
+
+def of_other_size(a: Side, b: Side) -> bool:
+    """Steps take other numbers of samples: what a longer one takes more of is no fault then."""
+    sizes = [side.throughput["samples_per_step"] for side in (a, b) if side.throughput]
+    return len(sizes) == 2 and sizes[0] != sizes[1]
+
+
+def measures(a: Side, b: Side, test: ChanceTest) -> list[dict[str, Any]]:
     """The rows of the differences; those that are zero or unknown on both sides are left out, but for the step's.
 
-    Times of steps, and what is counted in them, are per step; device times per step and core.
+    Times of steps, and what is counted in them, are per step; device times per step and core. What has a value per step
+    is tested and judged, by the statistic that is shown; totals are shown without a verdict.
     """
-    per_step = [
-        ("step_mean", "Step time, mean", _key("duration_ps")),
-        ("device_per_step", "Device busy per step", _key("device_busy_ps")),
-        ("host_per_step", "Host work per step", _host_work),
-    ]
-    whole: list[tuple[str, str, str, Callable[[Side], Value]]] = [
-        ("executions_per_step", "Executions per step", "count", lambda it: it.runs_per_step),
-        ("overhead_per_step", "Overhead per step", "ps", lambda it: it.per_step(_cost(it, "overhead_ps"))),
-        ("overhead_per_run", "Overhead per execution", "ps", _overhead),
-        (
-            "compiles",
-            "Compilations after warm-up",
-            "count",
-            lambda it: it.totals["compiles"]["after_warm_up"],
-        ),
-        ("compile_time", "Time in compilations", "ps", lambda it: it.totals["compiles"]["duration_ps"]),
-        ("early_syncs", "Early syncs per step", "count", _each_step("early_syncs")),
-        ("input_syncs", "Input syncs per step", "count", _each_step("input_syncs")),
-        ("reads", "Reads from the device per step", "count", _each_step("from_device")),
-        ("stall_share", "Stalled share of device time", "share", lambda it: _of_span(it, "stall_ps")),
-    ]
-    by_chance = chance_of_medians(*(it.each(_key("duration_ps")) for it in (a, b)))
+    way = None if of_other_size(a, b) else "lower"
+    steps, device, reads = (_key(it) for it in ("duration_ps", "device_busy_ps", "from_device"))
+    executions, early, inputs = (_key(it) for it in ("executions", "early_syncs", "input_syncs"))
+
+    def mean(
+        name: str, label: str, value: Callable[[Row], int], unit: str = "ps", better: str | None = way
+    ) -> dict[str, Any]:
+        pair = (a.mean(value), b.mean(value)) if unit == "ps" else (_per_step(a, value), _per_step(b, value))
+        return _row(name, label, unit, pair, better, test.of_means(a.each(value), b.each(value)))
+
+    def total(
+        name: str, label: str, unit: str, value: Callable[[Side], Value], better: str = "lower"
+    ) -> dict[str, Any]:
+        return _row(name, label, unit, (value(a), value(b)), better)
+
+    median = median_test(a.usual, b.usual, (b.median_ps or 0) - (a.median_ps or 0))
     rows = [
-        _row("step_median", "Step time, median", "ps", (a.median_ps, b.median_ps), by_chance),
-        *(
-            _row(name, label, "ps", (a.mean(it), b.mean(it)), _spread(a, b, it))
-            for name, label, it in per_step
-        ),
+        _row("step_median", "Step time, median", "ps", (a.median_ps, b.median_ps), way, median),
+        mean("step_mean", "Step time, mean", steps),
+        *_samples(a, b, test),
+        mean("device_per_step", "Device busy per step", device),
+        mean("host_per_step", "Host work per step", _host_work),
+        total("duty_cycle", "Duty cycle", "share", lambda it: _of_span(it, "busy_ps"), "higher"),
         _row(
-            "duty_cycle",
-            "Duty cycle",
-            "share",
-            (_of_span(a, "busy_ps"), _of_span(b, "busy_ps")),
-            better="higher",
+            "idle_per_step",
+            "Idle per step",
+            "ps",
+            (_idle(a), _idle(b)),
+            way,
+            test.of_means(a.each(_idle_in), b.each(_idle_in)),
         ),
-        _row("idle_per_step", "Idle per step", "ps", (_idle(a), _idle(b)), _spread(a, b, _idle_in)),
-        *(
-            # Input syncs are counted, not accused.
-            _row(name, label, unit, (it(a), it(b)), better=None if name == "input_syncs" else "lower")
-            for name, label, unit, it in whole
-        ),
-    ]
-    steps = ("step_median", "step_mean")
+        # Executions and input syncs are counted, not accused.
+        mean("executions_per_step", "Executions per step", executions, "count", None),
+        total("overhead_per_step", "Overhead per step", "ps", lambda it: it.per_step(_cost(it, "overhead_ps"))),
+        total("overhead_per_run", "Overhead per execution", "ps", _overhead),
+        total("compiles", "Compilations after warm-up", "count", lambda it: it.totals["compiles"]["after_warm_up"]),
+        total("compile_time", "Time in compilations", "ps", lambda it: it.totals["compiles"]["duration_ps"]),
+        mean("early_syncs", "Early syncs per step", early, "count"),
+        mean("input_syncs", "Input syncs per step", inputs, "count", None),
+        mean("reads", "Reads from the device per step", reads, "count"),
+        total("stall_share", "Stalled share of device time", "share", lambda it: _of_span(it, "stall_ps")),
+    ]  # fmt: skip
+    first = ("step_median", "step_mean")
     return [
-        row for row in rows if row["name"] in steps or any(row.get(k) for k in ("a", "b", "a_ps", "b_ps"))
+        row for row in rows if row["name"] in first or any(row.get(k) for k in ("a", "b", "a_ps", "b_ps"))
     ]
 
 
@@ -96,26 +120,43 @@ def _row(
     label: str,
     unit: str,
     pair: tuple[Value, Value],
-    by_chance: float | None = None,
-    better: str | None = "lower",
+    better: str | None,
+    tested: Answer | None = None,
 ) -> dict[str, Any]:
     end = "_ps" if unit == "ps" else ""
-    return {"name": name, "label": label, "unit": unit, **judged(paired(*pair, end), better, by_chance, end)}
+    return {"name": name, "label": label, "unit": unit, **judged(paired(*pair, end), better, tested, end)}
 
 
-def _spread(a: Side, b: Side, value: Callable[[Row], int]) -> float | None:
-    return chance(a.each(value), b.each(value))
+def _samples(a: Side, b: Side, test: ChanceTest) -> list[dict[str, Any]]:
+    """Samples per second, tested by the time of a sample: that of steps of one size says the same as the step's."""
+    rates = [side.throughput["samples_per_s"] if side.throughput else {} for side in (a, b)]
+    median = mean = None
+    if a.throughput and b.throughput:
+        sizes = a.throughput["samples_per_step"], b.throughput["samples_per_step"]
+        median = median_test(a.usual, b.usual, rates[0]["median"] - rates[1]["median"], sizes)
+        mean = test.of_means(
+            *([ps / size for ps in side.drawn.durations_ps] for side, size in zip((a, b), sizes, strict=True))
+        )
+    rows = []
+    for name, answer in (("median", median), ("mean", mean)):
+        one, other = (its.get(name) for its in rates)
+        told = answer and Answer(answer.p)  # its limit is one of times
+        rows.append(
+            _row(f"samples_{name}", f"Samples per second, {name}", "rate", (one, other), "higher", told)
+        )
+    return rows
 
 
-def classes(a: Side, b: Side) -> list[dict[str, Any]]:
+def classes(a: Side, b: Side, test: ChanceTest) -> list[dict[str, Any]]:
     """Mean host time per step by class, the largest difference first; the columns add up to the mean steps."""
     rows = []
     for name in {**a.class_means, **b.class_means}:
         pair = paired(a.class_means.get(name, 0), b.class_means.get(name, 0))
-        way = None if name in IDLE else "lower"  # more waiting is no fault of the host's
-        # A compilation in few steps is an event of its own, and no spread of what every step does.
-        by_chance = None if name == "compile" else _spread(a, b, _host(name))
-        rows.append({"class": name, **judged(pair, way, by_chance)})
+        # More waiting is no fault of the host's.
+        way = None if name in IDLE or of_other_size(a, b) else "lower"
+        rows.append(
+            {"class": name, **judged(pair, way, test.of_means(a.each(_host(name)), b.each(_host(name))))}
+        )
     return sorted(rows, key=lambda row: -abs(row["difference_ps"]))
 
 
@@ -131,8 +172,8 @@ def _host_work(step: Row) -> int:
     return sum(ps for name, ps in step["host_ps"].items() if name not in IDLE)
 
 
-def _each_step(name: str) -> Callable[[Side], Value]:
-    return lambda side: side.totals["steps"][name] / len(side.steps) if side.steps else None
+def _per_step(side: Side, value: Callable[[Row], int]) -> float | None:
+    return sum(side.each(value)) / len(side.steps) if side.steps else None
 
 
 def _of_span(side: Side, key: str) -> float | None:

@@ -19,27 +19,40 @@ from fractions import Fraction
 from io import StringIO
 from pathlib import Path
 from statistics import median_low
-from typing import Any
+from typing import Any, NamedTuple
 
-from tb_xla_insights.analysis.steps import steps_of
+from tb_xla_insights.analysis.step_table import steps_report
+from tb_xla_insights.compare.chance import Steps, median_test
+from tb_xla_insights.compare.measures import judged, paired
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.report.beside import decoded
+from tb_xla_insights.report.beside import beside, decoded
+from tb_xla_insights.report.throughput import recorded_samples
 from tb_xla_insights.trace.model import SessionTrace
 from tb_xla_insights.units import PS_PER
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d\d?)?", re.ASCII | re.IGNORECASE)
 """A number, as the page reads it, too; anything else, also `1/2`, may be a path."""
 
-StepTime = Callable[[str], tuple[int, int]]
-"""The median step in ps of the session that a path means, and how many steps are behind it; raises InputError."""
 
 
-def read_pairs(path: str, step_time: StepTime) -> dict[str, Any]:
+class Timed(NamedTuple):
+    """The report's `steps` of a session, at least one, and how many samples a step takes, where that was recorded."""
+
+    steps: Sequence[Mapping[str, Any]]
+    samples: float | None = None
+
+
+StepsOf = Callable[[str], Timed]
+"""The steps of the session that a path means; raises InputError."""
+
+
+def read_pairs(path: str, read_steps: StepsOf) -> dict[str, Any]:
     """The speed-up table of a file.
 
     `columns` are names; `rows` have `model` and per column `speedups` (A's time / B's, None where the file has none)
-    and `pairs` (`{a, b, a_ps, b_ps, steps}`, None where the file has the speed-up itself); `means` are the arithmetic
-    means of the columns, over `counts` numbers each, free of rounding on the way. Raises InputError.
+    and `pairs` (`{a, b, a_ps, b_ps, steps, p, verdict}`, None where the file has the speed-up itself); `means` are the
+    arithmetic means of the columns, over `counts` numbers each, free of rounding on the way. `p` and `verdict` are
+    those of a comparison of the median step (see `measures.judged`), None unless both are sessions. Raises InputError.
     """
     try:
         with open(path, "rb") as file:
@@ -65,7 +78,7 @@ def read_pairs(path: str, step_time: StepTime) -> dict[str, Any]:
     rows = [(number, [cell.strip() for cell in line]) for number, line in lines[1:]]
     places = {name.lower(): index for index, name in enumerate(head)}
     if "a" in places and "b" in places:
-        return _table(*_of_pairs(path, places, rows, step_time))
+        return _table(*_of_pairs(path, places, rows, read_steps))
     if head[0].lower() in ("a", "b", "column"):
         raise InputError(
             f"{path}, line 1: {head[0]} is no column of models, and pairs need both a and b; add what is missing"
@@ -85,18 +98,19 @@ _Cells = Mapping[tuple[str, str], tuple[Fraction, dict[str, Any] | None]]
 
 
 def _of_pairs(
-    path: str, places: Mapping[str, int], rows: Sequence[tuple[int, list[str]]], step_time: StepTime
+    path: str, places: Mapping[str, int], rows: Sequence[tuple[int, list[str]]], read_steps: StepsOf
 ) -> tuple[list[str], list[str], _Cells]:
     cells: dict[tuple[str, str], tuple[Fraction, dict[str, Any] | None]] = {}
     folder = Path(path).parent
 
-    def time(number: int, cell: str) -> tuple[int, int | None]:
+    def time(number: int, cell: str) -> tuple[int, Timed | None]:
         if _NUMBER.fullmatch(cell):
             return round(Fraction(cell) * PS_PER["ms"]), None
         if not cell.isprintable() or not cell:
             raise InputError(f"{path}, line {number}: {cell!r} is no session; give a path or a time in ms")
         try:
-            return step_time(cell if "://" in cell else str(folder / os.path.expanduser(cell)))
+            steps = read_steps(cell if "://" in cell else str(folder / os.path.expanduser(cell)))
+            return median_low(step["duration_ps"] for step in steps.steps), steps
         except InputError as error:
             raise InputError(f"{path}, line {number}: {error}") from error
 
@@ -109,12 +123,20 @@ def _of_pairs(
         if a_ps <= 0 or b_ps <= 0:
             raise InputError(f"{path}, line {number}: a step takes no time; give times above 0")
         _only_one(path, number, cells, name, column)
-        steps = None if a_steps is None and b_steps is None else [a_steps, b_steps]
         cells[name, column] = (
             Fraction(a_ps, b_ps),
-            {"a": a, "b": b, "a_ps": a_ps, "b_ps": b_ps, "steps": steps},
+            {"a": a, "b": b, "a_ps": a_ps, "b_ps": b_ps, **_told(a_ps, b_ps, a_steps, b_steps)},
         )
     return [name for name, _ in cells], [column for _, column in cells], cells
+
+
+def _told(a_ps: int, b_ps: int, a: Timed | None, b: Timed | None) -> dict[str, Any]:
+    """How many steps are behind a pair, and what may be chance; steps of different sizes are not judged."""
+    steps = [len(its.steps) if its else None for its in (a, b)]
+    tested = median_test(Steps.usual(a.steps), Steps.usual(b.steps), b_ps - a_ps) if a and b else None
+    other_size = a and b and a.samples and b.samples and a.samples != b.samples
+    row = judged(paired(a_ps, b_ps), None if other_size else "lower", tested)
+    return {"steps": steps if a or b else None, "p": row["p"], "verdict": row["verdict"]}
 
 
 def _only_one(path: str, line: int, cells: _Cells, model: str, column: str) -> None:
@@ -154,11 +176,11 @@ def _table(models: Sequence[str], columns: Sequence[str], cells: _Cells) -> dict
     }
 
 
-def median_step(session: SessionTrace) -> tuple[int, int]:
-    """A session's median step in ps, and how many steps it has. Raises InputError where it has none."""
-    durations = [step.duration_ps for trace in session.traces for step in steps_of(trace)]
-    if not durations:
+def steps_to_time(session: SessionTrace) -> Timed:
+    """A session's steps. Raises InputError where it has none."""
+    steps = steps_report(session)
+    if not steps:
         raise InputError(
             f"{session.path}: no steps to take a time from; give a step time in milliseconds instead"
         )
-    return median_low(durations), len(durations)
+    return Timed(steps, recorded_samples(beside(session).recorded))

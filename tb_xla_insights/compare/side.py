@@ -7,7 +7,12 @@ from functools import cached_property
 from statistics import median_low
 from typing import Any
 
+import numpy as np
+
 from tb_xla_insights.analysis.propagation.host import host_annotations
+from tb_xla_insights.analysis.steps import steps_of
+from tb_xla_insights.compare.chance import Steps
+from tb_xla_insights.report.throughput import throughput
 from tb_xla_insights.report.views import whole_report
 from tb_xla_insights.trace.model import SessionTrace
 from tb_xla_insights.units import rounded_parts
@@ -32,13 +37,15 @@ IDLE = ("wait", "unrecorded")
 
 
 class Side:
-    """One of the two sessions. Means per step are None where the session has no steps."""
+    """One of the two sessions. Means per step are None where the session has no steps. `samples_per_step` comes before
+    what the recording was told."""
 
-    def __init__(self, session: SessionTrace) -> None:
+    def __init__(self, session: SessionTrace, samples_per_step: float | None = None) -> None:
         self.session = session
         self.report = report = whole_report(session)
         self.steps: Sequence[Row] = report["steps"]
         self.span_ps = sum(device["span_ps"] for device in report["devices"])
+        self.throughput = throughput(self.steps, report["recorded"], samples_per_step)
 
     @cached_property
     def cores(self) -> int:
@@ -52,6 +59,16 @@ class Side:
 
     def mean(self, value: Callable[[Row], int]) -> int | None:
         return round(sum(self.each(value)) / len(self.steps)) if self.steps else None
+
+    @cached_property
+    def drawn(self) -> Steps:
+        """The steps as the test of means needs them."""
+        return Steps.of(self.steps)
+
+    @cached_property
+    def usual(self) -> Steps:
+        """The steps as the test of medians needs them: without the few in which something was compiled."""
+        return Steps.usual(self.steps)
 
     @cached_property
     def step_ps(self) -> int | None:
@@ -121,6 +138,18 @@ class Side:
                 found[name] = before[0] + ps, before[1] + count
         return found
 
+    def annotation_times(self, path: str) -> list[int]:
+        """Host time of the annotations of a path, one number per step."""
+        times: list[int] = []
+        for trace in self.session.traces:
+            host = host_annotations(trace)
+            of_step = np.zeros(len(steps_of(trace)), np.int64)
+            if path in host.names:
+                mine = (host.path == host.names.index(path)) & (host.step >= 0)
+                np.add.at(of_step, host.step[mine], trace.duration_ps[host.row[mine]])
+            times += of_step.tolist()
+        return times
+
     @cached_property
     def totals(self) -> dict[str, Any]:
         """Sums over the report, exactly as there."""
@@ -150,6 +179,7 @@ class Side:
             "steps": len(self.steps),
             "source": self.steps[0]["source"] if self.steps else None,
             "kind": self.kind,
+            "throughput": self.throughput,
             "totals": self.totals,
         }
 

@@ -6,9 +6,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tb_xla_insights.catalog.classes import label
-from tb_xla_insights.compare.chance import FEW
+from tb_xla_insights.compare.chance import FEWEST, LEVEL
+from tb_xla_insights.compare.measures import close, of_other_size
 from tb_xla_insights.compare.side import Side
-from tb_xla_insights.units import THIN, share, time_text
+from tb_xla_insights.units import THIN, count, rate, samples, share, time_text
+
+VERDICTS = {
+    "better": "▲ better",
+    "worse": "▼ worse",
+    "same": "≈ same",
+    "chance": "≈ may be chance",
+    "few": "too few steps",
+}
+"""A row's verdict as it is printed beside it."""
+
+Rows = Sequence[Mapping[str, Any]]
 
 
 def times(ratio: float, decimals: int = 2) -> str:
@@ -16,29 +28,73 @@ def times(ratio: float, decimals: int = 2) -> str:
     return f"{ratio:.{decimals}f}×"
 
 
-def verdict(measures: Sequence[Mapping[str, Any]], classes: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """One or two sentences on the steps (`text`), and whether B's are `better`, `worse`, the `same`, or apart by no
-    more than `chance` (`verdict`; `unknown` without steps on both sides)."""
-    median = measures[0]
-    a, b = median["a_ps"], median["b_ps"]
-    if not a or not b:
-        whose = "Neither session has" if not a and not b else f"{'A' if not a else 'B'} has no"
+def headline_row(a: Side, b: Side, measures: Rows) -> Mapping[str, Any]:
+    """The row that the headline tells: the median step; samples per second where the steps are of other sizes."""
+    name = "samples_median" if of_other_size(a, b) else "step_median"
+    return next(row for row in measures if row["name"] == name)
+
+
+def verdict(a: Side, b: Side, measures: Rows, classes: Rows) -> dict[str, str]:
+    """One or two sentences on the steps (`text`), and the verdict of the row that they tell (`verdict`; `unknown`
+    without steps on both sides)."""
+    if not a.median_ps or not b.median_ps:
+        whose = "Neither session has" if not a.median_ps and not b.median_ps else _lacking(a)
         return {"text": f"{whose} steps to compare; totals stand side by side.", "verdict": "unknown"}
-    if median["verdict"] == "same":
-        text = f"B’s steps are as long as A’s at the median: {time_text(b, 1)} against {time_text(a, 1)}."
-    elif median["verdict"] == "chance":
-        text = (
-            f"B’s steps cannot be told from A’s: {time_text(b, 1)} against {time_text(a, 1)} may be chance."
-        )
-    else:
-        more = median["difference_ps"] > 0
-        ratio, how = (b / a, "slower") if more else (a / b, "faster")
-        text = f"B’s steps are {times(ratio)} {how} at the median: {_more(median['difference_ps'])} per step."
-    told_by = [row for row in classes if 20 * abs(row["difference_ps"]) > max(a, b)]
-    why = [row for row in told_by if row["verdict"] not in ("same", "chance")][:3]
-    parts = [f"{_more(row['difference_ps'])} {label(row['class'])}" for row in why]
+    row = headline_row(a, b, measures)
+    if of_other_size(a, b):
+        return {"text": _speed(a, b, row["verdict"]), "verdict": row["verdict"]}
+    parts = [f"{_more(it['difference_ps'])} {label(it['class'])}" for it in _reasons(a, b, classes)]
     told = f" The host has {_list(parts)} per step, in the mean." if parts else ""
-    return {"text": text + told, "verdict": median["verdict"]}
+    return {"text": _steps(a, b, row["verdict"]) + told, "verdict": row["verdict"]}
+
+
+def _lacking(a: Side) -> str:
+    return f"{'B' if a.median_ps else 'A'} has no"
+
+
+def _steps(a: Side, b: Side, verdict: str) -> str:
+    one, other = a.median_ps or 0, b.median_ps or 0
+    both = f"{time_text(other, 1)} against {time_text(one, 1)}"
+    if verdict == "same":
+        return f"B’s steps are as long as A’s at the median: {both}."
+    if verdict == "chance":
+        return f"B’s steps cannot be told from A’s: {both} at the median may be chance."
+    if verdict == "few":
+        return f"B’s steps take {both} at the median ({times(other / one)}); so few steps do not rule out chance."
+    ratio, how = (other / one, "slower") if other > one else (one / other, "faster")
+    return f"B’s steps are {times(ratio)} {how} at the median: {_more(other - one)} per step."
+
+
+def _speed(a: Side, b: Side, verdict: str) -> str:
+    (one, of_one), (other, of_other) = (
+        (side.throughput["samples_per_s"]["median"], side.throughput["samples_per_step"])
+        for side in (a, b)
+        if side.throughput
+    )
+    both = f"{rate(other)} samples per second against {rate(one)}"
+    sizes = f" B takes {samples(of_other)} per step, A {samples(of_one)}."
+    if verdict == "same":
+        return f"B is as fast as A at the median: {both}.{sizes}"
+    if verdict == "chance":
+        return f"B cannot be told from A: {both} at the median may be chance.{sizes}"
+    if verdict == "few":
+        few = "so few steps do not rule out chance"
+        return f"B has {both} at the median ({times(other / one)}); {few}.{sizes}"
+    ratio, how = (other / one, "faster") if other > one else (one / other, "slower")
+    return f"B is {times(ratio)} {how} at the median: {both}.{sizes}"
+
+
+def _reasons(a: Side, b: Side, classes: Rows) -> Rows:
+    """The classes that tell the sessions apart: no chance, and more than a twentieth of a step."""
+    least = max(a.median_ps or 0, b.median_ps or 0) / 20
+    return [
+        row
+        for row in classes
+        if row["p"] is not None
+        and row["p"] <= LEVEL
+        and abs(row["difference_ps"]) > least
+        and not close(row["a_ps"], row["b_ps"])
+    ][:3]
 
 
 def _more(ps: int) -> str:
@@ -49,19 +105,36 @@ def _list(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def chance_text(a: Side, b: Side, by_chance: float | None) -> str | None:
-    """How many steps are behind the comparison, and what may be chance; None where a session has no steps."""
-    counts = {"A": len(a.steps), "B": len(b.steps)}
-    if not all(counts.values()):
+def chance_text(a: Side, b: Side, row: Mapping[str, Any]) -> str | None:
+    """How many steps are behind the headline's row, what the test of chance says of it, and what happened in too few
+    steps to decide anything; None where a session has no steps."""
+    if not a.steps or not b.steps:
         return None
-    few = [f"{_steps(count)} in {name}" for name, count in counts.items() if count < FEW]
-    if few and by_chance is None:
-        return f"{_list(few)}: how much steps differ by chance is not known."
-    size = "of any size" if (by_chance or 0) >= 1 else f"below {share(by_chance).replace('.0', '')}"
-    below = f"differences {size} may be chance."
-    behind = _list(few) if few else f"{_steps(counts['A'])} in A and {counts['B']} in B"
-    return f"{behind}: {below}"
+    behind = f"{_counted(a, 'A')} and {_counted(b, 'B')}"
+    if row["p"] is None:
+        told = f"too few to tell a difference from chance; capture at least {FEWEST} of each."
+    else:
+        told = f"chance alone makes such a difference of medians in {share(row['p'])} of the cases"
+        told += f"; differences up to {_percent(row['chance'])} may be chance." if row["chance"] else "."
+    return f"{behind}: {told}{_rare(a, b)}"
 
 
-def _steps(count: int) -> str:
-    return f"{count:,}{THIN}{'step' if count == 1 else 'steps'}".replace(",", THIN)
+def _counted(side: Side, name: str) -> str:
+    steps = f"{count(len(side.steps))}{THIN}{'step' if len(side.steps) == 1 else 'steps'} in {name}"
+    draws = side.drawn.draws
+    return steps if draws == len(side.steps) else f"{steps} ({count(draws)} with all hosts together)"
+
+
+def _percent(value: float) -> str:
+    return share(value).replace(".0", "")
+
+
+def _rare(a: Side, b: Side) -> str:
+    """What was compiled in fewer than half of the steps is in the means, and not in the test of medians."""
+    parts = []
+    for side, name in ((a, "A"), (b, "B")):
+        compiled = [step["host_ps"].get("compile", 0) for step in side.steps if step["compiles"]]
+        if 0 < 2 * len(compiled) < len(side.steps):
+            spent = f" ({time_text(sum(compiled), 1)})" if sum(compiled) else ""
+            parts.append(f"{name} compiled in {len(compiled)} of {count(len(side.steps))} steps{spent}")
+    return f" {_list(parts)}; that is in the means, and left out of the test of medians." if parts else ""

@@ -25,6 +25,7 @@ from tb_xla_insights.export.markup import (
     text,
     time,
 )
+from tb_xla_insights.report.throughput import throughput_text
 from tb_xla_insights.report.verdict import gap_sentence
 
 _CHAINS = 30
@@ -103,6 +104,8 @@ def steps(document: Row) -> Html | None:
     mean = sum(it["duration_ps"] for it in every) // len(every)
     first = f"; the first {_STEPS}" if len(every) > _STEPS else ""
     note = f"{units.count(len(every))}{first}; mean {units.time_text(mean)}; the line is the device’s work"
+    if document["throughput"]:
+        note += f"; {throughput_text(document['throughput'])}"
     below = element("details", element("summary", "As a table"), told)
     return card("Steps", note, steps_chart(rows), legend, below, wide=True)
 

@@ -34,18 +34,19 @@ class Recording:
         debug: bool = False,
         explain: Callable[[], object] | None = None,
         server: str | None = None,
+        samples: float | None = None,
     ) -> None:
         self.session: str | None = None
         self._recorder: Recorder | None = None
-        self._how = (os.fspath(logdir) if logdir else None, debug, explain, server)
+        self._how = (os.fspath(logdir) if logdir else None, debug, explain, server, samples)
 
     def start(self) -> None:
         """Begins to trace. Raises InputError, in one line, where it cannot; so does `stop`."""
-        logdir, debug, explain, server = self._how
+        logdir, debug, explain, server, samples = self._how
         if logdir:
             from tb_xla_insights.record.recording import Recorder
 
-            recorder = Recorder(logdir, debug, explain, server)
+            recorder = Recorder(logdir, debug, explain, server, samples)
             recorder.start()
             self._recorder = recorder
 
@@ -76,6 +77,7 @@ def record(
     debug: bool = False,
     explain: Callable[[], object] | None = None,
     server: str | None = None,
+    samples: float | None = None,
 ) -> Recording:
     """Records what happens until the end of the `with` block (or between `start` and `stop`) into `logdir`.
 
@@ -84,5 +86,7 @@ def record(
     torch_xla looks at it once. `explain` gives what is kept as dynamo's explanation, such as
     `lambda: torch._dynamo.explain(model)(batch)`; it is called before the trace. `server` is the `HOST:PORT` of a
     profiler server to trace with, that of this process or another one, instead of the profiler in this process.
+    `samples` says how many samples one step takes, of all hosts and devices together, so that reports and comparisons
+    of the session tell samples per second.
     """
-    return Recording(logdir, debug=debug, explain=explain, server=server)
+    return Recording(logdir, debug=debug, explain=explain, server=server, samples=samples)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 import platform
 import posixpath
 import time
 from collections.abc import Callable
+from numbers import Real
 
 from tb_xla_insights import __version__
-from tb_xla_insights.analysis.beside import RECORD
+from tb_xla_insights.analysis.beside import RECORD, SAMPLES
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir import files
 from tb_xla_insights.record.stderr import DebugText
@@ -27,8 +29,14 @@ class Recorder:
     """One recording into a logdir, which may be a URL."""
 
     def __init__(
-        self, logdir: str, debug: bool, explain: Callable[[], object] | None, server: str | None
+        self,
+        logdir: str,
+        debug: bool,
+        explain: Callable[[], object] | None,
+        server: str | None,
+        samples: float | None,
     ) -> None:
+        self._samples = None if samples is None else _number_of_samples(samples)
         self._logdir = files.absolute(files.expand(logdir))
         self._explain = explain
         self._tracer = tracer(server)
@@ -86,6 +94,7 @@ class Recorder:
             "versions": versions(self._tracer.packages),
             "flags": {name: os.environ[name] for name in sorted(os.environ) if name.startswith(_FLAGS)},
             "files": sorted(self._texts),
+            SAMPLES: self._samples,
         }
         self._texts[RECORD] = json.dumps(document, indent=2) + "\n"
         for name, content in self._texts.items():
@@ -117,6 +126,15 @@ class Recorder:
         if not there:
             raise InputError(f"{self._logdir}: the profiler wrote nothing there; look at what it printed")
         return f"{self._logdir}/plugins/profile/{max(there - self._known or there)}"
+
+
+def _number_of_samples(samples: float) -> float:
+    """As JSON can hold it, also where it is a number of NumPy. Raises InputError."""
+    if not isinstance(samples, Real) or not 0 < samples < math.inf:
+        raise InputError(
+            f"record: samples is {samples!r}; give how many samples a step takes, a number above 0"
+        )
+    return int(samples) if samples == int(samples) else float(samples)
 
 
 def _names_now() -> set[str]:

@@ -28,6 +28,7 @@ from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.parallel import side_by_side
 from tb_xla_insights.report.beside import beside
 from tb_xla_insights.report.metrics import beside_diagnostics, metrics_document
+from tb_xla_insights.report.throughput import throughput
 from tb_xla_insights.report.verdict import verdict
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -73,11 +74,14 @@ def _diagnostics(session: SessionTrace) -> list[Diagnostic]:
     return [*found, *beside_diagnostics(session)]
 
 
-def session_report(session: SessionTrace, all_gaps: bool = False) -> dict[str, Any]:
+def session_report(
+    session: SessionTrace, all_gaps: bool = False, samples_per_step: float | None = None
+) -> dict[str, Any]:
     """The whole document, as the command line, Python and the page give it; the README tells every key.
 
     Steps and gaps of all hosts come in one list each; a `step` elsewhere in the document is an index into
-    `steps`. Files beside the capture (`report.beside`) are read the first time.
+    `steps`. Files beside the capture (`report.beside`) are read the first time. `samples_per_step` comes before what
+    the recording was told.
     """
     found = beside(session)
     tasks: dict[str, Callable[[], Any]] = {
@@ -108,6 +112,7 @@ def session_report(session: SessionTrace, all_gaps: bool = False) -> dict[str, A
         **propagation,
         "metrics": metrics_document(session),
         "recorded": found.recorded,
+        "throughput": throughput(answers["steps"], found.recorded, samples_per_step),
         **findings,
     }
     return document | {"verdict": verdict(document)}

@@ -208,7 +208,7 @@ def _add_host(trace: Trace, offset: int, graphs: dict[str, dict[str, Any]]) -> N
         name = found.graph(it) or _UNKNOWN
         entry = graphs.setdefault(name, _graph(name, found.module[it]))
         entry["compiles"] += 1
-        entry["cost_ps"] += int(trace.duration_ps[found.row[it]])
+        entry["cost_ps"] += int(found.duration_ps[it])
         if found.step[it] >= 0:
             entry["steps"][str(int(found.step[it]) + offset)] = "compiled"
     for program, ((module, id_), name) in enumerate(zip(launches.programs, _graph_names(trace), strict=True)):

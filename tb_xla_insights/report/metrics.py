@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tb_xla_insights.analysis.beside import Beside, Metrics
+from tb_xla_insights.analysis.compile_calls import UNFINISHED
 from tb_xla_insights.analysis.compiles import find_compiles
 from tb_xla_insights.analysis.debug_log import executed
 from tb_xla_insights.analysis.findings.base import plural
@@ -130,7 +131,8 @@ def against_trace(session: SessionTrace) -> list[dict[str, Any]]:
 def _counts(session: SessionTrace, what: str) -> list[int]:
     """Per host, how often the trace shows it."""
     if what == "compile":
-        return [len(find_compiles(trace)) for trace in session.traces]
+        # A report counts a compilation when it is finished.
+        return [int((find_compiles(trace).cut & UNFINISHED == 0).sum()) for trace in session.traces]
     if what == "execute":
         return [len(find_launches(trace)) for trace in session.traces]
     direction = 0 if what == "to_device" else 1

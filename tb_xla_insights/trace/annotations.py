@@ -49,14 +49,6 @@ def find_annotations(trace: Trace, catalog: Catalog) -> Int32:
     return np.sort(np.concatenate(found))
 
 
-def annotation_kinds(trace: Trace, catalog: Catalog) -> Int8:
-    """Per metadata entry, the class of the annotations of that name; -1 where no annotation has it."""
-    kinds = np.full(len(trace.metadata.name), -1, np.int8)
-    for entry in np.unique(trace.meta[trace.annotations]):
-        kinds[entry] = catalog.annotation_kind(trace.strings[trace.metadata.name[entry]])
-    return kinds
-
-
 def _states(trace: Trace, catalog: Catalog) -> Int8:
     """Per metadata entry, what its name allows."""
     states = np.zeros(len(trace.metadata.name), np.int8)

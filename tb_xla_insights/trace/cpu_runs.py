@@ -1,7 +1,8 @@
 """Devices of captures that have no device plane: PyTorch/XLA on a CPU records its ops on host threads.
 
-A *run* is what encloses one `ThunkExecutor::Execute (wait for completion)`: a region of a client thread, or
-`ExecuteHelper` itself for programs so small that they run inline. An op on a pool thread belongs to the run
+A *run* begins with what encloses one `ThunkExecutor::Execute (wait for completion)`: a region of a client thread, or
+`ExecuteHelper` itself for programs so small that they run inline. It ends with that event: then all ops are complete,
+though the thread may leave the region only after the next runs. An op on a pool thread belongs to the run
 that its region's flow reaches first. An op lasts from its event's begin to the `end:` event that its flow
 leads to, but no longer than its run: `end:` is sometimes written late, inside the next run.
 """
@@ -50,7 +51,7 @@ def _cores(trace: Trace, catalog: Catalog, stretches: Stretches | None) -> list[
     calls = np.array(
         ["launch" in catalog.tags(trace.strings[text]) for text in trace.metadata.name], np.bool_
     )
-    core, cores = _place(_launches(trace, calls, regions, runs), regions.start_ps[runs], regions.end_ps[runs])
+    core, cores = _place(_launches(trace, calls, regions, runs), regions.start_ps[runs], regions.complete_ps[runs])
     # An op whose run the capture cuts stays on the first core.
     core_of = np.zeros(len(regions.row) + 1, np.int16)
     core_of[runs] = core
@@ -61,7 +62,7 @@ def _cores(trace: Trace, catalog: Catalog, stretches: Stretches | None) -> list[
         modules = (
             regions.row[runs[mine]],
             regions.start_ps[runs[mine]],
-            regions.end_ps[runs[mine]],
+            regions.complete_ps[runs[mine]],
             run_name[mine],
         )
         found.append((modules, (ops[my], start[my], end[my], op_name[my])))
@@ -89,7 +90,7 @@ def _op_times(trace: Trace, ops: Int32, regions: Regions | None) -> tuple[Int64,
     consumer_of = np.full(len(trace), -1, np.int32)
     consumer_of[trace.flows.producer] = trace.flows.consumer
     if regions:
-        known = regions.of_row, regions.run, regions.end_ps
+        known = regions.of_row, regions.run, regions.complete_ps
     else:
         known = np.full(len(trace), -1, np.int32), np.empty(0, np.int32), np.empty(0, np.int64)
     (start, end), run = np.empty((2, len(ops)), np.int64), np.empty(len(ops), np.int32)

@@ -25,17 +25,18 @@ _MARKS = {
 
 @dataclass(frozen=True)
 class Stretches:
-    """What lines tell of regions without flows, by line and start: the event that begins each, its times, the region
-    around it (-1: none), and whether a program runs in it. `of_row` is the innermost region around each event.
+    """What lines tell of regions without flows, by line and start: the event that begins each, when it starts, the
+    region around it (-1: none), whether a program runs in it, and when that is complete (0: none runs). `of_row` is the
+    innermost region around each event.
 
     A region goes from its `StartRegion` to its `StopRegion`; `ExecuteHelper` is one as well, since small
     programs run inside it. A program runs in the innermost region around a `ThunkExecutor::Execute (wait for
-    completion)`.
+    completion)`, and is complete at that event's end; the thread may leave the region much later.
     """
 
     row: Int32
     start_ps: Int64
-    end_ps: Int64
+    complete_ps: Int64
     outer: Int32
     runs: NDArray[np.bool_]
     of_row: Int32
@@ -50,22 +51,20 @@ class Regions(Stretches):
 
 
 @kernel(
-    "int64(int64, int64, int8[::1], int64[::1], int64[::1], int32[::1], int32[::1], int64[::1], int64[::1], int32[::1],"
-    " boolean[::1], int64, int32[::1])"
+    "int64(int64, int64, int8[::1], int64[::1], int64[::1], int32[::1], int32[::1], int64[::1], int64[::1], int64[::1],"
+    " int32[::1], boolean[::1], int64, int32[::1])"
 )
 def _find(  # type: ignore[no-untyped-def]
-    first, count, mark, start, duration, of_row, row, region_start, region_end, outer, runs, regions, stack
+    first, count, mark, start, duration, of_row, row, region_start, region_end, complete, outer, runs, regions, stack
 ):
     """Finds the regions of one line, numbered from `regions` on. Returns the number of regions so far. `stack` holds
-    the open ones.
+    the open ones, and `region_end` when each ends (-1: where its `StopRegion` is).
 
-    A region without an end lasts until the line's last event. Where a run ends whose beginning was not
-    recorded, it began with the `ThunkExecutor::Execute` before, or with the waiting itself.
+    Where a run ends whose beginning was not recorded, it began with the `ThunkExecutor::Execute` before, or with the waiting itself.
     """
-    depth, last_end, executes = 0, np.int64(0), -1
+    depth, executes = 0, -1
     for event in range(first, first + count):
         end = start[event] + duration[event]
-        last_end = max(last_end, end)
         while depth > 0 and 0 <= region_end[stack[depth - 1]] <= start[event]:
             depth -= 1
         kind = mark[event]
@@ -75,12 +74,12 @@ def _find(  # type: ignore[no-untyped-def]
             ):  # an inline run inside the region that ends
                 depth -= 1
             if depth > 0:
-                region_end[stack[depth - 1]] = start[event]
                 depth -= 1
             executes = -1
         elif (kind == _START or kind == _HELPER) and depth < len(stack):
             row[regions], region_start[regions] = event, start[event]
             region_end[regions] = -1 if kind == _START else end
+            complete[regions] = 0
             outer[regions] = stack[depth - 1] if depth > 0 else -1
             stack[depth] = regions
             depth += 1
@@ -90,19 +89,17 @@ def _find(  # type: ignore[no-untyped-def]
             executes = event
         elif kind == _COMPLETION and depth > 0:
             runs[stack[depth - 1]] = True
+            complete[stack[depth - 1]] = end
         elif kind == _COMPLETION:
             begin = executes if executes >= 0 else event
             row[regions], region_start[regions], region_end[regions] = begin, start[begin], end
-            outer[regions], runs[regions] = -1, True
+            outer[regions], runs[regions], complete[regions] = -1, True, end
             for inside in range(begin, event):
                 of_row[inside] = regions
             stack[depth] = regions
             depth += 1
             regions += 1
         of_row[event] = stack[depth - 1] if depth > 0 else -1
-    for place in range(depth):
-        if region_end[stack[place]] < 0:
-            region_end[stack[place]] = last_end
     return regions
 
 
@@ -129,15 +126,15 @@ def find_stretches(
     if not most:
         return None
     mark, of_row = told_by_entry(of_entry, meta), np.full(len(meta), -1, np.int32)
-    row, outer, start, end = room(most, np.int32, np.int32, np.int64, np.int64)
+    row, outer, start, end, complete = room(most, np.int32, np.int32, np.int64, np.int64, np.int64)
     runs = np.zeros(most, np.bool_)
     count, stack = 0, np.empty(DEEPEST, np.int32)
     for line in lines:
         if line.count:
             where = line.first, line.count, mark, start_ps, duration_ps
-            count = _find(*where, of_row, row, start, end, outer, runs, count, stack)
-    row, start, end, outer, runs = cut(count, row, start, end, outer, runs)
-    return Stretches(row, start, end, outer, runs, of_row)
+            count = _find(*where, of_row, row, start, end, complete, outer, runs, count, stack)
+    row, start, complete, outer, runs = cut(count, row, start, complete, outer, runs)
+    return Stretches(row, start, complete, outer, runs, of_row)
 
 
 def find_regions(found: Stretches, flows: Flows) -> Regions:

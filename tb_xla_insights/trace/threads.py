@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.catalog import CLASSES, Catalog
-from tb_xla_insights.catalog.classes import INPUT, OTHER
+from tb_xla_insights.catalog.classes import OTHER
 from tb_xla_insights.trace.model import Line, Role, Thread, Trace
 from tb_xla_insights.trace.nesting import self_times
 
@@ -23,7 +23,7 @@ _BY_NAME: tuple[tuple[str, Role], ...] = (
     (r"tf_XLAEigen|tf_XLATfrtCpuOp", "op_pool"),
     (r"tf_pytorchxla|py_xla_execute", "executor"),
     (r"tf_XLA(PjRt|Tfrt)?CpuClient|tf_pjrt_thread_pool", "client"),
-    (r"tf_xla-cpu-codegen|.*llvm|.*codegen", "compiler"),
+    (r"tf_xla-cpu-codegen|tf_PjRtCompilerThreadPool|.*llvm|.*codegen", "compiler"),
     (r"pjrt-tpu-tasks", "transfer"),
 )
 _NATIVE = re.compile(r"tf_|tfrt|pjrt|py_xla|EventFD|switchto|pt_|Host Threads|grpc|collective_ops|xla_")
@@ -144,7 +144,7 @@ class _Facts:
         metas = np.unique(self.trace.meta[line.rows])
         unknown = metas[self.flags[metas] & _UNKNOWN > 0]
         names = [self.trace.strings[self.trace.metadata.name[meta]] for meta in unknown]
-        return bool(names) and all(catalog.annotation_kind(name) == INPUT for name in names)
+        return bool(names) and all(map(catalog.loads, names))
 
     def work_ps(self, line: Line) -> dict[str, float]:
         """Time by class of what the line records, an event's children not counted."""

@@ -19,14 +19,18 @@ Place = tuple[int, int]
 
 
 def program_places(space: XSpace) -> dict[int, Place]:
-    """Where the HLO proto of each program lies, by program id (unsigned, 64 bits)."""
+    """Where the HLO proto of each program lies, by program id (unsigned, 64 bits): an entry's stat `program_id`, or its
+    own id where it has no such stat, as up to JAX 0.8."""
     kinds = (kind for plane in space.planes if plane.name == PROGRAMS for kind in plane.kinds)
-    return {kind.id % 2**64: kind.blobs[STAT] for kind in kinds if STAT in kind.blobs}
+    return {
+        int(kind.stats.get("program_id", kind.id)) % 2**64: kind.blobs[STAT]
+        for kind in kinds
+        if STAT in kind.blobs
+    }
 
 
 def read_module(source: Source, place: Place) -> HloModule:
-    """Parses one program; everything but names, metadata, calls and frames is skipped. Raises InputError
-    where it is cut or damaged."""
+    """Parses one program. Raises InputError where it is cut or damaged."""
     try:
         if not 0 <= place[1] <= LONGEST:
             raise DecodeError

@@ -9,9 +9,16 @@ import pytest
 from browser.conftest import session_named
 from browser.driver import Xi
 from browser.tables import column, ps
+from captures import session
+from launching import demo
 from playwright.sync_api import Page, expect
 from synthetic import dynamo_issue
 
+from tb_xla_insights.catalog.classes import label
+from tb_xla_insights.compare import compare
+from tb_xla_insights.compare.words import VERDICTS
+
+JUDGED = re.compile("better|worse|faster|slower")
 LAZY, DYNAMO = (session_named(f"synthetic_dynamo_issue_{mode}") for mode in ("lazy", "dynamo"))
 
 
@@ -21,12 +28,34 @@ def both(xi: Xi, page: Page) -> Page:
     return page
 
 
-def test_the_heading_names_both_and_says_which_is_faster(xi: Xi, both: Page) -> None:
+def test_the_heading_names_both_and_says_what_so_few_steps_tell(xi: Xi, both: Page) -> None:
     heading = both.get_by_test_id("compare-heading")
     expect(heading).to_contain_text(LAZY)
     expect(heading).to_contain_text(DYNAMO)
-    expect(heading.locator("b")).to_have_text("1.35× slower")
-    assert "how much steps differ by chance is not known" in xi.text("compare-heading")
+    text = xi.text("compare-heading").replace("\u202f", " ")
+    assert "B’s steps take 52.6 ms against 39.0 ms at the median (1.35×); so few steps do not rule" in text
+    assert "1 step in A and 1 step in B: too few to tell a difference from chance" in text
+    assert not JUDGED.search(text)
+
+
+@pytest.mark.parametrize(
+    "other", ["torch_xla_dynamo_graph_break", "torch_xla_early_item", "torch_xla_dynamic_shapes"]
+)
+def test_the_page_says_what_the_document_says(xi: Xi, page: Page, baseline: str, other: str) -> None:
+    """Every row has the verdict of the document, and the heading goes by that of the median step."""
+    document = compare(session(demo("torch_xla_baseline")), session(demo(other)))
+    xi.open(baseline, v="compare", c=session_named(other))
+    text = xi.text("compare-heading").replace("\u202f", " ")
+    assert document["verdict"]["text"].replace("\u202f", " ") in text
+    assert document["chance"]["text"].replace("\u202f", " ") in text
+    assert bool(JUDGED.search(text)) == (document["measures"][0]["verdict"] in ("better", "worse"))
+    for row in document["measures"]:
+        cells = page.get_by_test_id(f"measure-{row['name']}").locator("td").all_text_contents()
+        assert cells[-1] == VERDICTS.get(row["verdict"], "")
+    shown = page.get_by_test_id("compare-classes").locator("tbody tr").all()
+    found = {row.locator("td").first.text_content(): row.locator("td").last.text_content() for row in shown}
+    for row in document["classes"]:
+        assert found[label(row["class"])] == VERDICTS.get(row["verdict"], "")
 
 
 def test_classes_add_up_to_the_steps(both: Page) -> None:
@@ -48,13 +77,14 @@ def test_what_takes_no_time_has_no_bar(xi: Xi, page: Page, case_study: str) -> N
 
 def test_differences_come_with_both_values_and_a_word(both: Page) -> None:
     row = both.get_by_test_id("measure-executions_per_step").locator("td")
-    assert row.all_text_contents() == ["Executions per step", "1", "5", "5.00×", "▼ worse"]
+    assert row.all_text_contents() == ["Executions per step", "1", "5", "5.00×", ""]
     median = both.get_by_test_id("measure-step_median").locator("td")
     assert ps(median.nth(1)) == [39_000_000_000]
-    assert [text.replace("\u202f", " ") for text in median.all_text_contents()[1:4]] == [
+    assert [text.replace("\u202f", " ") for text in median.all_text_contents()[1:]] == [
         "39.0 ms",
         "52.6 ms",
         "1.35×",
+        "too few steps",
     ]
 
 
@@ -84,12 +114,15 @@ def test_a_slice_of_either_step_opens_its_place(xi: Xi, both: Page) -> None:
     assert selection["end_ps"] - selection["start_ps"] == 22_800_000_000
 
 
-def test_both_change_places(xi: Xi, both: Page) -> None:
-    both.get_by_test_id("compare-swap").click()
-    expect(both.get_by_test_id("compare-heading").locator("b")).to_have_text("1.35× faster")
-    assert (xi.link()["s"], xi.link()["c"]) == (DYNAMO, LAZY)
-    expect(both.get_by_test_id("session-select")).to_have_value(DYNAMO)
-    expect(both.get_by_test_id("compare-select")).to_have_value(LAZY)
+def test_both_change_places(xi: Xi, page: Page, baseline: str) -> None:
+    broken = session_named("torch_xla_dynamo_graph_break")
+    xi.open(baseline, v="compare", c=broken)
+    expect(page.get_by_test_id("compare-heading").locator("b")).to_have_text("17.75× slower")
+    page.get_by_test_id("compare-swap").click()
+    expect(page.get_by_test_id("compare-heading").locator("b")).to_have_text("17.75× faster")
+    assert (xi.link()["s"], xi.link()["c"]) == (broken, baseline)
+    expect(page.get_by_test_id("session-select")).to_have_value(broken)
+    expect(page.get_by_test_id("compare-select")).to_have_value(baseline)
 
 
 def test_the_header_chooses_the_second_session(xi: Xi, page: Page, baseline: str, case_study: str) -> None:
@@ -127,7 +160,8 @@ def test_pairs_from_a_file(both: Page, tmp_path: Path, complaints: list[str]) ->
     file.write_text(f"model,a,b\nissue,{LAZY},{DYNAMO}\ntwice,2,1\n")
     both.get_by_test_id("pairs-file").set_input_files(file)
     expect(table.locator("tbody td").nth(1)).to_have_text("0.741×")
-    expect(table.locator("tfoot td")).to_have_text(["mean of 2", "1.371×"])
+    expect(table.locator("tfoot td")).to_have_text(["mean of 2", "1.371×", ""])
+    assert table.locator("tbody tr").first.locator("td").all_text_contents()[-1] == "too few steps"
     file.write_text("model,first\nx,fast\n")
     both.get_by_test_id("pairs-file").set_input_files(file)
     expect(both.get_by_test_id("diagnostic-pairs")).to_contain_text("Line 2")

@@ -15,7 +15,7 @@ test('gaps stand by device in order of time, whatever order they came in', () =>
 
 test('as slices they carry the class of their cause and are never merged', () => {
   const columns = gapColumns(byDevice(ITEMS).get('vm/TPU:0'));
-  assert.deepEqual([[...columns.start], [...columns.end], [...columns.kind], [...columns.count]], [[100, 500], [110, 550], [2, 0], [1, 1]]);
+  assert.deepEqual([[...columns.start], [...columns.end], [...columns.kind], [...columns.count]], [[100, 500], [110, 550], [3, 0], [1, 1]]);
   assert.equal(sliceAt(columns, 105, 0), 0);
   assert.equal(sliceAt(columns, 300, 0), -1);
 });

@@ -7,7 +7,7 @@ const never = () => assert.fail('no session is asked for');
 test('columns of speed-ups have their arithmetic means, to the last decimal', async () => {
   const { columns, rows, means, counts } = await readPairs('\ufeffmodel,first,second\r\na,0.758,1.1\r\nb,0.66,–\r\n\r\nc,1.441×,1.3\r\n', never);
   assert.deepEqual(columns, ['first', 'second']);
-  assert.deepEqual(rows[1], { model: 'b', speedups: [0.66, null] });
+  assert.deepEqual(rows[1], { model: 'b', speedups: [0.66, null], verdicts: [null, null] });
   assert.deepEqual([means[0].toFixed(6), means[1], counts], ['0.953000', 1.2, [3, 2]]);
 });
 
@@ -15,21 +15,21 @@ test('a pair is two step times, or two sessions that are asked for theirs', asyn
   const asked = [];
   const { columns, rows, means } = await readPairs('model,column,a,b\nx,now,40,50\nx,before,run/a,run/b\n', async (...names) => {
     asked.push(names);
-    return [3e9, 2e9];
+    return { times: [3e9, 2e9], verdict: 'better' };
   });
   assert.deepEqual(columns, ['now', 'before']);
-  assert.deepEqual(rows, [{ model: 'x', speedups: [0.8, 1.5] }]);
+  assert.deepEqual(rows, [{ model: 'x', speedups: [0.8, 1.5], verdicts: [null, 'better'] }]);
   assert.deepEqual([means, asked], [[0.8, 1.5], [['run/a', 'run/b']]]);
 });
 
 test('without a column of names a pair is called by its sessions', async () => {
   const { columns, rows } = await readPairs('a,b\n30,20', never);
-  assert.deepEqual([columns, rows], [['speed-up'], [{ model: '30 / 20', speedups: [1.5] }]]);
+  assert.deepEqual([columns, rows], [['speed-up'], [{ model: '30 / 20', speedups: [1.5], verdicts: [null] }]]);
 });
 
 test('quoted cells hold commas, quotes and line breaks', async () => {
   const { rows } = await readPairs('model,"a","b"\r\n"a ""small"" one, 8 cores",3,2\r\n"two\nlines",4,2', never);
-  assert.deepEqual(rows, [{ model: 'a "small" one, 8 cores', speedups: [1.5] }, { model: 'two\nlines', speedups: [2] }]);
+  assert.deepEqual(rows, [{ model: 'a "small" one, 8 cores', speedups: [1.5], verdicts: [null] }, { model: 'two\nlines', speedups: [2], verdicts: [null] }]);
   await assert.rejects(readPairs('model,first\n"x\ny",1\nz,fast', never), /^Error: Line 4 .* no number/);
   await assert.rejects(readPairs('model,first\nx,1\n"y,2\n', never), /^Error: Line 3 .* quote/);
 });
@@ -38,8 +38,9 @@ test('a step time beside a session is one, too', async () => {
   const asked = [];
   const { rows } = await readPairs('model,a,b\nx,run/a,4\ny,6,run/a', async (...names) => {
     asked.push(names);
-    return [2e9, 2e9];
+    return { times: [2e9, 2e9], verdict: 'same' };
   });
+  assert.deepEqual(rows.map(({ verdicts }) => verdicts), [[null], [null]]);
   assert.deepEqual(rows.map(({ speedups }) => speedups), [[0.5], [3]]);
   assert.deepEqual(asked, [['run/a', 'run/a'], ['run/a', 'run/a']]);
 });

@@ -44,15 +44,15 @@ def recompilation(facts: Facts) -> Finding | None:
     for trace, ledger in zip(facts.traces, facts.ledgers, strict=True):
         compiles = find_compiles(trace)
         again = np.flatnonzero(~compiles.warm_up)
-        rows = compiles.row[again]
-        when = union(trace.start_ps[rows], trace.end_ps[rows])
+        times = compiles.start_ps[again], compiles.end_ps[again]
+        when = union(*times)
         taken.append(ledger.take_within("compile", trace, when))
-        fixes.append(Fix(("compile",), windows=(when.start_ps, when.end_ps)) if len(rows) else None)
-        windows += [Window(int(trace.start_ps[row]), int(trace.end_ps[row])) for row in rows.tolist()]
+        fixes.append(Fix(("compile",), windows=(when.start_ps, when.end_ps)) if len(again) else None)
+        windows += [Window(*its) for its in np.stack(times, axis=1).tolist()]
         steps.append(set(compiles.step[again].tolist()) - {-1})
         numbers += step_names(trace, compiles.step[again].tolist())
         total += when.total_ps
-        count += len(rows)
+        count += len(again)
         modules += [compiles.module[it] for it in again.tolist()]
         graphs += [compiles.graph(it) for it in again.tolist()]
         places += paths(trace, compiles.annotation[again].tolist())

@@ -27,7 +27,6 @@ from tb_xla_insights.analysis.step_table import steps_report
 from tb_xla_insights.analysis.steps import annotated_steps
 from tb_xla_insights.analysis.thresholds import FEWEST_LAUNCHES, SMALL_SHARE, severity_of
 from tb_xla_insights.analysis.what_if import Fix
-from tb_xla_insights.catalog.classes import INPUT as _INPUT
 from tb_xla_insights.catalog.classes import WAIT
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.units import time_text
@@ -293,7 +292,7 @@ def _longest_phases(facts: Facts) -> list[tuple[str, int]]:
         times = np.bincount(place, trace.duration_ps[rows], minlength=len(metas))
         for meta, time in zip(metas.tolist(), times.tolist(), strict=True):
             name = trace.strings[trace.metadata.name[meta]]
-            if trace.catalog.annotation_kind(name) != _INPUT:
+            if not trace.catalog.loads(name):
                 totals[name] = totals.get(name, 0) + int(time)
     return sorted(totals.items(), key=lambda it: (-it[1], it[0]))
 

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_xla_insights.analysis.launches import DYNAMO_KIND, find_launches
-from tb_xla_insights.analysis.names import classes_of_annotations
+from tb_xla_insights.analysis.names import loading
 from tb_xla_insights.analysis.propagation.hlo_scopes import BARE, NONE, STATES
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
 from tb_xla_insights.analysis.propagation.scopes import without_numbers
 from tb_xla_insights.analysis.propagation.source import Frame
 from tb_xla_insights.analysis.propagation.tree import whole_rows
-from tb_xla_insights.catalog.classes import INPUT
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.trace.nesting import climb
 
@@ -100,7 +99,7 @@ def _backward(trace: Trace, lost: list[str], ops: Ops) -> list[str]:
     starts = np.sort(np.concatenate([trace.start_ps[it] for it in rows] or [np.zeros(0, np.int64)]))
     begin = np.searchsorted(starts, trace.start_ps[host.row])
     holds = np.searchsorted(starts, trace.end_ps[host.row]) > begin
-    inputs = classes_of_annotations(trace)[trace.meta[host.row]] == INPUT
+    inputs = loading(trace)[trace.meta[host.row]]
     with_work = {host.names[path] for path in np.unique(host.path[holds & ~inputs]).tolist()}
     return [path for path in lost if path in with_work]
 

@@ -1,0 +1,47 @@
+"""Samples per second, where it is known how many samples a step takes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from statistics import median_low
+from typing import Any
+
+from tb_xla_insights import units
+from tb_xla_insights.analysis.beside import SAMPLES
+from tb_xla_insights.units import PS_PER
+
+
+def throughput(
+    steps: Sequence[Mapping[str, Any]], recorded: Mapping[str, Any] | None, samples_per_step: float | None
+) -> dict[str, Any] | None:
+    """The report's `throughput`: `samples_per_step`, as given or else as recorded, of all hosts and devices together,
+    and `samples_per_s` with the `median` step and with the `mean` one, which is all samples over all the time. None
+    where the samples are not known, or there are no steps."""
+    samples = samples_per_step or recorded_samples(recorded)
+    durations = [step["duration_ps"] for step in steps]
+    if samples is None or not durations or not median_low(durations):
+        return None
+    median, mean = median_low(durations), sum(durations) / len(durations)
+    return {
+        "samples_per_step": samples,
+        "samples_per_s": {
+            "median": samples * PS_PER["s"] / median,
+            "mean": samples * PS_PER["s"] / mean,
+        },
+    }
+
+
+def throughput_text(told: Mapping[str, Any]) -> str:
+    """The same as a sentence."""
+    median, mean = (units.rate(told["samples_per_s"][name]) for name in ("median", "mean"))
+    of = units.samples(told["samples_per_step"])
+    return f"{of} per step: {median} per second at the median step, {mean} in the mean"
+
+
+def recorded_samples(recorded: Mapping[str, Any] | None) -> float | None:
+    """What a recording was told; None where that is no number above 0, as anybody may have written the file."""
+    samples = (recorded or {}).get(SAMPLES)
+    if isinstance(samples, bool) or not isinstance(samples, int | float):
+        return None
+    return samples if 0 < samples < math.inf else None

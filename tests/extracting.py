@@ -1,0 +1,98 @@
+"""torch.compile extracting graphs: what its bridge records, in a few lines, and the definition read event by event."""
+
+from __future__ import annotations
+
+from captures import CATALOG, Event
+
+from tb_xla_insights.trace.model import Trace
+
+
+def bridge(at: int, *, markers: int = 2, compiles: int = 0, launches: bool = False) -> list[Event]:
+    """What the bridge records from an instant on, in 100 ps: its step markers, a graph's order for the hash, and a
+    synchronisation that launches nothing, with `compiles` ps of compiling at its end (and as much longer). With
+    `launches` the first marker hands a graph over."""
+    out: list[Event] = [("StepMarker", at + 40 * it, 20) for it in range(2 - markers, 2)]
+    if launches:
+        out.insert(1, ("SyncTensorsGraphInternal", out[0][1] + 2, 16))
+        out.insert(2, ("ScheduleSyncTensorsGraph", out[0][1] + 4, 10))
+    out += [("CollectSyncTensors", at + 65, 5), ("RunPostOrder", at + 70, 5)]
+    out += [
+        ("SyncTensorsGraph", at + 80, 20 + compiles),
+        ("SyncTensorsGraphInternal", at + 80, 20 + compiles),
+    ]
+    return out + ([("XLAGraphExecutor::Compile", at + 100, compiles)] if compiles else [])
+
+
+def _tags(trace: Trace, row: int) -> frozenset[str]:
+    return CATALOG.tags(trace.name(row))
+
+
+def extractions_by_definition(trace: Trace) -> list[tuple[int, int, int, int, int]]:
+    """Line, start, end, first and last event of each, as docs/definitions.md words it, "Extraction"."""
+    drives = trace.lines_with("driving", "autograd")
+    annotations = set(trace.annotations.tolist())
+    found = []
+    for line in drives:
+        spoken = [
+            row for row in range(trace.lines[line].first, trace.lines[line].rows.stop)
+            if "python_tracer" not in _tags(trace, row)
+        ]  # fmt: skip
+        recorded = [row for row in spoken if row not in annotations]
+        tops = [row for row in recorded if not set(_ancestors(trace, row)) & set(recorded)]
+        for order in (row for row in tops if "graph_order" in _tags(trace, row)):
+            first = last = order
+            markers = [
+                row for row in _back(trace, tops, order, annotations) if "step_marker" in _tags(trace, row)
+            ]
+            if not markers:
+                continue
+            first = markers[:2][-1]
+            after = tops[tops.index(order) + 1 :][:1]
+            if after and _together(trace, order, after[0], annotations) and _syncs(trace, after[0]):
+                last = after[0]
+            since, until = int(trace.start_ps[first]), int(trace.end_ps[last])
+            edges_before, edges_after = [], []
+            for its in {line, drives[0]}:
+                for row in range(trace.lines[its].first, trace.lines[its].rows.stop):
+                    if "python_tracer" in _tags(trace, row):
+                        continue
+                    start, end = int(trace.start_ps[row]), int(trace.end_ps[row])
+                    both = row in annotations
+                    edges_before += [it for it in (start, end) if it <= since and (both or it == end)]
+                    edges_after += [it for it in (start, end) if it >= until and (both or it == start)]
+            found.append(
+                (line, max(edges_before, default=since), min(edges_after, default=until), first, last)
+            )
+    return found
+
+
+def _ancestors(trace: Trace, row: int) -> list[int]:
+    out = []
+    while (row := int(trace.parent[row])) >= 0:
+        out.append(row)
+    return out
+
+
+def _together(trace: Trace, one: int, next_: int, annotations: set[int]) -> bool:
+    """Whether no annotation of the thread begins or ends between two events of it."""
+    since, until = trace.end_ps[one], trace.start_ps[next_]
+    line = trace.line_of(one)
+    edges = [e for row in annotations if row in range(line.first, line.rows.stop)
+             for e in (trace.start_ps[row], trace.end_ps[row])]  # fmt: skip
+    return not any(since <= edge <= until for edge in edges)
+
+
+def _back(trace: Trace, tops: list[int], order: int, annotations: set[int]) -> list[int]:
+    """The events before, the last first, as long as the bridge can have recorded them."""
+    out, now = [], order
+    for row in reversed(tops[: tops.index(order)]):
+        kind = CATALOG.kind(trace.name(row))
+        if kind not in (1, 5, 6, 8) or not _together(trace, row, now, annotations):
+            break
+        out.append(row)
+        now = row
+    return out
+
+
+def _syncs(trace: Trace, row: int) -> bool:
+    return CATALOG.kind(trace.name(row)) == 1 and "step_marker" not in _tags(trace, row)

@@ -1,0 +1,124 @@
+"""A comparison says one thing: no difference that may be chance is called better or worse anywhere."""
+
+from __future__ import annotations
+
+import io
+import re
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import pytest
+from captures import real_trace, session
+from launching import demo
+from rich.console import Console
+from test_compare import measure, plain
+
+from tb_xla_insights.cli.compare_text import print_comparison
+from tb_xla_insights.compare import compare
+from tb_xla_insights.compare.chance import LEVEL
+from tb_xla_insights.compare.document import comparison_view
+from tb_xla_insights.compare.words import VERDICTS
+
+DEMOS = (
+    "synthetic_case_study_8_tpu_cores", "synthetic_dynamo_issue_lazy", "torch_xla_baseline", "torch_xla_dynamic_shapes",
+    "torch_xla_dynamo_graph_break", "torch_xla_early_item",
+)  # fmt: skip
+REAL = ("lazy_train_session", "dynamo_train_session", "tiny_coldstart", "tiny_grad_accum_sync")
+JUDGED = re.compile(r"better|worse|faster|slower", re.IGNORECASE)
+
+
+def judged_rows(document: dict[str, Any]) -> list[dict[str, Any]]:
+    phases = [row["host"] for row in document["annotations"]]
+    return [*document["measures"], *document["classes"], *phases]
+
+
+def text_of(document: dict[str, Any], width: int = 200) -> str:
+    out = io.StringIO()
+    print_comparison(Console(file=out, width=width, highlight=False, markup=False), document)
+    return out.getvalue()
+
+
+def says_one_thing(document: dict[str, Any]) -> None:
+    step = measure(document, "step_median")
+    headline, chance = document["verdict"]["text"], document["chance"]["text"] or ""
+    assert document["verdict"]["verdict"] == (step["verdict"] or "unknown")
+    assert document["chance"]["p"] == step["p"]
+    assert bool(JUDGED.search(headline)) == (step["verdict"] in ("better", "worse"))
+    assert ("may be chance" in headline) == (step["verdict"] == "chance")
+    assert not JUDGED.search(chance)
+    if step["verdict"] in ("better", "worse"):
+        assert "may be chance" not in chance
+        assert ("faster" in headline) == (step["b_ps"] < step["a_ps"]) == (step["verdict"] == "better")
+    for row in judged_rows(document):
+        if row["verdict"] in ("better", "worse"):
+            assert row["p"] <= LEVEL, row
+            assert row["chance"] is None, row
+        elif row["verdict"] == "chance":
+            assert row["p"] > LEVEL, row
+        elif row["verdict"] == "few":
+            assert row["p"] is None, row
+    for line in text_of(document).splitlines():
+        assert not ("chance" in line and JUDGED.search(line)), line
+
+
+class TestDemos:
+    @pytest.mark.parametrize(("a", "b"), list(permutations(DEMOS, 2)))
+    def test_every_pair(self, a: str, b: str) -> None:
+        says_one_thing(compare(session(demo(a)), session(demo(b))))
+
+    def test_the_text_has_the_verdicts_of_the_document(self) -> None:
+        document = compare(session(demo("torch_xla_baseline")), session(demo("torch_xla_early_item")))
+        lines = [" ".join(line.split()) for line in plain(text_of(document)).splitlines()]
+        for row in document["measures"]:
+            [line] = [line for line in lines if line.startswith(f"{row['label']} ")]
+            verdict = VERDICTS.get(row["verdict"])
+            assert line.endswith(verdict) if verdict else not re.search("better|worse|chance|same|few", line)
+
+    def test_the_page_gets_the_same(self) -> None:
+        one, other = session(demo("torch_xla_baseline")), session(demo("torch_xla_dynamo_graph_break"))
+        document, view = compare(one, other), comparison_view(one, other)
+        for key in ("verdict", "chance", "measures", "classes"):
+            assert view[key] == document[key]
+
+    def test_steps_far_apart_are_told_apart(self) -> None:
+        """Six steps of 12 to 15 ms against six of 215 to 705 ms."""
+        document = compare(session(demo("torch_xla_baseline")), session(demo("torch_xla_dynamo_graph_break")))
+        assert document["verdict"]["text"].startswith("B’s steps are 17.75× slower at the median")
+        assert document["chance"]["p"] == pytest.approx(
+            2 / 462
+        )  # one of B's six has a compilation, and is left out
+        assert document["chance"]["share"] is None
+
+
+class TestRealCaptures:
+    @pytest.mark.parametrize(("a", "b"), list(permutations(REAL, 2)))
+    def test_every_pair(self, shared_traces: Path, a: str, b: str) -> None:
+        folder = shared_traces / "torch_xla"
+        says_one_thing(compare(session(real_trace(folder / a)), session(real_trace(folder / b))))
+
+    def test_dynamo_is_faster_and_that_is_no_chance(self, shared_traces: Path) -> None:
+        """Twelve steps in each, 27.9 against 17.3 ms."""
+        folder = shared_traces / "torch_xla"
+        lazy, dynamo = (session(real_trace(folder / f"{mode}_train_session")) for mode in ("lazy", "dynamo"))
+        document = compare(lazy, dynamo)
+        assert document["verdict"]["text"].startswith("B’s steps are 1.62× faster at the median")
+        assert (
+            measure(document, "step_median")["verdict"]
+            == measure(document, "step_mean")["verdict"]
+            == "better"
+        )
+        assert document["chance"]["p"] == pytest.approx(0.03, abs=0.005)
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_no_verdict_is_left_out_of_a_narrow_terminal(width: int) -> None:
+    document = compare(session(demo("torch_xla_baseline")), session(demo("torch_xla_dynamo_graph_break")))
+    lines = text_of(document, width).splitlines()
+    assert max(map(len, lines)) <= width
+    verdicts = re.compile("better|worse|chance$|same$")
+    shown, all_of_them = (
+        sum(bool(verdicts.search(line.rstrip())) for line in its)
+        for its in (lines, text_of(document).splitlines())
+    )
+    assert shown == all_of_them > 15

@@ -1,0 +1,174 @@
+"""One compilation is one, however many events are left of it at the capture's edges."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from captures import Row, capture, real_trace, session, thread
+from hypothesis import given
+from hypothesis import strategies as st
+from launching import demo
+
+from tb_xla_insights.analysis.compile_calls import CUTS, find_compile_calls
+from tb_xla_insights.analysis.compiles import compiles_report, find_compiles
+from tb_xla_insights.trace.model import Trace
+
+CALL, PART, POOL = (
+    "XLAGraphExecutor::Compile",
+    "HLO passes after layout assignment",
+    "FusionCompiler::Compile",
+)
+READ = "PjRtComputationClient::TransferFromDevice"
+
+
+def pool(*starts: int, name: str = POOL, length: int = 8) -> Row:
+    """The compiler's thread pool, with a part from each of these instants on."""
+    return thread("tf_xla-cpu-codegen/1", *((name, start, length) for start in starts), role="compiler")
+
+
+def told(trace: Trace) -> list[tuple[int, int, str | None]]:
+    calls = find_compile_calls(trace)
+    return list(
+        zip(
+            calls.start_ps.tolist(),
+            calls.end_ps.tolist(),
+            [CUTS[it] for it in calls.cut.tolist()],
+            strict=True,
+        )
+    )
+
+
+def test_calls_in_others_and_parts_within_the_time_of_one_count_once() -> None:
+    trace = capture(
+        thread("python", (READ, 0, 5), (CALL, 10, 80), ("PjRtComputationClient::Compile", 12, 70), (CALL, 200, 50),
+               role="driving"),
+        pool(20, 60, 85, 210),
+        thread("tf_PjRtCompilerThreadPool/1", ("PjRtCpuClient::Compile", 15, 60), role="compiler"),
+    )  # fmt: skip
+    assert told(trace) == [(10, 90, None), (200, 250, None)]
+
+
+def test_what_is_left_of_a_call_that_the_end_cuts_is_one_and_lasts_to_the_end() -> None:
+    """Its own events on the thread that asked for it, and those of the pool."""
+    trace = capture(
+        thread(
+            "python", (READ, 0, 5), (CALL, 10, 30), ("RunPostOrder", 50, 5), (PART, 60, 5), role="driving"
+        ),
+        pool(20, 70, 80, 92),
+    )
+    assert told(trace) == [(10, 40, None), (60, 100, "end")]
+
+
+def test_what_is_left_of_a_call_that_the_start_cuts_is_one_and_lasts_from_the_start() -> None:
+    trace = capture(pool(0, 30, 42), thread("python", (READ, 60, 10), (CALL, 80, 20), role="driving"))
+    assert told(trace) == [(0, 50, "start"), (80, 100, None)]
+
+
+def test_one_that_outlasts_the_capture_is_cut_at_both_ends() -> None:
+    assert told(capture(pool(0, 20, 60, 92), thread("python", role="driving"))) == [(0, 100, "both")]
+
+
+def test_parts_at_both_ends_are_of_two_compilations() -> None:
+    trace = capture(pool(0, 10, 80, 92), thread("python", (READ, 40, 10), role="driving"))
+    assert told(trace) == [(0, 18, "start"), (80, 100, "end")]
+
+
+def test_parts_whose_call_has_a_name_that_nobody_knows_are_one_for_each_thing_done_between() -> None:
+    trace = capture(
+        pool(10, 20, 50, 60), thread("python", (READ, 0, 5), (READ, 40, 5), (READ, 90, 5), role="driving")
+    )
+    assert told(trace) == [(10, 28, None), (50, 68, None)]
+
+
+def test_frames_that_the_python_tracer_closes_at_the_end_finish_nothing() -> None:
+    trace = capture(
+        thread("python", (READ, 0, 5), ("$compiler.py:292 backend_compile_and_load", 10, 90), role="driving"),
+        pool(20, 92),
+    )
+    assert told(trace) == [(20, 100, "end")]
+
+
+@given(st.lists(st.integers(20, 92), min_size=1, max_size=30), st.integers(0, 10))
+def test_an_unfinished_one_is_one_however_many_parts_it_has(starts: list[int], before: int) -> None:
+    trace = capture(thread("python", (READ, 0, before), role="driving"), pool(*sorted(starts), 99, length=1))
+    assert told(trace) == [(min(starts), 100, "end")]
+
+
+class TestWarmUp:
+    """A compilation that an edge cuts is no warm-up for that reason: nobody knows that everything was new."""
+
+    @pytest.mark.parametrize("starts", [(0, 10), (60, 92)])
+    def test_without_steps(self, starts: tuple[int, ...]) -> None:
+        trace = capture(pool(*starts), thread("python", (READ, 40, 5), role="driving"))
+        assert find_compiles(trace).warm_up.tolist() == [False]
+
+    @pytest.mark.parametrize(("number", "warm"), [(1, True), (2, True), (3, False)])
+    def test_the_number_of_the_step_that_the_start_cuts_is_the_next_ones_less_one(
+        self, number: int, warm: bool
+    ) -> None:
+        step = ("Training_Step", 50, 50, {"_r": 1, "step_num": number})
+        assert find_compiles(
+            capture(pool(0, 10), thread("python", step, role="driving"))
+        ).warm_up.tolist() == [warm]
+
+    @pytest.mark.parametrize(("number", "warm"), [(0, True), (1, False)])
+    def test_the_number_of_the_step_that_the_end_cuts_is_the_last_ones_and_one(
+        self, number: int, warm: bool
+    ) -> None:
+        step = ("Training_Step", 0, 50, {"_r": 1, "step_num": number})
+        assert find_compiles(
+            capture(thread("python", step, role="driving"), pool(60, 92))
+        ).warm_up.tolist() == [warm]
+
+    def test_one_that_others_follow_before_anything_runs(self) -> None:
+        trace = capture(pool(0, 10), thread("python", ("forward", 30, 5), (CALL, 40, 10), role="driving"))
+        assert find_compiles(trace).warm_up.tolist() == [True, True]
+
+
+def test_jax_parts_name_their_module() -> None:
+    trace = capture(
+        thread("python", ("PjitFunction(big)", 0, 5), role="driving"),
+        thread("tf_PjRtCompilerThreadPool/1", ("async-collective (jit_big)", 6, 1), (PART + " (jit_big)", 10, 20),
+               role="compiler"),
+        pool(40, 92),
+    )  # fmt: skip
+    compiles = find_compiles(trace)
+    assert (compiles.module, [CUTS[it] for it in compiles.cut.tolist()]) == (["jit_big"], ["end"])
+
+
+def test_one_call_of_jax_is_one_compilation_however_many_events_the_pool_has() -> None:
+    trace = capture(
+        thread("python", ("PjitFunction(f)", 0, 95), ("backend_compile_and_load", 10, 80), role="driving"),
+        thread("tf_PjRtCompilerThreadPool/1", ("PjRtCpuClient::Compile", 12, 77), (PART + " (jit_f)", 15, 20),
+               role="compiler"),
+        pool(30, 40, 50, 60),
+    )  # fmt: skip
+    assert told(trace) == [(10, 90, None)]
+    assert find_compiles(trace).module == ["jit_f"]
+    assert not trace.annotations.size
+
+
+def test_a_capture_of_which_the_last_compilation_was_still_running(shared_traces: Path) -> None:
+    """Every third step has a new shape; the capture begins in step 3 and ends in step 15."""
+    trace = real_trace(shared_traces / "torch_xla/dynamic_server")
+    rows = compiles_report(session(trace))
+    assert [row["cut"] for row in rows] == [None] * 4 + ["end"]
+    assert [row["step_number"] for row in rows] == [None, 6, 9, 12, None]
+    assert not any(row["warm_up"] for row in rows)
+    assert {row["module"] for row in rows[:4]} == {"SyncTensorsGraph.1235"}
+    assert rows[-1]["module"] is None
+    assert rows[-1]["start_ps"] + rows[-1]["duration_ps"] == trace.span_ps[1]
+    assert sum(row["duration_ps"] for row in rows) < trace.span_ps[1]
+
+
+def test_what_goes_on_before_a_real_capture_begins(shared_traces: Path) -> None:
+    """The capture of four TPU chips begins in the compilation of one of the first programs."""
+    rows = compiles_report(session(real_trace(shared_traces / "public/tpu_v6e_jax")))
+    assert [row["cut"] for row in rows] == ["start", None, None, None, None]
+    assert (rows[0]["start_ps"], all(row["warm_up"] for row in rows)) == (0, True)
+
+
+@pytest.mark.parametrize("name", ["torch_xla_dynamic_shapes", "synthetic_case_study_8_tpu_cores"])
+def test_whole_compilations_are_not_cut(name: str) -> None:
+    assert [cut for *_, cut in told(demo(name))] == [None]

@@ -1,0 +1,125 @@
+"""Samples per second: from what the recording or the command line was told, in the report and in a comparison."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from captures import Core, capture, session, thread
+from launching import US
+from synthetic.__main__ import LOGDIR
+from test_compare import measure, plain, uneven
+
+import tb_xla_insights as xi
+from tb_xla_insights import units
+from tb_xla_insights.analysis.beside import RECORD
+from tb_xla_insights.cli.main import main
+from tb_xla_insights.compare import compare
+from tb_xla_insights.report import session_report
+from tb_xla_insights.report.throughput import throughput
+from tb_xla_insights.trace.model import SessionTrace
+
+Capture = pytest.CaptureFixture[str]
+ONE, OTHER = (str(LOGDIR / name) for name in ("torch_xla_baseline", "torch_xla_slow_input"))
+
+
+class TestReport:
+    def test_of_the_median_and_of_the_mean_step(self) -> None:
+        """Steps of 100, 200, 200 and 500 us: 5,000 and 4,000 steps per second."""
+        told = session_report(uneven(100, 200, 200, 500), samples_per_step=8)["throughput"]
+        assert told == {"samples_per_step": 8, "samples_per_s": {"median": 40_000, "mean": 32_000}}
+
+    def test_unknown_samples_and_no_steps_have_none(self) -> None:
+        assert session_report(uneven(100, 200))["throughput"] is None
+        none = session(capture(thread("python", ("forward", 0, 10)), Core([("dot", 2, 3)])))
+        assert session_report(none, samples_per_step=8)["throughput"] is None
+
+    @pytest.mark.parametrize(("recorded", "given", "used"), [(64, None, 64), (64, 32, 32), (0.5, None, 0.5)])
+    def test_what_is_given_comes_before_what_was_recorded(
+        self, recorded: float, given: float | None, used: float
+    ) -> None:
+        told = throughput([{"duration_ps": 100 * US}], {"samples_per_step": recorded}, given)
+        assert told == {"samples_per_step": used, "samples_per_s": {"median": used * 1e4, "mean": used * 1e4}}
+
+    @pytest.mark.parametrize("written", [None, 0, -3, "64", True, float("inf"), [64]])
+    def test_what_is_no_number_above_0_was_not_recorded(self, written: Any) -> None:
+        assert throughput([{"duration_ps": 100 * US}], {"samples_per_step": written}, None) is None
+
+    def test_as_text_and_json(self, capsys: Capture) -> None:
+        assert main(["report", ONE, "--samples-per-step", "64", "--json"]) == 0
+        told = json.loads(capsys.readouterr().out)["throughput"]
+        assert told == xi.load(ONE).report(samples_per_step=64)["throughput"]
+        assert main(["report", ONE, "--samples-per-step", "64"]) == 0
+        text = plain(capsys.readouterr().out)
+        median, mean = (plain(units.rate(told["samples_per_s"][name])) for name in ("median", "mean"))
+        assert (
+            f"Throughput: 64 samples per step: {median} per second at the median step, {mean} in the mean."
+            in text
+        )
+
+
+@pytest.mark.parametrize("wrong", ["0", "-1", "nan", "inf", "many", ""])
+@pytest.mark.parametrize("command", [["report", ONE], ["compare", ONE, OTHER]])
+def test_what_is_no_number_of_samples_is_wrong_usage(command: list[str], wrong: str, capsys: Capture) -> None:
+    with pytest.raises(SystemExit) as left:
+        main([*command, f"--samples-per-step={wrong}"])
+    assert left.value.code == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert "give a number above 0" in line
+
+
+class TestCompare:
+    def rows(self, a: SessionTrace, b: SessionTrace, *samples: float) -> dict[str, dict[str, Any]]:
+        document = compare(a, b, (samples[0], samples[1]))
+        return {name: measure(document, name) for name in ("samples_median", "samples_mean", "step_median")}
+
+    def test_of_steps_of_one_size_they_say_what_the_steps_say(self) -> None:
+        rows = self.rows(uneven(*[1000, 1010] * 3), uneven(*[800, 808] * 3), 64, 64)
+        assert (rows["samples_median"]["a"], rows["samples_median"]["b"]) == (64_000, 80_000)
+        assert rows["samples_median"]["verdict"] == rows["step_median"]["verdict"] == "better"
+        assert rows["samples_median"]["p"] == rows["step_median"]["p"]
+        assert rows["samples_mean"]["verdict"] == "better"
+
+    def test_of_steps_of_other_sizes_they_decide(self) -> None:
+        """Steps of B last 1.6 times as long and take 2 times as many samples."""
+        a, b = uneven(*[1000, 1010] * 3), uneven(*[1600, 1616] * 3)
+        document = compare(a, b, (32, 64))
+        assert measure(document, "samples_median")["verdict"] == "better"
+        assert plain(document["verdict"]["text"]) == (
+            "B is 1.25× faster at the median: 40 000 samples per second against 32 000. "
+            "B takes 64 samples per step, A 32 samples."
+        )
+        judged = {row["name"] for row in document["measures"] if row["verdict"]}
+        assert judged == {"samples_median", "samples_mean"}
+        assert {row["verdict"] for row in document["classes"]} == {None}
+
+    def test_what_may_be_chance_is_not_faster(self) -> None:
+        document = compare(uneven(1000, 1500, 1200, 1300), uneven(2100, 2900, 2300, 2800), (32, 64))
+        assert document["verdict"]["verdict"] == measure(document, "samples_median")["verdict"] == "chance"
+        assert "may be chance" in document["verdict"]["text"]
+
+    def test_only_one_is_known(self) -> None:
+        a, b = uneven(*[1000, 1010] * 3), uneven(*[800, 808] * 3)
+        row = measure(compare(a, b, (32, None)), "samples_median")
+        assert (row["a"], row["b"], row["ratio"], row["verdict"]) == (32_000, None, None, None)
+
+    def test_on_the_command_line(self, capsys: Capture) -> None:
+        def rates(*arguments: str) -> list[float]:
+            assert main(["compare", ONE, OTHER, *arguments, "--json"]) == 0
+            row = measure(json.loads(capsys.readouterr().out), "samples_mean")
+            return [row["a"], row["b"]]
+
+        a, b = rates("--samples-per-step", "64")
+        assert rates("--samples-per-step", "64,32") == [a, b / 2]
+        assert main(["compare", ONE, OTHER, "--samples-per-step", "64"]) == 0
+        assert f"Samples per second, mean {plain(units.rate(a))} {plain(units.rate(b))}" in " ".join(
+            plain(capsys.readouterr().out).split()
+        )
+
+    def test_as_recorded(self, logdir: Path) -> None:
+        (logdir / "plugins/profile/2026_01_01_00_00_00" / RECORD).write_text('{"samples_per_step": 128}')
+        one = xi.load(str(logdir), session="2026_01_01_00_00_00")
+        row = measure(one.compare(xi.load(str(logdir))), "samples_median")
+        assert (row["a"], row["b"]) == (128e12 / one.steps()[0]["duration_ps"], None)
