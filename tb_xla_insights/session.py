@@ -125,7 +125,7 @@ class Session:
 
     def compiles(self) -> Table:
         """One row per compilation, as in the report."""
-        from tb_xla_insights.analysis.compiles import compiles_report
+        from tb_xla_insights.analysis.compile_table import compiles_report
         from tb_xla_insights.report.beside import beside
 
         return Table(compiles_report(self.trace, beside(self.trace).causes))

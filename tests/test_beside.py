@@ -153,6 +153,24 @@ class TestBeforeAndAfter:
         (run / "rank1.txt").write_text(metrics(13))
         assert report_of(run)["metrics"]["difference"] is None
 
+    def test_counters_that_torch_compile_cleared_in_between_are_left_out(self, run: Path) -> None:
+        counter = "Counter: DynamoExtractCompiledGraph\n  Value: {}\nCounter: MarkStep\n  Value: {}\n"
+        (run / "before.txt").write_text(metrics(10, more=counter.format(2, 9)))
+        (run / "after.txt").write_text(metrics(16, more=counter.format(4, 3)))
+        report = report_of(run)
+        found = report["metrics"]
+        assert (found["cleared"], found["figures"]["step_markers"]) == (True, None)
+        assert found["difference"]["counters"] == {"DynamoExtractCompiledGraph": 2}
+        assert found["difference"]["figures"]["execute_count"] == 6
+        [message] = diagnostics(report, "metrics_disagree")
+        assert (
+            "after.txt: torch.compile cleared the counters whenever it extracted a graph (4 times)" in message
+        )
+        # Where it extracted nothing in between, both reports began to count at the same instant.
+        (run / "before.txt").write_text(metrics(10, more=counter.format(4, 1)))
+        changed = report_of(run)["metrics"]["difference"]
+        assert (changed["counters"], changed["figures"]["step_markers"]) == ({"MarkStep": 2}, 2)
+
     def test_less_after_than_before_is_said(self, run: Path) -> None:
         (run / "before.txt").write_text(metrics(20))
         (run / "after.txt").write_text(metrics(13))

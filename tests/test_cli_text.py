@@ -27,6 +27,7 @@ from tb_xla_insights.cli import common, host_text, idle_text
 from tb_xla_insights.cli.layout import TOGETHER, wrapped
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.cli.report_text import print_report
+from tb_xla_insights.report.compile_text import what_is_new
 
 CASE = "synthetic_case_study_8_tpu_cores"
 LOGS = [CASE, "torch_xla_early_item", "torch_xla_dynamic_shapes", "torch_xla_dynamo_graph_break"]
@@ -158,7 +159,7 @@ def test_a_pipe_gets_every_column_and_each_row_in_one_line(capsys: Capture) -> N
     [detail] = [
         line for line in text.splitlines() if line.startswith("   Do: Find what is new in Training_Step")
     ]
-    assert detail.endswith("and warm up every variant before.")
+    assert detail.endswith("and run every variant once before training.")
     assert (
         "Training_Step 1211 2 074.058 404.203 158.575 2 0 1 0 1 IR tracing 187.066 ms, wait 140.771 ms"
         in section(text, "Steps")
@@ -261,16 +262,46 @@ def test_ops_that_only_wait_over_all_devices() -> None:
 
 def test_compilations() -> None:
     rows = section(text_of("torch_xla_dynamic_shapes"), "Compilations")
-    assert rows[1] == "Module Start, ms Time, ms Idle, ms Step Graph Annotation Where Why"
+    assert rows[1] == "Module Start, ms Time, ms Idle, ms Step When What is new Graph Annotation Where Why"
     assert rows[3] == (
-        "SyncTensorsGraph.608 47.934 1 789.398 1 789.398 5 130ef63c Training_Step step (/opt/xla-demo/train.py:111) "
-        "torch_xla.sync when exiting a profiler StepTrace region"
+        "SyncTensorsGraph.608 47.934 1 789.398 1 789.398 5 after warm-up s64[4,16] became s64[4,24] "
+        "(parameters 12 and 17), 2 of 20 parameters differ from SyncTensorsGraph.603(0) 130ef63c Training_Step step "
+        "(/opt/xla-demo/train.py:111) torch_xla.sync when exiting a profiler StepTrace region"
     )
     [row] = report("torch_xla_dynamic_shapes")["compiles"]
     kin = ["0123456789abcdef", "SyncTensorsGraph.608(7)", "b", "c", "d"]
     out = console()
     host_text.print_compiles(out, [row | {"kin": kin}])
     assert " 01234567, SyncTensorsGraph.608(7), b, 2 more " in plain(told(out))
+
+
+@pytest.mark.parametrize(
+    ("cut", "warm_up", "said"),
+    [
+        ("start", False, "after warm-up, begun before the capture"),
+        ("end", False, "after warm-up, unfinished"),
+        ("both", True, "warm-up, begun before the capture, unfinished"),
+        (None, True, "warm-up"),
+    ],
+)
+def test_compilations_that_the_capture_cuts(cut: str | None, warm_up: bool, said: str) -> None:
+    [row] = report("torch_xla_dynamic_shapes")["compiles"]
+    out = console()
+    host_text.print_compiles(
+        out, [row | {"cut": cut, "warm_up": warm_up, "difference": None, "nearest": None}]
+    )
+    assert f" 5 {said} 130ef63c " in plain(told(out))
+
+
+def test_in_warm_up_every_graph_is_new() -> None:
+    [row] = report("torch_xla_dynamic_shapes")["compiles"]
+    new = {
+        "change": "other_graph",
+        "difference": "no graph that was there before is like it",
+        "nearest": None,
+    }
+    assert what_is_new(row | new) == "No graph that was there before is like it"
+    assert what_is_new(row | new | {"warm_up": True}) is None
 
 
 def test_transfers() -> None:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from launching import demo
 
 from tb_xla_insights.analysis.compile_calls import CUTS, find_compile_calls
-from tb_xla_insights.analysis.compiles import compiles_report, find_compiles
+from tb_xla_insights.analysis.compile_table import compiles_report
+from tb_xla_insights.analysis.compiles import find_compiles
 from tb_xla_insights.trace.model import Trace
 
 CALL, PART, POOL = (

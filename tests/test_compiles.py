@@ -10,7 +10,8 @@ from launching import Tpu, demo
 from synthetic import case_study
 
 from tb_xla_insights.analysis.beside import Beside
-from tb_xla_insights.analysis.compiles import compiles_report, find_compiles
+from tb_xla_insights.analysis.compile_table import compiles_report
+from tb_xla_insights.analysis.compiles import find_compiles
 from tb_xla_insights.report.debug_text import parse_debug
 from tb_xla_insights.report.metrics_text import parse_metrics
 

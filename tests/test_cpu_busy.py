@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -72,7 +73,8 @@ class Recorded:
         region = op.region
         while region is not None and region.complete_ps is None:
             region = self.producers.get(region.source, region.outer)
-        assert region is not None and region.complete_ps is not None
+        assert region is not None
+        assert region.complete_ps is not None
         return region.complete_ps
 
     def spans(self) -> Iterator[tuple[int, int, int]]:
@@ -106,7 +108,12 @@ def merged(spans: list[tuple[int, int]]) -> list[list[int]]:
 
 @pytest.mark.parametrize(
     ("capture_name", "late"),
-    [("dynamo_full_step", 15), ("dynamo_train_session", 15), ("lazy_train_session", 6), ("tiny_early_item", 2)],
+    [
+        ("dynamo_full_step", 15),
+        ("dynamo_train_session", 15),
+        ("lazy_train_session", 6),
+        ("tiny_early_item", 2),
+    ],
 )
 def test_busy_is_the_union_of_ops_that_end_with_their_run_at_the_latest(
     shared_traces: Path, capture_name: str, late: int
@@ -129,12 +136,12 @@ def test_listed_idle_time_of_a_host_that_runs_ahead(shared_traces: Path) -> None
     gaps, and into runs after them."""
     folder = shared_traces / "torch_xla" / "dynamo_full_step"
     union = merged([(start, min(end, complete)) for start, end, complete in read(folder).spans()])
-    between = [after[0] - before[1] for before, after in zip(union, union[1:], strict=False)]
+    between = [after[0] - before[1] for before, after in pairwise(union)]
     listed = [gap for gap in between if gap >= LISTED_PS]
     assert (len(listed), sum(listed)) == (80, 11_907_200_000)
     trace = real_trace(folder)
     (device,) = trace.devices
     starts, ends = device.modules.start_ps.tolist(), device.modules.end_ps.tolist()
-    assert all(end <= start for end, start in zip(ends, starts[1:], strict=False)), "runs do not overlap"
+    assert all(end <= start for end, start in zip(ends[:-1], starts[1:], strict=True)), "runs do not overlap"
     # The device's span begins with its first run, which takes 54 us to its first op.
     assert union[0][0] - starts[0] == 54_141_000

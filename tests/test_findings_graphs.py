@@ -5,68 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from captures import real_trace, session
+from captures import real_trace
 from launching import Tpu, demo
 from loops import LAUNCH, STEP, findings, loop, us
+from synthetic.__main__ import LOGDIR
 
-from tb_xla_insights.analysis.beside import Beside, Block, GraphBreaks, Metrics
-from tb_xla_insights.analysis.findings import find_findings
-
-
-def with_compile(step: int, first: int = 5) -> Tpu:
-    """The loop with 400 us of compiling before the launch of one step, in one of its gaps."""
-    made = loop(first=first)
-    made.on_main(
-        "XLAGraphExecutor::Compile", (step - first) * STEP + LAUNCH - 410, 400, graph_hash=f"{step:08x}"
-    )
-    return made
-
-
-class TestRecompilation:
-    def test_a_compilation_after_warm_up_costs_the_idle_time_in_it(self) -> None:
-        found = findings(with_compile(6).trace())["recompilation"]
-        assert us(found.cost_ps) == 400
-        assert found.severity == "warning"
-        assert found.title == "A graph is compiled in step 6"
-        assert (found.evidence["graphs"], found.evidence["steps"]) == (["00000006"], [6])
-        assert us(found.step_if_fixed_ps) == 1000 - 400 / 4
-        [window] = found.windows
-        assert (us(window.start_ps), us(window.end_ps)) == (1290, 1690)
-
-    def test_a_step_in_which_several_hosts_compile_is_named_once(self) -> None:
-        hosts = session(with_compile(6).trace(), with_compile(6).trace())
-        found = next(it for it in find_findings(hosts) if it.id == "recompilation")
-        assert found.title == "2 compilations after warm-up in step 6"
-        assert found.evidence["steps"] == [6]
-
-    def test_warm_up_is_none(self) -> None:
-        """The same, in step 1."""
-        assert "recompilation" not in findings(with_compile(1, first=0).trace())
-
-    def test_a_cause_beside_the_capture_is_told(self) -> None:
-        beside = Beside(
-            compilations=[Block("00000006", "most things", ("train (train.py:9)",), "log.txt", 1)]
-        )
-        found = findings(with_compile(6).trace(), beside)["recompilation"]
-        assert "train (train.py:9)" in found.advice
-        assert found.evidence["cause"] == "most things"
-
-    def test_a_compilation_that_no_run_came_before_costs_steps_though_no_idle_time(self) -> None:
-        """400 us of a mean step of 1,000 in one of four steps."""
-        found = findings(with_compile(5).trace())["recompilation"]
-        assert (found.cost_ps, found.gain, found.severity) == (0, 0.1, "warning")
-
-    def test_what_happened_once_is_never_critical(self) -> None:
-        made = loop()
-        made.on_main("XLAGraphExecutor::Compile", 2 * STEP + 10, 600)
-        made.step(4 * STEP, 9 * STEP, 9)  # a long step without a run of its own
-        made.on_main("XLAGraphExecutor::Compile", 4 * STEP + 10, 8900)
-        found = findings(made.trace())["recompilation"]
-        assert (found.recurs, found.severity) == ("some_steps", "critical")
-        made = loop(steps=2)
-        made.on_main("XLAGraphExecutor::Compile", STEP + 5, LAUNCH - 5)
-        found = findings(made.trace())["recompilation"]
-        assert (found.recurs, found.gain, found.severity) == ("once", 0.3475, "warning")
+import tb_xla_insights as xi
+from tb_xla_insights.analysis.again import extracted_again
+from tb_xla_insights.analysis.beside import Beside, Block, GraphBreaks, Guard, Metrics
 
 
 def cut(read: bool = True) -> Tpu:
@@ -112,11 +58,18 @@ class TestEarlySync:
         assert "mark_step()" in found.advice
 
     def test_a_marker_on_the_backward_pass_s_thread_is_none_of_the_training_loop(self) -> None:
-        """Graphs of torch.compile run there in this session."""
-        found = findings(demo("torch_xla_dynamo_graph_break"))["early_sync"]
+        made = loop(device=400)
+        made.on_main("backward", STEP + 180, 450)
+        made.launch(
+            STEP + 190, (STEP + 200, 10), (STEP + 220, 200), program="part(9)", by="marker", autograd=True
+        )
+        found = findings(made.trace())["early_sync"]
         assert found.title.startswith("backward is cut by a StepMarker")
         assert "Remove the mark_step()" not in found.advice
-        assert "torch.compile" in found.advice
+        assert "hooks" in found.advice
+
+    def test_what_torch_compile_launches_to_extract_a_graph_is_no_early_sync(self) -> None:
+        assert "early_sync" not in findings(demo("torch_xla_dynamo_graph_break"))
 
     def test_all_places_are_named(self) -> None:
         made = cut()
@@ -180,6 +133,15 @@ class TestCpuFallback:
         assert (found["cpu_fallback"].severity, found["cpu_fallback"].gain) == ("info", None)
         assert "counts 3 calls since the script began of" in found["cpu_fallback"].detail
 
+    def test_counters_that_torch_compile_cleared_do_not_decide(self) -> None:
+        cleared = {"DynamoExtractCompiledGraph": 2}
+        assert findings(fallback().trace(), Beside(Metrics("m.txt", cleared, {})))["cpu_fallback"].evidence[
+            "suspected"
+        ]
+        known = Beside(Metrics("m.txt", {"aten::i0": 3, **cleared}, {}))
+        found = findings(loop().trace(), known)["cpu_fallback"]
+        assert "counts at least 3 calls" in found.detail
+
     def test_what_ran_before_the_capture_is_none_of_it(self) -> None:
         before, after = ({"aten::i0": 3, "aten::i1": number} for number in (1, 1))
         beside = Beside(metrics=Metrics("after.txt", after, {}), before=Metrics("before.txt", before, {}))
@@ -204,6 +166,104 @@ def compiled(graphs: int) -> Tpu:
             at = i * STEP + 50 + k * 200
             made.launch(at, (at + 6, 10), (at + 30, 40 + 20 * k), by="dynamo", program=f"graph{k}({k + 1})")
     return made
+
+
+def extracting(steps: tuple[int, ...], first: int = 5, compiling: float = 0) -> Tpu:
+    """The loop with dynamo's graph, which is extracted in some of its steps for 400 us in the middle of a gap, the last
+    `compiling` of them in XLA."""
+    made = Tpu()
+    for i in range(4):
+        at = i * STEP
+        made.step(at, STEP, first + i)
+        made.on_main("forward", at + 200, 510)
+        if first + i in steps:
+            for name, start, length in (
+                ("StepMarker", 580, 2), ("StepMarker", 590, 2), ("RunPostOrder", 595, 1),
+                ("SyncTensorsGraph", 600 - compiling, compiling or 2),
+            ):  # fmt: skip
+                start = start if name == "SyncTensorsGraph" else start - compiling
+                made.on_main(name, at + start, length)
+            if compiling:
+                made.on_main(
+                    "XLAGraphExecutor::Compile", at + 600 - compiling, compiling, graph_hash=f"{i:08x}"
+                )
+        made.launch(at + 600, (at + 610, 20), (at + 650, 300), by="dynamo")
+    return made
+
+
+class TestDynamoRecompilation:
+    def test_graphs_that_are_extracted_again_cost_the_idle_time_in_that(self) -> None:
+        found = findings(extracting((5, 6, 7, 8)).trace())["dynamo_recompilation"]
+        assert found.title == "torch.compile compiles again in every step"
+        assert us(found.evidence["dynamo_ps"]) == 4 * 400
+        assert us(found.cost_ps) == 3 * 400  # before the first run the device has no span
+        assert (found.evidence["extractions"], found.recurs, found.severity) == (4, "every_step", "critical")
+        assert us(found.step_if_fixed_ps) == 600
+        assert (us(found.windows[0].start_ps), us(found.windows[0].end_ps)) == (200, 600)
+        assert "TORCH_LOGS=recompiles" in found.advice
+
+    def test_what_xla_compiles_in_it_is_told_once(self) -> None:
+        found = findings(extracting((6, 8), compiling=100).trace())
+        assert "recompilation" not in found
+        again = found["dynamo_recompilation"]
+        assert (us(again.evidence["dynamo_ps"]), us(again.evidence["compile_ps"])) == (2 * 300, 2 * 100)
+        assert us(again.cost_ps) == 2 * 400
+        assert again.title == "torch.compile compiles again in steps 6 and 8"
+
+    def test_another_compilation_is_told_beside_it(self) -> None:
+        made = extracting((6,))
+        made.on_main("XLAGraphExecutor::Compile", 2 * STEP + 20, 100)
+        found = findings(made.trace())
+        assert (us(found["recompilation"].cost_ps), us(found["dynamo_recompilation"].cost_ps)) == (100, 400)
+
+    def test_warm_up_is_none(self) -> None:
+        assert "dynamo_recompilation" not in findings(extracting((0, 1), first=0).trace())
+
+    def test_without_step_numbers_a_graph_that_has_run_is_extracted_again(self) -> None:
+        made = extracting((5, 7))
+        made.main = [it if it[0] != "Training_Step" else (*it[:3], {"_r": 1}) for it in made.main]
+        trace = made.trace()
+        again = extracted_again(trace)
+        assert again.step.tolist() == [2], "the first time it is new"
+
+    def test_the_guard_that_failed_is_named_and_chooses_the_advice(self) -> None:
+        def advice(guard: str, source: str | None = None, limit: int | None = None) -> tuple[str, str]:
+            said = Guard("forward", "train.py:9", guard, source, limit, "stderr.txt")
+            found = findings(extracting((6, 7, 8)).trace(), Beside(guards=[said]))["dynamo_recompilation"]
+            return found.detail, found.advice
+
+        detail, told = advice("___stack0 == 3.5", "if x.max().item() > 1:  # a comment", 8)
+        assert "forward (train.py:9) that its guard ___stack0 == 3.5 failed last" in detail
+        assert "in the line “if x.max().item() > 1:”; after 8 variants torch.compile gave it up" in detail
+        assert "without .item()" in told
+        assert "pad or bucket" in advice("tensor 'x' size mismatch at index 0. expected 8, actual 10")[1]
+        assert "(self.scale == 1.2)" in advice("self.scale == 1.2")[1]
+        assert "what the guard at train.py:9 looks at" in advice("___check_obj_id(L['f'], 7)")[1]
+
+    def test_what_is_built_lazily_once_torch_compile_gave_up_belongs_to_it(self) -> None:
+        made = extracting((6,))
+        made.on_main("XLAGraphExecutor::Compile", 2 * STEP + 20, 100)
+        made.on_main("XLAGraphExecutor::Compile", 3 * STEP + 20, 100)
+        said = Guard("forward", None, None, None, 8, "stderr.txt")
+        found = findings(made.trace(), Beside(guards=[said]))
+        assert us(found["dynamo_recompilation"].cost_ps) == 400 + 100
+        assert us(found["recompilation"].cost_ps) == 100
+
+    def test_the_real_capture_with_a_graph_break(self) -> None:
+        """Each of its steps extracts a forward and a backward again until the limit; in the one after that XLA compiles
+        the lazy graphs that take their place."""
+        run = Path(LOGDIR) / "torch_xla_dynamo_graph_break"
+        report = xi.load(str(run)).report()
+        first = report["findings"][0]
+        assert (first["id"], first["severity"]) == ("dynamo_recompilation", "critical")
+        told = first["evidence"]
+        assert (told["extractions"], told["compiles"], told["limit"]) == (10, 2, 8)
+        assert (told["function"], told["guard"]) == (
+            "torch_dynamo_resume_in_forward_at_73", "___stack0 == 3.9214017391204834",
+        )  # fmt: skip
+        assert (told["dynamo_ps"], told["compile_ps"]) == (1_315_945_753_000, 684_221_865_000)
+        assert not {"recompilation", "early_sync"} & {it["id"] for it in report["findings"]}
+        assert first["step_if_fixed_ps"] < 15 * 10**9 < 340 * 10**9 < first["step_ps"]
 
 
 class TestGraphBreaks:

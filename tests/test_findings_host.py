@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from captures import session
-from launching import Tpu, demo
+from launching import US, Tpu, demo
 from loops import LAUNCH, STEP, findings, loop, us
 
 from tb_xla_insights.analysis.findings import find_findings, findings_report
@@ -82,6 +82,28 @@ def test_what_torch_compile_made_is_not_advised_to_be_compiled() -> None:
             i * STEP + 400, (i * STEP + 405, 10), (i * STEP + 420, 10), by="dynamo", program="graph(9)"
         )
     assert "the graphs of torch.compile in forward" in findings(made.trace())["tracing_bound"].advice
+
+
+def test_what_launching_costs_is_told_without_first_runs() -> None:
+    """The first run begins 500 us after its call, as its program is loaded; the others 30 us after theirs."""
+    made = Tpu()
+    for i in range(5):
+        at = i * STEP
+        made.step(at, STEP, 5 + i)
+        made.on_main("RunPostOrder", at + 150, 240)
+        made.launch(at + 400, (at + 420, 20), (at + (450 if i else 920), 70), by="marker")
+    found = findings(made.trace())["dispatch_overhead"]
+    assert (found.evidence["runs"], found.evidence["median_overhead_ps"]) == (4, 30 * US)
+    assert f"The usual execution has {time_text(30 * US)} of overhead." in found.detail
+
+
+def test_programs_that_are_loaded_once_are_start_up() -> None:
+    made = loop(steps=6, device=100)
+    made.on_main("LoadProgram", STEP + 10, 600)
+    found = findings(made.trace())["dispatch_overhead"]
+    assert found.title == "The device waits while the host loads programs"
+    assert f"loads programs ({time_text(600 * US)})" in found.detail
+    assert "Capture later" in found.advice
 
 
 def test_queued_gaps_cost_the_host_nothing() -> None:

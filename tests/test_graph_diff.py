@@ -1,34 +1,204 @@
-"""What tells a compiled graph from the nearest other one."""
+"""What tells a compiled graph from the nearest one that was there before it."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from captures import session
+from captures import real_trace, session
+from graphs import Graph, compiling, proto
+from hypothesis import given
+from hypothesis import strategies as st
 from launching import demo
 
-from tb_xla_insights.analysis.compiles import find_compiles, idle_for
-from tb_xla_insights.analysis.graph_diff import _differences, _text, nearest
+from tb_xla_insights.analysis.compile_table import compiles_report
+from tb_xla_insights.analysis.compiles import idle_for
+from tb_xla_insights.analysis.graph_diff import (
+    Difference,
+    GraphDiff,
+    _text,
+    differences_of,
+    find_graph_diffs,
+)
+from tb_xla_insights.analysis.graph_words import difference_text, types_text
 from tb_xla_insights.analysis.idle import find_gaps
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.report import execution_views
-from tb_xla_insights.xplane.proto.hlo_pb2 import Shape
+from tb_xla_insights.xplane.hlo_code import Code, code_of
+from tb_xla_insights.xplane.proto.hlo_pb2 import HloProto, Shape
+
+WEIGHTS = ("f32[64,64]", "f32[64]", "f32[8]")
 
 
-def test_a_batch_of_another_length_is_another_graph() -> None:
-    """The demo pads its batches to 16 and, later, to 24 tokens."""
-    capture = session(demo("torch_xla_dynamic_shapes"))
-    [compile_] = execution_views.compiles(capture)["compiles"]
-    change = {"before": "s64[4,16]", "after": "s64[4,24]"}
-    assert compile_["diff"]["parameters"] == [{"index": 12, **change}, {"index": 17, **change}]
-    assert (compile_["diff"]["differ"], compile_["diff"]["same"]) == (2, 18)
-    known = [graph["graph"] for graph in execution_views.compiles(capture)["graphs"]]
-    assert compile_["diff"]["graph"] in known
-    assert compile_["diff"]["graph"] != compile_["graph"]
+def diffs(tmp_path: Path, *graphs: Graph, before: tuple[Graph, ...] = ()) -> list[GraphDiff]:
+    [trace] = compiling(tmp_path, graphs, before).traces
+    return find_graph_diffs(trace)
 
 
-def test_nothing_is_told_where_a_file_has_no_shapes() -> None:
-    trace = demo("synthetic_case_study_8_tpu_cores")
-    assert [nearest(trace, program) for program in find_compiles(trace).program.tolist()] == [None]
+def change(tmp_path: Path, before: Graph, after: Graph) -> str | None:
+    [found] = diffs(tmp_path, after, before=(before,))
+    return found.change
+
+
+class TestChange:
+    @pytest.mark.parametrize(
+        ("before", "after", "expected"),
+        [
+            (["s64[4,16]"], ["s64[4,24]"], "grows"),
+            (["s64[4,16]"], ["s64[3,16]"], "shrinks"),
+            (["s64[4,16]"], ["s64[8,8]"], "shape"),
+            (["s64[4,16]"], ["s64[64]"], "shape"),
+            (["f32[4,16]"], ["bf16[4,16]"], "dtype"),
+            (["f32[4,16]"], ["bf16[8,16]"], "shape"),
+            ([], ["f32[]"], "parameters"),
+            (["f32[]"], [], "parameters"),
+            (["s64[4]"], ["s64[4]"], "same_hlo"),
+        ],
+    )
+    def test_of_a_parameter(self, tmp_path: Path, before: list[str], after: list[str], expected: str) -> None:
+        assert change(tmp_path, Graph([*WEIGHTS, *before]), Graph([*WEIGHTS, *after])) == expected
+
+    @pytest.mark.parametrize(
+        ("before", "after", "expected"),
+        [
+            (["dot", 1, "add"], ["dot", 1, "add"], "same_hlo"),
+            (["dot", 1, "add"], ["dot", 2, "add"], "constants"),
+            (["dot", 1, "add"], ["dot", 1, "multiply"], "code"),
+            (["dot"], ["dot", "dot"], "code"),
+        ],
+    )
+    def test_of_the_code(
+        self, tmp_path: Path, before: list[str | int], after: list[str | int], expected: str
+    ) -> None:
+        assert change(tmp_path, Graph(WEIGHTS, before), Graph(WEIGHTS, after)) == expected
+
+    def test_less_than_half_of_the_parameters_in_common_is_another_graph(self, tmp_path: Path) -> None:
+        two, three = ["s64[2]", "s64[3]"], ["s64[2]", "s64[3]", "s64[4]", "s64[5]"]
+        assert change(tmp_path, Graph(WEIGHTS), Graph([*WEIGHTS, *two], ["sort"])) == "parameters"
+        assert change(tmp_path, Graph(WEIGHTS), Graph([*WEIGHTS, *three], ["sort"])) == "other_graph"
+
+    def test_a_function_of_one_argument_is_near_by_its_code(self, tmp_path: Path) -> None:
+        assert change(tmp_path, Graph(["s64[4]"], ["dot"]), Graph(["s64[8]"], ["dot"])) == "grows"
+        assert change(tmp_path, Graph(["s64[4]"], ["dot"]), Graph(["s64[8]"], ["sort"])) == "other_graph"
+
+    def test_a_graph_of_another_name_is_never_near(self, tmp_path: Path) -> None:
+        assert (
+            change(tmp_path, Graph(WEIGHTS, module="jit_f"), Graph(WEIGHTS, module="jit_g")) == "other_graph"
+        )
+        assert (
+            change(tmp_path, Graph(WEIGHTS, module="sync.12"), Graph(WEIGHTS, module="sync.9")) == "same_hlo"
+        )
+
+
+class TestNearest:
+    def test_it_is_one_that_was_there_before(self, tmp_path: Path) -> None:
+        """Each graph is nearer to the next one than to the last."""
+        lengths = ([*WEIGHTS, f"s64[{length}]", f"s64[{length // 2}]"] for length in (8, 17, 16))
+        first, second, third = diffs(tmp_path, *map(Graph, lengths))
+        assert first == GraphDiff("other_graph")
+        assert second.nearest is not None
+        assert (second.nearest.program_id, len(second.nearest.differences)) == (1, 2)
+        assert third.nearest is not None
+        assert (third.nearest.program_id, third.nearest.differences) == (
+            2,
+            [Difference(3, "s64[17]", "s64[16]")],
+        )
+
+    def test_of_equal_ones_it_is_the_latest_and_of_equal_parameters_the_one_with_the_same_code(
+        self, tmp_path: Path
+    ) -> None:
+        *_, last = diffs(
+            tmp_path, Graph([*WEIGHTS, "s64[1]"]), Graph([*WEIGHTS, "s64[2]"]), Graph([*WEIGHTS, "s64[3]"])
+        )
+        assert last.nearest is not None
+        assert last.nearest.program_id == 2
+        *_, last = diffs(tmp_path, Graph(WEIGHTS, ["dot"]), Graph(WEIGHTS, ["sort"]), Graph(WEIGHTS, ["dot"]))
+        assert last.nearest is not None
+        assert (last.nearest.program_id, last.change) == (1, "same_hlo")
+
+    def test_nothing_is_told_where_the_file_has_no_hlo(self, tmp_path: Path) -> None:
+        [trace] = compiling(tmp_path, [Graph(WEIGHTS), Graph(WEIGHTS)], hlo=False).traces
+        assert find_graph_diffs(trace) == [GraphDiff(), GraphDiff()]
+        assert [difference_text(it) for it in find_graph_diffs(trace)] == [None, None]
+
+    def test_nothing_is_told_where_the_file_has_changed(self, tmp_path: Path) -> None:
+        [trace] = compiling(tmp_path, [Graph(WEIGHTS), Graph(WEIGHTS)]).traces
+        Path(trace.path).write_bytes(b"x")
+        assert find_graph_diffs(trace) == [GraphDiff(), GraphDiff()]
+
+
+class TestDifferences:
+    def test_equally_many_are_told_by_their_place(self) -> None:
+        assert differences_of(["a", "b", "c"], ["b", "c", "c"]) == [
+            Difference(0, "a", "b"),
+            Difference(1, "b", "c"),
+        ]
+
+    def test_those_that_one_graph_lacks_shift_no_others(self) -> None:
+        assert differences_of(["a", "b", "c"], ["x", "a", "b", "c"]) == [Difference(0, None, "x")]
+        assert differences_of(["x", "a", "b"], ["a", "b"]) == [Difference(0, "x", None)]
+
+    @given(st.lists(st.sampled_from("abc"), max_size=12), st.lists(st.sampled_from("abc"), max_size=12))
+    def test_what_is_left_is_the_same(self, before: list[str], after: list[str]) -> None:
+        found = differences_of(before, after)
+        assert len(before) - sum(it.before is not None for it in found) == (
+            len(after) - sum(it.after is not None for it in found)
+        )
+        assert bool(found) == (before != after)
+        assert all(it.after is None or after[it.index] == it.after for it in found)
+        assert all(it.after is not None or before[it.index] == it.before for it in found)
+
+
+class TestCode:
+    def of(self, *code: str | int, number: int = 1) -> Code:
+        return code_of(HloProto.FromString(proto(Graph((), code), number)).hlo_module)
+
+    def test_names_and_ids_that_count_up_are_no_difference(self) -> None:
+        assert self.of("dot", 1, "add", number=1) == self.of("dot", 1, "add", number=7)
+
+    def test_constants_change_neither_formula_nor_structure(self) -> None:
+        one, two = self.of("dot", 1), self.of("dot", 2)
+        assert one.whole != two.whole
+        assert (one.formula, one.structure) == (two.formula, two.structure)
+
+    def test_fields_that_nobody_reads_change_the_formula_but_not_the_structure(self) -> None:
+        protos = [HloProto.FromString(proto(Graph((), ["dot"]), 1)) for _ in range(2)]
+        instruction = protos[1].hlo_module.computations[0].instructions[0]
+        instruction.MergeFromString(b"\x1a\x02\x10\x05")  # field 3, its shape
+        one, two = (code_of(it.hlo_module) for it in protos)
+        assert one.formula != two.formula
+        assert one.structure == two.structure
+
+    def test_what_an_instruction_reads_counts(self) -> None:
+        protos = [HloProto.FromString(proto(Graph((), ["a", "b", "c"]), 1)) for _ in range(2)]
+        protos[1].hlo_module.computations[0].instructions[2].operand_ids[0] -= 1
+        assert code_of(protos[0].hlo_module) != code_of(protos[1].hlo_module)
+
+
+class TestWords:
+    def test_equal_changes_are_told_once_with_their_places(self, tmp_path: Path) -> None:
+        weights = [*WEIGHTS, *["f32[9]"] * 5]
+        before, after = ([f"s64[{size}]", *[f"f32[{size}]"] * 4, f"f32[{size + 1}]"] for size in (16, 24))
+        [found] = diffs(tmp_path, Graph([*weights, *after]), before=(Graph([*weights, *before]),))
+        assert difference_text(found) == (
+            "f32[16] became f32[24] (4 parameters), s64[16] became s64[24] (parameter 8), and 1 more, "
+            "6 of 14 parameters differ from graph.1(1)"
+        )
+
+    def test_parameters_that_come_and_go(self, tmp_path: Path) -> None:
+        [found] = diffs(tmp_path, Graph([*WEIGHTS, "s64[1]", "s64[1]"]), before=(Graph(WEIGHTS),))
+        assert difference_text(found) == (
+            "s64[1] is new (parameters 3 and 4), 2 of 5 parameters differ from graph.1(1)"
+        )
+        [found] = diffs(tmp_path, Graph(WEIGHTS), before=(Graph([*WEIGHTS, "s64[1]"]),))
+        assert (
+            difference_text(found)
+            == "s64[1] is gone (parameter 3), 1 of 4 parameters differs from graph.1(1)"
+        )
+
+    def test_types(self) -> None:
+        assert types_text([(None, "f32[]"), ("f32[4]", "f32[8]"), ("f32[4]", "bf16[4]")]) == "f32 became bf16"
+        assert types_text([("f32[4]", "f32[8]")]) == ""
 
 
 def test_shapes_read_as_in_hlo() -> None:
@@ -40,11 +210,38 @@ def test_shapes_read_as_in_hlo() -> None:
     )
 
 
-def test_a_parameter_that_one_graph_lacks_differs() -> None:
-    assert _differences(["a", "b"], ["a", "c", "d"]) == [
-        {"index": 1, "before": "b", "after": "c"},
-        {"index": 2, "before": None, "after": "d"},
+def test_a_batch_of_another_length_is_another_graph() -> None:
+    """The demo pads its batches to 16 and, later, to 24 tokens."""
+    view = execution_views.compiles(session(demo("torch_xla_dynamic_shapes")))
+    [row] = view["compiles"]
+    change = {"before": "s64[4,16]", "after": "s64[4,24]"}
+    assert row["nearest"] == {
+        "graph": "SyncTensorsGraph.603", "module": "SyncTensorsGraph.603", "program_id": "0",
+        "parameters": [{"index": 12, **change}, {"index": 17, **change}], "differ": 2, "same": 18,
+    }  # fmt: skip
+    assert (row["change"], row["same_hlo"]) == ("grows", False)
+    assert row["nearest"]["graph"] in [graph["graph"] for graph in view["graphs"]]
+
+
+@pytest.mark.parametrize(
+    ("folder", "lengths", "rows", "same"),
+    [("tiny_dynamic", range(16, 20), 4, 17), ("dynamic_server", range(32, 37), 8, 58)],
+)
+def test_shapes_that_grow_step_by_step(
+    shared_traces: Path, folder: str, lengths: range, rows: int, same: int
+) -> None:
+    """The graph before the first compilation is one that the capture has not seen running."""
+    found = compiles_report(session(real_trace(shared_traces / "torch_xla" / folder)))[: len(lengths) - 1]
+    assert [row["change"] for row in found] == ["grows"] * len(found)
+    assert [(it["before"], it["after"]) for row in found for it in row["nearest"]["parameters"]] == [
+        (f"s64[{rows},{length}]", f"s64[{rows},{length + 1}]") for length in lengths[:-1] for _ in range(2)
     ]
+    assert {row["nearest"]["same"] for row in found} == {same}
+
+
+def test_nothing_is_told_of_a_generated_capture_without_shapes() -> None:
+    [row] = compiles_report(session(demo("synthetic_case_study_8_tpu_cores")))
+    assert [row[key] for key in ("change", "difference", "nearest", "same_hlo")] == [None] * 4
 
 
 @pytest.mark.parametrize("name", ["torch_xla_dynamic_shapes", "synthetic_case_study_8_tpu_cores"])

@@ -58,7 +58,7 @@ def test_the_program_id_is_the_stat_of_that_name_where_an_entry_has_one() -> Non
     """As from JAX 0.9 on, where the entries' own ids only count them."""
     space = Space()
     plane = space.plane("/host:metadata")
-    stats = ({"program_id": 2**63 + 5}, {"program_id": 2}, {})
+    stats: tuple[dict[str, int], ...] = ({"program_id": 2**63 + 5}, {"program_id": 2}, {})
     for number, own in enumerate(stats, 1):
         plane.event_metadata(f"graph {number}", id=number, stats=own | {"Hlo Proto": program(number)})
     assert list(program_places(read_space(MemorySource(space.to_bytes())))) == [2**63 + 5, 2, 3]

@@ -99,7 +99,7 @@ def test_findings_keep_their_promises(documents: dict[str, dict[str, Any]]) -> N
             assert 0 < len(it["title"]) <= 60, it["title"]
             assert it["detail"].endswith(".")
             assert it["advice"].endswith(".")
-            if it["id"] not in ("recompilation", "dispatch_overhead", "graph_breaks"):
+            if it["id"] not in ("dispatch_overhead", "graph_breaks"):
                 assert it["detail"].count(". ") <= 1, it["detail"]
                 assert ". " not in it["advice"], it["advice"]
             if it["step_if_fixed_ps"] is not None and len(document["session"]["hosts"]) == 1:

@@ -3,7 +3,7 @@
 import { fill, h } from '../lib/dom.js';
 import { columnUnit, total } from '../lib/items.js';
 import { loadOnce } from '../frame/once.js';
-import { card, codeCell, emptyCard, link, linked, showButton, tableCard, windowPlace } from '../lib/cards.js';
+import { card, codeCell, cores, emptyCard, link, linked, showButton, tableCard, windowPlace } from '../lib/cards.js';
 import { count, cutMiddle, MISSING, plural, timeText } from '../lib/format.js';
 import { exportButton } from '../lib/csv.js';
 import { countColumn, linkedOrder, liveTable, startColumn, table, textColumn, timeColumn } from '../lib/table.js';
@@ -11,6 +11,8 @@ import { createGrid, graphOf, nameOf } from './grid.js';
 
 /** @typedef {import('../lib/views').Compiles} Compiles */
 /** @typedef {import('../lib/views').CompileRow} CompileRow */
+
+const CUT = { start: 'begun before the capture', end: 'unfinished where the capture ends', both: 'longer than the capture' };
 
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
 export function compilesView(app) {
@@ -70,8 +72,8 @@ export function compilesView(app) {
     fill(element,
       card('Graphs and steps', { note: 'a filled cell is a compilation, its cost inside · a dot is a run from the cache', class: 'grid-card',
         right: h('span', { class: 'small sec', 'data-testid': 'compile-count' }, `${plural(late.length, 'compilation')} after the first steps · ${timeText(cost)}`) }, grid.element),
-      rows ? card('Compilations', { class: 'list-card', right: exportButton('compiles', ['start_ps', 'duration_ps', 'idle_ps', 'step', 'graph', 'graph_hash', 'annotation', 'cause', 'frame', 'warm_up'],
-        () => compiles.map((row) => [row.start_ps, row.duration_ps, idleOf(row), row.step_number ?? row.step, row.graph, row.graph_hash, row.annotation, row.cause, row.frame, String(row.warm_up)])) }, h('div', { class: 'fill' }, rows.element))
+      rows ? card('Compilations', { class: 'list-card', right: exportButton('compiles', ['start_ps', 'duration_ps', 'idle_ps', 'step', 'graph', 'graph_hash', 'annotation', 'cause', 'frame', 'warm_up', 'cut', 'what_is_new'],
+        () => compiles.map((row) => [row.start_ps, row.duration_ps, idleOf(row), row.step_number ?? row.step, row.graph, row.graph_hash, row.annotation, row.cause, row.frame, String(row.warm_up), row.cut, row.what_is_new])) }, h('div', { class: 'fill' }, rows.element))
         : card('Compilations', {}, h('p', { 'data-testid': 'compile-list' }, 'No compilation in this capture.')), why, metricsCard(answer.metrics));
     mark();
     return 'ready';
@@ -86,12 +88,14 @@ export function compilesView(app) {
       columns: [
         linked(startColumn('start_ps'), show),
         timeColumn('Time', unit, 'duration_ps', { key: 'time' }),
-        timeColumn('Device idle for it', unit, idleOf, { key: 'idle' }),
+        timeColumn(devices.length > 1 ? `Idle for it, ${cores(devices.length)}` : 'Device idle for it', unit, idleOf, { key: 'idle' }),
         countColumn('Step', (row) => row.step_number ?? row.step, { key: 'step', cell: ({ step, step_number }) => String(step_number ?? step ?? MISSING) }),
         textColumn('Graph', (row) => nameOf(row).join(), { key: 'graph', title: (row) => [row.module, graphOf(row)].filter(Boolean).join('\n'),
           cell: (row) => [cutMiddle(nameOf(row)[0], 34), h('span', { class: 'muted small' }, ` ${nameOf(row)[1]}`)] }),
         textColumn('During', ({ annotation }) => annotation?.split('/').join(' › '), { key: 'during' }),
-        textColumn('Cause', (row) => row.cause ?? (row.warm_up ? 'warm-up' : null), { key: 'cause' }),
+        textColumn('When', 'state', { key: 'when' }),
+        textColumn('What is new', 'what_is_new', { key: 'new' }),
+        textColumn('Cause', 'cause', { key: 'cause' }),
         textColumn('Frame', 'frame', { key: 'frame', cell: ({ frame }) => codeCell(frame && frame.split('\n')[0], 48) }),
         { head: '', number: true, cell: (row) => showButton(() => show(row), 'compile-show') },
       ],
@@ -102,27 +106,27 @@ export function compilesView(app) {
   function whyCard(row, all) {
     const told = all.compiles.some(({ cause, frame }) => cause || frame);
     const name = cutMiddle(nameOf(row)[0], 60);
-    return card(row.warm_up ? `${name} was compiled in the warm-up` : `Why ${name} is a new graph`, { note: told ? 'from the debug log beside the trace' : null, class: 'why' }, h('div', { class: 'two' },
+    return card(row.cut ? `${name}: ${CUT[row.cut]}` : row.warm_up ? `${name} was compiled in the warm-up` : `What is new in ${name}`, { note: told ? 'from the debug log beside the trace' : null, class: 'why' }, h('div', { class: 'two' },
       h('div', { 'data-testid': 'compile-diff' },
-        h('p', null, row.cause ? [h('b', null, 'Cause: '), row.cause] : row.warm_up ? 'The first steps compile each graph once: nothing to mend.' : 'The trace does not say why the graph is new.'),
-        row.diff ? diff(row.diff, all) : null,
+        h('p', null, row.cause ? [h('b', null, 'Cause: '), row.cause] : row.warm_up ? 'The first steps compile each graph once: nothing to mend.' : row.what_is_new ? `${row.what_is_new}.` : 'The trace does not say why the graph is new.'),
+        row.nearest?.differ ? diff(row.nearest, all) : null,
         row.kin.length ? [h('h3', null, 'Graphs of the same program'), h('ul', { class: 'plain', 'data-testid': 'compile-kin' }, row.kin.slice(0, 8).map((its) => h('li', null, graphLink(its, all)))),
           row.kin.length > 8 ? h('p', { class: 'muted small' }, `and ${count(row.kin.length - 8)} more`) : null] : null,
-        row.warm_up ? null : [h('h3', null, 'What to do'), h('p', { class: 'sec' }, 'Keep shapes the same from step to step: pad to a few fixed lengths (buckets), and run each length once before training. Avoid control flow that depends on data.')]),
-      h('div', null, h('h3', null, 'Python frames at the sync'),
+        row.advice ? [h('h3', null, 'What to do'), h('p', { class: 'sec' }, row.advice)] : null),
+      row.frame || all.how_to_see_why ? h('div', null, h('h3', null, 'Python frames'),
         row.frame ? h('pre', { 'data-testid': 'compile-frame' }, h('code', null, row.frames.map((line) => [h(line === row.frame ? 'b' : 'span', null, line), '\n']).flat()))
-          : h('p', { class: 'sec', 'data-testid': 'compile-frame' }, 'No frames. Run with PT_XLA_DEBUG=1 and put what it prints on stderr beside the trace: then cause and frame are shown here.'))));
+          : h('p', { class: 'sec', 'data-testid': 'compile-frame' }, `No frames. ${all.how_to_see_why}`)) : null));
   }
 
-  /** What differs from the nearest graph whose parameters are known. @param {NonNullable<CompileRow['diff']>} diff @param {Compiles} all */
+  /** What differs from the nearest graph whose parameters are known. @param {NonNullable<CompileRow['nearest']>} nearest @param {Compiles} all */
   const diff = ({ graph, parameters, differ, same }, all) => [
     h('h3', null, 'Parameters against ', graphLink(graph, all)),
-    differ ? table({
+    table({
       label: 'Parameters that differ', items: parameters,
       columns: [countColumn('Parameter', 'index'),
         textColumn('There', 'before'), textColumn('Here', 'after')],
-    }) : null,
-    h('p', { class: 'sec' }, differ ? `${differ > parameters.length ? `${plural(differ - parameters.length, 'parameter')} more differ, ` : ''}${plural(same, 'parameter')} the same.` : `All ${plural(same, 'parameter')} are the same: what is computed differs.`),
+    }),
+    h('p', { class: 'sec' }, `${differ > parameters.length ? `${plural(differ - parameters.length, 'parameter')} more differ, ` : ''}${plural(same, 'parameter')} the same.`),
   ];
 
   /** @param {string} name @param {Compiles} all */

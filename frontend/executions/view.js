@@ -20,7 +20,7 @@ import { createRunStrip } from './strip.js';
 /** @typedef {import('./costs.js').CostName} CostName */
 
 /** @type {[Scope, string][]} */
-const SCOPES = [['run', 'mean of a run'], ['step', 'per step and core'], ['total', 'total']];
+const SCOPES = [['run', 'mean of a run'], ['step', 'per step and core'], ['total', 'total, all cores']];
 
 /** @type {Record<CostName, string>} */
 const HEADS = { host_ps: 'Host', device_ps: 'Device', queue_ps: 'Queue', overhead_ps: 'Overhead' };
@@ -158,7 +158,7 @@ export function executionsView(app) {
         ...COSTS.flatMap(cost),
         shareColumn('Of host', (row) => (row.host_ps ? row.overhead_ps / row.host_ps : null), { key: 'share' }),
         { head: `Device, queue and overhead, 0 – ${digits(most / unit.ps, most / unit.ps < 10 ? 1 : 0)}\u202f${unit.name}`, cell: (row) => costBar(row, (key) => per(row, key) / most) },
-        textColumn('Join', (/** @type {ExecutionRow} */ { join }) => join, { key: 'join', title: ({ join }) => JOINS[join], cell: ({ join }) => h('span', { class: 'sec' }, join) }),
+        textColumn('Join', (/** @type {ExecutionRow} */ { join }) => join, { key: 'join', title: ({ join }) => JOINS[/** @type {keyof typeof JOINS} */ (join)] ?? '', cell: ({ join }) => h('span', { class: 'sec' }, join) }),
       ],
       foot: [(sources.length > 1 ? 'This session' : 'All') + (scope === 'run' ? ', mean of a run' : scope === 'step' ? ', per step and core' : ''), count(sum.launches), count(sum.count),
         ...COSTS.flatMap((key) => [h('span', { 'data-ps': Math.round(sum[key] / ofSum) }, timeCell(sum[key] / ofSum, unit)), ...(ranged(key) ? [''] : [])]), share(sum.host_ps ? sum.overhead_ps / sum.host_ps : null), '', ''],
@@ -198,7 +198,7 @@ export function executionsView(app) {
     const unit = columnUnit(items, ({ host_ps }) => host_ps / per);
     const runs = (/** @type {number} */ number) => digits(number / per, Number.isInteger(number / per) ? 0 : 2);
     const all = sumCosts(executions);
-    return tableCard('By kind', { note: per_step ? 'per step and core' : 'total', class: 'tight' }, {
+    return tableCard('By kind', { note: per_step ? 'per step and core' : 'total, all cores', class: 'tight' }, {
       testid: 'lazy-dynamo-table', items,
       columns: [textColumn('Kind', 'name'), countColumn('Runs', 'count', { cell: (item) => runs(item.count) }),
         ...COSTS.map((key) => timeColumn(HEADS[key], unit, (/** @type {typeof items[number]} */ item) => item[key] / per))],
@@ -222,7 +222,7 @@ export function executionsView(app) {
   function betweenCard({ between }) {
     if (!between.length) return null;
     const unit = columnUnit(between, 'mean_ps');
-    return tableCard('Between device runs', { note: 'idle on one device' }, {
+    return tableCard('Between device runs', { note: 'idle on one core' }, {
       testid: 'between-table', items: between,
       columns: [
         textColumn('From → to', ({ before, after }) => `${before ?? MISSING} → ${after ?? MISSING}`, { cell: ({ before, after }) => link(
@@ -246,7 +246,7 @@ export function executionsView(app) {
     const text = [
       joined.length > 1 ? `Overhead of a run is ${range(means('overhead_ps'))} for device runs of ${range(means('device_ps'))}.` : '',
       fit && fit.n > 2 ? `The fit over ${count(fit.n)} runs: ${timeText(Math.max(0, fit.fixed_ps))} per execution, whatever it does${fit.slope > 0.001 ? `, and ${timeText(fit.slope * 1e9)} per ms of device time` : ''}.` : '',
-      small.length ? `${plural(small.length, 'program')} ${small.length === 1 ? 'takes' : 'take'} ${timeText(cost.overhead_ps / per)} of overhead ${per_step ? 'per step ' : ''}for ${timeText(cost.device_ps / per)} of device work: merge them, or avoid the syncs that make them.` : '',
+      small.length ? `${plural(small.length, 'program')} ${small.length === 1 ? 'takes' : 'take'} ${timeText(cost.overhead_ps / per)} of overhead ${per_step ? 'per step and core ' : ''}for ${timeText(cost.device_ps / per)} of device work: merge them, or avoid the syncs that make them.` : '',
       sumCosts(joined).queue_ps > sumCosts(joined).host_ps / 2 ? 'Most host time is queue: the host runs ahead of the device, and that is good.' : '',
     ].filter(Boolean).join(' ');
     return card('What this says', { class: 'across' }, h('div', { class: 'two' },
@@ -254,7 +254,7 @@ export function executionsView(app) {
       rows.length ? table({
         label: 'If there were fewer executions', testid: 'cost-table', items: rows,
         columns: [
-          textColumn(per_step ? 'Overhead per step and core' : 'Overhead', 'name'),
+          textColumn(per_step ? 'Overhead per step and core' : 'Overhead, all cores', 'name'),
           timeColumn('Now', unit, 'now_ps'), timeColumn('Then', unit, 'then_ps'),
           timeColumn('Saved', unit, ({ now_ps, then_ps }) => now_ps - then_ps),
         ],

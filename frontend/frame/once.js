@@ -1,7 +1,6 @@
 /** The data of a view that is one document. */
 
 import { fill, h } from '../lib/dom.js';
-import { total } from '../lib/items.js';
 import { latest } from '../lib/api.js';
 import { errorCard } from './states.js';
 
@@ -70,6 +69,3 @@ export function loadOnce(app, route, element, draw, more) {
     },
   };
 }
-
-/** How many steps a session has. @param {Ready|null} session */
-export const stepCount = (session) => total((session?.rows ?? []).filter(({ kind }) => kind === 'steps'), 'events');

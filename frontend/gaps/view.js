@@ -3,7 +3,7 @@
 import { button, fill, h, pick } from '../lib/dom.js';
 import { columnUnit, total } from '../lib/items.js';
 import { CLASSES, LABELS } from '../lib/classes.js';
-import { loadOnce, stepCount } from '../frame/once.js';
+import { loadOnce } from '../frame/once.js';
 import { emptyCard, card, classColumn, cores, deviceName, gapPlace, hue, kindTag, lengthBar, link, linked, miniBar, noDeviceCard, showButton } from '../lib/cards.js';
 import { count, cutMiddle, headline, MISSING, plural, timeCell } from '../lib/format.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
@@ -73,12 +73,10 @@ export function gapsView(app) {
     recurring = follows ? patternsOf(answer.patterns, filterGaps(answer.items, new Map(), null, app.chosen().devices)) : answer.patterns;
     const its = follows ? chosen : devices;
     patterns = patternsTable(total(its, 'idle_ps'), session.session.duration_ps);
-    const steps = stepCount(session);
-    const per = steps * its.length;
     const [first] = [...recurring].sort((a, b) => b.total_ps - a.total_ps);
     fill(element, filterBar(answer),
-      card('Recurring patterns', { note: `gaps with the same program before and after${some && !follows ? `, on all ${cores(devices.length)}` : ''}`, class: 'patterns' }, h('div', { class: 'fill' }, patterns.element),
-        h('p', { class: 'small muted' }, first && per ? `The first pattern takes ${headline(first.total_ps / per)} per step and core; without it steps are shorter by at most that. ` : '',
+      card('Recurring patterns', { note: `gaps with the same program before and after, ${cores(devices.length, follows ? chosen.length : devices.length)}`, class: 'patterns' }, h('div', { class: 'fill' }, patterns.element),
+        h('p', { class: 'small muted' }, first?.per_step_ps && !follows ? `The first pattern takes ${headline(first.per_step_ps)} per step and core; without it steps are shorter by at most that. ` : '',
           'Selecting a pattern filters the list below.')),
       card('Gaps', { note: 'gaps at the same time on several cores are one row', class: 'gap-card' }, list));
     drawList(say);
@@ -113,7 +111,7 @@ export function gapsView(app) {
     const cut = answer.items.length < answer.count ? `; the ${count(answer.items.length)} longest of ${count(answer.count)} are listed` : '';
     const idle = total(app.among(session.devices), 'idle_ps');
     const small = idle === answer.total_ps ? idle - answer.listed_ps : 0;
-    fill(heading, h('b', null, plural(left.length, 'gap')), `, ${headline(sum)} of ${headline(idle)} idle`,
+    fill(heading, h('b', null, plural(left.length, 'gap')), `, ${headline(sum)} of ${headline(idle)} idle, ${cores(session.devices.length, app.among(session.devices).length)}`,
       small > 0 ? `; ${headline(small)} in gaps under 10\u202fµs` : '', cut);
     if (say) app.live.say(`${left.length} gaps.`);
     patterns?.refresh();

@@ -79,15 +79,18 @@ export interface SearchAnswer {
   names: { name: string; class: ClassName | null; count: number; total_ps: number }[];
   hits: { event: string[]; row: string[]; depth: number[]; s: number[]; d: number[]; n: number[] };
 }
+export interface OpCount { op: string; count: number; self_ps: number }
 export interface WindowAnswer {
   start_ps: number; end_ps: number; duration_ps: number; host?: string; by_class_ps: ByClass;
   hosts: { host: string; by_class_ps: ByClass }[];
   threads: {
     row: string; name: string; role: string; host: string; busy_ps: number; events: number; by_class_ps: ByClass;
+    /** Of device ops and marks of thread pools; with the classes all of busy. */
+    no_class_ps: number; top: { name: string; self_ps: number }[];
   }[];
   devices: {
     id: string; name: string; host: string; busy_ps: number; idle_ps: number; stall_ps: number;
-    modules: number; ops: number;
+    modules: number; ops: number; top_ops: OpCount[]; more_ops: Omit<OpCount, "op"> & { names: number };
   }[];
   top: { name: string; class: ClassName | null; count: number; total_ps: number; self_ps: number; longest: Brief }[];
 }

@@ -24,12 +24,17 @@ export interface StepColumns {
 export interface StepWork { device: string; steps: [number, number]; step: number[]; start_ps: number[]; end_ps: number[] }
 export interface Overview {
   verdict: { text: string; severity: Severity };
-  figures: { name: string; label: string; value: number | null; unit: "share" | "ps" | "count"; note: string | null }[];
-  devices: (Device & { duty: Record<DutyDefinition, { span_ps: number; busy_ps: number; stall_ps: number }>; idle_by_class_ps: ByClass })[];
-  idle: { total_ps: number; by_class_ps: ByClass; small_ps: number };
+  /** The value is a share (duty) or ps; `text` is how it is shown, `note` what is left out of it. */
+  figures: { name: "duty" | "step" | "work" | "idle"; value: number | null; text: string; meaning: string; note: string | null }[];
+  devices: (Device & { duty: Record<DutyDefinition, { span_ps: number; busy_ps: number; stall_ps: number }> })[];
+  step_idle: { steps: number; devices: DeviceTime[] };
   steps: { source: string | null; count: number; partial: number; columns: StepColumns; work: StepWork[] };
   findings: Finding[]; groups: FindingGroup[]; counts: Record<string, number>; input: InputPipeline;
   transfers: Record<"to_device" | "from_device", Transfers>; collectives: OpTime[]; stalls: OpTime[];
+}
+/** Sums of one device over the whole steps of its host; over its span where there are none. */
+export interface DeviceTime {
+  id: string; host: string; steps: number; time_ps: number; work_ps: number; stall_ps: number; idle_ps: number; small_ps: number; by_class_ps: ByClass;
 }
 /** How batches come; hidden are the shares of times in which a device works. */
 export interface InputPipeline {
@@ -62,7 +67,8 @@ export interface GapDetail extends GapItem {
 }
 export interface GapPattern {
   before: string | null; after: string | null; inside_run: boolean; count: number; total_ps: number; mean_ps: number; cause: ClassName;
-  min_ps: number; max_ps: number; by_class_ps: ByClass;
+  /** Per step and core, in whole steps; null without steps. */
+  per_step_ps: number | null; min_ps: number; max_ps: number; by_class_ps: ByClass;
 }
 export interface Gaps {
   count: number; total_ps: number; listed_ps: number; by_class_ps: ByClass; items: GapItem[]; patterns: GapPattern[];
@@ -72,7 +78,7 @@ export interface Gaps {
 
 export type Join = "exact" | "ordered" | "none";
 export interface Costs { launches: number; count: number; host_ps: number; device_ps: number; queue_ps: number; overhead_ps: number }
-export interface ExecutionRow extends Costs { program: string; program_ids: string[]; kind: "lazy" | "dynamo" | "other"; join: Join; causes: Cause[]; spread: Record<"host_ps" | "device_ps" | "queue_ps" | "overhead_ps", Spread> }
+export interface ExecutionRow extends Costs { program: string; program_ids: string[]; kind: "lazy" | "dynamo" | "other"; /** `exact`, `ordered`, `none`, or counts of several. */ join: string; causes: Cause[]; spread: Record<"host_ps" | "device_ps" | "queue_ps" | "overhead_ps", Spread> }
 /** Of the runs of a program. */
 export interface Spread { min: number; median: number; max: number }
 /** Why launches of a program were asked for, as a debug log tells. */
@@ -102,8 +108,16 @@ export interface CompileRow {
   kin: string[];
   /** Idle time that it explains, by device. */
   idle_ps: Record<string, number>;
-  /** Against the nearest graph of the same program whose parameters are known. */
-  diff: { graph: string; parameters: { index: number; before: string | null; after: string | null }[]; differ: number; same: number } | null;
+  /** The edge of the capture that cuts it. */
+  cut: 'start' | 'end' | 'both' | null;
+  /** In words: `after warm-up, unfinished`. */
+  state: string;
+  /** What differs from the nearest graph, in words. */
+  what_is_new: string | null;
+  /** What to do about it; none in the warm-up. */
+  advice: string | null;
+  /** Of the graphs that were there before, the one with the fewest other parameters. */
+  nearest: { graph: string; parameters: { index: number; before: string | null; after: string | null }[]; differ: number; same: number } | null;
 }
 export interface CompileGraph {
   graph: string; module: string | null; program_ids: string[]; compiles: number; cost_ps: number;
@@ -113,4 +127,4 @@ export interface Counted {
   file: string; uncached: number | null; cached: number | null; fallbacks: Record<string, number>;
   rows: { what: string; metrics: number | null; since: number | null; trace: number; time_ps: number | null; agrees: boolean }[];
 }
-export interface Compiles { compiles: CompileRow[]; graphs: CompileGraph[]; steps: (number | null)[]; metrics: Counted | null }
+export interface Compiles { compiles: CompileRow[]; graphs: CompileGraph[]; steps: (number | null)[]; metrics: Counted | null; how_to_see_why: string }

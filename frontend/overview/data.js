@@ -3,7 +3,7 @@
 import { h } from '../lib/dom.js';
 import { columnUnit, total } from '../lib/items.js';
 import { classChip } from '../lib/classes.js';
-import { card, link, tableCard } from '../lib/cards.js';
+import { card, cores, link, tableCard } from '../lib/cards.js';
 import { bytes, count, cutMiddle, digits, MISSING, plural, share } from '../lib/format.js';
 import { countColumn, partColumns, shareColumn, table, textColumn, timeColumn } from '../lib/table.js';
 
@@ -24,7 +24,7 @@ function inputCard({ input, devices }) {
   const { kind, verdict, share: part, batches, loader_threads, wait_ps, idle_ps, load_ps, load_hidden, send_ps, send_hidden } = input;
   if (!kind || verdict === 'unknown') return null;
   /** @type {{name: string, ps: number, hidden?: number|null}[]} */
-  const items = [{ name: 'Driving thread waits', ps: wait_ps }, { name: 'Devices idle for it', ps: idle_ps },
+  const items = [{ name: 'Driving thread waits', ps: wait_ps }, { name: `${cores(devices.length)} idle for it`, ps: idle_ps },
     { name: 'Loading', ps: load_ps, hidden: load_hidden }, { name: 'Sending', ps: send_ps, hidden: send_hidden }];
   return card('Input', { note: [KINDS[kind], plural(batches, 'batch', 'batches'), loader_threads && plural(loader_threads, 'loader thread')].filter(Boolean).join(' · ') },
     h('p', { 'data-testid': 'input-verdict' }, devices.length ? `${VERDICTS[verdict]}: ${share(part)} of ${devices.length > 1 ? 'the devices’ spans' : 'the device’s span'} is idle for it.` : 'Whether devices wait needs a device plane.'),
@@ -37,7 +37,7 @@ function inputCard({ input, devices }) {
 /** @param {Overview} answer */
 function transfersCard({ transfers }) {
   const items = /** @type {const} */ (['to_device', 'from_device']).map((name) => ({ name, ...transfers[name] })).filter((item) => item.count);
-  return items.length ? tableCard('Transfers', {}, {
+  return items.length ? tableCard('Transfers', { note: 'time on the host' }, {
     testid: 'transfers-table', items, fixed: true,
     columns: [
       textColumn('Direction', 'name', { cell: ({ name }) => [classChip(name), name.replace('_', ' ')] }), countColumn('Count', 'count'),

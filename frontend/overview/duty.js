@@ -1,7 +1,7 @@
 /** How long each device runs something, with the definition said and the other ones at hand. */
 
 import { fill, h, percent } from '../lib/dom.js';
-import { total } from '../lib/items.js';
+import { grouped, total } from '../lib/items.js';
 import { card, cores, deviceName, lengthBar, link, noDeviceCard } from '../lib/cards.js';
 import { cutMiddle, share } from '../lib/format.js';
 import { partColumns, shareColumn, table } from '../lib/table.js';
@@ -10,20 +10,29 @@ import { readPref, writePref } from '../lib/prefs.js';
 /** @typedef {import('../lib/views').Overview['devices'][number]} DutyDevice */
 /** @typedef {import('../lib/views').DutyDefinition} DutyDefinition */
 /** @typedef {import('../lib/types').Ready} Ready */
+/** @typedef {import('../frame/app.js').App} App */
 
 /** @type {Record<DutyDefinition, [short: string, long: string]>} */
 const DEFINITIONS = {
-  ops: ['busy / span, ops', 'An op runs, from the first to the last on the device.'],
-  modules: ['busy / span, modules', 'A program runs, from the first to the last on the device.'],
+  ops: ['busy / span, ops', 'An op runs, first to last op or run.'],
+  modules: ['busy / span, modules', 'A program runs, first to last op or run.'],
   capture: ['busy / capture', 'An op runs, of the whole capture.'],
 };
 
-/** @param {DutyDevice[]} all @param {Ready} session @param {import('../frame/app.js').App} app */
-export function dutyCard(all, session, app) {
-  if (!all.length) {
-    return noDeviceCard('Duty cycle', 'Duty cycle needs', 'Steps, annotations and host time by class are complete.');
-  }
-  const shown = app.among(all);
+/** From so many devices on they are a distribution. */
+const MANY = 17;
+/** Rows of lowest devices beside a distribution. */
+const LOWEST = 3;
+/** Bars of a distribution. */
+const BINS = 80;
+
+/** @typedef {{device: DutyDevice, whole: number, busy: number, stall: number, part: number}} DutyRow */
+
+/**
+ * The name of the definition, a way to change it, and what is drawn by it.
+ * @param {(definition: DutyDefinition) => import('../lib/dom.js').Child|import('../lib/dom.js').Child[]} draw
+ */
+function byDefinition(draw) {
   let definition = /** @type {DutyDefinition} */ (readPref('duty'));
   if (!DEFINITIONS[definition]) definition = 'ops';
   const name = h('span', { class: 'small muted', 'data-testid': 'duty-definition' });
@@ -35,36 +44,97 @@ export function dutyCard(all, session, app) {
         definition = key;
         writePref('duty', key);
         choice.open = false;
-        draw();
+        show();
       } }), h('span', null, DEFINITIONS[key][0], h('br', null), h('span', { class: 'muted small' }, DEFINITIONS[key][1]))))));
-  function draw() {
+  function show() {
     name.textContent = DEFINITIONS[definition][0];
-    fill(body, dutyTable(shown, all.length, definition, session, app), stallNote(shown));
+    fill(body, draw(definition));
   }
-  draw();
-  return card('Duty cycle', { right: [name, choice], class: 'duty' }, body);
+  show();
+  return { name, choice, body };
 }
 
-/** @param {DutyDevice[]} devices @param {number} all @param {DutyDefinition} definition @param {Ready} session @param {import('../frame/app.js').App} app */
-function dutyTable(devices, all, definition, session, app) {
-  const rows = devices.map((device) => {
-    const { span_ps: whole, busy_ps: busy, stall_ps: stall } = device.duty[definition];
-    return { device, whole, busy, stall, part: whole ? busy / whole : 0 };
+/** @param {DutyDevice[]} devices @param {DutyDefinition} definition @returns {DutyRow[]} */
+const rowsOf = (devices, definition) => devices.map((device) => {
+  const { span_ps: whole, busy_ps: busy, stall_ps: stall } = device.duty[definition];
+  return { device, whole, busy, stall, part: whole ? busy / whole : 0 };
+});
+
+/** @param {DutyDevice[]} all @param {Ready} session @param {App} app */
+export function dutyCard(all, session, app) {
+  if (!all.length) {
+    return noDeviceCard('Duty cycle', 'Duty cycle needs', 'Steps, annotations and host time by class are complete.');
+  }
+  const shown = app.among(all);
+  const { name, choice, body } = byDefinition((definition) => {
+    const rows = rowsOf(shown, definition);
+    return [...(all.length < MANY ? [dutyTable(rows, all.length, session, app)] : distribution(rows, all.length, session)),
+      definition !== 'capture' && h('p', { class: 'small muted' }, 'First to last run, not only whole steps.'), stallNote(shown)];
   });
+  return card('Duty cycle', { note: cores(all.length, shown.length), right: [name, choice], class: 'duty' }, h('div', { 'data-testid': 'duty-card' }, body));
+}
+
+/** The only device in one line. @param {DutyDevice[]} devices @param {Ready} session @param {App} app */
+export function dutyLine(devices, session, app) {
+  const { name, choice, body } = byDefinition((definition) => {
+    const [row] = rowsOf(devices, definition);
+    return h('span', { class: 'duty-one-row' }, bar(row), h('span', null, share(row.part)));
+  });
+  const [device] = devices;
+  return h('div', { class: 'duty-one', 'data-testid': 'duty-one' }, h('span', null, 'Duty cycle ', link(deviceName(device, session.session.hosts), () => app.open({ v: 'timeline', x: device.id, w: '', sel: '' }), { title: `${device.name} on ${device.host}` })),
+    body, choice, name, stallNote(devices));
+}
+
+/** The part of busy in which an op only waits is hatched, at the end of the bar. @param {DutyRow} row */
+const bar = ({ whole, busy, stall, part }) => h('span', { class: 'duty-bar' }, lengthBar(part),
+  stall ? h('i', { class: 'stall', style: { left: percent((busy - stall) / whole), width: percent(stall / whole) } }) : null);
+
+/** @param {DutyRow[]} rows */
+const together = (rows) => share(total(rows, 'busy') / total(rows, 'whole'));
+
+/** @param {DutyRow[]} rows @param {number} all @param {Ready} session @param {App} app */
+function dutyTable(rows, all, session, app) {
   const { time, sum } = partColumns('Idle', rows, ({ whole, busy }) => whole - busy);
   return table({
     label: 'Duty cycle', testid: 'duty-table', items: rows,
     columns: [
       { head: 'Device', value: ({ device }) => device.name, cell: ({ device }) => link(
         cutMiddle(deviceName(device, session.session.hosts), 13), () => app.open({ v: 'timeline', x: device.id, w: '', sel: '' }), { title: `${device.name} on ${device.host}` }) },
-      // The part of busy in which an op only waits is hatched, at the end of the bar.
-      { head: '', cell: ({ whole, busy, stall, part }) => h('span', { class: 'duty-bar' }, lengthBar(part),
-        stall ? h('i', { class: 'stall', style: { left: percent((busy - stall) / whole), width: percent(stall / whole) } }) : null) },
+      { head: '', cell: bar },
       shareColumn('Busy', 'part'), time,
     ],
-    foot: [cores(all, devices.length), '',
-      share(total(rows, 'busy') / total(rows, 'whole')), sum],
+    foot: [cores(all, rows.length), '', together(rows), sum],
   });
+}
+
+/**
+ * How many cores have which duty cycle, and the lowest ones: cores of a host that agree are one row.
+ * @param {DutyRow[]} rows @param {number} all @param {Ready} session
+ */
+function distribution(rows, all, session) {
+  const groups = [...grouped(rows, ({ device, part }) => `${device.host} ${share(part)}`).values()].sort((a, b) => a[0].part - b[0].part);
+  const low = groups.slice(0, LOWEST);
+  const rest = groups.slice(low.length).flat().sort((a, b) => a.part - b.part);
+  const nameOf = (/** @type {DutyRow[]} */ [{ device }, ...others]) => (others.length ? `${device.host}, ${cores(others.length + 1)}` : deviceName(device, session.session.hosts));
+  const items = [...low.map((group, at) => ({ name: nameOf(group), note: at ? '' : 'lowest', part: group[0].part })),
+    ...(rest.length ? [{ name: `${cores(rest.length)} more`, note: 'median', part: rest[(rest.length - 1) >> 1].part }] : [])];
+  return [histogram(rows.map(({ part }) => part)), table({
+    label: 'Duty cycle, lowest first', testid: 'duty-table', items, fixed: true,
+    columns: [{ head: 'Cores', cell: ({ name, note }) => [cutMiddle(name, 30), note && h('span', { class: 'muted' }, ` ${note}`)], title: ({ name }) => name }, shareColumn('Busy', 'part')],
+    foot: [cores(all, rows.length), together(rows)],
+  })];
+}
+
+/** The table below tells the same. @param {number[]} parts from 0 to 1 */
+function histogram(parts) {
+  const low = Math.floor(Math.min(...parts) * 20) / 20;
+  const high = Math.max(low + 0.05, Math.ceil(Math.max(...parts) * 20) / 20);
+  const bins = new Array(BINS).fill(0);
+  for (const part of parts) bins[Math.round((part - low) / (high - low) * (BINS - 1))] += 1;
+  const most = Math.max(...bins);
+  return h('div', { 'data-testid': 'duty-distribution', 'aria-hidden': 'true' },
+    h('div', { class: 'bins' }, bins.map((some) => h('i', { style: { height: percent(some / most) } }))),
+    h('div', { class: 'row muted small' }, share(low), h('span', { class: 'grow' }), share(high)));
 }
 
 /** @param {DutyDevice[]} devices */

@@ -1,9 +1,8 @@
 /** Mistakes, then limits: what each gains without it, evidence, advice, and where to see it. */
 
 import { button, h } from '../lib/dom.js';
-import { total } from '../lib/items.js';
 import { card, gapPlace, severityTag, windowPlace } from '../lib/cards.js';
-import { plural, share, timeText } from '../lib/format.js';
+import { plural, timeText } from '../lib/format.js';
 
 /** @typedef {import('../lib/views').Finding} Finding */
 /** @typedef {import('../frame/app.js').App} App */
@@ -31,19 +30,17 @@ export function findingPlace({ id, windows }, { start_ps, duration_ps, number },
 
 /** @param {import('../lib/views').Overview} answer @param {App} app */
 export function findingsCard(answer, app) {
-  const { findings, groups, devices } = answer;
-  const counts = /** @type {const} */ (['critical', 'warning', 'info']).map((severity) => {
+  const { findings, groups } = answer;
+  const counts = ['critical', 'warning', 'info'].map((severity) => {
     const number = findings.filter((finding) => finding.severity === severity).length;
     return number ? severity === 'warning' ? plural(number, severity) : `${number}\u00a0${severity}` : '';
   }).filter(Boolean).join(' · ');
   const linked = /^fin:(.+)$/.exec(app.link.state.sel ?? '')?.[1];
-  const span = total(devices, 'span_ps');
-  const nothing = `No findings.${span ? ` The devices are ${share(total(devices, 'busy_ps') / span)} busy.` : ''}`;
   const known = new Map(findings.map((finding) => [finding.id, finding]));
   return card('Findings', { note: counts, class: 'findings' }, h('div', { 'data-testid': 'findings' }, groups.length ? groups.flatMap(({ title, note, gain, findings: own }) => [
     title && h('div', { class: 'finding-group', 'data-testid': `finding-group-${title.toLowerCase()}` }, h('h3', null, title), note, h('span', { class: 'grow' }), gain),
     h('ol', null, own.map((each) => entry(/** @type {Finding} */ (known.get(each.id)), each, answer, app, each.id === linked))),
-  ]) : h('p', null, nothing)));
+  ]) : h('p', null, 'No findings.')));
 }
 
 /** @param {Finding} finding @param {import('../lib/views').Gain} gain @param {import('../lib/views').Overview} answer @param {App} app @param {boolean} linked */

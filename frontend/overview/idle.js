@@ -1,42 +1,40 @@
-/** What the host did while the devices were idle: a bar, and a table whose sum row is all idle time. */
+/** What the host did while the devices were idle, per step and core: a bar, and a table whose sum row is the fourth figure. */
 
 import { h } from '../lib/dom.js';
-import { total } from '../lib/items.js';
-import { CLASSES, LABELS, classCell } from '../lib/classes.js';
+import { LABELS, classCell } from '../lib/classes.js';
 import { card, cores, emptyCard, link } from '../lib/cards.js';
-import { headline, share, timeCell, unitFor } from '../lib/format.js';
-import { partColumns, table, timeColumn } from '../lib/table.js';
+import { share } from '../lib/format.js';
+import { partColumns, table } from '../lib/table.js';
 import { stackedBar } from '../timeline/parts.js';
+import { dutyLine } from './duty.js';
+import { idleParts } from './step-idle.js';
 
 /** @typedef {import('../lib/types').ClassName} ClassName */
+/** @typedef {import('./step-idle.js').IdlePart} IdlePart */
 
-/** @param {import('../lib/views').Overview} answer @param {import('../frame/app.js').App} app */
-export function idleCard({ devices: all, steps }, app) {
+/** @param {import('../lib/views').Overview} answer @param {import('../lib/types').Ready} session @param {import('../frame/app.js').App} app */
+export function idleCard({ devices: all, step_idle }, session, app) {
   if (!all.length) {
     return emptyCard('Idle time by cause', 'Idle time needs a device plane, and this capture has none.', 'The timeline shows what the host did.');
   }
   const devices = app.among(all);
-  const idle = total(devices, 'idle_ps');
-  const note = cores(all.length, devices.length);
-  if (!idle) return card('Idle time by cause', { note }, h('p', null, 'The devices are never idle.'));
-  /** @type {{name: ClassName|null, ps: number}[]} */
-  const items = CLASSES.map((name) => ({ name, ps: total(devices, ({ idle_by_class_ps }) => idle_by_class_ps[name]) })).filter(({ ps }) => ps);
-  const bar = stackedBar(Object.fromEntries(items.map(({ name, ps }) => [name, ps])));
-  const small = idle - total(items, 'ps');
-  if (small > 0) items.push({ name: null, ps: small });
-  const each = Math.max(1, steps.count) * devices.length;
-  const eachUnit = unitFor(idle / each);
+  const items = idleParts(step_idle.devices.filter(({ id }) => devices.some((device) => device.id === id)));
+  const each = `${step_idle.steps ? 'per step and core' : 'per core, first to last run'}${devices.length < all.length ? `, ${cores(all.length, devices.length)}` : ''}`;
+  const one = all.length === 1 ? dutyLine(all, session, app) : null;
+  if (!items.length) return card('Idle time by cause', { note: each }, h('p', null, 'No core is idle then.'), one);
+  const bar = stackedBar(Object.fromEntries(items.flatMap(({ name, ps }) => (name ? [[name, ps]] : []))));
   const label = (/** @type {ClassName|null} */ name) => (name ? LABELS[name] : 'in gaps under 10\u202fµs');
-  const idleTime = partColumns('Idle', items, 'ps', (text, { name }) => (
+  const mean = partColumns('Idle', items, 'ps', (text, { name }) => (
     name ? link(text, () => app.open({ v: 'gaps', f: `cause:${name}`, sel: '' }), { title: `Gaps caused by ${label(name)}` }) : text));
-  return card('Idle time by cause', { note: `${note}, ${headline(idle)} in all`, class: 'idle' },
+  const summed = partColumns('All cores', items, 'all_ps');
+  return card('Idle time by cause', { note: `${mean.unit.name} ${each}`, class: 'idle' },
     h('div', { 'data-testid': 'idle-bar' }, bar),
     h('div', { class: 'fill' }, table({
       label: 'Idle time by cause', testid: 'idle-table', items, sort: '-Idle',
       columns: [
         { head: 'What the host did', value: ({ name }) => label(name), cell: ({ name }) => (name ? classCell(name) : h('span', { class: 'sec' }, label(name))) },
-        idleTime.time, timeColumn(steps.count ? 'Per step and core' : 'Per core', eachUnit, ({ ps }) => ps / each, { ps: undefined }), idleTime.share,
+        mean.time, mean.share, summed.time,
       ],
-      foot: ['Idle', idleTime.sum, timeCell(idle / each, eachUnit), share(1)],
-    })));
+      foot: ['Idle', mean.sum, share(1), summed.sum],
+    })), one);
 }

@@ -1,4 +1,4 @@
-/** Steps as stacked bars of what the driving thread did, a line across each for how long the device was busy. */
+/** Steps as stacked bars of what the driving thread did, a line across each for the device work it launched, of the busiest core. */
 
 import { button, fill, h, onDrag, onKeys, percent } from '../lib/dom.js';
 import { columnUnit } from '../lib/items.js';
@@ -57,7 +57,7 @@ export function createSteps(app) {
     const step = chosen();
     bars().forEach((own, at) => { own.ariaSelected = String(steps[from + at] === step); });
     rows?.refresh();
-    fill(note, step ? [h('b', null, `Step ${nameOf(step)}`), ` ${timeText(step.duration_ps)} · device busy ${timeText(step.device_busy_ps)} · `,
+    fill(note, step ? [h('b', null, `Step ${nameOf(step)}`), ` ${timeText(step.duration_ps)} · device work ${timeText(step.device_busy_ps)}, busiest core · `,
       COUNTS.filter(([key]) => step[key] || key === 'executions').map(([key,, one]) => plural(step[key], one)).join(' · '), ' ',
       link('Show', () => show(step), { 'data-testid': 'step-show' })] : h('span', { class: 'muted' }, 'Click a bar to select a step.'));
   }
@@ -92,7 +92,7 @@ export function createSteps(app) {
     const stack = h('div', { class: 'pile' }, namesOf([step]).map((name) => h('i', {
       ...tone(name, { height: percent((step.host_ps[name] ?? 0) / top) }), title: `${LABELS[name]} ${timeText(step.host_ps[name])}` })),
     value ? h('span', { class: 'value' }, digits(step.duration_ps / unit.ps, 1)) : null);
-    const title = `Step ${nameOf(step)}, ${timeText(step.duration_ps)}, device busy ${timeText(step.device_busy_ps)}`;
+    const title = `Step ${nameOf(step)}, ${timeText(step.duration_ps)}, device work ${timeText(step.device_busy_ps)}, busiest core`;
     return h('div', {
       role: 'option', 'data-step': keyOf(step), tabindex: -1, 'aria-selected': 'false', 'data-ps': step.duration_ps, 'aria-label': title, title,
       onclick: () => choose(step), ondblclick: () => show(step),
@@ -155,7 +155,7 @@ export function createSteps(app) {
       label: 'Steps', testid: 'steps-table', items: steps, open: show, select: choose, selected: (step) => step === chosen(),
       columns: [
         countColumn('Step', (step) => step.number ?? step.index, { cell: nameOf }),
-        linked(startColumn('start_ps'), show), timeColumn('Time', unit, 'duration_ps'), timeColumn('Device busy', unit, 'device_busy_ps'),
+        linked(startColumn('start_ps'), show), timeColumn('Time', unit, 'duration_ps'), timeColumn('Device, busiest core', unit, 'device_busy_ps'),
         ...COUNTS.map(([key, head]) => countColumn(head, (/** @type {Step} */ step) => step[key])),
         ...namesOf(steps).map((name) => timeColumn(LABELS[name], unit, (/** @type {Step} */ { host_ps }) => host_ps[name] ?? 0)),
       ],
@@ -201,9 +201,9 @@ export function createSteps(app) {
       twice = new Set(steps.map(({ number }) => number).filter((number) => seen.size === seen.add(number).size));
       from = 0;
       const names = namesOf(steps);
-      const busy = [h('i', { class: 'line-mark', 'aria-hidden': 'true' }), 'device busy'];
+      const busy = [h('i', { class: 'line-mark', 'aria-hidden': 'true' }), 'device work, busiest core'];
       fill(element, steps.length
-        ? card('Step time', { note: 'by class', class: 'steps-card', right: toggle },
+        ? card('Step time', { note: 'by class of the driving thread', class: 'steps-card', right: toggle },
           legend([...names.map(classCell), busy]), body)
         : card('Step time', {}, h('p', null, 'This capture has no steps: no step annotation, no StepMarker, no rhythm of modules.'),
           h('p', { class: 'sec' }, 'Wrap the loop in xp.StepTrace, or capture more than one step.')));

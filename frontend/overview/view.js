@@ -2,7 +2,6 @@
 
 import { h, fill } from '../lib/dom.js';
 import { loadOnce } from '../frame/once.js';
-import { count, headline, share } from '../lib/format.js';
 import { cores } from '../lib/cards.js';
 import { dutyCard } from './duty.js';
 import { idleCard } from './idle.js';
@@ -24,8 +23,9 @@ export function overviewView(app) {
   function draw() {
     const { devices } = answer;
     const some = app.among(devices).length < devices.length;
-    fill(element, verdict(answer, some ? `All but duty cycle and idle time is of all ${cores(devices.length)}.` : ''), findingsCard(answer, app), idleCard(answer, app),
-      dutyCard(answer.devices, session, app), steps.element, dataCards(answer, app));
+    const note = some ? `All but duty cycle and idle time by cause is of all ${cores(devices.length)}.` : '';
+    fill(element, verdict(answer, note), findingsCard(answer, app), idleCard(answer, session, app), devices.length === 1 ? null : dutyCard(devices, session, app),
+      steps.element, dataCards(answer, app));
     steps.open(answer.steps);
   }
 
@@ -51,15 +51,10 @@ export function overviewView(app) {
 
 /** @param {Overview} answer @param {string} note what they do not follow */
 function verdict({ verdict: { text, severity }, figures }, note) {
+  const notes = [note, ...new Set(figures.map((figure) => figure.note))].filter(Boolean).join(' ');
   return h('div', { class: 'verdict', 'data-testid': 'verdict' },
-    h('p', null, severity === 'critical' || severity === 'warning' ? h('span', { class: 'hidden' }, `${severity}: `) : null, text, note && h('span', { class: 'small muted', 'data-testid': 'verdict-note' }, ` ${note}`)),
+    h('p', null, severity === 'critical' || severity === 'warning' ? h('span', { class: 'hidden' }, `${severity}: `) : null, text, notes && h('span', { class: 'small muted', 'data-testid': 'verdict-note' }, ` ${notes}`)),
     h('dl', { class: 'figures' }, figures.map((figure) => h('div', { 'data-testid': `kpi-${figure.name}` },
-      h('dd', { 'data-ps': figure.unit === 'ps' ? figure.value : null }, figureText(figure)),
-      h('dt', { title: figure.note }, figure.label)))));
-}
-
-/** @param {Overview['figures'][number]} figure */
-function figureText({ value, unit }) {
-  if (value == null) return '–';
-  return unit === 'share' ? share(value) : unit === 'ps' ? headline(value) : count(value);
+      h('dd', { 'data-ps': figure.name === 'duty' ? null : figure.value }, figure.text),
+      h('dt', null, figure.meaning)))));
 }

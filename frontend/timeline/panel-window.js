@@ -4,8 +4,8 @@ import { h, button } from '../lib/dom.js';
 import { columnUnit } from '../lib/items.js';
 import { byTime } from '../lib/classes.js';
 import { classColumn, link } from '../lib/cards.js';
-import { rangeText, timeText, unitFor } from '../lib/format.js';
-import { countColumn, shareColumn, table, timeColumn } from '../lib/table.js';
+import { count, cutMiddle, rangeText, timeText, unitFor } from '../lib/format.js';
+import { countColumn, shareColumn, table, textColumn, timeColumn } from '../lib/table.js';
 import { devicesTable, eventColumn, frameButton, partsTable, quietColumn, stackedBar, tableButton } from './parts.js';
 
 /** @typedef {import('../lib/types').WindowAnswer} WindowAnswer */
@@ -18,11 +18,20 @@ export function windowContent(answer, act, hosts) {
   const { devices, duration_ps, start_ps, end_ps, threads, top } = answer;
   const whole = unitFor(duration_ps);
   const unit = columnUnit(top, 'total_ps');
+  const ops = devices.flatMap(({ id, top_ops, more_ops }) => [...top_ops, ...(more_ops.names ? [{ ...more_ops, op: `${count(more_ops.names)} more` }] : [])].map((row) => ({ ...row, device: act.name(id) })));
+  const opUnit = columnUnit(ops, 'self_ps');
   const busy = (/** @type {{busy_ps: number}} */ { busy_ps }) => busy_ps / duration_ps;
   return {
     title: `Window of ${timeText(duration_ps)}`, note: rangeText(start_ps, end_ps), buttons: [frameButton(act), tableButton(act)],
     body: h('div', { class: 'columns' }, hostPart(answer, act, (answer.hosts.find((own) => hosts.includes(own.host)) ?? answer.hosts[0])?.host ?? ''), h('section', null,
       devices.length > 0 && h('div', { 'data-testid': 'window-devices' }, devicesTable('Devices in the window', devices, answer.hosts, 'Share', busy)),
+      ops.length > 0 && h('div', { 'data-testid': 'window-ops' }, table({
+        label: 'Ops in the window', items: ops, sort: '-Own time',
+        columns: [
+          textColumn('Op', 'op', { cell: ({ op }) => cutMiddle(op, 36) }), ...(devices.length > 1 ? [textColumn('Device', (/** @type {typeof ops[number]} */ { device }) => device)] : []),
+          countColumn('Count', 'count'), timeColumn('Own time', opUnit, 'self_ps'),
+        ],
+      })),
       h('div', { 'data-testid': 'window-threads' }, table({
         label: 'Threads in the window', items: threads,
         columns: [
@@ -30,6 +39,8 @@ export function windowContent(answer, act, hosts) {
           quietColumn('Role', ({ role }) => role.replace('_', ' ')),
           classColumn('Mostly', most),
           timeColumn('Busy', whole, 'busy_ps'), shareColumn('Share', busy), countColumn('Events', 'events'),
+          textColumn('Most own time in', (/** @type {Thread} */ { top: [first] }) => first?.name, { title: (/** @type {Thread} */ { top: names }) => names.map(({ name, self_ps }) => `${name} ${timeText(self_ps)}`).join('\n'),
+            cell: ({ top: [first] }) => first && [cutMiddle(first.name, 36), h('span', { class: 'sec' }, ` ${timeText(first.self_ps)}`)] }),
         ],
       })),
       h('div', { 'data-testid': 'window-top' }, table({

@@ -37,6 +37,14 @@ class GraphBreaks:
     unread: list[Unread] = field(default_factory=list)
 
 
+EXTRACTED = "DynamoExtractCompiledGraph"
+"""The counter of graphs that torch.compile has extracted."""
+
+KEPT_COUNTERS = frozenset((EXTRACTED, "UncachedCompile"))
+"""Counters that survive that. To learn which operators run on the CPU, the bridge of torch.compile clears all counters
+before each operator of a graph, and puts these back (torch_xla/_dynamo/dynamo_bridge.py)."""
+
+
 @dataclass(frozen=True)
 class Metrics:
     """A metrics report of PyTorch/XLA: counters by name; metrics by name, with `samples` (None: not understood),
@@ -46,6 +54,12 @@ class Metrics:
     counters: dict[str, int]
     metrics: dict[str, dict[str, Any]]
     unread: list[Unread] = field(default_factory=list)
+
+    @property
+    def cleared(self) -> bool:
+        """Whether torch.compile extracted graphs, so that counters but KEPT_COUNTERS tell only what came after that.
+        Metrics, which have samples, are whole."""
+        return self.counters.get(EXTRACTED, 0) > 0
 
     def fallbacks(self) -> dict[str, int]:
         """Operators that ran on the CPU because PyTorch/XLA has no lowering for them.
@@ -60,20 +74,24 @@ class Metrics:
         """What came after an earlier report of the same run; None where something has become less: it is of another
         one, or was cleared.
 
-        Totals that are rounded (bytes) are differences of rounded numbers; percentiles have none.
+        Totals that are rounded (bytes) are differences of rounded numbers; percentiles have none. Of counters that
+        torch.compile cleared in between nothing is known.
         """
-        counters = {name: value - before.counters.get(name, 0) for name, value in self.counters.items()}
+        now, then = self.counters, before.counters
+        if now.get(EXTRACTED, 0) > then.get(EXTRACTED, 0):
+            now, then = ({name: it[name] for name in KEPT_COUNTERS & set(it)} for it in (now, then))
+        counters = {name: value - then.get(name, 0) for name, value in now.items()}
         metrics: dict[str, dict[str, Any]] = {}
-        for name, now in self.metrics.items():
-            then = before.metrics.get(name, {"samples": 0, "total": 0, "unit": now["unit"]})
-            counted = now["samples"], then["samples"]
-            known = now["total"] is not None and then["total"] is not None and now["unit"] == then["unit"]
+        for name, end in self.metrics.items():
+            start = before.metrics.get(name, {"samples": 0, "total": 0, "unit": end["unit"]})
+            counted = end["samples"], start["samples"]
+            known = end["total"] is not None and start["total"] is not None and end["unit"] == start["unit"]
             metrics[name] = {
-                "samples": None if None in counted else now["samples"] - then["samples"],
-                "total": now["total"] - then["total"] if known else None,
-                "unit": now["unit"],
+                "samples": None if None in counted else end["samples"] - start["samples"],
+                "total": end["total"] - start["total"] if known else None,
+                "unit": end["unit"],
             }
-        gone = (set(before.counters) - set(self.counters)) | (set(before.metrics) - set(self.metrics))
+        gone = (set(then) - set(now)) | (set(before.metrics) - set(self.metrics))
         counts = [
             *counters.values(),
             *(it["samples"] for it in metrics.values() if it["samples"] is not None),
@@ -90,6 +108,20 @@ class Metrics:
         entries = (self.metrics[name] for name in names if name in self.metrics)
         found = [entry["total"] for entry in entries if entry["unit"] == unit]
         return sum(found) if found else None
+
+
+@dataclass(frozen=True)
+class Guard:
+    """Why torch.compile compiled a function again, as its log says: `function` and its `place` (`file:line`), the
+    `guard` that failed and the line of `source` that it comes from. `limit`: so many recompilations are allowed, and
+    the function has reached that; None where it has not. What the log leaves out is None."""
+
+    function: str | None
+    place: str | None
+    guard: str | None
+    source: str | None
+    limit: int | None
+    file: str
 
 
 @dataclass(frozen=True)
@@ -120,6 +152,7 @@ class Beside:
     metrics: Metrics | None = None
     before: Metrics | None = None
     breaks: GraphBreaks | None = None
+    guards: list[Guard] = field(default_factory=list)
     compilations: list[Block] = field(default_factory=list)
     executions: list[Block] = field(default_factory=list)
     advice: list[str] = field(default_factory=list)

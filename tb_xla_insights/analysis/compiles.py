@@ -5,23 +5,22 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.classes import partition
-from tb_xla_insights.analysis.compile_calls import CUTS, CompileCalls, find_compile_calls
-from tb_xla_insights.analysis.enclosing import annotation_at, annotation_path
+from tb_xla_insights.analysis.compile_calls import CompileCalls, find_compile_calls
+from tb_xla_insights.analysis.enclosing import annotation_at
 from tb_xla_insights.analysis.idle import find_gaps
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.reach import COMPILE_PART, rows_with
 from tb_xla_insights.analysis.shares import covered
-from tb_xla_insights.analysis.steps import steps_at, steps_of, with_offsets
+from tb_xla_insights.analysis.steps import steps_at, steps_of
 from tb_xla_insights.analysis.thresholds import FIRST_WARM_STEP
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.trace.model import Int8, Int32, Int64, SessionTrace, Trace
+from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 from tb_xla_insights.trace.nesting import climb
 
 _OF_MODULE = re.compile(r".+ \(([\w.-]+)\)")
@@ -211,66 +210,3 @@ def idle_for(trace: Trace) -> Int64:
             time = covered(gaps.start_ps[of], gaps.end_ps[of], its.start_ps, its.end_ps)
             found[number, device] = time.sum()
     return found
-
-
-def compiles_report(
-    session: SessionTrace, causes: dict[str, dict[str, Any]] | None = None
-) -> list[dict[str, Any]]:
-    """The report's `compiles`, of all hosts in order of time.
-
-    `step` is an index into the report's `steps`, `step_number` its number; `graph` the hash or else the
-    module's name; `kin` are the other graphs with modules of the same name: those compiled here by their
-    graph, those that only ran as `module(program id)`. `causes` has what a PT_XLA_DEBUG log says by graph
-    hash: `cause`, `frame`, and `frames`, all that led to it. `idle_ps`: by device, how long it was idle for it (see
-    `idle_for`).
-    """
-    rows: list[dict[str, Any]] = []
-    for host, (trace, offset) in enumerate(with_offsets(session)):
-        compiles, launches, steps = find_compiles(trace), find_launches(trace), steps_of(trace)
-        for number, row in enumerate(compiles.row.tolist()):
-            step, program = int(compiles.step[number]), int(compiles.program[number])
-            told = (causes or {}).get(compiles.graph_hash[number] or "", {})
-            rows.append(
-                {
-                    "start_ps": int(compiles.start_ps[number]),
-                    "duration_ps": int(compiles.duration_ps[number]),
-                    "cut": CUTS[compiles.cut[number]],
-                    "host": trace.host,
-                    "step": step + offset if step >= 0 else None,
-                    "step_number": steps[step].number if step >= 0 else None,
-                    "module": compiles.module[number],
-                    "graph_hash": compiles.graph_hash[number],
-                    "graph": compiles.graph(number),
-                    "program_id": (launches.programs[program][1] or None) if program >= 0 else None,
-                    "warm_up": bool(compiles.warm_up[number]),
-                    "annotation": annotation_path(trace, int(compiles.annotation[number])),
-                    "cause": told.get("cause"),
-                    "frame": told.get("frame"),
-                    "frames": told.get("frames", []),
-                    "event": f"{host}.{row}",
-                    "idle_ps": {
-                        device.id: time
-                        for device, time in zip(trace.devices, idle_for(trace)[number].tolist(), strict=True)
-                        if time
-                    },
-                }
-            )
-    for entry in rows:
-        entry["kin"] = _kin(session, rows, entry)
-    return sorted(rows, key=lambda entry: entry["start_ps"])
-
-
-def _kin(session: SessionTrace, rows: list[dict[str, Any]], entry: dict[str, Any]) -> list[str]:
-    module = entry["module"]
-    if not module:
-        return []
-    compiled = {row["program_id"]: row["graph"] for row in rows if row["module"] == module}
-    ran = {
-        id_
-        for trace in session.traces
-        for name, id_ in find_launches(trace).programs
-        if name == module and id_
-    }
-    kin = {row["graph"] for row in rows if row["module"] == module}
-    kin |= {f"{module}({id_})" for id_ in ran if id_ not in compiled}
-    return sorted(kin - {entry["graph"]})

@@ -78,6 +78,25 @@ def executions_report(session: SessionTrace, devices: Collection[str] | None = N
     Programs are told by name: recompiled variants of a graph share theirs and come together, with all their ids.
     `spread` has the least, the median and the most of a run.
     """
+    rows = _rows(session, devices, by_join=True)
+    told = [{**row, "join": join} for (_, join), row in rows.items()]
+    for row in told:
+        del row["joins"]
+    return sorted(told, key=lambda row: (-row["device_ps"], row["program"], row["join"]))
+
+
+def programs_report(session: SessionTrace, devices: Collection[str] | None = None) -> list[dict[str, Any]]:
+    """The report's `programs`: the rows of `executions` with one per program, whose `joins` has the number of runs by
+    quality of the join."""
+    rows = _rows(session, devices, by_join=False)
+    return sorted(rows.values(), key=lambda row: (-row["device_ps"], row["program"]))
+
+
+def _rows(
+    session: SessionTrace, devices: Collection[str] | None, by_join: bool
+) -> dict[tuple[str, str], dict[str, Any]]:
+    """Costs of the runs of each program; with `by_join`, of those of each quality of the join, the second part of the
+    key."""
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     each: dict[tuple[str, str], list[Int64]] = {}
     kinds: dict[tuple[str, str], Counter[str]] = {}
@@ -89,16 +108,17 @@ def executions_report(session: SessionTrace, devices: Collection[str] | None = N
             if not len(mine):
                 continue
             name, id_ = launches.programs[program]
-            key = name, JOINS[join]
+            key = name, JOINS[join] if by_join else ""
             entry = rows.setdefault(key, {
                 "program": name, "program_ids": [], "kind": "", "launches": 0, "count": 0,
-                "host_ps": 0, "device_ps": 0, "queue_ps": 0, "overhead_ps": 0, "join": JOINS[join],
+                "host_ps": 0, "device_ps": 0, "queue_ps": 0, "overhead_ps": 0, "joins": Counter(),
             })  # fmt: skip
             if id_ and id_ not in entry["program_ids"]:
                 entry["program_ids"].append(id_)
             some = runs.launch[mine]
             entry["launches"] += len(np.unique(some[some >= 0]))
             entry["count"] += len(mine)
+            entry["joins"][JOINS[join]] += len(mine)
             its = np.stack([getattr(costs, column)[mine] for column in _COLUMNS])
             each.setdefault(key, []).append(its)
             for column, total in zip(_COLUMNS, its.sum(axis=1).tolist(), strict=True):
@@ -106,6 +126,7 @@ def executions_report(session: SessionTrace, devices: Collection[str] | None = N
             kinds.setdefault(key, Counter())[KINDS[kind]] += len(mine)
     for key, entry in rows.items():
         entry["program_ids"].sort(key=int)
+        entry["joins"] = {join: entry["joins"][join] for join in JOINS if entry["joins"][join]}
         entry["kind"] = kinds[key].most_common(1)[0][0]
         in_order = np.sort(np.concatenate(each[key], axis=1), axis=1)
         chosen = in_order[:, [0, (in_order.shape[1] - 1) // 2, -1]].tolist()
@@ -113,7 +134,7 @@ def executions_report(session: SessionTrace, devices: Collection[str] | None = N
             column: dict(zip(("min", "median", "max"), three, strict=True))
             for column, three in zip(_COLUMNS, chosen, strict=True)
         }
-    return sorted(rows.values(), key=lambda row: (-row["device_ps"], row["program"], row["join"]))
+    return rows
 
 
 def _groups(launches: Launches) -> Iterator[tuple[int, int, int, NDArray[np.intp]]]:

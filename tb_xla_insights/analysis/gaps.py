@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,11 @@ from numpy.typing import NDArray
 from tb_xla_insights.analysis.busy import idle_ps
 from tb_xla_insights.analysis.chains import find_chains
 from tb_xla_insights.analysis.idle import KINDS, Gaps, find_gaps
+from tb_xla_insights.analysis.intervals import union
 from tb_xla_insights.analysis.launches import find_launches
-from tb_xla_insights.analysis.shares import by_class
-from tb_xla_insights.analysis.steps import steps_of, with_offsets
+from tb_xla_insights.analysis.shares import by_class, covered
+from tb_xla_insights.analysis.step_idle import at_work
+from tb_xla_insights.analysis.steps import step_times, steps_of, with_offsets
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 
@@ -22,7 +25,8 @@ def gaps_report(session: SessionTrace, all_gaps: bool = False, items: int = 1000
 
     `step` is a step's index in the report's `steps`, `step_number` its number; `together_ps` the part of the gap in
     which all devices of the host were idle; `inside_run` tells that the same run was at work before and after it.
-    The cause of a pattern is that of most of its time.
+    The cause of a pattern is that of most of its time; its `per_step_ps` is the part of its time that lies in whole
+    steps, per step and core as in `step_idle`, None without steps. All other times are sums over all cores.
     """
     found = [find_gaps(trace) for trace in session.traces]
     duration = np.concatenate([gaps.duration_ps for gaps in found] or [np.zeros(0, np.int64)])
@@ -73,6 +77,9 @@ def _patterns(session: SessionTrace, found: list[Gaps]) -> list[dict[str, Any]]:
     """Gaps between the same two programs, or inside of one program's runs, those with most time first."""
     patterns: dict[tuple[str | None, str | None, bool], _Pattern] = {}
     for trace, gaps in zip(session.traces, found, strict=True):
+        steps = union(*step_times(trace))
+        in_steps = covered(steps.start_ps, steps.end_ps, gaps.start_ps, gaps.end_ps)
+        cores = max(1, len(at_work(trace)))
         groups, place = np.unique(
             np.stack((gaps.before, gaps.after, gaps.inside)), axis=1, return_inverse=True
         )
@@ -80,9 +87,10 @@ def _patterns(session: SessionTrace, found: list[Gaps]) -> list[dict[str, Any]]:
         ends = np.cumsum(np.bincount(place.ravel(), minlength=groups.shape[1]))
         for (before, after, within), its in zip(groups.T.tolist(), np.split(order, ends[:-1]), strict=False):
             key = _program(trace, before), _program(trace, after), bool(within)
-            patterns.setdefault(key, _Pattern()).add(gaps, its)
+            patterns.setdefault(key, _Pattern()).add(gaps, its, Fraction(int(in_steps[its].sum()), cores))
+    count = sum(len(steps_of(trace)) for trace in session.traces if at_work(trace))
     rows = [
-        {"before": before, "after": after, "inside_run": inside, **pattern.row()}
+        {"before": before, "after": after, "inside_run": inside, **pattern.row(count)}
         for (before, after, inside), pattern in patterns.items()
     ]
     return sorted(rows, key=lambda row: -row["total_ps"])
@@ -95,20 +103,24 @@ class _Pattern:
         self._durations: list[Int64] = []
         self._causes = np.zeros(len(CLASSES), np.int64)
         self._shares = np.zeros(len(CLASSES), np.int64)
+        self._per_core = Fraction()
 
-    def add(self, gaps: Gaps, its: NDArray[np.intp]) -> None:
+    def add(self, gaps: Gaps, its: NDArray[np.intp], in_steps_per_core: Fraction) -> None:
+        """Gaps of one host: which ones, and how long they are in whole steps, per core of the host."""
         duration = gaps.duration_ps[its]
         self._durations.append(duration)
         np.add.at(self._causes, gaps.cause[its], duration)
         self._shares += gaps.shares[its].sum(axis=0)
+        self._per_core += in_steps_per_core
 
-    def row(self) -> dict[str, Any]:
+    def row(self, steps: int) -> dict[str, Any]:
         durations = np.concatenate(self._durations)
         total = int(durations.sum())
         return {
             "count": len(durations),
             "total_ps": total,
             "mean_ps": total // len(durations),
+            "per_step_ps": self._per_core // steps if steps else None,
             "min_ps": int(durations.min()),
             "max_ps": int(durations.max()),
             "cause": CLASSES[int(self._causes.argmax())],

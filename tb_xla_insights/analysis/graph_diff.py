@@ -1,91 +1,230 @@
-"""What tells a graph from the nearest other one of the same name: the shapes of its parameters."""
+"""What tells a compiled graph from the nearest one that was there before it. (docs/definitions.md, "Recompilation")"""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from difflib import SequenceMatcher
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 from tb_xla_insights.analysis.compiles import find_compiles
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import find_launches
+from tb_xla_insights.analysis.names import program_of
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.xplane.hlo import read_module
-from tb_xla_insights.xplane.source import open_source
+from tb_xla_insights.xplane.hlo_code import Code, code_of
+from tb_xla_insights.xplane.read import PROGRAMS
+from tb_xla_insights.xplane.source import Source, open_source
 
 if TYPE_CHECKING:
-    from tb_xla_insights.xplane.proto.hlo_pb2 import Shape
+    from tb_xla_insights.xplane.proto.hlo_pb2 import HloModule, Shape
+
+Change = Literal[
+    "same_hlo", "constants", "code", "grows", "shrinks", "shape", "dtype", "parameters", "other_graph"
+]  # fmt: skip
+"""What a graph has that the nearest one has not: nothing at all; other values of constants; other code; dimensions that
+are all larger, all smaller, or neither; other types; more or fewer parameters. `other_graph`: no graph is near."""
 
 MOST_PROGRAMS = 64
-"""Programs whose parameters are read from a file."""
+"""Programs of a name that one graph is compared with, the latest ones."""
 
-_MOST_DIFFERENCES = 20
+_MOST_ALIGNED = 500
+"""Parameters up to which those that one graph has and the other lacks are looked for."""
+
+_MOST_UNLIKE = 4
+"""Programs without common parameters whose instructions are compared."""
+
 _COUNTED_UP = re.compile(r"\.\d+$")
+_SHAPE = re.compile(r"(\w+)\[([\d,]*)\]")
 # XLA's PrimitiveType, by number.
 _TYPES = (
     "?", "pred", "s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64", "f16", "f32", "f64", "tuple", "opaque", "c64",
-    "bf16", "token", "c128", "f8e5m2", "f8e4m3fn", "s4", "u4",
+    "bf16", "token", "c128", "f8e5m2", "f8e4m3fn", "s4", "u4", "f8e4m3b11fnuz", "f8e5m2fnuz", "f8e4m3fnuz", "s2", "u2",
+    "f8e4m3", "f8e3m4", "s1", "u1", "f4e2m1fn", "f8e8m0fnu",
 )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Difference:
+    """A parameter that differs: its shape (`s64[4,16]`) in the nearest graph and in the compiled one, None where one
+    has no such parameter. `index`: its place in the compiled graph, of one that is gone in the nearest."""
+
+    index: int
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """The graph of the same name with the fewest other parameters, of those that were there before: `differences` and
+    how many parameters are the `same`."""
+
+    module: str
+    program_id: int
+    differences: list[Difference]
+    same: int
+
+
+@dataclass(frozen=True)
+class GraphDiff:
+    """What is new in a compiled graph. Without `nearest` the change is `other_graph`, or None where the file has not
+    the graph's HLO."""
+
+    change: Change | None = None
+    nearest: Nearest | None = None
+
+
 @kept
-def parameter_shapes(trace: Trace) -> dict[int, list[str]]:
-    """The shapes of the parameters (`f32[96,48]`) by program (index into Launches.programs), for programs that share a
-    name with a compiled one but for the number that XLA puts after it. Empty where the file does not tell."""
+def find_graph_diffs(trace: Trace) -> list[GraphDiff]:
+    """What is new in the graph of each of the trace's compilations.
+
+    A graph is compared with those of the same name, but for the number that XLA puts after it, that the file has and
+    that were compiled earlier or before the capture. Near each other are graphs that have half of their parameters in
+    common, or the same instructions: those of a function of one argument differ in no other.
+    """
+    compiles, programs = find_compiles(trace), find_launches(trace).programs
+    made = [programs[it][1] if it >= 0 else "" for it in compiles.program.tolist()]
+    ids = [int(id_) % 2**64 if id_ else None for id_ in made]
+    names = _program_names(trace)
+    order = {made_id: number for number, made_id in enumerate(ids) if made_id is not None}
     families: dict[str, list[int]] = defaultdict(list)
-    programs = find_launches(trace).programs
-    for number, (name, _) in enumerate(programs):
-        families[_COUNTED_UP.sub("", name)].append(number)
-    compiled = set(find_compiles(trace).program.tolist())
-    wanted = [its for its in families.values() if len(its) > 1 and compiled & set(its)]
-    places = {
-        number: trace.programs[int(programs[number][1]) % 2**64]
-        for its in wanted
-        for number in its
-        if programs[number][1] and int(programs[number][1]) % 2**64 in trace.programs
-    }
-    found: dict[int, list[str]] = {}
-    try:
-        with open_source(trace.path) as source:
-            if source.fingerprint != trace.fingerprint:
-                return {}
-            for number, place in list(places.items())[:MOST_PROGRAMS]:
-                module = read_module(source, place)
-                if module.HasField("host_program_shape"):
-                    found[number] = [_text(it) for it in module.host_program_shape.parameters]
-    except InputError:
-        return found  # scopes of these programs are missing too, and a diagnostic says so
+    for known in sorted(names, key=lambda it: (order.get(it, -1), it), reverse=True):
+        families[_COUNTED_UP.sub("", names[known])].append(known)
+    found = [GraphDiff()] * len(ids)
+    with _open(trace) as read:
+        for number, id_ in enumerate(ids):
+            if read is not None and id_ is not None and id_ in names:
+                family = families[_COUNTED_UP.sub("", names[id_])]
+                earlier = [other for other in family if order.get(other, -1) < number and other != id_]
+                found[number] = _diff(read, names, id_, earlier[:MOST_PROGRAMS])
     return found
 
 
-def nearest(trace: Trace, program: int) -> dict[str, Any] | None:
-    """The graph of the same name with the fewest other parameters: `program` (index into Launches.programs), the first
-    `parameters` that differ (`index`, `before` there, `after` here, None where one has fewer), how many `differ` and
-    how many are the `same`. None where no such graph is known."""
-    shapes, programs = parameter_shapes(trace), find_launches(trace).programs
-    if program not in shapes:
-        return None
-    family = _COUNTED_UP.sub("", programs[program][0])
-    others = [it for it in shapes if it != program and _COUNTED_UP.sub("", programs[it][0]) == family]
-    differences = {it: _differences(shapes[it], shapes[program]) for it in others}
-    if not differences:
-        return None
-    other = min(differences, key=lambda it: len(differences[it]))
-    return {
-        "program": other,
-        "parameters": differences[other][:_MOST_DIFFERENCES],
-        "differ": len(differences[other]),
-        "same": max(len(shapes[other]), len(shapes[program])) - len(differences[other]),
-    }
+def _program_names(trace: Trace) -> dict[int, str]:
+    """The modules of the programs that the file has, by program id."""
+    planes = {plane.index for plane in trace.planes if plane.name == PROGRAMS}
+    texts = (
+        trace.strings[text]
+        for plane, text in zip(trace.metadata.plane, trace.metadata.name, strict=True)
+        if plane in planes
+    )
+    found = {int(id_) % 2**64: name for name, id_ in map(program_of, texts) if id_}
+    return {id_: name for id_, name in found.items() if id_ in trace.programs}
 
 
-def _differences(before: list[str], after: list[str]) -> list[dict[str, Any]]:
-    pairs = enumerate(zip_longest(before, after))
-    return [
-        {"index": index, "before": there, "after": here} for index, (there, here) in pairs if there != here
-    ]
+class _Reader:
+    """What programs of a file take and compute, each read once."""
+
+    def __init__(self, trace: Trace, source: Source) -> None:
+        self._trace, self._source = trace, source
+        self._shapes: dict[int, list[str] | None] = {}
+        self._codes: dict[int, Code] = {}
+
+    def shapes(self, id_: int) -> list[str] | None:
+        """Of the parameters; None where the file does not tell."""
+        if id_ not in self._shapes:
+            module = self._module(id_)
+            known = module is not None and module.HasField("host_program_shape")
+            self._shapes[id_] = [_text(it) for it in module.host_program_shape.parameters] if known else None  # type: ignore[union-attr]
+        return self._shapes[id_]
+
+    def code(self, id_: int) -> Code:
+        if id_ not in self._codes:
+            module = self._module(id_)
+            self._codes[id_] = code_of(module) if module is not None else Code(b"", b"", b"")
+        return self._codes[id_]
+
+    def _module(self, id_: int) -> HloModule | None:
+        try:
+            return read_module(self._source, self._trace.programs[id_])
+        except InputError:
+            return None  # scopes of this program are missing too, and a diagnostic says so
+
+
+@contextmanager
+def _open(trace: Trace) -> Iterator[_Reader | None]:
+    try:
+        source = open_source(trace.path)
+    except InputError:
+        yield None
+        return
+    with source:
+        yield _Reader(trace, source) if source.fingerprint == trace.fingerprint else None
+
+
+def _diff(read: _Reader, names: dict[int, str], id_: int, others: Sequence[int]) -> GraphDiff:
+    after = read.shapes(id_)
+    if after is None:
+        return GraphDiff()
+    known = ((other, before) for other in others if (before := read.shapes(other)) is not None)
+    against = [(other, before, differences_of(before, after)) for other, before in known]
+    near = [(other, its) for other, before, its in against if 2 * len(its) <= max(len(before), len(after))]
+    if not near:
+        same_size = [(other, its) for other, before, its in against if len(before) == len(after)]
+        near = [
+            it for it in same_size[:_MOST_UNLIKE] if read.code(it[0]).structure == read.code(id_).structure
+        ]
+    if not near:
+        return GraphDiff("other_graph")
+    fewest = min(len(its) for _, its in near)
+    near = [it for it in near if len(it[1]) == fewest]
+    changes = [_change(its) if its else _code_change(read.code(other), read.code(id_)) for other, its in near]
+    number = min(range(len(near)), key=lambda it: _CODE_CHANGES.index(changes[it]) if not fewest else 0)
+    other, differences = near[number]
+    same = len(after) - sum(it.after is not None for it in differences)
+    return GraphDiff(changes[number], Nearest(names[other], other, differences, same))
+
+
+_CODE_CHANGES: tuple[Change, ...] = ("same_hlo", "constants", "code")
+"""What may differ where no parameter does, the least first."""
+
+
+def _code_change(before: Code, after: Code) -> Change:
+    if before.whole == after.whole:
+        return "same_hlo"
+    return "constants" if before.formula == after.formula else "code"
+
+
+def differences_of(before: Sequence[str], after: Sequence[str]) -> list[Difference]:
+    """Where two graphs' parameters differ: by their place where both have as many, else those that one lacks are left
+    out of it."""
+    if len(before) == len(after) or max(len(before), len(after)) > _MOST_ALIGNED:
+        pairs = enumerate(zip_longest(before, after))
+        return [Difference(index, there, here) for index, (there, here) in pairs if there != here]
+    found: list[Difference] = []
+    for what, i, i_end, j, j_end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if what != "equal":
+            for step, (there, here) in enumerate(zip_longest(before[i:i_end], after[j:j_end])):
+                found.append(Difference(i + step if here is None else j + step, there, here))
+    return found
+
+
+def _change(differences: Sequence[Difference]) -> Change:
+    shapes = [(_parts(it.before), _parts(it.after)) for it in differences]
+    if any(before is None or after is None for before, after in shapes):
+        lacks = any(it.before is None or it.after is None for it in differences)
+        return "parameters" if lacks else "shape"
+    known = [(before, after) for before, after in shapes if before and after]
+    if all(before[1] == after[1] for before, after in known):
+        return "dtype"
+    if any(before[0] != after[0] or len(before[1]) != len(after[1]) for before, after in known):
+        return "shape"
+    sizes = [size for before, after in known for size in zip(before[1], after[1], strict=True)]
+    if all(there <= here for there, here in sizes):
+        return "grows"
+    return "shrinks" if all(there >= here for there, here in sizes) else "shape"
+
+
+def _parts(shape: str | None) -> tuple[str, list[int]] | None:
+    """Type and dimensions; None of a tuple."""
+    match = _SHAPE.fullmatch(shape or "")
+    return (match[1], [int(size) for size in match[2].split(",") if size]) if match else None
 
 
 def _text(shape: Shape) -> str:

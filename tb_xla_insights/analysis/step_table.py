@@ -12,6 +12,7 @@ from tb_xla_insights.analysis.compile_calls import find_compile_calls
 from tb_xla_insights.analysis.early import find_early
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.shares import by_class, class_shares, covered
+from tb_xla_insights.analysis.step_idle import work_per_core
 from tb_xla_insights.analysis.steps import step_times, steps_at, steps_of
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 
@@ -20,14 +21,16 @@ def steps_report(session: SessionTrace) -> list[dict[str, Any]]:
     """The report's `steps`, of all hosts in order, counted through by `index`.
 
     `host_ps` adds up to the step's duration. `device_busy_ps` is how long the busiest core worked on the step's
-    executions, whenever that was, or in the step where a device tells the steps; `executions` are launches. `compiles`
-    are the compilations that begin in the step.
+    executions, whenever that was, or in the step where a device tells the steps; `device_work_ps` how long a core
+    worked during the step, whatever on, the mean of the host's cores (None where none recorded work; see `step_idle`).
+    `executions` are launches. `compiles` are the compilations that begin in the step.
     """
     rows: list[dict[str, Any]] = []
     for trace in session.traces:
         host = class_shares(partition(trace), *step_times(trace))
         counts = (_device_ps(trace), _executions(trace), _compiles(trace), *find_early(trace).per_step(trace))
         columns = zip(*(column.tolist() for column in counts), strict=True)
+        work = work_per_core(trace)
         for number, (step, (device, executions, compiles, early, inputs, reads)) in enumerate(
             zip(steps_of(trace), columns, strict=True)
         ):
@@ -42,6 +45,7 @@ def steps_report(session: SessionTrace) -> list[dict[str, Any]]:
                     "duration_ps": step.duration_ps,
                     "host_ps": by_class(host[number]),
                     "device_busy_ps": device,
+                    "device_work_ps": None if work is None else int(work[number]),
                     "executions": executions,
                     "compiles": compiles,
                     "early_syncs": early,

@@ -1,7 +1,8 @@
 """How long a step would take without one of its costs: the capture replayed along its dependencies.
 
 Method. The host is one sequence of work, by class (`classes.partition`), cut at the instants at which
-launches were enqueued. A device core runs what it was given in order, each run beginning as long after the
+launches were enqueued (where the runtime does so later by itself, at the call's end) and at which a run's end ended a
+wait. A device core runs what it was given in order, each run beginning as long after the
 later of its enqueuing and the end of the run before as it did in the capture. Where the host waited (`wait`,
 or a read) until a run ended, the rest of its work follows that run's end, as late after it as in the capture.
 Replayed unchanged this gives the capture's own times. A fix takes time away: host time of some classes, waits
@@ -21,14 +22,15 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.classes import partition
+from tb_xla_insights.analysis.classes import partition, thread_segments
 from tb_xla_insights.analysis.idle import SLACK_PS, STARVED, find_gaps
 from tb_xla_insights.analysis.intervals import Intervals, union, union_of
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import find_launches
+from tb_xla_insights.analysis.segments import NOTHING, Segments
 from tb_xla_insights.analysis.shares import class_shares, shares_inside
 from tb_xla_insights.analysis.steps import step_times, steps_of
-from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES, WAIT
+from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES, DISPATCH, WAIT
 from tb_xla_insights.compiled import kernel
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
@@ -62,10 +64,10 @@ class Fix:
 @dataclass(frozen=True)
 class _Model:
     """`on_device`: the steps are those that the device tells, which end when it is done. Points: the first
-    step's start, launches by their enqueuing, the last step's end. Per interval between two of them: the
-    launch at its end (-1: none), host work before and after its wait, the run waited for (-1: none), how long
-    after that run's end the wait lasted, whether it was a read. Per run, by point: its index, offset, delay,
-    time, core, and the time it had that core for itself."""
+    step's start, launches by their enqueuing and ends of waits that a run's end ended, the last step's end. Per
+    interval between two of them: the launch at its end (-1: none), host work before and after its wait, the run waited
+    for (-1: none), how long after that run's end the wait lasted, whether it was a read. Per run, by point: its index,
+    offset, delay, time, core, and the time it had that core for itself."""
 
     steps: int
     on_device: bool
@@ -101,13 +103,21 @@ def _model(trace: Trace) -> _Model | None:
         return None
     when = np.full(len(launches), np.iinfo(np.int64).max)
     np.minimum.at(when, runs.launch[known], runs.enqueue_ps[known])
+    when = np.minimum(when, trace.end_ps[launches.row])
     its = np.flatnonzero((when >= begin) & (when < end))
+    its = np.intersect1d(its, runs.launch[known])
     if not its.size:
         return None
-    its = its[np.argsort(when[its], kind="stable")]
-    points = np.concatenate(([begin], when[its], [end])).astype(np.int64)
-    place = np.full(len(launches), -1, np.int64)
-    place[its] = np.arange(len(its))
+    waits = _waits(trace)
+    woken = waits.end_ps[_ended_by(waits, np.sort(runs.end_ps[known]))]
+    woken = np.setdiff1d(woken[(woken > begin) & (woken < end)], when[its])
+    launch = np.concatenate((its, np.full(len(woken), -1)))
+    inner = np.concatenate((when[its], woken))
+    order = np.argsort(inner, kind="stable")
+    launch, points = launch[order], np.concatenate(([begin], inner[order], [end])).astype(np.int64)
+    place = np.full(len(launches) + 1, -1, np.int64)  # the last one: of no launch
+    place[launch] = np.arange(len(launch))
+    place[-1] = -1
 
     some = np.flatnonzero(known)
     some = some[place[runs.launch[some]] >= 0]
@@ -117,17 +127,41 @@ def _model(trace: Trace) -> _Model | None:
     delay = runs.start_ps[number] - np.maximum(runs.enqueue_ps[number], runs.free_ps[number])
     core_free = np.zeros(len(trace.devices), np.int64)
     others = np.setdiff1d(np.arange(len(runs)), number)
-    earlier = others[runs.start_ps[others] < points[1]]
+    earlier = others[runs.start_ps[others] < when[its].min()]
     np.maximum.at(core_free, runs.device[earlier], runs.end_ps[earlier] - begin)
     before, after, waits_for, late, read = _intervals(trace, points, number, at)
     mean = round(sum(step.duration_ps for step in steps) / len(steps))
     return _Model(
         len(steps), steps[0].on_device, mean,
-        points, np.append(its, -1).astype(np.int32), before, after, waits_for, late, read,
-        np.searchsorted(at, np.arange(len(its) + 2)), number, offset, delay,
+        points, np.append(launch, -1).astype(np.int32), before, after, waits_for, late, read,
+        np.searchsorted(at, np.arange(len(launch) + 2)), number, offset, delay,
         runs.duration_ps[number], runs.device[number].astype(np.int32),
         (runs.end_ps - runs.own_start_ps)[number], core_free,
     )  # fmt: skip
+
+
+def _waits(trace: Trace) -> Segments:
+    """Where the host waits or reads for longer than clocks may be apart. Waiting inside of one call is one wait,
+    whatever its helpers launch meanwhile: the call returns when all of them have a place in the device's queue."""
+    segments, drives = partition(trace), trace.lines_with("driving")
+    own = thread_segments(trace, drives[0]) if drives else NOTHING
+    call = np.searchsorted(own.start_ps, segments.start_ps, "right")
+    waits = np.flatnonzero(np.isin(segments.kind, (WAIT, _FROM_DEVICE)))
+    other = np.append(0, np.cumsum(~np.isin(segments.kind, (WAIT, DISPATCH))))
+    first, second = waits[:-1], waits[1:]
+    goes_on = (call[first] == call[second]) & (other[first] == other[second + 1])
+    begins, ends = np.append(True, ~goes_on), np.append(~goes_on, True)
+    begins, ends = waits[begins[: len(waits)]], waits[ends[-len(waits) or len(ends) :]]
+    joined = Segments(
+        segments.start_ps[begins], segments.end_ps[ends], segments.kind[begins], segments.row[begins]
+    )
+    return joined.where(joined.end_ps - joined.start_ps >= SLACK_PS)
+
+
+def _ended_by(waits: Segments, ends_ps: Int64) -> NDArray[np.bool_]:
+    """Within which waits some run ends; `ends_ps` ascending."""
+    last = np.searchsorted(ends_ps, waits.end_ps, "right") - 1
+    return (last >= 0) & (ends_ps[last] >= waits.start_ps)
 
 
 def _intervals(
@@ -137,8 +171,8 @@ def _intervals(
     segments, runs = partition(trace), find_launches(trace).runs
     low, high = points[:-1], points[1:]
     total = class_shares(segments, low, high)
-    long = (segments.end_ps - segments.start_ps >= SLACK_PS) & np.isin(segments.kind, (WAIT, _FROM_DEVICE))
-    wait_start, wait_end, kind = segments.start_ps[long], segments.end_ps[long], segments.kind[long]
+    waits = _waits(trace)
+    wait_start, wait_end, kind = waits.start_ps, waits.end_ps, waits.kind
     count = len(low)
     none = np.full(count, -1, np.int32)
     if not wait_end.size or not len(run):
@@ -205,6 +239,15 @@ def _windows(trace: Trace, fix: Fix) -> Intervals:
     return inside if fix.windows is None else Intervals(*fix.windows).within(inside)
 
 
+def _launches_around(model: _Model) -> tuple[Int32, Int32]:
+    """Per interval the launch before and the one after it, -1: none."""
+    count = len(model.launch)
+    its = np.flatnonzero(model.launch >= 0)
+    told = np.append(model.launch[its], np.int32(-1))
+    done = np.searchsorted(its, np.arange(count))
+    return np.where(done > 0, told[done - 1], np.int32(-1)), told[done]
+
+
 def _host_time(trace: Trace, model: _Model, fixes: Sequence[Fix]) -> Int64:
     """Per interval of the model and class, the host time that fixes take away together: where two of them take the same
     time, it goes once."""
@@ -213,11 +256,12 @@ def _host_time(trace: Trace, model: _Model, fixes: Sequence[Fix]) -> Int64:
     for fix in fixes:
         windows = _windows(trace, fix)
         if fix.before is not None or fix.after is not None:
+            behind, ahead = _launches_around(model)
             chosen = np.zeros(len(model.launch), np.bool_)
             if fix.before is not None:
-                chosen |= np.isin(model.launch, fix.before)
+                chosen |= np.isin(ahead, fix.before)
             if fix.after is not None:
-                chosen |= np.append(False, np.isin(model.launch[:-1], fix.after))
+                chosen |= np.isin(behind, fix.after)
             windows = windows.within(union(low[chosen], high[chosen]))
         for name in fix.classes:
             where.setdefault(CLASS_INDEX[name], []).append(windows)

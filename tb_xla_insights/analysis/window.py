@@ -2,32 +2,46 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.busy import busy, device_span, stalls
 from tb_xla_insights.analysis.classes import partition, rows_touching, thread_segments
+from tb_xla_insights.analysis.op_times import ops_by_name
 from tb_xla_insights.analysis.segments import Segments
 from tb_xla_insights.analysis.shares import by_class, class_shares
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.trace.model import Device, Int32, SessionTrace, Spans, Thread, Trace
+from tb_xla_insights.trace.model import Int8, Int32, Int64, SessionTrace, Spans, Thread, Trace
 from tb_xla_insights.trace.threads import thread_labels
 
 _TOP = 30
+_TOP_OF_THREAD = 8
+_TOP_OPS = 20
 
 
 def window(session: SessionTrace, start_ps: int, end_ps: int, device: str | None = None) -> dict[str, Any]:
     """What happened in [start_ps, end_ps), as the page's `data/window` and the command line's `window` tell it.
 
     `by_class_ps` is the partition on the driving thread's host, which `host` names: the device's if one is given, else
-    the first that has a driving thread; it adds up to `duration_ps`, as each host's does. Of `threads` only those that
-    recorded something in the window are listed; their `by_class_ps` adds up to `busy_ps` less what devices did on them.
-    A device's busy and idle time add up to `span_ps`, the part of its span that lies in the window. `top` goes
-    by time of its own that an event has in the window.
+    the first that has a driving thread; it adds up to `duration_ps`, as each host's does.
+
+    `threads` are all that recorded something in the window, whatever they do for the training. Their `by_class_ps` and
+    `no_class_ps` (device ops on a thread of the host, marks of thread pools) add up to `busy_ps`, and so do the own
+    times of `top`, the names of events with most of it, and of `more`, all others.
+
+    A device's busy and idle time add up to `span_ps`, the part of its span that lies in the window. `top_ops` and
+    `more_ops` are its ops by name, with their own time in the window; that may exceed busy where ops run side by side.
+
+    `top` has the names of events with most time of their own over all threads, without device ops.
     """
-    devices = [(trace, it) for trace in session.traces for it in trace.devices if device in (None, it.id)]
+    devices = [
+        (trace, number)
+        for trace in session.traces
+        for number, it in enumerate(trace.devices)
+        if device in (None, it.id)
+    ]
     hosts = session.traces if device is None else list({id(trace): trace for trace, _ in devices}.values())
     shares = [_shares(trace, start_ps, end_ps) for trace in hosts]
     main = next((i for i, trace in enumerate(hosts) if trace.lines_with("driving")), 0)
@@ -49,7 +63,8 @@ def _shares(trace: Trace, start_ps: int, end_ps: int) -> dict[str, int]:
     return by_class(class_shares(partition(trace), np.array([start_ps]), np.array([end_ps]))[0])
 
 
-def _device(trace: Trace, device: Device, start_ps: int, end_ps: int) -> dict[str, Any]:
+def _device(trace: Trace, number: int, start_ps: int, end_ps: int) -> dict[str, Any]:
+    device = trace.devices[number]
     span_start, span_end = device_span(device)
     span = max(0, min(span_end, end_ps) - max(span_start, start_ps))
     at_work = busy(trace, device).clipped(start_ps, end_ps).total_ps
@@ -63,6 +78,7 @@ def _device(trace: Trace, device: Device, start_ps: int, end_ps: int) -> dict[st
         "stall_ps": stalls(trace, device).clipped(start_ps, end_ps).total_ps,
         "modules": _touching(device.modules, start_ps, end_ps),
         "ops": _touching(device.ops, start_ps, end_ps),
+        **_ops_of_device(trace, number, start_ps, end_ps),
     }
 
 
@@ -90,36 +106,36 @@ class _HostWindow:
         if not rows.size:
             return
         segments = thread_segments(trace, thread.line, self.start_ps, self.end_ps)
-        self.segments.append(segments.where(segments.kind >= 0))
+        self.segments.append(segments)
         self.rows.append(rows)
+        busy_ps = int((segments.end_ps - segments.start_ps).sum())
+        shares = by_class(np.array(segments.sums(len(CLASSES))))
         self.threads.append(
             {
                 "row": f"h{self.index}.t{thread.line}",
                 "name": self._labels[thread.line],
                 "role": thread.role,
                 "host": trace.host,
-                "busy_ps": int((segments.end_ps - segments.start_ps).sum()),
+                "busy_ps": busy_ps,
                 "events": len(rows),
-                "by_class_ps": by_class(np.array(segments.sums(len(CLASSES)))),
+                "by_class_ps": shares,
+                "no_class_ps": busy_ps - sum(shares.values()),
+                **_events_of_thread(trace, segments, rows),
             }
         )
 
-    def names_by_own_time(self) -> dict[str, NDArray[np.float64]]:
-        """Per name of an event, its own time in the window by class."""
-        trace = self.trace
+    def names_by_own_time(self) -> dict[str, Int64]:
+        """Per name of an event, its own time in the window by class, the last column without one. What a device did on
+        a thread is told with its ops."""
         if not self.segments:
             return {}
-        row = np.concatenate([segments.row for segments in self.segments])
-        kind = np.concatenate([segments.kind for segments in self.segments])
-        length = np.concatenate([segments.end_ps - segments.start_ps for segments in self.segments])
-        width = len(CLASSES)
-        key = trace.meta[row].astype(np.int64) * width + kind
-        sums = np.bincount(key, length, minlength=len(trace.metadata.name) * width).reshape(-1, width)
-        out: dict[str, NDArray[np.float64]] = {}
-        for meta in np.flatnonzero(sums.any(axis=1)):
-            name = trace.strings[trace.metadata.name[meta]]
-            out[name] = out.get(name, 0) + sums[meta]
-        return out
+        every = Segments(
+            *(np.concatenate(column) for column in zip(*map(_columns, self.segments), strict=True))
+        )
+        ops = np.zeros(len(self.trace), np.bool_)
+        if "hlo_op" in self.trace.stats:
+            ops[self.trace.stats["hlo_op"].rows] = True
+        return _by_name(self.trace, every.where((every.kind >= 0) | ~ops[every.row]))
 
     def events_named(self, names: list[str]) -> dict[str, Int32]:
         """The events of these names that touch the window."""
@@ -135,7 +151,7 @@ class _HostWindow:
         end = np.minimum(self.trace.end_ps[rows], self.end_ps)
         return int((end - np.maximum(self.trace.start_ps[rows], self.start_ps)).sum())
 
-    def brief(self, row: int, class_: str) -> dict[str, Any]:
+    def brief(self, row: int, class_: str | None) -> dict[str, Any]:
         trace = self.trace
         line = trace.line_of(row)
         return {
@@ -150,9 +166,60 @@ class _HostWindow:
         }
 
 
+def _columns(segments: Segments) -> tuple[Int64, Int64, Int8, Int32]:
+    return segments.start_ps, segments.end_ps, segments.kind, segments.row
+
+
+def _by_name(trace: Trace, segments: Segments) -> dict[str, Int64]:
+    """Time per name of the event and class of the stretch, the last column without one."""
+    width = len(CLASSES) + 1
+    metas, place = np.unique(trace.meta[segments.row], return_inverse=True)
+    sums = np.zeros((len(metas), width), np.int64)
+    np.add.at(sums, (place, segments.kind % width), segments.end_ps - segments.start_ps)
+    found: dict[str, Int64] = {}
+    for text, some in zip(trace.metadata.name[metas].tolist(), sums, strict=True):
+        name = trace.strings[text]
+        found[name] = found[name] + some if name in found else some
+    return found
+
+
+def _class(sums: Int64) -> str | None:
+    """The class of most of the time; None for none."""
+    return (*CLASSES, None)[int(sums.argmax())]
+
+
+def _events_of_thread(trace: Trace, segments: Segments, rows: Int32) -> dict[str, Any]:
+    """`top`: the names of events with most time of their own on a thread; `more`: the sums of all others."""
+    metas, events = np.unique(trace.meta[rows], return_counts=True)
+    counts: Counter[str] = Counter()
+    for text, some in zip(trace.metadata.name[metas].tolist(), events.tolist(), strict=True):
+        counts[trace.strings[text]] += some
+    sums = _by_name(trace, segments)
+    times = {name: int(some.sum()) for name, some in sums.items()}
+    names = sorted(times, key=lambda name: (-times[name], name))[:_TOP_OF_THREAD]
+    shown = [
+        {"name": name, "class": _class(sums[name]), "count": counts[name], "self_ps": times[name]}
+        for name in names
+    ]
+    more = {
+        "names": len(counts) - len(names),
+        "count": len(rows) - sum(counts[name] for name in names),
+        "self_ps": sum(times.values()) - sum(times[name] for name in names),
+    }
+    return {"top": shown, "more": more}
+
+
+def _ops_of_device(trace: Trace, number: int, start_ps: int, end_ps: int) -> dict[str, Any]:
+    """`top_ops`: the ops with most time of their own on a device; `more_ops`: the sums of all others."""
+    rows = ops_by_name(trace, number, start_ps, end_ps)
+    rest = rows[_TOP_OPS:]
+    sums = {key: sum(row[key] for row in rest) for key in ("count", "self_ps")}
+    return {"top_ops": rows[:_TOP_OPS], "more_ops": {"names": len(rest), **sums}}
+
+
 def _top(parts: list[_HostWindow]) -> list[dict[str, Any]]:
     """The names with most time of their own, over all threads."""
-    totals: dict[str, NDArray[np.float64]] = {}
+    totals: dict[str, Int64] = {}
     for part in parts:
         for name, sums in part.names_by_own_time().items():
             totals[name] = totals.get(name, 0) + sums
@@ -160,7 +227,7 @@ def _top(parts: list[_HostWindow]) -> list[dict[str, Any]]:
     events = [(part, part.events_named(names)) for part in parts]
     found = []
     for name in names:
-        class_ = CLASSES[int(totals[name].argmax())]
+        class_ = _class(totals[name])
         here = [(part, rows[name]) for part, rows in events]
         part, rows = max(here, key=lambda it: it[0].trace.duration_ps[it[1]].max(initial=-1))
         found.append(

@@ -35,7 +35,8 @@ def print_beside(out: Console, document: Document) -> None:
     if metrics["against_trace"]:
         out.print(_against_trace(metrics))
     if counters := _counters(metrics):
-        common.say(out, f"Counters beside the capture ({metrics['file']}): {', '.join(counters)}")
+        cleared = "; torch.compile cleared the others" if metrics["cleared"] else ""
+        common.say(out, f"Counters beside the capture ({metrics['file']}): {', '.join(counters)}{cleared}")
     if metrics["dynamo"]:
         _dynamo(out, metrics["dynamo"])
     if metrics["debug"]:
@@ -54,10 +55,11 @@ def print_beside(out: Console, document: Document) -> None:
 def _counters(metrics: Document) -> list[str]:
     counters, changed = metrics["counters"], (metrics["difference"] or {}).get("counters")
     shown = []
-    names = [name for name in _COUNTERS if name in counters]
+    least = "at least " if metrics["cleared"] else ""
+    names = [name for name in _COUNTERS if name in counters and (name == _COUNTERS[0] or not least)]
     for name in [*names, *(f"aten::{it}" for it in metrics["fallbacks"])]:
         part = f" ({units.count(changed.get(name, 0))} in the capture)" if changed is not None else ""
-        shown.append(f"{name} {units.count(counters[name])}{part}")
+        shown.append(f"{name} {'' if name in names else least}{units.count(counters[name])}{part}")
     return shown
 
 

@@ -124,7 +124,7 @@ def _cells(row: Document, unit: str) -> list[str]:
 def _lazy_dynamo(out: Console, document: Document) -> None:
     steps = document["step"]
     heads = ("Steps", "Tracing, ms", "Device, ms", "Wall, ms", "Executions")
-    table = common.table("Lazy against dynamo, per step", "", *heads)
+    table = common.table("Lazy against dynamo, per step (device: the runs’ time on a core)", "", *heads)
     keys = ("tracing", "device", "wall")
     for kind in ("lazy", "dynamo"):
         row = steps[document[kind]]

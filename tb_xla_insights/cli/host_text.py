@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
 from tb_xla_insights.cli import common
+from tb_xla_insights.report.compile_text import state_of, what_is_new
 from tb_xla_insights.units import THIN
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def print_early(out: Console, rows: Sequence[Document], steps: Sequence[Document
     heads = ("Host", "Annotation", "Thread", "How", "Program", "Where", "Why", "Start, ms")
     times = (f"Device, {unit}", f"Idle after, {unit}")
     more = f"; the first {common.ROWS}" if len(rows) > common.ROWS else ""
-    title = f"Executions before the step is over ({units.count(len(rows))}{more})"
+    title = f"Executions before the step is over ({units.count(len(rows))}{more}; device and idle time: all cores)"
     table = common.table(title, "Step", *heads, *times, left=range(8))
     for row, host in list(zip(rows, common.host_texts(rows), strict=True))[: common.ROWS]:
         step = None if row["step"] is None else steps[row["step"]]["number"]
@@ -44,6 +45,8 @@ def print_early(out: Console, rows: Sequence[Document], steps: Sequence[Document
 
 def print_executions(out: Console, rows: Sequence[Document], launching: Document) -> None:
     """Means per run and how far they are apart; what every execution costs, and how far the host is ahead."""
+    from tb_xla_insights.report.figures import joins_text
+
     if not rows:
         return
     means = [{name: row[name] // row["count"] for name in row if name.endswith("_ps")} for row in rows]
@@ -52,7 +55,10 @@ def print_executions(out: Console, rows: Sequence[Document], launching: Document
     apart = [f"{name} min / median / max" for name in ("Overhead", "Device")]
     heads = ("Kind", "Launches", "Runs", *times, *apart, "Join")
     table = common.table(
-        "Executions (means per run; host = device + queue + overhead)", "Program", *heads, left=(0, 1, 10)
+        "Executions (means of a run on one core; host = device + queue + overhead)",
+        "Program",
+        *heads,
+        left=(0, 1, 10),
     )
     for row, mean in list(zip(rows, means, strict=True))[: common.ROWS]:
         device = row["spread"]["device_ps"]
@@ -64,11 +70,11 @@ def print_executions(out: Console, rows: Sequence[Document], launching: Document
             *common.times(mean, unit, "host_ps", "device_ps", "queue_ps", "overhead_ps"),
             _spread(row["spread"]["overhead_ps"]) if row["count"] > 1 else "",
             _spread(device) if device["max"] > _STEADY * device["median"] else "",
-            row["join"],
+            joins_text(row["joins"]),
         )
     out.print(table)
     told = [*_lead(launching["lead"]), *_fixed(launching["fixed"])]
-    if any(row["join"] != "exact" for row in rows):
+    if any(set(row["joins"]) != {"exact"} for row in rows):
         told.append("Join: how launch and run were tied, exact (by flow or key), ordered (by order) or none.")
     for text in told:
         common.say(out, text)
@@ -124,10 +130,10 @@ def print_compiles(out: Console, rows: Sequence[Document]) -> None:
     idle = [sum(row["idle_ps"].values()) for row in rows]
     idle_unit = units.column_unit(idle)
     times = ("Start, ms", f"Time, {unit}", f"Idle, {idle_unit}")
-    heads = ("Host", "Step", "Graph", "Other graphs", "Annotation", "Where", "Why")
+    heads = ("Host", "Step", "When", "What is new", "Graph", "Other graphs", "Annotation", "Where", "Why")
     more = f"; the first {common.ROWS}" if len(rows) > common.ROWS else ""
-    title = f"Compilations ({units.count(len(rows))}{more})"
-    table = common.table(title, "Module", *times, *heads, left=(0, *range(4, 11)))
+    title = f"Compilations ({units.count(len(rows))}{more}; idle time: all cores)"
+    table = common.table(title, "Module", *times, *heads, left=(0, *range(4, 13)))
     for row, host, idle_ps in list(zip(rows, common.host_texts(rows), idle, strict=True))[: common.ROWS]:
         table.add_row(
             row["module"] or units.MISSING,
@@ -136,10 +142,11 @@ def print_compiles(out: Console, rows: Sequence[Document]) -> None:
             units.time_in(idle_ps, idle_unit),
             host,
             units.step_name(row["step"], row["step_number"]),
+            state_of(row),
+            what_is_new(row) or units.MISSING,
             (row["graph_hash"] or units.MISSING)[:8],
             _kin(row["kin"]),
-            *(row[key] or units.MISSING for key in ("annotation", "frame")),
-            row["cause"] or ("warm-up" if row["warm_up"] else "after warm-up"),
+            *(row[key] or units.MISSING for key in ("annotation", "frame", "cause")),
         )
     out.print(table)
 
@@ -154,7 +161,9 @@ def print_transfers(out: Console, transfers: Mapping[str, Document]) -> None:
     """Transfers by direction."""
     if not any(its["count"] for its in transfers.values()):
         return
-    table = common.table("Transfers", "Direction", "Count", "Per step", "Time, ms", "Size", "Size per step")
+    table = common.table(
+        "Transfers (time on the host)", "Direction", "Count", "Per step", "Time, ms", "Size", "Size per step"
+    )
     for name, its in transfers.items():
         per_step = units.MISSING if its["per_step"] is None else f"{its['per_step']:.1f}"
         size = units.byte_size(its["bytes"])

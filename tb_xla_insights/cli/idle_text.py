@@ -19,35 +19,57 @@ _LOADERS = {
     "infeed": "infeed",
 }
 _INPUT = {
-    "bound": "Devices wait for data: for want of it they are",
-    "partly_hidden": "Devices wait for data at times: for want of it they are",
-    "hidden": "Loading does not hold devices up: for want of data they are",
+    "bound": "Devices wait for data",
+    "partly_hidden": "Devices wait for data at times",
+    "hidden": "Loading does not hold devices up",
 }
 _ALMOST = 0.05
 """Less than this share of a gap is clocks and launching, not work."""
 
 
-def print_idle(out: Console, gaps: Document, outside: Document | None) -> None:
-    """What the host does while devices are idle, by class, and before the first and after the last run, where that is
-    much."""
-    _by_class(out, gaps)
+def print_idle(out: Console, told: Document, outside: Document | None) -> None:
+    """How the mean step divides on the devices, what the host does while they are idle in it, and what it does before
+    the first and after the last run, where that is much."""
+    _step_idle(out, told)
     if outside is not None and outside["text"]:
         common.say(out, outside["text"])
         out.print()
 
 
-def _by_class(out: Console, gaps: Document) -> None:
-    total = gaps["total_ps"]
-    if not total:
+def _step_idle(out: Console, told: Document) -> None:
+    from tb_xla_insights.analysis.findings.base import plural
+    from tb_xla_insights.report.figures import idle_rows, left_out, step_texts
+
+    where = "per step and core" if told["steps"] else "per core, first to last run"
+    idle = told["idle_ps"]
+    if idle is not None:
+        step, worked, rest = step_texts(told, 3)
+        over = f"{plural(told['steps'], 'whole step')}, mean {step}" if told["steps"] else "First to last run"
+        waits = f" ({units.time_text(told['stall_ps'])} of it waits)" if told["stall_ps"] else ""
+        common.say(out, f"{over}: a core works for {worked}{waits} and is idle for {rest} of it.")
+    if note := left_out(told):
+        common.say(out, note)
+    rows = idle_rows(told)
+    if not rows:
+        out.print()
         return
-    unit = units.column_unit([total])
-    table = common.table("What the host does while devices are idle", "Class", f"Time, {unit}", "Share")
-    parts = sorted(((ps, common.class_text(name)) for name, ps in gaps["by_class_ps"].items()), reverse=True)
-    parts.append((total - gaps["listed_ps"], "in gaps under 10 µs"))
-    shown = units.rounded_parts([ps for ps, _ in parts], total, units.PS_PER[unit] // 1000)
-    for (ps, name), rounded in zip(parts, shown, strict=True):
-        table.add_row(name, units.time_in(rounded, unit), units.share(ps / total))
-    table.add_row("all", units.time_in(total, unit), units.share(1.0))
+    every = told["all_cores"]["idle_ps"]
+    unit, total_unit = units.column_unit([idle]), units.column_unit([every])
+    heads = f"Idle, {unit}", "Share", f"All cores, {total_unit}"
+    table = common.table(f"Idle time by cause ({where})", "What the host does", *heads)
+    shown, summed = (
+        units.rounded_parts(parts, total, units.PS_PER[one] // 1000)
+        for parts, total, one in (
+            ([row[1] for row in rows], idle, unit),
+            ([row[2] for row in rows], every, total_unit),
+        )
+    )
+    for (name, ps, _), mean, total in zip(rows, shown, summed, strict=True):
+        label = common.class_text(name) if name else "in gaps under 10 µs"
+        table.add_row(
+            label, units.time_in(mean, unit), units.share(ps / idle), units.time_in(total, total_unit)
+        )
+    table.add_row("all", units.time_in(idle, unit), units.share(1.0), units.time_in(every, total_unit))
     out.print(table)
 
 
@@ -56,9 +78,11 @@ def print_input(out: Console, its: Document, hosts: int) -> None:
     if its["verdict"] == "unknown":
         return
     out.print("Input", style="bold")
-    idle = f"idle for {units.time_text(its['idle_ps'])}, {units.share(its['share'])} of their spans"
+    idle = f"{units.time_text(its['idle_ps'])} of idle time on all cores, {units.share(its['share'])} of their spans"
     infeed = f"; {units.time_text(its['infeed_ps'])} of it in infeed ops" if its["infeed_ps"] else ""
-    common.say(out, f"{_INPUT[its['verdict']]} {idle if its['idle_ps'] else 'never idle'}{infeed}.")
+    common.say(
+        out, f"{_INPUT[its['verdict']]}: {idle if its['idle_ps'] else 'no idle time'} for want of it{infeed}."
+    )
     driving = "the driving thread" if hosts == 1 else "driving threads"
     common.say(out, f"Data comes from {_source(its, driving)}.")
     for what, key in (("Loading", "load"), ("Sending to devices", "send")):
@@ -95,7 +119,7 @@ def _patterns(out: Console, patterns: Sequence[Document]) -> None:
         return
     unit = units.column_unit([pattern["total_ps"] for pattern in patterns])
     heads = ("After", "Count", f"Total, {unit}", f"Mean, {unit}", "Cause")
-    table = common.table("Gaps between programs", "Before", *heads, left=(0, 1, 5))
+    table = common.table("Gaps between programs (all cores)", "Before", *heads, left=(0, 1, 5))
     for pattern in patterns[: common.ROWS]:
         table.add_row(
             *(pattern[name] or units.MISSING for name in ("before", "after")),
@@ -115,7 +139,10 @@ def _gaps(out: Console, document: Document) -> None:
     unit = units.column_unit([gap["duration_ps"] for gap in gaps["items"]])
     heads = ("Start, ms", f"Time, {unit}", "Step", "Cores", "Kind", "Cause", "What the host did")
     table = common.table(
-        f"Gaps ({units.count(gaps['count'])}, the longest)", "Device", *heads, left=(0, 3, 4, 5, 6, 7)
+        f"Gaps ({units.count(gaps['count'])} on all cores, the longest)",
+        "Device",
+        *heads,
+        left=(0, 3, 4, 5, 6, 7),
     )
     for gap in gaps["items"][: common.ROWS]:
         table.add_row(

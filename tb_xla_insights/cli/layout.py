@@ -35,7 +35,8 @@ _LEAST = {
     "Host time per step": ("B − A",),
     "Phases, host time per step": ("B − A",),
     "Hosts": ("Events",),
-    "Threads": ("Host", "Events"),
+    "Threads": ("By class", "Most own time in", "Host", "Events"),
+    "Ops": ("Count",),
     "Longest by self time": ("Class", "Count", "Total"),
 }
 """Per table, the columns that a narrow terminal may do without, the least important first; then it is the last ones."""

@@ -24,7 +24,9 @@ def print_annotations(out: Console, rows: Sequence[Document], propagation: Docum
     whole = propagation["device_ps"]
     unit = units.column_unit([whole, *(row["host_ps"] for row in rows)])
     heads = ("Count", f"Host, {unit}", f"Device, {unit}", "Device ops", "Launches", "Lost")
-    table = common.table("Annotations on the device", "Annotation", *heads, left=(0, 6))
+    table = common.table(
+        "Annotations on the device (device time: all cores)", "Annotation", *heads, left=(0, 6)
+    )
     for row in rows[:_ANNOTATIONS]:
         name = "  " * row["path"].count("/") + _leaf(row["path"])
         numbers = [units.count(row["count"]), *common.times(row, unit, "host_ps", "device_ps")]
@@ -49,7 +51,7 @@ def _origins(out: Console, propagation: Document) -> None:
     names = ("direct", "recovered", "bare", "none")
     shares = units.shares([propagation[f"{name}_ps"] for name in names], whole)
     told = [f"{share} {name}" for share, name in zip(shares, names, strict=True)]
-    common.say(out, f"Of {units.time_text(whole)} in ops: {', '.join(told)}.")
+    common.say(out, f"Of {units.time_text(whole)} in ops, all cores: {', '.join(told)}.")
     out.print()
 
 
@@ -58,7 +60,8 @@ def _order(out: Console, programs: Sequence[Document]) -> None:
         return
     unit = units.column_unit([it["device_ps"] for it in programs])
     heads = ("Executions", f"Device, {unit}", "Runs", "Phases", "Inverted")
-    table = common.table("Order of phases on the device (runs and phases of an execution)", "Program", *heads)
+    title = "Order of phases on the device (all cores; runs and phases of an execution)"
+    table = common.table(title, "Program", *heads)
     for it in programs[: common.ROWS]:
         numbers = [units.count(it["executions"]), *common.times(it, unit, "device_ps")]
         counts = [units.count(it[key]) for key in ("runs", "phases")]
@@ -71,7 +74,9 @@ def _ops(out: Console, title: str, rows: Sequence[Document], scope: str) -> None
         return
     unit = units.column_unit([it["device_ps"] for it in rows])
     longest = f"; the {common.ROWS} longest" if len(rows) > common.ROWS else ""
-    table = common.table(f"{title}{longest}", "Op", f"Time, {unit}", scope, "Line", left=(0, 2, 3))
+    table = common.table(
+        f"{title} (all cores{longest})", "Op", f"Time, {unit}", scope, "Line", left=(0, 2, 3)
+    )
     for it in rows[: common.ROWS]:
         parts = [f"{_leaf(part['path'])} {units.share(part['share'])}" for part in it.get("parts", ())]
         table.add_row(

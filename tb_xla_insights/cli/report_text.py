@@ -40,7 +40,7 @@ def print_report(out: Console, document: Document, duty: str = "ops") -> None:
     out.print(f"Duration  {units.time_text(session['duration_ps'])}\n")
     _findings(out, document)
     _devices(out, document["devices"], duty)
-    print_idle(out, document["gaps"], document["outside"])
+    print_idle(out, document["step_idle"], document["outside"])
     print_input(out, document["input_pipeline"], len(session["hosts"]))
     _steps(out, document["steps"])
     if document["throughput"]:
@@ -48,7 +48,7 @@ def print_report(out: Console, document: Document, duty: str = "ops") -> None:
         out.print()
     print_gaps(out, document)
     print_early(out, document["early_executions"], document["steps"])
-    print_executions(out, document["executions"], document["launching"])
+    print_executions(out, document["programs"], document["launching"])
     print_compiles(out, document["compiles"])
     print_transfers(out, document["transfers"])
     _collectives(out, document["collectives"])
@@ -92,7 +92,9 @@ def _devices(out: Console, devices: Sequence[Document], duty: str) -> None:
     told = [device["duty"][duty] for device in devices]
     unit = units.column_unit([it["span_ps"] for it in told])
     times = [f"{name}, {unit}" for name in ("Span", "Busy", "Idle", "Stall")]
-    table = common.table("Devices", "Device", "Host", "Duty cycle", *times, "Modules", "Ops", left=(0, 1))
+    table = common.table(
+        "Devices (each core)", "Device", "Host", "Duty cycle", *times, "Modules", "Ops", left=(0, 1)
+    )
     for device, it in zip(devices, told, strict=True):
         span, busy = it["span_ps"], it["busy_ps"]
         table.add_row(
@@ -115,7 +117,7 @@ def _steps(out: Console, steps: Sequence[Document]) -> None:
     unit = units.column_unit([step["duration_ps"] for step in steps])
     mean = sum(step["duration_ps"] for step in steps) // len(steps)
     title = f"Steps ({units.count(len(steps))}, mean {units.time_text(mean)}{_longest(steps)})"
-    heads = ("Start, ms", f"Duration, {unit}", f"Device, {unit}")
+    heads = ("Start, ms", f"Duration, {unit}", f"Device (busiest core), {unit}")
     counts = {
         "Executions": "executions",
         "Compiles": "compiles",
@@ -147,7 +149,7 @@ def _collectives(out: Console, rows: Sequence[Document]) -> None:
         return
     unit = units.column_unit([row["duration_ps"] for row in rows])
     table = common.table(
-        "Collectives", "Op", "Kind", "Count", f"Time, {unit}", f"Exposed, {unit}", left=(0, 1)
+        "Collectives (all cores)", "Op", "Kind", "Count", f"Time, {unit}", f"Exposed, {unit}", left=(0, 1)
     )
     for row in rows[: common.ROWS]:
         table.add_row(
@@ -166,7 +168,7 @@ def _stalls(out: Console, devices: Sequence[Document]) -> None:
     if not rows:
         return
     unit = units.column_unit([row["duration_ps"] for row in rows])
-    title = f"Ops that only wait (all devices{_longest(rows)})"
+    title = f"Ops that only wait (all cores{_longest(rows)})"
     table = common.table(title, "Op", "Count", f"Time, {unit}")
     for row in rows[: common.ROWS]:
         table.add_row(row["op"], units.count(row["count"]), *common.times(row, unit, "duration_ps"))

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
+_NAMES = 3
+"""Events of a thread that are told by name; `--json` has more."""
+
 _LONGEST_PS = 10**18
 """Eleven days. Differences of such times fit 64 bits."""
 
@@ -71,14 +74,25 @@ def _print(out: Console, answer: dict[str, Any]) -> None:
         out.print(classes)
     _print_threads(out, answer["threads"], unit)
     _print_devices(out, answer["devices"], unit)
+    _print_ops(out, answer["devices"])
     _print_top(out, answer["top"], unit)
 
 
 def _print_threads(out: Console, threads: list[dict[str, Any]], unit: str) -> None:
-    table = common.table("Threads", "Thread", "Role", "Host", f"Busy, {unit}", "Events", left=(0, 1, 2))
-    for thread in threads:
-        busy = units.time_in(thread["busy_ps"], unit)
-        table.add_row(thread["name"], thread["role"], thread["host"], busy, units.count(thread["events"]))
+    heads = ("Role", "Host", f"Busy, {unit}", "Events", "By class", "Most own time in")
+    table = common.table("Threads", "Thread", *heads, left=(0, 1, 2, 5, 6))
+    for thread, host in zip(threads, common.host_texts(threads), strict=True):
+        classes = [common.class_times(thread["by_class_ps"], 3)] if thread["by_class_ps"] else []
+        if thread["no_class_ps"]:
+            classes.append(f"none {units.time_text(thread['no_class_ps'])}")
+        names = [
+            f"{common.cut_middle(row['name'])} {units.time_text(row['self_ps'])}"
+            for row in thread["top"][:_NAMES]
+        ]
+        busy, events = units.time_in(thread["busy_ps"], unit), units.count(thread["events"])
+        table.add_row(
+            thread["name"], thread["role"], host, busy, events, ", ".join(classes), ", ".join(names)
+        )
     out.print(table)
 
 
@@ -98,13 +112,40 @@ def _print_devices(out: Console, devices: list[dict[str, Any]], unit: str) -> No
     out.print(table)
 
 
+def _print_ops(out: Console, devices: list[dict[str, Any]]) -> None:
+    rows = [(device, row) for device in devices for row in device["top_ops"][: common.ROWS]]
+    if not rows:
+        return
+    unit = units.column_unit([row["self_ps"] for _, row in rows])
+    several = len({device["host"] for device in devices}) > 1
+    table = common.table("Ops", "Device", "Op", "Count", f"Self, {unit}", left=(0, 1))
+    for device in devices:
+        name = device["id"] if several else device["name"]
+        shown, more = device["top_ops"][: common.ROWS], device["more_ops"]
+        for row in shown:
+            table.add_row(
+                name,
+                common.cut_middle(row["op"]),
+                units.count(row["count"]),
+                units.time_in(row["self_ps"], unit),
+            )
+        rest = device["top_ops"][common.ROWS :]
+        names = len(rest) + more["names"]
+        if names:
+            count, self_ps = (more[key] + sum(row[key] for row in rest) for key in ("count", "self_ps"))
+            table.add_row(
+                name, f"{units.count(names)} more", units.count(count), units.time_in(self_ps, unit)
+            )
+    out.print(table)
+
+
 def _print_top(out: Console, top: list[dict[str, Any]], unit: str) -> None:
     heads = ("Event", "Class", "Count", f"Total, {unit}", f"Self, {unit}")
     table = common.table("Longest by self time", *heads, left=(0, 1))
     for event in top:
         table.add_row(
-            event["name"],
-            common.class_text(event["class"] or units.MISSING),
+            common.cut_middle(event["name"]),
+            common.class_text(event["class"]) if event["class"] else units.MISSING,
             units.count(event["count"]),
             *common.times(event, unit, "total_ps", "self_ps"),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tb_xla_insights.catalog.classes import CLASSES
@@ -113,23 +113,23 @@ def _run(row: Mapping[str, Any] | None, key: str) -> int | None:
 
 
 def gaps(a: Side, b: Side) -> dict[str, Any]:
-    """Idle time per step and core: `idle` all of it, `classes` what the host did in gaps from 10 us up, `small` the
-    shorter ones, and how many gaps there were."""
-    found = [side.report["gaps"] for side in (a, b)]
-    names = [name for name in CLASSES if any(name in it["by_class_ps"] for it in found)]
+    """Idle time per step and core: `idle` all of it, `classes` what the host did meanwhile, `small` in gaps under
+    10 us; None where a session has no steps, or no devices that recorded work. `count`: how many gaps there were."""
+    one, other = (side.in_steps.get("by_class_ps", {}) for side in (a, b))
+    names = [name for name in CLASSES if name in one or name in other]
     rows = [
-        {"class": name, **_idle(a, b, [it["by_class_ps"].get(name, 0) for it in found])} for name in names
+        {
+            "class": name,
+            **paired(one.get(name, 0) if one else None, other.get(name, 0) if other else None),
+        }
+        for name in names
     ]
     return {
-        "count": [it["count"] for it in found],
-        "idle": _idle(a, b, [it["total_ps"] for it in found]),
+        "count": [side.report["gaps"]["count"] for side in (a, b)],
+        "idle": paired(a.in_steps.get("idle_ps"), b.in_steps.get("idle_ps")),
         "classes": sorted(rows, key=lambda row: -max(row["a_ps"] or 0, row["b_ps"] or 0)),
-        "small": _idle(a, b, [it["total_ps"] - it["listed_ps"] for it in found]),
+        "small": paired(a.in_steps.get("small_ps"), b.in_steps.get("small_ps")),
     }
-
-
-def _idle(a: Side, b: Side, totals: Sequence[int]) -> dict[str, Any]:
-    return paired(a.idle_per_step(totals[0]), b.idle_per_step(totals[1]))
 
 
 def compiles(a: Side, b: Side) -> list[dict[str, Any]]:

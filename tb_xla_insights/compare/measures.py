@@ -64,11 +64,12 @@ def of_other_size(a: Side, b: Side) -> bool:
 def measures(a: Side, b: Side, test: ChanceTest) -> list[dict[str, Any]]:
     """The rows of the differences; those that are zero or unknown on both sides are left out, but for the step's.
 
-    Times of steps, and what is counted in them, are per step; device times per step and core. What has a value per step
-    is tested and judged, by the statistic that is shown; totals are shown without a verdict.
+    Times of steps, and what is counted in them, are per step; device work, idle time (both as in the report's
+    `step_idle`) and overhead per step and core. What has a value per step is tested and judged, by the statistic that
+    is shown; totals are shown without a verdict.
     """
     way = None if of_other_size(a, b) else "lower"
-    steps, device, reads = (_key(it) for it in ("duration_ps", "device_busy_ps", "from_device"))
+    steps, reads = (_key(it) for it in ("duration_ps", "from_device"))
     executions, early, inputs = (_key(it) for it in ("executions", "early_syncs", "input_syncs"))
 
     def mean(
@@ -76,6 +77,11 @@ def measures(a: Side, b: Side, test: ChanceTest) -> list[dict[str, Any]]:
     ) -> dict[str, Any]:
         pair = (a.mean(value), b.mean(value)) if unit == "ps" else (_per_step(a, value), _per_step(b, value))
         return _row(name, label, unit, pair, better, test.of_means(a.each(value), b.each(value)))
+
+    def on_device(name: str, label: str, key: str, value: Callable[[Row], int]) -> dict[str, Any]:
+        known = all(step["device_work_ps"] is not None for side in (a, b) for step in side.steps)
+        tested = test.of_means(a.each(value), b.each(value)) if known else None
+        return _row(name, label, "ps", (a.in_steps.get(key), b.in_steps.get(key)), way, tested)
 
     def total(
         name: str, label: str, unit: str, value: Callable[[Side], Value], better: str = "lower"
@@ -87,20 +93,13 @@ def measures(a: Side, b: Side, test: ChanceTest) -> list[dict[str, Any]]:
         _row("step_median", "Step time, median", "ps", (a.median_ps, b.median_ps), way, median),
         mean("step_mean", "Step time, mean", steps),
         *_samples(a, b, test),
-        mean("device_per_step", "Device busy per step", device),
+        on_device("device_per_step", "Device work per step and core", "work_ps", _key("device_work_ps")),
         mean("host_per_step", "Host work per step", _host_work),
         total("duty_cycle", "Duty cycle", "share", lambda it: _of_span(it, "busy_ps"), "higher"),
-        _row(
-            "idle_per_step",
-            "Idle per step",
-            "ps",
-            (_idle(a), _idle(b)),
-            way,
-            test.of_means(a.each(_idle_in), b.each(_idle_in)),
-        ),
+        on_device("idle_per_step", "Idle per step and core", "idle_ps", _idle_in),
         # Executions and input syncs are counted, not accused.
         mean("executions_per_step", "Executions per step", executions, "count", None),
-        total("overhead_per_step", "Overhead per step", "ps", lambda it: it.per_step(_cost(it, "overhead_ps"))),
+        total("overhead_per_step", "Overhead per step and core", "ps", _overhead_per_step),
         total("overhead_per_run", "Overhead per execution", "ps", _overhead),
         total("compiles", "Compilations after warm-up", "count", lambda it: it.totals["compiles"]["after_warm_up"]),
         total("compile_time", "Time in compilations", "ps", lambda it: it.totals["compiles"]["duration_ps"]),
@@ -181,17 +180,15 @@ def _of_span(side: Side, key: str) -> float | None:
 
 
 def _idle_in(step: Row) -> int:
-    return int(step["duration_ps"] - step["device_busy_ps"])
-
-
-def _idle(side: Side) -> int | None:
-    """As the overview has it: the mean step without the device's work in it."""
-    device = side.mean(_key("device_busy_ps"))
-    return None if side.step_ps is None or device is None else max(0, side.step_ps - device)
+    return int(step["duration_ps"] - step["device_work_ps"])
 
 
 def _cost(side: Side, key: str) -> int:
     return int(side.totals["executions"][key])
+
+
+def _overhead_per_step(side: Side) -> int | None:
+    return side.per_step(_cost(side, "overhead_ps"))
 
 
 def _overhead(side: Side) -> int | None:

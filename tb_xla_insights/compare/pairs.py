@@ -34,7 +34,6 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d\d?)?", re.ASCII | re.IGNO
 """A number, as the page reads it, too; anything else, also `1/2`, may be a path."""
 
 
-
 class Timed(NamedTuple):
     """The report's `steps` of a session, at least one, and how many samples a step takes, where that was recorded."""
 

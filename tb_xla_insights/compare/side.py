@@ -122,9 +122,11 @@ class Side:
         count, runs = self.totals["executions"]["count"], self.runs_per_step
         return round(total_ps / count * runs) if count and runs is not None else None
 
-    def idle_per_step(self, idle_ps: int) -> int | None:
-        """Idle time of all devices, per step and core: its share of their spans, of the mean step."""
-        return round(idle_ps / self.span_ps * self.step_ps) if self.span_ps and self.step_ps else None
+    @cached_property
+    def in_steps(self) -> Row:
+        """Work and idle time per step and core, as the report's `step_idle` has them; nothing without steps."""
+        found: Row = self.report["step_idle"]
+        return found if found["steps"] and found["cores"] else {}
 
     @cached_property
     def annotated(self) -> dict[str, tuple[int, int]]:

@@ -54,7 +54,8 @@ def _bar(step: Row, left: float, room: float, y: Callable[[float], float], named
     parts.append(element("line", y1=line, y2=line, class_="busy", **ends))
     if named:
         parts.append(element("text", name, x=middle, y=_HEIGHT - 4, text_anchor="middle"))
-    title = f"step {name}: {units.time_text(step['duration_ps'])}; {', '.join(told)}; device {device}"
+    work = f"device work that it launched, busiest core {device}"
+    title = f"step {name}: {units.time_text(step['duration_ps'])}; {', '.join(told)}; {work}"
     return element("g", element("title", title), parts)
 
 

@@ -68,12 +68,9 @@ def _header(document: Row) -> Html:
 
 
 def _figures(figures: Sequence[Row]) -> Html:
-    def shown(figure: Row) -> str:
-        value = figure["value"]
-        return units.share(value) if figure["unit"] == "share" else units.time_text(value, 1)
-
     return element(
-        "dl", (element("div", element("dt", it["label"]), element("dd", shown(it))) for it in figures)
+        "dl",
+        (element("div", element("dt", it["meaning"]), element("dd", it["text"])) for it in figures),
     )
 
 

@@ -9,7 +9,6 @@ from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.export.charts import steps_chart
 from tb_xla_insights.export.markup import (
     STEP,
-    Child,
     Column,
     Html,
     Row,
@@ -25,6 +24,7 @@ from tb_xla_insights.export.markup import (
     text,
     time,
 )
+from tb_xla_insights.report.figures import idle_rows, left_out
 from tb_xla_insights.report.throughput import throughput_text
 from tb_xla_insights.report.verdict import gap_sentence
 
@@ -56,29 +56,35 @@ def devices(document: Row) -> Html:
         Column("", lambda it: bar(it["duty_cycle"] or 0.0), left=True),
         *(time(name, f"{name.lower()}_ps", unit) for name in ("Span", "Busy", "Idle", "Stall")),
     )
-    return card("Devices", None, told, element("p", _DUTY, class_="note"))
+    return card(
+        "Devices", "each core, from its first to its last run", told, element("p", _DUTY, class_="note")
+    )
 
 
 def idle(document: Row) -> Html | None:
-    gaps = document["gaps"]
-    total = gaps["total_ps"]
-    if not total:
+    found = document["step_idle"]
+    parts = idle_rows(found)
+    if not parts:
         return None
-    unit = units.column_unit([total])
-    parts: list[tuple[Child, int]] = [
-        (chip(name), ps) for name, ps in sorted(gaps["by_class_ps"].items(), key=lambda it: -it[1])
-    ]
-    parts.append(("in gaps under 10 µs", total - gaps["listed_ps"]))
-    shown = units.rounded_parts([ps for _, ps in parts], total, units.PS_PER[unit] // 1000)
-    rows = ({"name": name, "ps": ps, "shown": it} for (name, ps), it in zip(parts, shown, strict=True))
+    idle, every = found["idle_ps"], found["all_cores"]["idle_ps"]
+    unit, total_unit = units.column_unit([idle]), units.column_unit([every])
+    shown = units.rounded_parts([ps for _, ps, _ in parts], idle, units.PS_PER[unit] // 1000)
+    summed = units.rounded_parts([ps for _, _, ps in parts], every, units.PS_PER[total_unit] // 1000)
+    rows = (
+        {"name": chip(name) if name else "in gaps under 10 µs", "ps": ps, "shown": mean, "summed": total}
+        for (name, ps, _), mean, total in zip(parts, shown, summed, strict=True)
+    )
     told = table(
         rows,
-        text("Class", "name"),
-        time("Time", "shown", unit),
-        Column("Share", lambda it: units.share(it["ps"] / total)),
-        foot=("All", units.time_in(total, unit), units.share(1.0)),
+        text("What the host did", "name"),
+        time("Idle", "shown", unit),
+        Column("Share", lambda it: units.share(it["ps"] / idle)),
+        time("All cores", "summed", total_unit),
+        foot=("All", units.time_in(idle, unit), units.share(1.0), units.time_in(every, total_unit)),
     )
-    return card("Idle time", "by what the host did meanwhile", stack(gaps["by_class_ps"]), told)
+    each = "per step and core" if found["steps"] else "per core, first to last run"
+    note = element("p", left_out(found) or "", class_="note") if found["left_out"] else None
+    return card("Idle time by cause", each, stack(found["by_class_ps"]), told, note)
 
 
 def steps(document: Row) -> Html | None:
@@ -92,7 +98,7 @@ def steps(document: Row) -> Html | None:
         Column("Step", lambda it: units.step_name(it["index"], it["number"]), left=True),
         time("Start", "start_ps", "ms"),
         time("Duration", "duration_ps", unit),
-        time("Device", "device_busy_ps", unit),
+        time("Device (busiest core)", "device_busy_ps", unit),
         number("Executions", "executions"),
         number("Compiles", "compiles"),
         number("Early syncs", "early_syncs"),
@@ -103,7 +109,8 @@ def steps(document: Row) -> Html | None:
     legend = element("div", (element("span", chip(name)) for name in used), class_="legend")
     mean = sum(it["duration_ps"] for it in every) // len(every)
     first = f"; the first {_STEPS}" if len(every) > _STEPS else ""
-    note = f"{units.count(len(every))}{first}; mean {units.time_text(mean)}; the line is the device’s work"
+    line = "the line is the device work that the step launched, of the busiest core"
+    note = f"{units.count(len(every))}{first}; mean {units.time_text(mean)}; {line}"
     if document["throughput"]:
         note += f"; {throughput_text(document['throughput'])}"
     below = element("details", element("summary", "As a table"), told)
@@ -124,7 +131,7 @@ def patterns(document: Row) -> Html | None:
         time("Total", "total_ps", unit),
         time("Mean", "mean_ps", each),
     )
-    return card("Recurring gaps", "the same program before and after", told, wide=True)
+    return card("Recurring gaps", "the same program before and after; all cores", told, wide=True)
 
 
 def gaps(document: Row) -> Html | None:

@@ -17,13 +17,15 @@ from tb_xla_insights.export.markup import (
     text,
     time,
 )
+from tb_xla_insights.report.compile_text import state_of, what_is_new
+from tb_xla_insights.report.figures import joins_text
 
 _MOST = 200
 """Rows of a table; `report --json` has all."""
 
 
 def executions(document: Row) -> Html | None:
-    rows = document["executions"][:_MOST]
+    rows = document["programs"][:_MOST]
     if not rows:
         return None
     unit = units.column_unit([it["host_ps"] // max(1, it["count"]) for it in rows])
@@ -34,9 +36,9 @@ def executions(document: Row) -> Html | None:
         number("Launches", "launches"),
         number("Runs", "count"),
         *(_mean(name, unit) for name in ("Host", "Device", "Queue", "Overhead")),
-        text("Join", "join"),
+        Column("Join", lambda it: joins_text(it["joins"]), left=True),
     )
-    return card("Executions", "means of a run; host = device + queue + overhead", told, wide=True)
+    return card("Executions", "means of a run on one core; host = device + queue + overhead", told, wide=True)
 
 
 def _mean(name: str, unit: str) -> Column:
@@ -55,7 +57,12 @@ def compiles(document: Row) -> Html | None:
         STEP,
         time("Start", "start_ps", "ms"),
         time("Time", "duration_ps", unit),
-        Column("", lambda it: "warm-up" if it["warm_up"] else "", left=True),
+        Column("When", state_of, left=True),
+        Column(
+            "What is new",
+            lambda it: element("div", what_is_new(it) or units.MISSING, class_="text"),
+            left=True,
+        ),
         text("Annotation", "annotation"),
         Column("Cause", lambda it: element("div", it["cause"] or units.MISSING, class_="text"), left=True),
     )
@@ -76,7 +83,9 @@ def annotated(document: Row) -> Html | None:
         number("Device ops", "device_ops"),
         Column("Lost", lambda it: it["lost"] or "", left=True),
     )
-    return card("Annotations", "host and device time", told, _origins(document["propagation"]))
+    return card(
+        "Annotations", "host: all threads; device: all cores", told, _origins(document["propagation"])
+    )
 
 
 def _origins(propagation: Row) -> Html | None:
@@ -85,7 +94,7 @@ def _origins(propagation: Row) -> Html | None:
         return None
     shares = units.shares([propagation[f"{name}_ps"] for name in names], total)
     parts = ", ".join(f"{share} {name}" for share, name in zip(shares, names, strict=True))
-    return element("p", f"Of {units.time_text(total)} in ops: {parts}.", class_="note")
+    return element("p", f"Of {units.time_text(total)} in ops, all cores: {parts}.", class_="note")
 
 
 def _annotation(row: Row) -> Html:
@@ -106,7 +115,7 @@ def transfers(document: Row) -> Html | None:
         time("Time", "duration_ps", unit),
         size,
     )
-    return card("Transfers", None, told)
+    return card("Transfers", "time on the host", told)
 
 
 def collectives(document: Row) -> Html | None:
@@ -116,7 +125,7 @@ def collectives(document: Row) -> Html | None:
     unit = units.column_unit([it["duration_ps"] for it in rows])
     times = (time(name, key, unit) for name, key in (("Time", "duration_ps"), ("Exposed", "exposed_ps")))
     told = table(rows, code("Op", "op"), number("Count", "count"), *times)
-    return card("Collectives", "exposed: nothing computes meanwhile", told)
+    return card("Collectives", "all cores; exposed: nothing computes meanwhile", told)
 
 
 def metrics(document: Row) -> Html | None:

@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from tb_xla_insights.analysis.beside import RECORD, Beside, Block, GraphBreaks, Metrics, Unread
+from tb_xla_insights.analysis.beside import RECORD, Beside, Block, GraphBreaks, Guard, Metrics, Unread
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.debug_text import parse_debug
 from tb_xla_insights.report.explain_text import parse_explain
+from tb_xla_insights.report.guards_text import parse_guards
 from tb_xla_insights.report.metrics_text import parse_metrics
 from tb_xla_insights.trace.model import SessionTrace
 from tb_xla_insights.xplane.source import file_names, open_source
@@ -42,7 +43,8 @@ def beside(session: SessionTrace) -> Beside:
 
     A file's content says what it is, whatever its name; names that begin with `metrics_report` and `dynamo_explain`
     come first, and of each kind the first file counts. A metrics report whose name has the word before (start, begin,
-    pre) is the one from before the trace, if there is another one. Blocks of debug logs are collected from all.
+    pre) is the one from before the trace, if there is another one. Blocks of debug logs, and the guards that
+    logs of torch.compile name, are collected from all.
     """
     store = vars(session)
     if "_beside" not in store:
@@ -54,6 +56,7 @@ def beside(session: SessionTrace) -> Beside:
 def _read(session: SessionTrace) -> Beside:
     reports: list[Metrics] = []
     breaks: GraphBreaks | None = None
+    guards: list[Guard] = []
     compilations: list[Block] = []
     executions: list[Block] = []
     advice: list[str] = []
@@ -66,8 +69,9 @@ def _read(session: SessionTrace) -> Beside:
             continue
         text = _LONG_LINE.sub(r"\1…", text)
         report, explained, log = parse_metrics(text, name), parse_explain(text, name), parse_debug(text, name)
+        failed = parse_guards(text, name)
         told = [*(report.unread if report else ()), *(explained.unread if explained else ()), *log.unread]
-        if report or explained or log.compilations or log.executions or log.advice:
+        if report or explained or failed or log.compilations or log.executions or log.advice:
             files.append(name)
             unread += [
                 *told,
@@ -75,11 +79,12 @@ def _read(session: SessionTrace) -> Beside:
             ]
         reports += [report] if report else []
         breaks = breaks or explained
+        guards += failed
         compilations += log.compilations
         executions += log.executions
         advice += [it for it in log.advice if it not in advice]
     before, after = _pair(reports)
-    return Beside(after, before, breaks, compilations, executions, advice, recorded, files, unread)
+    return Beside(after, before, breaks, guards, compilations, executions, advice, recorded, files, unread)
 
 
 def _pair(reports: list[Metrics]) -> tuple[Metrics | None, Metrics | None]:

@@ -8,12 +8,12 @@ from typing import Any
 
 from tb_xla_insights.analysis.busy import device_summaries
 from tb_xla_insights.analysis.collectives import collectives_report
-from tb_xla_insights.analysis.compiles import compiles_report
+from tb_xla_insights.analysis.compile_table import compiles_report
 from tb_xla_insights.analysis.debug_log import causes_by_program, early_blocks
 from tb_xla_insights.analysis.diagnostics import diagnose
 from tb_xla_insights.analysis.early import early_executions
 from tb_xla_insights.analysis.environment import environment
-from tb_xla_insights.analysis.executions import executions_report, launching
+from tb_xla_insights.analysis.executions import executions_report, launching, programs_report
 from tb_xla_insights.analysis.findings import findings_report
 from tb_xla_insights.analysis.gaps import gaps_report
 from tb_xla_insights.analysis.input_pipeline import input_report
@@ -22,6 +22,7 @@ from tb_xla_insights.analysis.partial import partial_diagnostics
 from tb_xla_insights.analysis.propagation import propagation_diagnostics, propagation_report, session_ops
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.reading import programs_have_scopes
+from tb_xla_insights.analysis.step_idle import step_idle_report
 from tb_xla_insights.analysis.step_table import steps_report
 from tb_xla_insights.analysis.transfers import transfers_report
 from tb_xla_insights.errors import Diagnostic
@@ -89,8 +90,10 @@ def session_report(
         "propagation": partial(_propagation, session),
         "gaps": partial(gaps_report, session, all_gaps),
         "steps": partial(steps_report, session),
+        "step_idle": partial(step_idle_report, session),
         "findings": partial(findings_report, session, found),
         "executions": partial(told_executions, session),
+        "programs": partial(told_programs, session),
         "launching": partial(launching, session),
         "early_executions": partial(_early, session),
         "compiles": partial(compiles_report, session, found.causes),
@@ -128,10 +131,19 @@ def _propagation(session: SessionTrace) -> tuple[dict[str, Any], bool]:
     return document, scoped
 
 
-def told_executions(session: SessionTrace, devices: Collection[str] | None = None) -> list[dict[str, Any]]:
-    """The report's `executions` (`devices`: only the runs on these), with the `causes` that a debug log tells."""
+def told_executions(session: SessionTrace) -> list[dict[str, Any]]:
+    """The report's `executions`, with the `causes` that a debug log tells."""
+    return _with_causes(session, executions_report(session))
+
+
+def told_programs(session: SessionTrace, devices: Collection[str] | None = None) -> list[dict[str, Any]]:
+    """The report's `programs` (`devices`: only the runs on these), with the `causes` that a debug log tells."""
+    return _with_causes(session, programs_report(session, devices))
+
+
+def _with_causes(session: SessionTrace, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     causes = causes_by_program(session, beside(session).executions)
-    return [row | {"causes": causes.get(row["program"], [])} for row in executions_report(session, devices)]
+    return [row | {"causes": causes.get(row["program"], [])} for row in rows]
 
 
 def _early(session: SessionTrace) -> list[dict[str, Any]]:

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.analysis.compile_table import graph_names
 from tb_xla_insights.analysis.compiles import find_compiles
 from tb_xla_insights.analysis.executions import Costs, find_costs, launching, runs_on
-from tb_xla_insights.analysis.graph_diff import nearest
+from tb_xla_insights.analysis.findings.compile_advice import (
+    CAPTURE_AGAIN,
+    HOW_TO_SEE_WHY,
+    Tracer,
+    advice,
+    advice_without,
+    place_text,
+    tracer_of,
+)
+from tb_xla_insights.analysis.graph_words import types_text
 from tb_xla_insights.analysis.idle import find_gaps
 from tb_xla_insights.analysis.launches import KINDS, find_launches
 from tb_xla_insights.analysis.runs import JOINS
 from tb_xla_insights.analysis.steps import steps_of, with_offsets
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.report.document import told_executions
+from tb_xla_insights.report.compile_text import state_of, what_is_new
+from tb_xla_insights.report.document import told_programs
+from tb_xla_insights.report.figures import joins_text
 from tb_xla_insights.report.views import kept_view, whole_report
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 
@@ -33,9 +44,10 @@ _Choice = frozenset[str] | None
 def executions(
     session: SessionTrace, step: int | None = None, devices: Collection[str] | None = None
 ) -> dict[str, Any]:
-    """`data/executions`: the report's rows, their totals by kind, what an execution costs however short it
-    is, idle time between programs, how far the host runs ahead; and the runs of one step (an index into the
-    report's `steps`), of the one of median length where none is given. With `devices` (ids) only the runs on these.
+    """`data/executions`: the report's `programs` (as `executions`, `join` a text), their totals by kind, what an
+    execution costs however short it is, idle time between programs, how far the host runs ahead; and the runs of one
+    step (an index into the report's `steps`), of the one of median length where none is given. With `devices` (ids)
+    only the runs on these.
 
     `per_step` is what totals over device runs are divided by for one step and core: runs over runs per step, so that
     those of steps that the capture cuts count in the mean of a run only; None without steps.
@@ -63,7 +75,8 @@ def _usual(steps: list[dict[str, Any]]) -> int | None:
 
 
 def _executions(session: SessionTrace, on: _Choice) -> dict[str, Any]:
-    rows = whole_report(session)["executions"] if on is None else told_executions(session, on)
+    programs = whole_report(session)["programs"] if on is None else told_programs(session, on)
+    rows = [row | {"join": joins_text(row["joins"])} for row in programs]
     kinds: dict[str, dict[str, int]] = {}
     for row in rows:
         total = kinds.setdefault(row["kind"], dict.fromkeys(_TOTALS, 0))
@@ -159,32 +172,48 @@ def _cost_columns(costs: Costs, its: NDArray[np.intp]) -> dict[str, list[int]]:
 
 
 def compiles(session: SessionTrace) -> dict[str, Any]:
-    """`data/compiles`: the report's rows and what tells each graph from the nearest one (`diff`); graphs that compiled,
-    or ran, by step; the steps' numbers; and what a metrics report beside the trace counts."""
+    """`data/compiles`: the report's rows, each with `state` and `what_is_new` in words and the `advice` on it (None in
+    warm-up); graphs that compiled, or ran, by step; the steps' numbers; what a metrics report beside the trace
+    counts; and what would tell why a graph was asked for."""
     return kept_view(session, "compiles", _compiles)
 
 
 def _compiles(session: SessionTrace) -> dict[str, Any]:
     report = whole_report(session)
     graphs: dict[str, dict[str, Any]] = {}
-    diffs: dict[str, dict[str, Any] | None] = {}
-    for host, (trace, offset) in enumerate(with_offsets(session)):
+    tracer = tracer_of(session)
+    for trace, offset in with_offsets(session):
         _add_host(trace, offset, graphs)
-        found = find_compiles(trace)
-        for row, program in zip(found.row.tolist(), found.program.tolist(), strict=True):
-            diffs[f"{host}.{row}"] = _diff(trace, program)
     ordered = sorted(graphs.values(), key=lambda it: (-it["compiles"], -it["cost_ps"], -len(it["steps"])))
     numbers = [step["number"] if step["number"] is not None else step["index"] for step in report["steps"]]
     return {
-        "compiles": [
-            row | {"graph": row["graph"] or _UNKNOWN, "diff": diffs[row["event"]]}
-            for row in report["compiles"]
-        ],
+        "compiles": [row | _told(row, tracer) for row in report["compiles"]],
         "graphs": ordered[:_MOST_GRAPHS],
         "count": len(ordered),
         "steps": numbers,
         "metrics": _counted(report["metrics"]),
+        "how_to_see_why": HOW_TO_SEE_WHY[tracer],
     }
+
+
+def _told(row: dict[str, Any], tracer: Tracer) -> dict[str, Any]:
+    return {
+        "graph": row["graph"] or _UNKNOWN,
+        "state": state_of(row),
+        "what_is_new": what_is_new(row),
+        "advice": _advice(row, tracer),
+    }
+
+
+def _advice(row: dict[str, Any], tracer: Tracer) -> str | None:
+    """What to do about one compilation."""
+    if row["warm_up"]:
+        return None
+    at = place_text(row["frame"], row["annotation"])
+    if row["change"] is not None:
+        parameters = row["nearest"]["parameters"] if row["nearest"] else []
+        return advice(row["change"], tracer, at, types_text((it["before"], it["after"]) for it in parameters))
+    return CAPTURE_AGAIN if row["cut"] else advice_without(at, "", len(row["kin"]))
 
 
 def _counted(metrics: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -211,30 +240,13 @@ def _add_host(trace: Trace, offset: int, graphs: dict[str, dict[str, Any]]) -> N
         entry["cost_ps"] += int(found.duration_ps[it])
         if found.step[it] >= 0:
             entry["steps"][str(int(found.step[it]) + offset)] = "compiled"
-    for program, ((module, id_), name) in enumerate(zip(launches.programs, _graph_names(trace), strict=True)):
+    for program, ((module, id_), name) in enumerate(zip(launches.programs, graph_names(trace), strict=True)):
         entry = graphs.setdefault(name, _graph(name, module))
         if id_ and id_ not in entry["program_ids"]:
             entry["program_ids"].append(id_)
         mine = launches.step[(launches.program == program) & (launches.step >= 0)]
         for step in np.unique(mine)[:_MOST_STEPS].tolist():
             entry["steps"].setdefault(str(step + offset), "run")
-
-
-def _graph_names(trace: Trace) -> list[str]:
-    """What the graph of each program is called: as where it was compiled, else by its module, with the program's id
-    where several share that."""
-    found, programs = find_compiles(trace), find_launches(trace).programs
-    compiled = {int(program): found.graph(it) for it, program in enumerate(found.program) if program >= 0}
-    times = Counter(name for name, _ in programs)
-    return [
-        compiled.get(program) or (f"{module}({id_})" if times[module] > 1 and id_ else module)
-        for program, (module, id_) in enumerate(programs)
-    ]
-
-
-def _diff(trace: Trace, program: int) -> dict[str, Any] | None:
-    found = nearest(trace, program)
-    return found and {**found, "graph": _graph_names(trace)[found["program"]]}
 
 
 def _graph(name: str, module: str | None) -> dict[str, Any]:

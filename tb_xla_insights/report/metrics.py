@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tb_xla_insights.analysis.beside import Beside, Metrics
+from tb_xla_insights.analysis.beside import EXTRACTED, KEPT_COUNTERS, Beside, Metrics
 from tb_xla_insights.analysis.compile_calls import UNFINISHED
 from tb_xla_insights.analysis.compiles import find_compiles
 from tb_xla_insights.analysis.debug_log import executed
@@ -38,10 +38,10 @@ _WORDS = {
 def metrics_document(session: SessionTrace) -> dict[str, Any] | None:
     """The report's `metrics`; None where nothing lies beside the capture.
 
-    `file`, `counters`, `metrics` (by name: `samples`, `total` in `unit`, `percentiles`), `fallbacks` and `figures` are
-    of the report at the end, `difference` has the same since the one from before the trace. `against_trace` lays
-    counts of both side by side. `dynamo` is an explanation of torch._dynamo, `debug` counts the blocks of PT_XLA_DEBUG
-    logs, `unread` tells what was not understood.
+    `file`, `counters`, `cleared` (whether torch.compile cleared most of them), `metrics` (by name: `samples`, `total`
+    in `unit`, `percentiles`), `fallbacks` and `figures` are of the report at the end, `difference` has the same since
+    the one from before the trace. `against_trace` lays counts of both side by side. `dynamo` is an explanation of
+    torch._dynamo, `debug` counts the blocks of PT_XLA_DEBUG logs, `unread` tells what was not understood.
     """
     found = beside(session)
     if not found.files:
@@ -50,6 +50,7 @@ def metrics_document(session: SessionTrace) -> dict[str, Any] | None:
     return {
         "file": report.file if report else None,
         "counters": report.counters if report else {},
+        "cleared": report.cleared if report else False,
         "metrics": report.metrics if report else {},
         "fallbacks": report.fallbacks() if report else {},
         "figures": _figures(report) if report else None,
@@ -71,12 +72,12 @@ def metrics_document(session: SessionTrace) -> dict[str, Any] | None:
 
 
 def _figures(report: Metrics) -> dict[str, Any]:
-    """What people look for first. A figure is None where the report has nothing of it."""
+    """What people look for first. A figure is None where the report has nothing of it, or torch.compile cleared it."""
     figures: dict[str, Any] = {
         "uncached_compiles": report.counters.get("UncachedCompile"),
-        "cached_compiles": report.counters.get("CachedCompile"),
-        "step_markers": report.counters.get("MarkStep"),
-        "fallback_calls": sum(report.fallbacks().values()),
+        "cached_compiles": None if report.cleared else report.counters.get("CachedCompile"),
+        "step_markers": None if report.cleared else report.counters.get("MarkStep"),
+        "fallback_calls": None if report.cleared else sum(report.fallbacks().values()),
     }
     for what, names in _NAMES.items():
         figures[f"{what}_count"] = report.samples(*names)
@@ -181,6 +182,14 @@ def _disagreements(session: SessionTrace) -> Iterator[Diagnostic]:
             "warning",
             f"{found.metrics.file} has less than {found.before.file}: they are not two reports of one run in this "
             "order, the metrics were cleared between them, or it is cut short. No difference is shown.",
+        )
+    if found.metrics and found.metrics.cleared:
+        yield Diagnostic(
+            "metrics_disagree",
+            "info",
+            f"{found.metrics.file}: torch.compile cleared the counters whenever it extracted a graph "
+            f"({plural(found.metrics.counters[EXTRACTED], 'time')}), so all but {' and '.join(sorted(KEPT_COUNTERS))} "
+            "count only what came after the last one. Metrics with samples are whole.",
         )
     yield from _log_disagrees(session, found)
 

@@ -13,11 +13,12 @@ from tb_xla_insights.analysis.busy import stalls_together
 from tb_xla_insights.analysis.idle import find_gaps
 from tb_xla_insights.analysis.partial import partial_steps
 from tb_xla_insights.analysis.segments import Segments
-from tb_xla_insights.analysis.shares import by_class, class_shares, covered
+from tb_xla_insights.analysis.shares import class_shares, covered
 from tb_xla_insights.analysis.step_work import step_work
 from tb_xla_insights.catalog.classes import CLASSES, UNRECORDED
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.document import session_report
+from tb_xla_insights.report.figures import figures
 from tb_xla_insights.report.finding_text import gain_of, groups
 from tb_xla_insights.report.verdict import by_thread, gap_sentence
 from tb_xla_insights.trace.model import SessionTrace
@@ -66,30 +67,23 @@ def whole_report(session: SessionTrace) -> dict[str, Any]:
 
 
 def overview(session: SessionTrace) -> dict[str, Any]:
-    """`data/overview`: verdict, four figures, devices with their duty cycle by three definitions, idle time
-    by cause, steps as columns and the device work of each (`work`, see `step_work`), findings and their `groups` in
-    words (see `_groups`); the report's
-    `input_pipeline` (`input`) and `transfers`, its `collectives` and the `stalls` of all devices, the longest of
-    each (see `_longest`)."""
+    """`data/overview`: verdict, four figures (see `figures`), devices with their duty cycle by three definitions, the
+    devices' work and idle time in whole steps (`step_idle`), steps as columns and the device work of each (`work`, see
+    `step_work`), findings and their `groups` in words (see `_groups`); the report's `input_pipeline` (`input`) and
+    `transfers`, its `collectives` and the `stalls` of all devices, the longest of each (see `_longest`)."""
     return kept_view(session, "overview", _overview)
 
 
 def _overview(session: SessionTrace) -> dict[str, Any]:
     report = whole_report(session)
-    gaps, steps = report["gaps"], report["steps"]
-    devices = [
-        {name: value for name, value in row.items() if name != "stalls"} | {"idle_by_class_ps": its}
-        for row, its in zip(report["devices"], _idle_by_class(session), strict=True)
-    ]
+    steps = report["steps"]
     return {
         "verdict": report["verdict"],
-        "figures": _figures(report),
-        "devices": devices,
-        "idle": {
-            "total_ps": gaps["total_ps"],
-            "by_class_ps": gaps["by_class_ps"],
-            "small_ps": gaps["total_ps"] - gaps["listed_ps"],
-        },
+        "figures": figures(report),
+        "devices": [
+            {name: value for name, value in row.items() if name != "stalls"} for row in report["devices"]
+        ],
+        "step_idle": report["step_idle"],
         "steps": {
             "source": steps[0]["source"] if steps else None,
             "count": len(steps),
@@ -137,48 +131,16 @@ def counts(session: SessionTrace) -> dict[str, int]:
     report = whole_report(session)
     return {
         "gaps": report["gaps"]["count"],
-        "executions": len(report["executions"]),
+        "executions": len(report["programs"]),
         "compiles": sum(not row["warm_up"] for row in report["compiles"]),
         "lost": sum(row["lost"] is not None for row in report["annotations"]),
     }
-
-
-def _idle_by_class(session: SessionTrace) -> list[dict[str, int]]:
-    """Per device, what the host did in its gaps from 10 us up."""
-    found = [(find_gaps(trace), number) for trace in session.traces for number in range(len(trace.devices))]
-    return [by_class(gaps.shares[gaps.device == number].sum(axis=0)) for gaps, number in found]
 
 
 def _columns(steps: list[dict[str, Any]]) -> dict[str, Any]:
     used = [name for name in CLASSES if any(name in step["host_ps"] for step in steps)]
     host = {name: [step["host_ps"].get(name, 0) for step in steps] for name in used}
     return {name: [step[name] for step in steps] for name in _STEP_COLUMNS} | {"host_ps": host}
-
-
-def _figures(report: dict[str, Any]) -> list[dict[str, Any]]:
-    devices, steps = report["devices"], report["steps"]
-    span, busy = (sum(device[key] for device in devices) for key in ("span_ps", "busy_ps"))
-    mean = sum(step["duration_ps"] for step in steps) // len(steps) if steps else None
-    device = sum(step["device_busy_ps"] for step in steps) // len(steps) if steps and devices else None
-    idle = None if mean is None or device is None else max(0, mean - device)
-    of = f"mean of {len(steps)} steps" if steps else "no steps in this capture"
-    cores = f"mean of {len(devices)} devices" if len(devices) > 1 else "busy / span"
-    return [
-        _figure("duty_cycle", "Duty cycle", busy / span if span else None, "share", cores),
-        _figure("mean_step", "Step", mean, "ps", of),
-        _figure(
-            "device_per_step",
-            "Device work per step",
-            device,
-            "ps",
-            "the busiest device" if len(devices) > 1 else of,
-        ),
-        _figure("idle_per_step", "Idle per step", idle, "ps", "step − device work"),
-    ]
-
-
-def _figure(name: str, label: str, value: float | int | None, unit: str, note: str) -> dict[str, Any]:
-    return {"name": name, "label": label, "value": value, "unit": unit, "note": note}
 
 
 def gaps(session: SessionTrace) -> dict[str, Any]:

@@ -51,7 +51,9 @@ def _cores(trace: Trace, catalog: Catalog, stretches: Stretches | None) -> list[
     calls = np.array(
         ["launch" in catalog.tags(trace.strings[text]) for text in trace.metadata.name], np.bool_
     )
-    core, cores = _place(_launches(trace, calls, regions, runs), regions.start_ps[runs], regions.complete_ps[runs])
+    core, cores = _place(
+        _launches(trace, calls, regions, runs), regions.start_ps[runs], regions.complete_ps[runs]
+    )
     # An op whose run the capture cuts stays on the first core.
     core_of = np.zeros(len(regions.row) + 1, np.int16)
     core_of[runs] = core

@@ -55,12 +55,26 @@ class Regions(Stretches):
     " int32[::1], boolean[::1], int64, int32[::1])"
 )
 def _find(  # type: ignore[no-untyped-def]
-    first, count, mark, start, duration, of_row, row, region_start, region_end, complete, outer, runs, regions, stack
+    first,
+    count,
+    mark,
+    start,
+    duration,
+    of_row,
+    row,
+    region_start,
+    region_end,
+    complete,
+    outer,
+    runs,
+    regions,
+    stack,
 ):
     """Finds the regions of one line, numbered from `regions` on. Returns the number of regions so far. `stack` holds
     the open ones, and `region_end` when each ends (-1: where its `StopRegion` is).
 
-    Where a run ends whose beginning was not recorded, it began with the `ThunkExecutor::Execute` before, or with the waiting itself.
+    Where a run ends whose beginning was not recorded, it began with the `ThunkExecutor::Execute` before, or with the
+    waiting itself.
     """
     depth, executes = 0, -1
     for event in range(first, first + count):

@@ -1,18 +1,40 @@
-"""Findings about dynamo: graphs that torch.compile could not keep whole."""
+"""Findings about torch.compile: graphs that it compiles again and again, or could not keep whole."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.findings.base import Facts, Finding, mask, plural, total_ps
+from tb_xla_insights.analysis.again import extracted_again
+from tb_xla_insights.analysis.beside import Guard
+from tb_xla_insights.analysis.classes import partition
+from tb_xla_insights.analysis.compiles import find_compiles
+from tb_xla_insights.analysis.findings.base import (
+    Facts,
+    Finding,
+    Window,
+    first_that_fits,
+    longest_windows,
+    mask,
+    plural,
+    step_names,
+    steps_text,
+    total_ps,
+)
 from tb_xla_insights.analysis.findings.graphs import CUT
+from tb_xla_insights.analysis.intervals import union, union_of
 from tb_xla_insights.analysis.launches import DYNAMO_KIND, find_launches
+from tb_xla_insights.analysis.shares import class_shares
 from tb_xla_insights.analysis.thresholds import DYNAMO_GRAPHS
 from tb_xla_insights.analysis.what_if import Fix
+from tb_xla_insights.catalog.classes import CLASS_INDEX, DYNAMO
 from tb_xla_insights.trace.model import Trace
+from tb_xla_insights.units import time_text
+
+_EXTRACTING = ("dynamo", "compile")
 
 
 @dataclass(frozen=True)
@@ -45,6 +67,109 @@ def extra_launches(trace: Trace) -> ExtraLaunches:
     rank = np.empty(len(keys), np.int64)
     rank[order] = np.arange(len(keys)) - np.repeat(first, counts)
     return ExtraLaunches(int(np.median(counts)), its[rank[place] >= DYNAMO_GRAPHS])
+
+
+_NUMBER = re.compile(r"==\s*[-+]?\d*\.?\d+(e[-+]?\d+)?$")
+
+
+def dynamo_recompilation(facts: Facts) -> Finding | None:
+    """Graphs that torch.compile extracts again, since a guard fails: Dynamo traces the function again, AOTAutograd its
+    backward pass, and XLA compiles what is new. They cost the idle time in that."""
+    gave_up = any(guard.limit for guard in facts.beside.guards)
+    parts = [extracted_again(trace, gave_up) for trace in facts.traces]
+    count = sum(len(part.step) for part in parts)
+    if not count:
+        return None
+    taken, fixes, windows, numbers = [], [], [], []
+    dynamo = compiling = compiles = 0
+    for trace, ledger, part in zip(facts.traces, facts.ledgers, parts, strict=True):
+        rows = find_compiles(trace).row[part.compiles]
+        when = union_of((part.when, union(trace.start_ps[rows], trace.end_ps[rows])))
+        taken.append(np.sum([ledger.take_within(name, trace, when) for name in _EXTRACTING], axis=0))
+        fixes.append(Fix(_EXTRACTING, windows=(when.start_ps, when.end_ps)) if len(when) else None)
+        spent = class_shares(partition(trace), when.start_ps, when.end_ps).sum(axis=0)
+        dynamo, compiling = dynamo + int(spent[DYNAMO]), compiling + int(spent[CLASS_INDEX["compile"]])
+        compiles += len(rows)
+        windows += [Window(*its) for its in zip(when.start_ps.tolist(), when.end_ps.tolist(), strict=True)]
+        numbers += step_names(trace, part.step.tolist())
+    cost = total_ps(taken)
+    numbers = sorted(set(numbers))
+    where = steps_text(numbers, facts.steps)
+    guard = facts.beside.guards[-1] if facts.beside.guards else None
+    detail = (
+        f"{plural(count, 'extraction')} of graphs after warm-up, {where}, take{'s' if count == 1 else ''} "
+    )
+    detail += f"{time_text(dynamo)} (Dynamo, AOTAutograd and the bridge to XLA)"
+    detail += f", and {plural(compiles, 'compilation')} {time_text(compiling)}" if compiles else ""
+    detail += (
+        f"; devices idle meanwhile for {facts.of_span(cost)}."
+        if cost
+        else "; no device waits for it in its span."
+    )
+    return Finding(
+        "dynamo_recompilation",
+        first_that_fits(f"torch.compile compiles again {where}", "torch.compile compiles again"),
+        f"torch.compile compiling again {where}",
+        detail + (_failed(guard) if guard else ""),
+        _keep_guards(guard),
+        cost,
+        {
+            "extractions": count,
+            "dynamo_ps": dynamo,
+            "compiles": compiles,
+            "compile_ps": compiling,
+            "steps": numbers,
+            "function": guard and guard.function,
+            "place": guard and guard.place,
+            "guard": guard and guard.guard,
+            "source": guard and guard.source,
+            "limit": next((it.limit for it in facts.beside.guards if it.limit), None),
+            "idle_ps": cost,
+        },
+        longest_windows(windows),
+        facts.recurs([set(part.step.tolist()) - {-1} for part in parts]),
+        fixes,
+    )
+
+
+def _failed(guard: Guard) -> str:
+    """What the log says of the guard that failed last."""
+    text = f" {guard.file} says of {guard.function or 'a function'}"
+    text += f" ({guard.place}) that" if guard.place else " that"
+    text += f" its guard {guard.guard} failed last" if guard.guard else " its guards failed"
+    text += f", in the line “{guard.source.partition('  #')[0]}”" if guard.source else ""
+    if guard.limit:
+        text += f"; after {guard.limit} variants torch.compile gave it up, and it runs without from then on"
+    return f"{text}."
+
+
+def _keep_guards(guard: Guard | None) -> str:
+    """What to change so that the guard holds."""
+    at = f" at {guard.place}" if guard and guard.place else ""
+    told, source = (guard.guard or "", guard.source or "") if guard else ("", "")
+    if "size mismatch" in told or "stride mismatch" in told or ".size()" in told:
+        return (
+            f"Keep the shapes that reach torch.compile{at} the same: pad or bucket them and warm up each bucket. "
+            "torch._dynamo.mark_dynamic() or dynamic=True spares Dynamo's part where all operators allow it, but XLA "
+            "compiles each shape."
+        )
+    if ".item()" in source or "___stack" in told:
+        return (
+            f"Take the number out of compiled code{at}: without .item() nothing is guarded by its value. Keep it a "
+            "tensor (torch.where or torch.clamp in place of if), or decide outside of what is compiled."
+        )
+    if _NUMBER.search(told):
+        return (
+            f"Do not let compiled code{at} depend on a Python number that changes: torch.compile makes it a constant "
+            f"and guards it ({told}). Pass it as a tensor on the device."
+        )
+    if guard:
+        return f"Keep what the guard{at} looks at the same from step to step, or pass it as a tensor."
+    return (
+        "Find the guard that fails with TORCH_LOGS=recompiles. A Python number that changes (.item(), a float "
+        "attribute, a step's number) belongs into a tensor; a shape that changes is to be padded, or marked by "
+        "torch._dynamo.mark_dynamic()."
+    )
 
 
 def graph_breaks(facts: Facts) -> Finding | None:

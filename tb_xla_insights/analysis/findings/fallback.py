@@ -24,9 +24,11 @@ from tb_xla_insights.trace.model import Int64, Trace
 def cpu_fallback(facts: Facts) -> Finding | None:
     """Operators that PyTorch/XLA runs on the CPU: what a metrics report counts, since the one from before the trace
     where there is one; without any, what looks like it, an early execution whose value is read and sent back within
-    the same annotation. The cost is part of early_sync's."""
+    the same annotation. The cost is part of early_sync's. A report whose counters torch.compile cleared does not tell
+    that there were none, and counts the least."""
     metrics = facts.counted
     operators = metrics.fallbacks() if metrics else {}
+    whole = metrics is not None and not metrics.cleared
     cost = suspected = 0
     windows, fixes, steps = [], [], []
     places: list[str | None] = []
@@ -46,7 +48,7 @@ def cpu_fallback(facts: Facts) -> Finding | None:
         launch = early.launch[its].astype(np.intp)
         classes = ("sync_prepare", "dispatch", "program_load", "from_device", "to_device", "wait")
         fixes.append(Fix(classes, launch, launch, launch) if len(its) else None)
-    if not operators and (metrics is not None or not suspected):
+    if not operators and (whole or not suspected):
         return None
     path = most_common(places)
     inside = f" in {path}" if path else ""
@@ -60,7 +62,8 @@ def cpu_fallback(facts: Facts) -> Finding | None:
         )
         when = "since the script began" if metrics is facts.beside.metrics else "in the capture"
         detail = (
-            f"The metrics report counts {plural(sum(operators.values()), 'call')} {when} of {names}, which "
+            f"The metrics report counts {'' if whole else 'at least '}{plural(sum(operators.values()), 'call')} {when} "
+            f"of {names}, which "
         )
         detail += "PyTorch/XLA has no lowering for; " + (
             f"devices idle after the cuts that look like it for {facts.of_span(cost)}."

@@ -1,4 +1,4 @@
-"""Findings about graphs: compiled again, cut in parts, run on the CPU."""
+"""Findings about graphs that are cut in parts, and about reads."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections import Counter
 
 import numpy as np
 
-from tb_xla_insights.analysis.compiles import find_compiles
 from tb_xla_insights.analysis.debug_log import early_blocks
 from tb_xla_insights.analysis.early import Early, find_early, reads_report
 from tb_xla_insights.analysis.findings.base import (
@@ -22,7 +21,6 @@ from tb_xla_insights.analysis.findings.base import (
     steps_text,
     total_ps,
 )
-from tb_xla_insights.analysis.intervals import union
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.thresholds import EVERY_SHARE
 from tb_xla_insights.analysis.what_if import Fix
@@ -31,111 +29,6 @@ from tb_xla_insights.units import share, time_text
 CUT = ("tracing", "sync_prepare", "program_load", "to_device", "from_device", "dispatch", "wait", "python",
         "other", "unrecorded")  # fmt: skip
 """What the host does in a gap after an early execution because of it: all but compiling and loading data."""
-
-
-def recompilation(facts: Facts) -> Finding | None:
-    """Compilations other than warm-up. They cost the time in which devices idle meanwhile."""
-    taken, fixes, windows, numbers, steps = [], [], [], [], []
-    total = count = 0
-    modules: list[str | None] = []
-    graphs: list[str | None] = []
-    places: list[str | None] = []
-    told: dict[str, str] = {}
-    for trace, ledger in zip(facts.traces, facts.ledgers, strict=True):
-        compiles = find_compiles(trace)
-        again = np.flatnonzero(~compiles.warm_up)
-        times = compiles.start_ps[again], compiles.end_ps[again]
-        when = union(*times)
-        taken.append(ledger.take_within("compile", trace, when))
-        fixes.append(Fix(("compile",), windows=(when.start_ps, when.end_ps)) if len(again) else None)
-        windows += [Window(*its) for its in np.stack(times, axis=1).tolist()]
-        steps.append(set(compiles.step[again].tolist()) - {-1})
-        numbers += step_names(trace, compiles.step[again].tolist())
-        total += when.total_ps
-        count += len(again)
-        modules += [compiles.module[it] for it in again.tolist()]
-        graphs += [compiles.graph(it) for it in again.tolist()]
-        places += paths(trace, compiles.annotation[again].tolist())
-        for it in again.tolist():
-            told = told or facts.beside.causes.get(compiles.graph_hash[it] or "", {})
-    if not count:
-        return None
-    cost = total_ps(taken)
-    numbers = sorted(set(numbers))  # hosts of one training compile in the same steps
-    where = steps_text(numbers, facts.steps)
-    variants = _variants(facts, modules)
-    name = modules[0] or "A graph"
-    title = (
-        first_that_fits(f"{name} is compiled {where}", f"A graph is compiled {where}")
-        if count == 1
-        else first_that_fits(
-            f"{count} compilations after warm-up {where}", f"{count} compilations after warm-up"
-        )
-    )
-    detail = (
-        f"{plural(count, 'compilation')} {where} {'takes' if count == 1 else 'take'} {time_text(total)}; "
-    )
-    detail += (
-        f"devices idle meanwhile for {facts.of_span(cost)}."
-        if cost
-        else "no device waits for it in its span."
-    )
-    if variants > 1:
-        detail += f" {most_common(modules)} comes in {variants} variants, so its shapes or its code differ."
-    return Finding(
-        "recompilation",
-        title,
-        f"a compile {where}" if count == 1 else f"{count} compiles {where}",
-        detail,
-        _compile_advice(variants, numbers, most_common(places), told),
-        cost,
-        {
-            "compiles": count,
-            "compile_ps": total,
-            "idle_ps": cost,
-            "steps": numbers,
-            "graphs": sorted({graph for graph in graphs if graph}),
-            "modules": sorted({module for module in modules if module}),
-            "variants": variants,
-            "annotation": most_common(places),
-            "cause": told.get("cause"),
-            "frame": told.get("frame"),
-        },
-        longest_windows(windows),
-        "once" if len(numbers) <= 1 else facts.recurs(steps),
-        fixes,
-    )
-
-
-def _variants(facts: Facts, modules: list[str | None]) -> int:
-    """Of the module that was compiled most often, the programs and graphs that have its name."""
-    name = most_common(modules)
-    if name is None:
-        return 0
-    programs = {
-        id_ for trace in facts.traces for n, id_ in find_launches(trace).programs if n == name and id_
-    }
-    compiled = {
-        compiles.graph(it)
-        for compiles in map(find_compiles, facts.traces)
-        for it in range(len(compiles))
-        if compiles.module[it] == name
-    }
-    return max(len(programs), len(compiled))
-
-
-def _compile_advice(variants: int, numbers: list[int], place: str | None, told: dict[str, str]) -> str:
-    at = f" at {told['frame']}" if told.get("frame") else f" in {place}" if place else ""
-    if variants > 1:
-        return (
-            f"Keep the graph{at} static: pad or bucket the sequence lengths and warm up each bucket before training; "
-            "no control flow that depends on data."
-        )
-    step = f" of step {numbers[0]}" if len(numbers) == 1 else ""
-    return (
-        f"Find what is new{at} in the graph{step}: a last batch of another size, an evaluation, a branch. Train and "
-        "evaluate in separate phases, and warm up every variant before."
-    )
 
 
 def early_sync(facts: Facts) -> Finding | None:
@@ -182,8 +75,8 @@ def early_sync(facts: Facts) -> Finding | None:
     fetch += f" the value on the device: take .item(), print or a comparison{at} out of {inside}, "
     fetch += "or read it after the step in xm.add_step_closure."
     marker = (
-        "Keep what torch.compile runs on the backward pass's own thread whole, and hooks there without mark_step() or "
-        f"torch_xla.sync(){at}: the training loop has no code on it."
+        f"Remove mark_step() or torch_xla.sync(){at} from hooks and autograd functions: the backward pass's own thread "
+        "syncs, where the training loop has no code."
         if behind == count
         else f"Remove the mark_step() or torch_xla.sync(){at} inside {inside}; the step's own is enough."
     )

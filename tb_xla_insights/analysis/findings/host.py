@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +28,7 @@ from tb_xla_insights.analysis.step_table import steps_report
 from tb_xla_insights.analysis.steps import annotated_steps
 from tb_xla_insights.analysis.thresholds import FEWEST_LAUNCHES, SMALL_SHARE, severity_of
 from tb_xla_insights.analysis.what_if import Fix
-from tb_xla_insights.catalog.classes import WAIT
+from tb_xla_insights.catalog.classes import HOST_DOES, WAIT
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.units import time_text
 
@@ -130,6 +131,11 @@ def _rounded(number: float) -> str:
     return f"{number:.1f}".removesuffix(".0")
 
 
+_LOADS_ONCE = (
+    "Programs are loaded before they run for the first time: there is nothing to change in the steps. Capture later to "
+    "leave it out."
+)
+
 _LAUNCHES = {
     "sync_prepare": (
         "prepares graphs",
@@ -140,7 +146,7 @@ _LAUNCHES = {
         "Keep programs loaded: fewer graphs that take turns, so that none is loaded again.",
     ),
 }
-"""By class: what the host does, and what to change. About `dispatch` the trace at hand tells (`_launch_less`)."""
+"""By class: what the host does most, and what to change. About `dispatch` the trace at hand tells (`_launch_less`)."""
 
 
 def dispatch_overhead(facts: Facts) -> Finding | None:
@@ -152,32 +158,51 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
         return None
     steps = facts.steps_taken(taken)
     most = max(by_class, key=lambda name: total_ps(by_class[name]))
-    count = overhead = 0
-    for trace in facts.traces:
-        costs, shown = find_costs(trace), find_launches(trace).runs.join != NONE
-        count += int(shown.sum())
-        overhead += int(costs.overhead_ps[shown].sum())
-    mean = f" An execution has {time_text(overhead // count)} of overhead on average." if count else ""
+    runs, median = _usual_overhead(facts.traces)
+    usual = f" The usual execution has {time_text(median)} of overhead." if median is not None else ""
     waited, where = _waiting(facts)
     if severity_of(facts.share(waited)) is None:
         waited, where = 0, None
     if waited:
         place = f", most of it in {where}" if where else ""
-        mean += f" For another {facts.of_span(waited)}, nothing is queued while the host waits{place}."
+        usual += f" For another {facts.of_span(waited)}, nothing is queued while the host waits{place}."
     doing, advice = _LAUNCHES.get(most) or ("launches", _launch_less(facts, where))
+    if most == "program_load" and facts.recurs(facts.steps_taken(by_class[most])) == "once":
+        advice = _LOADS_ONCE
+    cores = max(1, len(facts.session.devices))
+    times = [(total_ps(its) // cores, HOST_DOES[name]) for name, its in by_class.items()]
+    parts = ", ".join(f"{does} ({time_text(time)})" for time, does in sorted(times, reverse=True) if time)
     return Finding(
         "dispatch_overhead",
         f"The device waits while the host {doing}",
         f"the device waits while the host {doing}",
-        f"Devices idle for {facts.of_span(cost)}, while the host prepares and launches executions.{mean}",
+        f"Devices idle for {facts.of_span(cost)}, while the host {parts}.{usual}",
         advice,
         cost,
         {f"{name}_ps": total_ps(its) for name, its in by_class.items()}
-        | {"runs": count, "overhead_ps": overhead, "idle_ps": cost, "wait_ps": waited},
+        | {"runs": runs, "median_overhead_ps": median, "idle_ps": cost, "wait_ps": waited},
         facts.gap_windows(taken),
         facts.recurs(steps),
         facts.without(steps, *LAUNCHING),
     )
+
+
+def _usual_overhead(traces: Sequence[Trace]) -> tuple[int, int | None]:
+    """The median overhead in ps of the executions with known calls, but for the first of each program on each core,
+    where some ran more than once: what loads a program and allocates its memory is no cost of launching. How many
+    executions that are; None without any."""
+    first, again = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for trace in traces:
+        runs = find_launches(trace).runs
+        shown = np.flatnonzero(runs.join != NONE)
+        shown = shown[np.argsort(runs.start_ps[shown], kind="stable")]
+        key = runs.program[shown].astype(np.int64) * (len(trace.devices) + 1) + runs.device[shown]
+        of_program = np.unique(key, return_index=True)[1]
+        overhead = find_costs(trace).overhead_ps[shown]
+        first.append(overhead[of_program])
+        again.append(np.delete(overhead, of_program))
+    some = np.sort(np.concatenate(again if any(map(len, again)) else first))
+    return len(some), int(some[(len(some) - 1) // 2]) if len(some) else None
 
 
 def _waiting(facts: Facts) -> tuple[int, str | None]:

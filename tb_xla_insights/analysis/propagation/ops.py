@@ -50,7 +50,8 @@ class DeviceOps:
 @dataclass(frozen=True)
 class Ops:
     """The ops of one host. Columns per distinct op: `program` (its id, empty where none is known), `name`, `origin`,
-    `state`. Parts of op k are `first[k]` to `first[k + 1] - 1`, each with a `scope` (index into `scopes`, -1: none)
+    `state`, `caller` (the one whose called computations hold it, -1: none) and `known`, whether its program tells so.
+    Parts of op k are `first[k]` to `first[k + 1] - 1`, each with a `scope` (index into `scopes`, -1: none)
     and `upto`, the weights added up from the op's first part on; an op without a scope has one part of scope -1.
 
     `mentioned` are the scopes that programs which ran name anywhere, `working` those of instructions that do work.
@@ -61,6 +62,8 @@ class Ops:
     name: list[str]
     origin: list[Origin]
     state: NDArray[np.int8]
+    caller: Int32
+    known: NDArray[np.bool_]
     first: Int32
     scope: Int32
     upto: Int64
@@ -114,8 +117,8 @@ def find_ops(trace: Trace) -> Ops:
         found.append(DeviceOps(mine, own, runs[number]))
     give_back()  # programs are large, and gone again
     return Ops(
-        found, program, name, origin, np.array([it.state for it in origin], np.int8), parts.first, parts.scope,
-        parts.upto, parts.scopes, frozenset(reading.mentioned), frozenset(reading.working), reading.frames,
+        found, program, name, origin, np.array([it.state for it in origin], np.int8), caller, known, parts.first,
+        parts.scope, parts.upto, parts.scopes, frozenset(reading.mentioned), frozenset(reading.working), reading.frames,
         reading.diagnostics(),
     )  # fmt: skip
 

@@ -20,20 +20,30 @@ class OpMetadata(_message.Message):
     def __init__(self, op_type: _Optional[str] = ..., op_name: _Optional[str] = ..., source_file: _Optional[str] = ..., source_line: _Optional[int] = ..., stack_frame_id: _Optional[int] = ...) -> None: ...
 
 class HloInstruction(_message.Message):
-    __slots__ = ("name", "opcode", "metadata", "id", "operand_ids", "called_computation_ids")
+    __slots__ = ("name", "opcode", "metadata", "literal", "channel_id", "id", "operand_ids", "control_predecessor_ids", "called_computation_ids", "statistics_viz", "original_value")
     NAME_FIELD_NUMBER: _ClassVar[int]
     OPCODE_FIELD_NUMBER: _ClassVar[int]
     METADATA_FIELD_NUMBER: _ClassVar[int]
+    LITERAL_FIELD_NUMBER: _ClassVar[int]
+    CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
     ID_FIELD_NUMBER: _ClassVar[int]
     OPERAND_IDS_FIELD_NUMBER: _ClassVar[int]
+    CONTROL_PREDECESSOR_IDS_FIELD_NUMBER: _ClassVar[int]
     CALLED_COMPUTATION_IDS_FIELD_NUMBER: _ClassVar[int]
+    STATISTICS_VIZ_FIELD_NUMBER: _ClassVar[int]
+    ORIGINAL_VALUE_FIELD_NUMBER: _ClassVar[int]
     name: str
     opcode: str
     metadata: OpMetadata
+    literal: bytes
+    channel_id: int
     id: int
     operand_ids: _containers.RepeatedScalarFieldContainer[int]
+    control_predecessor_ids: _containers.RepeatedScalarFieldContainer[int]
     called_computation_ids: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, name: _Optional[str] = ..., opcode: _Optional[str] = ..., metadata: _Optional[_Union[OpMetadata, _Mapping]] = ..., id: _Optional[int] = ..., operand_ids: _Optional[_Iterable[int]] = ..., called_computation_ids: _Optional[_Iterable[int]] = ...) -> None: ...
+    statistics_viz: bytes
+    original_value: bytes
+    def __init__(self, name: _Optional[str] = ..., opcode: _Optional[str] = ..., metadata: _Optional[_Union[OpMetadata, _Mapping]] = ..., literal: _Optional[bytes] = ..., channel_id: _Optional[int] = ..., id: _Optional[int] = ..., operand_ids: _Optional[_Iterable[int]] = ..., control_predecessor_ids: _Optional[_Iterable[int]] = ..., called_computation_ids: _Optional[_Iterable[int]] = ..., statistics_viz: _Optional[bytes] = ..., original_value: _Optional[bytes] = ...) -> None: ...
 
 class HloComputation(_message.Message):
     __slots__ = ("name", "instructions", "id", "root_id")

@@ -1,0 +1,246 @@
+"""The finding about graphs that are compiled again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tb_xla_insights.analysis.again import extracted_again
+from tb_xla_insights.analysis.compile_calls import BEGUN_BEFORE, UNFINISHED
+from tb_xla_insights.analysis.compiles import find_compiles
+from tb_xla_insights.analysis.enclosing import annotation_path
+from tb_xla_insights.analysis.findings.base import (
+    Facts,
+    Finding,
+    Window,
+    first_that_fits,
+    longest_windows,
+    most_common,
+    plural,
+    step_names,
+    steps_text,
+    total_ps,
+)
+from tb_xla_insights.analysis.findings.compile_advice import (
+    CAPTURE_AGAIN,
+    advice,
+    advice_without,
+    place_text,
+    tracer_of,
+)
+from tb_xla_insights.analysis.graph_diff import Change, GraphDiff, find_graph_diffs
+from tb_xla_insights.analysis.graph_words import difference_text, types_text
+from tb_xla_insights.analysis.intervals import union
+from tb_xla_insights.analysis.launches import find_launches
+from tb_xla_insights.analysis.what_if import Fix
+from tb_xla_insights.trace.model import Trace
+from tb_xla_insights.units import time_text
+
+_NEW: dict[Change, str] = {
+    "same_hlo": "the HLO is that of an earlier program",
+    "constants": "only values of constants differ from an earlier program",
+    "code": "the parameters are those of an earlier program, the code is not",
+    "grows": "a parameter has grown",
+    "shrinks": "a parameter is smaller",
+    "shape": "a parameter has another shape",
+    "dtype": "a parameter has another type",
+    "parameters": "there are other parameters",
+    "other_graph": "the graph is like none before",
+}
+"""What is new in a graph, after `In 4 of them`."""
+
+_EDGES = {
+    BEGUN_BEFORE: "at the capture's start",
+    UNFINISHED: "at the capture's end",
+    BEGUN_BEFORE | UNFINISHED: "all through the capture",
+}
+
+
+@dataclass(frozen=True)
+class _Again:
+    """A compilation after warm-up."""
+
+    start_ps: int
+    end_ps: int
+    cut: int
+    in_step: bool
+    module: str | None
+    graph: str | None
+    place: str | None
+    told: dict[str, Any]
+    diff: GraphDiff
+
+
+def recompilation(facts: Facts) -> Finding | None:
+    """Compilations other than warm-up and those of `dynamo_recompilation`. They cost the time in which devices idle
+    meanwhile."""
+    taken, fixes, numbers, steps = [], [], [], []
+    found: list[_Again] = []
+    total = 0
+    gave_up = any(guard.limit for guard in facts.beside.guards)
+    for trace, ledger in zip(facts.traces, facts.ledgers, strict=True):
+        compiles = find_compiles(trace)
+        again = np.flatnonzero(~compiles.warm_up & ~extracted_again(trace, gave_up).compiles)
+        when = union(compiles.start_ps[again], compiles.end_ps[again])
+        taken.append(ledger.take_within("compile", trace, when))
+        fixes.append(Fix(("compile",), windows=(when.start_ps, when.end_ps)) if len(again) else None)
+        steps.append(set(compiles.step[again].tolist()) - {-1})
+        numbers += step_names(trace, compiles.step[again].tolist())
+        total += when.total_ps
+        found += _compilations(trace, again.tolist(), facts)
+    if not found:
+        return None
+    count, cost = len(found), total_ps(taken)
+    numbers = sorted(set(numbers))  # hosts of one training compile in the same steps
+    where = _where(found, numbers, facts)
+    module = most_common(it.module for it in found)
+    variants = _variants(facts, module)
+    place = most_common(it.place for it in found)
+    told = next((it.told for it in found if it.told), {})
+    new = _main_change(found)
+    brief = where if all(it.in_step or it.cut for it in found) else "after warm-up"
+    detail = f"{plural(count, 'compilation')} {where} {'takes' if count == 1 else 'take'} {time_text(total)}"
+    idle = (
+        f"devices idle meanwhile for {facts.of_span(cost)}" if cost else "no device waits for it in its span"
+    )
+    detail += f"{_cut_text(found)}; {idle}.{_new_text(found, new)}"
+    if new is None and variants > 1:
+        detail += f" {module} comes in {variants} variants, so its shapes or its code differ."
+    return Finding(
+        "recompilation",
+        _title(found, where),
+        f"a compile {brief}" if count == 1 else f"{count} compiles {brief}",
+        detail,
+        _advice(facts, found, new, told, place, numbers, variants),
+        cost,
+        {
+            "compiles": count,
+            "compile_ps": total,
+            "idle_ps": cost,
+            "begun_before": sum(bool(it.cut & BEGUN_BEFORE) for it in found),
+            "unfinished": sum(bool(it.cut & UNFINISHED) for it in found),
+            "steps": numbers,
+            "graphs": sorted({it.graph for it in found if it.graph}),
+            "modules": sorted({it.module for it in found if it.module}),
+            "variants": variants,
+            "changes": dict(Counter(it.diff.change for it in found if it.diff.change).most_common()),
+            "difference": difference_text(new.diff) if new else None,
+            "annotation": place,
+            "cause": told.get("cause"),
+            "frame": told.get("frame"),
+        },
+        longest_windows(Window(it.start_ps, it.end_ps) for it in found),
+        "once" if len(numbers) <= 1 else facts.recurs(steps),
+        fixes,
+    )
+
+
+def _compilations(trace: Trace, numbers: Sequence[int], facts: Facts) -> list[_Again]:
+    compiles, diffs = find_compiles(trace), find_graph_diffs(trace)
+    return [
+        _Again(
+            int(compiles.start_ps[number]),
+            int(compiles.end_ps[number]),
+            int(compiles.cut[number]),
+            bool(compiles.step[number] >= 0),
+            compiles.module[number],
+            compiles.graph(number),
+            annotation_path(trace, int(compiles.annotation[number])),
+            facts.beside.causes.get(compiles.graph_hash[number] or "", {}),
+            diffs[number],
+        )
+        for number in numbers
+    ]
+
+
+def _where(found: Sequence[_Again], numbers: Sequence[int], facts: Facts) -> str:
+    """`in step 9`, `in steps 6, 9 and 12, outside of whole steps and at the capture's end`."""
+    places = [steps_text(numbers, facts.steps)] if numbers else []
+    outside = [it for it in found if not it.in_step]
+    places += (
+        ["outside of whole steps" if facts.steps else "outside of steps"]
+        if any(not it.cut for it in outside)
+        else []
+    )
+    places += [_EDGES[cut] for cut in sorted(_EDGES) if any(it.cut == cut for it in outside)]
+    return " and ".join(filter(None, [", ".join(places[:-1]), places[-1]]))
+
+
+def _title(found: Sequence[_Again], where: str) -> str:
+    if len(found) > 1:
+        many = f"{len(found)} compilations after warm-up"
+        return first_that_fits(f"{many} {where}", many)
+    name = found[0].module or "A graph"
+    return first_that_fits(f"{name} is compiled {where}", f"A graph is compiled {where}")
+
+
+def _main_change(found: Sequence[_Again]) -> _Again | None:
+    """The longest compilation with the change that takes most time; None where none is known."""
+    times: Counter[Change] = Counter()
+    for it in found:
+        if it.diff.change:
+            times[it.diff.change] += it.end_ps - it.start_ps
+    if not times:
+        return None
+    [(most, _)] = times.most_common(1)
+    return max((it for it in found if it.diff.change == most), key=lambda it: it.end_ps - it.start_ps)
+
+
+def _new_text(found: Sequence[_Again], new: _Again | None) -> str:
+    """What is new in the graphs, as a sentence with a space before it."""
+    if new is None or new.diff.change is None:
+        return ""
+    is_new, alike = _NEW[new.diff.change], sum(it.diff.change == new.diff.change for it in found)
+    named = new.diff.nearest is not None and new.diff.nearest.differences
+    told = difference_text(new.diff) if named else ""
+    if len(found) == 1:
+        return f" {is_new[:1].upper()}{is_new[1:]}{f': {told}' if told else ''}."
+    longest = f": in the longest, {told}" if told else ""
+    return f" In {'all' if alike == len(found) else alike} of them {is_new}{longest}."
+
+
+def _cut_text(found: Sequence[_Again]) -> str:
+    """` (1 begun before the capture, 1 unfinished)`; empty where the capture cuts none."""
+    cuts = ((BEGUN_BEFORE, "begun before the capture"), (UNFINISHED, "unfinished"))
+    told = [(sum(bool(it.cut & bit) for it in found), what) for bit, what in cuts]
+    parts = [what if len(found) == 1 else f"{many} {what}" for many, what in told if many]
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _advice(
+    facts: Facts,
+    found: Sequence[_Again],
+    new: _Again | None,
+    told: dict[str, Any],
+    place: str | None,
+    numbers: Sequence[int],
+    variants: int,
+) -> str:
+    at = place_text(told.get("frame"), place)
+    if new is not None and new.diff.change is not None:
+        differences = new.diff.nearest.differences if new.diff.nearest else ()
+        types = types_text((it.before, it.after) for it in differences)
+        return advice(new.diff.change, tracer_of(facts.session), at, types)
+    if all(it.cut for it in found):
+        return CAPTURE_AGAIN
+    return advice_without(at, f" of step {numbers[0]}" if len(numbers) == 1 else "", variants)
+
+
+def _variants(facts: Facts, name: str | None) -> int:
+    """The programs and graphs that have a module's name."""
+    if name is None:
+        return 0
+    programs = {
+        id_ for trace in facts.traces for n, id_ in find_launches(trace).programs if n == name and id_
+    }
+    compiled = {
+        compiles.graph(it)
+        for compiles in map(find_compiles, facts.traces)
+        for it in range(len(compiles))
+        if compiles.module[it] == name
+    }
+    return max(len(programs), len(compiled))

@@ -1,0 +1,96 @@
+"""Figures of the report as people read them, whatever shows them: the four above everything else, the rows of the idle
+time by cause, how runs were joined to their launches. (docs/definitions.md, "Work and idle time of a step")"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tb_xla_insights import units
+from tb_xla_insights.analysis.thresholds import INFO_SHARE
+
+Document = Mapping[str, Any]
+_REASONS = {"no_device_work": "recorded no device work", "no_steps": "has no whole step"}
+
+
+def figures(report: Document) -> list[dict[str, Any]]:
+    """`duty`, `step`, `work`, `idle`: each with `value` (a share from 0 to 1, or ps; None where nothing tells it),
+    `text` (as it is shown: work and idle time add up to the step, to the digit), `meaning`, and `note`, what is left
+    out of it and why (None: nothing)."""
+    devices, told = report["devices"], report["step_idle"]
+    span, busy = (sum(device[key] for device in devices) for key in ("span_ps", "busy_ps"))
+    duty = busy / span if span else None
+    shown = iter(step_texts(told, 1))
+    each = "per step and core" if told["steps"] else "per core, first to last run"
+    note = left_out(told)
+    rows = [
+        ("duty", duty, units.share(duty), "duty cycle, first to last run", None),
+        ("step", told["step_ps"], next(shown), _mean_step(told), note),
+        ("work", told["work_ps"], next(shown), f"device work {each}{_waits(told)}", note),
+        ("idle", told["idle_ps"], next(shown), f"idle {each}", note),
+    ]
+    return [dict(zip(("name", "value", "text", "meaning", "note"), row, strict=True)) for row in rows]
+
+
+def step_texts(told: Document, decimals: int) -> tuple[str, str, str]:
+    """The mean step (without steps a dash), work and idle time of `step_idle`, in one unit, rounded so that the last
+    two still add up to the whole."""
+    step, work, idle = (told[name] for name in ("step_ps", "work_ps", "idle_ps"))
+    if work is None:
+        return units.time_text(step, decimals), units.MISSING, units.MISSING
+    unit = units.time_unit(work + idle)
+    rounded = units.rounded_parts([work, idle], work + idle, units.PS_PER[unit] // 10**decimals)
+    texts = [f"{units.time_in(ps, unit, decimals)}{units.THIN}{unit}" for ps in (work + idle, *rounded)]
+    return units.MISSING if step is None else texts[0], texts[1], texts[2]
+
+
+def _mean_step(told: Document) -> str:
+    step, median = told["step_ps"], told["median_ps"]
+    if step is None:
+        return "mean step: no whole step is recorded"
+    unit = units.time_unit(step)
+    apart = abs(step - median) > INFO_SHARE * max(step, median)
+    usual = f" (median {units.time_in(median, unit, 1)})" if apart else ""
+    return f"mean step, {units.count(told['steps'])} {'step' if told['steps'] == 1 else 'steps'}{usual}"
+
+
+def _waits(told: Document) -> str:
+    """How much of the work is waiting, where that is worth telling."""
+    work, stall = told["work_ps"], told["stall_ps"]
+    if not work or stall < INFO_SHARE * work:
+        return ""
+    return (
+        f", {units.time_in(stall, units.time_unit(told['step_ps'] or work + told['idle_ps']), 1)} of it waits"
+    )
+
+
+def left_out(told: Document) -> str | None:
+    """Which hosts are in none of the means, and why; None where all are."""
+    hosts = told["left_out"]
+    if not hosts:
+        return None
+    if not told["cores"]:
+        return "No device work is recorded."
+    names = [f"{row['host']} {_REASONS[row['reason']]}" for row in hosts[:3]]
+    more = f", and {len(hosts) - 3} more hosts" if len(hosts) > 3 else ""
+    return f"Left out: {', '.join(names)}{more}."
+
+
+def idle_rows(told: Document) -> list[tuple[str | None, int, int]]:
+    """What the devices' idle time consists of, the most first: class (None: in gaps under 10 us), mean per step and
+    core, and time of all cores together, in ps. Empty where there is no idle time."""
+    if not told["idle_ps"]:
+        return []
+    every = told["all_cores"]["by_class_ps"]
+    rows: list[tuple[str | None, int, int]] = [
+        (name, ps, every[name]) for name, ps in sorted(told["by_class_ps"].items(), key=lambda row: -row[1])
+    ]
+    small = told["small_ps"], told["all_cores"]["small_ps"]
+    return [*rows, (None, *small)] if small[1] else rows
+
+
+def joins_text(joins: Mapping[str, int]) -> str:
+    """How a program's runs were joined to their launches: `exact`, or `exact 38, ordered 2` where they differ."""
+    if len(joins) == 1:
+        return next(iter(joins))
+    return ", ".join(f"{join} {units.count(runs)}" for join, runs in joins.items())

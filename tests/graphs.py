@@ -1,0 +1,102 @@
+"""Captures that compile: a training whose steps each compile a graph and run it, with the HLO of all in the file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from captures import session
+from programs import read
+from synthetic.writer import Space
+
+from tb_xla_insights.trace.model import SessionTrace
+from tb_xla_insights.xplane.proto.hlo_pb2 import HloInstruction, HloModule, HloProto, Shape
+
+STEP_PS = 10**9
+FIRST = 5
+"""The first step's number."""
+
+_TYPES = {"pred": 1, "s64": 5, "f16": 10, "f32": 11, "bf16": 16}
+_SHAPE = re.compile(r"(\w+)\[([\d,]*)\]")
+
+Framework = Literal["torch_xla", "dynamo", "jax"]
+
+_CALLS: dict[Framework, tuple[str, ...]] = {
+    "torch_xla": ("XLAGraphExecutor::Compile", "PjRtComputationClient::ExecuteComputation"),
+    "dynamo": (
+        "XLAGraphExecutor::Compile", "ExecuteComputationWithBarrier", "PjRtComputationClient::ExecuteComputation",
+    ),
+    "jax": ("backend_compile_and_load", "PjitFunction(f)", "ExecuteReplicated.__call__"),
+}  # fmt: skip
+"""What compiles, and what launches, the outermost call first."""
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A program: the shapes of its parameters, and the opcodes of what it computes; a number is a constant of that
+    value."""
+
+    parameters: Sequence[str]
+    code: Sequence[str | int] = ("dot",)
+    module: str = "graph.1"
+
+
+def compiling(
+    tmp_path: Path,
+    graphs: Sequence[Graph],
+    before: Sequence[Graph] = (),
+    framework: Framework = "torch_xla",
+    hlo: bool = True,
+) -> SessionTrace:
+    """A session whose step FIRST + i compiles graph i for a tenth of the step and runs it; the `before` were compiled
+    before it. Program ids count up."""
+    space = Space()
+    metadata = space.plane("/host:metadata")
+    for id_, graph in enumerate([*before, *graphs], 1):
+        stats = {"Hlo Proto": proto(graph, id_)} if hlo else {}
+        metadata.event_metadata(f"{graph.module}({id_})", id_, stats=stats)
+    host = space.plane("/host:CPU").line("python", id=1)
+    device = space.plane("/device:TPU:0").line("XLA Modules")
+    call, *launches = _CALLS[framework]
+    for number, graph in enumerate(graphs):
+        at, id_ = number * STEP_PS, len(before) + number + 1
+        host.event("Training_Step", at, STEP_PS, _r=1, step_num=FIRST + number)
+        host.event(call, at + STEP_PS // 10, STEP_PS // 10)
+        for depth, launch in enumerate(launches):
+            host.event(launch, at + STEP_PS // 2 + depth, STEP_PS // 10 - 2 * depth)
+        host.event("DoEnqueueProgram", at + STEP_PS // 2 + 10, 20, _pt=12, _p=id_)
+        device.event(f"{graph.module}({id_})", at + STEP_PS * 7 // 10, STEP_PS // 5, _ct=12, _c=id_)
+    return session(read(space, tmp_path))
+
+
+def proto(graph: Graph, number: int) -> bytes:
+    """The HLO of a graph. `number` is in every name and id, as where the compiler counts them up."""
+    module = HloModule(name=graph.module, id=number, entry_computation_id=number)
+    computation = module.computations.add(name=f"main.{number}", id=number)
+    for place, part in enumerate(graph.code):
+        instruction = computation.instructions.add(name=f"{part}.{number + place}", id=100 * number + place)
+        _fill(instruction, part)
+        instruction.metadata.op_name = f"step.{number}"
+        if place:
+            instruction.operand_ids.append(100 * number + place - 1)
+        computation.root_id = instruction.id
+    module.host_program_shape.parameters.extend(map(shape, graph.parameters))
+    return HloProto(hlo_module=module).SerializeToString()
+
+
+def _fill(instruction: HloInstruction, part: str | int) -> None:
+    if isinstance(part, int):
+        instruction.opcode, instruction.literal = "constant", bytes([part])
+    else:
+        instruction.opcode = part
+
+
+def shape(text: str) -> Shape:
+    match = _SHAPE.fullmatch(text)
+    assert match
+    return Shape(
+        element_type=_TYPES[match[1]], dimensions=[int(size) for size in match[2].split(",") if size]
+    )

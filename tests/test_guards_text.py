@@ -1,0 +1,85 @@
+"""What torch.compile's log says of guards, in the words of PyTorch 2.9 (and of 2.5, at the limit)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from synthetic.__main__ import LOGDIR
+
+from tb_xla_insights.analysis.beside import Guard
+from tb_xla_insights.report.guards_text import parse_guards
+
+LIMIT = """\
+W1121 00:05:02.826000 8207 torch/_dynamo/convert_frame.py:1358] [1/8] torch._dynamo hit config.recompile_limit (8)
+W1121 00:05:02.826000 8207 torch/_dynamo/convert_frame.py:1358] [1/8]    function: 'forward' (/home/me/train.py:73)
+W1121 00:05:02.826000 8207 torch/_dynamo/convert_frame.py:1358] [1/8]    last reason: 1/7: self.scale == 1.5    \
+# x = x * self.scale  # why not  # train.py:75 in forward
+W1121 00:05:02.826000 8207 torch/_dynamo/convert_frame.py:1358] [1/8] To log all recompilation reasons, use TORCH_LOGS.
+"""
+AGAIN = """\
+V1122 12:05:34.709000 7175 torch/_dynamo/guards.py:4181] [0/1] [__recompiles] Recompiling function forward in /a/b.py:26
+V1122 12:05:34.709000 7175 torch/_dynamo/guards.py:4181] [0/1] [__recompiles]     triggered by the following guard \
+failure(s):
+V1122 12:05:34.709000 7175 torch/_dynamo/guards.py:4181] [0/1] [__recompiles]     - 0/1: tensor 'x' size mismatch at \
+index 0. expected 8, actual 10
+V1122 12:05:34.709000 7175 torch/_dynamo/guards.py:4181] [0/1] [__recompiles]     - 0/0: tensor 'x' size mismatch at \
+index 0. expected 6, actual 10
+"""
+MISMATCH = "tensor 'x' size mismatch at index 0. expected 8, actual 10"
+
+
+def test_the_limit() -> None:
+    assert parse_guards(LIMIT, "log") == [
+        Guard(
+            "forward", "/home/me/train.py:73", "self.scale == 1.5", "x = x * self.scale  # why not", 8, "log"
+        )
+    ]
+
+
+def test_in_the_words_of_pytorch_2_5() -> None:
+    older = LIMIT.replace("recompile_limit (8)", "cache_size_limit (16)").replace("[1/8]", "[1/8_1]")
+    assert [(it.limit, it.guard) for it in parse_guards(older)] == [(16, "self.scale == 1.5")]
+
+
+def test_each_recompilation_with_the_guard_of_the_last_variant() -> None:
+    assert parse_guards(f"epoch 1\n{AGAIN}epoch 2\n{LIMIT}", "log") == [
+        Guard("forward", "/a/b.py:26", MISMATCH, None, None, "log"),
+        *parse_guards(LIMIT, "log"),
+    ]
+
+
+def test_lines_of_several_processes_in_turns() -> None:
+    ranks = [
+        [f"[rank{rank}]:{line}" for line in text.splitlines()] for rank, text in enumerate((LIMIT, AGAIN))
+    ]
+    mixed = "\n".join(line for lines in zip(*ranks, strict=True) for line in lines)
+    assert {it.guard for it in parse_guards(f"{mixed}\n")} == {"self.scale == 1.5", MISMATCH}
+
+
+@pytest.mark.parametrize(
+    "text", ["", "hit config.recompile_limit (8)", "[1/8] torch._dynamo hit config", "] [1/8] x"]
+)
+def test_what_is_none(text: str) -> None:
+    assert parse_guards(text) == []
+
+
+@given(st.integers(0, len(LIMIT)))
+@settings(max_examples=60)
+def test_cut_anywhere_nothing_that_is_told_is_wrong(length: int) -> None:
+    [whole] = parse_guards(LIMIT)
+    for found in parse_guards(LIMIT[:length]):
+        assert found.limit == 8
+        assert (found.function, found.guard) in ((None, None), ("forward", None), ("forward", whole.guard))
+
+
+def test_a_real_log() -> None:
+    text = (Path(LOGDIR) / "torch_xla_dynamo_graph_break/stderr.txt").read_text()
+    [found] = parse_guards(text, "stderr.txt")
+    assert (found.function, found.place, found.limit) == (
+        "torch_dynamo_resume_in_forward_at_73", "/opt/xla-demo/train.py:73", 8,
+    )  # fmt: skip
+    assert found.guard == "___stack0 == 3.9214017391204834"
+    assert (found.source or "").startswith("if self.read_back and x.abs().max().item() > 100.0:")
