@@ -112,6 +112,10 @@ def class_by_events(trace: Trace, row: int, t: int) -> str | None:
         if r in annotations:
             return class_of_annotation(trace, r)
         if trace.name(r) == "$train.py:3 f" and any(
+            "compile_call" in CATALOG.tags(trace.name(it)) for it in chain(trace, r)
+        ):
+            return "compile"
+        if trace.name(r) == "$train.py:3 f" and any(
             CATALOG.loads(trace.name(it)) for it in chain(trace, r) if it in annotations
         ):
             return "input"
@@ -412,3 +416,17 @@ def test_a_loaders_frames_are_input_in_a_real_capture(shared_traces: Path) -> No
     trace = real_trace(shared_traces / "other/jax0.10.2_slow_input")
     loads = [row for row in trace.annotations.tolist() if trace.name(row) == "next_batch"]
     assert shares(trace)["input"] == sum(int(trace.duration_ps[row]) for row in loads) == 644_238_680_000
+
+
+def test_python_frames_inside_a_call_that_compiles_are_compiling() -> None:
+    """The caller waits in them; frames around the call, and after it, are Python."""
+    trace = capture(
+        thread("python", ("$pjit.py:1 call", 0, 100), ("backend_compile_and_load", 10, 60),
+               ("$compiler.py:292 backend_compile_and_load", 20, 40), ("$api.py:9 done", 80, 10), role="driving"),
+    )  # fmt: skip
+    found = partition(trace)
+    told = [CLASSES[kind] for kind in found.kind.tolist()]
+    assert list(zip(found.start_ps.tolist(), told, strict=True)) == [
+        (0, "python"), (10, "compile"), (20, "compile"), (60, "compile"), (70, "python"), (80, "python"),
+        (90, "python"),
+    ]  # fmt: skip

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from captures import real_trace, session
+from graphs import Framework, Graph, compiling
 from launching import US, Tpu, demo
 
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report import execution_views, views
+from tb_xla_insights.report.compile_text import heading_of, reason_of
 from tb_xla_insights.trace.model import SessionTrace
 
 
@@ -89,3 +92,48 @@ def test_pauses_between_runs_have_the_cause_of_their_gaps(case_study: SessionTra
     patterns = {(it["before"], it["after"]): it["cause"] for it in views.gaps(case_study)["patterns"]}
     between = execution_views.executions(case_study)["between"]
     assert {(it["before"], it["after"]): it["cause"] for it in between} == patterns
+
+
+class TestCompilesInWords:
+    """What the page shows of a compilation comes in words from the server."""
+
+    def row(self, **other: Any) -> dict[str, Any]:
+        return {
+            "module": "jit_f", "graph": "aa", "warm_up": False, "cut": None, "cause": None, "nearest": None,
+            "difference": None,
+        } | other  # fmt: skip
+
+    def test_headings(self) -> None:
+        assert heading_of(self.row()) == "What is new in jit_f"
+        assert heading_of(self.row(warm_up=True)) == "jit_f was compiled in the warm-up"
+        assert heading_of(self.row(cut="end")) == "jit_f: unfinished where the capture ends"
+        assert (
+            heading_of(self.row(module=None, graph=None, cut="start"))
+            == "unknown graph: begun before the capture"
+        )
+
+    def test_reasons(self) -> None:
+        new = {"difference": "the HLO is that of jit_f(4)", "nearest": {"differ": 0}}
+        assert (
+            reason_of(self.row(cause="a step marker", **new))
+            == "Cause: a step marker. The HLO is that of jit_f(4)."
+        )
+        grown = {"difference": "s64[1] became s64[2]", "nearest": {"differ": 1}}
+        assert reason_of(self.row(**grown)) == "s64[1] became s64[2]."
+        assert reason_of(self.row()) == "The trace does not say why the graph is new."
+        assert (
+            reason_of(self.row(warm_up=True)) == "The first steps compile each graph once: nothing to mend."
+        )
+
+    @pytest.mark.parametrize(
+        ("framework", "word"), [("torch_xla", "PT_XLA_DEBUG"), ("jax", "jax_explain_cache_misses")]
+    )
+    def test_hints_and_advice_are_in_the_words_of_the_captures_framework(
+        self, tmp_path: Path, framework: Framework, word: str
+    ) -> None:
+        graphs = [Graph(["f32[8]"]), Graph(["f32[8]"])]
+        view = execution_views.compiles(compiling(tmp_path, graphs, framework=framework))
+        assert word in view["how_to_see_why"]
+        assert view["note"] is None
+        assert [row["change"] for row in view["compiles"]] == ["other_graph", "same_hlo"]
+        assert ("jax.jit" in view["compiles"][1]["advice"]) == (framework == "jax")

@@ -115,11 +115,15 @@ def test_it_asks_for_nothing_and_runs_nothing() -> None:
 
 def test_idle_time_adds_up() -> None:
     its, report, _ = page("synthetic_case_study_8_tpu_cores")
-    head, *parts, whole = its.rows["Idle time"]
-    assert head == ["Class", "Time, ms", "Share"]
-    times = [int(re.sub(r"\D", "", time)) for _, time, _ in parts]
-    assert sum(times) == int(re.sub(r"\D", "", whole[1]))
-    assert plain(whole[1]).replace(" ", "") == f"{report['gaps']['total_ps'] / 1e9:.3f}"
+    head, *parts, whole = its.rows["Idle time by cause"]
+    assert head == ["What the host did", "Idle, ms", "Share", "All cores, ms"]
+    for column, idle_ps in (
+        (1, report["step_idle"]["idle_ps"]),
+        (3, report["step_idle"]["all_cores"]["idle_ps"]),
+    ):
+        times = [int(re.sub(r"\D", "", row[column])) for row in parts]
+        assert sum(times) == int(re.sub(r"\D", "", whole[column]))
+        assert plain(whole[column]).replace(" ", "") == f"{idle_ps / 1e9:.3f}"
 
 
 def test_steps_and_gaps_are_all_there() -> None:

@@ -31,10 +31,11 @@ def test_a_step_and_what_belongs_to_it_however_late_it_runs() -> None:
     assert host == {"input": 30, "tracing": 64, "sync_prepare": 6}
     assert first == {
         "index": 0, "name": "Training_Step", "number": 7, "source": "annotation", "host": "vm", "start_ps": 0,
-        "duration_ps": 100 * US, "device_busy_ps": 120 * US, "executions": 1, "compiles": 0, "early_syncs": 0,
-        "input_syncs": 0, "from_device": 0,
+        "duration_ps": 100 * US, "device_busy_ps": 120 * US, "device_work_ps": 0, "executions": 1,
+        "compiles": 0, "early_syncs": 0, "input_syncs": 0, "from_device": 0,
     }  # fmt: skip
     assert (second["executions"], second["device_busy_ps"] // US, second["input_syncs"]) == (2, 25, 1)
+    assert second["device_work_ps"] == 70 * US, "the first step's work, by the clock"
 
 
 @settings(max_examples=50)

@@ -52,10 +52,7 @@ class TestOverview:
         assert view["findings"] == report["findings"]
         listed = [its["id"] for group in view["groups"] for its in group["findings"]]
         assert sorted(listed) == sorted(its["id"] for its in report["findings"])
-        assert view["idle"]["total_ps"] == report["gaps"]["total_ps"]
-        assert (
-            view["idle"]["small_ps"] + sum(view["idle"]["by_class_ps"].values()) == view["idle"]["total_ps"]
-        )
+        assert view["step_idle"] == report["step_idle"]
         assert set(report["devices"][0]) - set(view["devices"][0]) == {"stalls"}
         assert (view["input"], view["transfers"]) == (report["input_pipeline"], report["transfers"])
         assert view["collectives"] == report["collectives"]
@@ -73,14 +70,14 @@ class TestOverview:
 
     def test_four_figures(self, case_study: SessionTrace) -> None:
         figures = {it["name"]: it["value"] for it in views.overview(case_study)["figures"]}
-        assert list(figures) == ["duty_cycle", "mean_step", "device_per_step", "idle_per_step"]
-        assert figures["duty_cycle"] == pytest.approx(0.605, abs=0.001)
-        assert figures["idle_per_step"] == figures["mean_step"] - figures["device_per_step"]
+        assert list(figures) == ["duty", "step", "work", "idle"]
+        assert figures["duty"] == pytest.approx(0.605, abs=0.001)
+        assert figures["idle"] == figures["step"] - figures["work"]
 
     def test_what_no_device_did_is_not_known(self) -> None:
         steps = thread("python", *[("Step", at, 9, {"_r": 1, "step_num": at}) for at in (0, 10)])
         figures = {it["name"]: it["value"] for it in views.overview(session(capture(steps)))["figures"]}
-        assert figures == {"duty_cycle": None, "mean_step": 9, "device_per_step": None, "idle_per_step": None}
+        assert figures == {"duty": None, "step": 9, "work": None, "idle": None}
 
     def test_ops_that_wait_are_summed_over_devices(self) -> None:
         cores = [
@@ -267,11 +264,10 @@ class TestThroughHttp:
 
 class TestChoiceOfDevices:
     def test_idle_time_of_each_device_adds_up(self, case_study: SessionTrace) -> None:
-        view = views.overview(case_study)
-        for name, time in view["idle"]["by_class_ps"].items():
-            assert sum(device["idle_by_class_ps"].get(name, 0) for device in view["devices"]) == time
-        for device in view["devices"]:
-            assert sum(device["idle_by_class_ps"].values()) <= device["idle_ps"]
+        told = views.overview(case_study)["step_idle"]
+        for name, time in told["all_cores"]["by_class_ps"].items():
+            assert sum(device["by_class_ps"].get(name, 0) for device in told["devices"]) == time
+        assert sum(device["idle_ps"] for device in told["devices"]) == told["all_cores"]["idle_ps"]
 
     def test_executions_of_each_device_add_up(self, case_study: SessionTrace) -> None:
         whole = execution_views.executions(case_study)

@@ -11,6 +11,7 @@ from captures import Core, capture, real_trace, session, thread
 
 from tb_xla_insights.analysis.busy import device_summaries
 from tb_xla_insights.analysis.classes import partition
+from tb_xla_insights.analysis.propagation import propagation_report
 from tb_xla_insights.analysis.window import window
 from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.trace.model import SessionTrace
@@ -48,23 +49,76 @@ def test_threads_that_recorded_something(training: SessionTrace) -> None:
     found = {it["name"]: it for it in window(training, 65, 100)["threads"]}
     assert found["python"] == {
         "row": "h0.t0", "name": "python", "role": "driving", "host": "vm", "busy_ps": 35, "events": 4,
-        "by_class_ps": {"tracing": 10, "sync_prepare": 15, "wait": 10},
+        "by_class_ps": {"tracing": 10, "sync_prepare": 15, "wait": 10}, "no_class_ps": 0,
+        "top": [
+            {"name": "StepMarker", "class": "sync_prepare", "count": 2, "self_ps": 15},
+            {"name": "TensorCollectionBarrier", "class": "wait", "count": 1, "self_ps": 10},
+            {"name": "Training_Step", "class": "tracing", "count": 1, "self_ps": 10},
+        ],
+        "more": {"names": 0, "count": 0, "self_ps": 0},
     }  # fmt: skip
     assert (found["tf_pytorchxla"]["by_class_ps"], found["tf_pytorchxla"]["events"]) == (
         {"dispatch": 6},
         1,
     )
-    assert (found["tf_XLAEigen"]["by_class_ps"], found["tf_XLAEigen"]["busy_ps"]) == ({}, 10)
+    pool = found["tf_XLAEigen"]
+    assert (pool["by_class_ps"], pool["no_class_ps"], pool["busy_ps"]) == ({}, 10, 10)
+    assert pool["top"] == [{"name": "dot.1", "class": None, "count": 1, "self_ps": 10}]
     assert [it["name"] for it in window(training, 0, 20)["threads"]] == ["python"]
 
 
 def test_devices_within_the_window(training: SessionTrace) -> None:
     assert window(training, 45, 85)["devices"] == [
         {"id": "vm/TPU:0", "name": "TPU:0", "host": "vm", "span_ps": 40, "busy_ps": 10, "idle_ps": 30, "stall_ps": 5,
-         "modules": 1, "ops": 2}
+         "modules": 1, "ops": 2,
+         "top_ops": [{"op": "copy-done", "count": 1, "self_ps": 5}, {"op": "fusion.1", "count": 1, "self_ps": 5}],
+         "more_ops": {"names": 0, "count": 0, "self_ps": 0}}
     ]  # fmt: skip
     before = window(training, 0, 40)["devices"][0]
     assert (before["span_ps"], before["busy_ps"], before["idle_ps"], before["ops"]) == (0, 0, 0, 0)
+
+
+def test_marks_of_a_thread_pool_are_work_without_a_class() -> None:
+    """A thread of the pool is busy in events that belong to nobody: they are told by name, also over all threads."""
+    made = session(capture(
+        thread("python", ("StepMarker", 0, 100), role="driving"),
+        thread("tf_pjrt_thread_pool/7", ("BufferSequencingEvent::Execute", 10, 60), ("ThenExecuteCallback", 20, 15)),
+    ))  # fmt: skip
+    found = window(made, 0, 50)
+    pool = found["threads"][1]
+    assert (pool["busy_ps"], pool["by_class_ps"], pool["no_class_ps"]) == (40, {}, 40)
+    assert [(row["name"], row["class"], row["self_ps"]) for row in pool["top"]] == [
+        ("BufferSequencingEvent::Execute", None, 25),
+        ("ThenExecuteCallback", None, 15),
+    ]
+    assert ("BufferSequencingEvent::Execute", None, 25) in [
+        (row["name"], row["class"], row["self_ps"]) for row in found["top"]
+    ]
+
+
+def test_events_and_ops_beyond_those_told_by_name_are_one_sum() -> None:
+    events = [(f"call {number}", 20 * number, number + 1) for number in range(12)]
+    ops = [(f"fusion.{number}", 10 * number, number % 9 + 1) for number in range(30)]
+    found = window(session(capture(thread("python", *events, role="driving"), Core(ops))), 0, 1000)
+    (python,), (core,) = found["threads"], found["devices"]
+    assert [row["self_ps"] for row in python["top"]] == list(range(12, 4, -1))
+    assert python["more"] == {"names": 4, "count": 4, "self_ps": 1 + 2 + 3 + 4}
+    assert (len(core["top_ops"]), core["more_ops"]["names"]) == (20, 10)
+    assert sum(row["self_ps"] for row in core["top_ops"]) + core["more_ops"]["self_ps"] == core["busy_ps"]
+
+
+def test_an_op_s_own_time_in_a_window_is_what_its_parts_leave_there() -> None:
+    core = Core([("while.1", 0, 100), ("dot.1", 10, 40), ("dot.1", 60, 20), ("add.1", 120, 10)])
+    made = session(capture(core))
+
+    def own(start: int, end: int) -> dict[str, tuple[int, int]]:
+        (device,) = window(made, start, end)["devices"]
+        return {row["op"]: (row["count"], row["self_ps"]) for row in device["top_ops"]}
+
+    assert own(0, 200) == {"dot.1": (2, 60), "while.1": (1, 40), "add.1": (1, 10)}
+    assert own(30, 125) == {"dot.1": (2, 40), "while.1": (1, 30), "add.1": (1, 5)}
+    assert own(80, 110) == {"while.1": (1, 20)}
+    assert own(101, 110) == {}
 
 
 def test_the_names_with_most_time_of_their_own(training: SessionTrace) -> None:
@@ -95,6 +149,10 @@ def test_two_hosts_and_one_of_their_devices() -> None:
     assert [it["row"] for it in of_b["threads"]] == ["h1.t0"]
 
 
+def own_ps(device: dict[str, Any]) -> int:
+    return int(sum(row["self_ps"] for row in device["top_ops"]) + device["more_ops"]["self_ps"])
+
+
 def of(found: dict[str, Any], key: str) -> list[int]:
     return [it[key] for it in found["devices"]]
 
@@ -115,7 +173,11 @@ def test_windows_of_real_captures_add_up(shared_traces: Path, folder: str) -> No
             assert it["busy_ps"] + it["idle_ps"] == it["span_ps"]
             assert it["stall_ps"] <= it["busy_ps"]
         for it in found["threads"]:
-            assert sum(it["by_class_ps"].values()) <= it["busy_ps"] <= found["duration_ps"]
+            assert (
+                sum(it["by_class_ps"].values()) + it["no_class_ps"] == it["busy_ps"] <= found["duration_ps"]
+            )
+            assert sum(row["self_ps"] for row in it["top"]) + it["more"]["self_ps"] == it["busy_ps"]
+            assert sum(row["count"] for row in it["top"]) + it["more"]["count"] == it["events"]
     for name, total in zip(CLASSES, partition(trace).sums(len(CLASSES)), strict=True):
         assert (
             sum(part["by_class_ps"].get(name, 0) for part in parts)
@@ -125,3 +187,9 @@ def test_windows_of_real_captures_add_up(shared_traces: Path, folder: str) -> No
     for key in ("busy_ps", "idle_ps", "stall_ps"):
         assert [sum(it) for it in zip(*(of(part, key) for part in parts), strict=True)] == of(whole, key)
         assert of(whole, key) == [it[key] for it in device_summaries(whole_session)]
+    ops = [[own_ps(device) for device in found["devices"]] for found in parts]
+    assert [sum(it) for it in zip(*ops, strict=True)] == [own_ps(device) for device in whole["devices"]]
+    assert (
+        sum(own_ps(device) for device in whole["devices"])
+        == (propagation_report(whole_session)["propagation"]["device_ps"])
+    )

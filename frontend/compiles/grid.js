@@ -52,9 +52,10 @@ export function createGrid({ compiles, graphs, steps }, chosen, choose) {
     const rows = cells.get(`${graph.graph}\n${step}`) ?? [];
     if (rows.length) {
       const ps = total(rows, 'duration_ps');
-      const cut = rows.some((row) => row.cut);
-      const title = `${graph.graph} compiled in ${step < 0 ? 'no step' : `step ${stepName(step)}`}: ${timeText(ps)}${cut ? ' and longer: the capture cuts it' : ''}`;
-      return h('td', { class: 'c' }, button(digits(ps / unit.ps, 1) + (cut ? '+' : ''), () => choose(rows[0]), { 'data-testid': 'compile-cell', 'data-ps': ps, title, 'aria-label': title, 'aria-pressed': 'false' }));
+      /** What the capture cuts took longer. */
+      const plus = rows.some(({ cut }) => cut) ? '+' : '';
+      const title = `${graph.graph} compiled in ${step < 0 ? 'no step' : `step ${stepName(step)}`}: ${timeText(ps)}${plus}`;
+      return h('td', { class: 'c' }, button(digits(ps / unit.ps, 1) + plus, () => choose(rows[0]), { 'data-testid': 'compile-cell', 'data-ps': ps, title, 'aria-label': title, 'aria-pressed': 'false' }));
     }
     const state = graph.steps[String(step)];
     return state ? h('td', { class: 'r', title: state === 'run' ? 'run from the cache' : state }, h('span', { class: 'hidden' }, state)) : h('td', { class: unseen.has(step) && 'u' });

@@ -12,8 +12,6 @@ import { createGrid, graphOf, nameOf } from './grid.js';
 /** @typedef {import('../lib/views').Compiles} Compiles */
 /** @typedef {import('../lib/views').CompileRow} CompileRow */
 
-const CUT = { start: 'begun before the capture', end: 'unfinished where the capture ends', both: 'longer than the capture' };
-
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
 export function compilesView(app) {
   const element = h('div', { class: 'cards compiles' });
@@ -104,29 +102,26 @@ export function compilesView(app) {
 
   /** @param {CompileRow} row @param {Compiles} all */
   function whyCard(row, all) {
-    const told = all.compiles.some(({ cause, frame }) => cause || frame);
-    const name = cutMiddle(nameOf(row)[0], 60);
-    return card(row.cut ? `${name}: ${CUT[row.cut]}` : row.warm_up ? `${name} was compiled in the warm-up` : `What is new in ${name}`, { note: told ? 'from the debug log beside the trace' : null, class: 'why' }, h('div', { class: 'two' },
+    return card(cutMiddle(row.heading, 90), { note: all.note, class: 'why' }, h('div', { class: 'two' },
       h('div', { 'data-testid': 'compile-diff' },
-        h('p', null, row.cause ? [h('b', null, 'Cause: '), row.cause] : row.warm_up ? 'The first steps compile each graph once: nothing to mend.' : row.what_is_new ? `${row.what_is_new}.` : 'The trace does not say why the graph is new.'),
+        h('p', null, row.reason),
         row.nearest?.differ ? diff(row.nearest, all) : null,
-        row.kin.length ? [h('h3', null, 'Graphs of the same program'), h('ul', { class: 'plain', 'data-testid': 'compile-kin' }, row.kin.slice(0, 8).map((its) => h('li', null, graphLink(its, all)))),
-          row.kin.length > 8 ? h('p', { class: 'muted small' }, `and ${count(row.kin.length - 8)} more`) : null] : null,
+        row.kin[0] ? [h('h3', null, 'Graphs of the same program'), h('ul', { class: 'plain', 'data-testid': 'compile-kin' }, row.kin.slice(0, 8).map((its) => h('li', null, graphLink(its, all)))),
+          row.kin[8] && h('p', { class: 'muted small' }, `and ${count(row.kin.length - 8)} more`)] : null,
         row.advice ? [h('h3', null, 'What to do'), h('p', { class: 'sec' }, row.advice)] : null),
-      row.frame || all.how_to_see_why ? h('div', null, h('h3', null, 'Python frames'),
+      h('div', null, h('h3', null, 'Python frames'),
         row.frame ? h('pre', { 'data-testid': 'compile-frame' }, h('code', null, row.frames.map((line) => [h(line === row.frame ? 'b' : 'span', null, line), '\n']).flat()))
-          : h('p', { class: 'sec', 'data-testid': 'compile-frame' }, `No frames. ${all.how_to_see_why}`)) : null));
+          : h('p', { class: 'sec', 'data-testid': 'compile-frame' }, all.how_to_see_why))));
   }
 
   /** What differs from the nearest graph whose parameters are known. @param {NonNullable<CompileRow['nearest']>} nearest @param {Compiles} all */
-  const diff = ({ graph, parameters, differ, same }, all) => [
+  const diff = ({ graph, parameters }, all) => [
     h('h3', null, 'Parameters against ', graphLink(graph, all)),
     table({
       label: 'Parameters that differ', items: parameters,
       columns: [countColumn('Parameter', 'index'),
         textColumn('There', 'before'), textColumn('Here', 'after')],
     }),
-    h('p', { class: 'sec' }, `${differ > parameters.length ? `${plural(differ - parameters.length, 'parameter')} more differ, ` : ''}${plural(same, 'parameter')} the same.`),
   ];
 
   /** @param {string} name @param {Compiles} all */

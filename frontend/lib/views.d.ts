@@ -114,6 +114,8 @@ export interface CompileRow {
   state: string;
   /** What differs from the nearest graph, in words. */
   what_is_new: string | null;
+  /** The title of its card, and why it was compiled. */
+  heading: string; reason: string;
   /** What to do about it; none in the warm-up. */
   advice: string | null;
   /** Of the graphs that were there before, the one with the fewest other parameters. */
@@ -127,4 +129,4 @@ export interface Counted {
   file: string; uncached: number | null; cached: number | null; fallbacks: Record<string, number>;
   rows: { what: string; metrics: number | null; since: number | null; trace: number; time_ps: number | null; agrees: boolean }[];
 }
-export interface Compiles { compiles: CompileRow[]; graphs: CompileGraph[]; steps: (number | null)[]; metrics: Counted | null; how_to_see_why: string }
+export interface Compiles { compiles: CompileRow[]; graphs: CompileGraph[]; steps: (number | null)[]; metrics: Counted | null; note: string | null; how_to_see_why: string }

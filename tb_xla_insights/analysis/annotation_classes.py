@@ -34,18 +34,37 @@ def frames_that_load(trace: Trace) -> Int32:
     """The Python tracer's frames inside of annotations that load data, without those that wait for the device."""
     if not loading(trace).any():
         return np.zeros(0, np.int32)
-    frames = rows_of_entries(tagged(trace, "python_tracer") & (trace.metadata.kind == PYTHON), trace.meta)
+    frames = _frames(trace)
     return frames[_that_load(trace, frames)]
+
+
+def _frames(trace: Trace) -> Int32:
+    """The Python tracer's frames, without those that wait for the device."""
+    return rows_of_entries(tagged(trace, "python_tracer") & (trace.metadata.kind == PYTHON), trace.meta)
+
+
+def frames_that_compile(trace: Trace) -> Int32:
+    """The Python tracer's frames inside of calls that compile, without those that wait for the device: the caller
+    waits in them for the compiler's threads."""
+    if not tagged(trace, "compile_call").any():
+        return np.zeros(0, np.int32)
+    calls = rows_of_entries(tagged(trace, "compile_call"), trace.meta)
+    frames = _frames(trace)
+    return frames[_inside(trace, frames, calls)]
 
 
 def _that_load(trace: Trace, rows: Int32) -> NDArray[np.bool_]:
     """Which of some events, in row order, are annotations that load data or lie inside of one."""
-    load = trace.annotations[loading(trace)[trace.meta[trace.annotations]]]
-    found = np.isin(rows, load)
-    lines = trace.lines_of(load)
+    return _inside(trace, rows, trace.annotations[loading(trace)[trace.meta[trace.annotations]]])
+
+
+def _inside(trace: Trace, rows: Int32, around: Int32) -> NDArray[np.bool_]:
+    """Which of some events, in row order, are one of others or lie inside of one, on its thread."""
+    found = np.isin(rows, around)
+    lines = trace.lines_of(around)
     for line in np.unique(lines).tolist():
-        its = load[lines == line]
-        when = union(trace.start_ps[its], trace.end_ps[its])
+        outer = around[lines == line]
+        when = union(trace.start_ps[outer], trace.end_ps[outer])
         first, last = np.searchsorted(rows, (trace.lines[line].first, trace.lines[line].rows.stop))
         start, end = trace.start_ps[rows[first:last]], trace.end_ps[rows[first:last]]
         at = np.searchsorted(when.start_ps, start, "right") - 1

@@ -6,7 +6,11 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from tb_xla_insights.analysis.annotation_classes import annotation_classes, frames_that_load
+from tb_xla_insights.analysis.annotation_classes import (
+    annotation_classes,
+    frames_that_compile,
+    frames_that_load,
+)
 from tb_xla_insights.analysis.extractions import find_extractions
 from tb_xla_insights.analysis.intervals import Intervals
 from tb_xla_insights.analysis.kept import kept
@@ -22,6 +26,7 @@ from tb_xla_insights.analysis.segments import (
     overlay,
 )
 from tb_xla_insights.catalog.classes import (
+    COMPILE,
     DISPATCH,
     DYNAMO,
     HELPER_WORK,
@@ -54,6 +59,7 @@ def event_classes(trace: Trace) -> tuple[Int8, Int8]:
     kinds = told_by_entry(trace.metadata.kind, trace.meta)
     kinds[trace.annotations] = annotation_classes(trace)
     kinds[frames_that_load(trace)] = INPUT
+    kinds[frames_that_compile(trace)] = COMPILE
     kinds[find_extractions(trace).recorded(trace) & (kinds == SYNC_PREPARE)] = DYNAMO
     flags = (
         INHERIT * tagged(trace, "device_work", "plumbing")

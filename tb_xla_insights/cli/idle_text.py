@@ -78,10 +78,11 @@ def print_input(out: Console, its: Document, hosts: int) -> None:
     if its["verdict"] == "unknown":
         return
     out.print("Input", style="bold")
-    idle = f"{units.time_text(its['idle_ps'])} of idle time on all cores, {units.share(its['share'])} of their spans"
+    idle = f"{units.time_text(its['idle_ps'])} of idle time on all cores ({units.share(its['share'])} of their spans)"
     infeed = f"; {units.time_text(its['infeed_ps'])} of it in infeed ops" if its["infeed_ps"] else ""
     common.say(
-        out, f"{_INPUT[its['verdict']]}: {idle if its['idle_ps'] else 'no idle time'} for want of it{infeed}."
+        out,
+        f"{_INPUT[its['verdict']]}: {idle if its['idle_ps'] else 'no idle time'} is for want of data{infeed}.",
     )
     driving = "the driving thread" if hosts == 1 else "driving threads"
     common.say(out, f"Data comes from {_source(its, driving)}.")

@@ -11,6 +11,15 @@ _CUT = {
     "both": "begun before the capture, unfinished",
 }
 
+_CUT_HEADING = {
+    "start": "begun before the capture",
+    "end": "unfinished where the capture ends",
+    "both": "longer than the capture",
+}
+
+UNKNOWN = "unknown graph"
+"""What a graph is called of which nothing is known."""
+
 
 def state_of(row: Mapping[str, Any]) -> str:
     """`warm-up`, `after warm-up, unfinished`."""
@@ -25,3 +34,22 @@ def what_is_new(row: Mapping[str, Any]) -> str | None:
     if text is None or (row["warm_up"] and row["nearest"] is None):
         return None
     return text if row["nearest"] and row["nearest"]["differ"] else f"{text[:1].upper()}{text[1:]}"
+
+
+def heading_of(row: Mapping[str, Any]) -> str:
+    """`What is new in SyncTensorsGraph.608`, `jit_f: unfinished where the capture ends`."""
+    name = row["module"] or row["graph"] or UNKNOWN
+    if row["cut"]:
+        return f"{name}: {_CUT_HEADING[row['cut']]}"
+    return f"{name} was compiled in the warm-up" if row["warm_up"] else f"What is new in {name}"
+
+
+def reason_of(row: Mapping[str, Any]) -> str:
+    """Why a graph was compiled: the cause that a debug log tells, and what is new."""
+    new = what_is_new(row)
+    told = ([f"Cause: {row['cause']}."] if row["cause"] else []) + ([f"{new}."] if new else [])
+    if told:
+        return " ".join(told)
+    if row["warm_up"]:
+        return "The first steps compile each graph once: nothing to mend."
+    return "The trace does not say why the graph is new."

@@ -27,7 +27,7 @@ from tb_xla_insights.analysis.runs import JOINS
 from tb_xla_insights.analysis.steps import steps_of, with_offsets
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.report.compile_text import state_of, what_is_new
+from tb_xla_insights.report.compile_text import UNKNOWN, heading_of, reason_of, state_of, what_is_new
 from tb_xla_insights.report.document import told_programs
 from tb_xla_insights.report.figures import joins_text
 from tb_xla_insights.report.views import kept_view, whole_report
@@ -37,7 +37,7 @@ _TOTALS = ("launches", "count", "host_ps", "device_ps", "queue_ps", "overhead_ps
 _MOST_RUNS = 2000
 _MOST_GRAPHS = 100
 _MOST_STEPS = 500
-_UNKNOWN = "unknown graph"
+_FROM_LOG = "from the debug log beside the trace"
 _Choice = frozenset[str] | None
 
 
@@ -172,9 +172,9 @@ def _cost_columns(costs: Costs, its: NDArray[np.intp]) -> dict[str, list[int]]:
 
 
 def compiles(session: SessionTrace) -> dict[str, Any]:
-    """`data/compiles`: the report's rows, each with `state` and `what_is_new` in words and the `advice` on it (None in
+    """`data/compiles`: the report's rows, each with words on it (see `compile_text`) and the `advice` on it (None in
     warm-up); graphs that compiled, or ran, by step; the steps' numbers; what a metrics report beside the trace
-    counts; and what would tell why a graph was asked for."""
+    counts; where causes come from (`note`), and what would tell them."""
     return kept_view(session, "compiles", _compiles)
 
 
@@ -192,15 +192,18 @@ def _compiles(session: SessionTrace) -> dict[str, Any]:
         "count": len(ordered),
         "steps": numbers,
         "metrics": _counted(report["metrics"]),
+        "note": _FROM_LOG if any(row["cause"] or row["frame"] for row in report["compiles"]) else None,
         "how_to_see_why": HOW_TO_SEE_WHY[tracer],
     }
 
 
 def _told(row: dict[str, Any], tracer: Tracer) -> dict[str, Any]:
     return {
-        "graph": row["graph"] or _UNKNOWN,
+        "graph": row["graph"] or UNKNOWN,
         "state": state_of(row),
         "what_is_new": what_is_new(row),
+        "heading": heading_of(row),
+        "reason": reason_of(row),
         "advice": _advice(row, tracer),
     }
 
@@ -234,7 +237,7 @@ def _add_host(trace: Trace, offset: int, graphs: dict[str, dict[str, Any]]) -> N
     """Adds one host's graphs: those compiled, by their hash; those that only ran, by module and program id."""
     found, launches = find_compiles(trace), find_launches(trace)
     for it in range(len(found)):
-        name = found.graph(it) or _UNKNOWN
+        name = found.graph(it) or UNKNOWN
         entry = graphs.setdefault(name, _graph(name, found.module[it]))
         entry["compiles"] += 1
         entry["cost_ps"] += int(found.duration_ps[it])

@@ -7,19 +7,43 @@ from pathlib import Path
 
 import pytest
 from browser.conftest import serving
+from browser.driver import Xi
 from playwright.sync_api import Page, expect
 
 
-@pytest.fixture
-def tensorboard(shared_traces: Path, tmp_path: Path) -> Iterator[str]:
-    (tmp_path / "run").symlink_to(shared_traces / "torch_xla/tiny_dynamic")
-    with serving(tmp_path) as address:
+@pytest.fixture(scope="module")
+def tensorboard(shared_traces: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    logdir = tmp_path_factory.mktemp("captures")
+    for name in ("tiny_dynamic", "dynamic_server"):
+        (logdir / name).symlink_to(shared_traces / "torch_xla" / name)
+    with serving(logdir) as address:
         yield address
 
 
-def test_a_compilation_names_its_kin(page: Page, tensorboard: str) -> None:
-    page.goto(
-        f"{tensorboard}/data/plugin_entry.html?name=xla_insights#xla_insights&p.xla_insights.v=compiles"
-    )
+def session_of(shared_traces: Path, run: str) -> str:
+    return f"{run}/{next((shared_traces / 'torch_xla' / run / 'plugins/profile').iterdir()).name}"
+
+
+def test_a_compilation_names_its_kin(page: Page, tensorboard: str, shared_traces: Path) -> None:
+    Xi(page, tensorboard).open(session_of(shared_traces, "tiny_dynamic"), v="compiles")
     kin = page.get_by_test_id("compile-kin").get_by_role("listitem")
     expect(kin).to_have_count(2, timeout=30_000)
+
+
+def test_a_compilation_that_the_capture_cuts_says_so(
+    page: Page, tensorboard: str, shared_traces: Path
+) -> None:
+    """Four whole ones, of shapes that grow, and one that was not finished."""
+    Xi(page, tensorboard).open(session_of(shared_traces, "dynamic_server"), v="compiles")
+    rows = page.get_by_test_id("compile-list").locator("tbody tr")
+    expect(rows).to_have_count(5)
+    last = rows.filter(has_text="after warm-up, unfinished")
+    expect(last).to_have_count(1)
+    expect(page.get_by_test_id("compile-diff")).to_contain_text("s64[8,35] became s64[8,36]")
+    last.locator("td").nth(4).click()
+    expect(page.locator(".why h2")).to_have_text("unknown graph: unfinished where the capture ends")
+    expect(page.get_by_test_id("compile-diff")).to_contain_text(
+        "Capture from before it begins until it is over"
+    )
+    cut = page.locator("[data-testid=compile-cell][aria-pressed=true]")
+    expect(cut).to_have_text("978.5+")

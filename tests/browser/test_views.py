@@ -13,29 +13,42 @@ from playwright.sync_api import Locator, Page, expect
 from tb_xla_insights import load
 
 
-def test_idle_time_adds_up_to_that_of_the_devices(xi: Xi, page: Page, case_study: str) -> None:
+def test_the_four_figures_and_the_idle_time_by_cause_are_of_the_same_time(
+    xi: Xi, page: Page, case_study: str
+) -> None:
+    told = load(str(ROOT / "demo_logs" / case_study.split("/")[0])).report()["step_idle"]
     xi.open(case_study, v="overview")
     expect(page.get_by_test_id("verdict")).to_contain_text("busy")
-    assert page.get_by_test_id("verdict").locator("dd").count() == 4
+    figures = [page.get_by_test_id(f"kpi-{name}").locator("dd") for name in ("step", "work", "idle")]
+    assert [ps(figure)[0] for figure in figures] == [told["step_ps"], told["work_ps"], told["idle_ps"]]
+    step, work, rest = (round(float(figure.inner_text().split("\u202f")[0]) * 10) for figure in figures)
+    assert step == work + rest
     idle = page.get_by_test_id("idle-table")
-    whole = ps(idle.locator("tfoot [data-ps]"))
-    assert [sum(ps(column(idle, "Idle")))] == whole
-    duty = page.get_by_test_id("duty-table")
-    assert sum(ps(column(duty, "Idle"))) == whole[0]
+    each, every = ps(idle.locator("tfoot [data-ps]"))
+    assert abs(each - told["idle_ps"]) <= 1
+    assert every == told["all_cores"]["idle_ps"] == sum(ps(column(idle, "All cores")))
     printed = column(idle, "Idle").all_text_contents()
     plain = [round(float(re.sub(r"\s", "", text)) * 1000) for text in printed]
-    foot = re.sub(r"\s", "", idle.locator("tfoot [data-ps]").inner_text())
+    foot = re.sub(r"\s", "", idle.locator("tfoot [data-ps]").first.inner_text())
     assert sum(plain) == round(float(foot) * 1000)
 
 
 def test_idle_time_is_that_of_the_chosen_devices(xi: Xi, page: Page, case_study: str) -> None:
+    devices = load(str(ROOT / "demo_logs" / case_study.split("/")[0])).report()["step_idle"]["devices"]
     xi.open(case_study, v="overview")
-    idle, duty = page.get_by_test_id("idle-table"), page.get_by_test_id("duty-table")
-    each = ps(column(duty, "Idle"))
+    idle = page.get_by_test_id("idle-table")
     page.get_by_test_id("device-select").click()
     page.get_by_label("TPU:0").uncheck()
-    assert ps(idle.locator("tfoot [data-ps]")) == ps(duty.locator("tfoot [data-ps]")) == [sum(each[1:])]
-    assert sum(ps(column(idle, "Idle"))) == sum(each[1:])
+    _, every = ps(idle.locator("tfoot [data-ps]"))
+    assert every == sum(ps(column(idle, "All cores"))) == sum(device["idle_ps"] for device in devices[1:])
+
+
+def test_a_device_alone_has_its_duty_cycle_below_the_idle_time(xi: Xi, page: Page) -> None:
+    xi.open(session_named("synthetic_dynamo_issue_lazy"), v="overview")
+    expect(page.get_by_test_id("duty-one")).to_contain_text("100.0\u202f%")
+    expect(page.get_by_test_id("duty-card")).to_have_count(0)
+    expect(page.get_by_test_id("kpi-idle")).to_contain_text("21.2\u202fms")
+    expect(page.get_by_test_id("idle-table")).to_contain_text("21.168")
 
 
 def test_the_duty_cycle_changes_with_its_definition(xi: Xi, page: Page, case_study: str) -> None:

@@ -118,13 +118,17 @@ def advice_without(at: str, step: str, variants: int) -> str:
     )
 
 
+_PT_XLA_DEBUG = (
+    "No frames. Run with PT_XLA_DEBUG=1 and put what it prints on stderr beside the trace: then cause and frames are "
+    "shown here."
+)
+
 HOW_TO_SEE_WHY: _Words = {
-    "lazy": "Run with PT_XLA_DEBUG=1 and put what it prints on stderr beside the trace: then cause and frames are "
-    "shown here.",
-    "dynamo": "Run with PT_XLA_DEBUG=1 and put what it prints on stderr beside the trace: then cause and frames are "
-    "shown here.",
-    "jax": "jax.config.update('jax_explain_cache_misses', True) makes JAX log why it traces a function again.",
-    "other": "",
+    "lazy": _PT_XLA_DEBUG,
+    "dynamo": _PT_XLA_DEBUG,
+    "jax": "No frames. With jax.config.update('jax_explain_cache_misses', True) JAX logs why it traces a function "
+    "again.",
+    "other": "No frames.",
 }
 """What tells where a graph was asked for, where no log beside the trace does."""
 

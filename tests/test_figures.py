@@ -1,0 +1,102 @@
+"""The four figures as people read them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from captures import Core, capture, session, thread
+from launching import US
+
+from tb_xla_insights.report import session_report
+from tb_xla_insights.report.figures import figures, idle_rows, joins_text, left_out, step_texts
+from tb_xla_insights.trace.model import Trace
+
+MS = 10**9
+
+
+def told(**more: Any) -> dict[str, Any]:
+    means = {
+        "step_ps": 100 * MS,
+        "median_ps": 100 * MS,
+        "work_ps": 60 * MS,
+        "stall_ps": 0,
+        "idle_ps": 40 * MS,
+    }
+    return {"steps": 10, "cores": 1, "left_out": [], **means, **more}
+
+
+def shown(step_idle: dict[str, Any]) -> dict[str, str]:
+    report = {"devices": [{"span_ps": 100, "busy_ps": 60}], "step_idle": step_idle}
+    return {row["name"]: f"{row['text']}: {row['meaning']}".replace("\u202f", " ") for row in figures(report)}
+
+
+def test_four_figures() -> None:
+    assert shown(told()) == {
+        "duty": "60.0 %: duty cycle, first to last run",
+        "step": "100.0 ms: mean step, 10 steps",
+        "work": "60.0 ms: device work per step and core",
+        "idle": "40.0 ms: idle per step and core",
+    }
+
+
+def test_the_median_is_told_where_it_is_another_one() -> None:
+    assert shown(told(median_ps=98 * MS))["step"] == "100.0 ms: mean step, 10 steps"
+    assert shown(told(median_ps=90 * MS))["step"] == "100.0 ms: mean step, 10 steps (median 90.0)"
+
+
+def test_work_that_waits_is_told() -> None:
+    assert shown(told(stall_ps=15 * MS))["work"] == "60.0 ms: device work per step and core, 15.0 of it waits"
+    assert shown(told(stall_ps=MS // 10))["work"] == "60.0 ms: device work per step and core"
+
+
+@pytest.mark.parametrize(
+    ("work", "idle", "texts"),
+    [
+        (17_850, 21_190, ["39.0 ms", "17.8 ms", "21.2 ms"]),
+        (14_950, 24_050, ["39.0 ms", "15.0 ms", "24.0 ms"]),
+        (38_999, 1, ["39.0 ms", "39.0 ms", "0.0 ms"]),
+    ],
+)
+def test_work_and_idle_time_add_up_to_the_step_as_shown(work: int, idle: int, texts: list[str]) -> None:
+    """Times in microseconds: rounded one by one the first would be 17.9 + 21.2 = 39.0."""
+    found = step_texts(told(step_ps=(work + idle) * US, work_ps=work * US, idle_ps=idle * US), 1)
+    assert [text.replace("\u202f", " ") for text in found] == texts
+
+
+def test_without_steps_they_are_of_the_span_and_without_devices_unknown() -> None:
+    found = shown(told(steps=0, step_ps=None, median_ps=None))
+    assert found["step"] == "–: mean step: no whole step is recorded"
+    assert found["idle"] == "40.0 ms: idle per core, first to last run"
+    reason = [{"host": "vm", "reason": "no_device_work"}]
+    nothing = told(cores=0, work_ps=None, stall_ps=None, idle_ps=None, left_out=reason)
+    assert [text.split(":")[0] for text in shown(nothing).values()] == ["60.0 %", "100.0 ms", "–", "–"]
+    assert left_out(nothing) == "No device work is recorded."
+
+
+def test_what_is_left_out_is_named() -> None:
+    hosts = [{"host": f"w-{number}", "reason": "no_steps"} for number in range(5)]
+    assert left_out(told(left_out=hosts[:1])) == "Left out: w-0 has no whole step."
+    assert str(left_out(told(left_out=hosts))).endswith("w-2 has no whole step, and 2 more hosts.")
+    assert left_out(told()) is None
+
+
+def one_step() -> Trace:
+    step = ("Training_Step", 0, 100 * US, {"_r": 1, "step_num": 1})
+    driving = thread("python", step, ("StepMarker", 60 * US, 40 * US), role="driving")
+    return capture(driving, Core([("dot", 0, 30 * US), ("dot", 35 * US, 10 * US)]))
+
+
+def test_rows_of_idle_time_come_by_time_with_the_short_gaps_last() -> None:
+    report = session_report(session(one_step()))
+    assert idle_rows(report["step_idle"]) == [
+        ("sync_prepare", 40 * US, 40 * US),
+        ("tracing", 15 * US, 15 * US),
+        (None, 5 * US, 5 * US),
+    ]
+    assert idle_rows(told(idle_ps=0)) == []
+
+
+def test_how_runs_were_joined() -> None:
+    assert joins_text({"exact": 38}) == "exact"
+    assert joins_text({"exact": 38, "ordered": 2}) == "exact 38, ordered 2"
