@@ -83,6 +83,24 @@ def test_every_demo_log_is_a_page_under_two_megabytes(run: str) -> None:
         assert plain(finding["advice"]) in its.text()
 
 
+def test_findings_stand_in_groups_with_their_gain() -> None:
+    its, report, _ = page("synthetic_case_study_8_tpu_cores")
+    text = " ".join(its.text().split())
+    told = [
+        "Findings Mistakes what your code can leave out together at best 290.8 → 218.8 ms",
+        "warning once SyncTensorsGraph.42210 is compiled in step 1209 −10.9 % of a step 290.8 → 259.0 ms",
+        "backward cannot be seen on the device no time to gain",
+        "Limits what remains then",
+        "−29.6 % of a usual step 240.5 → 169.3 ms",
+    ]
+    places = [text.find(part) for part in told]
+    assert -1 not in places
+    assert places == sorted(places)
+    titles = [text.index(plain(finding["title"])) for finding in report["findings"]]
+    assert titles == sorted(titles)
+    assert all(f"Do: {plain(finding['advice'])}" in text for finding in report["findings"])
+
+
 def test_it_asks_for_nothing_and_runs_nothing() -> None:
     its, _, text = page("synthetic_case_study_8_tpu_cores")
     assert ("meta", "content", "default-src 'none'; style-src 'unsafe-inline'") in its.attributes

@@ -15,7 +15,7 @@ from tb_xla_insights.plugin.respond import application
 
 YEAR = "private, max-age=31536000"
 SCRIPT = (
-    "export const { render } = (() => {\nconst [render] = (() => {\nfunction render() {}\nreturn [render];\n})();\n"
+    "export const { render } = (() => {\nlet render;\n{\nrender = function() {};\n}\n"
     "return { render };\n})();\n"
 )
 

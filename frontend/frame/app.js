@@ -125,7 +125,7 @@ export function createApp() {
     compare: (name) => app.open({ c: name }),
     copy: copyLink,
     help: () => help(),
-  }, capture);
+  }, diagnostics.quiet, capture);
   const tabs = createTabs(VIEWS, go);
   const help = createHelp(keys, () => session?.environment.label ?? '');
 

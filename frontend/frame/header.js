@@ -11,9 +11,9 @@ const COPIED_MS = 1500;
  * @param {object} on
  * @param {(name: string) => void} on.session @param {(names: string[]) => void} on.hosts
  * @param {(ids: string[]) => void} on.devices @param {(name: string) => void} on.compare @param {() => void} on.copy @param {() => void} on.help
- * @param {HTMLElement} capture
+ * @param {HTMLElement} notes @param {HTMLElement} capture
  */
-export function createHeader(on, capture) {
+export function createHeader(on, notes, capture) {
   const sessions = pick('session', [], '', on.session, 'session-select');
   const hosts = pickSome('hosts', 'host-select', on.hosts);
   const devices = pickSome('devices', 'device-select', on.devices);
@@ -25,7 +25,7 @@ export function createHeader(on, capture) {
   const synthetic = h('span', { class: 'tag warning none', 'data-testid': 'synthetic', title: 'Made by a program, not recorded on a machine.' }, 'synthetic');
   const copy = button('Copy link', on.copy, { 'data-testid': 'copy-link' });
   const element = h('header', { class: 'header', 'data-testid': 'header' },
-    h('h1', null, 'XLA Insights'), sessions, synthetic, hosts.element, devices.element, others, h('span', { class: 'grow' }), capture, copy,
+    h('h1', null, 'XLA Insights'), sessions, synthetic, hosts.element, devices.element, others, h('span', { class: 'grow' }), notes, capture, copy,
     button('?', on.help, { class: 'ghost', 'aria-label': 'Keys', 'data-testid': 'help-button' }));
   let timer = 0;
   return {

@@ -1,9 +1,8 @@
-/** What is wrong, worst first: evidence, advice, and where to see it. */
+/** Mistakes, then limits: what each gains without it, evidence, advice, and where to see it. */
 
 import { button, h } from '../lib/dom.js';
-import { total } from '../lib/items.js';
-import { card, gapPlace, severityRank, severityTag, windowPlace } from '../lib/cards.js';
-import { plural, share, timeText } from '../lib/format.js';
+import { card, gapPlace, severityTag, windowPlace } from '../lib/cards.js';
+import { plural, timeText } from '../lib/format.js';
 
 /** @typedef {import('../lib/views').Finding} Finding */
 /** @typedef {import('../frame/app.js').App} App */
@@ -13,9 +12,6 @@ const MORE = {
   recompilation: 'Compiles', many_small_executions: 'Executions', dispatch_overhead: 'Executions', transfer_bound: 'Executions', graph_breaks: 'Executions',
   annotations_not_propagated: 'Propagation', device_stalls: '', exposed_collectives: '', device_bound: '',
 };
-
-/** By severity, then by cost. @param {Finding[]} findings */
-export const inOrder = (findings) => [...findings].sort((a, b) => severityRank(a.severity) - severityRank(b.severity) || (b.cost_ps ?? 0) - (a.cost_ps ?? 0));
 
 /**
  * Link state of a place of a finding: a gap, a window, or an annotation in Propagation, in its step.
@@ -34,30 +30,28 @@ export function findingPlace({ id, windows }, { start_ps, duration_ps, number },
 
 /** @param {import('../lib/views').Overview} answer @param {App} app */
 export function findingsCard(answer, app) {
-  const { findings, devices } = answer;
-  const all = inOrder(findings);
-  const counts = /** @type {const} */ (['critical', 'warning', 'info']).map((severity) => {
-    const number = all.filter((finding) => finding.severity === severity).length;
+  const { findings, groups } = answer;
+  const counts = ['critical', 'warning', 'info'].map((severity) => {
+    const number = findings.filter((finding) => finding.severity === severity).length;
     return number ? severity === 'warning' ? plural(number, severity) : `${number}\u00a0${severity}` : '';
   }).filter(Boolean).join(' · ');
   const linked = /^fin:(.+)$/.exec(app.link.state.sel ?? '')?.[1];
-  const span = total(devices, 'span_ps');
-  const nothing = `No findings.${span ? ` The devices are ${share(total(devices, 'busy_ps') / span)} busy.` : ''}`;
-  return card('Findings', { note: counts ? `${counts}, by severity, then cost` : null, class: 'findings' },
-    all.length ? h('ol', { 'data-testid': 'findings', class: 'fill' }, all.map((finding) => entry(finding, answer, app, finding.id === linked)))
-      : h('p', { 'data-testid': 'findings' }, nothing));
+  const known = new Map(findings.map((finding) => [finding.id, finding]));
+  return card('Findings', { note: counts, class: 'findings' }, h('div', { 'data-testid': 'findings' }, groups.length ? groups.flatMap(({ title, note, gain, findings: own }) => [
+    title && h('div', { class: 'finding-group', 'data-testid': `finding-group-${title.toLowerCase()}` }, h('h3', null, title), note, h('span', { class: 'grow' }), gain),
+    h('ol', null, own.map((each) => entry(/** @type {Finding} */ (known.get(each.id)), each, answer, app, each.id === linked))),
+  ]) : h('p', null, 'No findings.')));
 }
 
-/** @param {Finding} finding @param {import('../lib/views').Overview} answer @param {App} app @param {boolean} linked */
-function entry(finding, { steps }, app, linked) {
-  const { id, severity, title, detail, advice, cost_ps, step_if_fixed_ps, step_ps, windows } = finding;
-  const [step, now] = [step_if_fixed_ps, step_ps].map((ps) => timeText(ps ?? 0, 1));
+/** @param {Finding} finding @param {import('../lib/views').Gain} gain @param {import('../lib/views').Overview} answer @param {App} app @param {boolean} linked */
+function entry(finding, gain, { steps }, app, linked) {
+  const { id, severity, recurs, title, detail, advice, cost_ps, windows } = finding;
   const label = MORE[id] ?? 'Gaps';
   const element = h('li', { 'data-testid': `finding-${id}`, 'aria-current': linked ? 'true' : null },
-    h('span', null, severityTag(severity)), h('h3', null, title),
-    h('span', { class: 'cost num', 'data-ps': cost_ps, title: 'Idle time that it explains, or busy time in which devices only wait or exchange data' }, cost_ps ? timeText(cost_ps, 1) : '–'),
-    h('p', null, detail.includes(advice) ? detail : `${detail} ${advice}`,
-      step_if_fixed_ps ? h('span', { class: 'muted' }, step === now ? ' Without it the mean step is as long.' : ` Mean step without it: at best ${step} instead of ${now}.`) : null),
+    h('h3', null, severityTag(severity), recurs === 'once' && h('span', { class: 'tag once', title: 'In one step of this capture' }, 'once'), h('span', null, title)),
+    h('span', { class: 'gain', 'data-testid': 'finding-gain', title: cost_ps ? `At best. It explains ${timeText(cost_ps, 1)} of all cores.` : null },
+      gain.share && [h('b', null, gain.share), ` ${gain.of} `], h('small', null, gain.share ? gain.change : gain.of)),
+    h('p', null, detail), h('p', { class: 'do', 'data-testid': 'finding-do' }, h('b', null, 'Do: '), advice),
     h('div', { class: 'row' }, windows.length ? showOf(finding, steps.columns, app) : null,
       label && button(label, () => app.open({ v: label.toLowerCase(), sel: '', f: '' }), { class: 'small-button' })));
   if (linked) requestAnimationFrame(() => element.scrollIntoView({ block: 'nearest' }));

@@ -1,4 +1,4 @@
-/** Overview: one sentence, four figures, and behind them duty cycle, idle time by cause, steps, findings, and what feeds the devices. */
+/** Overview: one sentence, four figures, and behind them findings, idle time by cause, duty cycle, steps, and what feeds the devices. */
 
 import { h, fill } from '../lib/dom.js';
 import { loadOnce } from '../frame/once.js';

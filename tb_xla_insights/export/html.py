@@ -9,7 +9,7 @@ from tb_xla_insights.export import html_time, html_work
 from tb_xla_insights.export.markup import Child, Html, Row, card, code, element, number, table, text
 from tb_xla_insights.export.markup import Column as Col
 from tb_xla_insights.export.style import style
-from tb_xla_insights.report.finding_text import Group, gain_of, groups
+from tb_xla_insights.report.finding_text import Gain, Group, gain_of, groups
 from tb_xla_insights.report.views import overview
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -87,7 +87,6 @@ def _group(group: Group, document: Row) -> Html:
 
 
 def _finding(finding: Row, document: Row) -> Html:
-    gain = gain_of(finding, document)
     severity = finding["severity"]
     return element(
         "li",
@@ -97,12 +96,16 @@ def _finding(finding: Row, document: Row) -> Html:
             element("span", "once", class_="tag once") if finding["recurs"] == "once" else None,
             element("span", finding["title"]),
         ),
-        element(
-            "span", element("b", gain.share), f" {gain.of} ", element("small", gain.change), class_="gain"
-        ),
+        element("span", *_gain(gain_of(finding, document)), class_="gain"),
         element("p", finding["detail"]),
         element("p", element("b", "Do: "), finding["advice"], class_="do"),
     )
+
+
+def _gain(gain: Gain) -> tuple[Child, ...]:
+    if not gain.share:
+        return (element("small", gain.of),)
+    return element("b", gain.share), f" {gain.of} ", element("small", gain.change)
 
 
 def _files(document: Row) -> Html:

@@ -6,17 +6,20 @@ The page is written in a subset of ES modules that can be linked line by line, w
   `export` before `function`, `async function`, `class` or `const NAME`, and no two modules export the same name;
 - nothing is exported again, nor imported for its effects only, nor later with `import()`, nor in a circle;
 - `import.meta` stands only in the entry: elsewhere it would tell the place of the linked script;
-- a template literal ends on the line it begins on, and no text contains `/**`: comments and indentation are taken out.
+- a template literal ends on the line it begins on, and no text contains `/**`: comments and indentation are taken out;
+- an exported function ends on the line it begins on, or with the next `}` that begins a line, and is not called above
+  it while its module is run.
 
-Each module becomes a function's scope, after those it imports from, that puts its exports into the scope of all:
+Each module becomes a block, after those it imports from, that sets what others import from it, in the scope of all:
 
-    const [f, g] = (() => {
-    function f() { return other(); }
-    const g = 1;
-    return [f, g];
-    })();
+    let f, g;
+    {
+    f = function() { return other(); };
+    g = 1;
+    }
 
-The whole is a function's scope as well, so that a minifier may rename in all of it, and exports what the entry does.
+The whole is a function's scope, so that a minifier may rename in all of it, and exports what the entry does. What is
+exported for tests only stays in its block.
 A style sheet takes in others by `@import './other.css';`, one per line.
 What is outside of the subset is an `InputError` that names the file and the line.
 """
@@ -31,6 +34,8 @@ from tb_xla_insights.errors import InputError
 
 _IMPORT = re.compile(r"^import \{(\s*\w+(?:,\s*\w+)*,?\s*)\} from '(\.[^']*)';\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:(?:async )?function|class|const) (\w+))", re.MULTILINE)
+_FUNCTION = re.compile(r"((?:async )?function) (\w+)((?:[^\n]*\}|.*?\n\})$)", re.MULTILINE | re.DOTALL)
+_OTHER = re.compile(r"(class|const) (\w+)(?: =)?")
 _STRANGE = re.compile(r"^(?:import|export)\b|\bimport\(")
 _COMMENT = re.compile(r"^[ \t]*(?:/\*(?:(?!\*/).)*\*/[ \t]*|//[^\n]*)\n", re.MULTILINE | re.DOTALL)
 _TYPE = re.compile(r"/\*\*.*?\*/ ?")
@@ -54,16 +59,40 @@ class _Modules:
     """Modules in an order in which each comes after those it imports from."""
 
     def __init__(self, entry: Path) -> None:
-        self._out: list[str] = []
+        self._sources: dict[Path, str] = {}
         self._entry = entry
+        self._imported: set[str] = set()
         self._exports: dict[Path, list[str]] = {}
         self._homes: dict[str, Path] = {}
         self._open: list[Path] = []
         self._add(entry)
+        self._imported.update(self._exports[entry])
 
     def linked(self) -> str:
         names = f"{{ {', '.join(self._exports[self._entry])} }}"
-        return f"export const {names} = (() => {{\n{''.join(self._out)}return {names};\n}})();\n"
+        shared = ", ".join(
+            name for names in self._exports.values() for name in names if name in self._imported
+        )
+        blocks = "".join(f"{{\n{self._body(source)}}}\n" for source in self._sources.values())
+        shared = f"let {shared};\n" if shared else ""
+        return f"export const {names} = (() => {{\n{shared}{blocks}return {names};\n}})();\n"
+
+    def _body(self, source: str) -> str:
+        """A module without imports, comments and indentation, that sets what others import."""
+        plain = _TYPE.sub("", _COMMENT.sub("", _IMPORT.sub("", source)))
+        parts, end = [], 0
+        for found in _EXPORT.finditer(plain):
+            parts.append(plain[end : found.start()])
+            end = found.end()
+            if found[1] not in self._imported:
+                continue
+            if function := _FUNCTION.match(plain, end):
+                parts.append(f"{function[2]} = {function[1]}{function[3]};")
+                end = function.end()
+            elif other := _OTHER.match(plain, end):
+                parts.append(f"{other[2]} ={' class' if other[1] == 'class' else ''}")
+                end = other.end()
+        return _EDGE.sub("", "".join([*parts, plain[end:]]))
 
     def _add(self, path: Path) -> None:
         if path in self._open:
@@ -80,9 +109,7 @@ class _Modules:
         for name in exports:
             if (home := self._homes.setdefault(name, path)) != path:
                 raise InputError(f"{self._place(path)}: {self._place(home)} exports {name} too; rename one")
-        body = _EDGE.sub("", _TYPE.sub("", _COMMENT.sub("", _EXPORT.sub("", _IMPORT.sub("", source)))))
-        names = f"[{', '.join(exports)}]"
-        self._out.append(f"const {names} = (() => {{\n{body}return {names};\n}})();\n")
+        self._sources[path] = source
         self._open.pop()
 
     def _import(self, path: Path, names: list[str], other: Path) -> None:
@@ -90,6 +117,7 @@ class _Modules:
         for name in names:
             if name not in self._exports[other]:
                 raise InputError(f"{self._place(path)}: {self._place(other)} does not export {name}")
+        self._imported.update(names)
 
     def _check(self, path: Path, source: str) -> None:
         plain = source

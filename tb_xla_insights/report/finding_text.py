@@ -12,9 +12,9 @@ from tb_xla_insights.units import MINUS, change_text, share
 Row = Mapping[str, Any]
 
 _GROUPS = (
+    (None, "", ""),
     ("mistake", "Mistakes", "what your code can leave out"),
     ("limit", "Limits", "what remains then"),
-    (None, "", ""),
 )
 
 _OF_DEVICE = frozenset(("device_stalls", "exposed_collectives"))
@@ -47,7 +47,7 @@ class Gain:
 
 
 def groups(report: Row) -> list[Group]:
-    """The findings of a report by kind, in their order; groups without any are left out."""
+    """The findings of a report by kind, in their order, what is no fault first; groups without any are left out."""
     found = []
     for kind, title, note in _GROUPS:
         findings = [finding for finding in report["findings"] if finding["kind"] == kind]

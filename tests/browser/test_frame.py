@@ -227,6 +227,28 @@ def test_a_stale_link_shows_what_still_fits(xi: Xi, page: Page, baseline: str, c
     expect(page.get_by_test_id("diagnostic-stale")).to_have_count(0)
 
 
+def test_what_is_only_to_be_known_stands_behind_a_number_in_the_header(
+    xi: Xi, page: Page, baseline: str
+) -> None:
+    xi.open(baseline, sel="gap:nowhere@1.5")
+    button, listed = page.get_by_test_id("notes-button"), page.get_by_test_id("notes-list")
+    expect(button).to_have_text("1\u00a0note")
+    expect(listed).to_be_hidden()
+    lines = page.get_by_test_id("diagnostics").locator(".diagnostic")
+    assert lines.evaluate_all("all => all.map(it => it.dataset.testid)") == ["diagnostic-stale"]
+    button.click()
+    expect(listed.get_by_test_id("diagnostic-no_device_plane")).to_contain_text(
+        "No device plane, as on a CPU"
+    )
+    button.press("Escape")
+    expect(listed).to_be_hidden()
+    expect(button).to_have_text("1\u00a0note")
+    button.press("Enter")
+    listed.get_by_role("button", name="Dismiss").click()
+    expect(button).to_be_hidden()
+    expect(lines).to_have_count(1)
+
+
 def test_names_of_a_trace_are_text_and_never_markup(xi: Xi, page: Page, baseline: str) -> None:
     evil = "<img src=x onerror=alert(1)>"
 

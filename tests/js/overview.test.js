@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findingPlace, inOrder } from '../../frontend/overview/findings.js';
+import { findingPlace } from '../../frontend/overview/findings.js';
 import { niceTicks } from '../../frontend/lib/axis.js';
 import { stepRows } from '../../frontend/overview/step-data.js';
 
@@ -27,10 +27,4 @@ test('ticks are at 1-2-5 steps from zero and never above the largest value', () 
   assert.deepEqual(niceTicks(0.6), [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6]);
   assert.deepEqual(niceTicks(20), [0, 5, 10, 15, 20]);
   assert.deepEqual(niceTicks(0), [0]);
-});
-
-test('findings come by severity, then by cost', () => {
-  const finding = (id, severity, cost_ps) => ({ id, severity, cost_ps });
-  const order = inOrder([finding('a', 'info', 9), finding('b', 'warning', null), finding('c', 'critical', 1), finding('d', 'warning', 5)]);
-  assert.deepEqual(order.map(({ id }) => id), ['c', 'd', 'b', 'a']);
 });

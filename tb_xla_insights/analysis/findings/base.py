@@ -49,7 +49,7 @@ class Finding:
 
     `title`: at most LONGEST_TITLE letters. `brief`: what a sentence calls it, `a compile in step 1209`. `detail`: the
     evidence in at most two sentences, without advice. `advice`: one sentence, what to change and where. `cost_ps`: the
-    idle time (or repeated work) that it explains, over all devices. `recurs`: None where no steps tell it. `fixes`:
+    idle time (or repeated work) that it explains, over all devices. `recurs`: None where no step has it. `fixes`:
     what its fix takes away, None where there is nothing to replay. Times in `evidence` are ps under keys that end in
     `_ps`. What the fix buys (`gain`, `severity`, `step_if_fixed_ps`) is filled in by `findings.worth`.
     """
