@@ -207,7 +207,7 @@ def test_the_text_says_the_verdict_first(capsys: pytest.CaptureFixture[str]) -> 
         "no time to gain (annotations_not_propagated, costs no idle time)",
         "Limits: what remains then",
         "none now: the host is slower (exposed_collectives, ",
-        "\nDevices\n",
+        "\nDevices (each core)\n",
         "What the host does",
         "Steps (10",
         "Gaps between",
