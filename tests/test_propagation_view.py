@@ -220,4 +220,4 @@ def test_the_report_as_text(found: SessionTrace, capsys: pytest.CaptureFixture[s
     assert cells["fusion.1"] == ["0.300", "forward", "50.0", "%,", "update", "50.0", "%", "model.py:3"]
     assert cells["Lost,"][:6] == ["no", "ops", "of", "its", "own:", "data."]
     (told,) = (line for line in lines if line[:1] == ["Of"])
-    assert " ".join(told[5:]) == "84.9 % direct, 0.0 % recovered, 12.1 % bare, 3.0 % none."
+    assert " ".join(told[5:]) == "all cores: 84.9 % direct, 0.0 % recovered, 12.1 % bare, 3.0 % none."
