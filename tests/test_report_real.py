@@ -196,9 +196,9 @@ def test_the_text_says_the_verdict_first(capsys: pytest.CaptureFixture[str]) -> 
     first = " ".join(text.partition("Session  ")[0].split())
     # The compile and the cut are the generator's, as is a host that builds graphs for longer than the cores work.
     assert first == (
-        "The 8 devices are 60.5 % busy. Three mistakes cost up to 72.1 ms of the mean step (290.8 → 218.8 ms): "
-        "324.5 MB sent in every step, a compile in step 1209, text_encoder cut by a StepMarker in step 1211. "
-        "Beyond them, the host builds the graph slower than the cores run it (218.8 → 169.3 ms at best)."
+        "The 8 devices are 60.5 % busy. Three mistakes cost up to 72.1 ms of the mean step of 290.8 ms: "
+        "324.5 MB sent in every step, a compile in step 1209, a cut in step 1211; "
+        "beyond them, the host builds the graph slower than the cores run it (218.8 → 169.3 ms at best)."
     )
     order = [
         "Mistakes: what your code can leave out; together at best 290.8 → 218.8 ms",

@@ -49,15 +49,15 @@ def test_mistakes_come_with_what_they_cost_together_and_the_limit_with_what_is_l
     limit = finding("limit", "the host builds the graph", 0.4, cost=60)
     together = {"step_ps": 20 * MS, "step_if_fixed_ps": 17 * MS, "step_without_limit_ps": 9 * MS}
     assert _told(of(one, two, limit, **together))[1] == (
-        "The device is 50.0 % busy. Two mistakes cost up to 3.0 ms of the mean step (20.0 → 17.0 ms): "
-        "a compile in step 3, a cut in step 4. Beyond them, the host builds the graph (17.0 → 9.0 ms at best)."
+        "The device is 50.0 % busy. Two mistakes cost up to 3.0 ms of the mean step of 20.0 ms: "
+        "a compile in step 3, a cut in step 4; beyond them, the host builds the graph (17.0 → 9.0 ms at best)."
     )
     alone = together | {"step_if_fixed_ps": 20 * MS}
     assert _told(of(limit, **alone))[1] == (
         "The device is 50.0 % busy: the host builds the graph (20.0 → 9.0 ms at best)."
     )
     nothing_left = together | {"step_without_limit_ps": 17 * MS}
-    assert "Beyond" not in _told(of(one, two, limit, **nothing_left))[1]
+    assert "beyond" not in _told(of(one, two, limit, **nothing_left))[1]
 
 
 @pytest.mark.parametrize(

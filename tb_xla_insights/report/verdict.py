@@ -96,7 +96,7 @@ def _inside_span(report: Mapping[str, Any]) -> dict[str, str]:
     text = f"{whose} {duty} busy"
     if mistakes:
         text += f". {_together(mistakes, together)}"
-        text += f". Beyond {'that' if len(mistakes) == 1 else 'them'}, " if limits else ""
+        text += f"; beyond {'that' if len(mistakes) == 1 else 'them'}, " if limits else ""
     elif limits:
         text += ": "
     if limits:
@@ -121,14 +121,14 @@ def _remains(together: Mapping[str, Any]) -> bool:
 
 
 def _together(mistakes: Sequence[Mapping[str, Any]], together: Mapping[str, Any]) -> str:
-    """`Two mistakes cost up to 50.3 ms of the mean step (290.8 → 240.5 ms): a compile in step 1209, …`."""
+    """`Two mistakes cost up to 50.3 ms of the mean step of 290.8 ms: a compile in step 1209, a cut in step 1211`."""
     number = len(mistakes)
     many = f"{_NUMBERS[number] if number < len(_NUMBERS) else number} mistake{'s cost' if number > 1 else ' costs'}"
     step, fixed = together["step_ps"], together["step_if_fixed_ps"]
     if step is None or fixed is None:
         cost = f"{share(min(1.0, sum(finding['gain'] for finding in mistakes)))} of the devices' time"
     else:
-        cost = f"up to {time_text(step - fixed, 1)} of the mean step ({change_text(step, fixed)})"
+        cost = f"up to {time_text(step - fixed, 1)} of the mean step of {time_text(step, 1)}"
     named = [finding["brief"] for finding in mistakes[:_MOST_NAMED]]
     more = number - len(named)
     return f"{many} {cost}: {', '.join(named)}" + (f" and {more} more" if more else "")

@@ -190,7 +190,7 @@ def test_a_view_that_was_not_in_front_follows_the_choice_of_devices(
 def test_pauses_between_runs_have_a_cause(xi: Xi, page: Page, dynamo: str) -> None:
     xi.open(dynamo, v="executions")
     causes = column(page.get_by_test_id("between-table"), "Mostly").all_inner_texts()
-    assert causes == ["IR tracing", "dispatch", "dispatch", "IR tracing"]
+    assert causes == ["python", "dispatch", "dispatch", "python"]
 
 
 def test_the_executions_of_a_step_are_drawn_on_one_axis(xi: Xi, page: Page, dynamo: str) -> None:

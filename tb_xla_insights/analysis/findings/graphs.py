@@ -84,7 +84,7 @@ def early_sync(facts: Facts) -> Finding | None:
         "early_sync",
         first_that_fits(f"{who} cut {times}by {by} {where}", f"{who} cut by {by} {where}",
                         f"Graphs are cut by {by} {where}", "Graphs are cut in parts"),
-        f"{who.removesuffix(' is').removesuffix(' are')} cut {times}by {by} {where}",
+        f"a cut {where}" if count == 1 else f"{who.rpartition(' ')[0]} cut {times}by {by} {where}",
         detail,
         marker if marked == count else fetch,
         cost,
