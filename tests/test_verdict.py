@@ -41,6 +41,7 @@ def of(*findings: dict[str, Any], **mistakes: int) -> dict[str, Any]:
         "findings": [*findings],
         "mistakes": NOTHING_REPLAYED | mistakes,
         "outside": None,
+        "step_idle": {"work_ps": None, "step_ps": None},
     }
 
 

@@ -151,9 +151,9 @@ def _hidden(report: Mapping[str, Any]) -> str | None:
 
 
 def _share_of_steps(report: Mapping[str, Any]) -> float:
-    """The part of the steps in which the device works on them; all of it where there are none."""
-    total = sum(step["duration_ps"] for step in report["steps"])
-    return sum(step["device_busy_ps"] for step in report["steps"]) / total if total else 1.0
+    """The part of the steps in which a core works; all of it where there are none."""
+    work, step = report["step_idle"]["work_ps"], report["step_idle"]["step_ps"]
+    return work / step if work is not None and step else 1.0
 
 
 def _mostly(by_class: Mapping[str, int], idle: int) -> str:
