@@ -42,9 +42,12 @@ def time_text(ps: int | None, decimals: int = 3) -> str:
 
 
 def change_text(before_ps: int, after_ps: int, decimals: int = 1) -> str:
-    """Two times in one unit: `290.8 → 169.3 ms`."""
+    """Two times in one unit: `290.8 → 169.3 ms`; with as many decimals as tell them apart."""
     unit = time_unit(before_ps)
-    return f"{time_in(before_ps, unit, decimals)} → {time_in(after_ps, unit, decimals)}{THIN}{unit}"
+    before, after = (time_in(ps, unit, decimals) for ps in (before_ps, after_ps))
+    if before == after and before_ps != after_ps and decimals < 3:
+        return change_text(before_ps, after_ps, decimals + 1)
+    return f"{before} → {after}{THIN}{unit}"
 
 
 def column_unit(times_ps: Sequence[int]) -> str:

@@ -232,7 +232,7 @@ def test_what_executions_cost_and_how_far_the_host_is_ahead() -> None:
         "(fitted to 12 runs)." in text
     )
     out = console()
-    lead = {"mean_ps": 2 * MS, "min_ps": -MS, "max_ps": 5 * MS, "runs": 1000}
+    lead = {"median_ps": 2 * MS, "mean_ps": 2 * MS, "min_ps": -MS, "max_ps": 5 * MS, "runs": 1000}
     fixed = {"fixed_ps": 0, "per_device": 0.1, "n": 7}
     host_text.print_executions(out, report(CASE)["programs"], {"lead": lead, "fixed": fixed})
     assert "The host runs ahead: a run is enqueued 2.000 ms before the device is free for it" in plain(

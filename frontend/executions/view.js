@@ -280,9 +280,9 @@ export function executionsView(app) {
 const JOINS = { exact: 'The trace says which call made the run.', ordered: 'Call and run are joined by their order.', none: 'The call of the run is not known.' };
 
 /** @param {NonNullable<Executions['lead']>} lead */
-function leadText({ mean_ps, min_ps, max_ps }) {
-  return mean_ps >= 0 ? `The host enqueues a run ${timeText(mean_ps)} before the device is done with the one before, in the mean (${timeText(min_ps)} to ${timeText(max_ps)}).`
-    : `The device waits ${timeText(-mean_ps)} for each run to be enqueued, in the mean.`;
+function leadText({ median_ps, min_ps, max_ps }) {
+  return median_ps >= 0 ? `The host enqueues a run ${timeText(median_ps)} before the device is done with the one before, in the median (${timeText(min_ps)} to ${timeText(max_ps)}).`
+    : `The device waits ${timeText(-median_ps)} for each run to be enqueued, in the median.`;
 }
 
 /** @param {ExecutionRow} row @param {(key: CostName) => number} part from 0 to 1 */

@@ -95,7 +95,7 @@ export interface Executions {
   /** Index of the step whose runs these are, and the numbers of all steps. */
   step: number | null; steps: (number | null)[];
   between: { before: string | null; after: string | null; count: number; mean_ps: number; total_ps: number; cause: ClassName | null }[];
-  lead: { mean_ps: number; min_ps: number; max_ps: number } | null;
+  lead: { median_ps: number; mean_ps: number; min_ps: number; max_ps: number } | null;
 }
 
 export interface CompileRow {

@@ -150,7 +150,7 @@ def _groups(launches: Launches) -> Iterator[tuple[int, int, int, NDArray[np.intp
 
 def launching(session: SessionTrace, devices: Collection[str] | None = None) -> dict[str, Any]:
     """The report's `launching`: what an execution costs however short it is (`fixed`), and how far the host runs ahead
-    (`lead`: mean, least and most of the runs that have one); each None where nothing tells it."""
+    (`lead`: median, mean, least and most of the runs that have one); each None where nothing tells it."""
     return {"fixed": fixed_cost(session, devices), "lead": _lead(session, devices)}
 
 
@@ -188,7 +188,8 @@ def _lead(session: SessionTrace, devices: Collection[str] | None) -> dict[str, i
     if not leads.size:
         return None
     least, most = int(leads.min()), int(leads.max())
-    return {"mean_ps": int(leads.mean()), "min_ps": least, "max_ps": most, "runs": len(leads)}
+    usual = int(np.median(leads))
+    return {"median_ps": usual, "mean_ps": int(leads.mean()), "min_ps": least, "max_ps": most, "runs": len(leads)}
 
 
 def robust_line(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float, float]:

@@ -95,17 +95,17 @@ def _lead(lead: Document | None) -> list[str]:
     if lead is None:
         return []
     unit = units.column_unit([lead["min_ps"], lead["max_ps"]])
-    mean, least, most = (
-        f"{units.time_in(lead[key], unit)}{THIN}{unit}" for key in ("mean_ps", "min_ps", "max_ps")
+    usual, least, most = (
+        f"{units.time_in(lead[key], unit)}{THIN}{unit}" for key in ("median_ps", "min_ps", "max_ps")
     )
     span = f"from {least} to {most} over {units.count(lead['runs'])} runs"
-    if lead["mean_ps"] >= 0:
+    if lead["median_ps"] >= 0:
         return [
-            f"The host runs ahead: a run is enqueued {mean} before the device is free for it, in the mean ({span})."
+            f"The host runs ahead: a run is enqueued {usual} before the device is free for it, in the median ({span})."
         ]
-    wait = mean.removeprefix(units.MINUS)
+    wait = usual.removeprefix(units.MINUS)
     return [
-        f"The host does not run ahead: a free device waits {wait} for a run to be enqueued, in the mean (lead {span})."
+        f"The host does not run ahead: a free device waits {wait} for a run to be enqueued, in the median (lead {span})."
     ]
 
 

@@ -69,7 +69,8 @@ def gain_of(finding: Row, report: Row) -> Gain:
     """What the fix of a report's finding gains. (docs/definitions.md, "Findings")
 
     Of what recurs: the share of the usual step, and the usual step with and without it. Of what happened once: the same
-    of the mean step. Where nothing can be replayed: the share of the devices' spans that it explains.
+    of the mean step. Of a limit: the same of the step that remains without all mistakes. Where nothing can be replayed:
+    the share of the devices' spans that it explains.
     """
     gain = finding["gain"] or 0.0
     fixed = finding["step_if_fixed_ps"]
@@ -80,7 +81,11 @@ def gain_of(finding: Row, report: Row) -> Gain:
     if gain <= 0:
         return Gain("", "no time to gain")
     step, of = finding["step_ps"], "of a step"
-    if finding["recurs"] != "once":
+    if finding["kind"] == "limit":
+        left = report["mistakes"]["step_if_fixed_ps"]
+        of = "of a step" if left == step else "of what remains"
+        step, fixed = left, round(left * (1 - gain))
+    elif finding["recurs"] != "once":
         usual = report["mistakes"]["usual_step_ps"]
         of = "of a step" if usual == step else "of a usual step"
         step, fixed = usual, round(usual * (1 - gain))

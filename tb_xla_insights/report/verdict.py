@@ -84,10 +84,13 @@ def _inside_span(report: Mapping[str, Any]) -> dict[str, str]:
         unknown = "why" if busy < BOUND_SHARE * span else "whether the host keeps up"
         return {"text": f"{whose} {duty} busy; {unknown} is not known, as {hidden}.", "severity": "warning"}
     if not reasons and busy >= BOUND_SHARE * span and (part := _share_of_steps(report)) < BOUND_SHARE:
-        text = (
-            f"{whose} {duty} busy from first to last run, yet at work for {share(part)} of the steps' time: "
+        text = f"{whose} {duty} busy from first to last run, yet at work for {share(part)} of the steps' time"
+        rest = report["step_idle"]
+        host = (
+            _mostly(rest["by_class_ps"] or {}, rest["idle_ps"] or 0)
+            or ", too few runs to tell what is in the way"
         )
-        return {"text": f"{text}too few runs to tell what is in the way.", "severity": "warning"}
+        return {"text": f"{text}{host}.", "severity": "warning"}
     if not reasons:
         idle = _mostly(report["gaps"]["by_class_ps"], span - busy)
         return {"text": f"{whose} {duty} busy{idle}, and nothing stands out.", "severity": "info"}
@@ -129,9 +132,16 @@ def _together(mistakes: Sequence[Mapping[str, Any]], together: Mapping[str, Any]
         cost = f"{share(min(1.0, sum(finding['gain'] for finding in mistakes)))} of the devices' time"
     else:
         cost = f"up to {time_text(step - fixed, 1)} of the mean step of {time_text(step, 1)}"
-    named = [finding["brief"] for finding in mistakes[:_MOST_NAMED]]
+    named = [_named(finding, number) for finding in mistakes[:_MOST_NAMED]]
     more = number - len(named)
     return f"{many} {cost}: {', '.join(named)}" + (f" and {more} more" if more else "")
+
+
+def _named(mistake: Mapping[str, Any], number: int) -> str:
+    """`a compile in step 1209 (31.8 ms)`; of a mistake alone the sentence has said what it costs."""
+    if number == 1 or mistake["step_if_fixed_ps"] is None:
+        return str(mistake["brief"])
+    return f"{mistake['brief']} ({time_text(mistake['step_ps'] - mistake['step_if_fixed_ps'], 1)})"
 
 
 def _limit(limit: Mapping[str, Any], step_ps: int | None, without_ps: int | None) -> str:

@@ -19,6 +19,7 @@ from tb_xla_insights.analysis.findings.ledger import Ledger
 from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.analysis.thresholds import EVERY_SHARE, Severity
 from tb_xla_insights.analysis.what_if import Fix, step_without
+from tb_xla_insights.catalog.classes import CLASS_INDEX
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 from tb_xla_insights.units import count, share, time_text
 
@@ -140,6 +141,13 @@ class Facts:
         """`22.145 ms, 71.4 % of the device's span`; of several cores the mean."""
         whose = "devices' spans" if len(self.session.devices) > 1 else "device's span"
         return f"{self.per_core(cost_ps)}, {share(self.share(cost_ps))} of the {whose}"
+
+    def shared(self, cost_ps: int, *classes: str) -> str:
+        """What follows a cost that is not all starved idle time of some classes, as other findings took some first:
+        ` (20.585 ms with what other findings have)`."""
+        columns = [CLASS_INDEX[name] for name in classes]
+        whole = sum(int(ledger.shares[:, columns].sum()) for ledger in self.ledgers)
+        return f" ({self.per_core(whole)} with what other findings have)" if whole > cost_ps else ""
 
     def gap_windows(self, taken: Sequence[Int64]) -> list[Window]:
         """The gaps, one array per host as `Ledger.take` gives them, that a finding takes most of."""

@@ -24,6 +24,7 @@ from tb_xla_insights.analysis.findings.base import (
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.thresholds import EVERY_SHARE
 from tb_xla_insights.analysis.what_if import Fix
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.units import share, time_text
 
 CUT = ("tracing", "sync_prepare", "program_load", "to_device", "from_device", "dispatch", "wait", "python",
@@ -36,7 +37,7 @@ def early_sync(facts: Facts) -> Finding | None:
     not built what comes next."""
     taken, fixes, windows, numbers, steps = [], [], [], [], []
     places: list[str | None] = []
-    count = marked = behind = device = runs = 0
+    count = marked = read_behind = behind = device = runs = 0
     for trace, ledger in zip(facts.traces, facts.ledgers, strict=True):
         early, launches = find_early(trace), find_launches(trace)
         cut = np.isin(ledger.before, early.launch) & (ledger.before >= 0)
@@ -47,6 +48,7 @@ def early_sync(facts: Facts) -> Finding | None:
         places += paths(trace, early.annotation.tolist())
         count += len(early.launch)
         marked += int((early.read < 0).sum())
+        read_behind += _read_behind(trace, early)
         of_backward = np.isin(trace.lines_of(launches.sync[early.launch]), trace.lines_with("autograd"))
         behind += int((of_backward & (early.read < 0)).sum())
         device += int(early.device_ps.sum())
@@ -62,11 +64,13 @@ def early_sync(facts: Facts) -> Finding | None:
     where, path = steps_text(numbers, facts.steps), most_common(places)
     who, inside = _cut_parts(places)
     by = "a StepMarker" if marked == count else "a read" if not marked else "syncs"
-    many = count > len(numbers)
-    times = f"{count} times " if many else ""
+    if marked == count == read_behind:
+        by = "a StepMarker and a read"
+    times = _times(count, numbers, facts)
     does = "runs" if count == 1 else "run"
     cores = f" in {runs} runs on {len(facts.session.devices)} cores" if runs > count else ""
-    detail = f"{plural(count, 'execution')} before the step is over, {where}, {does} the graph so far "
+    steps_with = f"in all {len(numbers)} steps" if where == "in every step" else where
+    detail = f"{plural(count, 'execution')} before the step is over, {steps_with}, {does} the graph so far "
     detail += f"for {time_text(device)}{cores}; devices idle after that for {facts.of_span(cost)}."
     frame = most_common(it.frame for it in early_blocks(facts.session, facts.beside.executions) if it)
     at = f" at {frame}" if frame else ""
@@ -79,6 +83,9 @@ def early_sync(facts: Facts) -> Finding | None:
         "syncs, where the training loop has no code."
         if behind == count
         else f"Remove the mark_step() or torch_xla.sync(){at} inside {inside}; the step's own is enough."
+        if not read_behind
+        else f"Read the value after the step in xm.add_step_closure, and remove the mark_step(){at} inside {inside}: "
+        "both cut the graph."
     )
     return Finding(
         "early_sync",
@@ -102,6 +109,29 @@ def early_sync(facts: Facts) -> Finding | None:
         facts.recurs(steps),
         fixes,
     )  # fmt: skip
+
+
+def _read_behind(trace: Trace, early: Early) -> int:
+    """Of the step markers that cut a graph, how many have a read behind them in the same annotation."""
+    launches, found = find_launches(trace), 0
+    for launch, around in zip(early.launch[early.read < 0], early.annotation[early.read < 0], strict=True):
+        marker = launches.sync[launch]
+        behind = early.reads[trace.lines_of(early.reads) == trace.line_of(int(marker)).index]
+        inside = (
+            trace.end_ps[behind] <= trace.end_ps[around] if around >= 0 else np.zeros(len(behind), np.bool_)
+        )
+        found += bool((inside & (trace.start_ps[behind] >= trace.end_ps[marker])).any())
+    return found
+
+
+def _times(count: int, numbers: list[int], facts: Facts) -> str:
+    """How often a graph is cut, before `by …`: `4 times ` in all, or in each step where every step has as many."""
+    if count <= len(numbers):
+        return ""
+    if len(numbers) == facts.steps > 1:
+        each = count / len(numbers)
+        return "twice " if each == 2 else f"{each:.1f} times ".replace(".0 ", " ")
+    return f"{count} times "
 
 
 def _cut_parts(places: list[str | None]) -> tuple[str, str]:
@@ -146,9 +176,8 @@ def sync_every_step(facts: Facts) -> Finding | None:
         f"{plural(reads['reads'], 'read')} in {reads['steps_with_reads']} of {plural(reads['steps'], 'step')} "
         f"({each:.1f} each) keep the host for {time_text(reads['duration_ps'])}{facts.of_hosts}; "
         + (f"devices idle in them for {facts.of_span(cost)}, " if cost else "no device idles in them, ")
-        + "not counting early syncs.",
-        "Read less often: log every tenth step or later, add up the loss on the device, and print it "
-        + ("in xm.add_step_closure(…, run_async=True)." if facts.framework == "torch_xla" else "later."),
+        + ("not counting early syncs." if others else "as all of them are those of early syncs."),
+        _read_less(facts) if others else "Take the reads that cut the graph out of the step first.",
         cost,
         {key: value for key, value in reads.items() if key != "every_step"},
         longest_windows(windows),
@@ -156,3 +185,8 @@ def sync_every_step(facts: Facts) -> Finding | None:
         # Reads of early executions go with those.
         [Fix(("from_device",), reads=True) for _ in facts.traces] if others else None,
     )
+
+
+def _read_less(facts: Facts) -> str:
+    later = "in xm.add_step_closure(…, run_async=True)" if facts.framework == "torch_xla" else "later"
+    return f"Read less often: log every tenth step or later, add up the loss on the device, and print it {later}."

@@ -23,12 +23,12 @@ from tb_xla_insights.analysis.findings.ledger import Ledger
 from tb_xla_insights.analysis.intervals import union
 from tb_xla_insights.analysis.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.runs import NONE
-from tb_xla_insights.analysis.shares import covered
+from tb_xla_insights.analysis.shares import class_shares, covered
 from tb_xla_insights.analysis.step_table import steps_report
 from tb_xla_insights.analysis.steps import annotated_steps
 from tb_xla_insights.analysis.thresholds import FEWEST_LAUNCHES, SMALL_SHARE, severity_of
 from tb_xla_insights.analysis.what_if import Fix
-from tb_xla_insights.catalog.classes import HOST_DOES, WAIT
+from tb_xla_insights.catalog.classes import CLASS_INDEX, HOST_DOES, WAIT
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.units import time_text
 
@@ -101,7 +101,7 @@ def many_small_executions(facts: Facts) -> Finding | None:
     return Finding(
         "many_small_executions",
         f"{_rounded(each)} executions a step, most of them small",
-        f"{_rounded(each)} executions a step, most of them small",
+        f"{_rounded(each)} mostly small executions a step",
         f"{small} of {launches} executions in {plural(facts.steps, 'step')}{facts.of_hosts} work for less time ({work} "
         f"on average) than the device idles before ({pause}) or the launch takes. Launching them costs "
         f"{facts.of_span(cost)}.",
@@ -139,7 +139,7 @@ _LOADS_ONCE = (
 _LAUNCHES = {
     "sync_prepare": (
         "prepares graphs",
-        "Make the graph smaller or sync less often: one StepMarker a step, layers repeated in a scan.",
+        "Make the graph smaller (layers repeated in a scan), and sync once a step.",
     ),
     "program_load": (
         "loads programs",
@@ -167,7 +167,7 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
         place = f", most of it in {where}" if where else ""
         usual += f" For another {facts.of_span(waited)}, nothing is queued while the host waits{place}."
     doing, advice = _LAUNCHES.get(most) or ("launches", _launch_less(facts, where))
-    if most == "program_load" and facts.recurs(facts.steps_taken(by_class[most])) == "once":
+    if most == "program_load" and facts.recurs(facts.steps_taken(by_class[most])) in ("once", None):
         advice = _LOADS_ONCE
     cores = max(1, len(facts.session.devices))
     times = [(total_ps(its) // cores, HOST_DOES[name]) for name, its in by_class.items()]
@@ -176,7 +176,7 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
         "dispatch_overhead",
         f"The device waits while the host {doing}",
         f"the device waits while the host {doing}",
-        f"Devices idle for {facts.of_span(cost)}, while the host {parts}.{usual}",
+        f"Devices idle for {facts.of_span(cost)}, while the host {parts}{facts.shared(cost, *LAUNCHING)}.{usual}",
         advice,
         cost,
         {f"{name}_ps": total_ps(its) for name, its in by_class.items()}
@@ -253,13 +253,13 @@ def tracing_bound(facts: Facts) -> Finding | None:
         return None
     taken = [a + b for a, b in zip(tracing, python, strict=True)]
     steps = facts.steps_taken(taken)
-    places = _longest_phases(facts)
+    builds = total_ps(tracing) >= total_ps(python)
+    places = _longest_phases(facts, "tracing" if builds else "python")
     name = places[0][0] if places else None
     listed = ", ".join(f"{place} {time_text(time)}" for place, time in places[:3])
     cores = " and core" if len(facts.session.devices) > len(facts.traces) else ""
     each = f", {time_text(cost // facts.core_steps)} a step{cores}" if facts.core_steps else ""
-    builds = total_ps(tracing) >= total_ps(python)
-    doing = "builds the next graph" if builds else "runs Python"
+    doing = ("builds the next graph" if builds else "runs Python") + facts.shared(cost, "tracing", "python")
     one = len(facts.session.devices) == 1
     does = "builds the graph" if builds else "runs Python code"
     title = f"The device waits while the host {does}"
@@ -271,7 +271,7 @@ def tracing_bound(facts: Facts) -> Finding | None:
         title,
         brief,
         f"Devices idle for {facts.of_span(cost)}{each}, while the host {doing}."
-        + (f" Most host time{facts.of_hosts} is in {listed}." if listed else ""),
+        + (f" Most of that host time{facts.of_hosts} is in {listed}." if listed else ""),
         _build_less(facts, name, builds),
         cost,
         {
@@ -294,7 +294,7 @@ def _build_less(facts: Facts, name: str | None, builds: bool) -> str:
         less = f"Keep less Python around the graphs of torch.compile in {name} (guards, arguments, what they leave out)"
     elif builds:
         compiled = "torch.compile, " if facts.framework in ("torch_xla", "torch_tpu") else ""
-        less = f"Build less in {name} ({compiled}a scan over equal layers)"
+        less = f"Build less in {name} ({compiled}fewer and larger operations, a scan where layers are equal)"
     else:
         less = f"Run less Python in {name}"
     return f"{less}, or give a step more work (a larger batch, several steps in one graph)."
@@ -307,18 +307,19 @@ def _builds_slower(facts: Facts) -> bool:
     return built > sum(int(step["device_busy_ps"]) for step in steps)
 
 
-def _longest_phases(facts: Facts) -> list[tuple[str, int]]:
-    """Annotations right below the steps with the time they take, the longest first; those that load data left
-    out."""
+def _longest_phases(facts: Facts, class_: str) -> list[tuple[str, int]]:
+    """Annotations right below the steps with the time of a class in them, the longest first; those without any, and
+    those that load data, left out."""
     totals: dict[str, int] = {}
     for trace in facts.traces:
         rows = _phases(trace)
-        metas, place = np.unique(trace.meta[rows], return_inverse=True)
-        times = np.bincount(place, trace.duration_ps[rows], minlength=len(metas))
-        for meta, time in zip(metas.tolist(), times.tolist(), strict=True):
-            name = trace.strings[trace.metadata.name[meta]]
-            if not trace.catalog.loads(name):
-                totals[name] = totals.get(name, 0) + int(time)
+        times = class_shares(partition(trace), trace.start_ps[rows], trace.end_ps[rows])[
+            :, CLASS_INDEX[class_]
+        ]
+        for row, time in zip(rows.tolist(), times.tolist(), strict=True):
+            name = trace.name(row)
+            if time and not trace.catalog.loads(name):
+                totals[name] = totals.get(name, 0) + time
     return sorted(totals.items(), key=lambda it: (-it[1], it[0]))
 
 

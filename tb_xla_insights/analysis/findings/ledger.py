@@ -18,7 +18,7 @@ class Ledger:
     """The starved gaps of one host: in them alone nothing was queued, so what the host did is why the device
     was idle.
 
-    `left`: a row per gap, a column per class, the time that no finding has taken yet. `before` and `after`:
+    `shares`: a row per gap, a column per class; `left`: what of it no finding has taken yet. `before` and `after`:
     the launches of the runs before and after each gap; `step`: that of the run after it; -1: not known.
     """
 
@@ -28,7 +28,8 @@ class Ledger:
         self.start_ps, self.end_ps = gaps.start_ps[self.which], gaps.end_ps[self.which]
         self.device = gaps.device[self.which]
         self.step: Int32 = gaps.step[self.which]
-        self.left = gaps.shares[self.which].copy()
+        self.shares = gaps.shares[self.which]
+        self.left = self.shares.copy()
         of_run = np.append(launches.runs.launch, np.int32(-1))
         self.before: Int32 = of_run[gaps.before_run[self.which]]
         self.after: Int32 = of_run[gaps.run[self.which]]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from tb_xla_insights.analysis.findings.base import Facts, Finding, mean_step_without
+from tb_xla_insights.analysis.findings.base import Facts, Finding, Fixes, mean_step_without
 from tb_xla_insights.analysis.thresholds import INFO_SHARE, WARNING_SHARE, Severity, severity_of
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -32,9 +32,11 @@ def valued(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
     """The findings that are worth telling, with `gain`, `severity` and `step_if_fixed_ps`, in order: mistakes, then
     limits; in each what recurs before what happened once, then by gain.
 
-    The gain of what recurs is the share of the usual step that goes with it, that of what happened once the share of
-    the mean step; where nothing can be replayed, it is the share of the devices' spans that the finding explains.
+    The gain of a mistake that recurs is the share of the usual step that goes with it, that of one that happened once
+    the share of the mean step; that of a limit is the share of the step that remains without all mistakes. Where
+    nothing can be replayed, it is the share of the devices' spans that the finding explains.
     """
+    mistakes = _fixes_of_mistakes(findings)
     once = [finding.fixes for finding in findings if finding.recurs == "once" and finding.fixes is not None]
     step, usual = mean_step_without(facts.session), usual_step(facts.session, findings)
     found = []
@@ -42,7 +44,10 @@ def valued(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
         fixed = gain = None
         if finding.fixes is not None and any(finding.fixes) and step and usual:
             fixed = mean_step_without(facts.session, finding.fixes)
-            if finding.recurs == "once":
+            if finding.id in LIMITS:
+                left = mean_step_without(facts.session, *mistakes) or step
+                gain = (left - (mean_step_without(facts.session, *mistakes, finding.fixes) or left)) / left
+            elif finding.recurs == "once":
                 gain = (step - (fixed or step)) / step
             else:
                 gain = (usual - (mean_step_without(facts.session, *once, finding.fixes) or usual)) / usual
@@ -54,6 +59,10 @@ def valued(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
             severity = _severity(finding, gain or 0.0)
             found.append(replace(finding, gain=gain, severity=severity, step_if_fixed_ps=fixed))
     return sorted(found, key=_place)
+
+
+def _fixes_of_mistakes(findings: Sequence[Finding]) -> list[Fixes]:
+    return [finding.fixes for finding in findings if finding.fixes and kind_of(finding) == "mistake"]
 
 
 def _severity(finding: Finding, gain: float) -> Severity:
@@ -84,7 +93,7 @@ def mistakes_together(session: SessionTrace, findings: Sequence[Finding]) -> dic
     `usual_step_ps`, `step_if_fixed_ps` (without all mistakes, from one replay), `gain`, the share of the mean step that
     goes with them, and `step_without_limit_ps`, without the largest limit as well; None where nothing can be replayed.
     """
-    mistakes = [finding.fixes for finding in findings if finding.fixes and kind_of(finding) == "mistake"]
+    mistakes = _fixes_of_mistakes(findings)
     limit = [finding.fixes for finding in findings if finding.fixes and kind_of(finding) == "limit"][:1]
     step = mean_step_without(session)
     fixed = mean_step_without(session, *mistakes) if mistakes else step
