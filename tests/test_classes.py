@@ -116,6 +116,10 @@ def class_by_events(trace: Trace, row: int, t: int) -> str | None:
         ):
             return "compile"
         if trace.name(r) == "$train.py:3 f" and any(
+            "read" in CATALOG.tags(trace.name(it)) for it in chain(trace, r)
+        ):
+            return "from_device"
+        if trace.name(r) == "$train.py:3 f" and any(
             CATALOG.loads(trace.name(it)) for it in chain(trace, r) if it in annotations
         ):
             return "input"
@@ -418,15 +422,18 @@ def test_a_loaders_frames_are_input_in_a_real_capture(shared_traces: Path) -> No
     assert shares(trace)["input"] == sum(int(trace.duration_ps[row]) for row in loads) == 644_238_680_000
 
 
-def test_python_frames_inside_a_call_that_compiles_are_compiling() -> None:
+@pytest.mark.parametrize(
+    ("call", "kind"), [("backend_compile_and_load", "compile"), ("np.asarray(jax.Array)", "from_device")]
+)
+def test_python_frames_inside_a_call_that_compiles_or_reads_are_parts_of_it(call: str, kind: str) -> None:
     """The caller waits in them; frames around the call, and after it, are Python."""
     trace = capture(
-        thread("python", ("$pjit.py:1 call", 0, 100), ("backend_compile_and_load", 10, 60),
-               ("$compiler.py:292 backend_compile_and_load", 20, 40), ("$api.py:9 done", 80, 10), role="driving"),
+        thread("python", ("$pjit.py:1 call", 0, 100), (call, 10, 60), ("$inner.py:292 wait", 20, 40),
+               ("$api.py:9 done", 80, 10), role="driving"),
     )  # fmt: skip
     found = partition(trace)
     told = [CLASSES[kind] for kind in found.kind.tolist()]
     assert list(zip(found.start_ps.tolist(), told, strict=True)) == [
-        (0, "python"), (10, "compile"), (20, "compile"), (60, "compile"), (70, "python"), (80, "python"),
+        (0, "python"), (10, kind), (20, kind), (60, kind), (70, "python"), (80, "python"),
         (90, "python"),
     ]  # fmt: skip

@@ -50,7 +50,13 @@ class TestExecutions:
         made.executor = [it for it in made.executor if it[0] != "DoEnqueueProgram" or it[1] < 300 * US]
         # Enqueued at 115 and 215, when the core was busy until 250 and 450.
         lead = execution_views.executions(session(made.trace()))["lead"]
-        assert lead == {"median_ps": 185 * US, "mean_ps": 185 * US, "min_ps": 135 * US, "max_ps": 235 * US, "runs": 2}
+        assert lead == {
+            "median_ps": 185 * US,
+            "mean_ps": 185 * US,
+            "min_ps": 135 * US,
+            "max_ps": 235 * US,
+            "runs": 2,
+        }
 
     def test_the_runs_of_one_step(self, case_study: SessionTrace) -> None:
         view = execution_views.executions(case_study, 7)

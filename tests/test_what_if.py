@@ -47,7 +47,8 @@ def test_nothing_changed_is_nothing_gained(steps: list[tuple[int, int, int]]) ->
         made.step(begin, at - begin, number + 2)
         at += 1
     trace = made.trace()
-    assert step_without(trace, Fix()) == mean(trace)
+    worked = round(sum(device for _, device, _ in steps) * US / len(steps))
+    assert step_without(trace, Fix()) == max(mean(trace), worked)
 
 
 def test_host_time_of_a_class_goes_until_the_device_is_the_limit() -> None:
@@ -83,7 +84,7 @@ def test_what_waits_for_a_run_moves_with_it() -> None:
     runs = np.full(4, 200 * US)
     assert us(step_without(trace, Fix(device_ps=runs))) == 1000 - 200
     # The host no longer waits: 530 us less, as the device does not need them.
-    assert us(step_without(trace, Fix(released=np.arange(4)))) == 500
+    assert us(step_without(trace, Fix(merged=np.arange(4)))) == 500
     # Left are the marker, 30 us until the run begins, the run, and 10 us until the host notices.
     assert us(step_without(trace, Fix(("tracing",)))) == 6 + 30 + 500 + 10
 
@@ -133,8 +134,9 @@ def test_real_captures(shared_traces: Path, folder: str) -> None:
 
 
 def test_the_dynamo_issue_is_bounded_by_the_devices_work() -> None:
+    """By its 23.199 ms of work, and by the pauses between runs that were queued already."""
     everything = Fix(CLASSES)
-    assert step_without(demo("synthetic_dynamo_issue_dynamo"), everything) == 23_199_470_000
+    assert step_without(demo("synthetic_dynamo_issue_dynamo"), everything) == 23_615_584_000
 
 
 def test_each_wait_follows_the_run_that_ended_it() -> None:

@@ -43,12 +43,12 @@ def _frames(trace: Trace) -> Int32:
     return rows_of_entries(tagged(trace, "python_tracer") & (trace.metadata.kind == PYTHON), trace.meta)
 
 
-def frames_that_compile(trace: Trace) -> Int32:
-    """The Python tracer's frames inside of calls that compile, without those that wait for the device: the caller
-    waits in them for the compiler's threads."""
-    if not tagged(trace, "compile_call").any():
+def frames_inside(trace: Trace, tag: str) -> Int32:
+    """The Python tracer's frames inside of events with a tag, without those that wait for the device: the caller of
+    what compiles (`compile_call`) waits in them for the compiler's threads, that of a `read` for the value."""
+    if not tagged(trace, tag).any():
         return np.zeros(0, np.int32)
-    calls = rows_of_entries(tagged(trace, "compile_call"), trace.meta)
+    calls = rows_of_entries(tagged(trace, tag), trace.meta)
     frames = _frames(trace)
     return frames[_inside(trace, frames, calls)]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_xla_insights.analysis.annotation_classes import (
     annotation_classes,
-    frames_that_compile,
+    frames_inside,
     frames_that_load,
 )
 from tb_xla_insights.analysis.extractions import find_extractions
@@ -29,6 +29,7 @@ from tb_xla_insights.catalog.classes import (
     COMPILE,
     DISPATCH,
     DYNAMO,
+    FROM_DEVICE,
     HELPER_WORK,
     INPUT,
     OTHER,
@@ -59,7 +60,8 @@ def event_classes(trace: Trace) -> tuple[Int8, Int8]:
     kinds = told_by_entry(trace.metadata.kind, trace.meta)
     kinds[trace.annotations] = annotation_classes(trace)
     kinds[frames_that_load(trace)] = INPUT
-    kinds[frames_that_compile(trace)] = COMPILE
+    kinds[frames_inside(trace, "read")] = FROM_DEVICE
+    kinds[frames_inside(trace, "compile_call")] = COMPILE
     kinds[find_extractions(trace).recorded(trace) & (kinds == SYNC_PREPARE)] = DYNAMO
     flags = (
         INHERIT * tagged(trace, "device_work", "plumbing")

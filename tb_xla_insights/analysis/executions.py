@@ -189,7 +189,13 @@ def _lead(session: SessionTrace, devices: Collection[str] | None) -> dict[str, i
         return None
     least, most = int(leads.min()), int(leads.max())
     usual = int(np.median(leads))
-    return {"median_ps": usual, "mean_ps": int(leads.mean()), "min_ps": least, "max_ps": most, "runs": len(leads)}
+    return {
+        "median_ps": usual,
+        "mean_ps": int(leads.mean()),
+        "min_ps": least,
+        "max_ps": most,
+        "runs": len(leads),
+    }
 
 
 def robust_line(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float, float]:

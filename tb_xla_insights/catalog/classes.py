@@ -23,6 +23,7 @@ CLASS_INDEX = {name: index for index, name in enumerate(CLASSES)}
 TRACING = CLASS_INDEX["tracing"]
 SYNC_PREPARE = CLASS_INDEX["sync_prepare"]
 COMPILE = CLASS_INDEX["compile"]
+FROM_DEVICE = CLASS_INDEX["from_device"]
 DYNAMO = CLASS_INDEX["dynamo"]
 DISPATCH = CLASS_INDEX["dispatch"]
 WAIT = CLASS_INDEX["wait"]

@@ -18,7 +18,7 @@ from tb_xla_insights.analysis.environment import environment
 from tb_xla_insights.analysis.findings.ledger import Ledger
 from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.analysis.thresholds import EVERY_SHARE, Severity
-from tb_xla_insights.analysis.what_if import Fix, step_without
+from tb_xla_insights.analysis.what_if import Bound, Fix, step_without
 from tb_xla_insights.catalog.classes import CLASS_INDEX
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 from tb_xla_insights.units import count, share, time_text
@@ -52,7 +52,8 @@ class Finding:
     evidence in at most two sentences, without advice. `advice`: one sentence, what to change and where. `cost_ps`: the
     idle time (or repeated work) that it explains, over all devices. `recurs`: None where no step has it. `fixes`:
     what its fix takes away, None where there is nothing to replay. Times in `evidence` are ps under keys that end in
-    `_ps`. What the fix buys (`gain`, `severity`, `step_if_fixed_ps`) is filled in by `findings.worth`.
+    `_ps`. What the fix buys (`gain`, `severity`, and the mean step after it, `step_if_fixed_ps` at best and
+    `step_if_fixed_most_ps` at worst) is filled in by `findings.worth`.
     """
 
     id: str
@@ -68,6 +69,7 @@ class Finding:
     gain: float | None = None
     severity: Severity = "info"
     step_if_fixed_ps: int | None = None
+    step_if_fixed_most_ps: int | None = None
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -79,6 +81,7 @@ class Finding:
             "advice": self.advice,
             "cost_ps": self.cost_ps,
             "step_if_fixed_ps": self.step_if_fixed_ps,
+            "step_if_fixed_most_ps": self.step_if_fixed_most_ps,
             "gain": self.gain,
             "recurs": self.recurs,
             "evidence": self.evidence,
@@ -183,13 +186,15 @@ class Facts:
             return "every_step"
         return "once" if len(set().union(*steps)) <= 1 else "some_steps"
 
-    def without(self, steps: Sequence[Collection[int]], *classes: str) -> list[Fix | None]:
-        """The fix that takes host time of some classes away: that of the one step (indices, per host) where it happens
-        once, else all of it."""
+    def without(
+        self, steps: Sequence[Collection[int]], *classes: str, aside: bool = False
+    ) -> list[Fix | None]:
+        """The fix that takes host time of some classes away (`aside`: to another thread): that of the one step
+        (indices, per host) where it happens once, else all of it."""
         if self.recurs(steps) != "once":
-            return [Fix(classes) for _ in self.traces]
+            return [Fix(classes, aside=aside) for _ in self.traces]
         return [
-            Fix(classes, windows=_bounds(trace, host)) if host else None
+            Fix(classes, windows=_bounds(trace, host), aside=aside) if host else None
             for trace, host in zip(self.traces, steps, strict=True)
         ]
 
@@ -201,18 +206,18 @@ def _bounds(trace: Trace, steps: Collection[int]) -> tuple[Int64, Int64]:
     return starts, starts + np.array([step.duration_ps for step in chosen], np.int64)
 
 
-def mean_step_without(session: SessionTrace, *fixes: Fixes) -> int | None:
-    """The mean over the report's steps, those of all hosts, after some fixes together. Hosts without any, or that
-    cannot be replayed, keep the steps they have; None where no host can be replayed."""
+def mean_step_without(session: SessionTrace, *fixes: Fixes, bound: Bound = "least") -> int | None:
+    """The mean over the report's steps, those of all hosts, after some fixes together, at best or at worst. Hosts
+    without any, or that cannot be replayed, keep the steps they have; None where no host can be replayed."""
     total = count = 0
     replayed = False
     for number, trace in enumerate(session.traces):
         steps = steps_of(trace)
         own = sum(step.duration_ps for step in steps)
         of_host = [fix for fix in (fixes_of_hosts[number] for fixes_of_hosts in fixes) if fix is not None]
-        mean = step_without(trace, *of_host) if of_host or not fixes else None
-        replayed |= mean is not None
-        total += own if mean is None else own - max(0, round(own / len(steps)) - mean) * len(steps)
+        mean = step_without(trace, *of_host, bound=bound)
+        replayed |= mean is not None and bool(of_host or not fixes)
+        total += own if mean is None else own - (round(own / len(steps)) - mean) * len(steps)
         count += len(steps)
     return round(total / count) if replayed else None
 

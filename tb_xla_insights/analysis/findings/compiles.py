@@ -32,9 +32,10 @@ from tb_xla_insights.analysis.findings.compile_advice import (
     place_text,
     tracer_of,
 )
+from tb_xla_insights.analysis.findings.compile_costs import BUILDS, calls_that_compile, slow_first_runs
 from tb_xla_insights.analysis.graph_diff import Change, GraphDiff, find_graph_diffs
 from tb_xla_insights.analysis.graph_words import difference_text, types_text
-from tb_xla_insights.analysis.intervals import union
+from tb_xla_insights.analysis.intervals import union, union_of
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.what_if import Fix
 from tb_xla_insights.trace.model import Trace
@@ -86,8 +87,12 @@ def recompilation(facts: Facts) -> Finding | None:
         compiles = find_compiles(trace)
         again = np.flatnonzero(~compiles.warm_up & ~extracted_again(trace, gave_up).compiles)
         when = union(compiles.start_ps[again], compiles.end_ps[again])
-        taken.append(ledger.take_within("compile", trace, when))
-        fixes.append(Fix(("compile",), windows=(when.start_ps, when.end_ps)) if len(again) else None)
+        calls = union_of([when, calls_that_compile(trace, compiles.row[again])])
+        taken.append(ledger.take_within(BUILDS, trace, calls))
+        slow = slow_first_runs(trace, compiles.end_ps[again])
+        fixes.append(
+            Fix(BUILDS, windows=(calls.start_ps, calls.end_ps), device_ps=slow) if len(again) else None
+        )
         steps.append(set(compiles.step[again].tolist()) - {-1})
         numbers += step_names(trace, compiles.step[again].tolist())
         total += when.total_ps

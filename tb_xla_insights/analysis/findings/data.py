@@ -68,7 +68,7 @@ def input_bound(facts: Facts) -> Finding | None:
         | {"name": name, "infeed_ps": infeed},
         facts.gap_windows(taken),
         facts.recurs(steps),
-        facts.without(steps, "input"),
+        facts.without(steps, "input", aside=True),
     )
 
 

@@ -24,6 +24,7 @@ from tb_xla_insights.analysis.findings.base import (
     steps_text,
     total_ps,
 )
+from tb_xla_insights.analysis.findings.compile_costs import slow_first_runs
 from tb_xla_insights.analysis.findings.graphs import CUT
 from tb_xla_insights.analysis.intervals import union, union_of
 from tb_xla_insights.analysis.launches import DYNAMO_KIND, find_launches
@@ -85,8 +86,11 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
     for trace, ledger, part in zip(facts.traces, facts.ledgers, parts, strict=True):
         calls = find_compiles(trace)
         when = union_of((part.when, union(calls.start_ps, calls.end_ps, part.compiles)))
-        taken.append(np.sum([ledger.take_within(name, trace, when) for name in _EXTRACTING], axis=0))
-        fixes.append(Fix(_EXTRACTING, windows=(when.start_ps, when.end_ps)) if len(when) else None)
+        taken.append(ledger.take_within(_EXTRACTING, trace, when))
+        slow = slow_first_runs(trace, calls.end_ps[part.compiles])
+        fixes.append(
+            Fix(_EXTRACTING, windows=(when.start_ps, when.end_ps), device_ps=slow) if len(when) else None
+        )
         spent = class_shares(partition(trace), when.start_ps, when.end_ps).sum(axis=0)
         dynamo, compiling = dynamo + int(spent[DYNAMO]), compiling + int(spent[CLASS_INDEX["compile"]])
         compiles += int(part.compiles.sum())
@@ -185,7 +189,7 @@ def graph_breaks(facts: Facts) -> Finding | None:
         for trace, ledger, its in zip(facts.traces, facts.ledgers, extra, strict=True)
     ]
     cost = total_ps(taken)
-    fixes = [Fix(CUT, its.launch, None, its.launch) if len(its.launch) else None for its in extra]
+    fixes = [Fix(CUT, before=its.launch, merged=its.launch) if len(its.launch) else None for its in extra]
     reason = next((it["reason"] for it in known.reasons if it["reason"]), None) if known else None
     place = next((it["place"] for it in known.reasons if it["place"]), None) if known else None
     if known:

@@ -15,9 +15,9 @@ from tb_xla_insights.analysis.findings.base import (
     paths,
     plural,
 )
+from tb_xla_insights.analysis.findings.graphs import one_graph
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.transfers import find_transfers
-from tb_xla_insights.analysis.what_if import Fix
 from tb_xla_insights.trace.model import Int64, Trace
 
 
@@ -45,9 +45,7 @@ def cpu_fallback(facts: Facts) -> Finding | None:
             Window(int(trace.start_ps[sync]), int(trace.end_ps[end]))
             for sync, end in zip(syncs.tolist(), back[its].tolist(), strict=True)
         ]
-        launch = early.launch[its].astype(np.intp)
-        classes = ("sync_prepare", "dispatch", "program_load", "from_device", "to_device", "wait")
-        fixes.append(Fix(classes, launch, launch, launch) if len(its) else None)
+        fixes.append(one_graph(trace, early, its, back[its]) if len(its) else None)
     if not operators and (whole or not suspected):
         return None
     path = most_common(places)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.debug_log import early_blocks
 from tb_xla_insights.analysis.early import Early, find_early, reads_report
@@ -21,10 +22,11 @@ from tb_xla_insights.analysis.findings.base import (
     steps_text,
     total_ps,
 )
-from tb_xla_insights.analysis.launches import find_launches
+from tb_xla_insights.analysis.intervals import union
+from tb_xla_insights.analysis.launches import LAZY, find_launches
 from tb_xla_insights.analysis.thresholds import EVERY_SHARE
 from tb_xla_insights.analysis.what_if import Fix
-from tb_xla_insights.trace.model import Trace
+from tb_xla_insights.trace.model import Int32, Int64, Trace
 from tb_xla_insights.units import share, time_text
 
 CUT = ("tracing", "sync_prepare", "program_load", "to_device", "from_device", "dispatch", "wait", "python",
@@ -42,7 +44,9 @@ def early_sync(facts: Facts) -> Finding | None:
         early, launches = find_early(trace), find_launches(trace)
         cut = np.isin(ledger.before, early.launch) & (ledger.before >= 0)
         taken.append(ledger.take(CUT, cut))
-        fixes.append(_one_graph(early) if len(early.launch) else None)
+        every = np.arange(len(early.launch))
+        until = np.where(early.read >= 0, early.read, launches.sync[early.launch])
+        fixes.append(one_graph(trace, early, every, until) if len(every) else None)
         numbers += step_names(trace, early.step.tolist())
         steps.append(set(early.step.tolist()) - {-1})
         places += paths(trace, early.annotation.tolist())
@@ -145,10 +149,16 @@ def _cut_parts(places: list[str | None]) -> tuple[str, str]:
     return f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'}", " and ".join(cut)
 
 
-def _one_graph(early: Early) -> Fix:
-    """The early launches become part of what is launched after them."""
-    its = early.launch.astype(np.intp)
-    return Fix(("sync_prepare", "dispatch", "program_load", "from_device", "wait"), its, its, its)
+def one_graph(trace: Trace, early: Early, chosen: NDArray[np.intp], until: Int32 | Int64) -> Fix:
+    """The `chosen` early executions become part of what is launched behind them: what the host does from their
+    synchronisation to the end of the events `until` goes. A read of a lazy graph keeps the value alone, so what is
+    launched behind computes all else again; a step marker keeps all, so that its graph is prepared once in any case."""
+    launches = early.launch[chosen].astype(np.intp)
+    known = find_launches(trace)
+    cut = union(trace.start_ps[known.sync[launches]], trace.end_ps[until])
+    read = launches[(early.read[chosen] >= 0) & (known.kind[launches] == LAZY)]
+    moved = () if len(read) == len(launches) else ("sync_prepare",)
+    return Fix(CUT, windows=(cut.start_ps, cut.end_ps), merged=launches, repeated=read, moved=moved)
 
 
 def sync_every_step(facts: Facts) -> Finding | None:

@@ -121,7 +121,9 @@ def many_small_executions(facts: Facts) -> Finding | None:
         facts.gap_windows(taken),
         "every_step",
         [
-            Fix((*LAUNCHING, "wait"), part.small, None, part.small) if len(part.small) else None
+            Fix((*LAUNCHING, "wait"), before=part.small, merged=part.small, moved=("sync_prepare",))
+            if len(part.small)
+            else None
             for part in parts
         ],
     )

@@ -47,13 +47,14 @@ class Ledger:
         self.left[rows if gaps is None else rows[:, None], columns] = 0  # type: ignore[index]
         return taken
 
-    def take_within(self, name: str, trace: Trace, windows: Intervals) -> Int64:
-        """Takes the time of a class that lies in some windows; the time taken from each gap."""
-        column = CLASSES.index(name)
+    def take_within(self, classes: tuple[str, ...], trace: Trace, windows: Intervals) -> Int64:
+        """Takes the time of some classes that lies in some windows; the time taken from each gap."""
+        columns = np.array([CLASSES.index(name) for name in classes], np.intp)
         inside = shares_inside(partition(trace), windows, self.start_ps, self.end_ps)
-        taken = np.minimum(inside[:, column], self.left[:, column])
-        self.left[:, column] -= taken
-        return taken
+        taken = np.minimum(inside[:, columns], self.left[:, columns])
+        self.left[:, columns] -= taken
+        total: Int64 = taken.sum(axis=1)
+        return total
 
     def window(self, trace: Trace, gap: int) -> tuple[int, int, str]:
         """Start, end and device of a gap."""

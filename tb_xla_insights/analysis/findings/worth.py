@@ -41,9 +41,10 @@ def valued(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
     step, usual = mean_step_without(facts.session), usual_step(facts.session, findings)
     found = []
     for finding in findings:
-        fixed = gain = None
+        fixed = most = gain = None
         if finding.fixes is not None and any(finding.fixes) and step and usual:
             fixed = mean_step_without(facts.session, finding.fixes)
+            most = mean_step_without(facts.session, finding.fixes, bound="most")
             if finding.id in LIMITS:
                 left = mean_step_without(facts.session, *mistakes) or step
                 gain = (left - (mean_step_without(facts.session, *mistakes, finding.fixes) or left)) / left
@@ -57,7 +58,11 @@ def valued(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
         worth = max(gain or 0.0, facts.share(finding.cost_ps) if finding.id in LIMITS else 0.0)
         if worth >= _LEAST.get(finding.id, 0.0):
             severity = _severity(finding, gain or 0.0)
-            found.append(replace(finding, gain=gain, severity=severity, step_if_fixed_ps=fixed))
+            found.append(
+                replace(
+                    finding, gain=gain, severity=severity, step_if_fixed_ps=fixed, step_if_fixed_most_ps=most
+                )
+            )
     return sorted(found, key=_place)
 
 

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Record both sides of every pair, in turns.
+
+    sudo python capture.py OUT --torch PYTHON --jax PYTHON [--rounds 3] [--pairs NAME…]
+
+PYTHON is an interpreter that has torch_xla 2.9 with its torch, or JAX. Recordings lie in OUT/FRAMEWORK_PAIR/SIDE-ROUND;
+those that are there already are kept. As root, programs get the host name `demo-host`, so that files do not tell the
+machine's, and go before other processes.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from pairs import PAIRS, SIDES, Pair
+
+HERE = Path(__file__).parent
+HOST = "demo-host"
+FIRST = "echo -19 2> /dev/null > /proc/self/autogroup"
+"""Where the kernel shares time between sessions, that of this program goes first; elsewhere niceness does."""
+
+TIMEOUT_S = 600
+AS_ON_AN_ACCELERATOR = {"NPROC": "1", "XLA_ENABLE_PARAM_ALIASING": "0"}
+"""One thread works as the device, so that another processor is left to the host; and no buffers are donated, since it
+is a race on a CPU whether the host waits for them."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("out", type=lambda text: Path(text).resolve())
+    parser.add_argument("--torch", metavar="PYTHON", help="without it, no pairs of PyTorch/XLA")
+    parser.add_argument("--jax", metavar="PYTHON", help="without it, no pairs of JAX")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument(
+        "--pairs", nargs="*", metavar="NAME", help="FRAMEWORK_PAIR, as the directories are called"
+    )
+    options = parser.parse_args()
+    programs = options.out / "programs"
+    programs.mkdir(parents=True, exist_ok=True)
+    for file in HERE.glob("*.py"):
+        shutil.copy(file, programs)
+    failed = 0
+    for number in range(1, options.rounds + 1):
+        for pair in PAIRS:
+            python = getattr(options, pair.framework)
+            name = f"{pair.framework}_{pair.name}"
+            if python and (not options.pairs or name in options.pairs):
+                for side in SIDES:
+                    failed += not capture(options.out, python, pair, side, f"{name}/{side}-{number}")
+    sys.exit(f"{failed} recordings failed" if failed else 0)
+
+
+def capture(out: Path, python: str, pair: Pair, side: str, place: str) -> bool:
+    if (out / place / "steps.json").exists():
+        return True
+    shutil.rmtree(out / place, ignore_errors=True)
+    (out / place).mkdir(parents=True)
+    command = [python, f"programs/programs_{pair.framework}.py", pair.name, side, place]
+    if os.geteuid() == 0:
+        command = [
+            "unshare",
+            "--uts",
+            "sh",
+            "-c",
+            f'hostname {HOST}; {FIRST}; exec nice -n -10 "$@"',
+            "-",
+            *command,
+        ]
+    environment = {
+        "PATH": "/usr/bin:/bin", "HOME": str(out), "USER": "demo", "LOGNAME": "demo",
+        "PJRT_DEVICE": "CPU", "JAX_PLATFORMS": "cpu", **AS_ON_AN_ACCELERATOR,
+    }  # fmt: skip
+    with (out / place / "output.txt").open("w") as output:
+        run = subprocess.run(
+            command,
+            cwd=out,
+            env=environment,
+            stdout=output,
+            stderr=output,
+            timeout=TIMEOUT_S,
+            start_new_session=True,
+        )
+    told = out / place / "steps.json"
+    failed = f"failed ({run.returncode}): see output.txt"
+    print(place, told.read_text().strip() if told.exists() else failed, flush=True)
+    return told.exists()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+"""Training loops that are simulated, with a cause of idle time or without it, so that both traces and times are known.
+
+The host works, launches and waits in order; the device runs what was launched in order. Times are whole microseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from launching import Tpu
+
+from tb_xla_insights.trace.model import Trace
+
+SYNC, MARKER = 4, 6
+"""How long the host takes to hand a graph over, and with a step marker around it."""
+
+ENQUEUED = 3
+"""When in that time the graph is enqueued."""
+
+LATENCY = 7
+"""From then on until an idle device begins."""
+
+
+@dataclass
+class Simulation:
+    """`host_ps` and what follows count from the loop's start. `ends`: when the runs end."""
+
+    made: Tpu = field(default_factory=Tpu)
+    now: int = 0
+    began: int | None = None
+    ends: list[int] = field(default_factory=list)
+
+    def host(self, name: str, duration: int) -> None:
+        """Something that the host does; nothing where it takes no time."""
+        if duration:
+            self.made.on_main(name, self.now, duration)
+            self.now += duration
+
+    def launch(self, device: int, marker: bool = False) -> None:
+        enqueued = self.now + ENQUEUED
+        start = max(enqueued + LATENCY, self.ends[-1] if self.ends else 0)
+        self.made.launch(
+            self.now,
+            (self.now + 2, 1),
+            (start, device),
+            by="marker" if marker else "sync",
+            enqueue=enqueued,
+        )
+        self.began = start if self.began is None else self.began
+        self.ends.append(start + device)
+        self.now += MARKER if marker else SYNC
+
+    def wait(self, name: str, late: int = 11) -> None:
+        """Until the last run has ended; `late` it is noticed."""
+        until = max(self.now, self.ends[-1]) + late
+        self.made.on_main(name, self.now, until - self.now)
+        self.now = until
+
+    @property
+    def step_us(self) -> int:
+        """Of all steps together, by what is the limit: the host, or the device from its first run on."""
+        return max(self.now, self.ends[-1] - (self.began or 0))
+
+
+def simulate(steps: int, body: Callable[[Simulation, int], None]) -> tuple[Trace, int]:
+    """The trace of a loop, and how long its steps last together in ps, as a loop that goes on has them."""
+    made = Simulation()
+    for number in range(steps):
+        begin = made.now
+        body(made, number)
+        made.made.step(begin, made.now - begin, number + 5)
+    return made.made.trace(), made.step_us * 1_000_000

@@ -1,0 +1,192 @@
+"""Simulated loops with a cause and without it: of the one, the findings tell exactly how long the other's steps are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from loops import findings
+from simulated import SYNC, Simulation, simulate
+
+from tb_xla_insights.analysis.launches import find_launches
+from tb_xla_insights.analysis.what_if import Fix, step_without
+
+STEPS = 6
+US = 1_000_000
+HOST = DEVICE = st.integers(100, 900)
+"""Either may be the limit."""
+
+examples = settings(max_examples=15, deadline=None)
+
+
+def mean(together_ps: int) -> int:
+    return round(together_ps / STEPS)
+
+
+@given(HOST, DEVICE, DEVICE)
+@examples
+def test_a_read_in_the_middle_of_a_step(host: int, device: int, first: int) -> None:
+    """The graph so far runs for the value, and again in the step's own graph. Waiting for it also kept the host from
+    running ahead."""
+    first = min(first, device)
+
+    def step(made: Simulation, reads: bool) -> None:
+        made.host("forward", host)
+        if reads:
+            made.launch(first)
+            made.wait("PjRtComputationClient::TransferFromDevice")
+        made.host("backward", 200)
+        made.launch(device, marker=True)
+
+    trace, _ = simulate(STEPS, lambda made, _: step(made, True))
+    _, without = simulate(STEPS, lambda made, _: step(made, False))
+    assert findings(trace)["early_sync"].step_if_fixed_ps == mean(without)
+
+
+@given(HOST, DEVICE)
+@examples
+def test_a_read_of_the_loss_in_every_step(host: int, device: int) -> None:
+    def step(made: Simulation, reads: bool) -> None:
+        made.host("forward", host)
+        made.launch(device, marker=True)
+        if reads:
+            made.wait("PjRtComputationClient::TransferFromDevice")
+
+    trace, _ = simulate(STEPS, lambda made, _: step(made, True))
+    _, without = simulate(STEPS, lambda made, _: step(made, False))
+    assert findings(trace)["sync_every_step"].step_if_fixed_ps == mean(without)
+
+
+@given(HOST, DEVICE, st.integers(900, 3000))
+@examples
+def test_slow_input(host: int, device: int, load: int) -> None:
+    """At best another thread has loaded before; at worst steps wait for that thread."""
+
+    def step(made: Simulation, loads: bool) -> None:
+        made.host("next_batch", load if loads else 0)
+        made.host("forward", host)
+        made.launch(device, marker=True)
+
+    trace, _ = simulate(STEPS, lambda made, _: step(made, True))
+    _, without = simulate(STEPS, lambda made, _: step(made, False))
+    found = findings(trace)["input_bound"]
+    assert found.step_if_fixed_ps == mean(without)
+    assert found.step_if_fixed_most_ps == max(mean(without), load * US)
+
+
+@given(HOST, DEVICE, st.sets(st.integers(1, STEPS - 1), min_size=1, max_size=3))
+@examples
+def test_compilations(host: int, device: int, when: set[int]) -> None:
+    def step(made: Simulation, compiles: bool) -> None:
+        made.host("forward", host)
+        made.host("XLAGraphExecutor::Compile", 5000 if compiles else 0)
+        made.launch(device, marker=True)
+
+    trace, _ = simulate(STEPS, lambda made, number: step(made, number in when))
+    _, without = simulate(STEPS, lambda made, _: step(made, False))
+    assert findings(trace)["recompilation"].step_if_fixed_ps == mean(without)
+
+
+@given(HOST, DEVICE, st.integers(1, 2000), st.sets(st.integers(1, STEPS - 1), min_size=1, max_size=2))
+@examples
+def test_a_call_that_traces_lowers_and_compiles(host: int, device: int, slow: int, when: set[int]) -> None:
+    """As JAX does for a new function: all that the call does before it launches goes, and the program's first run is
+    as fast as others."""
+
+    def step(made: Simulation, compiles: bool) -> None:
+        made.host("forward", host)
+        if compiles:
+            made.made.on_main("PjitFunction(train)", made.now, 900)
+            made.made.on_main("trace_to_jaxpr_dynamic", made.now + 10, 300)
+            made.made.on_main("backend_compile_and_load", made.now + 400, 400)
+            made.now += 900
+        made.launch(device + slow if compiles else device, marker=True)
+
+    trace, _ = simulate(STEPS, lambda made, number: step(made, number in when))
+    _, without = simulate(STEPS, lambda made, _: step(made, False))
+    assert findings(trace)["recompilation"].step_if_fixed_ps == mean(without)
+
+
+@given(HOST, st.integers(10, 60), st.integers(4, 8), st.booleans())
+@examples
+def test_a_marker_for_every_micro_batch(host: int, device: int, batches: int, marker: bool) -> None:
+    """One launch of all their work instead. What the host spends in handing graphs over goes at best; at worst, the one
+    graph takes as long to prepare as all of them."""
+
+    def step(made: Simulation, each: bool) -> None:
+        for _ in range(batches):
+            made.host("forward", host)
+            if each:
+                made.launch(device, marker)
+        made.host("update", 50)
+        made.launch(device * (1 if each else batches + 1), marker=True)
+
+    trace, _ = simulate(STEPS, lambda made, _: step(made, True))
+    _, without = simulate(STEPS, lambda made, _: step(made, False))
+    launches = find_launches(trace)
+    merged = np.flatnonzero(np.arange(len(launches)) % (batches + 1) < batches)
+    fix = Fix(("sync_prepare", "dispatch", "wait"), before=merged, merged=merged, moved=("sync_prepare",))
+    assert step_without(trace, fix) == mean(without)
+    most = step_without(trace, fix, bound="most")
+    assert most is not None
+    assert most >= mean(without)
+
+
+@given(HOST, DEVICE, st.integers(1, 90))
+@examples
+def test_stalls_and_exposed_collectives(host: int, device: int, waits: int) -> None:
+    """Whatever they are: device time that goes, of every run."""
+
+    def step(made: Simulation, stalls: int) -> None:
+        made.host("forward", host)
+        made.launch(device + stalls, marker=True)
+
+    trace, _ = simulate(STEPS, lambda made, _: step(made, waits))
+    _, without = simulate(STEPS, lambda made, _: step(made, 0))
+    assert step_without(trace, Fix(device_ps=np.full(STEPS, waits * US))) == mean(without)
+
+
+@given(HOST, DEVICE, st.integers(1, 90))
+@examples
+def test_stalls_where_the_host_waits_for_every_step(host: int, device: int, waits: int) -> None:
+    def step(made: Simulation, stalls: int) -> None:
+        made.host("forward", host)
+        made.launch(device + stalls, marker=True)
+        made.wait("DeviceBarrier")
+
+    trace, _ = simulate(STEPS, lambda made, _: step(made, waits))
+    _, without = simulate(STEPS, lambda made, _: step(made, 0))
+    assert step_without(trace, Fix(device_ps=np.full(STEPS, waits * US))) == mean(without)
+
+
+@given(HOST, DEVICE)
+@examples
+def test_two_mistakes_at_once(host: int, device: int) -> None:
+    def step(made: Simulation, mistakes: bool) -> None:
+        made.host("next_batch", 1500 if mistakes else 0)
+        made.host("forward", host)
+        made.launch(device, marker=True)
+        if mistakes:
+            made.wait("PjRtComputationClient::TransferFromDevice")
+
+    trace, _ = simulate(STEPS, lambda made, _: step(made, True))
+    _, without = simulate(STEPS, lambda made, _: step(made, False))
+    fixes = Fix(("input",)), Fix(("from_device",), reads=True)
+    assert step_without(trace, *fixes) == mean(without)
+
+
+def test_waiting_between_steps_for_their_work_is_part_of_them() -> None:
+    """Steps of 300 us, and between them a read until the device is done, which works for 500."""
+    made = Simulation()
+    for number in range(STEPS):
+        begin = made.now
+        made.host("forward", 300 - SYNC)
+        made.launch(500)
+        made.made.step(begin, made.now - begin, number + 5)
+        made.wait("PjRtComputationClient::TransferFromDevice", late=0)
+    trace = made.made.trace()
+    # Between the launch's enqueuing and the end of the read: 7 us, then 500; the last one lies behind the last step.
+    each = 300 + (STEPS - 1) * (500 + 7 - 1) / STEPS
+    assert step_without(trace) == pytest.approx(each * US, abs=1)
+    assert step_without(trace, Fix(("from_device",), reads=True)) == 500 * US
