@@ -25,6 +25,7 @@ from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.schedule import Host, Schedule, Work, replayed, schedule_of
 from tb_xla_insights.analysis.shares import shares_inside
 from tb_xla_insights.analysis.steps import step_times, steps_at, steps_of
+from tb_xla_insights.analysis.thresholds import INFO_SHARE
 from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES, WAIT
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
@@ -41,7 +42,8 @@ class Fix:
     """What to take away from one host's replay.
 
     `classes`: host time of these classes, everywhere within steps, or only in some `windows` (starts, ends, which lie
-    apart), or only in what leads to the launches `before` (indices into Launches). `reads`: all waits in reads.
+    apart), or only in what leads to the launches `before` (indices into Launches). `reads`: all waits in reads; `waits`:
+    all waits for runs.
     `merged`: launches that become part of the next one behind them in their step that is not merged itself; nothing
     waits for their runs. `device_ps`: per run of Launches.runs, device time that goes.
 
@@ -54,6 +56,7 @@ class Fix:
     windows: tuple[Int64, Int64] | None = None
     before: NDArray[np.intp] | None = None
     reads: bool = False
+    waits: bool = False
     merged: NDArray[np.intp] = field(default_factory=lambda: NO_LAUNCHES)
     device_ps: Int64 | None = None
     repeated: NDArray[np.intp] = field(default_factory=lambda: NO_LAUNCHES)
@@ -180,7 +183,8 @@ def step_without(trace: Trace, *fixes: Fix, bound: Bound = "least") -> int | Non
     host, work = schedule.host, schedule.work
     merged = np.isin(work.launch, _all(fix.merged for fix in fixes))
     reads = any(fix.reads for fix in fixes)
-    free = (host.waits_for >= 0) & (merged[host.waits_for] | (reads & host.read))
+    waits = any(fix.waits for fix in fixes)
+    free = (host.waits_for >= 0) & (merged[host.waits_for] | (reads & host.read) | waits)
     waits_for: Int32 = np.where(free, -1, host.waits_for).astype(np.int32)
     goes = _host_time(trace, schedule, fixes, bound)
     left = host.work_ps - goes
@@ -202,10 +206,12 @@ def step_without(trace: Trace, *fixes: Fix, bound: Bound = "least") -> int | Non
 
 
 def _steps_ps(trace: Trace, host: Host) -> int:
-    """All steps together, with what the host waits for their work behind them, before the next one."""
+    """All steps together, with what the host waits for their work behind them, before the next one, where that is more
+    than chance."""
     waits = (host.waits_for >= 0) & (steps_at(trace, host.end_ps - 1) < 0)
     waited = (host.end_ps - host.start_ps - host.work_ps.sum(axis=1))[waits].sum()
-    return sum(step.duration_ps for step in steps_of(trace)) + int(waited)
+    steps = sum(step.duration_ps for step in steps_of(trace))
+    return steps + int(waited) if waited >= INFO_SHARE * steps else steps
 
 
 def _at_worst(trace: Trace, fixes: Sequence[Fix], goes: Int64, left: Int64, device_ps: int) -> int:

@@ -105,7 +105,8 @@ def _lead(lead: Document | None) -> list[str]:
         ]
     wait = usual.removeprefix(units.MINUS)
     return [
-        f"The host does not run ahead: a free device waits {wait} for a run to be enqueued, in the median (lead {span})."
+        f"The host does not run ahead: a free device waits {wait} for a run to be enqueued, in the median (lead {span})"
+        "."
     ]
 
 

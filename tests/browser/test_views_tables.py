@@ -174,7 +174,7 @@ def test_a_view_that_was_not_in_front_follows_the_choice_of_devices(
 ) -> None:
     xi.open(case_study, v="overview")
     idle = page.get_by_test_id("idle-table").locator("tfoot [data-ps]")
-    [whole] = ps(idle)
+    whole = ps(idle)[0]
     page.get_by_test_id("tab-gaps").click()
     page.get_by_test_id("device-select").click()
     page.get_by_label("TPU:0").uncheck()

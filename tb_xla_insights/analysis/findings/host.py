@@ -169,6 +169,11 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
         place = f", most of it in {where}" if where else ""
         usual += f" For another {facts.of_span(waited)}, nothing is queued while the host waits{place}."
     doing, advice = _LAUNCHES.get(most) or ("launches", _launch_less(facts, where))
+    title, fixes = f"The device waits while the host {doing}", facts.without(steps, *LAUNCHING)
+    if waited > cost:
+        title = "Nothing is queued while the host waits between launches"
+        # The host launches ahead: it waits for no run, and launching takes none of its time.
+        fixes = [Fix((*LAUNCHING, "wait"), waits=True) for _ in facts.traces]
     if most == "program_load" and facts.recurs(facts.steps_taken(by_class[most])) in ("once", None):
         advice = _LOADS_ONCE
     cores = max(1, len(facts.session.devices))
@@ -176,8 +181,8 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
     parts = ", ".join(f"{does} ({time_text(time)})" for time, does in sorted(times, reverse=True) if time)
     return Finding(
         "dispatch_overhead",
-        f"The device waits while the host {doing}",
-        f"the device waits while the host {doing}",
+        title,
+        title[0].lower() + title[1:],
         f"Devices idle for {facts.of_span(cost)}, while the host {parts}{facts.shared(cost, *LAUNCHING)}.{usual}",
         advice,
         cost,
@@ -185,7 +190,7 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
         | {"runs": runs, "median_overhead_ps": median, "idle_ps": cost, "wait_ps": waited},
         facts.gap_windows(taken),
         facts.recurs(steps),
-        facts.without(steps, *LAUNCHING),
+        fixes,
     )
 
 
