@@ -47,7 +47,7 @@ def test_what_happened_once_gains_a_part_of_the_mean_step() -> None:
 
 
 def test_a_gain_that_hardly_shows_is_no_negative_share() -> None:
-    assert said(finding(gain=0.0004, cost_ps=1 * MS)) == "< 0.1 % of a step, 100.0 → 100.0 ms"
+    assert said(finding(gain=0.0004, cost_ps=1 * MS)) == "< 0.1 % of a step, 100.00 → 99.96 ms"
 
 
 def test_where_nothing_can_be_replayed_the_gain_is_what_it_explains() -> None:

@@ -295,7 +295,7 @@ def test_the_case_study() -> None:
     found = findings(demo("synthetic_case_study_8_tpu_cores"))
     assert found["recompilation"].title == "SyncTensorsGraph.42210 is compiled in step 1209"
     assert us(found["recompilation"].evidence["compile_ps"]) == 318407
-    assert found["early_sync"].title == "text_encoder is cut by a StepMarker in step 1211"
+    assert found["early_sync"].title == "text_encoder is cut by a StepMarker and a read in step 1211"
     assert found["early_sync"].evidence["annotation"] == "Training_Step/forward/text_encoder"
     assert "sync_every_step" not in found
 
@@ -304,7 +304,7 @@ def test_the_case_study() -> None:
     ("folder", "expected"),
     [
         ("tiny_dynamic", {"recompilation": "3 compilations after warm-up in steps 3, 6 and 9"}),
-        ("tiny_early_item", {"early_sync": "forward is cut 12 times by a read in every step"}),
+        ("tiny_early_item", {"early_sync": "forward is cut twice by a read in every step"}),
         ("tiny_coldstart", {}),
     ],
 )

@@ -27,13 +27,14 @@ MS = 10**9
 
 
 def finding(kind: str, brief: str, gain: float | None, cost: int = 30) -> dict[str, Any]:
-    return {"id": "x", "kind": kind, "brief": brief, "gain": gain, "cost_ps": cost, "severity": "warning"}
+    told = {"id": "x", "kind": kind, "brief": brief, "gain": gain, "cost_ps": cost, "severity": "warning"}
+    return told | {"step_ps": None, "step_if_fixed_ps": None}
 
 
 def of(*findings: dict[str, Any], **mistakes: int) -> dict[str, Any]:
     """The report of a device that is half busy, in which the host waits in the idle time."""
     return {
-        "devices": [{"span_ps": 200, "busy_ps": 100}],
+        "devices": [{"span_ps": 200, "busy_ps": 100, "modules": 9}],
         "diagnostics": [],
         "executions": [{"join": "exact"}],
         "steps": [],
@@ -81,6 +82,28 @@ def test_what_lies_outside_the_devices_span_is_told_and_first_where_it_is_most(
     assert _told(report)[1] == " ".join(texts)
 
 
+def test_of_several_mistakes_each_comes_with_its_own_part() -> None:
+    parts = {"a": 17, "b": 19}
+    found = [
+        finding("mistake", name, 0.1) | {"step_ps": 20 * MS, "step_if_fixed_ps": fixed * MS}
+        for name, fixed in parts.items()
+    ]
+    together = {"step_ps": 20 * MS, "step_if_fixed_ps": 16 * MS}
+    assert "of the mean step of 20.0 ms: a (3.0 ms), b (1.0 ms)" in _told(of(*found, **together))[1]
+
+
+def test_idle_time_in_first_compilations_is_said_to_be_warm_up() -> None:
+    report = of(finding("limit", "the host launches", 0.2), step_ps=20 * MS, step_if_fixed_ps=20 * MS)
+    report["mistakes"]["step_without_limit_ps"] = 16 * MS
+    report["gaps"]["by_class_ps"] = {"compile": 90, "wait": 10}
+    assert _told(report)[1] == (
+        "The device is 50.0 % busy: most of the idle time the host compiles for the first time (capture later to see "
+        "usual steps); beyond that, the host launches (20.0 → 16.0 ms at best)."
+    )
+    report["findings"].append(finding("mistake", "a compile", 0.0) | {"id": "recompilation"})
+    assert "for the first time" not in _told(report)[1]
+
+
 def test_a_mistake_that_buys_nothing_is_not_named() -> None:
     for gain in (None, 0.0, 0.02):
         assert _told(of(finding("mistake", "a read", gain))) == (
@@ -118,8 +141,8 @@ def test_one_run_of_a_long_step_is_not_said_to_be_well_used() -> None:
     severity, text = told(demo("synthetic_dynamo_issue_lazy"))
     assert severity == "warning"
     assert text == (
-        "The device is 100.0 % busy from first to last run, yet at work for 45.7 % of the steps' time: "
-        "too few runs to tell what is in the way."
+        "The device is 100.0 % busy from first to last run, yet at work for 45.7 % of the steps' time; "
+        "most of the idle time the host builds the graph."
     )
 
 

@@ -190,3 +190,20 @@ def test_waiting_between_steps_for_their_work_is_part_of_them() -> None:
     each = 300 + (STEPS - 1) * (500 + 7 - 1) / STEPS
     assert step_without(trace) == pytest.approx(each * US, abs=1)
     assert step_without(trace, Fix(("from_device",), reads=True)) == 500 * US
+
+
+def test_loading_that_hides_behind_the_devices_work_delays_all_the_same() -> None:
+    """The device is busy while the host loads and idle while it builds the graph, which it would have begun before."""
+
+    def step(made: Simulation, loads: bool) -> None:
+        made.host("next_batch", 400 if loads else 0)
+        made.host("forward", 500)
+        made.launch(450, marker=True)
+
+    trace, _ = simulate(STEPS, lambda made, _: step(made, True))
+    _, without = simulate(STEPS, lambda made, _: step(made, False))
+    found = findings(trace)["input_bound"]
+    assert found.recurs == "every_step"
+    assert found.cost_ps < 400 * US  # that of the first step at most
+    assert found.step_if_fixed_ps == mean(without)
+    assert "comes later all the same" in found.detail

@@ -22,7 +22,7 @@ from pairs import PAIRS, SIDES, Pair
 
 import tb_xla_insights as xi
 
-MOST_WAITING = 0.3
+MOST_WAITING = 0.35
 """How long the threads of a recording may have waited for a processor, together, as a share of its time."""
 
 TITLES = ("", "mistake", "without it", "finding", "rounds", "with", "at best", "at worst", "without", "error")

@@ -42,8 +42,8 @@ class Fix:
     """What to take away from one host's replay.
 
     `classes`: host time of these classes, everywhere within steps, or only in some `windows` (starts, ends, which lie
-    apart), or only in what leads to the launches `before` (indices into Launches). `reads`: all waits in reads; `waits`:
-    all waits for runs.
+    apart), or only in what leads to the launches `before` (indices into Launches). `reads`: all waits in reads;
+    `waits`: all waits for runs.
     `merged`: launches that become part of the next one behind them in their step that is not merged itself; nothing
     waits for their runs. `device_ps`: per run of Launches.runs, device time that goes.
 

@@ -105,8 +105,7 @@ def _lead(lead: Document | None) -> list[str]:
         ]
     wait = usual.removeprefix(units.MINUS)
     return [
-        f"The host does not run ahead: a free device waits {wait} for a run to be enqueued, in the median (lead {span})"
-        "."
+        f"The host does not run ahead: a free device waits {wait} for a run, in the median (lead {span})."
     ]
 
 

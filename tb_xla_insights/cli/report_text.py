@@ -69,7 +69,7 @@ def _findings(out: Console, document: Document) -> None:
 
     if not document["findings"]:
         out.print("No findings.\n", style="bold")
-    number = 0
+    number, cores = 0, " on all cores" if len(document["devices"]) > 1 else ""
     for group in groups(document):
         gain = f"; {group.gain}" if group.gain else ""
         common.say(out, f"{group.title}: {group.note}{gain}" if group.title else "Findings", style="bold")
@@ -77,7 +77,9 @@ def _findings(out: Console, document: Document) -> None:
             number += 1
             loud = finding["severity"].capitalize() + (" (once)" if finding["recurs"] == "once" else "")
             cost = (
-                f"costs {units.time_text(finding['cost_ps'])}" if finding["cost_ps"] else "costs no idle time"
+                f"costs {units.time_text(finding['cost_ps'])}{cores}"
+                if finding["cost_ps"]
+                else "costs no idle time"
             )
             title = f"{number}. {loud}: {finding['title']}  {gain_of(finding, document).text}"
             common.say(out, f"{title} ({finding['id']}, {cost})")

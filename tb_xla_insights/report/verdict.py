@@ -12,6 +12,8 @@ from tb_xla_insights.units import change_text, share, time_text
 
 _NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 
+_COMPILING = ("recompilation", "dynamo_recompilation")
+
 _MOST_NAMED = 3
 """Mistakes that the verdict names."""
 
@@ -91,25 +93,40 @@ def _inside_span(report: Mapping[str, Any]) -> dict[str, str]:
             or ", too few runs to tell what is in the way"
         )
         return {"text": f"{text}{host}.", "severity": "warning"}
+    if not reasons and not report["steps"] and all(device.get("modules", 0) <= 1 for device in devices):
+        text = f"{whose} {duty} busy from first to last run, too few runs to tell what is in the way."
+        return {"text": text, "severity": "warning"}
     if not reasons:
         idle = _mostly(report["gaps"]["by_class_ps"], span - busy)
         return {"text": f"{whose} {duty} busy{idle}, and nothing stands out.", "severity": "info"}
+    warm_up = _warm_up(report, span - busy)
     together = report["mistakes"]
     limits = limits if not mistakes or _remains(together) else []
     text = f"{whose} {duty} busy"
+    if warm_up:
+        text += f": {warm_up}" + ("; beyond that, " if limits and not mistakes else "")
+    elif limits and not mistakes:
+        text += ": "
     if mistakes:
         text += f". {_together(mistakes, together)}"
         text += f"; beyond {'that' if len(mistakes) == 1 else 'them'}, " if limits else ""
-    elif limits:
-        text += ": "
     if limits:
         text += _limit(limits[0], together["step_if_fixed_ps"], together["step_without_limit_ps"])
     if hidden:
         text += f"; what else is in the way is not known, as {hidden}"
-    elif 2 * sum(finding["cost_ps"] for finding in reasons) < span - busy:
+    elif not warm_up and 2 * sum(finding["cost_ps"] for finding in reasons) < span - busy:
         text += _mostly(report["gaps"]["by_class_ps"], span - busy)
     severity = max((finding["severity"] for finding in reasons), key=SEVERITIES.index)
     return {"text": f"{text}.", "severity": severity}
+
+
+def _warm_up(report: Mapping[str, Any], idle: int) -> str:
+    """What is in the way where most of the idle time goes to compilations that every training begins with."""
+    if 2 * report["gaps"]["by_class_ps"].get("compile", 0) <= idle:
+        return ""
+    if any(finding["id"] in _COMPILING for finding in report["findings"]):
+        return ""
+    return "most of the idle time the host compiles for the first time (capture later to see usual steps)"
 
 
 def _counts(finding: Mapping[str, Any]) -> bool:

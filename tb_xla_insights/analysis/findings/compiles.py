@@ -225,7 +225,8 @@ def _advice(
     numbers: Sequence[int],
     variants: int,
 ) -> str:
-    at = place_text(told.get("frame"), place)
+    # Where a step is left the whole graph runs: nothing there is of a shape.
+    at = place_text(None if "StepTrace" in (told.get("cause") or "") else told.get("frame"), place)
     if new is not None and new.diff.change is not None:
         differences = new.diff.nearest.differences if new.diff.nearest else ()
         types = types_text((it.before, it.after) for it in differences)

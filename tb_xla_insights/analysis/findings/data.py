@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tb_xla_insights.analysis.findings.base import (
@@ -14,8 +14,16 @@ from tb_xla_insights.analysis.findings.base import (
     total_ps,
 )
 from tb_xla_insights.analysis.input_pipeline import InputPipeline, find_input_pipeline, input_report
+from tb_xla_insights.analysis.steps import steps_at
 from tb_xla_insights.analysis.transfers import transfers_report
+from tb_xla_insights.trace.model import Int64
 from tb_xla_insights.units import byte_size, share, time_text
+
+DELAYED_RATIO = 2
+"""From how much more loading than idle time in it on a text says why it costs something."""
+
+_MOST_OF_IT = 0.8
+"""Of a cost, what one host must have for the finding to name it."""
 
 MOST_HOSTS = 3
 """Hosts that a sentence names."""
@@ -36,15 +44,20 @@ _AHEAD = {"torch_xla": "DataLoader workers that prefetch, and MpDeviceLoader for
 
 
 def input_bound(facts: Facts) -> Finding | None:
-    """Idle time in which the driving thread loads or waits for a batch, and device time spent in infeed."""
+    """Idle time in which the driving thread loads or waits for a batch, and device time spent in infeed. Loading while
+    the device works delays what is launched next, so all steps in which the host loads have it, whenever devices idle."""
     taken = [ledger.take(("input",)) for ledger in facts.ledgers]
     parts = [find_input_pipeline(trace) for trace in facts.traces]
     infeed = sum(part.infeed_ps for part in parts)
     cost = total_ps(taken) + infeed
-    if not cost:
-        return None
-    pipeline, steps = input_report(facts.session), facts.steps_taken(taken)
+    pipeline = input_report(facts.session)
     batches = pipeline["batches"]
+    if not cost and not batches:
+        return None
+    steps = [
+        idle | set(steps_at(trace, trace.start_ps[part.batches]).tolist()) - {-1}
+        for trace, part, idle in zip(facts.traces, parts, facts.steps_taken(taken), strict=True)
+    ]
     names = [
         trace.name(row)
         for trace, part in zip(facts.traces, parts, strict=True)
@@ -53,13 +66,17 @@ def input_bound(facts: Facts) -> Finding | None:
     name = most_common(names) or "the input pipeline"
     kind = "infeed" if infeed > total_ps(taken) else pipeline["kind"] or "driving_thread"
     hidden = pipeline["load_hidden"]
+    waited = sum(
+        part.waits.total_ps * len(trace.devices) for part, trace in zip(parts, facts.traces, strict=True)
+    )
+    delays = " What the host launches next comes later all the same." if waited > DELAYED_RATIO * cost else ""
     return Finding(
         "input_bound",
         first_that_fits(f"The device waits for data: {name}", "The device waits for data"),
-        f"the device waits for data ({name})",
+        f"the device waits for data ({name}{_one_host(facts, taken)})",
         f"Devices idle{' or wait in infeed' if infeed else ''} for {facts.of_span(cost)}, while the host loads or "
         f"waits for {plural(batches, 'batch', 'batches')}{_each(facts, parts)}. Of all loading, {share(hidden)} "
-        "overlaps with the device's work.",
+        f"overlaps with the device's work.{delays}",
         _LOADING[kind].format(
             where=name, how=_AHEAD.get(facts.framework, "load and send the next batch while the device works")
         ),
@@ -77,6 +94,14 @@ def _brief(to_device: Mapping[str, Any], sends: bool) -> str:
         return "the device waits while data is read back"
     size = to_device["bytes_per_step"]
     return f"{byte_size(size)} sent in every step" if size else "the device waits for data to be sent"
+
+
+def _one_host(facts: Facts, taken: Sequence[Int64]) -> str:
+    """` on host`, where one of several has most of the cost."""
+    costs = [int(cost.sum()) for cost in taken]
+    if len(costs) == 1 or max(costs) < _MOST_OF_IT * sum(costs):
+        return ""
+    return f" on {facts.traces[costs.index(max(costs))].host}"
 
 
 def _each(facts: Facts, parts: list[InputPipeline]) -> str:

@@ -28,7 +28,7 @@ from tb_xla_insights.analysis.step_table import steps_report
 from tb_xla_insights.analysis.thresholds import BOUND_SHARE, UNHIDDEN_SHARE
 from tb_xla_insights.analysis.what_if import Fix
 from tb_xla_insights.trace.model import Int64, Trace
-from tb_xla_insights.units import share
+from tb_xla_insights.units import share, time_text
 
 
 def device_stalls(facts: Facts) -> Finding | None:
@@ -171,12 +171,20 @@ def device_bound(facts: Facts) -> Finding | None:
         "device_bound",
         f"The device is the bottleneck: {share(duty)} busy",
         "the device is the bottleneck",
-        f"Cores are busy for {share(duty)} of their spans and compute for {share(part)}; the host keeps up.",
+        f"Cores are busy for {share(duty)} of their spans and compute for {share(part)}; the host "
+        + ("keeps up." if of_step is None or of_step <= 1 else f"runs ahead: {_ahead(facts)}."),
         "To go faster, make the device's work itself cheaper: larger or lower-precision matrix products, fewer ops "
         "that only move data, more cores.",
         0,
         {"duty_cycle": duty, "computing_share": part, "share_of_steps": of_step},
     )
+
+
+def _ahead(facts: Facts) -> str:
+    """`a step's work takes the device 28.530 ms, the host is done with it in 20.776 ms`."""
+    steps = steps_report(facts.session)
+    work, host = (sum(step[key] for step in steps) // len(steps) for key in ("device_busy_ps", "duration_ps"))
+    return f"a step's work takes the device {time_text(work)}, and the host is done with a step in {time_text(host)}"
 
 
 def _share_of_steps(facts: Facts) -> float | None:
