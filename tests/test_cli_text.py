@@ -224,9 +224,7 @@ def test_what_executions_cost_and_how_far_the_host_is_ahead() -> None:
     assert section(text_of("torch_xla_early_item"), "Executions")[3].endswith(
         "0.169 0.126 / 0.157 / 0.237 ms 0.843 / 1.010 / 1.370 ms exact"
     )
-    assert (
-        "a free device waits 6.259 ms for a run, in the median (lead from −7.610 ms to" in text
-    )
+    assert "a free device waits 6.259 ms for a run, in the median (lead from −7.610 ms to" in text
     assert (
         "An execution costs 0.136 ms beyond its device time however short it is, and 2.8 % of its device time "
         "(fitted to 12 runs)." in text

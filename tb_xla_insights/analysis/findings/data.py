@@ -45,7 +45,7 @@ _AHEAD = {"torch_xla": "DataLoader workers that prefetch, and MpDeviceLoader for
 
 def input_bound(facts: Facts) -> Finding | None:
     """Idle time in which the driving thread loads or waits for a batch, and device time spent in infeed. Loading while
-    the device works delays what is launched next, so all steps in which the host loads have it, whenever devices idle."""
+    the device works delays what is launched next, so all steps in which the host loads have it."""
     taken = [ledger.take(("input",)) for ledger in facts.ledgers]
     parts = [find_input_pipeline(trace) for trace in facts.traces]
     infeed = sum(part.infeed_ps for part in parts)

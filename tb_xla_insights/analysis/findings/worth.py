@@ -36,34 +36,36 @@ def valued(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
     the share of the mean step; that of a limit is the share of the step that remains without all mistakes. Where
     nothing can be replayed, it is the share of the devices' spans that the finding explains.
     """
-    mistakes = _fixes_of_mistakes(findings)
     once = [finding.fixes for finding in findings if finding.recurs == "once" and finding.fixes is not None]
     step, usual = mean_step_without(facts.session), usual_step(facts.session, findings)
-    found = []
-    for finding in findings:
+    found: list[Finding] = []
+    for finding in sorted(findings, key=lambda finding: finding.id in LIMITS):
         fixed = most = gain = None
         if finding.fixes is not None and any(finding.fixes) and step and usual:
             fixed = mean_step_without(facts.session, finding.fixes)
             most = mean_step_without(facts.session, finding.fixes, bound="most")
             if finding.id in LIMITS:
-                left = mean_step_without(facts.session, *mistakes) or step
-                gain = (left - (mean_step_without(facts.session, *mistakes, finding.fixes) or left)) / left
+                gain = _part(facts, step, _fixes_of_mistakes(found), finding.fixes)
             elif finding.recurs == "once":
-                gain = (step - (fixed or step)) / step
+                gain = _part(facts, step, [], finding.fixes)
             else:
-                gain = (usual - (mean_step_without(facts.session, *once, finding.fixes) or usual)) / usual
+                gain = _part(facts, usual, once, finding.fixes)
         elif finding.cost_ps:
             gain = facts.share(finding.cost_ps)
         # A limit that hides behind another one is told all the same.
         worth = max(gain or 0.0, facts.share(finding.cost_ps) if finding.id in LIMITS else 0.0)
         if worth >= _LEAST.get(finding.id, 0.0):
-            severity = _severity(finding, gain or 0.0)
-            found.append(
-                replace(
-                    finding, gain=gain, severity=severity, step_if_fixed_ps=fixed, step_if_fixed_most_ps=most
-                )
-            )
+            loud = _severity(finding, gain or 0.0)
+            told = replace(finding, severity=loud, gain=gain)
+            found.append(replace(told, step_if_fixed_ps=fixed, step_if_fixed_most_ps=most))
     return sorted(found, key=_place)
+
+
+def _part(facts: Facts, step_ps: int, gone: Sequence[Fixes], fixes: Fixes) -> float:
+    """The share of a step that goes with a fix, where some others have gone before; `step_ps` where those cannot be
+    replayed."""
+    before = (mean_step_without(facts.session, *gone) if gone else None) or step_ps
+    return (before - (mean_step_without(facts.session, *gone, fixes) or before)) / before
 
 
 def _fixes_of_mistakes(findings: Sequence[Finding]) -> list[Fixes]:
