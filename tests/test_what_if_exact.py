@@ -206,4 +206,4 @@ def test_loading_that_hides_behind_the_devices_work_delays_all_the_same() -> Non
     assert found.recurs == "every_step"
     assert found.cost_ps < 400 * US  # that of the first step at most
     assert found.step_if_fixed_ps == mean(without)
-    assert "comes later all the same" in found.detail
+    assert "but delays what is launched next" in found.detail

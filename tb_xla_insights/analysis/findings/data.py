@@ -20,7 +20,7 @@ from tb_xla_insights.trace.model import Int64
 from tb_xla_insights.units import byte_size, share, time_text
 
 DELAYED_RATIO = 2
-"""From how much more loading than idle time in it on a text says why it costs something."""
+"""From how many times the idle time on a text says why loading costs more than that."""
 
 _MOST_OF_IT = 0.8
 """Of a cost, what one host must have for the finding to name it."""
@@ -69,14 +69,14 @@ def input_bound(facts: Facts) -> Finding | None:
     waited = sum(
         part.waits.total_ps * len(trace.devices) for part, trace in zip(parts, facts.traces, strict=True)
     )
-    delays = " What the host launches next comes later all the same." if waited > DELAYED_RATIO * cost else ""
+    delays = ", but delays what is launched next" if waited > DELAYED_RATIO * cost else ""
     return Finding(
         "input_bound",
         first_that_fits(f"The device waits for data: {name}", "The device waits for data"),
         f"the device waits for data ({name}{_one_host(facts, taken)})",
         f"Devices idle{' or wait in infeed' if infeed else ''} for {facts.of_span(cost)}, while the host loads or "
         f"waits for {plural(batches, 'batch', 'batches')}{_each(facts, parts)}. Of all loading, {share(hidden)} "
-        f"overlaps with the device's work.{delays}",
+        f"overlaps with the device's work{delays}.",
         _LOADING[kind].format(
             where=name, how=_AHEAD.get(facts.framework, "load and send the next batch while the device works")
         ),
