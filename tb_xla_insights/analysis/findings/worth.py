@@ -69,7 +69,7 @@ def _part(facts: Facts, step_ps: int, gone: Sequence[Fixes], fixes: Fixes) -> fl
 
 
 def _fixes_of_mistakes(findings: Sequence[Finding]) -> list[Fixes]:
-    return [finding.fixes for finding in findings if finding.fixes and kind_of(finding) == "mistake"]
+    return [it.fixes for it in findings if it.fixes and any(it.fixes) and kind_of(it) == "mistake"]
 
 
 def _severity(finding: Finding, gain: float) -> Severity:
@@ -101,7 +101,7 @@ def mistakes_together(session: SessionTrace, findings: Sequence[Finding]) -> dic
     goes with them, and `step_without_limit_ps`, without the largest limit as well; None where nothing can be replayed.
     """
     mistakes = _fixes_of_mistakes(findings)
-    limit = [finding.fixes for finding in findings if finding.fixes and kind_of(finding) == "limit"][:1]
+    limit = [it.fixes for it in findings if it.fixes and any(it.fixes) and kind_of(it) == "limit"][:1]
     step = mean_step_without(session)
     fixed = mean_step_without(session, *mistakes) if mistakes else step
     return {
