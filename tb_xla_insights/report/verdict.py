@@ -58,8 +58,8 @@ def _outside(outside: Mapping[str, Any], devices: int) -> str:
         else []
     )
     by_class = Counter(before["by_class_ps"]) + Counter(after["by_class_ps"])
-    [(name, time)] = by_class.most_common(1)
-    does = f" (the host {HOST_DOES[name]})" if 2 * time > by_class.total() else ""
+    most = next((name for name, time in by_class.most_common(1) if 2 * time > by_class.total()), None)
+    does = f" (the host {HOST_DOES[most]})" if most else ""
     return f"{share(outside['share'])} of the capture lies {' and '.join(parts)}{does}."
 
 

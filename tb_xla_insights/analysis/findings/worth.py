@@ -36,8 +36,8 @@ def valued(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
     the share of the mean step; that of a limit is the share of the step that remains without all mistakes. Where
     nothing can be replayed, it is the share of the devices' spans that the finding explains.
     """
-    once = [finding.fixes for finding in findings if finding.recurs == "once" and finding.fixes is not None]
-    step, usual = mean_step_without(facts.session), usual_step(facts.session, findings)
+    once = _fixes_of_once(findings)
+    step, usual = mean_step_without(facts.session), mean_step_without(facts.session, *once)
     found: list[Finding] = []
     for finding in sorted(findings, key=lambda finding: finding.id in LIMITS):
         fixed = most = gain = None
@@ -45,7 +45,7 @@ def valued(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
             fixed = mean_step_without(facts.session, finding.fixes)
             most = mean_step_without(facts.session, finding.fixes, bound="most")
             if finding.id in LIMITS:
-                gain = _part(facts, step, _fixes_of_mistakes(found), finding.fixes)
+                gain = _part(facts, step, _fixes_of("mistake", found), finding.fixes)
             elif finding.recurs == "once":
                 gain = _part(facts, step, [], finding.fixes)
             else:
@@ -68,8 +68,18 @@ def _part(facts: Facts, step_ps: int, gone: Sequence[Fixes], fixes: Fixes) -> fl
     return (before - (mean_step_without(facts.session, *gone, fixes) or before)) / before
 
 
-def _fixes_of_mistakes(findings: Sequence[Finding]) -> list[Fixes]:
-    return [it.fixes for it in findings if it.fixes and any(it.fixes) and kind_of(it) == "mistake"]
+def _fixes_of_once(findings: Sequence[Finding]) -> list[Fixes]:
+    """What to take away for the usual step: all that happened once."""
+    return [fixes for finding, fixes in _replayable(findings) if finding.recurs == "once"]
+
+
+def _fixes_of(kind: str, findings: Sequence[Finding]) -> list[Fixes]:
+    return [fixes for finding, fixes in _replayable(findings) if kind_of(finding) == kind]
+
+
+def _replayable(findings: Sequence[Finding]) -> list[tuple[Finding, Fixes]]:
+    """Findings that take something away from a replay, and what."""
+    return [(finding, fixes) for finding in findings if (fixes := finding.fixes) and any(fixes)]
 
 
 def _severity(finding: Finding, gain: float) -> Severity:
@@ -89,19 +99,12 @@ def _place(finding: Finding) -> tuple[bool, bool, bool, float, int, str]:
     )
 
 
-def usual_step(session: SessionTrace, findings: Sequence[Finding]) -> int | None:
-    """The mean step, in ps, after what happened once is taken away; None where nothing can be replayed."""
-    once = [finding.fixes for finding in findings if finding.recurs == "once" and finding.fixes is not None]
-    return mean_step_without(session, *once)
-
-
 def mistakes_together(session: SessionTrace, findings: Sequence[Finding]) -> dict[str, Any]:
     """The report's `mistakes`: `count` of those worth telling apart from chance, `step_ps` (the mean step),
     `usual_step_ps`, `step_if_fixed_ps` (without all mistakes, from one replay), `gain`, the share of the mean step that
     goes with them, and `step_without_limit_ps`, without the largest limit as well; None where nothing can be replayed.
     """
-    mistakes = _fixes_of_mistakes(findings)
-    limit = [it.fixes for it in findings if it.fixes and any(it.fixes) and kind_of(it) == "limit"][:1]
+    mistakes, limit = _fixes_of("mistake", findings), _fixes_of("limit", findings)[:1]
     step = mean_step_without(session)
     fixed = mean_step_without(session, *mistakes) if mistakes else step
     return {
@@ -109,7 +112,7 @@ def mistakes_together(session: SessionTrace, findings: Sequence[Finding]) -> dic
             (finding.gain or 0.0) >= INFO_SHARE for finding in findings if kind_of(finding) == "mistake"
         ),
         "step_ps": step,
-        "usual_step_ps": usual_step(session, findings),
+        "usual_step_ps": mean_step_without(session, *_fixes_of_once(findings)),
         "step_if_fixed_ps": fixed,
         "step_without_limit_ps": mean_step_without(session, *mistakes, *limit) if limit else fixed,
         "gain": (step - fixed) / step if step and fixed is not None else None,
