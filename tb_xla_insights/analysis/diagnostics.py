@@ -12,6 +12,7 @@ from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.names import tagged
 from tb_xla_insights.analysis.runs import NONE
 from tb_xla_insights.analysis.steps import steps_of
+from tb_xla_insights.analysis.unknown_names import unknown_names
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace.entries import entries_present
 from tb_xla_insights.trace.model import SessionTrace, Trace
@@ -81,6 +82,11 @@ def _lacks(trace: Trace, framework: str) -> Iterator[tuple[str, str, str]]:
             text = f"No steps: no step annotation, StepMarker or repeated module is recorded. To have them, {todo}"
         yield "no_steps", "info" if steps else "warning", text
     yield from _ties(trace)
+    if unknown := unknown_names(trace):
+        yield "unknown_names", "info", unknown
+    if framework == "unknown" and len(trace):
+        text = "Nothing in this capture tells of PyTorch/XLA, JAX or TensorFlow: advice is general."
+        yield "unknown_framework", "info", text
     if _low_level(trace):
         yield (
             "low_host_level",
