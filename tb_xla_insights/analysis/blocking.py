@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from tb_xla_insights.analysis.early import last_steps
 from tb_xla_insights.analysis.idle import SLACK_PS
 from tb_xla_insights.analysis.intervals import Intervals, union
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.names import tagged
-from tb_xla_insights.analysis.steps import step_times, steps_of
+from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.analysis.thresholds import READS_SHARE
 from tb_xla_insights.trace.annotations import annotated
 from tb_xla_insights.trace.entries import rows_of_entries
@@ -46,8 +47,7 @@ def blocks_report(session: SessionTrace) -> dict[str, Any]:
     totals = {"steps": 0, "steps_with_waits": 0, "waits": 0, "duration_ps": 0}
     for trace in session.traces:
         rows = find_blocks(trace)
-        # What a step launched is often waited for when it is over.
-        step = np.searchsorted(step_times(trace)[0], trace.start_ps[rows], "right") - 1
+        step = last_steps(trace, rows)
         totals["steps"] += len(steps_of(trace))
         totals["steps_with_waits"] += len(np.unique(step[step >= 0]))
         totals["waits"] += int((step >= 0).sum())
