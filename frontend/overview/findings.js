@@ -49,7 +49,7 @@ function entry(finding, gain, { steps }, app, linked) {
   const label = MORE[id] ?? 'Gaps';
   const element = h('li', { 'data-testid': `finding-${id}`, 'aria-current': linked ? 'true' : null },
     h('h3', null, severityTag(severity), recurs === 'once' && h('span', { class: 'tag once', title: 'In one step of this capture' }, 'once'), h('span', null, title)),
-    h('span', { class: 'gain', 'data-testid': 'finding-gain', title: cost_ps ? `At best. It explains ${timeText(cost_ps, 1)} of all cores.` : null },
+    h('span', { class: 'gain', 'data-testid': 'finding-gain', title: cost_ps ? `At best, and to at worst. It explains ${timeText(cost_ps, 1)} of all cores.` : null },
       gain.share && [h('b', null, gain.share), ` ${gain.of} `], h('small', null, gain.share ? gain.change : gain.of)),
     h('p', null, detail), h('p', { class: 'do', 'data-testid': 'finding-do' }, h('b', null, 'Do: '), advice),
     h('div', { class: 'row' }, windows.length ? showOf(finding, steps.columns, app) : null,

@@ -5,14 +5,13 @@ waits inside for that host time; it may make launches parts of the ones behind t
 and everything else stays.
 
 Limits. What a fix would add is not known, nor a wait that the capture never had to make. What is known to be uncertain
-makes the answer a range: see `Bound`. (docs/definitions.md, "What if")
+makes the answer a range: see `Fix` and `step_without`. (docs/definitions.md, "What if")
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,11 +29,6 @@ from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES, WAIT
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
 NO_LAUNCHES: NDArray[np.intp] = np.zeros(0, np.intp)
-
-
-Bound = Literal["least", "most"]
-"""Which end of the range: the step at best, or at worst. At worst, what a fix moves elsewhere takes as long there (see
-Fix), and where the devices' work runs on the host's processors, the two take turns."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +83,7 @@ def _leading_to(trace: Trace, chosen: NDArray[np.intp]) -> Intervals:
     return union(since[chosen], until[chosen])
 
 
-def _host_time(trace: Trace, schedule: Schedule, fixes: Sequence[Fix], bound: Bound) -> Int64:
+def _host_time(trace: Trace, schedule: Schedule, fixes: Sequence[Fix]) -> Int64:
     """Per stretch of the host's work and class, what goes: where two fixes take the same time, it goes once."""
     host = schedule.host
     where: dict[int, list[Intervals]] = {}
@@ -98,8 +92,7 @@ def _host_time(trace: Trace, schedule: Schedule, fixes: Sequence[Fix], bound: Bo
         if fix.before is not None:
             windows = windows.within(_leading_to(trace, fix.before))
         for name in fix.classes:
-            if bound == "least" or name not in fix.moved:
-                where.setdefault(CLASS_INDEX[name], []).append(windows)
+            where.setdefault(CLASS_INDEX[name], []).append(windows)
     goes = np.zeros_like(host.work_ps)
     shares: dict[tuple[int, ...], Int64] = {}
     for column, parts in where.items():
@@ -147,7 +140,7 @@ def _targets(trace: Trace, work: Work, merged: NDArray[np.bool_]) -> NDArray[np.
     return target
 
 
-def _device_work(trace: Trace, work: Work, fixes: Sequence[Fix], bound: Bound) -> Work:
+def _device_work(trace: Trace, work: Work, fixes: Sequence[Fix]) -> Work:
     """What is left of the devices' work, launched where it is merged."""
     merged = np.isin(work.launch, _all(fix.merged for fix in fixes))
     target = _targets(trace, work, merged)
@@ -156,9 +149,8 @@ def _device_work(trace: Trace, work: Work, fixes: Sequence[Fix], bound: Bound) -
         if fix.device_ps is not None:
             shorter += fix.device_ps
     goes = shorter[work.run]
-    if bound == "least":
-        again = np.isin(work.launch, _all(fix.repeated for fix in fixes)) & (target != np.arange(len(target)))
-        goes = np.where(again, np.maximum(goes, work.device_ps[target]), goes)
+    again = np.isin(work.launch, _all(fix.repeated for fix in fixes)) & (target != np.arange(len(target)))
+    goes = np.where(again, np.maximum(goes, work.device_ps[target]), goes)
     return replace(
         work,
         cut=work.cut[target],
@@ -172,23 +164,27 @@ def _all(launches: Iterable[NDArray[np.intp]]) -> NDArray[np.intp]:
     return np.concatenate([NO_LAUNCHES, *launches])
 
 
-def step_without(trace: Trace, *fixes: Fix, bound: Bound = "least") -> int | None:
+def step_without(trace: Trace, *at_best: Fix, at_worst: Sequence[Fix] = ()) -> int | None:
     """The mean step of one host after some fixes together, in ps; None where the capture does not allow a replay.
 
-    Without fixes it is the mean of the trace's steps (docs/definitions.md, "What if").
+    Of the fixes `at_worst`, what may take as long elsewhere does (see Fix), and where the devices' work runs on the
+    host's processors, the two take turns. Without fixes it is the mean of the trace's steps (docs/definitions.md,
+    "What if").
     """
     schedule, steps = schedule_of(trace), steps_of(trace)
     if schedule is None:
         return None
     host, work = schedule.host, schedule.work
+    worse = [_worse(fix) for fix in at_worst]
+    fixes = [*at_best, *worse]
     merged = np.isin(work.launch, _all(fix.merged for fix in fixes))
     reads = any(fix.reads for fix in fixes)
     waits = any(fix.waits for fix in fixes)
     free = (host.waits_for >= 0) & (merged[host.waits_for] | (reads & host.read) | waits)
     waits_for: Int32 = np.where(free, -1, host.waits_for).astype(np.int32)
-    goes = _host_time(trace, schedule, fixes, bound)
+    goes = _host_time(trace, schedule, fixes)
     left = host.work_ps - goes
-    changed = _device_work(trace, work, fixes, bound)
+    changed = _device_work(trace, work, fixes)
     host_ps, done_ps, devices_ps = replayed(schedule, left.sum(axis=1), waits_for, changed)
     least_ps = _least(trace, work, changed.device_ps)
     before_host_ps, before_done_ps, _ = _unchanged(trace)
@@ -199,10 +195,16 @@ def step_without(trace: Trace, *fixes: Fix, bound: Bound = "least") -> int | Non
         # Where the host only hands steps over and runs ahead, they last as long as the devices work.
         longest = max(steps_ps, _least(trace, work, work.device_ps))
         total = max(host_ps, devices_ps)
-        if bound == "most":
-            total = max(total, _at_worst(trace, fixes, goes, left, least_ps))
+        if worse:
+            total = max(total, _at_worst(trace, worse, goes, left, least_ps))
         gain = before_host_ps - total
     return round(min(longest, max(least_ps, steps_ps - gain)) / len(steps))
+
+
+def _worse(fix: Fix) -> Fix:
+    """What a fix takes away at worst."""
+    classes = tuple(name for name in fix.classes if name not in fix.moved)
+    return replace(fix, classes=classes, repeated=NO_LAUNCHES)
 
 
 def _steps_ps(trace: Trace, host: Host) -> int:
