@@ -173,7 +173,7 @@ def tracing_bound(facts: Facts) -> Finding | None:
     title = f"The device waits while the host {does}"
     brief = f"{'the device waits' if one else 'the cores wait'} while the host {does}"
     if builds and _builds_slower(facts):
-        brief = f"the host {does} slower than {'the device runs it' if one else 'the cores run it'}"
+        brief = f"the host {does} slower than it runs"
     return Finding(
         "tracing_bound",
         title,
