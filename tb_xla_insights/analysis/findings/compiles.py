@@ -114,7 +114,9 @@ def recompilation(facts: Facts) -> Finding | None:
     )
     detail += f"{_cut_text(found)}; {idle}.{_new_text(found, new)}"
     if new is None and variants > 1:
-        detail += f" {module} comes in {variants} variants, so its shapes or its code differ."
+        detail += (
+            f" {module} comes in {variants} variants; the file lacks the HLO that would tell what differs."
+        )
     return Finding(
         "recompilation",
         _title(found, where),
