@@ -20,7 +20,7 @@ Tags say what an event is beside its class:
 - waits: `holds`, `backpressure`
 - compilations: `compile_call` (one compilation, as it is asked for), `compile_part` (a phase of one, on any thread)
 - others: `graph_order` (a graph is put in order: outside of synchronisations the bridge of torch.compile asks for its
-  hash), `loader`, `torch_op`, `python_tracer`
+  hash), `function_run` (TensorFlow's own mark of a step), `loader`, `torch_op`, `python_tracer`
 - without a class: `pass` (a compiler pass, it belongs to what encloses it), `plumbing` (no work of the host's own),
   `device_work` (a device at work on a host thread), `rendezvous`
 """
