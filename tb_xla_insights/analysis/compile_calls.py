@@ -90,7 +90,8 @@ def _times(trace: Trace, calls: Int32) -> tuple[Int64, Int64, Int8]:
     starts, ends, cut = trace.start_ps[calls], trace.end_ps[calls], np.zeros(len(calls), np.int8)
     frames = tagged(trace, "python_tracer")
     for number in np.flatnonzero(frames[trace.meta[calls]]).tolist():
-        rows = np.arange(len(trace))[trace.line_of(int(calls[number])).rows]
+        line = trace.line_of(int(calls[number])).rows
+        rows = np.arange(line.start, line.stop)
         of_line = rows[frames[trace.meta[rows]]]
         if starts[number] == trace.start_ps[of_line].min():
             starts[number], cut[number] = 0, cut[number] | BEGUN_BEFORE
