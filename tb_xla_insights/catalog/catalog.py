@@ -7,9 +7,10 @@ Users add a file of the same form, whose entries replace or extend those of the 
      "groups": [{"era": "our trainer", "class": "input", "tags": ["loader"], "note": "reads shards",
                  "names": ["ReadShard"], "prefixes": ["shard::"], "suffixes": ["::ReadShard"]}]}
 
-A name `$func` stands for the Python tracer's frames of that function, whichever file they are in. A compiler pass, a
-part of a compilation or an execute call that names its module, as `dce (jit_f)` does, is known by what precedes that. A
-name `[core] call` stands for every core's part of an execute call, `[0] call`, `[1] call` and so on.
+A name `$func` stands for the Python tracer's frames of that function, whichever file they are in, `$file.py func` for
+those of that file. Frames of functions that are called as a loader is (`next_batch`, `load_data`, `batches`) load. A
+compiler pass, a part of a compilation or an execute call that names its module, as `dce (jit_f)` does, is known by what
+precedes that. A name `[core] call` stands for every core's part of an execute call, `[0] call`, `[1] call` and so on.
 
 Tags say what an event is beside its class:
 - synchronisations: `step_marker`, `sync_call` (the calls around a synchronisation), `sync` (one synchronisation),
@@ -20,7 +21,8 @@ Tags say what an event is beside its class:
 - waits: `holds`, `backpressure`
 - compilations: `compile_call` (one compilation, as it is asked for), `compile_part` (a phase of one, on any thread)
 - others: `graph_order` (a graph is put in order: outside of synchronisations the bridge of torch.compile asks for its
-  hash), `function_run` (TensorFlow's own mark of a step), `loader`, `torch_op`, `python_tracer`
+  hash), `function_run` (TensorFlow's own mark of a step), `loader`, `loading_frame` (a Python function that loads),
+  `profiler` (the profiler's own work), `torch_op`, `python_tracer`
 - without a class: `pass` (a compiler pass, it belongs to what encloses it), `plumbing` (no work of the host's own),
   `device_work` (a device at work on a host thread), `rendezvous`
 """
@@ -40,7 +42,7 @@ from tb_xla_insights.errors import InputError
 __all__ = ["CLASSES", "Catalog", "load_catalog"]
 
 _SUFFIX = re.compile(r"#[^#]*=[^#]*#$")
-_FRAME = re.compile(r"\$\S+ (.+)")
+_FRAME = re.compile(r"\$([^\s:]+)\S* (.+)")
 _OF_MODULE = re.compile(r"(.+) \([\w.-]+\)")
 _OF_CORE = re.compile(r"\[\d+\] ")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
@@ -54,6 +56,12 @@ _MODEL_WORD = re.compile(r"\w*norm|embed(ding|dings)?")
 _NAME_MODULES = {"pass", "compile_part", "launch", "scheduled"}
 """Tags of what may name its module at the end."""
 
+_LOADING_FUNCTION = re.compile(
+    r"_*((get|next|load|fetch|read|make|sample|prepare|iter|iterate)_+)?((mini|micro|train|training)_*)?"
+    r"(batch(es)?|data|examples|samples)|_*prefetch(_\w+)?|_*(batch|data|train)_*(loader|iterator|iter|generator)"
+)
+"""Of a Python function, the whole name: parts of libraries have single words of loading in theirs, too."""
+
 _LISTS = ("names", "prefixes", "suffixes")
 
 
@@ -64,6 +72,7 @@ class _Entry:
 
 
 _UNKNOWN = _Entry(-1, frozenset())
+_LOADING_FRAME = _Entry(CLASS_INDEX["input"], frozenset(("python_tracer", "loading_frame")))
 
 
 @dataclass
@@ -108,13 +117,17 @@ class Catalog:
     def _find(self, name: str) -> _Entry:
         name = _SUFFIX.sub("", name)
         frame = _FRAME.fullmatch(name)
-        if frame and "$" + frame[1] in self._names:
-            return self._names["$" + frame[1]]
+        if frame:
+            for known in (f"${frame[1]} {frame[2]}", f"${frame[2]}"):
+                if known in self._names:
+                    return self._names[known]
+            if _LOADING_FUNCTION.fullmatch(frame[2]):
+                return _LOADING_FRAME
         entry = self._match(name)
         for prefix in self._optional:
             if entry is _UNKNOWN and name.startswith(prefix):
                 entry = self._match(name[len(prefix) :])
-        if of_module := _OF_MODULE.fullmatch(name):
+        if name not in self._names and (of_module := _OF_MODULE.fullmatch(name)):
             named = self._match(_OF_CORE.sub("[core] ", of_module[1]))
             entry = named if named.tags & _NAME_MODULES else entry
         return entry
