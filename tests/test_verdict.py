@@ -46,6 +46,22 @@ def of(*findings: dict[str, Any], **mistakes: int) -> dict[str, Any]:
     }
 
 
+def test_a_device_that_ran_once_has_no_share_of_its_time() -> None:
+    """A kernel of 2 us in a call of 7.6 ms is busy for all of its span, and the device for next to nothing."""
+    once = [{"span_ps": 2_000_000, "busy_ps": 2_000_000, "modules": 1}] * 2
+    outside = {
+        "share": 0.999,
+        "before": {"duration_ps": 5 * MS, "by_class_ps": {"dispatch": 9 * MS}},
+        "after": {"duration_ps": 3 * MS, "by_class_ps": {"dispatch": 5 * MS}},
+    }
+    severity, text = _told(of() | {"devices": once, "outside": outside})
+    assert severity == "warning"
+    assert text == (
+        "99.9 % of the capture lies before the devices' first run and after the devices' last run (the host launches). "
+        "The 2 devices are at work for 2.000 µs each, in too few runs to tell what is in the way."
+    )
+
+
 def test_mistakes_come_with_what_they_cost_together_and_the_limit_with_what_is_left() -> None:
     one, two = finding("mistake", "a compile in step 3", 0.1), finding("mistake", "a cut in step 4", 0.05)
     limit = finding("limit", "the host builds the graph", 0.4, cost=60)

@@ -91,7 +91,8 @@ def _inside_span(report: Mapping[str, Any], room: int) -> dict[str, str]:
         )
         return {"text": f"{text}{host}.", "severity": "warning"}
     if not reasons and not report["steps"] and all(device.get("modules", 0) <= 1 for device in devices):
-        text = f"{whose} {duty} busy from first to last run, too few runs to tell what is in the way."
+        each = f"{time_text(busy // len(devices))}{' each' if len(devices) > 1 else ''}"  # no share: of what?
+        text = f"{whose} at work for {each}, in too few runs to tell what is in the way."
         return {"text": text, "severity": "warning"}
     if not reasons:
         idle = _mostly(report["gaps"]["by_class_ps"], span - busy)

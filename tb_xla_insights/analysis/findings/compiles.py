@@ -123,7 +123,9 @@ def recompilation(facts: Facts) -> Finding | None:
         detail += "; no run of what they compile is a later one, so how long those take is not known"
     detail += f".{_new_text(found, new)}"
     if new is None and variants > 1:
-        detail += f" {module} comes in {variants} variants, so its shapes or its code differ."
+        detail += (
+            f" {module} comes in {variants} variants; the file lacks the HLO that would tell what differs."
+        )
     return Finding(
         "recompilation",
         _title(found, where),

@@ -18,7 +18,9 @@ LIMITS = frozenset(("tracing_bound", "dispatch_overhead", "device_stalls", "expo
 
 NO_FAULT = frozenset(("device_bound",))
 
-_LEAST = dict.fromkeys(LIMITS | {"transfer_bound"}, INFO_SHARE) | {"input_bound": WARNING_SHARE}
+_LEAST = dict.fromkeys(LIMITS | {"transfer_bound", "host_callback"}, INFO_SHARE) | {
+    "input_bound": WARNING_SHARE
+}
 """The gain from which on a finding is told, for limits also the share of the devices' spans. Some loading is on every
 step's way. Findings that are not here are told whatever they cost."""
 
