@@ -41,13 +41,25 @@ def time_text(ps: int | None, decimals: int = 3) -> str:
     return f"{time_in(ps, unit, decimals)}{THIN}{unit}"
 
 
-def change_text(before_ps: int, after_ps: int, decimals: int = 1) -> str:
-    """Two times in one unit: `290.8 → 169.3 ms`; with as many decimals as tell them apart."""
+def change_text(before_ps: int, after_ps: int, most_ps: int | None = None, decimals: int = 1) -> str:
+    """Times in one unit: `290.8 → 169.3 ms`, and where it is not known how much is left, `55.0 → 13.8 to 41.1 ms`; with
+    as many decimals as tell each from the one before it."""
+    most_ps = after_ps if most_ps is None else most_ps
     unit = time_unit(before_ps)
-    before, after = (time_in(ps, unit, decimals) for ps in (before_ps, after_ps))
-    if before == after and before_ps != after_ps and decimals < 3:
-        return change_text(before_ps, after_ps, decimals + 1)
-    return f"{before} → {after}{THIN}{unit}"
+    before, after, most = (time_in(ps, unit, decimals) for ps in (before_ps, after_ps, most_ps))
+    alike = (before == after and before_ps != after_ps) or (after == most and after_ps != most_ps)
+    if alike and decimals < 3:
+        return change_text(before_ps, after_ps, most_ps, decimals + 1)
+    until = "" if after == most else f" to {most}"
+    return f"{before} → {after}{until}{THIN}{unit}"
+
+
+def part_text(part_ps: int, whole_ps: int, decimals: int = 1) -> str:
+    """A part of a time, in the unit of the whole: `69.5 of 290.8 ms`; with as many decimals as tell it from zero."""
+    unit = time_unit(whole_ps)
+    if part_ps and 2 * part_ps * 10**decimals < PS_PER[unit] and decimals < 3:
+        return part_text(part_ps, whole_ps, decimals + 1)
+    return f"{time_in(part_ps, unit, decimals)} of {time_in(whole_ps, unit, decimals)}{THIN}{unit}"
 
 
 def column_unit(times_ps: Sequence[int]) -> str:
@@ -63,6 +75,15 @@ def share(value: float | None) -> str:
         return f"<{THIN}0.1{THIN}%"
     shown = 99.9 if 0.999 < value < 1 else value * 100
     return f"{shown:.1f}{THIN}%"
+
+
+def less_text(best: float, worst: float) -> str:
+    """What goes, as shares from 0 to 1 at best and at worst: `−36.0 %`, `−74.8 to −25.3 %`, `−6.2 to 0.0 %`; `< 0.1 %`
+    for less."""
+    if best < 0.001:
+        return share(best)
+    shown, least = (_fixed(-round(part * 1000), 10, 1) for part in (best, worst))
+    return f"{shown}{THIN}%" if shown == least else f"{shown} to {least}{THIN}%"
 
 
 def count(value: int | None) -> str:

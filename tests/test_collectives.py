@@ -43,6 +43,40 @@ def test_kinds_by_name(name: str, kind: str | None) -> None:
     assert collective(name) == kind
 
 
+def test_on_a_cpu_the_opcode_tells_what_a_name_does_not(tmp_path: Path) -> None:
+    """JAX names ops after its primitives; a loop that is called something else has parts all the same."""
+    space = Space()
+    line = space.plane("/host:CPU").line("tf_XLAPjRtCpuClient/1", id=1)
+    for op, start, length in (
+        ("body_scan.1", 0, 100),
+        ("psum_invariant.7", 10, 30),
+        ("all-reduce.2", 50, 20),
+    ):
+        line.event(op, start, length, hlo_op=op, hlo_module="jit_f", program_id=7)
+    inner = [Instruction(2, "psum_invariant.7", "all-reduce"), Instruction(3, "all-reduce.2", "fusion")]
+    proto = module([Instruction(1, "body_scan.1", "while", calls=[2])], {2: inner}, "jit_f")
+    space.plane("/host:metadata").event_metadata("jit_f(7)", 1, stats={"program_id": 7, "Hlo Proto": proto})
+    trace = read(space, tmp_path)
+    [row] = collectives_report(session(trace))
+    assert row == {
+        "op": "psum_invariant.7", "kind": "all-reduce", "count": 1, "duration_ps": 30, "exposed_ps": 30,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("capture_name", "rows"),
+    [
+        ("jax0.10.2_shardmap", {("psum_invariant.7", "all-reduce"): 80}),
+        ("jax0.7.2_pmap", {("psum.5", "all-reduce"): 80, ("all_gather.3", "all-gather"): 80}),
+    ],
+)
+def test_collectives_of_real_captures_of_jax(
+    shared_traces: Path, capture_name: str, rows: dict[tuple[str, str], int]
+) -> None:
+    found = collectives_report(session(real_trace(shared_traces / "other" / capture_name)))
+    assert {(row["op"], row["kind"]): row["count"] for row in found} == rows
+
+
 def test_a_category_tells_what_a_name_does_not() -> None:
     trace = capture(Core([("fusion.9", 0, 10, {"hlo_category": "all-reduce fusion"}), ("dot", 10, 5)]))
     [row] = collectives_report(session(trace))

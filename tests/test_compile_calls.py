@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from launching import demo
 
+from tb_xla_insights.analysis.classes import partition
 from tb_xla_insights.analysis.compile_calls import CUTS, find_compile_calls
 from tb_xla_insights.analysis.compile_table import compiles_report
 from tb_xla_insights.analysis.compiles import find_compiles
+from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Trace
 
 CALL, PART, POOL = (
@@ -82,12 +84,34 @@ def test_parts_whose_call_has_a_name_that_nobody_knows_are_one_for_each_thing_do
     assert told(trace) == [(10, 28, None), (50, 68, None)]
 
 
-def test_frames_that_the_python_tracer_closes_at_the_end_finish_nothing() -> None:
+FRAME = "$compiler.py:292 backend_compile_and_load"
+
+
+def test_a_frame_that_the_python_tracer_closes_at_the_end_is_an_unfinished_call() -> None:
     trace = capture(
-        thread("python", (READ, 0, 5), ("$compiler.py:292 backend_compile_and_load", 10, 90), role="driving"),
+        thread("python", ("$train.py:3 main", 2, 96), (READ, 0, 1), (FRAME, 10, 88), role="driving"),
         pool(20, 92),
     )
-    assert told(trace) == [(20, 100, "end")]
+    assert told(trace) == [(10, 100, "end")]
+
+
+def test_a_frame_that_the_python_tracer_finds_open_is_a_call_that_began_before() -> None:
+    """The compiler's threads are done before it is; what the host does in it is compiling."""
+    main: list[tuple[str, int, int]] = [
+        ("$train.py:3 main", 2, 96),
+        (FRAME, 2, 40),
+        ("$dispatch.py:9 __exit__", 43, 2),
+    ]
+    trace = capture(thread("python", *main, role="driving"), pool(0, 20))
+    assert told(trace) == [(0, 42, "start")]
+    classes = partition(trace)
+    compiling = classes.where(classes.kind == CLASSES.index("compile"))
+    assert int((compiling.end_ps - compiling.start_ps).sum()) == 42
+
+
+def test_a_frame_within_the_call_that_it_makes_is_that_call() -> None:
+    main = ("$train.py:3 main", 0, 96), ("backend_compile_and_load", 10, 30), (FRAME, 11, 28)
+    assert told(capture(thread("python", *main, role="driving"))) == [(10, 40, None)]
 
 
 @given(st.lists(st.integers(20, 92), min_size=1, max_size=30), st.integers(0, 10))

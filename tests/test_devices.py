@@ -9,6 +9,7 @@ import pytest
 from captures import Core, capture, real_trace, thread
 from independent import parse
 
+from tb_xla_insights.analysis.busy import idle_ps
 from tb_xla_insights.trace.model import Device, Spans, Trace
 
 
@@ -105,6 +106,29 @@ def test_kernels_beside_each_other_keep_all_their_time() -> None:
     ops = only(capture(Core(name="GPU:0", lines=streams))).ops
     assert ops.parent.tolist() == [-1, -1]
     assert ops.self_ps.tolist() == [90, 30]
+
+
+def test_a_kernel_that_fills_or_copies_for_an_op_is_its_work() -> None:
+    op = {"hlo_op": "attention.12", "hlo_module": "jit_f", "program_id": 7}
+    stream = [
+        ("__amd_rocclr_fillBufferAligned.kd", 0, 8, op),
+        ("__amd_rocclr_copyBuffer.kd", 10, 9, op),
+        ("__amd_rocclr_fillBufferAligned.kd", 20, 8),
+        ("MemcpyD2D", 30, 8, op),
+    ]
+    trace = capture(Core(name="GPU:0", lines={"Stream #2": stream}))
+    assert [(start, end) for _, start, end in spans(trace, only(trace).ops)] == [(0, 8), (10, 19)]
+
+
+def test_the_fills_of_the_mi355_capture_are_work(shared_traces: Path) -> None:
+    """As the stock profile tab has it: 150 kernels, 20 of them fills, 4,645.76 us in ops that fill, 0.823 ms idle."""
+    trace = real_trace(shared_traces / "other" / "mi355_te_fused_attn")
+    ops = only(trace).ops
+    assert len(ops) == 150
+    named = np.array([trace.strings[it] for it in trace.stats["hlo_op"].at(ops.row, -1).tolist()])
+    one = np.char.startswith(named, "te_fused_attn_backward_ffi.")
+    assert int((ops.end_ps - ops.start_ps)[one].sum()) == 4_645_760_000
+    assert idle_ps(trace, only(trace)) == 823_624_000
 
 
 def test_ops_nest_and_have_short_names() -> None:

@@ -21,6 +21,7 @@ def finding(id_: str = "early_sync", **other: Any) -> dict[str, Any]:
     return {
         "id": id_, "kind": "mistake", "recurs": "every_step", "gain": 0.2, "cost_ps": 40 * MS,
         "step_ps": 100 * MS, "step_if_fixed_ps": 80 * MS, "windows": [window],
+        "gain_at_worst": other.get("gain", 0.2),
     } | other  # fmt: skip
 
 
@@ -44,6 +45,17 @@ def test_what_recurs_gains_a_part_of_the_usual_step_and_both_times_are_of_it() -
 
 def test_what_happened_once_gains_a_part_of_the_mean_step() -> None:
     assert said(finding(recurs="once"), usual=90 * MS) == "−20.0 % of a step, 100.0 → 80.0 ms"
+
+
+def test_where_best_and_worst_are_apart_both_are_told_on_the_same_step() -> None:
+    its = finding(gain_at_worst=0.05)
+    assert said(its) == "−20.0 to −5.0 % of a step, 100.0 → 80.0 to 95.0 ms"
+    assert said(its, usual=90 * MS) == "−20.0 to −5.0 % of a usual step, 90.0 → 72.0 to 85.5 ms"
+    assert said(finding(kind="limit", gain_at_worst=0.0)) == (
+        "−20.0 to 0.0 % of what remains, 70.0 → 56.0 to 70.0 ms"
+    )
+    assert said(finding(gain_at_worst=0.19)) == "−20.0 to −19.0 % of a step, 100.0 → 80.0 to 81.0 ms"
+    assert said(finding(gain_at_worst=0.191)) == "−20.0 % of a step, 100.0 → 80.0 ms"
 
 
 def test_a_gain_that_hardly_shows_is_no_negative_share() -> None:
@@ -96,13 +108,14 @@ def test_groups_have_heads_and_those_without_findings_are_left_out() -> None:
 
 
 def test_percent_and_times_of_real_findings_agree() -> None:
-    """The share that a finding gains is that of the two times beside it, as they are printed."""
+    """The shares that a finding gains are those of the times beside them, as they are printed."""
     document = session_report(session(demo("torch_xla_dynamic_shapes")))
     told = [gain_of(its, document) for its in document["findings"]]
     shown = [its for its in told if its.share]
     assert len(shown) == 3
+    assert [" to " in gain.share for gain in shown] == [False, True, True]
     for gain in shown:
-        before, after = (float(text) for text in gain.change.removesuffix("\u202fms").split(" → "))
-        assert float(gain.share[1:].removesuffix("\u202f%")) == pytest.approx(
-            100 * (1 - after / before), abs=0.7
-        )
+        before, left = gain.change.removesuffix("\u202fms").split(" → ")
+        parts = gain.share.replace("\u2212", "").removesuffix("\u202f%").split(" to ")
+        for part, after in zip(parts, left.split(" to "), strict=True):
+            assert float(part) == pytest.approx(100 * (1 - float(after) / float(before)), abs=0.7)

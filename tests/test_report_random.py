@@ -182,6 +182,8 @@ def test_sums_hold(seed: int, make: Callable[[random.Random], SessionTrace]) -> 
         least, most = finding["step_if_fixed_ps"], finding["step_if_fixed_most_ps"]
         assert (least is None) == (most is None)
         assert 0 <= (least or 0) <= (most or 0) <= longest + 1
+        assert (finding["gain_at_worst"] is None) == (least is None)
+        assert 0 <= (finding["gain_at_worst"] or 0) <= max(finding["gain"] or 0, 0)
     # These take idle time from each other; the others tell of busy time, or share the cost of one of these.
     shared = ("cpu_fallback", "device_stalls", "exposed_collectives")
     assert sum(it["cost_ps"] for it in report["findings"] if it["id"] not in shared) <= gaps["total_ps"]

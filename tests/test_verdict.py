@@ -46,13 +46,29 @@ def of(*findings: dict[str, Any], **mistakes: int) -> dict[str, Any]:
     }
 
 
+def test_a_device_that_ran_once_has_no_share_of_its_time() -> None:
+    """A kernel of 2 us in a call of 7.6 ms is busy for all of its span, and the device for next to nothing."""
+    once = [{"span_ps": 2_000_000, "busy_ps": 2_000_000, "modules": 1}] * 2
+    outside = {
+        "share": 0.999,
+        "before": {"duration_ps": 5 * MS, "by_class_ps": {"dispatch": 9 * MS}},
+        "after": {"duration_ps": 3 * MS, "by_class_ps": {"dispatch": 5 * MS}},
+    }
+    severity, text = _told(of() | {"devices": once, "outside": outside})
+    assert severity == "warning"
+    assert text == (
+        "99.9 % of the capture lies before the devices' first run and after the devices' last run (the host launches). "
+        "The 2 devices are at work for 2.000 µs each, in too few runs to tell what is in the way."
+    )
+
+
 def test_mistakes_come_with_what_they_cost_together_and_the_limit_with_what_is_left() -> None:
     one, two = finding("mistake", "a compile in step 3", 0.1), finding("mistake", "a cut in step 4", 0.05)
     limit = finding("limit", "the host builds the graph", 0.4, cost=60)
     together = {"step_ps": 20 * MS, "step_if_fixed_ps": 17 * MS, "step_without_limit_ps": 9 * MS}
     assert _told(of(one, two, limit, **together))[1] == (
-        "The device is 50.0 % busy. Two mistakes cost up to 3.0 ms of the mean step of 20.0 ms: "
-        "a compile in step 3, a cut in step 4; beyond them, the host builds the graph (17.0 → 9.0 ms at best)."
+        "The device is 50.0 % busy. Mistakes cost up to 3.0 of 20.0 ms a step: "
+        "a compile in step 3, a cut in step 4; beyond them the host builds the graph (17.0 → 9.0 ms at best)."
     )
     alone = together | {"step_if_fixed_ps": 20 * MS}
     assert _told(of(limit, **alone))[1] == (
@@ -75,21 +91,53 @@ def test_what_lies_outside_the_devices_span_is_told_and_first_where_it_is_most(
         "before": {"duration_ps": 99, "by_class_ps": {"compile": 90, "python": 9}},
         "after": {"duration_ps": 1, "by_class_ps": {"wait": 1}},
     }
-    sentence = f"{part:.1%} of the capture lies before the device's first run (the host compiles).".replace(
-        "%", " %"
-    )
+    sentence = f"{part:.1%} of the capture lies before the first run (the host compiles).".replace("%", " %")
     texts = {None: [usual], False: [usual, sentence], True: [sentence, usual]}[first]
     assert _told(report)[1] == " ".join(texts)
 
 
-def test_of_several_mistakes_each_comes_with_its_own_part() -> None:
-    parts = {"a": 17, "b": 19}
+def test_what_mistakes_cost_is_never_said_to_be_nothing() -> None:
+    together = {"step_ps": MS, "step_if_fixed_ps": MS * 97 // 100}
+    text = _told(of(finding("mistake", "a", 0.03), **together))[1]
+    assert "A mistake costs up to 0.03 of 1.00 ms a step: a;" in text
+
+
+@pytest.mark.parametrize(
+    ("letters", "causes"),
+    [
+        (10, ": {0}, {1}, {2}; beyond them the host builds the graph (17.0 → 9.0 ms at best)"),
+        (40, ": {0}, {1} and 1 more; beyond them the host builds the graph (17.0 → 9.0 ms at best)"),
+        (80, ": {0} and 2 more; beyond them the host builds the graph (17.0 → 9.0 ms at best)"),
+        (130, ": {0} and 2 more"),
+        (300, ": {0} and 2 more"),
+    ],
+)
+def test_what_does_not_fit_is_left_out_further_names_first(letters: int, causes: str) -> None:
+    """One mistake is named even where that is too long."""
+    names = [letter * letters for letter in "abc"]
+    found = [finding("mistake", name, 0.1) for name in names]
+    limit = finding("limit", "the host builds the graph", 0.4, cost=60)
+    together = {"step_ps": 20 * MS, "step_if_fixed_ps": 17 * MS, "step_without_limit_ps": 9 * MS}
+    text = _told(of(*found, limit, **together))[1]
+    said = "The device is 50.0 % busy. Mistakes cost up to 3.0 of 20.0 ms a step"
+    assert text == f"{said}{causes.format(*names)}."
+
+
+def test_what_lies_outside_takes_room_from_the_rest() -> None:
+    """It is told whole, and the limit is left out."""
     found = [
-        finding("mistake", name, 0.1) | {"step_ps": 20 * MS, "step_if_fixed_ps": fixed * MS}
-        for name, fixed in parts.items()
+        finding("mistake", "a compile in step 3", 0.1),
+        finding("limit", "the host builds the graph" * 2, 0.4),
     ]
-    together = {"step_ps": 20 * MS, "step_if_fixed_ps": 16 * MS}
-    assert "of the mean step of 20.0 ms: a (3.0 ms), b (1.0 ms)" in _told(of(*found, **together))[1]
+    report = of(*found, step_ps=20 * MS, step_if_fixed_ps=17 * MS, step_without_limit_ps=9 * MS)
+    report["gaps"]["by_class_ps"] = {}
+    assert "beyond that" in _told(report)[1]
+    edge = {"duration_ps": 50, "by_class_ps": {"compile": 50}}
+    report["outside"] = {"share": 0.3, "before": edge, "after": edge}
+    assert _told(report)[1] == (
+        "The device is 50.0 % busy. A mistake costs up to 3.0 of 20.0 ms a step: a compile in step 3. 30.0 % of the "
+        "capture lies before and after all runs (the host compiles)."
+    )
 
 
 def test_idle_time_in_first_compilations_is_said_to_be_warm_up() -> None:
@@ -98,7 +146,7 @@ def test_idle_time_in_first_compilations_is_said_to_be_warm_up() -> None:
     report["gaps"]["by_class_ps"] = {"compile": 90, "wait": 10}
     assert _told(report)[1] == (
         "The device is 50.0 % busy: most of the idle time the host compiles for the first time (capture later to see "
-        "usual steps); beyond that, the host launches (20.0 → 16.0 ms at best)."
+        "usual steps); beyond that the host launches (20.0 → 16.0 ms at best)."
     )
     report["findings"].append(finding("mistake", "a compile", 0.0) | {"id": "recompilation"})
     assert "for the first time" not in _told(report)[1]
@@ -159,7 +207,7 @@ def test_where_clocks_disagree_idle_time_has_no_known_cause() -> None:
     rest = "what else is in the way is not known"
     assert _told(report) == ("warning", f"The device is 50.0 % busy; why is not known, as {off}.")
     report["findings"] = [finding("mistake", "a compile", 0.15)]
-    told = "One mistake costs 15.0 % of the devices' time: a compile"
+    told = "A mistake costs 15.0 % of the devices' time: a compile"
     assert _told(report) == ("warning", f"The device is 50.0 % busy. {told}; {rest}, as {off}.")
 
 

@@ -53,8 +53,8 @@ function pairCard(title, note, head, items, cell, { testid, bars, foot } = {}) {
 function valueCell(measure, which) {
   const value = measure.unit === 'ps' ? measure[`${which}_ps`] : measure[which];
   if (value == null) return MISSING;
-  if (measure.unit === 'rate') return rate(value);
-  return measure.unit === 'ps' ? headline(value) : measure.unit === 'share' ? share(value) : digits(value, Number.isInteger(value) ? 0 : 2);
+  const text = /** @type {Partial<Record<Measure['unit'], (value: number) => string>>} */ ({ ps: headline, rate, share })[measure.unit];
+  return text ? text(value) : digits(value, Number.isInteger(value) ? 0 : 2);
 }
 
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */

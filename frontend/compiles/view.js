@@ -71,7 +71,7 @@ export function compilesView(app) {
       card('Graphs and steps', { note: 'a filled cell is a compilation, its cost inside · a dot is a run from the cache', class: 'grid-card',
         right: h('span', { class: 'small sec', 'data-testid': 'compile-count' }, `${plural(late.length, 'compilation')} after the first steps · ${timeText(cost)}`) }, grid.element),
       rows ? card('Compilations', { class: 'list-card', right: exportButton('compiles', ['start_ps', 'duration_ps', 'idle_ps', 'step', 'graph', 'graph_hash', 'annotation', 'cause', 'frame', 'warm_up', 'cut', 'what_is_new'],
-        () => compiles.map((row) => [row.start_ps, row.duration_ps, idleOf(row), row.step_number ?? row.step, row.graph, row.graph_hash, row.annotation, row.cause, row.frame, String(row.warm_up), row.cut, row.what_is_new])) }, h('div', { class: 'fill' }, rows.element))
+        () => compiles.map((row) => ({ ...row, idle_ps: idleOf(row), step: row.step_number ?? row.step }))) }, h('div', { class: 'fill' }, rows.element))
         : card('Compilations', {}, h('p', { 'data-testid': 'compile-list' }, 'No compilation in this capture.')), why, metricsCard(answer.metrics));
     mark();
     return 'ready';

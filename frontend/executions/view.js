@@ -85,7 +85,7 @@ export function executionsView(app) {
           scope = /** @type {Scope} */ (value);
           drawOverhead();
         }, 'execution-scope'), exportButton('executions', ['program', 'kind', 'join', 'launches', 'count', ...COSTS],
-          () => executions.map((row) => [row.program, row.kind, row.join, row.launches, row.count, ...COSTS.map((key) => row[key])]))], class: 'across' }, overhead),
+          () => executions)], class: 'across' }, overhead),
       h('div', { class: 'side' }, strip.element, causesCard(answer)), beside, readingCard(answer));
     drawBeside();
     drawOverhead();

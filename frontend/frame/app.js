@@ -138,10 +138,7 @@ export function createApp() {
       live.say(loadingText(shown));
     },
     ready: showSession,
-    error(message) {
-      state('error', errorCard(message, () => { void open(wanted(), true); }));
-      live.alarm(message);
-    },
+    error: (message) => failed(message, () => { void open(wanted(), true); }),
   });
 
   const loadingCard = createLoadingCard(() => loader.stop());
@@ -153,6 +150,12 @@ export function createApp() {
     views.get(current)?.show(false);
     place.dataset.state = name;
     fill(place, element);
+  }
+
+  /** @param {string} message @param {() => void} again */
+  function failed(message, again) {
+    state('error', errorCard(message, again));
+    live.alarm(message);
   }
 
   /** @param {Ready} next */
@@ -244,9 +247,7 @@ export function createApp() {
       list = /** @type {SessionList} */ (await get('sessions'));
     } catch (error) {
       if (session) return;
-      const { message } = /** @type {Error} */ (error);
-      state('error', errorCard(message, look));
-      live.alarm(message);
+      failed(/** @type {Error} */ (error).message, look);
       return;
     } finally {
       looking = false;
@@ -269,10 +270,7 @@ export function createApp() {
 
   link.onMove(() => {
     if (!list) return;
-    if (session && wanted() !== session.session.name) {
-      void open(wanted());
-      return;
-    }
+    if (session && wanted() !== session.session.name) return void open(wanted());
     filtered();
     views.get(current)?.move?.();
   });

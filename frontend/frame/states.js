@@ -9,10 +9,12 @@ import { count, digits } from '../lib/format.js';
 /** @param {string} testid @param {string} title @param {...(Node|string|null)} body */
 const stateCard = (testid, title, ...body) => h('div', { class: 'cards', 'data-testid': testid }, card(title, {}, ...body));
 
+/** @type {[number, string][]} */
+const UNITS = [[1e9, 'GB'], [1e6, 'MB'], [1e3, 'kB']];
+
 /** `412 of 1 204 MB`, both in the unit of the whole. @param {number} part @param {number} whole */
 function amount(part, whole) {
-  const unit = [1e9, 1e6, 1e3].find((size) => whole >= size * 10) ?? 1;
-  const name = { 1e9: 'GB', 1e6: 'MB', 1e3: 'kB' }[unit] ?? 'B';
+  const [unit, name] = UNITS.find(([size]) => whole >= size * 10) ?? [1, 'B'];
   return `${digits(part / unit)} of ${digits(whole / unit)}\u202f${name}`;
 }
 

@@ -75,7 +75,7 @@ export function gapsView(app) {
     patterns = patternsTable(total(its, 'idle_ps'), session.session.duration_ps);
     const [first] = [...recurring].sort((a, b) => b.total_ps - a.total_ps);
     fill(element, filterBar(answer),
-      card('Recurring patterns', { note: `gaps with the same program before and after, ${cores(devices.length, follows ? chosen.length : devices.length)}`, class: 'patterns' }, h('div', { class: 'fill' }, patterns.element),
+      card('Recurring patterns', { note: `gaps with the same program before and after, ${cores(devices.length, its.length)}`, class: 'patterns' }, h('div', { class: 'fill' }, patterns.element),
         h('p', { class: 'small muted' }, first?.per_step_ps && !follows ? `The first pattern takes ${headline(first.per_step_ps)} per step and core; without it steps are shorter by at most that. ` : '',
           'Selecting a pattern filters the list below.')),
       card('Gaps', { note: 'gaps at the same time on several cores are one row', class: 'gap-card' }, list));
@@ -100,7 +100,7 @@ export function gapsView(app) {
     return h('div', { class: 'filters', 'data-testid': 'gap-filters' },
       choices.map(([key, label, any, values]) => pick(label, [['', any], ...values], filters.get(key), (value) => setFilter(key, value), `filter-${key}`)),
       h('span', { class: 'grow' }), heading, exportButton('gaps', ['device', 'start_ps', 'duration_ps', 'step', 'kind', 'cause', 'before', 'after', 'together_ps', ...CLASSES.map((name) => `${name}_ps`)],
-        () => left.map((gap) => [gap.device, gap.start_ps, gap.duration_ps, stepOf(gap), gap.kind, gap.cause, gap.before, gap.after, gap.together_ps, ...CLASSES.map((name) => (gap.alike ? null : gap.by_class_ps[name] ?? 0))])));
+        () => left.map((gap) => ({ ...gap, step: stepOf(gap), ...Object.fromEntries(CLASSES.map((name) => [`${name}_ps`, gap.alike ? null : gap.by_class_ps[name] ?? 0])) }))));
   }
 
   /** @param {boolean} say */
@@ -109,9 +109,10 @@ export function gapsView(app) {
     const whole = left.length === answer.count;
     const sum = whole ? answer.listed_ps : total(left, 'duration_ps');
     const cut = answer.items.length < answer.count ? `; the ${count(answer.items.length)} longest of ${count(answer.count)} are listed` : '';
-    const idle = total(app.among(session.devices), 'idle_ps');
+    const devices = app.among(session.devices);
+    const idle = total(devices, 'idle_ps');
     const small = idle === answer.total_ps ? idle - answer.listed_ps : 0;
-    fill(heading, h('b', null, plural(left.length, 'gap')), `, ${headline(sum)} of ${headline(idle)} idle, ${cores(session.devices.length, app.among(session.devices).length)}`,
+    fill(heading, h('b', null, plural(left.length, 'gap')), `, ${headline(sum)} of ${headline(idle)} idle, ${cores(session.devices.length, devices.length)}`,
       small > 0 ? `; ${headline(small)} in gaps under 10\u202fµs` : '', cut);
     if (say) app.live.say(`${left.length} gaps.`);
     patterns?.refresh();

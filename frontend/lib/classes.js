@@ -10,22 +10,12 @@ export const CLASSES = [
   'dispatch', 'wait', 'input', 'python', 'other', 'unrecorded',
 ];
 
-/** @type {Record<ClassName, string>} */
-export const LABELS = {
-  tracing: 'IR tracing',
-  sync_prepare: 'step marker',
-  dynamo: 'torch.compile',
-  compile: 'compile',
-  program_load: 'program load',
-  to_device: 'transfer to device',
-  from_device: 'transfer from device',
-  dispatch: 'dispatch',
-  wait: 'wait',
-  input: 'input',
-  python: 'python',
-  other: 'other',
-  unrecorded: 'unrecorded',
+/** Labels that a class's name does not tell. @type {Partial<Record<ClassName, string>>} */
+const OTHER_LABELS = {
+  tracing: 'IR tracing', sync_prepare: 'step marker', dynamo: 'torch.compile', to_device: 'transfer to device', from_device: 'transfer from device',
 };
+
+export const LABELS = /** @type {Record<ClassName, string>} */ (Object.fromEntries(CLASSES.map((name) => [name, OTHER_LABELS[name] ?? name.replace('_', ' ')])));
 
 /** Classes with the time that each takes, the longest first. @param {import('./types').ByClass} parts */
 export const byTime = (parts) => /** @type {[ClassName, number][]} */ (Object.entries(parts)).filter(([, ps]) => ps > 0).sort((a, b) => b[1] - a[1]);
@@ -34,7 +24,7 @@ export const byTime = (parts) => /** @type {[ClassName, number][]} */ (Object.en
 export const tone = (name, style) => ({ class: `k-${name}`, style: { '--k': `var(--c-${name})`, ...style } });
 
 /** A colour of the style sheet with that of text on it. @param {string} color its name */
-export const inked = (color) => ({ '--k': `var(--${color})`, color: `var(--on-${color.replace('c-', '')})` });
+export const inked = (color) => ({ '--k': `var(--${color})`, color: `var(--on-${color.replace('c-', '')}, var(--dark))` });
 
 /** A small square in a colour of the style sheet. @param {string} color its name, or nothing @param {string} [kind] class with its sign */
 export const chip = (color, kind = '') => h('i', { class: `chip ${kind}`, 'aria-hidden': 'true', style: { '--k': `var(--${color})` } });

@@ -18,13 +18,8 @@ export function roundParts(parts, step) {
   const exact = parts.map((part) => part / step);
   const floors = exact.map(Math.floor);
   const whole = Math.round(sumOf(parts) / step);
-  let missing = whole - sumOf(floors);
-  const order = exact.map((_, index) => index).sort((a, b) => exact[b] - floors[b] - (exact[a] - floors[a]) || a - b);
-  for (const index of order) {
-    if (missing <= 0) break;
-    floors[index] += 1;
-    missing -= 1;
-  }
+  const order = [...parts.keys()].sort((a, b) => exact[b] - floors[b] - (exact[a] - floors[a]) || a - b);
+  for (const index of order.slice(0, Math.max(0, whole - sumOf(floors)))) floors[index] += 1;
   return floors;
 }
 

@@ -7,7 +7,7 @@ import { CLASSES } from './classes.js';
  * @typedef {object} Palette
  * @property {string} surface @property {string} surface2 @property {string} line
  * @property {string} line2 @property {string} ink @property {string} ink2 @property {string} ink3
- * @property {string} accent @property {string} focus @property {string} sel @property {string} veil @property {string} hatch
+ * @property {string} accent @property {string} sel @property {string} veil @property {string} hatch
  * @property {Tone[]} classes by the order of CLASSES
  * @property {Tone[]} phases six tones
  * @property {Tone} dev @property {Tone} dev2 @property {Tone} devColl
@@ -67,10 +67,10 @@ export function readPalette() {
   const read = (/** @type {string} */ name) => style.getPropertyValue(`--${name}`).trim();
   const hatch = read('hatch');
   const tone = (/** @type {string} */ name) => (
-    { fill: read(name), on: read(`on-${name.replace('c-', '')}`), edge: mix(read(name), read('edge'), parseInt(read('edge-mix')) / 100) });
+    { fill: read(name), on: read(`on-${name.replace('c-', '')}`) || read('dark'), edge: mix(read(name), read('edge'), parseInt(read('edge-mix')) / 100) });
   return {
     surface: read('surface'), surface2: read('surface-2'), line: read('line'), line2: read('line-2'),
-    ink: read('ink'), ink2: read('ink-2'), ink3: read('ink-3'), accent: read('accent'), focus: read('focus'),
+    ink: read('ink'), ink2: read('ink-2'), ink3: read('ink-3'), accent: read('accent'),
     sel: read('sel'), veil: read('veil'), hatch,
     classes: CLASSES.map((name) => {
       const own = tone(`c-${name}`);

@@ -10,7 +10,7 @@ export interface Finding {
   step_if_fixed_ps: number | null; step_ps: number | null; evidence: Record<string, unknown>;
   windows: { start_ps: number; end_ps: number; device: string | null }[];
 }
-/** What a fix gains, in words: `−36.0 %`, `of a step`, `67.7 → 43.3 ms`; where there is none, `of` alone says why. */
+/** What a fix gains, in words: `−36.0 %`, `of a step`, `67.7 → 43.3 ms`, or at best and at worst `−74.8 to −25.3 %`, `of a step`, `55.0 → 13.8 to 41.1 ms`; where there is none, `of` alone says why. */
 export interface Gain { share: string; of: string; change: string }
 /** Findings of a kind; `title` is empty for what is no fault, `gain` is that of all of them together. */
 export interface FindingGroup { title: string; note: string; gain: string; findings: (Gain & { id: string })[] }

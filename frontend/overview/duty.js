@@ -78,12 +78,15 @@ export function dutyCard(all, session, app) {
 export function dutyLine(devices, session, app) {
   const { name, choice, body } = byDefinition((definition) => {
     const [row] = rowsOf(devices, definition);
-    return h('span', { class: 'duty-one-row' }, bar(row), h('span', null, share(row.part)));
+    return h('span', { class: 'row' }, bar(row), h('span', null, share(row.part)));
   });
   const [device] = devices;
-  return h('div', { class: 'duty-one', 'data-testid': 'duty-one' }, h('span', null, 'Duty cycle ', link(deviceName(device, session.session.hosts), () => app.open({ v: 'timeline', x: device.id, w: '', sel: '' }), { title: `${device.name} on ${device.host}` })),
+  return h('div', { class: 'duty-one', 'data-testid': 'duty-one' }, h('span', null, 'Duty cycle ', deviceLink(device, session, app)),
     body, choice, name, stallNote(devices));
 }
+
+/** Its row in the timeline. @param {DutyDevice} device @param {Ready} session @param {App} app */
+const deviceLink = (device, session, app) => link(cutMiddle(deviceName(device, session.session.hosts), 13), () => app.open({ v: 'timeline', x: device.id, w: '', sel: '' }), { title: `${device.name} on ${device.host}` });
 
 /** The part of busy in which an op only waits is hatched, at the end of the bar. @param {DutyRow} row */
 const bar = ({ whole, busy, stall, part }) => h('span', { class: 'duty-bar' }, lengthBar(part),
@@ -98,8 +101,7 @@ function dutyTable(rows, all, session, app) {
   return table({
     label: 'Duty cycle', testid: 'duty-table', items: rows,
     columns: [
-      { head: 'Device', value: ({ device }) => device.name, cell: ({ device }) => link(
-        cutMiddle(deviceName(device, session.session.hosts), 13), () => app.open({ v: 'timeline', x: device.id, w: '', sel: '' }), { title: `${device.name} on ${device.host}` }) },
+      { head: 'Device', value: ({ device }) => device.name, cell: ({ device }) => deviceLink(device, session, app) },
       { head: '', cell: bar },
       shareColumn('Busy', 'part'), time,
     ],

@@ -1,8 +1,9 @@
 /** Mistakes, then limits: what each gains without it, evidence, advice, and where to see it. */
 
 import { button, h } from '../lib/dom.js';
-import { card, gapPlace, severityTag, windowPlace } from '../lib/cards.js';
+import { card, gapPlace, severityRank, severityTag, windowPlace } from '../lib/cards.js';
 import { plural, timeText } from '../lib/format.js';
+import { grouped } from '../lib/items.js';
 
 /** @typedef {import('../lib/views').Finding} Finding */
 /** @typedef {import('../frame/app.js').App} App */
@@ -31,10 +32,8 @@ export function findingPlace({ id, windows }, { start_ps, duration_ps, number },
 /** @param {import('../lib/views').Overview} answer @param {App} app */
 export function findingsCard(answer, app) {
   const { findings, groups } = answer;
-  const counts = ['critical', 'warning', 'info'].map((severity) => {
-    const number = findings.filter((finding) => finding.severity === severity).length;
-    return number ? severity === 'warning' ? plural(number, severity) : `${number}\u00a0${severity}` : '';
-  }).filter(Boolean).join(' · ');
+  const counts = [...grouped(findings, 'severity')].sort(([a], [b]) => severityRank(a) - severityRank(b))
+    .map(([severity, { length }]) => plural(length, severity, severity === 'warning' ? undefined : severity)).join(' · ');
   const linked = /^fin:(.+)$/.exec(app.link.state.sel ?? '')?.[1];
   const known = new Map(findings.map((finding) => [finding.id, finding]));
   return card('Findings', { note: counts, class: 'findings' }, h('div', { 'data-testid': 'findings' }, groups.length ? groups.flatMap(({ title, note, gain, findings: own }) => [
@@ -49,10 +48,10 @@ function entry(finding, gain, { steps }, app, linked) {
   const label = MORE[id] ?? 'Gaps';
   const element = h('li', { 'data-testid': `finding-${id}`, 'aria-current': linked ? 'true' : null },
     h('h3', null, severityTag(severity), recurs === 'once' && h('span', { class: 'tag once', title: 'In one step of this capture' }, 'once'), h('span', null, title)),
-    h('span', { class: 'gain', 'data-testid': 'finding-gain', title: cost_ps ? `At best. It explains ${timeText(cost_ps, 1)} of all cores.` : null },
-      gain.share && [h('b', null, gain.share), ` ${gain.of} `], h('small', null, gain.share ? gain.change : gain.of)),
+    h('span', { class: 'gain', 'data-testid': 'finding-gain', title: cost_ps ? `At best, to at worst. It explains ${timeText(cost_ps, 1)} of all cores.` : null },
+      gain.share ? [h('b', null, gain.share), ` ${gain.of} `, h('small', null, gain.change)] : h('small', null, gain.of)),
     h('p', null, detail), h('p', { class: 'do', 'data-testid': 'finding-do' }, h('b', null, 'Do: '), advice),
-    h('div', { class: 'row' }, windows.length ? showOf(finding, steps.columns, app) : null,
+    (windows.length || label) && h('div', { class: 'row' }, windows.length ? showOf(finding, steps.columns, app) : null,
       label && button(label, () => app.open({ v: label.toLowerCase(), sel: '', f: '' }), { class: 'small-button' })));
   if (linked) requestAnimationFrame(() => element.scrollIntoView({ block: 'nearest' }));
   return element;

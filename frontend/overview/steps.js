@@ -121,8 +121,7 @@ export function createSteps(app) {
   }
 
   function drawBrush() {
-    brush.classList.toggle('none', steps.length <= fits);
-    if (steps.length <= fits) return;
+    if (brush.classList.toggle('none', steps.length <= fits)) return;
     const most = Math.max(...steps.map(({ duration_ps }) => duration_ps));
     const columns = new Array(Math.min(400, steps.length)).fill(0);
     steps.forEach(({ duration_ps }, index) => {

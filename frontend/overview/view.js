@@ -53,7 +53,7 @@ export function overviewView(app) {
 function verdict({ verdict: { text, severity }, figures }, note) {
   const notes = [note, ...new Set(figures.map((figure) => figure.note))].filter(Boolean).join(' ');
   return h('div', { class: 'verdict', 'data-testid': 'verdict' },
-    h('p', null, severity === 'critical' || severity === 'warning' ? h('span', { class: 'hidden' }, `${severity}: `) : null, text, notes && h('span', { class: 'small muted', 'data-testid': 'verdict-note' }, ` ${notes}`)),
+    h('p', null, ['critical', 'warning'].includes(severity) && h('span', { class: 'hidden' }, `${severity}: `), text, notes && h('span', { class: 'small muted', 'data-testid': 'verdict-note' }, ` ${notes}`)),
     h('dl', { class: 'figures' }, figures.map((figure) => h('div', { 'data-testid': `kpi-${figure.name}` },
       h('dd', { 'data-ps': figure.name === 'duty' ? null : figure.value }, figure.text),
       h('dt', null, figure.meaning)))));

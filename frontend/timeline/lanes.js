@@ -96,7 +96,7 @@ export function createLanes(model, on) {
       partners: piece ? [piece] : [...flow.from, ...flow.to], arrows: selection ? arrowsOf(selection, flow) : [],
     });
     // The ring around the lanes: an outline of the element would lie under its canvas.
-    if (element.matches(':focus-visible')) pen.outline(palette.focus, 2, 2, 2, now.width - 4, now.height - 4);
+    if (element.matches(':focus-visible')) pen.outline(palette.accent, 2, 2, 2, now.width - 4, now.height - 4);
     // What tests read instead of pixels.
     Object.assign(/** @type {any} */ (window).xi, { drawn: {
       rows: now.lanes.map(({ id, row, kind, depth, label, right, y, h: tall, fold }) => (

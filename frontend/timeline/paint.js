@@ -65,7 +65,7 @@ export function paint({ g, box, write, tag, tagWidth, textWidth, fitText, clippe
     partners.forEach((place) => drawOutline(place, 1.5, palette.sel));
     if (selection?.row) drawOutline(selection, 2, palette.sel);
     if (hover) drawOutline(hover, 1, palette.sel);
-    if (cursor && focused) drawOutline(cursor, 2, palette.focus);
+    if (cursor && focused) drawOutline(cursor, 2, palette.accent);
     if (pointer !== null) box(palette.ink3, Math.round(pointer), top - 2, 1, height, 0.4);
     drawArrows();
   });

@@ -31,7 +31,7 @@ export function gapContent(gap, act, on) {
     ],
     body: h('div', { class: 'columns stacked' },
       h('section', { 'data-testid': 'gap-parts' }, h('p', { class: 'sec' }, sentence), stackedBar(by_class_ps), partsTable(by_class_ps, 'Gap', where),
-        ...(differ(gap) ? [h('p', { class: 'sec' }, 'These are what the driving thread did at each instant. The list follows the launch from thread to thread, so its classes differ.')] : [])),
+        differ(gap) && h('p', { class: 'sec' }, 'These are what the driving thread did at each instant. The list follows the launch from thread to thread, so its classes differ.')),
       h('section', null, chainTable(gap, on, after ? `Device run ${after} begins on ${name}` : `${name} works again`))),
   };
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,9 @@ from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.opcodes import COLLECTIVES, collective, contains, instruction, waits
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.shares import covered
-from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Spans, Trace
+from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
+
+_UNTOLD = -2
 
 
 @dataclass(frozen=True)
@@ -36,8 +39,8 @@ def find_collectives(trace: Trace, device: int) -> Collectives:
     its own. Ops that only wait for something compute nothing, and a loop or call only where none of its
     recorded parts runs. All other ops have no parts: one that lies within another's time runs beside it.
     """
-    ops = trace.devices[device].ops
-    kinds, computes, holds = _facts(trace, ops)
+    ops, kinds = trace.devices[device].ops, collective_kinds(trace, device)
+    computes, holds = _facts(trace, device, kinds)
     chosen = np.flatnonzero(kinds >= 0)
     start, end = ops.start_ps[chosen], ops.end_ps[chosen]
     none = np.zeros(0, np.int64)
@@ -57,18 +60,42 @@ def find_collectives(trace: Trace, device: int) -> Collectives:
     return Collectives(chosen.astype(np.int32), kinds[chosen], time, np.minimum(time, end - start - hidden))
 
 
-def _facts(trace: Trace, ops: Spans) -> tuple[NDArray[np.int8], NDArray[np.bool_], NDArray[np.bool_]]:
-    """Per op its kind, -1 for none; whether it computes; whether it has parts. Each name is looked at once."""
+@kept
+def collective_kinds(trace: Trace, device: int) -> NDArray[np.int8]:
+    """Per op of a device (an index into the trace's devices) its kind (index into COLLECTIVES), -1 for none: by its
+    name, by its category, and on a CPU, where ops have no category, by its opcode in the program. JAX names ops after
+    its own primitives: `psum.7`."""
+    ops = trace.devices[device].ops
     found = trace.told(ops.name, _kind)
     categories = trace.metadata.text.get("hlo_category")
     if categories is not None:  # fusions around a collective are told by their category alone
         of_meta = trace.told(categories, _kind)
         if (of_meta >= 0).any():
             found = np.where(found < 0, of_meta[trace.meta[ops.row]], found)
-    if not (found >= 0).any():
-        return found, found[:0] > 0, found[:0] > 0
-    done, holds = trace.told(ops.name, waits) > 0, trace.told(ops.name, contains) > 0
-    return found, (found < 0) & ~(done | holds), holds
+    if trace.devices[device].made:
+        by_opcode = _of_opcodes(trace, device, _kind)
+        found = np.where(by_opcode != _UNTOLD, by_opcode, found)
+    return found
+
+
+def _of_opcodes(trace: Trace, device: int, answer: Callable[[str], int]) -> NDArray[np.int8]:
+    """What `answer` says of each op's opcode; _UNTOLD where no program tells that."""
+    ops = find_ops(trace)
+    told = [answer(origin.opcode) if origin.opcode else _UNTOLD for origin in ops.origin]
+    return np.array(told, np.int8)[ops.devices[device].key]
+
+
+def _facts(trace: Trace, device: int, kinds: NDArray[np.int8]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Per op whether it computes, and whether it has parts; `kinds` as `collective_kinds` tells. Each name is looked at
+    once."""
+    names = trace.devices[device].ops.name
+    if not (kinds >= 0).any():
+        return kinds[:0] > 0, kinds[:0] > 0
+    done, holds = trace.told(names, waits) > 0, trace.told(names, contains) > 0
+    if trace.devices[device].made:
+        by_opcode = _of_opcodes(trace, device, contains)
+        holds = np.where(by_opcode != _UNTOLD, by_opcode > 0, holds)
+    return (kinds < 0) & ~(done | holds), holds
 
 
 def _kind(name: str) -> int:

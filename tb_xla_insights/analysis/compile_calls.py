@@ -43,7 +43,7 @@ class CompileCalls:
 
     `row`: the outermost event, of a cut one the first that is left of it. `start_ps`, `end_ps`: that event's times; a
     cut compilation lasts from the capture's start to its last recorded part, or from its first one to the capture's
-    end. `cut`: index into CUTS.
+    end; where the Python tracer has the call itself, to or from its frame's own. `cut`: index into CUTS.
     """
 
     row: Int32
@@ -65,10 +65,10 @@ def find_compile_calls(trace: Trace) -> CompileCalls:
     and parts that begin within the time of a call count as that one. Parts of no call are one compilation unless the
     driving thread does something else, or a call lies, between them."""
     calls = _outermost(trace, rows_with(trace, COMPILE))
-    starts, ends = trace.start_ps[calls], trace.end_ps[calls]
+    starts, ends, cut_calls = _times(trace, calls)
     parts = _without_call(trace, starts, ends)
     if not len(parts):
-        return CompileCalls(calls, starts, ends, np.zeros(len(calls), np.int8))
+        return CompileCalls(calls, starts, ends, cut_calls)
     begin, end = trace.start_ps[parts], trace.end_ps[parts]
     borders = np.sort(np.concatenate((_borders(trace), starts, ends)))
     between = np.searchsorted(borders, begin, "right")
@@ -79,9 +79,25 @@ def find_compile_calls(trace: Trace) -> CompileCalls:
     rows = np.concatenate((calls, parts[first]))
     starts = np.concatenate((starts, np.where(cut & BEGUN_BEFORE, 0, begin[first])))
     ends = np.concatenate((ends, np.where(cut & UNFINISHED, trace.span_ps[1], last_end)))
-    cuts = np.concatenate((np.zeros(len(calls), np.int64), cut))
+    cuts = np.concatenate((cut_calls, cut))
     order = np.argsort(starts, kind="stable")
     return CompileCalls(rows[order], starts[order], ends[order], cuts[order].astype(np.int8))
+
+
+def _times(trace: Trace, calls: Int32) -> tuple[Int64, Int64, Int8]:
+    """Start and end of each call, and which edge of the capture cuts it: the Python tracer opens the frames that it
+    finds open when it starts, all at once, and closes those that it leaves open."""
+    starts, ends, cut = trace.start_ps[calls], trace.end_ps[calls], np.zeros(len(calls), np.int8)
+    frames = tagged(trace, "python_tracer")
+    for number in np.flatnonzero(frames[trace.meta[calls]]).tolist():
+        line = trace.line_of(int(calls[number])).rows
+        rows = np.arange(line.start, line.stop)
+        of_line = rows[frames[trace.meta[rows]]]
+        if starts[number] == trace.start_ps[of_line].min():
+            starts[number], cut[number] = 0, cut[number] | BEGUN_BEFORE
+        if ends[number] == trace.end_ps[of_line].max():
+            ends[number], cut[number] = trace.span_ps[1], cut[number] | UNFINISHED
+    return starts, ends, cut
 
 
 def _outermost(trace: Trace, rows: Int32) -> Int32:

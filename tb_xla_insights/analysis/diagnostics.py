@@ -13,6 +13,7 @@ from tb_xla_insights.analysis.names import tagged
 from tb_xla_insights.analysis.runs import NONE
 from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.analysis.unknown_names import unknown_names
+from tb_xla_insights.analysis.workless import gpus_without_work
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace.entries import entries_present
 from tb_xla_insights.trace.model import SessionTrace, Trace
@@ -64,6 +65,13 @@ def _lacks(trace: Trace, framework: str) -> Iterator[tuple[str, str, str]]:
             "no_device_plane",
             "info",
             f"No device plane, as on a CPU: devices are made from {source} on host threads. If an accelerator {meant}.",
+        )
+    for name, launches in gpus_without_work(trace):
+        text = f"{name} recorded no kernels, though the host made {launches:,} launches on it: it is in no figure."
+        yield (
+            "device_without_work",
+            "warning",
+            f"{text} Capture again; one profiler at a time can trace a GPU.",
         )
     steps = steps_of(trace)
     if not steps or steps[0].source != "annotation":

@@ -1,7 +1,7 @@
 """What put each run into its device's queue, and when.
 
-A run and its enqueuing are tied by a flow. Where a file has none, a TPU's run shares a key with it; where even that is
-missing, the order of both decides, and the answer says so.
+A run and its enqueuing are tied by a flow, or by the run id of their call. Where a file has neither, a TPU's run shares
+a key with it; where even that is missing, the order of both decides, and the answer says so.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.names import program_of
 from tb_xla_insights.analysis.reach import ENQUEUE, HELPER, LAUNCH, TURNS, rows_with, ways_back
 from tb_xla_insights.trace.model import Device, Int8, Int32, Int64, Trace
+from tb_xla_insights.trace.run_keys import stat_at
 
 JOINS = ("exact", "ordered", "none")
 EXACT, ORDERED, NONE = range(3)
@@ -87,7 +88,7 @@ def find_runs(trace: Trace) -> Runs:
     row = np.concatenate([m.row for m in modules] or [none.astype(np.int32)])
     name = np.concatenate([m.name for m in modules] or [none.astype(np.int32)])
     made = bool(devices) and devices[0].made
-    enqueue, join = _helpers(trace, row, start) if made else _enqueues(trace, device, row, start)
+    enqueue, join = _helpers(trace, device, row, start) if made else _enqueues(trace, device, row, start)
     known = np.maximum(enqueue, 0)
     when = trace.start_ps[known] if made else trace.end_ps[known]
     # A call that stands for the enqueuing may last longer; by the run's start it has happened.
@@ -103,10 +104,41 @@ def _joins(exact: Int32, ordered: Int32) -> tuple[Int32, Int8]:
     return np.where(exact >= 0, exact, ordered).astype(np.int32), join
 
 
-def _helpers(trace: Trace, row: Int32, start: Int64) -> tuple[Int32, Int8]:
-    """On a CPU, the `ExecuteHelper` of each run; runs that had to queue take those that are left, in order."""
-    exact = ways_back(trace, row).helper
-    return _joins(exact, _left(trace, exact, rows_with(trace, HELPER), start))
+def _helpers(trace: Trace, device: Int32, row: Int32, start: Int64) -> tuple[Int32, Int8]:
+    """On a CPU, the `ExecuteHelper` of each run, by its call's run id or by flow; runs that had to queue take those
+    that are left, in order."""
+    helpers = rows_with(trace, HELPER)
+    exact = _by_run_id(trace, device, start, helpers)
+    exact = np.where(exact >= 0, exact, ways_back(trace, row).helper)
+    return _joins(exact, _left(trace, exact, helpers, start))
+
+
+def _by_run_id(trace: Trace, device: Int32, start: Int64, helpers: Int32) -> Int32:
+    """The preparation of each run that has its run id, itself or in the execute call around it, and is for its core;
+    the last one before the run where several are. A run on one core may be let go by another thing than its call, an
+    argument that arrives, so this says more than flows do."""
+    found = np.full(len(device), -1, np.int32)
+    ids = [
+        it.run_ids if it.run_ids is not None else np.zeros(len(it.modules), np.int64) for it in trace.devices
+    ]
+    run_id = np.concatenate(ids)
+    if not run_id.any():
+        return found
+    call = ways_back(trace, helpers).launch
+    own, of_call = (stat_at(trace, "run_id", rows, 0) for rows in (helpers, call))
+    core = stat_at(trace, "global_device_id", helpers, -1)
+    replica, partition = (stat_at(trace, name, helpers, 0) for name in ("replica", "partition"))
+    core = np.where(core >= 0, core, replica * (partition.max(initial=0) + 1) + partition)
+    known: dict[tuple[int, int], list[int]] = {}
+    for number in np.argsort(trace.start_ps[helpers], kind="stable").tolist():
+        id_ = int(own[number]) or int(of_call[number])
+        known.setdefault((id_, int(core[number])), []).append(int(helpers[number]))
+    ordinals = np.array([_ordinal(it) for it in trace.devices], np.int64)[device]
+    keys = zip(run_id.tolist(), ordinals.tolist(), start.tolist(), strict=True)
+    for number, (id_, ordinal, begin) in enumerate(keys):
+        if id_ and (same := known.get((id_, ordinal))):
+            found[number] = max((row for row in same if trace.start_ps[row] <= begin), default=same[0])
+    return found
 
 
 def _left(trace: Trace, exact: Int32, candidates: Int32, start: Int64) -> Int32:

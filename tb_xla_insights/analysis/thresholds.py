@@ -20,6 +20,9 @@ HIDDEN_SHARE = 0.005
 """What costs INFO_SHARE of the devices' spans or more, and whose fix gains less of a step than this, hides behind
 something slower: a sixth of INFO_SHARE is far from what chance leaves of a gain."""
 
+ALIKE_SHARE = 0.05
+"""Of a gain, how far apart its ends may be to be told as one number: the replay itself is not as exact."""
+
 WARNING_SHARE = 0.10
 """What a tenth of the time is lost to is worth somebody's afternoon."""
 

@@ -5,14 +5,13 @@ waits inside for that host time; it may make launches parts of the ones behind t
 and everything else stays.
 
 Limits. What a fix would add is not known, nor a wait that the capture never had to make. What is known to be uncertain
-makes the answer a range: see `Bound`. (docs/definitions.md, "What if")
+makes the answer a range: see `Fix` and `step_without`. (docs/definitions.md, "What if")
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,18 +21,14 @@ from tb_xla_insights.analysis.idle import STARVED, find_gaps
 from tb_xla_insights.analysis.intervals import Intervals, union, union_of
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import find_launches
-from tb_xla_insights.analysis.schedule import Schedule, Work, replayed, schedule_of
+from tb_xla_insights.analysis.schedule import Host, Schedule, Work, replayed, schedule_of
 from tb_xla_insights.analysis.shares import shares_inside
-from tb_xla_insights.analysis.steps import step_times, steps_of
+from tb_xla_insights.analysis.step_sources import recorded_times
+from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES, WAIT
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
 NO_LAUNCHES: NDArray[np.intp] = np.zeros(0, np.intp)
-
-
-Bound = Literal["least", "most"]
-"""Which end of the range: the step at best, or at worst. At worst, what a fix moves elsewhere takes as long there (see
-Fix), and where the devices' work runs on the host's processors, the two take turns."""
 
 
 @dataclass(frozen=True)
@@ -42,23 +37,25 @@ class Fix:
 
     `classes`: host time of these classes, everywhere within steps, or only in some `windows` (starts, ends, which lie
     apart), or only in what leads to the launches `before` (indices into Launches). `reads`: all waits in reads;
-    `waits`: all waits for runs.
+    `blocks`: all in which the program itself waits for the device; `waits`: all waits for runs.
     `merged`: launches that become part of the next one behind them in their step that is not merged itself; nothing
     waits for their runs. `device_ps`: per run of Launches.runs, device time that goes.
 
     At best only: the work of the launches `repeated` goes, some of `merged`, since what they become part of does it
-    again; so does host time of the classes `moved`. With `aside`, one other thread does what goes, and steps wait for
-    it at worst.
+    again; so does that of the launches `unknown`, of which the capture does not tell what is left, and host time of
+    the classes `moved`. With `aside`, one other thread does what goes, and steps wait for it at worst.
     """
 
     classes: tuple[str, ...] = ()
     windows: tuple[Int64, Int64] | None = None
     before: NDArray[np.intp] | None = None
     reads: bool = False
+    blocks: bool = False
     waits: bool = False
     merged: NDArray[np.intp] = field(default_factory=lambda: NO_LAUNCHES)
     device_ps: Int64 | None = None
     repeated: NDArray[np.intp] = field(default_factory=lambda: NO_LAUNCHES)
+    unknown: NDArray[np.intp] = field(default_factory=lambda: NO_LAUNCHES)
     moved: tuple[str, ...] = ()
     aside: bool = False
 
@@ -73,8 +70,9 @@ def _unchanged(trace: Trace) -> tuple[int, int, int]:
 
 
 def _windows(trace: Trace, fix: Fix) -> Intervals:
-    """Where a fix takes host time away: what lies between steps is no part of any, so it stays."""
-    inside = union(*step_times(trace))
+    """Where a fix takes host time away: while the host is in steps. What lies between them is no part of any."""
+    starts, ends = (times[: len(steps_of(trace))] for times in recorded_times(trace))
+    inside = union(starts, ends)
     return inside if fix.windows is None else Intervals(*fix.windows).within(inside)
 
 
@@ -88,7 +86,7 @@ def _leading_to(trace: Trace, chosen: NDArray[np.intp]) -> Intervals:
     return union(since[chosen], until[chosen])
 
 
-def _host_time(trace: Trace, schedule: Schedule, fixes: Sequence[Fix], bound: Bound) -> Int64:
+def _host_time(trace: Trace, schedule: Schedule, fixes: Sequence[Fix]) -> Int64:
     """Per stretch of the host's work and class, what goes: where two fixes take the same time, it goes once."""
     host = schedule.host
     where: dict[int, list[Intervals]] = {}
@@ -97,8 +95,7 @@ def _host_time(trace: Trace, schedule: Schedule, fixes: Sequence[Fix], bound: Bo
         if fix.before is not None:
             windows = windows.within(_leading_to(trace, fix.before))
         for name in fix.classes:
-            if bound == "least" or name not in fix.moved:
-                where.setdefault(CLASS_INDEX[name], []).append(windows)
+            where.setdefault(CLASS_INDEX[name], []).append(windows)
     goes = np.zeros_like(host.work_ps)
     shares: dict[tuple[int, ...], Int64] = {}
     for column, parts in where.items():
@@ -146,7 +143,7 @@ def _targets(trace: Trace, work: Work, merged: NDArray[np.bool_]) -> NDArray[np.
     return target
 
 
-def _device_work(trace: Trace, work: Work, fixes: Sequence[Fix], bound: Bound) -> Work:
+def _device_work(trace: Trace, work: Work, fixes: Sequence[Fix]) -> Work:
     """What is left of the devices' work, launched where it is merged."""
     merged = np.isin(work.launch, _all(fix.merged for fix in fixes))
     target = _targets(trace, work, merged)
@@ -155,9 +152,9 @@ def _device_work(trace: Trace, work: Work, fixes: Sequence[Fix], bound: Bound) -
         if fix.device_ps is not None:
             shorter += fix.device_ps
     goes = shorter[work.run]
-    if bound == "least":
-        again = np.isin(work.launch, _all(fix.repeated for fix in fixes)) & (target != np.arange(len(target)))
-        goes = np.where(again, np.maximum(goes, work.device_ps[target]), goes)
+    again = np.isin(work.launch, _all(fix.repeated for fix in fixes)) & (target != np.arange(len(target)))
+    goes = np.where(again, np.maximum(goes, work.device_ps[target]), goes)
+    goes = np.where(np.isin(work.launch, _all(fix.unknown for fix in fixes)), work.device_ps, goes)
     return replace(
         work,
         cut=work.cut[target],
@@ -171,23 +168,25 @@ def _all(launches: Iterable[NDArray[np.intp]]) -> NDArray[np.intp]:
     return np.concatenate([NO_LAUNCHES, *launches])
 
 
-def step_without(trace: Trace, *fixes: Fix, bound: Bound = "least") -> int | None:
+def step_without(trace: Trace, *at_best: Fix, at_worst: Sequence[Fix] = ()) -> int | None:
     """The mean step of one host after some fixes together, in ps; None where the capture does not allow a replay.
 
-    Without fixes it is the mean of the trace's steps (docs/definitions.md, "What if").
+    Of the fixes `at_worst`, what may take as long elsewhere does (see Fix), and where the devices' work runs on the
+    host's processors, the two take turns. Without fixes it is the mean of the trace's steps (docs/definitions.md,
+    "What if").
     """
     schedule, steps = schedule_of(trace), steps_of(trace)
     if schedule is None:
         return None
     host, work = schedule.host, schedule.work
+    worse = [_worse(fix) for fix in at_worst]
+    fixes = [*at_best, *worse]
     merged = np.isin(work.launch, _all(fix.merged for fix in fixes))
-    reads = any(fix.reads for fix in fixes)
-    waits = any(fix.waits for fix in fixes)
-    free = (host.waits_for >= 0) & (merged[host.waits_for] | (reads & host.read) | waits)
+    free = (host.waits_for >= 0) & (merged[host.waits_for] | _freed(host, fixes))
     waits_for: Int32 = np.where(free, -1, host.waits_for).astype(np.int32)
-    goes = _host_time(trace, schedule, fixes, bound)
+    goes = _host_time(trace, schedule, fixes)
     left = host.work_ps - goes
-    changed = _device_work(trace, work, fixes, bound)
+    changed = _device_work(trace, work, fixes)
     host_ps, done_ps, devices_ps = replayed(schedule, left.sum(axis=1), waits_for, changed)
     least_ps = _least(trace, work, changed.device_ps)
     before_host_ps, before_done_ps, before_devices_ps = _unchanged(trace)
@@ -201,16 +200,28 @@ def step_without(trace: Trace, *fixes: Fix, bound: Bound = "least") -> int | Non
         if find_launches(trace).handed_over is not None:
             before = max(before_host_ps, _with_lead(before_devices_ps, busy_ps, len(steps)))
             total = max(host_ps, _with_lead(devices_ps, least_ps, len(steps)))
-        if bound == "most":
-            total = max(total, _at_worst(trace, fixes, goes, left, least_ps))
+        if worse:
+            total = max(total, _at_worst(trace, worse, goes, left, least_ps))
         gain = before - total
     return round(min(longest, max(least_ps, steps_ps - gain)) / len(steps))
+
+
+def _freed(host: Host, fixes: Sequence[Fix]) -> NDArray[np.bool_]:
+    """Per stretch, whether a fix takes the kind of wait away that is at its end."""
+    reads, blocks = any(fix.reads for fix in fixes), any(fix.blocks for fix in fixes)
+    return (reads & host.read) | (blocks & host.asked) | any(fix.waits for fix in fixes)
 
 
 def _with_lead(devices_ps: int, busy_ps: int, steps: int) -> int:
     """What steps that the host hands over take together: from the first run to the end of the last one, and before
     that as long as the device is idle between two of them."""
     return devices_ps + max(devices_ps - busy_ps, 0) // max(steps - 1, 1)
+
+
+def _worse(fix: Fix) -> Fix:
+    """What a fix takes away at worst."""
+    classes = tuple(name for name in fix.classes if name not in fix.moved)
+    return replace(fix, classes=classes, repeated=NO_LAUNCHES, unknown=NO_LAUNCHES)
 
 
 def _at_worst(trace: Trace, fixes: Sequence[Fix], goes: Int64, left: Int64, device_ps: int) -> int:

@@ -9,7 +9,8 @@ Users add a file of the same form, whose entries replace or extend those of the 
 
 A name `$func` stands for the Python tracer's frames of that function, whichever file they are in, `$file.py func` for
 those of that file. Frames of functions that are called as a loader is (`next_batch`, `load_data`, `batches`) load. A
-compiler pass or a part of a compilation that names its module, as `dce (jit_f)` does, is known by what precedes that.
+compiler pass, a part of a compilation or an execute call that names its module, as `dce (jit_f)` does, is known by what
+precedes that. A name `[core] call` stands for every core's part of an execute call, `[0] call`, `[1] call` and so on.
 
 Tags say what an event is beside its class:
 - synchronisations: `step_marker`, `sync_call` (the calls around a synchronisation), `sync` (one synchronisation),
@@ -43,6 +44,7 @@ __all__ = ["CLASSES", "Catalog", "load_catalog"]
 _SUFFIX = re.compile(r"#[^#]*=[^#]*#$")
 _FRAME = re.compile(r"\$([^\s:]+)\S* (.+)")
 _OF_MODULE = re.compile(r"(.+) \([\w.-]+\)")
+_OF_CORE = re.compile(r"\[\d+\] ")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _INPUT_WORD = re.compile(
     r"(data|load|batch|input|fetch|prefetch)(s|es|ing|ed|er|ers)?|(data|batch|input)(set|sets|load|loader|loaders|loading|"
@@ -50,6 +52,9 @@ _INPUT_WORD = re.compile(
 )
 _MODEL_WORD = re.compile(r"\w*norm|embed(ding|dings)?")
 """Parts of a model whose names have a word of loading in them: batch_norm, input_layernorm, input_embedding."""
+
+_NAME_MODULES = {"pass", "compile_part", "launch", "scheduled"}
+"""Tags of what may name its module at the end."""
 
 _LOADING_FUNCTION = re.compile(
     r"_*((get|next|load|fetch|read|make|sample|prepare|iter|iterate)_+)?((mini|micro|train|training)_*)?"
@@ -122,9 +127,9 @@ class Catalog:
         for prefix in self._optional:
             if entry is _UNKNOWN and name.startswith(prefix):
                 entry = self._match(name[len(prefix) :])
-        if entry is _UNKNOWN and (of_module := _OF_MODULE.fullmatch(name)):
-            named = self._match(of_module[1])
-            entry = named if named.tags & {"pass", "compile_part"} else entry
+        if name not in self._names and (of_module := _OF_MODULE.fullmatch(name)):
+            named = self._match(_OF_CORE.sub("[core] ", of_module[1]))
+            entry = named if named.tags & _NAME_MODULES else entry
         return entry
 
     def _match(self, name: str) -> _Entry:

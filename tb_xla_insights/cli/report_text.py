@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import median_low
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
@@ -116,9 +117,10 @@ def _devices(out: Console, devices: Sequence[Document], duty: str) -> None:
 def _steps(out: Console, steps: Sequence[Document]) -> None:
     if not steps:
         return
-    unit = units.column_unit([step["duration_ps"] for step in steps])
-    mean = sum(step["duration_ps"] for step in steps) // len(steps)
-    title = f"Steps ({units.count(len(steps))}, mean {units.time_text(mean)}{_longest(steps)})"
+    durations = [step["duration_ps"] for step in steps]
+    unit = units.column_unit(durations)
+    mean, median = (units.time_text(ps) for ps in (sum(durations) // len(steps), median_low(durations)))
+    title = f"Steps ({units.count(len(steps))}, mean {mean}, median {median}{_longest(steps)})"
     heads = ("Start, ms", f"Duration, {unit}", f"Device (busiest core), {unit}")
     counts = {
         "Executions": "executions",

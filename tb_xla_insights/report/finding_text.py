@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tb_xla_insights.analysis.thresholds import HIDDEN_SHARE, INFO_SHARE
-from tb_xla_insights.units import MINUS, change_text, share
+from tb_xla_insights.analysis.thresholds import ALIKE_SHARE, HIDDEN_SHARE, INFO_SHARE
+from tb_xla_insights.units import change_text, less_text, share
 
 Row = Mapping[str, Any]
 
@@ -33,7 +33,8 @@ class Group:
 
 @dataclass(frozen=True)
 class Gain:
-    """`−36.0 %`, `of a step`, `67.7 → 43.3 ms`; where there is none, `of` alone says why."""
+    """`−36.0 %`, `of a step`, `67.7 → 43.3 ms`; where best and worst are apart `−74.8 to −25.3 %`, `of a step`,
+    `55.0 → 13.8 to 41.1 ms`; where there is none, `of` alone says why."""
 
     share: str
     of: str
@@ -69,12 +70,11 @@ def gain_of(finding: Row, report: Row) -> Gain:
     """What the fix of a report's finding gains. (docs/definitions.md, "Findings")
 
     Of what recurs: the share of the usual step, and the usual step with and without it. Of what happened once: the same
-    of the mean step. Of a limit: the same of the step that remains without all mistakes. Where nothing can be replayed:
-    the share of the devices' spans that it explains.
+    of the mean step. Of a limit: the same of the step that remains without all mistakes. All at best, and at worst as
+    well where that is another gain. Where nothing can be replayed: the share of the devices' spans that it explains.
     """
     gain = finding["gain"] or 0.0
-    fixed = finding["step_if_fixed_ps"]
-    if fixed is None:
+    if finding["step_if_fixed_ps"] is None:
         return Gain(share(gain), "of the devices' spans") if gain else Gain("", "no time to gain")
     if gain < HIDDEN_SHARE and _share_of_spans(finding, report) >= INFO_SHARE:
         return Gain("", _why_none(finding, report))
@@ -83,13 +83,15 @@ def gain_of(finding: Row, report: Row) -> Gain:
     step, of = finding["step_ps"], "of a step"
     if finding["kind"] == "limit":
         left = report["mistakes"]["step_if_fixed_ps"]
-        of = "of a step" if left == step else "of what remains"
-        step, fixed = left, round(left * (1 - gain))
+        step, of = left, of if left == step else "of what remains"
     elif finding["recurs"] != "once":
         usual = report["mistakes"]["usual_step_ps"]
-        of = "of a step" if usual == step else "of a usual step"
-        step, fixed = usual, round(usual * (1 - gain))
-    return Gain(f"{MINUS if gain >= 0.001 else ''}{share(gain)}", of, change_text(step, fixed))
+        step, of = usual, of if usual == step else "of a usual step"
+    worst = finding["gain_at_worst"]
+    if gain - worst < ALIKE_SHARE * gain:
+        worst = gain
+    fixed, most = (round(step * (1 - part)) for part in (gain, worst))
+    return Gain(less_text(gain, worst), of, change_text(step, fixed, most))
 
 
 def _share_of_spans(finding: Row, report: Row) -> float:

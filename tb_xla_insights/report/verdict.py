@@ -8,14 +8,15 @@ from typing import Any
 
 from tb_xla_insights.analysis.thresholds import BOUND_SHARE, INFO_SHARE, OUTSIDE_SHARE, SEVERITIES
 from tb_xla_insights.catalog.classes import HOST_DOES
-from tb_xla_insights.units import change_text, share, time_text
-
-_NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
+from tb_xla_insights.units import change_text, part_text, share, time_text
 
 _COMPILING = ("recompilation", "dynamo_recompilation")
 
 _MOST_NAMED = 3
 """Mistakes that the verdict names."""
+
+_MOST_LETTERS = 230
+"""Two lines of the page."""
 
 _USUAL_EDGE = 1.5
 """Steps that a capture begins or ends with before the first run or after the last one, though nothing is wrong."""
@@ -24,15 +25,17 @@ _USUAL_EDGE = 1.5
 def verdict(report: Mapping[str, Any]) -> dict[str, str]:
     """`text` and `severity` (good, info, warning, critical) of a session's report: how busy its devices are, what the
     mistakes cost together, and the largest limit. What lies outside the devices' span is said as well from a tenth of
-    the capture on, and first where it is most of it; not where it is no more than the building of a first step.
-    (docs/definitions.md, "Findings")"""
-    told, outside = _inside_span(report), report["outside"]
+    the capture on, and first where it is most of it; not where it is no more than the building of a first step. On two
+    lines of the page: what does not fit is left out, first the names of further mistakes, then the limit beyond what is
+    said before it. (docs/definitions.md, "Findings")"""
+    outside = report["outside"]
     if outside is None or outside["share"] < OUTSIDE_SHARE:
-        return told
+        return _inside_span(report, _MOST_LETTERS)
     together = outside["before"]["duration_ps"] + outside["after"]["duration_ps"]
     if together < _USUAL_EDGE * _mean_step(report):
-        return told
-    sentence = _outside(outside, len(report["devices"]))
+        return _inside_span(report, _MOST_LETTERS)
+    sentence = _outside(outside)
+    told = _inside_span(report, _MOST_LETTERS - len(sentence) - 1)
     texts = (sentence, told["text"]) if outside["share"] > 0.5 else (told["text"], sentence)
     severity = told["severity"] if told["severity"] != "good" else "info"
     return {"text": " ".join(texts), "severity": severity}
@@ -43,28 +46,22 @@ def _mean_step(report: Mapping[str, Any]) -> float:
     return sum(step["duration_ps"] for step in steps) / len(steps) if steps else 0.0
 
 
-def _outside(outside: Mapping[str, Any], devices: int) -> str:
-    """`52.1 % of the capture lies before the device's first run (the host compiles).`"""
-    whose = "device's" if devices == 1 else "devices'"
+def _outside(outside: Mapping[str, Any]) -> str:
+    """`52.1 % of the capture lies before the first run (the host compiles).`"""
     before, after = outside["before"], outside["after"]
-    parts = (
-        [f"before the {whose} first run"]
-        if before["duration_ps"] > OUTSIDE_SHARE * after["duration_ps"]
-        else []
-    )
-    parts += (
-        [f"after the {whose} last run"]
-        if after["duration_ps"] > OUTSIDE_SHARE * before["duration_ps"]
-        else []
-    )
+    where = "before and after all runs"
+    if after["duration_ps"] <= OUTSIDE_SHARE * before["duration_ps"]:
+        where = "before the first run"
+    elif before["duration_ps"] <= OUTSIDE_SHARE * after["duration_ps"]:
+        where = "after the last run"
     by_class = Counter(before["by_class_ps"]) + Counter(after["by_class_ps"])
     most = next((name for name, time in by_class.most_common(1) if 2 * time > by_class.total()), None)
     does = f" (the host {HOST_DOES[most]})" if most else ""
-    return f"{share(outside['share'])} of the capture lies {' and '.join(parts)}{does}."
+    return f"{share(outside['share'])} of the capture lies {where}{does}."
 
 
-def _inside_span(report: Mapping[str, Any]) -> dict[str, str]:
-    """The verdict on what lies within the devices' span."""
+def _inside_span(report: Mapping[str, Any], room: int) -> dict[str, str]:
+    """The verdict on what lies within the devices' span, in `room` letters where that is possible."""
     devices, findings = report["devices"], report["findings"]
     if not devices:
         return {
@@ -94,30 +91,36 @@ def _inside_span(report: Mapping[str, Any]) -> dict[str, str]:
         )
         return {"text": f"{text}{host}.", "severity": "warning"}
     if not reasons and not report["steps"] and all(device.get("modules", 0) <= 1 for device in devices):
-        text = f"{whose} {duty} busy from first to last run, too few runs to tell what is in the way."
+        each = f"{time_text(busy // len(devices))}{' each' if len(devices) > 1 else ''}"  # no share: of what?
+        text = f"{whose} at work for {each}, in too few runs to tell what is in the way."
         return {"text": text, "severity": "warning"}
     if not reasons:
         idle = _mostly(report["gaps"]["by_class_ps"], span - busy)
         return {"text": f"{whose} {duty} busy{idle}, and nothing stands out.", "severity": "info"}
-    warm_up = _warm_up(report, span - busy)
-    together = report["mistakes"]
-    limits = limits if not mistakes or _remains(together) else []
-    text = f"{whose} {duty} busy"
-    if warm_up:
-        text += f": {warm_up}" + ("; beyond that, " if limits and not mistakes else "")
-    elif limits and not mistakes:
-        text += ": "
-    if mistakes:
-        text += f". {_together(mistakes, together)}"
-        text += f"; beyond {'that' if len(mistakes) == 1 else 'them'}, " if limits else ""
-    if limits:
-        text += _limit(limits[0], together["step_if_fixed_ps"], together["step_without_limit_ps"])
+    first = _warm_up(report, span - busy)
+    rest = ""
     if hidden:
-        text += f"; what else is in the way is not known, as {hidden}"
-    elif not warm_up and 2 * sum(finding["cost_ps"] for finding in reasons) < span - busy:
-        text += _mostly(report["gaps"]["by_class_ps"], span - busy)
+        rest = f"; what else is in the way is not known, as {hidden}"
+    elif not first and 2 * sum(finding["cost_ps"] for finding in reasons) < span - busy:
+        rest = _mostly(report["gaps"]["by_class_ps"], span - busy)
+    together = report["mistakes"]
+    limit = _limit(limits[0], together) if limits and (not mistakes or _remains(together)) else ""
+    texts = [f"{whose} {duty} busy{causes}{rest}." for causes in _causes(first, mistakes, limit, together)]
     severity = max((finding["severity"] for finding in reasons), key=SEVERITIES.index)
-    return {"text": f"{text}.", "severity": severity}
+    return {"text": next((text for text in texts if len(text) <= room), texts[-1]), "severity": severity}
+
+
+def _causes(
+    warm_up: str, mistakes: Sequence[Mapping[str, Any]], limit: str, together: Mapping[str, Any]
+) -> list[str]:
+    """What is in the way, in fewer and fewer words: with fewer mistakes by name, then so without the limit."""
+    first = f": {warm_up}" if warm_up else ""
+    if not first and not mistakes:
+        return [f": {limit}"]
+    beyond = f"; beyond {'them' if len(mistakes) > 1 else 'that'} {limit}" if limit else ""
+    named = range(min(len(mistakes), _MOST_NAMED), 0, -1)
+    texts = [f"{first}. {_together(mistakes, together, number)}" for number in named] or [first]
+    return [text + end for end in (beyond, "") for text in texts]
 
 
 def _warm_up(report: Mapping[str, Any], idle: int) -> str:
@@ -140,32 +143,24 @@ def _remains(together: Mapping[str, Any]) -> bool:
     return not step or without is None or step - without >= INFO_SHARE * step
 
 
-def _together(mistakes: Sequence[Mapping[str, Any]], together: Mapping[str, Any]) -> str:
-    """`Two mistakes cost up to 50.3 ms of the mean step of 290.8 ms: a compile in step 1209, a cut in step 1211`."""
-    number = len(mistakes)
-    many = f"{_NUMBERS[number] if number < len(_NUMBERS) else number} mistake{'s cost' if number > 1 else ' costs'}"
+def _together(mistakes: Sequence[Mapping[str, Any]], together: Mapping[str, Any], named: int) -> str:
+    """`Mistakes cost up to 69.5 of 290.8 ms a step: a compile in step 1209 and 2 more`, the first of them by name."""
+    number, names = len(mistakes), ", ".join(finding["brief"] for finding in mistakes[:named])
     step, fixed = together["step_ps"], together["step_if_fixed_ps"]
     if step is None or fixed is None:
         cost = f"{share(min(1.0, sum(finding['gain'] for finding in mistakes)))} of the devices' time"
     else:
-        cost = f"up to {time_text(step - fixed, 1)} of the mean step of {time_text(step, 1)}"
-    named = [_named(finding, number) for finding in mistakes[:_MOST_NAMED]]
-    more = number - len(named)
-    return f"{many} {cost}: {', '.join(named)}" + (f" and {more} more" if more else "")
+        cost = f"up to {part_text(step - fixed, step)} a step"
+    many = "Mistakes cost" if number > 1 else "A mistake costs"
+    return f"{many} {cost}: {names}" + (f" and {number - named} more" if number > named else "")
 
 
-def _named(mistake: Mapping[str, Any], number: int) -> str:
-    """`a compile in step 1209 (31.8 ms)`; of a mistake alone the sentence has said what it costs."""
-    if number == 1 or mistake["step_if_fixed_ps"] is None:
-        return str(mistake["brief"])
-    return f"{mistake['brief']} ({time_text(mistake['step_ps'] - mistake['step_if_fixed_ps'], 1)})"
-
-
-def _limit(limit: Mapping[str, Any], step_ps: int | None, without_ps: int | None) -> str:
-    """`the host builds the graph slower than the cores run it (218.7 → 169.3 ms at best)`."""
-    if step_ps is None or without_ps is None:
+def _limit(limit: Mapping[str, Any], together: Mapping[str, Any]) -> str:
+    """`the host builds the graph slower than it runs (218.7 → 169.3 ms at best)`."""
+    step, without = together["step_if_fixed_ps"], together["step_without_limit_ps"]
+    if step is None or without is None:
         return f"{limit['brief']} ({share(limit['gain'])} of the devices' time)"
-    return f"{limit['brief']} ({change_text(step_ps, without_ps)} at best)"
+    return f"{limit['brief']} ({change_text(step, without)} at best)"
 
 
 def _hidden(report: Mapping[str, Any]) -> str | None:

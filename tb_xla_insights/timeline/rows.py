@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.classes import event_classes, partition
+from tb_xla_insights.analysis.collectives import collective_kinds
 from tb_xla_insights.analysis.names import tagged
 from tb_xla_insights.analysis.opcodes import collective, waits
 from tb_xla_insights.analysis.segments import INHERIT
@@ -200,7 +201,11 @@ class HostRows:
         if len(device.modules):
             yield self._track(head("modules", "modules", "modules"), self._spans(device.modules, None))
         if len(device.ops):
-            yield self._track(head("ops", "ops", "ops"), self._spans(device.ops, kinds))
+            columns = self._spans(device.ops, kinds)
+            if device.made:  # what its ops do is told by programs, not by names
+                exchanges = collective_kinds(self.trace, self.trace.devices.index(device)) >= 0
+                columns.kind[exchanges] = COLLECTIVE
+            yield self._track(head("ops", "ops", "ops"), columns)
         for name, index in device.lines.items():
             line = self.trace.lines[index]
             if name in _OWN_ROWS or not line.count:

@@ -5,9 +5,13 @@ A *run* begins with what encloses one `ThunkExecutor::Execute (wait for completi
 though the thread may leave the region only after the next runs. An op on a pool thread belongs to the run
 that its region's flow reaches first. An op lasts from its event's begin to the `end:` event that its flow
 leads to, but no longer than its run: `end:` is sometimes written late, inside the next run.
+
+Where events tell their run and their core (`run_keys`), an op that no flow leads to a run belongs to the one it tells.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,21 +19,51 @@ from numpy.typing import NDArray
 from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.compiled import kernel
 from tb_xla_insights.trace.devices import make_spans
-from tb_xla_insights.trace.model import Device, Int32, Int64, Trace
+from tb_xla_insights.trace.model import Device, Int32, Int64, Spans, Trace
 from tb_xla_insights.trace.programs import program_names
 from tb_xla_insights.trace.regions import Regions, Stretches, find_regions
+from tb_xla_insights.trace.run_keys import UNKNOWN, RunKeys, find_run_keys, stat_at
 
 
 def cpu_devices(trace: Trace, catalog: Catalog, stretches: Stretches | None) -> list[Device]:
-    """Virtual cores made from the events of host threads; none where no run and no op was recorded.
+    """Cores made from the events of host threads; none where no run and no op was recorded.
 
-    There are as many as a launch has runs. Which core a run took is not recorded, so runs are placed by
-    overlap. Needs the trace's events, nesting and flows.
+    The `device_ordinal` of ops is their core. Where none is recorded there are as many virtual cores as a launch has
+    runs, and runs are placed on them by overlap. Needs the trace's events, nesting and flows.
     """
-    return [_device(trace, number, *its) for number, its in enumerate(_cores(trace, catalog, stretches))]
+    rows = trace.stats["hlo_op"].rows if "hlo_op" in trace.stats else np.empty(0, np.int32)
+    regions = find_regions(stretches, trace.flows) if stretches else None
+    start, end, run = _op_times(trace, rows, regions)
+    ops = rows, start, end, trace.stats["hlo_op"].values if rows.size else rows
+    if regions is None or not regions.runs.any():
+        core_of_op = np.maximum(stat_at(trace, "device_ordinal", rows, UNKNOWN), 0)
+        cores = np.unique(core_of_op).tolist()
+        return [_device(trace, core, _NOTHING, _of(ops, core_of_op == core)) for core in cores]
+
+    keys = find_run_keys(trace, rows, regions, run)
+    lost = np.flatnonzero(keys.run != run)
+    of_lost, begin = keys.run[lost], regions.start_ps.copy()
+    end[lost] = np.clip(end[lost], start[lost], np.maximum(regions.complete_ps[of_lost], start[lost]))
+    np.minimum.at(begin, of_lost, start[lost])
+    core, core_of_op = _cores(trace, catalog, regions, begin, keys)
+    runs = np.flatnonzero(regions.runs)
+    modules = (
+        regions.row[runs],
+        begin[runs],
+        regions.complete_ps[runs],
+        _run_names(trace, runs, keys.run, rows),
+    )
+    devices = []
+    for number in np.unique(np.append(core, core_of_op)).tolist():
+        its = core == number
+        device = _device(trace, number, _of(modules, its), _of(ops, core_of_op == number))
+        devices.append(replace(device, run_ids=_run_ids(device.modules, runs[its], regions.row, keys.run_id)))
+    return devices
 
 
 _Columns = tuple[Int32, Int64, Int64, Int32]
+"""Rows, starts, ends and names of runs or of ops, in the order of rows."""
+
 _NOTHING: _Columns = (
     np.empty(0, np.int32),
     np.empty(0, np.int64),
@@ -38,37 +72,9 @@ _NOTHING: _Columns = (
 )
 
 
-def _cores(trace: Trace, catalog: Catalog, stretches: Stretches | None) -> list[tuple[_Columns, _Columns]]:
-    """Per core its runs and its ops: rows, starts, ends and names, in the order of rows."""
-    ops = trace.stats["hlo_op"].rows if "hlo_op" in trace.stats else np.empty(0, np.int32)
-    regions = find_regions(stretches, trace.flows) if stretches else None
-    start, end, run = _op_times(trace, ops, regions)
-    op_name = trace.stats["hlo_op"].values if ops.size else ops
-    if regions is None or not regions.runs.any():
-        return [(_NOTHING, (ops, start, end, op_name))] if ops.size else []
-
-    runs = np.flatnonzero(regions.runs)
-    calls = np.array(
-        ["launch" in catalog.tags(trace.strings[text]) for text in trace.metadata.name], np.bool_
-    )
-    core, cores = _place(
-        _launches(trace, calls, regions, runs), regions.start_ps[runs], regions.complete_ps[runs]
-    )
-    # An op whose run the capture cuts stays on the first core.
-    core_of = np.zeros(len(regions.row) + 1, np.int16)
-    core_of[runs] = core
-    run_name = _run_names(trace, runs, run, ops)
-    found = []
-    for number in range(cores):
-        mine, my = core == number, core_of[run] == number if cores > 1 else slice(None)
-        modules = (
-            regions.row[runs[mine]],
-            regions.start_ps[runs[mine]],
-            regions.complete_ps[runs[mine]],
-            run_name[mine],
-        )
-        found.append((modules, (ops[my], start[my], end[my], op_name[my])))
-    return found
+def _of(columns: _Columns, chosen: NDArray[np.bool_]) -> _Columns:
+    rows, start, end, name = columns
+    return rows[chosen], start[chosen], end[chosen], name[chosen]
 
 
 def _device(trace: Trace, number: int, modules: _Columns, ops: _Columns) -> Device:
@@ -84,6 +90,32 @@ def _device(trace: Trace, number: int, modules: _Columns, ops: _Columns) -> Devi
         make_spans(*ops),
         {},
     )
+
+
+def _run_ids(modules: Spans, runs: NDArray[np.intp], row: Int32, run_id: Int64) -> Int64:
+    """The id of each of a core's modules; `runs` are its regions, `row` and `run_id` those of all regions."""
+    order = np.argsort(row[runs])
+    return run_id[runs[order][np.searchsorted(row[runs], modules.row, sorter=order)]]
+
+
+def _cores(
+    trace: Trace, catalog: Catalog, regions: Regions, begin: Int64, keys: RunKeys
+) -> tuple[Int64, Int64]:
+    """The core of each run and of each op. Where none tells its own, an op whose run the capture cuts is the first
+    core's."""
+    runs = np.flatnonzero(regions.runs)
+    recorded = keys.of_region[runs]
+    known = recorded != UNKNOWN
+    if known.any():
+        core = np.where(known, recorded, recorded[known].min())
+    else:
+        calls = np.array(
+            ["launch" in catalog.tags(trace.strings[text]) for text in trace.metadata.name], np.bool_
+        )
+        core = _place(_launches(trace, calls, regions, runs), begin[runs], regions.complete_ps[runs])
+    of_region = np.full(len(regions.row) + 1, core.min())  # the last one stands for no run
+    of_region[runs] = core
+    return core, np.where(keys.device != UNKNOWN, keys.device, of_region[keys.run])
 
 
 def _op_times(trace: Trace, ops: Int32, regions: Regions | None) -> tuple[Int64, Int64, Int32]:
@@ -117,8 +149,8 @@ def _time(ops, start, duration, consumer_of, of_row, run_of, run_end, op_start, 
         op_end[i] = max(until, start[row])  # flows of a damaged file may lead back in time
 
 
-def _place(launch: Int32, start: Int64, end: Int64) -> tuple[NDArray[np.int64], int]:
-    """The virtual core of each run, and how many there are."""
+def _place(launch: Int32, start: Int64, end: Int64) -> Int64:
+    """The virtual core of each run."""
     known = launch[launch >= 0]
     cores = int(np.unique(known, return_counts=True)[1].max()) if known.size else 1
     free = np.full(cores, np.iinfo(np.int64).min)
@@ -128,7 +160,7 @@ def _place(launch: Int32, start: Int64, end: Int64) -> tuple[NDArray[np.int64], 
         chosen = int(able[0] if able.size else free.argmin())
         core[run] = chosen
         free[chosen] = max(free[chosen], end[run])
-    return core, cores
+    return core
 
 
 def _launches(trace: Trace, calls: NDArray[np.bool_], regions: Regions, runs: NDArray[np.intp]) -> Int32:

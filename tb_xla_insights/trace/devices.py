@@ -13,8 +13,11 @@ from tb_xla_insights.trace.model import Device, DeviceKind, Int32, Int64, Line, 
 from tb_xla_insights.trace.nesting import nest, self_times
 
 MODULES, OPS = "XLA Modules", "XLA Ops"
-_COPIES = ("Memcpy", "Memset", "__amd_rocclr_copyBuffer", "__amd_rocclr_fillBuffer")
-"""How copies between host and device, and fills, begin on NVIDIA's and on AMD's streams."""
+_COPIES = ("Memcpy", "Memset")
+_COPY_KERNELS = ("__amd_rocclr_copyBuffer", "__amd_rocclr_fillBuffer")
+"""How copies between host and device, and fills, begin on NVIDIA's and on AMD's streams. AMD's are kernels."""
+
+_OTHER, _COPY, _COPY_KERNEL = range(3)
 
 _PLANE = re.compile(r"^/device:([A-Z]+):(\d+)$")
 _KINDS: dict[str, DeviceKind] = {"TPU": "tpu", "GPU": "gpu", "CPU": "cpu"}
@@ -108,6 +111,14 @@ def _rows(lines: list[Line]) -> Int32:
 
 
 def _kernels(trace: Trace, rows: Int32) -> Int32:
-    """The events among `rows` that compute, not copy."""
-    copies = trace.told(trace.metadata.name[trace.meta[rows]], lambda text: text.startswith(_COPIES))
-    return rows[copies <= 0]
+    """The events among `rows` that compute, not copy. A kernel that copies or fills for an op is that op's work."""
+
+    def kind(text: str) -> int:
+        return _COPY if text.startswith(_COPIES) else _COPY_KERNEL * text.startswith(_COPY_KERNELS)
+
+    kinds = trace.told(trace.metadata.name[trace.meta[rows]], kind)
+    of_op = (
+        np.isin(rows, trace.stats["hlo_op"].rows) if "hlo_op" in trace.stats else np.zeros(len(rows), bool)
+    )
+    found: Int32 = rows[(kinds <= _OTHER) | (kinds == _COPY_KERNEL) & of_op]
+    return found

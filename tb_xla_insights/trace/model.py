@@ -112,7 +112,7 @@ class Device:
     `modules` are its program runs, `ops` the operations (on a GPU: the kernels of all streams, and a run stands for
     its first one), `lines` the plane's lines by name for whatever else it records. `run_of_op`, where runs are made
     from kernels: per op the run that it is a part of, -1: none, as of kernels without a program; None elsewhere, where
-    times tell.
+    times tell. `run_ids`, where the device was made: per program run the id of its execute call, 0: not recorded.
     """
 
     id: str
@@ -125,6 +125,7 @@ class Device:
     ops: Spans
     lines: dict[str, int]
     run_of_op: Int32 | None = None
+    run_ids: Int64 | None = None
 
 
 @dataclass(frozen=True)

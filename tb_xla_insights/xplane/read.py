@@ -40,7 +40,7 @@ from tb_xla_insights.xplane.wire import Table, WireError, cut_field, fields
 NUMBER_STATS = (
     "_r", "step_num", "_pt", "_p", "_ct", "_c", "run_id", "queue_id", "device_ordinal", "core_type", "program_id",
     "correlation_id", "replica_id", "total_size", "size", "num_threads", "num_tensors", "all_reduce_unique_id",
-    "group_id",
+    "group_id", "replica", "partition", "global_device_id", "device_id",
 )  # fmt: skip
 TEXT_STATS = ("hlo_op", "hlo_module", "graph_hash", "tf_op", "name", "memcpy_details")
 """Stats of events that analyses need, kept as columns; all others are read when somebody asks for them."""

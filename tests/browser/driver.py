@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
-from playwright.sync_api import Frame, Page
+from playwright.sync_api import Frame, Locator, Page
 
 STALLED = "the browser draws no frame"
 """What the run of these tests takes as a reason to try a test again: see the Makefile."""
@@ -21,6 +21,13 @@ def settle(page: Page | Frame) -> None:
             void xi.idle().then(done);
         })""",
         STALLED,
+    )
+
+
+def lines(text: Locator) -> int:
+    """How many lines a paragraph has."""
+    return int(
+        text.evaluate("it => Math.round(it.offsetHeight / parseFloat(getComputedStyle(it).lineHeight))")
     )
 
 

@@ -7,21 +7,41 @@ from pathlib import Path
 
 import pytest
 from browser.conftest import serving
-from browser.driver import Xi
+from browser.driver import Xi, lines
 from playwright.sync_api import Page, expect
+
+LONGEST_VERDICTS = (
+    "mi300_jax08_attention",
+    "multihost_server_debug",
+    "gpu_mi300_jax",
+    "tiny_grad_accum_sync",
+)
 
 
 @pytest.fixture(scope="module")
 def tensorboard(shared_traces: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     logdir = tmp_path_factory.mktemp("captures")
-    for name in ("tiny_dynamic", "dynamic_server"):
-        (logdir / name).symlink_to(shared_traces / "torch_xla" / name)
+    for name in ("tiny_dynamic", "dynamic_server", *LONGEST_VERDICTS):
+        [folder] = shared_traces.glob(f"*/{name}")
+        (logdir / name).symlink_to(folder)
     with serving(logdir) as address:
         yield address
 
 
 def session_of(shared_traces: Path, run: str) -> str:
-    return f"{run}/{next((shared_traces / 'torch_xla' / run / 'plugins/profile').iterdir()).name}"
+    return f"{run}/{next(shared_traces.glob(f'*/{run}/plugins/profile/*')).name}"
+
+
+@pytest.mark.parametrize("run", LONGEST_VERDICTS)
+def test_the_longest_verdicts_have_two_lines(
+    page: Page, tensorboard: str, shared_traces: Path, run: str
+) -> None:
+    xi = Xi(page, tensorboard)
+    xi.open(session_of(shared_traces, run), v="overview")
+    for width, height in ((1440, 900), (1000, 700)):
+        page.set_viewport_size({"width": width, "height": height})
+        xi.idle()
+        assert lines(page.get_by_test_id("verdict").locator("p")) == 2
 
 
 def test_a_compilation_names_its_kin(page: Page, tensorboard: str, shared_traces: Path) -> None:

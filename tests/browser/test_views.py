@@ -6,7 +6,7 @@ import re
 
 import pytest
 from browser.conftest import ROOT, session_named
-from browser.driver import Xi
+from browser.driver import Xi, lines
 from browser.tables import column, ps
 from playwright.sync_api import Locator, Page, expect
 
@@ -31,6 +31,22 @@ def test_the_four_figures_and_the_idle_time_by_cause_are_of_the_same_time(
     plain = [round(float(re.sub(r"\s", "", text)) * 1000) for text in printed]
     foot = re.sub(r"\s", "", idle.locator("tfoot [data-ps]").first.inner_text())
     assert sum(plain) == round(float(foot) * 1000)
+
+
+@pytest.mark.parametrize("run", sorted(path.parent.name for path in (ROOT / "demo_logs").glob("*/plugins")))
+def test_the_verdict_has_two_lines_at_most(xi: Xi, page: Page, run: str) -> None:
+    """Beside the figures on a wide page, above them on a narrow one."""
+    xi.open(session_named(run), v="overview")
+    for width, height in ((1440, 900), (1000, 700)):
+        page.set_viewport_size({"width": width, "height": height})
+        xi.idle()
+        assert 1 <= lines(page.get_by_test_id("verdict").locator("p")) <= 2, width
+        text, figures = (page.get_by_test_id("verdict").locator(part).bounding_box() for part in ("p", "dl"))
+        assert text is not None
+        assert figures is not None
+        if width == 1440:
+            assert text["x"] + text["width"] < figures["x"]
+        assert figures["x"] + figures["width"] <= width
 
 
 def test_idle_time_is_that_of_the_chosen_devices(xi: Xi, page: Page, case_study: str) -> None:

@@ -6,18 +6,20 @@ from typing import Any
 
 from tb_xla_insights.analysis.beside import NOTHING, Beside
 from tb_xla_insights.analysis.findings.base import Facts, Finding, Window
+from tb_xla_insights.analysis.findings.callback import host_callback
 from tb_xla_insights.analysis.findings.compiles import recompilation
 from tb_xla_insights.analysis.findings.data import input_bound, transfer_bound
 from tb_xla_insights.analysis.findings.device import device_bound, device_stalls, exposed_collectives
 from tb_xla_insights.analysis.findings.dynamo import dynamo_recompilation, graph_breaks
 from tb_xla_insights.analysis.findings.fallback import cpu_fallback
-from tb_xla_insights.analysis.findings.graphs import early_sync, sync_every_step
+from tb_xla_insights.analysis.findings.graphs import early_sync
 from tb_xla_insights.analysis.findings.host import (
     dispatch_overhead,
-    many_small_executions,
     tracing_bound,
 )
 from tb_xla_insights.analysis.findings.lost import annotations_not_propagated
+from tb_xla_insights.analysis.findings.reads import sync_every_step
+from tb_xla_insights.analysis.findings.small import many_small_executions
 from tb_xla_insights.analysis.findings.worth import kind_of, mistakes_together, valued
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -25,8 +27,8 @@ __all__ = ["Finding", "Window", "find_findings", "findings_report"]
 
 _FINDERS = (
     dynamo_recompilation, recompilation, early_sync, cpu_fallback, input_bound, sync_every_step, transfer_bound,
-    graph_breaks, many_small_executions, dispatch_overhead, tracing_bound, device_stalls, exposed_collectives,
-    annotations_not_propagated,
+    graph_breaks, many_small_executions, dispatch_overhead, tracing_bound, host_callback, device_stalls,
+    exposed_collectives, annotations_not_propagated,
 )  # fmt: skip
 """The order in which idle time is given out: what happened at a known place first, what is left of a class
 last."""

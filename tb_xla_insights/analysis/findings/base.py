@@ -19,7 +19,7 @@ from tb_xla_insights.analysis.findings.ledger import Ledger
 from tb_xla_insights.analysis.step_sources import recorded_steps
 from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.analysis.thresholds import EVERY_SHARE, Severity
-from tb_xla_insights.analysis.what_if import Bound, Fix, step_without
+from tb_xla_insights.analysis.what_if import Fix, step_without
 from tb_xla_insights.catalog.classes import CLASS_INDEX
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 from tb_xla_insights.units import count, share, time_text
@@ -53,8 +53,8 @@ class Finding:
     evidence in at most two sentences, without advice. `advice`: one sentence, what to change and where. `cost_ps`: the
     idle time (or repeated work) that it explains, over all devices. `recurs`: None where no step has it. `fixes`:
     what its fix takes away, None where there is nothing to replay. Times in `evidence` are ps under keys that end in
-    `_ps`. What the fix buys (`gain`, `severity`, and the mean step after it, `step_if_fixed_ps` at best and
-    `step_if_fixed_most_ps` at worst) is filled in by `findings.worth`.
+    `_ps`. What the fix buys (`gain` at best, `gain_at_worst`, `severity`, and the mean step after it,
+    `step_if_fixed_ps` at best and `step_if_fixed_most_ps` at worst) is filled in by `findings.worth`.
     """
 
     id: str
@@ -68,6 +68,7 @@ class Finding:
     recurs: Recurs | None = None
     fixes: Fixes | None = None
     gain: float | None = None
+    gain_at_worst: float | None = None
     severity: Severity = "info"
     step_if_fixed_ps: int | None = None
     step_if_fixed_most_ps: int | None = None
@@ -84,6 +85,7 @@ class Finding:
             "step_if_fixed_ps": self.step_if_fixed_ps,
             "step_if_fixed_most_ps": self.step_if_fixed_most_ps,
             "gain": self.gain,
+            "gain_at_worst": self.gain_at_worst,
             "recurs": self.recurs,
             "evidence": self.evidence,
             "windows": [
@@ -207,17 +209,18 @@ def _bounds(trace: Trace, steps: Collection[int]) -> tuple[Int64, Int64]:
     return starts, starts + np.array([step.duration_ps for step in chosen], np.int64)
 
 
-def mean_step_without(session: SessionTrace, *fixes: Fixes, bound: Bound = "least") -> int | None:
-    """The mean over the report's steps, those of all hosts, after some fixes together, at best or at worst. Hosts
+def mean_step_without(session: SessionTrace, *at_best: Fixes, at_worst: Fixes | None = None) -> int | None:
+    """The mean over the report's steps, those of all hosts, after some fixes together, those `at_worst` at worst. Hosts
     without any, or that cannot be replayed, keep the steps they have; None where no host can be replayed."""
     total = count = 0
     replayed = False
     for number, trace in enumerate(session.traces):
         steps = steps_of(trace)
         own = sum(step.duration_ps for step in steps)
-        of_host = [fix for fix in (fixes_of_hosts[number] for fixes_of_hosts in fixes) if fix is not None]
-        mean = step_without(trace, *of_host, bound=bound)
-        replayed |= mean is not None and bool(of_host or not fixes)
+        best = [fix for fixes in at_best if (fix := fixes[number]) is not None]
+        worst = [fix] if at_worst and (fix := at_worst[number]) is not None else []
+        mean = step_without(trace, *best, at_worst=worst)
+        replayed |= mean is not None and bool(best or worst or not (at_best or at_worst))
         total += own if mean is None else own - (round(own / len(steps)) - mean) * len(steps)
         count += len(steps)
     return round(total / count) if replayed else None
@@ -274,6 +277,11 @@ def steps_text(numbers: Sequence[int], total: int) -> str:
 def plural(number: int, one: str, many: str | None = None) -> str:
     """`1 gap`, `12 gaps`."""
     return f"{count(number)} {one if number == 1 else many or one + 's'}"
+
+
+def rounded(number: float) -> str:
+    """A mean count: `4`, `6.5`."""
+    return f"{number:.1f}".removesuffix(".0")
 
 
 def mask(size: int, chosen: NDArray[Any]) -> NDArray[np.bool_]:

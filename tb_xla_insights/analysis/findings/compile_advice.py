@@ -109,8 +109,8 @@ def advice_without(at: str, step: str, variants: int) -> str:
     several; `variants`: graphs that share the name."""
     if variants > 1:
         return (
-            f"Keep the graph{at} static: pad what varies in length to a few fixed lengths (buckets), run each once "
-            "before training, and let no control flow depend on data."
+            f"Find what is new{at} each time: pad what varies in length to a few fixed lengths (buckets), make "
+            "functions once, outside of the loop, and let no control flow depend on data."
         )
     return (
         f"Find what is new{at} in the graph{step} (a last batch of another size, an evaluation, a branch), and run "

@@ -94,7 +94,7 @@ def _brief(to_device: Mapping[str, Any], sends: bool) -> str:
     if not sends:
         return "the device waits while data is read back"
     size = to_device["bytes_per_step"]
-    return f"{byte_size(size)} sent in every step" if size else "the device waits for data to be sent"
+    return f"{byte_size(size)} sent each step" if size else "the device waits for data to be sent"
 
 
 def _one_host(facts: Facts, taken: Sequence[Int64]) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from tb_xla_insights.analysis.busy import busy, stall_ops, stalls
+from tb_xla_insights.analysis.callbacks import find_callbacks
 from tb_xla_insights.analysis.collectives import find_collectives
 from tb_xla_insights.analysis.findings.base import (
     MOST_WINDOWS,
@@ -164,6 +165,7 @@ def device_bound(facts: Facts) -> Finding | None:
             waited += stalls(trace, device).total_ps
             several |= len(device.modules) > 1
         waited += int(exposed_ps(trace).sum())
+        waited += sum(find_callbacks(trace, index).alone.total_ps for index in range(len(trace.devices)))
     part = (useful - waited) / facts.span_ps if facts.span_ps else 0.0
     of_step = _share_of_steps(facts)
     if not several or not known or part < BOUND_SHARE or (of_step is not None and of_step < BOUND_SHARE):

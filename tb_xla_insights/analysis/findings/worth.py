@@ -18,7 +18,9 @@ LIMITS = frozenset(("tracing_bound", "dispatch_overhead", "device_stalls", "expo
 
 NO_FAULT = frozenset(("device_bound",))
 
-_LEAST = dict.fromkeys(LIMITS | {"transfer_bound"}, INFO_SHARE) | {"input_bound": WARNING_SHARE}
+_LEAST = dict.fromkeys(LIMITS | {"transfer_bound", "host_callback"}, INFO_SHARE) | {
+    "input_bound": WARNING_SHARE
+}
 """The gain from which on a finding is told, for limits also the share of the devices' spans. Some loading is on every
 step's way. Findings that are not here are told whatever they cost."""
 
@@ -30,7 +32,8 @@ def kind_of(finding: Finding) -> Literal["mistake", "limit"] | None:
 
 def valued(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
     """The findings that are worth telling, with `gain`, `severity` and `step_if_fixed_ps`, in order: mistakes, then
-    limits; in each what recurs before what happened once, then by gain.
+    limits; in each what recurs before what happened once, then by gain. What `gain` and `step_if_fixed_ps` are at best,
+    `gain_at_worst` and `step_if_fixed_most_ps` are at worst.
 
     The gain of a mistake that recurs is the share of the usual step that goes with it, that of one that happened once
     the share of the mean step; that of a limit is the share of the step that remains without all mistakes. Where
@@ -40,32 +43,36 @@ def valued(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
     step, usual = mean_step_without(facts.session), mean_step_without(facts.session, *once)
     found: list[Finding] = []
     for finding in sorted(findings, key=lambda finding: finding.id in LIMITS):
-        fixed = most = gain = None
+        fixed = most = gain = worst = None
         if finding.fixes is not None and any(finding.fixes) and step and usual:
             fixed = mean_step_without(facts.session, finding.fixes)
-            most = mean_step_without(facts.session, finding.fixes, bound="most")
+            most = mean_step_without(facts.session, at_worst=finding.fixes)
             if finding.id in LIMITS:
-                gain = _part(facts, step, _fixes_of("mistake", found), finding.fixes)
+                gain, worst = _parts(facts, step, _fixes_of("mistake", found), finding.fixes)
             elif finding.recurs == "once":
-                gain = _part(facts, step, [], finding.fixes)
+                gain, worst = _parts(facts, step, [], finding.fixes)
             else:
-                gain = _part(facts, usual, once, finding.fixes)
+                gain, worst = _parts(facts, usual, once, finding.fixes)
         elif finding.cost_ps:
             gain = facts.share(finding.cost_ps)
         # A limit that hides behind another one is told all the same.
         worth = max(gain or 0.0, facts.share(finding.cost_ps) if finding.id in LIMITS else 0.0)
         if worth >= _LEAST.get(finding.id, 0.0):
             loud = _severity(finding, gain or 0.0)
-            told = replace(finding, severity=loud, gain=gain)
+            told = replace(finding, severity=loud, gain=gain, gain_at_worst=worst)
             found.append(replace(told, step_if_fixed_ps=fixed, step_if_fixed_most_ps=most))
     return sorted(found, key=_place)
 
 
-def _part(facts: Facts, step_ps: int, gone: Sequence[Fixes], fixes: Fixes) -> float:
-    """The share of a step that goes with a fix, where some others have gone before; `step_ps` where those cannot be
-    replayed."""
+def _parts(facts: Facts, step_ps: int, gone: Sequence[Fixes], fixes: Fixes) -> tuple[float, float]:
+    """The share of a step that goes with a fix, at best and at worst, where some others have gone before at best;
+    `step_ps` where those cannot be replayed."""
     before = (mean_step_without(facts.session, *gone) if gone else None) or step_ps
-    return (before - (mean_step_without(facts.session, *gone, fixes) or before)) / before
+    fixed = mean_step_without(facts.session, *gone, fixes) or before
+    most = mean_step_without(facts.session, *gone, at_worst=fixes) or before
+    # What the others free at best, the turns that host and devices take at worst may use up.
+    most = max(fixed, min(most, before))
+    return (before - fixed) / before, (before - most) / before
 
 
 def _fixes_of_once(findings: Sequence[Finding]) -> list[Fixes]:

@@ -1,0 +1,127 @@
+"""The finding about programs that wait for Python."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import PurePath
+
+import numpy as np
+
+from tb_xla_insights.analysis.callbacks import callback_ps, find_callbacks, functions, place_of, primitive
+from tb_xla_insights.analysis.findings.base import (
+    Facts,
+    Finding,
+    Window,
+    first_that_fits,
+    longest_windows,
+    plural,
+)
+from tb_xla_insights.analysis.intervals import union, union_of
+from tb_xla_insights.analysis.launches import find_launches
+from tb_xla_insights.analysis.propagation.columns import runs_of_ops
+from tb_xla_insights.analysis.propagation.ops import find_ops
+from tb_xla_insights.analysis.propagation.source import Frame
+from tb_xla_insights.analysis.what_if import Fix
+from tb_xla_insights.catalog.classes import CLASSES
+from tb_xla_insights.trace.model import Int64, Trace
+
+_NAMES = {
+    "pure_callback": "jax.pure_callback",
+    "debug_callback": "jax.debug.callback",
+    "debug_print": "jax.debug.print",
+}
+"""What users write for JAX's primitives, where that is something else."""
+
+
+def host_callback(facts: Facts) -> Finding | None:
+    """Time in which cores wait for Python functions that their programs call."""
+    count, whole = 0, 0
+    times, kinds, places = Counter[str](), Counter[str](), Counter[Frame]()
+    windows: list[Window] = []
+    steps: list[set[int]] = []
+    for trace in facts.traces:
+        ops, launches = find_ops(trace), find_launches(trace)
+        steps.append(set())
+        for index, device in enumerate(trace.devices):
+            found = find_callbacks(trace, index)
+            whole += found.alone.total_ps
+            count += len(found.op)
+            length = device.ops.end_ps[found.op] - device.ops.start_ps[found.op]
+            for key in np.unique(ops.devices[index].key[found.op]).tolist():
+                time = int(length[ops.devices[index].key[found.op] == key].sum())
+                kind = str(primitive(ops, key))
+                kinds[_NAMES.get(kind, kind)] += time
+                if place := place_of(ops, key):
+                    places[place] += time
+            run = runs_of_ops(trace, index)[found.op]
+            steps[-1] |= set(launches.step_of_run[run[run >= 0]].tolist()) - {-1}
+            windows += [
+                Window(int(device.ops.start_ps[it]), int(device.ops.end_ps[it]), device.id)
+                for it in found.op.tolist()
+            ]
+            times += functions(trace, device.ops.row[found.op])
+    if not count:
+        return None
+    kind = kinds.most_common(1)[0][0]
+    name = times.most_common(1)[0][0] if times else None
+    place = places.most_common(1)[0][0] if places else None
+    where = f" ({PurePath(place.file).name}:{place.line})" if place else ""
+    called = f"; {name} takes {facts.per_core(times[name])}" if name else ""
+    whom = "cores" if len(facts.session.devices) > 1 else "the device"
+    return Finding(
+        "host_callback",
+        first_that_fits(f"The program waits for Python: {name or kind}", "The program waits for Python"),
+        f"the program waits for Python ({name or kind})",
+        f"{plural(count, 'call')} of {kind}{where} keep{'s' if count == 1 else ''} {whom} waiting for "
+        f"{facts.of_span(whole)}{called}.",
+        _advice(kind, name, where),
+        whole,
+        {
+            "calls": count,
+            "callback_ps": whole,
+            "function": name,
+            "python_ps": times[name] if name else None,
+            "place": str(place) if place else None,
+            "kinds": dict(kinds.most_common()),
+        },
+        longest_windows(windows),
+        facts.recurs(steps),
+        [Fix(CLASSES, windows=_held_up(trace), device_ps=_waited(trace)) for trace in facts.traces],
+    )
+
+
+def _advice(kind: str, name: str | None, where: str) -> str:
+    what = name or f"the function of {kind}{where}"
+    if kind.startswith("jax.debug"):
+        return f"Take {what} out of the program, or call it in few steps."
+    if kind == "io_callback":
+        return (
+            f"Return what {what} needs from the program and call it afterwards, every tenth step or later, while the "
+            "device works on the next one."
+        )
+    return (
+        f"Write {what} in jax.numpy, so that it is part of the program, or call it before the step or on another "
+        "thread, and pass in what it returns."
+    )
+
+
+def _held_up(trace: Trace) -> tuple[Int64, Int64]:
+    """When callbacks hold up the thread that drives: on a CPU it runs programs itself, and their calls return when they
+    are over."""
+    found = []
+    for index, device in enumerate(trace.devices):
+        runs = device.modules
+        own = np.isin(trace.lines_of(runs.row), trace.driving_lines)
+        found.append(find_callbacks(trace, index).alone.within(union(runs.start_ps, runs.end_ps, own)))
+    when = union_of(found)
+    return when.start_ps, when.end_ps
+
+
+def _waited(trace: Trace) -> Int64:
+    """Per run, how long its core waits for callbacks alone."""
+    runs = find_launches(trace).runs
+    found = np.zeros(len(runs), np.int64)
+    for index in range(len(trace.devices)):
+        its = runs.of_device(index)
+        found[its] = callback_ps(trace, index, runs.start_ps[its], runs.end_ps[its])
+    return found

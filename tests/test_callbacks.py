@@ -1,0 +1,119 @@
+"""Programs that wait for Python: which ops do, for how long alone, which function it is, and what a step gains."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from captures import Event
+from launching import US, event
+from loops import findings, us
+from programs import module, read
+from synthetic.hlo import Instruction
+from synthetic.writer import Space
+
+from tb_xla_insights.analysis.callbacks import find_callbacks
+from tb_xla_insights.trace.model import Trace
+
+STEPS = 4
+CALL = "CommonPjRtLoadedExecutable::ExecuteHelperOnSingleDevice"
+COMPLETION = "ThunkExecutor::Execute (wait for completion)"
+HLO = module(
+    [
+        Instruction(1, "dot.1", "dot", op_name="jit(f)/dot_general"),
+        Instruction(2, "custom-call.2", "custom-call", op_name="jit(f)/while/body/pure_callback",
+                    source_file="/home/me/train.py", source_line=119),
+        Instruction(3, "fusion.3", "fusion", op_name="jit(f)/io_callback"),
+        Instruction(4, "debug_print.4", "custom-call", op_name="jit(f)/debug_print"),
+    ],
+    name="jit_f",
+)  # fmt: skip
+
+
+def trace_of(
+    tmp_path: Path, *ops: tuple[str, float, float], inline: bool = False, frames: tuple[Event, ...] = ()
+) -> Trace:
+    """Steps of 1,000 us in JAX, each with a run from 10 to 990 us that has these ops (name, start and length in the
+    step). It runs on a client thread, and the host waits for it; or inside of its call on the thread that drives."""
+    space = Space()
+    host = space.plane("/host:CPU")
+    main: list[Event] = []
+    client: list[Event] = []
+    for step in range(STEPS):
+        now = step * 1000
+        key = {"run_id": step + 1, "device_ordinal": 0}
+        run = [
+            event(op, now + at, length, hlo_op=op, hlo_module="jit_f", program_id=7, **key)
+            for op, at, length in ops
+        ]
+        run.append(event(COMPLETION, now + 985, 5, **key))
+        main.append(event("train", now, 1000, _r=1, step_num=step + 5))
+        if inline:
+            main += [event(CALL, now + 10, 985), *run]
+            main += [(name, now * US + start, length, {}) for name, start, length in frames]
+        else:
+            main += [
+                event(CALL, now + 5, 4),
+                event("ThreadpoolListener::Record", now + 6, 0, _pt=15, _p=step),
+            ]
+            main.append(event("$api.py:9 block_until_ready", now + 20, 975))
+            client.append(event("ThreadpoolListener::StartRegion", now + 10, 0, _ct=15, _c=step))
+            client += [*run, event("ThreadpoolListener::StopRegion", now + 991, 0)]
+    for number, (name, events) in enumerate({"python": main, "tf_XLAPjRtCpuClient/1": client}.items(), 1):
+        line = host.line(name, id=number)
+        for name_, start, length, stats in sorted(events, key=lambda it: (it[1], -it[2])):
+            line.event(name_, start, length, stats=stats)
+    space.plane("/host:metadata").event_metadata("jit_f(7)", 1, stats={"program_id": 7, "Hlo Proto": HLO})
+    return read(space, tmp_path)
+
+
+@pytest.mark.parametrize("inline", [False, True])
+def test_a_step_gains_what_its_program_waits_for_python(tmp_path: Path, inline: bool) -> None:
+    trace = trace_of(tmp_path, ("dot.1", 10, 390), ("custom-call.2", 400, 585), inline=inline)
+    found = findings(trace)
+    assert "device_bound" not in found
+    callback = found["host_callback"]
+    assert us(callback.cost_ps) == STEPS * 585
+    assert us(callback.step_if_fixed_ps) == 1000 - 585
+    assert (callback.severity, callback.recurs) == ("critical", "every_step")
+    assert callback.evidence["calls"] == STEPS
+    assert callback.evidence["kinds"] == {"jax.pure_callback": STEPS * 585 * US}
+    assert callback.evidence["place"] == "/home/me/train.py:119"
+    assert callback.evidence["function"] is None
+    assert "4 calls of jax.pure_callback (train.py:119) keep the device waiting" in callback.detail
+    assert len(callback.windows) == STEPS
+
+
+def test_what_runs_beside_a_callback_is_not_waiting(tmp_path: Path) -> None:
+    trace = trace_of(tmp_path, ("custom-call.2", 100, 500), ("dot.1", 200, 100), ("dot.1", 550, 430))
+    alone = find_callbacks(trace, 0).alone
+    assert [us(it) for it in alone.start_ps.tolist()[:2]] == [100, 300]
+    assert [us(it) for it in alone.end_ps.tolist()[:2]] == [200, 550]
+
+
+def test_a_fusion_around_a_callback_is_none(tmp_path: Path) -> None:
+    trace = trace_of(tmp_path, ("fusion.3", 10, 900))
+    assert len(find_callbacks(trace, 0).op) == 0
+    assert "host_callback" not in findings(trace)
+
+
+def test_a_print_now_and_then_is_not_worth_telling(tmp_path: Path) -> None:
+    found = findings(trace_of(tmp_path, ("dot.1", 10, 955), ("debug_print.4", 966, 18)))
+    assert "host_callback" not in found
+    assert "device_bound" in found
+
+
+def test_the_python_tracer_names_the_function(tmp_path: Path) -> None:
+    frames = (
+        ("$callback.py:815 _wrapped_callback", 401 * US, 580 * US),
+        ("$callback.py:69 __call__", 410 * US, 560 * US),
+        ("$tree_util.py:101 tree_leaves", 411 * US, 300 * US),
+        ("$metrics.py:6 slow_metric", 720 * US, 240 * US),
+        ("$metrics.py:20 inner", 730 * US, 200 * US),
+    )
+    trace = trace_of(tmp_path, ("dot.1", 10, 390), ("custom-call.2", 400, 585), inline=True, frames=frames)
+    callback = findings(trace)["host_callback"]
+    assert (callback.evidence["function"], us(callback.evidence["python_ps"])) == ("slow_metric", STEPS * 240)
+    assert callback.title == "The program waits for Python: slow_metric"
+    assert callback.brief == "the program waits for Python (slow_metric)"
+    assert callback.advice.startswith("Write slow_metric in jax.numpy")
