@@ -57,8 +57,8 @@ def test_a_device_that_ran_once_has_no_share_of_its_time() -> None:
     severity, text = _told(of() | {"devices": once, "outside": outside})
     assert severity == "warning"
     assert text == (
-        "99.9 % of the capture lies before the devices' first run and after the devices' last run (the host launches). "
-        "The 2 devices are at work for 2.000 µs each, in too few runs to tell what is in the way."
+        "99.9 % of the capture lies before and after all runs (the host launches). The 2 devices are at work for "
+        "2.000 µs each, in too few runs to tell what is in the way."
     )
 
 
