@@ -26,12 +26,12 @@ ROWS_MORE, MOST_SHAPES, STEPS_A_SHAPE = 8, 12, 4
 LOADER_S = 0.015
 
 CASES = {
-    "steady": Case(asynchronous=False),
-    "slow_input": Case("input_bound", asynchronous=False),
-    "fit": Case(annotated=False, asynchronous=False),
-    "fit_slow_input": Case("input_bound", annotated=False, asynchronous=False),
+    "steady": Case(devices=None, asynchronous=False),
+    "slow_input": Case("input_bound", devices=None, asynchronous=False),
+    "fit": Case(devices=None, asynchronous=False),
+    "fit_slow_input": Case("input_bound", devices=None, asynchronous=False),
     "compiled": Case(asynchronous=False),
-    "compiled_new_shapes": Case("recompilation", asynchronous=False),
+    "compiled_new_shapes": Case("recompilation", change="grows", asynchronous=False),
 }
 
 clock = Clock()
@@ -89,7 +89,7 @@ class Loop:
                 loss = self.train(*next(self.batches))
                 for _ in range(self.train.experimental_get_tracing_count() - traced if self.compiles else 0):
                     clock.compilation(0.0)  # how long, TensorFlow does not tell
-            clock.launches += 1
+            clock.launches += self.compiles
             self.number += 1
         loss.numpy()
 
@@ -107,16 +107,14 @@ class Fit:
 
 
 class Batches(keras.callbacks.Callback):
-    """Tells the clock of each of Keras' steps: from the end of the one before to its own end."""
+    """Tells the clock of each of Keras' steps."""
 
-    def on_train_begin(self, _logs: Any = None) -> None:
+    def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:  # noqa: ARG002
         self.step = clock.step()
         self.step.__enter__()
 
-    def on_train_batch_end(self, _batch: int, _logs: Any = None) -> None:
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:  # noqa: ARG002
         self.step.__exit__(None, None, None)
-        self.step = clock.step()
-        self.step.__enter__()
 
 
 def main() -> None:
@@ -142,6 +140,7 @@ def main() -> None:
         partial(training.run, RECORDED_STEPS),
         tf.profiler.experimental.stop,
     )
+    os._exit(0)  # the end of a generator in a pipeline may wait for an interpreter that has gone
 
 
 if __name__ == "__main__":

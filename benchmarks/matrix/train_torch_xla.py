@@ -12,6 +12,7 @@ from pathlib import Path
 
 import torch
 import torch_xla
+import torch_xla.core.xla_model as xm
 import torch_xla.debug.profiler as xp
 from programs_torch import Program
 from torch import Tensor
@@ -21,11 +22,11 @@ from truth import RECORDED_STEPS, WARMUP_STEPS, Case, Clock, record
 CASES = {
     "steady": ("slow_input", False, Case()),
     "read_in_forward": ("early_read", True, Case("early_sync")),
-    "read_after_step": ("read_after_step", True, Case("sync_every_step", asynchronous=False)),
+    "read_after_step": ("read_after_step", True, Case("sync_every_step")),
     "slow_loader": ("slow_input", True, Case("input_bound")),
     "prefetch": ("no_prefetch", False, Case()),
     "new_shapes": ("new_shapes", True, Case("recompilation")),
-    "cpu_fallback": ("cpu_fallback", True, Case("cpu_fallback")),
+    "cpu_fallback": ("cpu_fallback", True, Case("cpu_fallback", besides=("early_sync",))),
     "sync_per_update": ("sync_per_update", True, Case("many_small_executions")),
     "graph_break": ("graph_break", True, Case("early_sync")),
 }
@@ -59,19 +60,19 @@ def main() -> None:
 
     def step() -> None:
         compiled, seconds = total("CompileTime")
-        executed, _ = total("ExecuteTime")
         with clock.step():
             program.step(program.number)
             compiled_now, seconds_now = total("CompileTime")
             for _ in range(compiled_now - compiled):
                 clock.compilation((seconds_now - seconds) / (compiled_now - compiled))
         program.number += 1
-        clock.launches += total("ExecuteTime")[0] - executed
 
     def run() -> None:
+        executed, _ = total("ExecuteTime")
         for _ in range(RECORDED_STEPS):
             step()
-        program.run(0)
+        xm.wait_device_ops()
+        clock.launches = total("ExecuteTime")[0] - executed
 
     program.run(WARMUP_STEPS)
     facts: dict[str, object] = {

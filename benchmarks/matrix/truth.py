@@ -22,12 +22,14 @@ OUTLIER = 4.0
 
 @dataclass(frozen=True)
 class Case:
-    """One program. `finding`: the id of the report's finding that names its mistake. `asynchronous`: the host runs
-    ahead of the device, so that a step's time on the host says nothing of the device's. `collectives`: one may see
-    them in the capture. `annotated`: its steps carry annotations."""
+    """One program. `finding`: the id of the report's finding that names its mistake; `besides`: those that name its
+    consequences. `devices`: None where XLA knows of none. `collectives`: one may see them in the capture.
+    `asynchronous`: the host runs ahead of the device, so that a step's time on the host says nothing of the device's.
+    `annotated`: its steps carry annotations. `change`: what is new in what it compiles again."""
 
     finding: str | None = None
-    devices: int = 1
+    besides: tuple[str, ...] = ()
+    devices: int | None = 1
     collectives: bool = False
     asynchronous: bool = True
     annotated: bool = True
@@ -42,7 +44,7 @@ class Clock:
         self.reset()
 
     def reset(self) -> None:
-        self.begun: float | None = None
+        self.begun = self.ended = 0.0
         self.step_s: list[float] = []
         self.part_s: Counter[str] = Counter()
         self.compiled: list[tuple[int, float]] = []
@@ -53,7 +55,8 @@ class Clock:
         start = time.perf_counter()
         self.begun = self.begun or start
         yield
-        self.step_s.append(time.perf_counter() - start)
+        self.ended = time.perf_counter()
+        self.step_s.append(self.ended - start)
 
     @contextmanager
     def part(self, name: str) -> Iterator[None]:
@@ -66,11 +69,6 @@ class Clock:
     def compilation(self, seconds: float) -> None:
         with self._lock:
             self.compiled.append((len(self.step_s), seconds))
-
-    def wall_s(self) -> float:
-        """From the first step's begin until now."""
-        assert self.begun is not None, "no step was counted"
-        return time.perf_counter() - self.begun
 
     def disturbed(self) -> bool:
         """Whether a step was held up by something other than the program. Says nothing where the host runs ahead: it
@@ -98,7 +96,7 @@ def record(
         clock.reset()
         waited = waited_s()
         run()
-        wall_s = clock.wall_s()
+        wall_s = (time.perf_counter() if case.asynchronous else clock.ended) - clock.begun
         waited = waited_s() - waited
         stop()
         disturbed = not case.asynchronous and clock.disturbed()
