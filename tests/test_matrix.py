@@ -42,7 +42,7 @@ NOT_HELD = (
     ("jax*/op_by_op*", "finding"),
     ("jax*/*_callback*", "finding"),
     ("jax*/python_between*", "finding"),
-    ("jax*/slow_loader_bare*", "finding"),
+    ("jax*/slow_loader_bare-traced", "finding"),
     ("tensorflow*/*slow_input*", "finding"),
 )
 """What the report does not tell yet: patterns of captures, as ENVIRONMENT/PROGRAM, and the check."""
