@@ -44,6 +44,15 @@ def test_it_is_told_from_a_tenth_of_the_capture_on(first: int, told: bool) -> No
     assert "after" not in (found["text"] or "")
 
 
+def test_stopping_the_profiler_is_no_part_of_the_training() -> None:
+    main = thread(
+        "python", ("train", 0, 50 * MS), ("$profiler.py:235 stop_trace", 60 * MS, 40 * MS), role="driving"
+    )
+    found = find_outside(session(capture(main, Core(ops=[("dot", 0, 50 * MS)]))))
+    assert found is not None
+    assert (found.after_ps, found.session_ps, found.after.sum()) == (10 * MS, 60 * MS, 10 * MS)
+
+
 def test_of_several_hosts_the_first_and_the_last_run_count() -> None:
     """Class times are those of both hosts: each adds up to the part times two."""
     found = find_outside(session(host(30, 70, name="a"), host(20, 90, name="b")))

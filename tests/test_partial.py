@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from captures import Core, Event, capture, real_trace, session, thread
 from launching import demo
+from simulated import Simulation
 
 from tb_xla_insights.analysis.partial import partial_diagnostics, partial_steps
 
@@ -18,21 +19,35 @@ STEP = {"_r": 1, "step_num": 5}
     [
         ([], 0),
         ([("loss", 2, 5)], 1),
-        ([("StepMarker", 95, 5)], 1),
-        ([("backward", 2, 5), ("forward", 95, 3)], 2),
-        ([("forward", 30, 20)], 0),
+        ([("loss", 2, 5), ("forward", 95, 3)], 2),
+        ([("evaluation", 95, 5)], 0),
+        ([("StepMarker", 95, 5)], 0),
         ([("Wait for donation holds", 95, 1)], 0),
     ],
 )
-def test_work_of_the_driving_thread_before_the_first_and_after_the_last_step(
+def test_annotations_that_steps_have_in_them_before_the_first_and_after_the_last_step(
     more: list[tuple[str, int, int]], count: int
 ) -> None:
-    events: list[Event] = [*more, ("Training_Step", 20, 60, STEP)]
+    """Others launch nothing here, so they are no steps."""
+    inside = [("forward", 30, 20), ("loss", 50, 5)]
+    events: list[Event] = [*more, *inside, ("Training_Step", 20, 60, STEP)]
     events.sort(key=lambda it: it[1])
     trace = capture(thread("python", *events, role="driving"))
     assert partial_steps(trace) == count
     found = partial_diagnostics(session(trace))
     assert [it.id for it in found] == ["partial_steps"] * (count > 0)
+
+
+@pytest.mark.parametrize("outside", [0, 1])
+def test_what_launches_after_the_last_step_is_cut(outside: int) -> None:
+    made = Simulation()
+    for number in range(4):
+        begin = made.now
+        made.host("forward", 300)
+        made.launch(100)
+        if number < 4 - outside:
+            made.made.step(begin, made.now - begin, number + 5)
+    assert partial_steps(made.made.trace()) == outside
 
 
 def test_a_last_step_without_duration_is_whole() -> None:

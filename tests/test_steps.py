@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from captures import Core, capture, real_trace, thread
 
-from tb_xla_insights.analysis.steps import Step, steps_of
+from tb_xla_insights.analysis.step_sources import Step
+from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.trace.model import Trace
 
 
@@ -23,6 +24,7 @@ RUNS = Core(
         ("step(7)", 60, 20),
         ("copy(2)", 80, 5),
         ("step(8)", 90, 20),
+        ("copy(2)", 110, 5),
         ("step(7)", 130, 20),
         ("copy(2)", 155, 5),
     ]
@@ -82,6 +84,51 @@ def test_the_rhythm_of_the_program_that_takes_most_time_of_those_that_repeat() -
     ]  # fmt: skip
 
 
+def names_of_loop(*names: str) -> set[str]:
+    """The program that marks the loop in runs of these programs, 10 ps each."""
+    runs = [(f"{name}(1)", 20 * number, 10) for number, name in enumerate(names)]
+    return {name for name, *_ in steps(capture(thread("python", ("f", 0, 8)), Core(modules=runs)))}
+
+
+OP_BY_OP = ("matmul", "matmul", "add", "matmul", "tanh", "add")
+
+
+def test_no_op_that_occurs_in_several_places_marks_the_loop_of_a_program_that_runs_op_by_op() -> None:
+    assert names_of_loop(*OP_BY_OP * 3) == {"tanh"}
+    assert names_of_loop(*OP_BY_OP * 2) == set()
+    assert names_of_loop("matmul", "add", "matmul", "add", "add", "matmul") == set()
+
+
+def test_a_loop_may_do_something_else_now_and_then() -> None:
+    assert names_of_loop(*("train",) * 5, "evaluate", *("train",) * 5, "evaluate") == {"train"}
+
+
+def test_the_call_around_a_function_of_tensorflow_is_the_step() -> None:
+    """Keras' loop: the event with `_r` only hands the function over."""
+    calls = [
+        event
+        for at in (0, 100, 200)
+        for event in [
+            ("train_function", at, 90),
+            ("FunctionRun", at + 5, 2, {"_r": 1}),
+            ("Iterator", at + 92, 3),
+        ]
+    ]
+    other = [("evaluate_function", 300, 50), ("FunctionRun", 305, 2, {"_r": 1})]
+    assert steps(capture(thread("python", *calls, *other, role="driving"))) == [
+        ("train_function", None, "annotation", at, 90) for at in (0, 100, 200)
+    ]
+
+
+def test_an_annotation_of_the_program_goes_before_functions_of_tensorflow() -> None:
+    events = [
+        ("train", 0, 90, {"_r": 1}),
+        ("FunctionRun", 5, 2, {"_r": 1}),
+        ("FunctionRun", 95, 2, {"_r": 1}),
+    ]
+    assert [name for name, *_ in steps(capture(thread("python", *events, role="driving")))] == ["train"]
+
+
 def test_a_program_whose_id_is_negative_is_no_other_one() -> None:
     runs = Core(modules=[("f(-5)", 10, 20), ("f(7)", 40, 20), ("f(-5)", 80, 20)])
     assert [(start, duration) for *_, start, duration in steps(capture(thread("python", ("x", 0, 8)), runs))] == [
@@ -109,6 +156,8 @@ def test_a_step_knows_its_end_and_its_event() -> None:
         ("public/gpu_v100_tf", 1, "steps_line", 0),
         ("public/tpu_v6e_jax", 99, "modules", None),
         ("public/gpu_mi300_jax", 4, "modules", None),
+        ("other/mi300_jax08_attention", 2, "modules", None),
+        ("other/tf_keras_slow", 32, "annotation", None),
     ],
 )
 def test_steps_of_real_captures(

@@ -45,11 +45,12 @@ def test_the_roles_of_a_pytorch_xla_process() -> None:
         thread("python3", ("cpu_loader.next", 0, 40)),
         thread("python4", ("read_batch", 0, 40), ("prefetch", 5, 10)),
         thread("python5", ("evaluate", 0, 40)),
+        thread("", ("$train.py:20 fill", 0, 40), ("$train.py:9 next_batch", 5, 10)),
     )
     assert roles(trace) == {
         "python": "driving", "pt_autograd_0": "autograd", "tf_pytorchxla/7": "executor",
         "tf_XLAPjRtCpuClient/8": "client", "tf_XLAEigen/9": "op_pool", "tf_xla-cpu-codegen/3": "compiler",
-        "python3": "loader", "python4": "loader", "python5": "other",
+        "python3": "loader", "python4": "loader", "python5": "other", "": "loader",
     }  # fmt: skip
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from loops import findings
@@ -186,9 +185,8 @@ def test_waiting_between_steps_for_their_work_is_part_of_them() -> None:
         made.made.step(begin, made.now - begin, number + 5)
         made.wait("PjRtComputationClient::TransferFromDevice", late=0)
     trace = made.made.trace()
-    # Between the launch's enqueuing and the end of the read: 7 us, then 500; the last one lies behind the last step.
-    each = 300 + (STEPS - 1) * (500 + 7 - 1) / STEPS
-    assert step_without(trace) == pytest.approx(each * US, abs=1)
+    # From the launch's enqueuing, 1 us before the annotation's end, to the end of the read: 7 us, then 500.
+    assert step_without(trace) == (300 - 1 + 7 + 500) * US
     assert step_without(trace, Fix(("from_device",), reads=True)) == 500 * US
 
 

@@ -31,11 +31,18 @@ def annotation_classes(trace: Trace) -> Int8:
 
 
 def frames_that_load(trace: Trace) -> Int32:
-    """The Python tracer's frames inside of annotations that load data, without those that wait for the device."""
-    if not loading(trace).any():
+    """The Python tracer's frames inside of annotations or other frames that load data, without those that wait for the
+    device."""
+    if not (loading(trace) | _loads_by_name(trace)).any():
         return np.zeros(0, np.int32)
     frames = _frames(trace)
     return frames[_that_load(trace, frames)]
+
+
+def _loads_by_name(trace: Trace) -> NDArray[np.bool_]:
+    """Per metadata entry, whether it is a Python frame that loads data or waits for it."""
+    found: NDArray[np.bool_] = tagged(trace, "python_tracer") & (trace.metadata.kind == INPUT)
+    return found
 
 
 def _frames(trace: Trace) -> Int32:
@@ -54,8 +61,10 @@ def frames_inside(trace: Trace, tag: str) -> Int32:
 
 
 def _that_load(trace: Trace, rows: Int32) -> NDArray[np.bool_]:
-    """Which of some events, in row order, are annotations that load data or lie inside of one."""
-    return _inside(trace, rows, trace.annotations[loading(trace)[trace.meta[trace.annotations]]])
+    """Which of some events, in row order, are annotations or Python frames that load data, or lie inside of one."""
+    annotations = trace.annotations[loading(trace)[trace.meta[trace.annotations]]]
+    frames = rows_of_entries(_loads_by_name(trace), trace.meta)
+    return _inside(trace, rows, np.union1d(annotations, frames))
 
 
 def _inside(trace: Trace, rows: Int32, around: Int32) -> NDArray[np.bool_]:

@@ -17,7 +17,8 @@ from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.reach import COMPILE_PART, rows_with
 from tb_xla_insights.analysis.shares import covered
-from tb_xla_insights.analysis.steps import steps_at, steps_of
+from tb_xla_insights.analysis.step_sources import recorded_steps
+from tb_xla_insights.analysis.steps import steps_at
 from tb_xla_insights.analysis.thresholds import FIRST_WARM_STEP
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
@@ -177,7 +178,7 @@ def _numbers(trace: Trace, calls: CompileCalls, step: Int32, module: list[str | 
     The capture cuts the steps at its edges. A compilation before the first step belongs to the one before it if it is
     cut itself, or if its module is one that steps run; a cut one after the last step to the one after that.
     """
-    launches, steps = find_launches(trace), steps_of(trace)
+    launches, steps = find_launches(trace), recorded_steps(trace)
     known = (launches.step >= 0) & (launches.program >= 0)
     in_steps = {launches.programs[program][0] for program in launches.program[known].tolist()}
     found: list[int | None] = []

@@ -21,7 +21,8 @@ from tb_xla_insights.analysis.reach import (
     event_flags,
     rows_with,
 )
-from tb_xla_insights.analysis.steps import annotated_steps, step_rows, step_times, steps_of, with_offsets
+from tb_xla_insights.analysis.step_sources import recorded_times, step_rows
+from tb_xla_insights.analysis.steps import annotated_steps, steps_of, with_offsets
 from tb_xla_insights.analysis.thresholds import READS_SHARE
 from tb_xla_insights.catalog.classes import CLASS_INDEX
 from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
@@ -61,7 +62,8 @@ class Early:
 
 def _steps_of_reads(trace: Trace, reads: Int32) -> Int32:
     """The last step that began before each read, -1: none. What a step asked for is often read when it is over."""
-    return (np.searchsorted(step_times(trace)[0], trace.start_ps[reads], "right") - 1).astype(np.int32)
+    starts = recorded_times(trace)[0][: len(steps_of(trace))]
+    return (np.searchsorted(starts, trace.start_ps[reads], "right") - 1).astype(np.int32)
 
 
 def _counts(step: Int32, steps: int) -> Int64:

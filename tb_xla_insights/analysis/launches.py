@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.analysis.handed_over import handed_over
 from tb_xla_insights.analysis.in_order import in_order
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.reach import (
@@ -25,7 +26,7 @@ from tb_xla_insights.analysis.reach import (
     ways_back,
 )
 from tb_xla_insights.analysis.runs import ORDERED, Runs, find_runs, programs_of
-from tb_xla_insights.analysis.steps import steps_at, steps_of
+from tb_xla_insights.analysis.step_sources import recorded_steps, recorded_steps_at, recorded_times
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 
 KINDS = ("lazy", "dynamo", "other")
@@ -40,7 +41,8 @@ class Launches:
     driving or an autograd thread that asked for it; `marker`: the step marker around that; `origin`: the event there
     that handed the work over. `step`: index into the trace's steps, -1 outside of them. `kind`: index into KINDS.
     `program`: what its runs run, -1 where none is known. `programs`: names and ids of programs; an id is a decimal
-    string, empty where none is recorded.
+    string, empty where none is recorded. `handed_over`: when the whole steps start and end, where the host only hands
+    their work over; else None.
     """
 
     row: Int32
@@ -53,6 +55,7 @@ class Launches:
     program: Int32
     programs: list[tuple[str, str]]
     runs: Runs
+    handed_over: tuple[Int64, Int64] | None
 
     def __len__(self) -> int:
         return len(self.row)
@@ -87,6 +90,9 @@ def find_launches(trace: Trace) -> Launches:
     program = np.full(len(row), -1, np.int32)
     program[runs.launch[known][::-1]] = runs.program[known][::-1]
     step = _steps(trace, ways, runs, len(row))
+    times = _handed_over(trace, step, runs)
+    if times is not None:
+        step[step >= len(times[0])] = -1
     return Launches(
         row,
         trace.lines_of(row),
@@ -98,6 +104,7 @@ def find_launches(trace: Trace) -> Launches:
         program,
         programs_of(trace),
         runs,
+        times,
     )
 
 
@@ -173,12 +180,12 @@ def _asks(trace: Trace) -> Int32:
 def _steps(trace: Trace, ways: Ways, runs: Runs, count: int) -> Int32:
     """The step of each launch: the one in which the driving thread asked for it; where a device tells the steps, the
     one in which its run on that device begins."""
-    steps = steps_of(trace)
+    steps = recorded_steps(trace)
     if not steps or steps[0].source in ("annotation", "step_marker"):
         asked = ways.origin >= 0
         when = np.full(count, -1, np.int64)
         when[asked] = trace.start_ps[ways.origin[asked]]
-        return steps_at(trace, when)
+        return recorded_steps_at(trace, when)
     tellers = [
         number
         for number, device in enumerate(trace.devices)
@@ -196,4 +203,12 @@ def _steps(trace: Trace, ways: Ways, runs: Runs, count: int) -> Int32:
         ::-1
     ]  # a launch's first run is written last
     when[runs.launch[mine]] = runs.start_ps[mine]
-    return steps_at(trace, when)
+    return recorded_steps_at(trace, when)
+
+
+def _handed_over(trace: Trace, step: Int32, runs: Runs) -> tuple[Int64, Int64] | None:
+    """Of steps that annotations tell: all others last until the next one begins."""
+    if not any(it.source == "annotation" for it in recorded_steps(trace)):
+        return None
+    step_of_run = np.append(step, np.int32(-1))[runs.launch]
+    return handed_over(*recorded_times(trace), step_of_run, runs.own_start_ps, runs.end_ps)

@@ -11,6 +11,7 @@ from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.threads import host_planes
 
+_FRAME = re.compile(r"\$(\S+:\d+) (.+)")
 _PROGRAM = re.compile(r"^(.*)\((-?\d+)\)$")
 
 
@@ -18,6 +19,13 @@ def program_of(name: str) -> tuple[str, str]:
     """A module's program and its id, of `program(id)`."""
     match = _PROGRAM.match(name)
     return (match[1], match[2]) if match else (name, "")
+
+
+def frame_name(name: str) -> str:
+    """A Python tracer's frame as people write it: `$train.py:34 next_batch` as `next_batch at train.py:34`; all
+    other names as they are."""
+    match = _FRAME.fullmatch(name)
+    return f"{match[2]} at {match[1]}" if match else name
 
 
 @kept

@@ -10,9 +10,11 @@ import numpy as np
 
 from tb_xla_insights.analysis.busy import device_span
 from tb_xla_insights.analysis.classes import partition
+from tb_xla_insights.analysis.names import tagged
 from tb_xla_insights.analysis.shares import by_class, class_shares
 from tb_xla_insights.analysis.thresholds import OUTSIDE_SHARE
 from tb_xla_insights.catalog.classes import CLASSES, HOST_DOES
+from tb_xla_insights.trace.entries import rows_of_entries
 from tb_xla_insights.trace.model import Int64, SessionTrace
 from tb_xla_insights.units import share, time_text
 
@@ -25,8 +27,8 @@ class Outside:
     """The two parts of a session outside the devices' span, in ps. (docs/definitions.md, "Busy, span, duty cycle")
 
     `before_ps`: from the session's start to the first run of any device; `after_ps`: from the end of the last run to
-    the session's end. `before` and `after`: what the hosts with devices do meanwhile, one column per class; each adds
-    up to its part times the number of those hosts.
+    `session_ps`, the session's end, or when a host begins to stop the profiler. `before` and `after`: what the hosts
+    with devices do meanwhile, one column per class; each adds up to its part times the number of those hosts.
     """
 
     before_ps: int
@@ -60,7 +62,8 @@ def find_outside(session: SessionTrace) -> Outside | None:
     if not known:
         return None
     first, last = min(start for start, _ in known), max(end for _, end in known)
-    starts, ends = np.array([0, last], np.int64), np.array([first, session.duration_ps], np.int64)
+    end = min([session.duration_ps, *_stops(session, last)])
+    starts, ends = np.array([0, last], np.int64), np.array([first, end], np.int64)
     shares = sum(
         (
             class_shares(partition(session.traces[number]), starts, ends)
@@ -69,7 +72,17 @@ def find_outside(session: SessionTrace) -> Outside | None:
         ),
         np.zeros((2, len(CLASSES)), np.int64),
     )
-    return Outside(first, session.duration_ps - last, shares[0], shares[1], session.duration_ps)
+    return Outside(first, end - last, shares[0], shares[1], end)
+
+
+def _stops(session: SessionTrace, after_ps: int) -> list[int]:
+    """When hosts begin to stop the profiler, after an instant: what the Python tracer records of that is nobody's
+    training."""
+    found: list[int] = []
+    for trace in session.traces:
+        start = trace.start_ps[rows_of_entries(tagged(trace, "profiler"), trace.meta)]
+        found += start[start >= after_ps].tolist()
+    return found
 
 
 def outside_report(session: SessionTrace) -> dict[str, Any] | None:

@@ -7,29 +7,40 @@ import numpy as np
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.reach import MARKER, rows_with
+from tb_xla_insights.analysis.step_sources import recorded_steps, recorded_steps_at, step_rows
 from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.errors import Diagnostic
-from tb_xla_insights.trace.model import SessionTrace, Trace
+from tb_xla_insights.trace.model import Int32, SessionTrace, Trace
 
 
 @kept
 def partial_steps(trace: Trace) -> int:
-    """How many steps of one host are only partly recorded: 0, 1 or 2. One is before the first step, or after
-    the last, where annotations, step markers or launches of the driving thread lie there. Of steps from the rhythm of
-    runs the last is one, and what runs before the first; those of a device's own line are all whole.
-    (docs/definitions.md, "Step")"""
-    steps, lines = steps_of(trace), trace.driving_lines
+    """How many steps of one host are only partly recorded. One is before the first step, or after the last, where the
+    driving thread launches something there, or has an annotation that steps have in them; of steps from markers, where
+    it has a marker. Another annotation that launches nothing is no cut step. Where the host runs ahead, steps at the
+    end of whose work nothing was recorded are cut, too. Of steps from the rhythm of runs the last is one, and what runs
+    before the first; those of a device's own line are all whole. (docs/definitions.md, "Step")"""
+    steps, lines = recorded_steps(trace), trace.driving_lines
     if steps and steps[0].source == "modules":
         return 1 + any((device.modules.start_ps < steps[0].start_ps).any() for device in trace.devices)
     if not steps or not lines or steps[0].on_device:
         return 0
     its = trace.lines[lines[0]].rows
-    rows = np.concatenate((trace.annotations, rows_with(trace, MARKER), find_launches(trace).origin))
+    marks = rows_with(trace, MARKER) if steps[0].source == "step_marker" else _parts_of_steps(trace)
+    rows = np.concatenate((find_launches(trace).origin, marks))
     when = trace.start_ps[rows[(rows >= its.start) & (rows < its.stop)]]
     # Of steps from markers the first begins where the marker before it ends.
-    return int((when < steps[0].start_ps).any()) + int(
-        (when >= max(steps[-1].end_ps, steps[-1].start_ps + 1)).any()
-    )
+    before = int((when < steps[0].start_ps).any())
+    after = int((when >= max(steps[-1].end_ps, steps[-1].start_ps + 1)).any())
+    return before + len(steps) - len(steps_of(trace)) + after
+
+
+def _parts_of_steps(trace: Trace) -> Int32:
+    """Annotations by names that annotations within steps have."""
+    rows = trace.annotations
+    rows = rows[~np.isin(rows, step_rows(trace))]
+    inside = recorded_steps_at(trace, trace.start_ps[rows]) >= 0
+    return rows[np.isin(trace.meta[rows], trace.meta[rows[inside]])]
 
 
 def partial_diagnostics(session: SessionTrace) -> list[Diagnostic]:

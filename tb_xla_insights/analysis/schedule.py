@@ -21,6 +21,7 @@ from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import Launches, find_launches
 from tb_xla_insights.analysis.segments import NOTHING, Segments
 from tb_xla_insights.analysis.shares import class_shares
+from tb_xla_insights.analysis.step_sources import recorded_steps
 from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.catalog.classes import DISPATCH, FROM_DEVICE, WAIT
 from tb_xla_insights.compiled import kernel
@@ -73,8 +74,8 @@ class Work:
 
 @dataclass(frozen=True)
 class Schedule:
-    """One host and its devices, from the start of the first step to the end of the last one. `core_free_ps`: until when
-    each core is busy with earlier runs, from the start on."""
+    """One host and its devices, while the host is in steps: from the start of the first to the end of the last one.
+    `core_free_ps`: until when each core is busy with earlier runs, from the start on."""
 
     host: Host
     work: Work
@@ -84,7 +85,7 @@ class Schedule:
 @kept
 def schedule_of(trace: Trace) -> Schedule | None:
     """None where there are no steps, or too few runs have known launches."""
-    steps, launches = steps_of(trace), find_launches(trace)
+    steps, launches = recorded_steps(trace)[: len(steps_of(trace))], find_launches(trace)
     runs = launches.runs
     if not steps or not len(launches):
         return None

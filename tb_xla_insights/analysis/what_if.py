@@ -22,10 +22,9 @@ from tb_xla_insights.analysis.idle import STARVED, find_gaps
 from tb_xla_insights.analysis.intervals import Intervals, union, union_of
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import find_launches
-from tb_xla_insights.analysis.schedule import Host, Schedule, Work, replayed, schedule_of
+from tb_xla_insights.analysis.schedule import Schedule, Work, replayed, schedule_of
 from tb_xla_insights.analysis.shares import shares_inside
-from tb_xla_insights.analysis.steps import step_times, steps_at, steps_of
-from tb_xla_insights.analysis.thresholds import INFO_SHARE
+from tb_xla_insights.analysis.steps import step_times, steps_of
 from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES, WAIT
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
@@ -191,27 +190,27 @@ def step_without(trace: Trace, *fixes: Fix, bound: Bound = "least") -> int | Non
     changed = _device_work(trace, work, fixes, bound)
     host_ps, done_ps, devices_ps = replayed(schedule, left.sum(axis=1), waits_for, changed)
     least_ps = _least(trace, work, changed.device_ps)
-    before_host_ps, before_done_ps, _ = _unchanged(trace)
-    steps_ps = _steps_ps(trace, host)
+    before_host_ps, before_done_ps, before_devices_ps = _unchanged(trace)
+    steps_ps = sum(step.duration_ps for step in steps)
     if steps[0].on_device:
         longest, gain = steps_ps, before_done_ps - done_ps
     else:
-        # Where the host only hands steps over and runs ahead, they last as long as the devices work.
-        longest = max(steps_ps, _least(trace, work, work.device_ps))
-        total = max(host_ps, devices_ps)
+        busy_ps = _least(trace, work, work.device_ps)
+        longest = max(steps_ps, busy_ps)
+        total, before = max(host_ps, devices_ps), before_host_ps
+        if find_launches(trace).handed_over is not None:
+            before = max(before_host_ps, _with_lead(before_devices_ps, busy_ps, len(steps)))
+            total = max(host_ps, _with_lead(devices_ps, least_ps, len(steps)))
         if bound == "most":
             total = max(total, _at_worst(trace, fixes, goes, left, least_ps))
-        gain = before_host_ps - total
+        gain = before - total
     return round(min(longest, max(least_ps, steps_ps - gain)) / len(steps))
 
 
-def _steps_ps(trace: Trace, host: Host) -> int:
-    """All steps together, with what the host waits for their work behind them, before the next one, where that is more
-    than chance."""
-    waits = (host.waits_for >= 0) & (steps_at(trace, host.end_ps - 1) < 0)
-    waited = (host.end_ps - host.start_ps - host.work_ps.sum(axis=1))[waits].sum()
-    steps = sum(step.duration_ps for step in steps_of(trace))
-    return steps + int(waited) if waited >= INFO_SHARE * steps else steps
+def _with_lead(devices_ps: int, busy_ps: int, steps: int) -> int:
+    """What steps that the host hands over take together: from the first run to the end of the last one, and before
+    that as long as the device is idle between two of them."""
+    return devices_ps + max(devices_ps - busy_ps, 0) // max(steps - 1, 1)
 
 
 def _at_worst(trace: Trace, fixes: Sequence[Fix], goes: Int64, left: Int64, device_ps: int) -> int:

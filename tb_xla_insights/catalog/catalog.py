@@ -7,8 +7,9 @@ Users add a file of the same form, whose entries replace or extend those of the 
      "groups": [{"era": "our trainer", "class": "input", "tags": ["loader"], "note": "reads shards",
                  "names": ["ReadShard"], "prefixes": ["shard::"], "suffixes": ["::ReadShard"]}]}
 
-A name `$func` stands for the Python tracer's frames of that function, whichever file they are in. A compiler pass or
-a part of a compilation that names its module, as `dce (jit_f)` does, is known by what precedes that.
+A name `$func` stands for the Python tracer's frames of that function, whichever file they are in, `$file.py func` for
+those of that file. Frames of functions that are called as a loader is (`next_batch`, `load_data`, `batches`) load. A
+compiler pass or a part of a compilation that names its module, as `dce (jit_f)` does, is known by what precedes that.
 
 Tags say what an event is beside its class:
 - synchronisations: `step_marker`, `sync_call` (the calls around a synchronisation), `sync` (one synchronisation),
@@ -19,7 +20,8 @@ Tags say what an event is beside its class:
 - waits: `holds`, `backpressure`
 - compilations: `compile_call` (one compilation, as it is asked for), `compile_part` (a phase of one, on any thread)
 - others: `graph_order` (a graph is put in order: outside of synchronisations the bridge of torch.compile asks for its
-  hash), `loader`, `torch_op`, `python_tracer`
+  hash), `function_run` (TensorFlow's own mark of a step), `loader`, `loading_frame` (a Python function that loads),
+  `profiler` (the profiler's own work), `torch_op`, `python_tracer`
 - without a class: `pass` (a compiler pass, it belongs to what encloses it), `plumbing` (no work of the host's own),
   `device_work` (a device at work on a host thread), `rendezvous`
 """
@@ -39,7 +41,7 @@ from tb_xla_insights.errors import InputError
 __all__ = ["CLASSES", "Catalog", "load_catalog"]
 
 _SUFFIX = re.compile(r"#[^#]*=[^#]*#$")
-_FRAME = re.compile(r"\$\S+ (.+)")
+_FRAME = re.compile(r"\$([^\s:]+)\S* (.+)")
 _OF_MODULE = re.compile(r"(.+) \([\w.-]+\)")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _INPUT_WORD = re.compile(
@@ -48,6 +50,12 @@ _INPUT_WORD = re.compile(
 )
 _MODEL_WORD = re.compile(r"\w*norm|embed(ding|dings)?")
 """Parts of a model whose names have a word of loading in them: batch_norm, input_layernorm, input_embedding."""
+
+_LOADING_FUNCTION = re.compile(
+    r"_*((get|next|load|fetch|read|make|sample|prepare|iter|iterate)_+)?((mini|micro|train|training)_*)?"
+    r"(batch(es)?|data|examples|samples)|_*prefetch(_\w+)?|_*(batch|data|train)_*(loader|iterator|iter|generator)"
+)
+"""Of a Python function, the whole name: parts of libraries have single words of loading in theirs, too."""
 
 _LISTS = ("names", "prefixes", "suffixes")
 
@@ -59,6 +67,7 @@ class _Entry:
 
 
 _UNKNOWN = _Entry(-1, frozenset())
+_LOADING_FRAME = _Entry(CLASS_INDEX["input"], frozenset(("python_tracer", "loading_frame")))
 
 
 @dataclass
@@ -103,8 +112,12 @@ class Catalog:
     def _find(self, name: str) -> _Entry:
         name = _SUFFIX.sub("", name)
         frame = _FRAME.fullmatch(name)
-        if frame and "$" + frame[1] in self._names:
-            return self._names["$" + frame[1]]
+        if frame:
+            for known in (f"${frame[1]} {frame[2]}", f"${frame[2]}"):
+                if known in self._names:
+                    return self._names[known]
+            if _LOADING_FUNCTION.fullmatch(frame[2]):
+                return _LOADING_FRAME
         entry = self._match(name)
         for prefix in self._optional:
             if entry is _UNKNOWN and name.startswith(prefix):

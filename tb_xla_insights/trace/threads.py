@@ -41,6 +41,7 @@ _WORK: dict[str, Role] = {
     "input": "loader",
 }
 _LOADER, _MARK, _LAUNCH, _UNKNOWN, _CALL = 1, 2, 4, 8, 16
+_LOADERS = {"loader", "loading_frame"}
 _MARKS = {"step_marker", "sync", "dynamo"}
 _LAUNCHES = {"launch", "run_start", "scheduled", "enqueue"}
 
@@ -180,7 +181,7 @@ def _flags(trace: Trace, catalog: Catalog) -> NDArray[np.int8]:
             name = trace.strings[text]
             tags = catalog.tags(name)
             flags[entry] = (
-                _LOADER * ("loader" in tags)
+                _LOADER * bool(tags & _LOADERS)
                 | _MARK * bool(tags & _MARKS)
                 | _LAUNCH * bool(tags & _LAUNCHES)
                 | _UNKNOWN * (not catalog.knows(name))

@@ -16,6 +16,7 @@ from tb_xla_insights.analysis.busy import device_span
 from tb_xla_insights.analysis.enclosing import annotation_path
 from tb_xla_insights.analysis.environment import environment
 from tb_xla_insights.analysis.findings.ledger import Ledger
+from tb_xla_insights.analysis.step_sources import recorded_steps
 from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.analysis.thresholds import EVERY_SHARE, Severity
 from tb_xla_insights.analysis.what_if import Bound, Fix, step_without
@@ -200,8 +201,8 @@ class Facts:
 
 
 def _bounds(trace: Trace, steps: Collection[int]) -> tuple[Int64, Int64]:
-    """The starts and the ends of steps (indices)."""
-    chosen = [steps_of(trace)[index] for index in sorted(steps)]
+    """When the host is in steps (indices)."""
+    chosen = [recorded_steps(trace)[index] for index in sorted(steps)]
     starts = np.array([step.start_ps for step in chosen], np.int64)
     return starts, starts + np.array([step.duration_ps for step in chosen], np.int64)
 

@@ -118,7 +118,7 @@ def recompilation(facts: Facts) -> Finding | None:
     return Finding(
         "recompilation",
         _title(found, where),
-        f"a compile {brief}" if count == 1 else f"{count} compiles {brief}",
+        f"a compile {brief}" if count in (1, len(numbers)) else f"{count} compiles {brief}",
         detail,
         _advice(facts, found, new, told, place, numbers, variants),
         cost,

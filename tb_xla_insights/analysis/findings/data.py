@@ -14,6 +14,7 @@ from tb_xla_insights.analysis.findings.base import (
     total_ps,
 )
 from tb_xla_insights.analysis.input_pipeline import InputPipeline, find_input_pipeline, input_report
+from tb_xla_insights.analysis.names import frame_name
 from tb_xla_insights.analysis.steps import steps_at
 from tb_xla_insights.analysis.transfers import transfers_report
 from tb_xla_insights.trace.model import Int64
@@ -59,7 +60,7 @@ def input_bound(facts: Facts) -> Finding | None:
         for trace, part, idle in zip(facts.traces, parts, facts.steps_taken(taken), strict=True)
     ]
     names = [
-        trace.name(row)
+        frame_name(trace.name(row))
         for trace, part in zip(facts.traces, parts, strict=True)
         for row in part.batches.tolist()
     ]

@@ -24,7 +24,9 @@ from tb_xla_insights.analysis.opcodes import COLLECTIVES, opcode
 from tb_xla_insights.analysis.propagation.columns import runs_of_ops
 from tb_xla_insights.analysis.runs import NONE
 from tb_xla_insights.analysis.shares import covered
+from tb_xla_insights.analysis.step_sources import recorded_times
 from tb_xla_insights.analysis.step_table import steps_report
+from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.analysis.thresholds import BOUND_SHARE, UNHIDDEN_SHARE
 from tb_xla_insights.analysis.what_if import Fix
 from tb_xla_insights.trace.model import Int64, Trace
@@ -172,7 +174,7 @@ def device_bound(facts: Facts) -> Finding | None:
         f"The device is the bottleneck: {share(duty)} busy",
         "the device is the bottleneck",
         f"Cores are busy for {share(duty)} of their spans and compute for {share(part)}; the host "
-        + ("keeps up." if of_step is None or of_step <= 1 else f"runs ahead: {_ahead(facts)}."),
+        + (f"runs ahead: {_ahead(facts)}." if _runs_ahead(facts) else "keeps up."),
         "To go faster, make the device's work itself cheaper: larger or lower-precision matrix products, fewer ops "
         "that only move data, more cores.",
         0,
@@ -180,11 +182,19 @@ def device_bound(facts: Facts) -> Finding | None:
     )
 
 
+def _runs_ahead(facts: Facts) -> bool:
+    """Whether all hosts only hand their steps over."""
+    return all(find_launches(trace).handed_over is not None for trace in facts.traces)
+
+
 def _ahead(facts: Facts) -> str:
-    """`a step's work takes the device 28.530 ms, the host is done with it in 20.776 ms`."""
-    steps = steps_report(facts.session)
-    work, host = (sum(step[key] for step in steps) // len(steps) for key in ("device_busy_ps", "duration_ps"))
-    return f"a step's work takes the device {time_text(work)}, and the host is done with a step in {time_text(host)}"
+    """`a step's work takes the device 28.530 ms, and the host is done with a step in 20.776 ms`."""
+    work = sum(step["device_busy_ps"] for step in steps_report(facts.session))
+    host = sum(
+        int(np.subtract(*recorded_times(trace)[::-1])[: len(steps_of(trace))].sum()) for trace in facts.traces
+    )
+    work_text, host_text = time_text(work // facts.steps), time_text(host // facts.steps)
+    return f"a step's work takes the device {work_text}, and the host is done with a step in {host_text}"
 
 
 def _share_of_steps(facts: Facts) -> float | None:
