@@ -16,24 +16,15 @@ HERE = Path(__file__).parent
 RECORDED = HERE / "recorded/matrix"
 MADE = HERE.parent / "build/matrix"
 
-RUNS_AHEAD = ("steady*", "prefetch", "scan", "donation", "evaluation", "op_by_op*", "*_callback*")
 MANY_DEVICES = ("pmap", "shard_map")
+TIMES = ("step_times", "sum_of_steps")
 NOT_HELD = (
-    *((f"jax*/{program}", check) for program in RUNS_AHEAD for check in ("step_times", "sum_of_steps")),
-    ("jax*/python_between*", "step_times"),
-    ("jax*/python_between*", "sum_of_steps"),
-    ("tensorflow*/fit*", "whole_steps"),
-    ("tensorflow*/fit*", "step_times"),
-    ("tensorflow*/fit*", "sum_of_steps"),
-    ("torch_xla*/read_after_step", "whole_steps"),
+    *(("jax*/op_by_op*", check) for check in TIMES),
+    *(("jax0.10*/io_callback", check) for check in TIMES),
+    *((f"jax0.[!4678]*/{program}", check) for program in MANY_DEVICES for check in TIMES),
     ("torch_xla*/read_after_step", "sum_of_steps"),
     ("jax0.6*/new_*", "change"),
     ("tensorflow*/compiled_new_shapes", "change"),
-    *(
-        (f"jax0.[!4]*/{program}", check)
-        for program in MANY_DEVICES
-        for check in ("step_times", "sum_of_steps")
-    ),
     *((f"jax0.[!4578]*/{program}", "devices") for program in MANY_DEVICES),
     *((f"jax0.[!78]*/{program}", "launches") for program in MANY_DEVICES),
     *((f"jax0.12*/{program}", "shares") for program in MANY_DEVICES),
@@ -41,8 +32,7 @@ NOT_HELD = (
     ("jax*/block", "finding"),
     ("jax*/op_by_op*", "finding"),
     ("jax*/*_callback*", "finding"),
-    ("jax*/python_between*", "finding"),
-    ("jax*/slow_loader_bare-traced", "finding"),
+    ("jax*/python_between", "finding"),
     ("tensorflow*/*slow_input*", "finding"),
 )
 """What the report does not tell yet: patterns of captures, as ENVIRONMENT/PROGRAM, and the check."""
