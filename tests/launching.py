@@ -44,9 +44,11 @@ class Tpu:
         autograd: bool = False,
         cores: tuple[int, ...] = (0,),
         enqueue: float | None = None,
+        op: str = "fusion.1",
     ) -> None:
         """`by` is `sync` (from `asked` on, 4 us), `marker` (the same below a step marker) or `dynamo`; `call` is the
-        execute call's start and duration, `enqueue` the instant of enqueuing (else the middle of the call)."""
+        execute call's start and duration, `enqueue` the instant of enqueuing (else the middle of the call), `op` the
+        run's only one."""
         self.number += 1
         flow = {"_pt": TO_EXECUTOR, "_p": self.number} if self.flows else {}
         line = self.autograd if autograd else self.main
@@ -72,7 +74,7 @@ class Tpu:
             if self.key:  # the device knows more bits of a run's id than the host
                 key["run_id"] = self.number | 5 << 27
             self.runs.setdefault(core, []).append(event(program, *run, **key, **used))
-            self.ops.setdefault(core, []).append(event("fusion.1", *run))
+            self.ops.setdefault(core, []).append(event(op, *run))
         self.executor.append(event("ThreadpoolListener::StopRegion", begun + call[1] + 0.25, 0))
 
     def trace(self) -> Trace:

@@ -37,7 +37,9 @@ class Simulation:
             self.made.on_main(name, self.now, duration)
             self.now += duration
 
-    def launch(self, device: int, marker: bool = False) -> None:
+    def launch(
+        self, device: int, marker: bool = False, program: str = "train(7)", op: str = "fusion.1"
+    ) -> None:
         enqueued = self.now + ENQUEUED
         start = max(enqueued + LATENCY, self.ends[-1] if self.ends else 0)
         self.made.launch(
@@ -46,6 +48,8 @@ class Simulation:
             (start, device),
             by="marker" if marker else "sync",
             enqueue=enqueued,
+            program=program,
+            op=op,
         )
         self.began = start if self.began is None else self.began
         self.ends.append(start + device)

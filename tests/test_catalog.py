@@ -123,6 +123,7 @@ def test_what_the_table_knows_is_more_than_what_it_has_a_class_for(catalog: Cata
         ("dynamo", ["ExecuteComputationWithBarrier"]),
         ("read", ["TransferFromServer", "PjRtComputationClient::TransferFromDevice"]),
         ("barrier", ["TensorCollectionBarrier", "DeviceBarrier"]),
+        ("blocks", ["$api.py:2479 block_until_ready", "CommonPjRtBuffer::Await", "PjRtFuture::Await"]),
         ("pass", ["algsimp", "while-loop-trip-count-annotator", "mlir::detail::OpToOpPassAdaptor"]),
         ("plumbing", ["ThreadpoolListener::StopRegion", "end: fusion.3", "ThunkExecutor::Execute"]),
     ],

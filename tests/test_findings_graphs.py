@@ -104,6 +104,30 @@ class TestSyncEveryStep:
     def test_reads_in_fewer_are_none(self) -> None:
         assert "sync_every_step" not in findings(with_reads(1).trace())
 
+    @pytest.mark.parametrize(
+        ("call", "told"), [(None, True), ("ExecuteComputation", False), ("DeviceBarrier", False)]
+    )
+    def test_what_the_runtime_waits_for_in_its_own_calls_the_program_did_not_ask_for(
+        self, call: str | None, told: bool
+    ) -> None:
+        made = loop()
+        for i in range(4):
+            if call:
+                made.on_main(call, i * STEP + LAUNCH + 100, 150)
+            made.on_main("$train.py:7 step", i * STEP + LAUNCH + 110, 130)
+            made.on_main("CommonPjRtBuffer::Await", i * STEP + LAUNCH + 120, 100)
+        found = findings(made.trace())
+        assert ("sync_every_step" in found) == told
+        if told:
+            assert found["sync_every_step"].evidence["steps_with_waits"] == 4
+            assert "xm.wait_device_ops()" in found["sync_every_step"].advice
+
+    def test_a_call_that_returns_at_once_waits_for_nothing(self) -> None:
+        made = loop()
+        for i in range(4):
+            made.on_main("$api.py:9 block_until_ready", i * STEP + LAUNCH + 120, 5)
+        assert "sync_every_step" not in findings(made.trace())
+
 
 def fallback(back: bool = True) -> Tpu:
     """An early execution whose value comes back to the device in the same annotation."""

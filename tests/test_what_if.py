@@ -109,6 +109,16 @@ def test_runs_that_overlap_bound_a_step_once() -> None:
     assert us(step_without(made.trace(), Fix(CLASSES))) == 510
 
 
+def test_a_run_that_was_enqueued_before_the_first_step_is_part_of_it() -> None:
+    """Where runs make the steps, the first one was enqueued before its own began."""
+    made = Tpu()
+    for i in range(4):
+        made.launch(i * 20, (i * 20 + 5, 10), (i * 500 + 50, 500))
+    trace = made.trace()
+    assert len(steps_of(trace)) == 3  # nothing tells where the last one ends
+    assert us(step_without(trace, Fix(device_ps=np.full(4, 300 * US)))) == 500 - 300
+
+
 def test_without_steps_or_launches_there_is_no_answer() -> None:
     made = Tpu()
     made.on_main("forward", 0, 100)

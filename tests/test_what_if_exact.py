@@ -57,6 +57,41 @@ def test_a_read_of_the_loss_in_every_step(host: int, device: int) -> None:
     assert findings(trace)["sync_every_step"].step_if_fixed_ps == mean(without)
 
 
+@given(HOST, DEVICE, st.sampled_from(["$api.py:9 block_until_ready", "PjRtFuture::Await"]))
+@examples
+def test_a_wait_for_the_device_in_every_step(host: int, device: int, name: str) -> None:
+    def step(made: Simulation, waits: bool) -> None:
+        made.host("forward", host)
+        made.launch(device, marker=True)
+        if waits:
+            made.wait(name)
+
+    trace, _ = simulate(STEPS, lambda made, _: step(made, True))
+    _, without = simulate(STEPS, lambda made, _: step(made, False))
+    found = findings(trace)["sync_every_step"]
+    assert found.title == "Every step waits for the device"
+    assert found.step_if_fixed_ps == mean(without)
+
+
+@given(HOST, DEVICE)
+@examples
+def test_a_wait_and_a_read_in_every_step(host: int, device: int) -> None:
+    """Either alone keeps the host: both go."""
+
+    def step(made: Simulation, waits: bool) -> None:
+        made.host("forward", host)
+        made.launch(device, marker=True)
+        if waits:
+            made.wait("$api.py:9 block_until_ready")
+            made.host("PjRtComputationClient::TransferFromDevice", 50)
+
+    trace, _ = simulate(STEPS, lambda made, _: step(made, True))
+    _, without = simulate(STEPS, lambda made, _: step(made, False))
+    found = findings(trace)["sync_every_step"]
+    assert found.title == "Every step reads from the device and waits for it"
+    assert found.step_if_fixed_ps == mean(without)
+
+
 @given(HOST, DEVICE, st.integers(900, 3000))
 @examples
 def test_slow_input(host: int, device: int, load: int) -> None:
@@ -105,6 +140,48 @@ def test_a_call_that_traces_lowers_and_compiles(host: int, device: int, slow: in
     trace, _ = simulate(STEPS, lambda made, number: step(made, number in when))
     _, without = simulate(STEPS, lambda made, _: step(made, False))
     assert findings(trace)["recompilation"].step_if_fixed_ps == mean(without)
+
+
+@given(HOST, DEVICE)
+@examples
+def test_compilations_of_programs_that_run_once(host: int, device: int) -> None:
+    """No run tells how long a later one takes: at best nothing is left of them, at worst all."""
+
+    def step(made: Simulation, compiles: bool, device: int) -> None:
+        made.host("forward", host)
+        made.host("XLAGraphExecutor::Compile", 5000 if compiles else 0)
+        made.launch(device, marker=True)
+
+    trace, _ = simulate(STEPS, lambda made, _: step(made, True, device))
+    _, usual = simulate(STEPS, lambda made, _: step(made, False, device))
+    _, without = simulate(STEPS, lambda made, _: step(made, False, 0))
+    found = findings(trace)["recompilation"]
+    assert found.step_if_fixed_ps == mean(without)
+    assert found.step_if_fixed_most_ps == mean(usual)
+    assert "how long those take is not known" in found.detail
+
+
+@given(HOST, DEVICE, st.integers(100, 300))
+@examples
+def test_a_step_that_runs_op_by_op(host: int, device: int, each: int) -> None:
+    """Six programs of one element-wise operation each, by turns of two kinds: what the host spends in launching them
+    goes; at best one program fuses their work away, at worst all of it stays."""
+
+    def step(made: Simulation, apart: bool, each: int) -> None:
+        made.host("forward", host)
+        made.launch(device + (0 if apart else 6 * each), marker=True)
+        for _ in range(3 if apart else 0):
+            made.launch(each, program="jit_add(8)", op="wrapped_add.1")
+            made.launch(each, program="jit_tanh(9)", op="loop_multiply_tanh_fusion")
+
+    trace, _ = simulate(STEPS, lambda made, _: step(made, True, each))
+    _, fused = simulate(STEPS, lambda made, _: step(made, False, 0))
+    _, apart = simulate(STEPS, lambda made, _: step(made, False, each))
+    found = findings(trace)["many_small_executions"]
+    assert (found.evidence["single_op"], found.evidence["op_by_op"]) == (6 * STEPS, 6 * STEPS)
+    assert found.step_if_fixed_ps == mean(fused)
+    assert found.step_if_fixed_most_ps is not None
+    assert found.step_if_fixed_most_ps >= mean(apart)
 
 
 @given(HOST, st.integers(10, 60), st.integers(4, 8), st.booleans())

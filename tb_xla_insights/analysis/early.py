@@ -56,14 +56,14 @@ class Early:
         """Per step: early executions, input syncs, reads."""
         count = len(steps_of(trace))
         input_steps = find_launches(trace).step[self.input_syncs]
-        reads = _steps_of_reads(trace, self.reads)
+        reads = last_steps(trace, self.reads)
         return (_counts(self.step, count), _counts(input_steps, count), _counts(reads, count))
 
 
-def _steps_of_reads(trace: Trace, reads: Int32) -> Int32:
-    """The last step that began before each read, -1: none. What a step asked for is often read when it is over."""
+def last_steps(trace: Trace, rows: Int32) -> Int32:
+    """The last step that began before each event, -1: none. What a step asked for is often read when it is over."""
     starts = recorded_times(trace)[0][: len(steps_of(trace))]
-    return (np.searchsorted(starts, trace.start_ps[reads], "right") - 1).astype(np.int32)
+    return (np.searchsorted(starts, trace.start_ps[rows], "right") - 1).astype(np.int32)
 
 
 def _counts(step: Int32, steps: int) -> Int64:
@@ -185,7 +185,7 @@ def reads_report(session: SessionTrace) -> dict[str, Any]:
     for trace in session.traces:
         early, gaps = find_early(trace), find_gaps(trace)
         per_step = early.per_step(trace)[2]
-        inside = _steps_of_reads(trace, early.reads) >= 0
+        inside = last_steps(trace, early.reads) >= 0
         totals["steps"] += len(per_step)
         totals["steps_with_reads"] += int(np.count_nonzero(per_step))
         totals["reads"] += int(per_step.sum())

@@ -17,6 +17,18 @@ _COLLECTIVE = re.compile(
     r"%?(all-reduce-scatter|all-reduce|all-gather|reduce-scatter|ragged-all-to-all|all-to-all|collective-permute|"
     r"collective-broadcast|send|recv)(?:-start|-done)?(?:[. ]|$)"
 )
+_ELEMENT_WISE = frozenset(
+    (
+        "abs", "add", "and", "atan2", "broadcast", "cbrt", "ceil", "clamp", "compare", "convert", "cosine", "divide",
+        "erf", "exponential", "exponential-minus-one", "floor", "is-finite", "log", "log-plus-one", "logistic",
+        "maximum", "minimum", "multiply", "negate", "not", "or", "power", "remainder", "round-nearest-afz",
+        "round-nearest-even", "rsqrt", "select", "shift-left", "shift-right-arithmetic", "shift-right-logical", "sign",
+        "sine", "sqrt", "subtract", "tan", "tanh", "xor",
+    )
+)  # fmt: skip
+_OF_FUSIONS = frozenset(("fusion", "wrapped", "loop"))
+"""What XLA adds to the opcodes of a fusion's parts for its name: `loop_add_tanh_fusion`, `wrapped_subtract`."""
+
 _OTHER_NAMES = {"all-reduce-scatter": "reduce-scatter", "ragged-all-to-all": "all-to-all"}
 _KERNEL = re.compile(
     r"(?:void )?(?:nccl|rccl)\w*?_?(AllReduce|AllGather|ReduceScatter|AllToAll|SendRecv|Broadcast)?(?:_|\W|$)",
@@ -47,6 +59,13 @@ def waits(name: str) -> bool:
 def contains(name: str) -> bool:
     """Whether an op may have others as its parts."""
     return _CONTAINER.match(name) is not None
+
+
+def element_wise(name: str) -> bool:
+    """Whether an op works on its operands element by element, and its name tells so: XLA names a fusion after the
+    opcodes in it."""
+    parts = set(opcode(name).lower().split("_")) - _OF_FUSIONS
+    return bool(parts) and parts <= _ELEMENT_WISE
 
 
 def collective(name: str) -> str | None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.analysis.blocking import blocked
 from tb_xla_insights.analysis.classes import partition, thread_segments
 from tb_xla_insights.analysis.idle import SLACK_PS
 from tb_xla_insights.analysis.kept import kept
@@ -42,7 +43,8 @@ class Host:
 
     `start_ps`, `end_ps`: when it lay in the capture. `work_ps`: what the host did, a column per class, without the wait
     at its end. `waits_for`: the run (index into Work) that the wait was for, -1 without one; `late_ps`: how long after
-    that run's end it lasted; `read`: whether it was a read from the device. `launch`: the one at its end, -1: none.
+    that run's end it lasted; `read`: whether it was a read from the device, `asked`: whether the program itself waited
+    (`find_blocks`). `launch`: the one at its end, -1: none.
     """
 
     start_ps: Int64
@@ -51,6 +53,7 @@ class Host:
     waits_for: Int32
     late_ps: Int64
     read: NDArray[np.bool_]
+    asked: NDArray[np.bool_]
     launch: Int32
 
 
@@ -75,7 +78,8 @@ class Work:
 @dataclass(frozen=True)
 class Schedule:
     """One host and its devices, while the host is in steps: from the start of the first to the end of the last one.
-    `core_free_ps`: until when each core is busy with earlier runs, from the start on."""
+    `core_free_ps`: until when each core is busy with earlier runs, from the start on; below 0 where its first run began
+    before that."""
 
     host: Host
     work: Work
@@ -98,14 +102,21 @@ def schedule_of(trace: Trace) -> Schedule | None:
     np.minimum.at(when, runs.launch[known], runs.enqueue_ps[known])
     # Where the runtime enqueues later by itself, the host is done when the call is.
     when = np.where(when < _NEVER, np.minimum(when, trace.end_ps[launches.row]), when)
+    # What a step's work was enqueued before the first step, as where a run makes the step, was ready when that began.
+    ahead = (launches.step >= 0) & (when < begin)
+    when = np.where(ahead, begin, when)
     placed = np.flatnonzero((when >= begin) & (when < end))
     if not placed.size:
         return None
     cuts = _cuts(trace, begin, end, placed, when[placed])
+    if steps[0].on_device:  # what begins when the last of them is over is no part of any
+        known &= runs.start_ps < end
     place = np.full(len(launches), -1, np.int32)  # the stretch at whose end each launch is
     place[cuts.index[cuts.kind == _LAUNCH]] = np.flatnonzero(cuts.kind == _LAUNCH)
     work = _work(launches, np.flatnonzero(known & (place[runs.launch] >= 0)), place, when)
     core_free = np.zeros(len(trace.devices), np.int64)
+    of_ahead = work.run[ahead[work.launch]]  # other cores may begin before the one that tells the steps
+    np.minimum.at(core_free, runs.device[of_ahead], runs.start_ps[of_ahead] - begin)
     earlier = np.setdiff1d(np.flatnonzero(runs.start_ps < when[placed].min()), work.run)
     np.maximum.at(core_free, runs.device[earlier], runs.end_ps[earlier] - begin)
     return Schedule(_host(trace, cuts, work), work, core_free)
@@ -178,11 +189,14 @@ def _host(trace: Trace, cuts: _Cuts, work: Work) -> Host:
     at, run, since = at[known], run[known], since[known]
     waits_for, until = np.full(len(cuts.kind), -1, np.int32), cuts.end_ps.copy()
     late, read = np.zeros(len(cuts.kind), np.int64), np.zeros(len(cuts.kind), np.bool_)
+    asked, blocks = np.zeros(len(cuts.kind), np.bool_), blocked(trace)
     waits_for[at], until[at], late[at] = run, since, cuts.end_ps[at] - finish[run]
     read[at] = waits.kind[cuts.index[at]] == FROM_DEVICE
+    block = np.searchsorted(blocks.start_ps, cuts.end_ps[at]) - 1
+    asked[at] = (block >= 0) & (cuts.end_ps[at] <= np.append(blocks.end_ps, 0)[block])
     shares = class_shares(partition(trace), cuts.start_ps, until)
     launch = np.where(cuts.kind == _LAUNCH, cuts.index, -1).astype(np.int32)
-    return Host(cuts.start_ps, cuts.end_ps, shares, waits_for, late, read, launch)
+    return Host(cuts.start_ps, cuts.end_ps, shares, waits_for, late, read, asked, launch)
 
 
 @kernel(

@@ -22,9 +22,10 @@ from tb_xla_insights.analysis.idle import STARVED, find_gaps
 from tb_xla_insights.analysis.intervals import Intervals, union, union_of
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import find_launches
-from tb_xla_insights.analysis.schedule import Schedule, Work, replayed, schedule_of
+from tb_xla_insights.analysis.schedule import Host, Schedule, Work, replayed, schedule_of
 from tb_xla_insights.analysis.shares import shares_inside
-from tb_xla_insights.analysis.steps import step_times, steps_of
+from tb_xla_insights.analysis.step_sources import recorded_times
+from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES, WAIT
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
@@ -42,23 +43,25 @@ class Fix:
 
     `classes`: host time of these classes, everywhere within steps, or only in some `windows` (starts, ends, which lie
     apart), or only in what leads to the launches `before` (indices into Launches). `reads`: all waits in reads;
-    `waits`: all waits for runs.
+    `blocks`: all in which the program itself waits for the device; `waits`: all waits for runs.
     `merged`: launches that become part of the next one behind them in their step that is not merged itself; nothing
     waits for their runs. `device_ps`: per run of Launches.runs, device time that goes.
 
     At best only: the work of the launches `repeated` goes, some of `merged`, since what they become part of does it
-    again; so does host time of the classes `moved`. With `aside`, one other thread does what goes, and steps wait for
-    it at worst.
+    again; so does that of the launches `unknown`, of which the capture does not tell what is left, and host time of
+    the classes `moved`. With `aside`, one other thread does what goes, and steps wait for it at worst.
     """
 
     classes: tuple[str, ...] = ()
     windows: tuple[Int64, Int64] | None = None
     before: NDArray[np.intp] | None = None
     reads: bool = False
+    blocks: bool = False
     waits: bool = False
     merged: NDArray[np.intp] = field(default_factory=lambda: NO_LAUNCHES)
     device_ps: Int64 | None = None
     repeated: NDArray[np.intp] = field(default_factory=lambda: NO_LAUNCHES)
+    unknown: NDArray[np.intp] = field(default_factory=lambda: NO_LAUNCHES)
     moved: tuple[str, ...] = ()
     aside: bool = False
 
@@ -73,8 +76,9 @@ def _unchanged(trace: Trace) -> tuple[int, int, int]:
 
 
 def _windows(trace: Trace, fix: Fix) -> Intervals:
-    """Where a fix takes host time away: what lies between steps is no part of any, so it stays."""
-    inside = union(*step_times(trace))
+    """Where a fix takes host time away: while the host is in steps. What lies between them is no part of any."""
+    starts, ends = (times[: len(steps_of(trace))] for times in recorded_times(trace))
+    inside = union(starts, ends)
     return inside if fix.windows is None else Intervals(*fix.windows).within(inside)
 
 
@@ -158,6 +162,7 @@ def _device_work(trace: Trace, work: Work, fixes: Sequence[Fix], bound: Bound) -
     if bound == "least":
         again = np.isin(work.launch, _all(fix.repeated for fix in fixes)) & (target != np.arange(len(target)))
         goes = np.where(again, np.maximum(goes, work.device_ps[target]), goes)
+        goes = np.where(np.isin(work.launch, _all(fix.unknown for fix in fixes)), work.device_ps, goes)
     return replace(
         work,
         cut=work.cut[target],
@@ -181,9 +186,7 @@ def step_without(trace: Trace, *fixes: Fix, bound: Bound = "least") -> int | Non
         return None
     host, work = schedule.host, schedule.work
     merged = np.isin(work.launch, _all(fix.merged for fix in fixes))
-    reads = any(fix.reads for fix in fixes)
-    waits = any(fix.waits for fix in fixes)
-    free = (host.waits_for >= 0) & (merged[host.waits_for] | (reads & host.read) | waits)
+    free = (host.waits_for >= 0) & (merged[host.waits_for] | _freed(host, fixes))
     waits_for: Int32 = np.where(free, -1, host.waits_for).astype(np.int32)
     goes = _host_time(trace, schedule, fixes, bound)
     left = host.work_ps - goes
@@ -205,6 +208,12 @@ def step_without(trace: Trace, *fixes: Fix, bound: Bound = "least") -> int | Non
             total = max(total, _at_worst(trace, fixes, goes, left, least_ps))
         gain = before - total
     return round(min(longest, max(least_ps, steps_ps - gain)) / len(steps))
+
+
+def _freed(host: Host, fixes: Sequence[Fix]) -> NDArray[np.bool_]:
+    """Per stretch, whether a fix takes the kind of wait away that is at its end."""
+    reads, blocks = any(fix.reads for fix in fixes), any(fix.blocks for fix in fixes)
+    return (reads & host.read) | (blocks & host.asked) | any(fix.waits for fix in fixes)
 
 
 def _with_lead(devices_ps: int, busy_ps: int, steps: int) -> int:

@@ -11,13 +11,14 @@ from tb_xla_insights.analysis.findings.data import input_bound, transfer_bound
 from tb_xla_insights.analysis.findings.device import device_bound, device_stalls, exposed_collectives
 from tb_xla_insights.analysis.findings.dynamo import dynamo_recompilation, graph_breaks
 from tb_xla_insights.analysis.findings.fallback import cpu_fallback
-from tb_xla_insights.analysis.findings.graphs import early_sync, sync_every_step
+from tb_xla_insights.analysis.findings.graphs import early_sync
 from tb_xla_insights.analysis.findings.host import (
     dispatch_overhead,
-    many_small_executions,
     tracing_bound,
 )
 from tb_xla_insights.analysis.findings.lost import annotations_not_propagated
+from tb_xla_insights.analysis.findings.reads import sync_every_step
+from tb_xla_insights.analysis.findings.small import many_small_executions
 from tb_xla_insights.analysis.findings.worth import kind_of, mistakes_together, valued
 from tb_xla_insights.trace.model import SessionTrace
 

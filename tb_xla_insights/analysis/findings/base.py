@@ -276,6 +276,11 @@ def plural(number: int, one: str, many: str | None = None) -> str:
     return f"{count(number)} {one if number == 1 else many or one + 's'}"
 
 
+def rounded(number: float) -> str:
+    """A mean count: `4`, `6.5`."""
+    return f"{number:.1f}".removesuffix(".0")
+
+
 def mask(size: int, chosen: NDArray[Any]) -> NDArray[np.bool_]:
     found = np.zeros(size, np.bool_)
     found[chosen] = True

@@ -32,7 +32,12 @@ from tb_xla_insights.analysis.findings.compile_advice import (
     place_text,
     tracer_of,
 )
-from tb_xla_insights.analysis.findings.compile_costs import BUILDS, calls_that_compile, slow_first_runs
+from tb_xla_insights.analysis.findings.compile_costs import (
+    BUILDS,
+    calls_that_compile,
+    known_elsewhere,
+    slow_first_runs,
+)
 from tb_xla_insights.analysis.graph_diff import Change, GraphDiff, find_graph_diffs
 from tb_xla_insights.analysis.graph_words import difference_text, types_text
 from tb_xla_insights.analysis.intervals import union, union_of
@@ -79,7 +84,8 @@ class _Again:
 def recompilation(facts: Facts) -> Finding | None:
     """Compilations other than warm-up and those of `dynamo_recompilation`. They cost the time in which devices idle
     meanwhile."""
-    taken, fixes, numbers, steps = [], [], [], []
+    taken, numbers, steps = [], [], []
+    fixes: list[Fix | None] = []
     found: list[_Again] = []
     total = 0
     gave_up = any(guard.limit for guard in facts.beside.guards)
@@ -89,10 +95,9 @@ def recompilation(facts: Facts) -> Finding | None:
         when = union(compiles.start_ps[again], compiles.end_ps[again])
         calls = union_of([when, calls_that_compile(trace, compiles.row[again])])
         taken.append(ledger.take_within(BUILDS, trace, calls))
-        slow = slow_first_runs(trace, compiles.end_ps[again])
-        fixes.append(
-            Fix(BUILDS, windows=(calls.start_ps, calls.end_ps), device_ps=slow) if len(again) else None
-        )
+        slow, unknown = slow_first_runs(trace, compiles.end_ps[again])
+        fix = Fix(BUILDS, windows=(calls.start_ps, calls.end_ps), device_ps=slow, unknown=unknown)
+        fixes.append(fix if len(again) else None)
         steps.append(set(compiles.step[again].tolist()) - {-1})
         numbers += step_names(trace, compiles.step[again].tolist())
         total += when.total_ps
@@ -109,10 +114,14 @@ def recompilation(facts: Facts) -> Finding | None:
     new = _main_change(found)
     brief = where if all(it.in_step or it.cut for it in found) else "after warm-up"
     detail = f"{plural(count, 'compilation')} {where} {'takes' if count == 1 else 'take'} {time_text(total)}"
+    fixes = known_elsewhere(fixes) if len(numbers) <= 1 else fixes
     idle = (
         f"devices idle meanwhile for {facts.of_span(cost)}" if cost else "no device waits for it in its span"
     )
-    detail += f"{_cut_text(found)}; {idle}.{_new_text(found, new)}"
+    detail += f"{_cut_text(found)}; {idle}"
+    if any(fix and len(fix.unknown) for fix in fixes):
+        detail += "; no run of what they compile is a later one, so how long those take is not known"
+    detail += f".{_new_text(found, new)}"
     if new is None and variants > 1:
         detail += f" {module} comes in {variants} variants, so its shapes or its code differ."
     return Finding(

@@ -24,7 +24,7 @@ from tb_xla_insights.analysis.findings.base import (
     steps_text,
     total_ps,
 )
-from tb_xla_insights.analysis.findings.compile_costs import slow_first_runs
+from tb_xla_insights.analysis.findings.compile_costs import known_elsewhere, slow_first_runs
 from tb_xla_insights.analysis.findings.graphs import CUT
 from tb_xla_insights.analysis.intervals import union, union_of
 from tb_xla_insights.analysis.launches import DYNAMO_KIND, find_launches
@@ -81,16 +81,16 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
     count = sum(len(part.step) for part in parts)
     if not count:
         return None
-    taken, fixes, windows, numbers = [], [], [], []
+    taken, windows, numbers = [], [], []
+    fixes: list[Fix | None] = []
     dynamo = compiling = compiles = 0
     for trace, ledger, part in zip(facts.traces, facts.ledgers, parts, strict=True):
         calls = find_compiles(trace)
         when = union_of((part.when, union(calls.start_ps, calls.end_ps, part.compiles)))
         taken.append(ledger.take_within(_EXTRACTING, trace, when))
-        slow = slow_first_runs(trace, calls.end_ps[part.compiles])
-        fixes.append(
-            Fix(_EXTRACTING, windows=(when.start_ps, when.end_ps), device_ps=slow) if len(when) else None
-        )
+        slow, unknown = slow_first_runs(trace, calls.end_ps[part.compiles])
+        fix = Fix(_EXTRACTING, windows=(when.start_ps, when.end_ps), device_ps=slow, unknown=unknown)
+        fixes.append(fix if len(when) else None)
         spent = class_shares(partition(trace), when.start_ps, when.end_ps).sum(axis=0)
         dynamo, compiling = dynamo + int(spent[DYNAMO]), compiling + int(spent[CLASS_INDEX["compile"]])
         compiles += int(part.compiles.sum())
@@ -99,6 +99,7 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
     cost = total_ps(taken)
     numbers = sorted(set(numbers))
     where = steps_text(numbers, facts.steps)
+    fixes = known_elsewhere(fixes) if len(numbers) <= 1 else fixes
     guard = facts.beside.guards[-1] if facts.beside.guards else None
     detail = (
         f"{plural(count, 'extraction')} of graphs after warm-up, {where}, take{'s' if count == 1 else ''} "

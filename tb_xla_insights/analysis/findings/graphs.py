@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.debug_log import early_blocks
-from tb_xla_insights.analysis.early import Early, find_early, reads_report
+from tb_xla_insights.analysis.early import Early, find_early
 from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
@@ -24,10 +24,9 @@ from tb_xla_insights.analysis.findings.base import (
 )
 from tb_xla_insights.analysis.intervals import union
 from tb_xla_insights.analysis.launches import LAZY, find_launches
-from tb_xla_insights.analysis.thresholds import EVERY_SHARE
 from tb_xla_insights.analysis.what_if import Fix
 from tb_xla_insights.trace.model import Int32, Int64, Trace
-from tb_xla_insights.units import share, time_text
+from tb_xla_insights.units import time_text
 
 CUT = ("tracing", "sync_prepare", "program_load", "to_device", "from_device", "dispatch", "wait", "python",
         "other", "unrecorded")  # fmt: skip
@@ -159,44 +158,3 @@ def one_graph(trace: Trace, early: Early, chosen: NDArray[np.intp], until: Int32
     read = launches[(early.read[chosen] >= 0) & (known.kind[launches] == LAZY)]
     moved = () if len(read) == len(launches) else ("sync_prepare",)
     return Fix(CUT, windows=(cut.start_ps, cut.end_ps), merged=launches, repeated=read, moved=moved)
-
-
-def sync_every_step(facts: Facts) -> Finding | None:
-    """Reads in at least half of the steps. They cost the part of starved gaps in which the host reads; what
-    follows an early execution counts there."""
-    reads = reads_report(facts.session)
-    if not reads["every_step"]:
-        return None
-    taken = [ledger.take(("from_device",)) for ledger in facts.ledgers]
-    cost = total_ps(taken)
-    early = [find_early(trace) for trace in facts.traces]
-    others = any(np.setdiff1d(found.reads, found.read).size for found in early)
-    rows = [
-        (trace, row) for trace, found in zip(facts.traces, early, strict=True) for row in found.reads.tolist()
-    ]
-    windows = (Window(int(trace.start_ps[row]), int(trace.end_ps[row])) for trace, row in rows)
-    part = reads["steps_with_reads"] / reads["steps"]
-    each = reads["reads"] / reads["steps_with_reads"]
-    return Finding(
-        "sync_every_step",
-        "Every step reads from the device"
-        if part == 1
-        else f"{share(part)} of the steps read from the device",
-        f"a read from the device {'in every step' if part == 1 else f'in {share(part)} of the steps'}",
-        f"{plural(reads['reads'], 'read')} in {reads['steps_with_reads']} of {plural(reads['steps'], 'step')} "
-        f"({each:.1f} each) keep the host for {time_text(reads['duration_ps'])}{facts.of_hosts}; "
-        + (f"devices idle in them for {facts.of_span(cost)}, " if cost else "no device idles in them, ")
-        + ("not counting early syncs." if others else "as all of them are those of early syncs."),
-        _read_less(facts) if others else "Take the reads that cut the graph out of the step first.",
-        cost,
-        {key: value for key, value in reads.items() if key != "every_step"},
-        longest_windows(windows),
-        "every_step" if part >= EVERY_SHARE else "some_steps",
-        # Reads of early executions go with those.
-        [Fix(("from_device",), reads=True) for _ in facts.traces] if others else None,
-    )
-
-
-def _read_less(facts: Facts) -> str:
-    later = "in xm.add_step_closure(…, run_async=True)" if facts.framework == "torch_xla" else "later"
-    return f"Read less often: log every tenth step or later, add up the loss on the device, and print it {later}."

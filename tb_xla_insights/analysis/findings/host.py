@@ -4,29 +4,27 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.classes import partition
-from tb_xla_insights.analysis.early import find_early, reads_report
-from tb_xla_insights.analysis.executions import find_costs, fixed_cost
+from tb_xla_insights.analysis.early import reads_report
+from tb_xla_insights.analysis.executions import find_costs
 from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
-    mask,
-    plural,
+    rounded,
     total_ps,
 )
-from tb_xla_insights.analysis.findings.ledger import Ledger
+from tb_xla_insights.analysis.findings.small import LAUNCHING
 from tb_xla_insights.analysis.intervals import union
 from tb_xla_insights.analysis.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.runs import NONE
 from tb_xla_insights.analysis.shares import class_shares, covered
 from tb_xla_insights.analysis.step_table import steps_report
 from tb_xla_insights.analysis.steps import annotated_steps
-from tb_xla_insights.analysis.thresholds import FEWEST_LAUNCHES, SMALL_SHARE, severity_of
+from tb_xla_insights.analysis.thresholds import severity_of
 from tb_xla_insights.analysis.what_if import Fix
 from tb_xla_insights.catalog.classes import CLASS_INDEX, HOST_DOES, WAIT
 from tb_xla_insights.trace.model import Trace
@@ -34,103 +32,6 @@ from tb_xla_insights.units import time_text
 
 _ONE_LAUNCH = 1.5
 """Launches a step below which most steps have one."""
-
-LAUNCHING = ("sync_prepare", "dispatch", "program_load")
-
-
-@dataclass(frozen=True)
-class _Small:
-    """Launches in steps of one host, early executions left out (`all`), and those among them that are small:
-    the device worked for less time than it had idled before, or than the launch took the host. Sums over the
-    small ones.
-    """
-
-    all: NDArray[np.intp]
-    small: NDArray[np.intp]
-    idle_ps: int
-    device_ps: int
-    overhead_ps: int
-
-
-def _small(trace: Trace, ledger: Ledger) -> _Small:
-    launches, costs = find_launches(trace), find_costs(trace)
-    overhead, device = launches.sums(costs.overhead_ps), launches.sums(costs.device_ps)
-    idle = np.zeros(len(launches) + 1, np.int64)
-    apart = ledger.before != ledger.after  # a gap inside a run is none before it
-    np.add.at(idle, ledger.after[apart], (ledger.end_ps - ledger.start_ps)[apart])
-    idle = idle[:-1]
-    counted = (launches.step >= 0) & (launches.program >= 0)
-    counted[find_early(trace).launch] = False
-    small = np.flatnonzero(counted & ((idle > device) | (overhead > device)))
-    sums = (int(column[small].sum()) for column in (idle, device, overhead))
-    return _Small(np.flatnonzero(counted), small, *sums)
-
-
-def many_small_executions(facts: Facts) -> Finding | None:
-    """Steps of many launches of which most are small. They cost what it takes to launch the small ones while
-    the device idles; early executions count on their own."""
-    parts = [_small(trace, ledger) for trace, ledger in zip(facts.traces, facts.ledgers, strict=True)]
-    launches, small = sum(len(part.all) for part in parts), sum(len(part.small) for part in parts)
-    each = launches / facts.steps if facts.steps else 0.0
-    if each < FEWEST_LAUNCHES or small < SMALL_SHARE * launches:
-        return None
-    taken = [
-        ledger.take((*LAUNCHING, "wait"), mask(len(find_launches(trace)) + 1, part.small)[ledger.after])
-        for trace, ledger, part in zip(facts.traces, facts.ledgers, parts, strict=True)
-    ]
-    cost = total_ps(taken)
-    idle, device = sum(part.idle_ps for part in parts), sum(part.device_ps for part in parts)
-    of_kind = [find_launches(trace) for trace in facts.traces]
-    dynamo = sum(
-        int((its.kind[part.all] == DYNAMO_KIND).sum()) for its, part in zip(of_kind, parts, strict=True)
-    )
-    markers = sum(int((its.marker[part.all] >= 0).sum()) for its, part in zip(of_kind, parts, strict=True))
-    if dynamo:
-        advice = "Compile more at once: one torch.compile around forward, loss and backward, the optimizer in it as "
-        advice += "well, so that nothing is left to clean up between the graphs."
-    elif markers >= (FEWEST_LAUNCHES - 1) * facts.steps:
-        advice = (
-            f"Sync once a step, not at {_rounded(markers / facts.steps)} StepMarkers: accumulate gradients "
-        )
-        advice += "without mark_step() or torch_xla.sync() in between."
-    else:
-        advice = "Merge executions: fewer syncs a step, and values that are fetched together."
-    fixed = fixed_cost(facts.session)
-    each_small = small * max(1, len(facts.session.devices))
-    work, pause = time_text(device // each_small), time_text(idle // each_small)
-    return Finding(
-        "many_small_executions",
-        f"{_rounded(each)} executions a step, most of them small",
-        f"{_rounded(each)} mostly small executions a step",
-        f"{small} of {launches} executions in {plural(facts.steps, 'step')}{facts.of_hosts} work for less time ({work} "
-        f"on average) than the device idles before ({pause}) or the launch takes. Launching them costs "
-        f"{facts.of_span(cost)}.",
-        advice,
-        cost,
-        {
-            "executions_per_step": each,
-            "executions": launches,
-            "small": small,
-            "small_idle_ps": idle,
-            "small_device_ps": device,
-            "small_overhead_ps": sum(part.overhead_ps for part in parts),
-            "step_markers_per_step": markers / facts.steps,
-            "dynamo": dynamo,
-            "fixed_ps": fixed["fixed_ps"] if fixed else None,
-        },
-        facts.gap_windows(taken),
-        "every_step",
-        [
-            Fix((*LAUNCHING, "wait"), before=part.small, merged=part.small, moved=("sync_prepare",))
-            if len(part.small)
-            else None
-            for part in parts
-        ],
-    )
-
-
-def _rounded(number: float) -> str:
-    return f"{number:.1f}".removesuffix(".0")
 
 
 _LOADS_ONCE = (
@@ -235,13 +136,13 @@ def _launch_less(facts: Facts, waits_in: str | None) -> str:
     if not each:
         advice = "Launch less often, with more work in each execution"
     elif each < _ONE_LAUNCH:
-        executions = "execution" if _rounded(each) == "1" else "executions"
+        executions = "execution" if rounded(each) == "1" else "executions"
         advice = (
-            f"With {_rounded(each)} {executions} a step, give each more to do: a larger batch, several steps "
+            f"With {rounded(each)} {executions} a step, give each more to do: a larger batch, several steps "
         )
         advice += "in one graph"
     else:
-        advice = f"Launch less often than {_rounded(each)} times a step: one graph a step"
+        advice = f"Launch less often than {rounded(each)} times a step: one graph a step"
     if reads_report(facts.session)["every_step"]:
         advice += ", and no reads in between that keep the host from running ahead"
     elif waits_in:

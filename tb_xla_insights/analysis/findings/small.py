@@ -1,0 +1,179 @@
+"""The finding about steps of many small executions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_xla_insights.analysis.early import find_early
+from tb_xla_insights.analysis.executions import find_costs, fixed_cost
+from tb_xla_insights.analysis.findings.base import (
+    Facts,
+    Finding,
+    mask,
+    plural,
+    rounded,
+    total_ps,
+)
+from tb_xla_insights.analysis.findings.ledger import Ledger
+from tb_xla_insights.analysis.launches import DYNAMO_KIND, find_launches
+from tb_xla_insights.analysis.opcodes import element_wise
+from tb_xla_insights.analysis.propagation.columns import runs_of_ops
+from tb_xla_insights.analysis.thresholds import FEWEST_LAUNCHES, SMALL_SHARE
+from tb_xla_insights.analysis.what_if import Fix
+from tb_xla_insights.trace.model import Trace
+from tb_xla_insights.units import time_text
+
+LAUNCHING = ("sync_prepare", "dispatch", "program_load")
+
+
+@dataclass(frozen=True)
+class _Small:
+    """Launches in steps of one host, early executions left out (`all`), and those among them that are small: the
+    device worked for less time than it had idled before, or than the launch took the host, or it ran a single
+    element-wise op (`single`). `chained`: those of a single op beside which another such program was launched. Sums
+    over the small ones.
+    """
+
+    all: NDArray[np.intp]
+    small: NDArray[np.intp]
+    single: NDArray[np.intp]
+    chained: NDArray[np.intp]
+    idle_ps: int
+    device_ps: int
+    overhead_ps: int
+
+
+def _small(trace: Trace, ledger: Ledger) -> _Small:
+    launches, costs = find_launches(trace), find_costs(trace)
+    overhead, device = launches.sums(costs.overhead_ps), launches.sums(costs.device_ps)
+    idle = np.zeros(len(launches) + 1, np.int64)
+    apart = ledger.before != ledger.after  # a gap inside a run is none before it
+    np.add.at(idle, ledger.after[apart], (ledger.end_ps - ledger.start_ps)[apart])
+    idle = idle[:-1]
+    counted = (launches.step >= 0) & (launches.program >= 0)
+    counted[find_early(trace).launch] = False
+    single = _single(trace) & counted
+    small = np.flatnonzero(counted & ((idle > device) | (overhead > device) | single))
+    sums = (int(column[small].sum()) for column in (idle, device, overhead))
+    return _Small(np.flatnonzero(counted), small, np.flatnonzero(single), _chained(trace, single), *sums)
+
+
+def _single(trace: Trace) -> NDArray[np.bool_]:
+    """Per launch, whether each of its runs is a single element-wise op."""
+    runs = find_launches(trace).runs
+    ops, others = np.zeros(len(runs), np.int64), np.zeros(len(runs), np.int64)
+    for number, device in enumerate(trace.devices):
+        run = runs_of_ops(trace, number)
+        of_run = run >= 0
+        plain = trace.told(device.ops.name, element_wise)[of_run] == 1
+        np.add.at(ops, run[of_run], 1)
+        np.add.at(others, run[of_run], ~plain)
+    launches, alone = find_launches(trace), (ops == 1) & (others == 0)
+    each, without = (launches.sums(column.astype(np.int64)) for column in (alone, ~alone))
+    found: NDArray[np.bool_] = (each > 0) & (without == 0)
+    return found
+
+
+def _chained(trace: Trace, single: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Those launches of a single op that have one of another program directly before or behind them in their step."""
+    launches = find_launches(trace)
+    names = np.append(np.unique([name for name, _ in launches.programs], return_inverse=True)[1], -1)
+    name, step = names[launches.program], launches.step
+    linked = single[:-1] & single[1:] & (step[:-1] == step[1:]) & (name[:-1] != name[1:])
+    first = np.flatnonzero(linked)
+    return np.union1d(first, first + 1)
+
+
+def many_small_executions(facts: Facts) -> Finding | None:
+    """Steps of many launches of which most are small. They cost what it takes to launch the small ones while
+    the device idles; early executions count on their own."""
+    parts = [_small(trace, ledger) for trace, ledger in zip(facts.traces, facts.ledgers, strict=True)]
+    launches, small = sum(len(part.all) for part in parts), sum(len(part.small) for part in parts)
+    each = launches / facts.steps if facts.steps else 0.0
+    if each < FEWEST_LAUNCHES or small < SMALL_SHARE * launches:
+        return None
+    taken = [
+        ledger.take((*LAUNCHING, "wait"), mask(len(find_launches(trace)) + 1, part.small)[ledger.after])
+        for trace, ledger, part in zip(facts.traces, facts.ledgers, parts, strict=True)
+    ]
+    cost = total_ps(taken)
+    idle, device = sum(part.idle_ps for part in parts), sum(part.device_ps for part in parts)
+    of_kind = [find_launches(trace) for trace in facts.traces]
+    dynamo = sum(
+        int((its.kind[part.all] == DYNAMO_KIND).sum()) for its, part in zip(of_kind, parts, strict=True)
+    )
+    markers = sum(int((its.marker[part.all] >= 0).sum()) for its, part in zip(of_kind, parts, strict=True))
+    single, chained = sum(len(part.single) for part in parts), sum(len(part.chained) for part in parts)
+    fixed = fixed_cost(facts.session)
+    each_small = small * max(1, len(facts.session.devices))
+    work, pause = time_text(device // each_small), time_text(idle // each_small)
+    operation = "a single element-wise operation"
+    does = (
+        f"work for less time ({work} on average) than the device idles before ({pause}) or the launch takes"
+    )
+    if single == small:
+        does = f"run {operation} each ({work} on average)"
+    elif single:
+        does += f", or run {operation}"
+    costs = f"Launching them costs {facts.of_span(cost)}" if cost else "No device waits for their launches"
+    return Finding(
+        "many_small_executions",
+        f"{rounded(each)} executions a step, most of them small",
+        f"{rounded(each)} mostly small executions a step",
+        f"{small} of {launches} executions in {plural(facts.steps, 'step')}{facts.of_hosts} {does}. {costs}"
+        + (", and XLA fuses nothing across programs." if chained else "."),
+        _merge(facts, dynamo, markers),
+        cost,
+        {
+            "executions_per_step": each,
+            "executions": launches,
+            "small": small,
+            "single_op": single,
+            "op_by_op": chained,
+            "small_idle_ps": idle,
+            "small_device_ps": device,
+            "small_overhead_ps": sum(part.overhead_ps for part in parts),
+            "step_markers_per_step": markers / facts.steps,
+            "dynamo": dynamo,
+            "fixed_ps": fixed["fixed_ps"] if fixed else None,
+        },
+        facts.gap_windows(taken),
+        "every_step",
+        [_one_program(facts, part) if len(part.small) else None for part in parts],
+    )
+
+
+def _merge(facts: Facts, dynamo: int, markers: int) -> str:
+    """How to launch more at once, by who launches."""
+    if dynamo:
+        return (
+            "Compile more at once: one torch.compile around forward, loss and backward, the optimizer in it as "
+            "well, so that nothing is left to clean up between the graphs."
+        )
+    if markers >= (FEWEST_LAUNCHES - 1) * facts.steps:
+        return (
+            f"Sync once a step, not at {rounded(markers / facts.steps)} StepMarkers: accumulate gradients "
+            "without mark_step() or torch_xla.sync() in between."
+        )
+    if facts.framework == "jax":
+        return (
+            "Put the whole step, with the update of the parameters, in one function under jax.jit: what runs outside "
+            "of it is launched operation by operation, and what several jitted functions compute is not fused."
+        )
+    return "Merge executions: fewer syncs a step, and values that are fetched together."
+
+
+def _one_program(facts: Facts, part: _Small) -> Fix:
+    """The small launches become part of what is launched behind them. At best, element-wise ops that ran one by one are
+    fused into what makes or needs their values; and a function that JAX compiled runs no Python again."""
+    again = ("python",) if facts.framework == "jax" else ()
+    return Fix(
+        (*LAUNCHING, "wait", *again),
+        before=part.small,
+        merged=part.small,
+        unknown=part.chained,
+        moved=("sync_prepare", *again),
+    )
