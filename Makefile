@@ -1,14 +1,17 @@
 # make demo   TensorBoard on demo_logs, in a virtual environment of its own (PORT=6006; another one if it is taken)
 # make test   everything that must hold: lint, types, unit tests of both languages, the page in a real browser
+# make matrix the report against captures of many versions of JAX, TensorFlow and PyTorch/XLA, made on this machine
 # A second run only does what changed. PYTHON=python3.12 picks the interpreter.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test lint types unit page browser clean
+.PHONY: demo test lint types unit page browser matrix clean
 
 PYTHON ?= python3
 PORT ?= 6006
+MATRIX ?= build/matrix
+ENVIRONMENTS ?= build/environments
 BIN := .venv/bin
 # A new pip passes on what setuptools warns its own developers of.
 INSTALL := PYTHONWARNINGS=ignore $(BIN)/pip install --quiet
@@ -51,6 +54,11 @@ browser: .venv/installed-test
 	else \
 		echo "BROWSER TESTS SKIPPED: install Chromium or Chrome, or set CHROMIUM to its path." >&2; \
 	fi
+
+# As root it leaves nothing of this machine in the files.
+matrix: .venv/installed
+	$(BIN)/python benchmarks/matrix/capture.py $(MATRIX) --environments $(ENVIRONMENTS)
+	$(BIN)/python benchmarks/matrix/check.py $(MATRIX)
 
 clean:
 	rm -rf .venv node_modules frontend/packed build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
