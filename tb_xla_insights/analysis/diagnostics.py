@@ -8,6 +8,7 @@ import numpy as np
 
 from tb_xla_insights.analysis.clocks import disagreement
 from tb_xla_insights.analysis.environment import environment
+from tb_xla_insights.analysis.frameworks import WORDS
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.names import tagged
 from tb_xla_insights.analysis.runs import NONE
@@ -23,16 +24,6 @@ _STEP_SOURCES = {
     "steps_line": "the device's Steps line",
     "step_marker": "StepMarker",
     "modules": "the rhythm of modules",
-}
-_STEP_ANNOTATIONS = {
-    "torch_xla": "xp.StepTrace('train', step_num=i)",
-    "jax": "jax.profiler.StepTraceAnnotation('train', step_num=i)",
-    "tensorflow": "tf.profiler.experimental.Trace('train', step_num=i, _r=1)",
-}
-"""What names a step, by framework; `xp` is torch_xla.debug.profiler."""
-_NO_ACCELERATOR = {
-    "torch_xla": "was meant, set PJRT_DEVICE=TPU before the script starts",
-    "jax": "was meant, see what jax.devices() lists",
 }
 _CUT = ("truncated_file", "corrupt_file")
 
@@ -60,7 +51,7 @@ def _lacks(trace: Trace, framework: str) -> Iterator[tuple[str, str, str]]:
         yield "no_device_plane", "warning", _no_device(trace)
     elif all(device.made for device in trace.devices):
         source = "op events" if any(len(device.ops) for device in trace.devices) else "program runs"
-        meant = _NO_ACCELERATOR.get(framework, "was meant, run on it")
+        meant = WORDS[framework].accelerator
         yield (
             "no_device_plane",
             "info",
@@ -75,8 +66,8 @@ def _lacks(trace: Trace, framework: str) -> Iterator[tuple[str, str, str]]:
         )
     steps = steps_of(trace)
     if not steps or steps[0].source != "annotation":
-        either = f"{_STEP_ANNOTATIONS['torch_xla']} or {_STEP_ANNOTATIONS['jax']}"
-        todo = f"wrap each step in {_STEP_ANNOTATIONS.get(framework, either)}."
+        either = f"{WORDS['torch_xla'].step} or {WORDS['jax'].step}"
+        todo = f"wrap each step in {WORDS[framework].step or either}."
         if steps:
             missing = (
                 "No step annotation could be read, it may be cut off"

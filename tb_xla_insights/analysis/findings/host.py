@@ -140,7 +140,7 @@ def _launch_less(facts: Facts, waits_in: str | None) -> str:
         advice = (
             f"With {rounded(each)} {executions} a step, give each more to do: a larger batch, several steps "
         )
-        advice += "in one graph"
+        advice += f"in one graph{facts.words.steps_at_once}"
     else:
         advice = f"Launch less often than {rounded(each)} times a step: one graph a step"
     if reads_report(facts.session)["every_step"]:
@@ -158,11 +158,6 @@ _DOING = {
     "unrecorded": ("records nothing: code outside of all annotations, as a rule", "records nothing"),
 }
 """What the host does, by class: in the detail, and in title and verdict."""
-
-_RECORD_MORE = (
-    "Find out what the host does there: annotate what goes on around the steps, or record Python calls too, and "
-    "capture again."
-)
 
 
 def tracing_bound(facts: Facts) -> Finding | None:
@@ -197,7 +192,7 @@ def tracing_bound(facts: Facts) -> Finding | None:
         brief,
         f"Devices idle for {facts.of_span(cost)}{each}, while the host {doing}{facts.shared(cost, *by_class)}."
         + (f" Most of that host time{facts.of_hosts} is in {listed}." if listed else ""),
-        _RECORD_MORE if most == "unrecorded" else _build_less(facts, name, most == "tracing"),
+        _record_more(facts) if most == "unrecorded" else _build_less(facts, name, most == "tracing"),
         cost,
         {
             "tracing_ps": costs["tracing"],
@@ -212,18 +207,23 @@ def tracing_bound(facts: Facts) -> Finding | None:
     )
 
 
+def _record_more(facts: Facts) -> str:
+    """How to learn what the host does where it records nothing."""
+    by = f" (with {facts.words.annotation})" if facts.words.annotation else ""
+    return f"Find out what the host does there: annotate what goes on around the steps{by}, or record Python calls too."
+
+
 def _build_less(facts: Facts, name: str | None, builds: bool) -> str:
     """What makes steps need less of the host, whose longest annotation has this name."""
     if not name:
-        return "Give a step more work, or compile more of it at once."
+        return f"Give a step more work, or compile more of it at once{facts.words.steps_at_once}."
     if name in _compiled_phases(facts):
         less = f"Keep less Python around the graphs of torch.compile in {name} (guards, arguments, what they leave out)"
     elif builds:
-        compiled = "torch.compile, " if facts.framework in ("torch_xla", "torch_tpu") else ""
-        less = f"Build less in {name} ({compiled}fewer and larger operations, a scan where layers are equal)"
+        less = f"Build less in {name} ({facts.words.compiles}fewer and larger operations, a scan over equal layers)"
     else:
         less = f"Run less Python in {name}"
-    return f"{less}, or give a step more work (a larger batch, several steps in one graph)."
+    return f"{less}, or give a step more work (a larger batch, several steps in one graph{facts.words.steps_at_once})."
 
 
 def _builds_slower(facts: Facts) -> bool:
