@@ -119,7 +119,8 @@ def _place(finding: Finding) -> tuple[bool, bool, bool, float, int, str]:
 def leaves_nothing(findings: Sequence[Finding]) -> bool:
     """Whether no mistake is worth a change, even at best, and no limit a warning."""
     return not any(
-        (finding.gain or 0.0) >= (WARNING_SHARE if finding.id in LIMITS else INFO_SHARE) for finding in findings
+        (finding.gain or 0.0) >= (WARNING_SHARE if finding.id in LIMITS else INFO_SHARE)
+        for finding in findings
     )
 
 
