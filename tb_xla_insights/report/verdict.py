@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tb_xla_insights.analysis.frameworks import host_does
 from tb_xla_insights.analysis.thresholds import BOUND_SHARE, INFO_SHARE, OUTSIDE_SHARE, SEVERITIES
-from tb_xla_insights.catalog.classes import HOST_DOES
 from tb_xla_insights.units import change_text, part_text, share, time_text
 
 _COMPILING = ("recompilation", "dynamo_recompilation")
@@ -20,6 +20,9 @@ _MOST_LETTERS = 230
 
 _USUAL_EDGE = 1.5
 """Steps that a capture begins or ends with before the first run or after the last one, though nothing is wrong."""
+
+_MOST_OF_HOST = 1 / 3
+"""Of the steps, what a class of host time must have to be told of where no device is known."""
 
 
 def verdict(report: Mapping[str, Any]) -> dict[str, str]:
@@ -34,11 +37,25 @@ def verdict(report: Mapping[str, Any]) -> dict[str, str]:
     together = outside["before"]["duration_ps"] + outside["after"]["duration_ps"]
     if together < _USUAL_EDGE * _mean_step(report):
         return _inside_span(report, _MOST_LETTERS)
-    sentence = _outside(outside)
+    sentence = _outside(outside, _does(report))
     told = _inside_span(report, _MOST_LETTERS - len(sentence) - 1)
     texts = (sentence, told["text"]) if outside["share"] > 0.5 else (told["text"], sentence)
     severity = told["severity"] if told["severity"] != "good" else "info"
     return {"text": " ".join(texts), "severity": severity}
+
+
+def _host_alone(report: Mapping[str, Any]) -> str:
+    """`the host waits for data for 12.0 of 16.0 ms a step`, what it does most, if that takes a third of the steps."""
+    steps = report["steps"]
+    by_class: Counter[str] = sum((Counter(step["host_ps"]) for step in steps), Counter())
+    whole = sum(step["duration_ps"] for step in steps)
+    for name, time in by_class.most_common(1):
+        if time >= _MOST_OF_HOST * whole:
+            does = _does(report)[name]
+            if name == "dispatch" and report["environment"]["framework"] == "tensorflow":
+                does = "launches and runs operations"  # Without XLA its executors run each one where they launch it.
+            return f"the host {does} for {part_text(time // len(steps), whole // len(steps))} a step"
+    return "what the host did is shown alone"
 
 
 def _mean_step(report: Mapping[str, Any]) -> float:
@@ -46,7 +63,7 @@ def _mean_step(report: Mapping[str, Any]) -> float:
     return sum(step["duration_ps"] for step in steps) / len(steps) if steps else 0.0
 
 
-def _outside(outside: Mapping[str, Any]) -> str:
+def _outside(outside: Mapping[str, Any], does: Mapping[str, str]) -> str:
     """`52.1 % of the capture lies before the first run (the host compiles).`"""
     before, after = outside["before"], outside["after"]
     where = "before and after all runs"
@@ -56,18 +73,15 @@ def _outside(outside: Mapping[str, Any]) -> str:
         where = "after the last run"
     by_class = Counter(before["by_class_ps"]) + Counter(after["by_class_ps"])
     most = next((name for name, time in by_class.most_common(1) if 2 * time > by_class.total()), None)
-    does = f" (the host {HOST_DOES[most]})" if most else ""
-    return f"{share(outside['share'])} of the capture lies {where}{does}."
+    doing = f" (the host {does[most]})" if most else ""
+    return f"{share(outside['share'])} of the capture lies {where}{doing}."
 
 
 def _inside_span(report: Mapping[str, Any], room: int) -> dict[str, str]:
     """The verdict on what lies within the devices' span, in `room` letters where that is possible."""
     devices, findings = report["devices"], report["findings"]
     if not devices:
-        return {
-            "text": "No device's work could be read: what the host did is shown alone.",
-            "severity": "warning",
-        }
+        return {"text": f"No device's work could be read: {_host_alone(report)}.", "severity": "warning"}
     span, busy = (sum(device[key] for device in devices) for key in ("span_ps", "busy_ps"))
     duty = share(busy / span if span else 0.0)
     whose = "The device is" if len(devices) == 1 else f"The {len(devices)} devices are"
@@ -86,7 +100,7 @@ def _inside_span(report: Mapping[str, Any], room: int) -> dict[str, str]:
         text = f"{whose} {duty} busy from first to last run, yet at work for {share(part)} of the steps' time"
         rest = report["step_idle"]
         host = (
-            _mostly(rest["by_class_ps"] or {}, rest["idle_ps"] or 0)
+            _mostly(report, rest["by_class_ps"] or {}, rest["idle_ps"] or 0)
             or ", too few runs to tell what is in the way"
         )
         return {"text": f"{text}{host}.", "severity": "warning"}
@@ -95,14 +109,14 @@ def _inside_span(report: Mapping[str, Any], room: int) -> dict[str, str]:
         text = f"{whose} at work for {each}, in too few runs to tell what is in the way."
         return {"text": text, "severity": "warning"}
     if not reasons:
-        idle = _mostly(report["gaps"]["by_class_ps"], span - busy)
+        idle = _mostly(report, report["gaps"]["by_class_ps"], span - busy)
         return {"text": f"{whose} {duty} busy{idle}, and nothing stands out.", "severity": "info"}
     first = _warm_up(report, span - busy)
     rest = ""
     if hidden:
         rest = f"; what else is in the way is not known, as {hidden}"
     elif not first and 2 * sum(finding["cost_ps"] for finding in reasons) < span - busy:
-        rest = _mostly(report["gaps"]["by_class_ps"], span - busy)
+        rest = _mostly(report, report["gaps"]["by_class_ps"], span - busy)
     together = report["mistakes"]
     limit = _limit(limits[0], together) if limits and (not mistakes or _remains(together)) else ""
     texts = [f"{whose} {duty} busy{causes}{rest}." for causes in _causes(first, mistakes, limit, together)]
@@ -129,7 +143,9 @@ def _warm_up(report: Mapping[str, Any], idle: int) -> str:
         return ""
     if any(finding["id"] in _COMPILING for finding in report["findings"]):
         return ""
-    return "most of the idle time the host compiles for the first time (capture later to see usual steps)"
+    return (
+        "during most of the idle time the host compiles for the first time (capture later to see usual steps)"
+    )
 
 
 def _counts(finding: Mapping[str, Any]) -> bool:
@@ -178,13 +194,20 @@ def _share_of_steps(report: Mapping[str, Any]) -> float:
     return work / step if work is not None and step else 1.0
 
 
-def _mostly(by_class: Mapping[str, int], idle: int) -> str:
+def _does(report: Mapping[str, Any]) -> dict[str, str]:
+    """What the host does, by class, in the words of the capture's framework."""
+    return host_does(report["environment"]["framework"])
+
+
+def _mostly(report: Mapping[str, Any], by_class: Mapping[str, int], idle: int) -> str:
     """What the host does in more than half of the idle time, if there is such a thing."""
     name = max(by_class, key=lambda it: by_class[it], default=None)
-    return f"; most of the idle time the host {HOST_DOES[name]}" if name and 2 * by_class[name] > idle else ""
+    if not name or 2 * by_class[name] <= idle:
+        return ""
+    return f"; during most of the idle time the host {_does(report)[name]}"
 
 
-def gap_sentence(gap: Mapping[str, Any]) -> str:
+def gap_sentence(gap: Mapping[str, Any], framework: str) -> str:
     """Why a gap was there and why it ended, from its entry in the report."""
     duration, after = time_text(gap["duration_ps"]), gap["after"]
     inside = gap.get("inside_run")
@@ -199,7 +222,8 @@ def gap_sentence(gap: Mapping[str, Any]) -> str:
             "a transfer, a collective or another core."
         )
     parts = sorted(gap["by_class_ps"].items(), key=lambda it: -it[1])[:3]
-    doing = ", ".join(f"{HOST_DOES[name]} ({time_text(ps)})" for name, ps in parts)
+    does = host_does(framework)
+    doing = ", ".join(f"{does[name]} ({time_text(ps)})" for name, ps in parts)
     if gap["kind"] == "starved":
         return f"Nothing was queued for {duration}: the host {doing}, until {ended}."
     return f"What was queued is not known. For {duration} the host {doing}, until {ended}."

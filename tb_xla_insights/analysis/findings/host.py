@@ -26,7 +26,7 @@ from tb_xla_insights.analysis.step_table import steps_report
 from tb_xla_insights.analysis.steps import annotated_steps
 from tb_xla_insights.analysis.thresholds import severity_of
 from tb_xla_insights.analysis.what_if import Fix
-from tb_xla_insights.catalog.classes import CLASS_INDEX, HOST_DOES, WAIT
+from tb_xla_insights.catalog.classes import CLASS_INDEX, WAIT
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.units import time_text
 
@@ -78,7 +78,7 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
     if most == "program_load" and facts.recurs(facts.steps_taken(by_class[most])) in ("once", None):
         advice = _LOADS_ONCE
     cores = max(1, len(facts.session.devices))
-    times = [(total_ps(its) // cores, HOST_DOES[name]) for name, its in by_class.items()]
+    times = [(total_ps(its) // cores, facts.host_does[name]) for name, its in by_class.items()]
     parts = ", ".join(f"{does} ({time_text(time)})" for time, does in sorted(times, reverse=True) if time)
     return Finding(
         "dispatch_overhead",
@@ -153,11 +153,10 @@ def _launch_less(facts: Facts, waits_in: str | None) -> str:
 
 
 _DOING = {
-    "tracing": ("builds the next graph", "builds the graph"),
     "python": ("runs Python", "runs Python code"),
     "unrecorded": ("records nothing: code outside of all annotations, as a rule", "records nothing"),
 }
-"""What the host does, by class: in the detail, and in title and verdict."""
+"""What the host does, by class: in the detail, and in title and verdict. Each framework has words for `tracing`."""
 
 
 def tracing_bound(facts: Facts) -> Finding | None:
@@ -181,11 +180,11 @@ def tracing_bound(facts: Facts) -> Finding | None:
     cores = " and core" if len(facts.session.devices) > len(facts.traces) else ""
     each = f", {time_text(cost // facts.core_steps)} a step{cores}" if facts.core_steps else ""
     one = len(facts.session.devices) == 1
-    doing, does = _DOING[most]
+    doing, does = _DOING.get(most) or (facts.words.builds, facts.words.builds)
     title = f"The device waits while the host {does}"
     brief = f"{'the device waits' if one else 'the cores wait'} while the host {does}"
     if most == "tracing" and _builds_slower(facts):
-        brief = f"the host {does} slower than it runs"
+        brief = f"the host {facts.words.builds_slower}"
     return Finding(
         "tracing_bound",
         title,

@@ -59,7 +59,7 @@ def valued(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
         worth = max(gain or 0.0, facts.share(finding.cost_ps) if finding.id in LIMITS else 0.0)
         if worth >= _LEAST.get(finding.id, 0.0):
             told = replace(finding, gain=gain, gain_at_worst=worst, step_if_fixed_ps=fixed)
-            found.append(replace(told, step_if_fixed_most_ps=most, severity=_severity(told)))
+            found.append(replace(told, step_if_fixed_most_ps=most, severity=severity(told)))
     return in_order(found)
 
 
@@ -95,9 +95,11 @@ def _likely(finding: Finding) -> float:
     return gain if worst is None else (gain + worst) / 2
 
 
-def _severity(finding: Finding) -> Severity:
-    severity = severity_of(_likely(finding)) or "info"
-    return "warning" if severity == "critical" and finding.recurs == "once" else severity
+def severity(finding: Finding) -> Severity:
+    """That of the gain at best; critical only where what recurs gains more than chance at worst as well."""
+    loud, worst = severity_of(finding.gain or 0.0) or "info", finding.gain_at_worst
+    doubtful = finding.recurs == "once" or (worst is not None and worst < INFO_SHARE)
+    return "warning" if loud == "critical" and doubtful else loud
 
 
 def in_order(findings: Sequence[Finding]) -> list[Finding]:
