@@ -3,9 +3,6 @@ mean step; mistakes come before limits, and one replay tells what all mistakes c
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import pytest
 from captures import Core, capture, session
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,7 +12,7 @@ from loops import STEP, loop, us
 from tb_xla_insights.analysis.beside import NOTHING
 from tb_xla_insights.analysis.findings import find_findings, findings_report
 from tb_xla_insights.analysis.findings.base import Facts, Finding
-from tb_xla_insights.analysis.findings.worth import in_order, leaves_nothing, severity
+from tb_xla_insights.analysis.findings.worth import in_order, leaves_nothing
 from tb_xla_insights.trace.model import SessionTrace
 
 BUILD, LOAD, COMPILE = 200, 100, 1000
@@ -139,23 +136,6 @@ def test_a_certain_gain_comes_before_one_that_may_be_next_to_nothing() -> None:
     assert in_order([gaining("early_sync", 0.6, 0.2), certain])[0].id == "early_sync"
     # What cannot be replayed has one gain.
     assert in_order([certain, gaining("recompilation", 0.4, None)])[0].id == "recompilation"
-
-
-@pytest.mark.parametrize(
-    ("best", "worst", "said"),
-    [
-        (0.4, 0.03, "critical"),
-        (0.4, 0.029, "warning"),
-        (0.4, None, "critical"),
-        (0.2, 0.0, "warning"),
-        (0.09, 0.0, "info"),
-    ],
-)
-def test_what_may_gain_next_to_nothing_is_never_critical(best: float, worst: float | None, said: str) -> None:
-    assert severity(gaining("early_sync", best, worst)) == said
-    assert severity(replace(gaining("recompilation", best, worst), recurs="once")) == said.replace(
-        "critical", "warning"
-    )
 
 
 def test_the_device_limits_only_where_no_mistake_gains_anything() -> None:

@@ -58,8 +58,9 @@ def valued(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
         # A limit that hides behind another one is told all the same.
         worth = max(gain or 0.0, facts.share(finding.cost_ps) if finding.id in LIMITS else 0.0)
         if worth >= _LEAST.get(finding.id, 0.0):
-            told = replace(finding, gain=gain, gain_at_worst=worst, step_if_fixed_ps=fixed)
-            found.append(replace(told, step_if_fixed_most_ps=most, severity=severity(told)))
+            loud = _severity(finding, gain or 0.0)
+            told = replace(finding, severity=loud, gain=gain, gain_at_worst=worst)
+            found.append(replace(told, step_if_fixed_ps=fixed, step_if_fixed_most_ps=most))
     return in_order(found)
 
 
@@ -95,11 +96,9 @@ def _likely(finding: Finding) -> float:
     return gain if worst is None else (gain + worst) / 2
 
 
-def severity(finding: Finding) -> Severity:
-    """That of the gain at best; critical only where what recurs gains more than chance at worst as well."""
-    loud, worst = severity_of(finding.gain or 0.0) or "info", finding.gain_at_worst
-    doubtful = finding.recurs == "once" or (worst is not None and worst < INFO_SHARE)
-    return "warning" if loud == "critical" and doubtful else loud
+def _severity(finding: Finding, gain: float) -> Severity:
+    severity = severity_of(gain) or "info"
+    return "warning" if severity == "critical" and finding.recurs == "once" else severity
 
 
 def in_order(findings: Sequence[Finding]) -> list[Finding]:
