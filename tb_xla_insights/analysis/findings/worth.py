@@ -10,8 +10,11 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from tb_xla_insights.analysis.findings.base import Facts, Finding, Fixes, mean_step_without
+from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.analysis.thresholds import INFO_SHARE, WARNING_SHARE, Severity, severity_of
+from tb_xla_insights.analysis.what_if import shorter_runs
 from tb_xla_insights.trace.model import SessionTrace
+from tb_xla_insights.units import time_text
 
 LIMITS = frozenset(("tracing_bound", "dispatch_overhead", "device_stalls", "exposed_collectives"))
 """Findings about the program's nature. All others are mistakes: they name a place that can be changed."""
@@ -59,9 +62,23 @@ def valued(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
         worth = max(gain or 0.0, facts.share(finding.cost_ps) if finding.id in LIMITS else 0.0)
         if worth >= _LEAST.get(finding.id, 0.0):
             loud = _severity(finding, gain or 0.0)
-            told = replace(finding, severity=loud, gain=gain, gain_at_worst=worst)
+            told = replace(
+                finding, severity=loud, gain=gain, gain_at_worst=worst, detail=_detail(facts, finding, step)
+            )
             found.append(replace(told, step_if_fixed_ps=fixed, step_if_fixed_most_ps=most))
     return in_order(found)
+
+
+def _detail(facts: Facts, finding: Finding, step_ps: int | None) -> str:
+    """A mistake's detail, with the time of runs that goes with it: else nobody understands a step that is shorter than
+    what the device works now."""
+    if finding.id in LIMITS or not finding.fixes or not step_ps:
+        return finding.detail
+    pairs = zip(facts.traces, finding.fixes, strict=True)
+    gone = sum(shorter_runs(trace, fix) * len(steps_of(trace)) for trace, fix in pairs if fix) // facts.steps
+    if gone < INFO_SHARE * step_ps:
+        return finding.detail
+    return f"{finding.detail.removesuffix('.')}; at best a step's runs are {time_text(gone)} shorter too."
 
 
 def _parts(facts: Facts, step_ps: int, gone: Sequence[Fixes], fixes: Fixes) -> tuple[float, float]:
