@@ -139,7 +139,7 @@ def test_what_did_not_resume_the_program_ends_no_op(before: list[Event]) -> None
     assert ops(trace, only(trace)) == [("dot.1", 55, 91)]
 
 
-def test_a_loop_lasts_to_its_end_event_though_it_executes_its_body_before() -> None:
+def test_a_loop_lasts_to_its_end_event_though_another_round_of_it_stands_before() -> None:
     """The last round of the loop goes on, on another thread, when an op of the round before is complete."""
     body = (EXECUTE, 57, 6), op("dot.1", 58, 2, 7), record(59, 11)
     trace = traced(
@@ -148,6 +148,23 @@ def test_a_loop_lasts_to_its_end_event_though_it_executes_its_body_before() -> N
         pool(3, region(60, 97, 11, (EXECUTE, 70, 20), op("dot.1", 72, 15), op_end("while.1", 91, 8))),
     )
     assert ops(trace, only(trace))[0] == ("while.1", 55, 91)
+
+
+def test_a_loop_is_complete_when_the_program_goes_on_behind_it() -> None:
+    body = (EXECUTE, 57, 6), op("dot.1", 58, 2, 7), record(59, 11)
+    behind = (
+        (EXECUTE, 70, 9),
+        op("dot.1", 72, 5),
+        (EXECUTE, 80, 10),
+        op("add.2", 81, 8),
+        op_end("while.1", 91, 8),
+    )
+    trace = traced(
+        executor(call(10, 40, 1)),
+        client(2, run(50, 98, 1, op("while.1", 55, 10, 8), *body)),
+        pool(3, region(60, 97, 11, *behind)),
+    )
+    assert ops(trace, only(trace))[0] == ("while.1", 55, 80)
 
 
 def test_a_run_ends_when_it_is_complete_however_late_its_thread_leaves_the_region() -> None:

@@ -52,15 +52,16 @@ def _before(row, parent):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _runs_programs(row, until, start, parent, mark, meta):  # type: ignore[no-untyped-def]
-    """Whether an op (its event ends at `until`) executes programs itself, as a loop does its body: an `Execute` before
-    its end may be one of those."""
-    at = row + 1
+def _repeats(row, until, execute, start, parent, mark, meta):  # type: ignore[no-untyped-def]
+    """Whether an `Execute` is another round of a loop: an op that executes a program in its event (which ends at
+    `until`), and in that the op with which the `Execute` begins."""
+    first = execute + 1
+    executes, begins_alike, at = False, first >= len(start) or parent[first] != execute, row + 1
     while at < len(start) and parent[at] >= row and start[at] < until:
-        if parent[at] == row and mark[meta[at]] == _EXECUTE:
-            return True
+        executes |= mark[meta[at]] == _EXECUTE
+        begins_alike |= first < len(start) and meta[at] == meta[first]
         at += 1
-    return False
+    return executes and begins_alike
 
 
 @kernel(
@@ -99,7 +100,7 @@ def _time(  # type: ignore[no-untyped-def]
                 and of_row[at] == of_row[ended]
                 and of_row[at] >= 0
                 and event_end <= start[at] < until
-                and not _runs_programs(row, event_end, start, parent, mark, meta)
+                and not _repeats(row, event_end, at, start, parent, mark, meta)
             ):
                 until = start[at]
         if run >= 0:
