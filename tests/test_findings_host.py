@@ -103,6 +103,37 @@ def test_what_torch_compile_made_is_not_advised_to_be_compiled() -> None:
     assert "the graphs of torch.compile in forward" in findings(made.trace())["tracing_bound"].advice
 
 
+@pytest.mark.parametrize(
+    ("python", "tracing", "title"),
+    [(200, 100, "runs Python code"), (60, 350, "builds the graph")],
+)
+def test_python_and_building_are_told_apart_with_the_phases_of_both(
+    python: int, tracing: int, title: str
+) -> None:
+    """In each gap of 500 us both, the one inside the graphs of torch.compile."""
+    made = loop()
+    for i in range(4):
+        made.on_main("forward", i * STEP + 270, python)
+        made.launch(
+            i * STEP + 270 + python - 10,
+            (i * STEP + 270 + python, 4),
+            (i * STEP + 270 + python + 2, 3),
+            by="dynamo",
+        )
+        made.on_main("loss", i * STEP + 680 - tracing, tracing)
+    found = findings(made.trace())["tracing_bound"]
+    assert found.title == f"The device waits while the host {title}"
+    assert found.cost_ps == found.evidence["python_ps"] + found.evidence["tracing_ps"]
+    parts = {
+        "runs Python code": time_text(found.evidence["python_ps"]),
+        "builds the graph": time_text(found.evidence["tracing_ps"]),
+    }
+    first, second = sorted(parts, key=lambda does: does != title)
+    assert f"while the host {first} ({parts[first]}) and {second} ({parts[second]})" in found.detail
+    assert "Python is mostly in forward " in found.detail
+    assert "building is mostly in loss " in found.detail
+
+
 def test_what_launching_costs_is_told_without_first_runs() -> None:
     """The first run begins 500 us after its call, as its program is loaded; the others 30 us after theirs."""
     made = Tpu()
@@ -276,7 +307,7 @@ class TestWaiting:
 
     @staticmethod
     def without_ops_at_the_end(cores: tuple[int, ...] = (0,)) -> Tpu:
-        """Runs of 500 us that have an op for 300 us; the host waits for 190 us of the rest, and for 5 and 40 us after it."""
+        """Runs of 500 us that have an op for 300 us; the host waits for 190 us of the rest, then 5 and 40 us."""
         made = loop(cores=cores)
         for core in cores:
             made.ops[core] = [(name, start, 300 * US, stats) for name, start, _, stats in made.ops[core]]

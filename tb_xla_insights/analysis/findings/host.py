@@ -22,6 +22,7 @@ from tb_xla_insights.analysis.findings.waiting import Waiting, idle_inside_runs,
 from tb_xla_insights.analysis.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.runs import NONE
 from tb_xla_insights.analysis.shares import class_shares
+from tb_xla_insights.analysis.step_idle import step_idle_report
 from tb_xla_insights.analysis.step_table import steps_report
 from tb_xla_insights.analysis.steps import annotated_steps
 from tb_xla_insights.analysis.what_if import Fix
@@ -165,11 +166,15 @@ def _launch_less(facts: Facts, most: str) -> str:
 
 
 _DOING = {
-    "tracing": ("builds the next graph", "builds the graph"),
-    "python": ("runs Python", "runs Python code"),
-    "unrecorded": ("records nothing: code outside of all annotations, as a rule", "records nothing"),
+    "tracing": ("builds the next graph", "builds the graph", "building is"),
+    "python": ("runs Python", "runs Python code", "Python is"),
+    "unrecorded": (
+        "records nothing: code outside of all annotations, as a rule",
+        "records nothing",
+        "what is not recorded is",
+    ),
 }
-"""What the host does, by class: in the detail, and in title and verdict."""
+"""What the host does, by class: alone in the detail; in title, verdict and lists; and as a subject."""
 
 
 def tracing_bound(facts: Facts) -> Finding | None:
@@ -186,14 +191,13 @@ def tracing_bound(facts: Facts) -> Finding | None:
         return None
     taken = [sum(its) for its in zip(*by_class.values(), strict=True)]
     steps = facts.steps_taken(taken)
-    most = max(costs, key=lambda name: costs[name])
-    places = _longest_phases(facts, most)
-    name = places[0][0] if places else None
-    listed = ", ".join(f"{place} {time_text(time)}" for place, time in places[:3])
+    most = _largest(facts, costs)
+    places = {name: _longest_phases(facts, name) for name, time in costs.items() if time}
+    name = places[most][0][0] if places.get(most) else None
     cores = " and core" if len(facts.session.devices) > len(facts.traces) else ""
     each = f", {time_text(cost // facts.core_steps)} a step{cores}" if facts.core_steps else ""
     one = len(facts.session.devices) == 1
-    doing, does = _DOING[most]
+    does = _DOING[most][1]
     title = f"The device waits while the host {does}"
     brief = f"{'the device waits' if one else 'the cores wait'} while the host {does}"
     if most == "tracing" and _builds_slower(facts):
@@ -202,8 +206,8 @@ def tracing_bound(facts: Facts) -> Finding | None:
         "tracing_bound",
         title,
         brief,
-        f"Devices idle for {facts.of_span(cost)}{each}, while the host {doing}{facts.shared(cost, *by_class)}."
-        + (f" Most of that host time{facts.of_hosts} is in {listed}." if listed else ""),
+        f"Devices idle for {facts.of_span(cost)}{each}, while the host {_parts(facts, costs, most)}"
+        f"{facts.shared(cost, *by_class)}.{_most_of_it(facts, places, most)}",
         _record_more(facts) if most == "unrecorded" else _build_less(facts, name, most == "tracing"),
         cost,
         {
@@ -211,12 +215,41 @@ def tracing_bound(facts: Facts) -> Finding | None:
             "python_ps": costs["python"],
             "unrecorded_ps": costs.get("unrecorded", 0),
             "per_step_ps": cost // facts.core_steps if facts.core_steps else None,
-            "phases": [{"name": place, "host_ps": time} for place, time in places],
+            "phases": [{"name": place, "host_ps": time} for place, time in places.get(most, [])],
         },
         facts.gap_windows(taken),
         facts.recurs(steps),
         facts.without(steps, *by_class),
     )
+
+
+def _largest(facts: Facts, costs: dict[str, int]) -> str:
+    """The class with most idle time in the steps, as the table of idle time tells it, but none of which other findings
+    have most: of those with at least half of the largest cost."""
+    idle_ps = step_idle_report(facts.session)["by_class_ps"] or {}
+    left = [name for name, time in costs.items() if 2 * time >= max(costs.values())]
+    return max(left, key=lambda name: (idle_ps.get(name, 0), costs[name]))
+
+
+def _parts(facts: Facts, costs: dict[str, int], most: str) -> str:
+    """What the host does, that with most idle time first; with each one's part where there are several."""
+    names = sorted((name for name in costs if costs[name]), key=lambda name: (name != most, -costs[name]))
+    if len(names) == 1:
+        return _DOING[most][0]
+    parts = [f"{_DOING[name][1]} ({facts.per_core(costs[name])})" for name in names]
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _most_of_it(facts: Facts, places: dict[str, list[tuple[str, int]]], most: str) -> str:
+    """The phases in which the host spends most of that time, by class where there are several."""
+    names = sorted((name for name in places if places[name]), key=lambda name: name != most)
+    listed = {
+        name: ", ".join(f"{place} {time_text(time)}" for place, time in places[name][:3]) for name in names
+    }
+    if len(places) == 1:
+        return "".join(f" Most of that host time{facts.of_hosts} is in {text}." for text in listed.values())
+    told = "; ".join(f"{_DOING[name][2]} mostly in {text}" for name, text in listed.items())
+    return f" Of the host's time{facts.of_hosts}, {told}." if told else ""
 
 
 def _record_more(facts: Facts) -> str:
