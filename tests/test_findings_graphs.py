@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 from captures import real_trace
-from launching import Tpu, demo
+from launching import US, Tpu, demo
 from loops import LAUNCH, STEP, findings, loop, us
 from synthetic.__main__ import LOGDIR
 
 import tb_xla_insights as xi
 from tb_xla_insights.analysis.again import extracted_again
 from tb_xla_insights.analysis.beside import Beside, Block, GraphBreaks, Guard, Metrics
+from tb_xla_insights.units import share, time_text
 
 
 def cut(read: bool = True) -> Tpu:
@@ -99,7 +100,22 @@ class TestSyncEveryStep:
         made = loop()
         for i in range(4):
             made.on_main("PjRtComputationClient::TransferFromDevice", i * STEP + LAUNCH + 100, 40)
-        assert "; no device idles in them, not" in findings(made.trace())["sync_every_step"].detail
+        assert findings(made.trace())["sync_every_step"].detail.endswith("; no device idles in them.")
+
+    def test_idle_time_that_early_syncs_have_is_said_to_be_theirs(self) -> None:
+        """Each step reads once, 10 us, inside the gap after its early execution."""
+        made = loop(device=400)
+        for i in range(4):
+            at = i * STEP
+            made.on_main("forward", at + 180, 450)
+            made.launch(at + 190, (at + 200, 10), (at + 220, 200), program="part(9)")
+            made.on_main("PjRtComputationClient::TransferFromDevice", at + 422, 10)
+        found = findings(made.trace())["sync_every_step"]
+        assert found.cost_ps == 0
+        part = share(40 / (3 * STEP + 1150 - 220))
+        assert found.detail.endswith(
+            f"idle time in them is counted with the early syncs: {time_text(40 * US)}, {part} of the device's span."
+        )
 
     def test_reads_in_fewer_are_none(self) -> None:
         assert "sync_every_step" not in findings(with_reads(1).trace())
@@ -174,11 +190,27 @@ class TestCpuFallback:
         found = findings(fallback().trace(), beside)["cpu_fallback"]
         assert found.title == "aten::i0, aten::i1 run on the CPU"
         assert "counts 3 calls in the capture of" in found.detail
-        advice = findings(fallback().trace(), beside)["early_sync"].advice
-        assert advice.startswith(
+        assert found.evidence["operators"] == {"i0": 2, "i1": 1}
+
+    def test_its_cuts_are_no_early_syncs_besides(self) -> None:
+        """One mistake is told once; a cut that sends nothing back stays one of its own."""
+        assert "early_sync" not in findings(fallback().trace())
+        made = fallback()
+        made.on_main("loss", 2 * STEP + 300, 350)
+        made.launch(2 * STEP + 320, (2 * STEP + 330, 10), (2 * STEP + 340, 30), program="part(9)")
+        made.on_main("PjRtComputationClient::TransferFromDevice", 2 * STEP + 345, 40)
+        found = findings(made.trace())
+        assert (found["cpu_fallback"].evidence["round_trips"], us(found["cpu_fallback"].cost_ps)) == (1, 330)
+        assert (found["early_sync"].evidence["early_syncs"], found["early_sync"].title) == (
+            1,
+            "loss is cut by a read in step 7",
+        )
+
+    def test_cuts_that_no_round_trip_explains_may_be_its_own(self) -> None:
+        beside = Beside(Metrics("m.txt", {"aten::special_i1": 3}, {}))
+        assert findings(cut().trace(), beside)["early_sync"].advice.startswith(
             "Replace the operator that runs on the CPU, or keep the value on the device: "
         )
-        assert found.evidence["operators"] == {"i0": 2, "i1": 1}
 
 
 def compiled(graphs: int) -> Tpu:

@@ -172,7 +172,7 @@ def test_costs_of_host_findings_never_count_twice() -> None:
     for made in (with_work("data_loading", 300), with_work("RunPostOrder", 100), loop()):
         trace = made.trace()
         gaps = find_gaps(trace)
-        costs = sum(it.cost_ps for it in find_findings(session(trace)) if it.id != "cpu_fallback")
+        costs = sum(it.cost_ps for it in find_findings(session(trace)))
         assert costs <= gaps.duration_ps[gaps.kind == STARVED].sum()
 
 
