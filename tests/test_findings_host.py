@@ -192,7 +192,46 @@ def test_many_small_executions() -> None:
     assert found.title == "4 executions a step, most of them small"
     assert found.evidence["executions"] == 12
     assert found.evidence["step_markers_per_step"] == 4
-    assert "4 StepMarkers" in found.advice
+    assert found.advice == (
+        "Sync once a step, not at 4 StepMarkers: remove the mark_step() or torch_xla.sync() in between."
+    )
+
+
+@pytest.mark.parametrize(
+    ("phases", "advice"),
+    [
+        (
+            ("update",),
+            "remove the mark_step() or torch_xla.sync() behind each Training_Step/update, but for the last one.",
+        ),
+        (("forward", "backward"), "accumulate gradients without mark_step() or torch_xla.sync() in between."),
+    ],
+)
+def test_what_lies_between_the_markers_tells_how_to_sync_once(phases: tuple[str, ...], advice: str) -> None:
+    made = several(4, 20)
+    for i in range(3):
+        made.on_main("loss", i * STEP + 1, 2)
+        for k in range(4):
+            for number, phase in enumerate(phases):
+                made.on_main(phase, i * STEP + 17 + k * 80 + number * 20, 15)
+    told = findings(made.trace())["many_small_executions"].advice
+    assert told == f"Sync once a step, not at 4 StepMarkers: {advice}"
+
+
+def test_executions_that_dynamo_makes_for_pending_inputs_are_counted() -> None:
+    made = Tpu()
+    for i in range(3):
+        at = i * STEP
+        made.step(at, STEP, 5 + i)
+        for k, by in enumerate(("dynamo", "sync", "dynamo", "marker")):
+            made.launch(
+                at + 10 + 80 * k, (at + 16 + 80 * k, 10), (at + 60 + 80 * k, 20), by=by, program=f"{by}({k})"
+            )
+    found = findings(made.trace())["many_small_executions"]
+    assert (found.evidence["input_syncs"], found.evidence["executions"]) == (3, 12)
+    assert found.detail.endswith(
+        " 3 of all, 1 a step, are syncs of dynamo for inputs that are still pending."
+    )
 
 
 @pytest.mark.parametrize(("each", "device"), [(2, 20.0), (3, 200.0)])
