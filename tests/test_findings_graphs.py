@@ -102,6 +102,24 @@ class TestSyncEveryStep:
             made.on_main("PjRtComputationClient::TransferFromDevice", i * STEP + LAUNCH + 100, 40)
         assert findings(made.trace())["sync_every_step"].detail.endswith("; no device idles in them.")
 
+    def test_a_read_in_the_middle_of_a_step_is_no_log(self) -> None:
+        """It follows no execution of its own, so it cuts no graph; the step launches more behind it."""
+        made = loop()
+        for i in range(4):
+            made.on_main("forward", i * STEP + 400, 200)
+            made.on_main("PjRtComputationClient::TransferFromDevice", i * STEP + 500, 20)
+        advice = findings(made.trace())["sync_every_step"].advice
+        assert advice.startswith("Keep the value on the device: take .item(), print or a comparison out of ")
+        assert "out of Training_Step/forward (" in advice
+        reason: dict[str, str | None] = {
+            "reason": "Unsupported Tensor.item() call",
+            "place": "train.py:9 in forward",
+        }
+        beside = Beside(breaks=GraphBreaks("d.txt", 2, 1, [reason]))
+        advice = findings(made.trace(), beside)["sync_every_step"].advice
+        assert "out of Training_Step/forward at train.py:9 in forward (" in advice
+        assert findings(with_reads(4).trace())["sync_every_step"].advice.startswith("Read less often: ")
+
     def test_idle_time_that_early_syncs_have_is_said_to_be_theirs(self) -> None:
         """Each step reads once, 10 us, inside the gap after its early execution."""
         made = loop(device=400)

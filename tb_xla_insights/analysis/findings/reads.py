@@ -8,18 +8,24 @@ import numpy as np
 
 from tb_xla_insights.analysis.blocking import blocked, blocks_report, find_blocks
 from tb_xla_insights.analysis.classes import partition
-from tb_xla_insights.analysis.early import find_early, reads_report
+from tb_xla_insights.analysis.early import find_early, last_steps, reads_report
+from tb_xla_insights.analysis.enclosing import annotation_at
 from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
     Window,
     longest_windows,
+    most_common,
+    paths,
     plural,
     total_ps,
 )
 from tb_xla_insights.analysis.findings.round_trips import round_trips
 from tb_xla_insights.analysis.intervals import union, union_of
+from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.shares import shares_inside
+from tb_xla_insights.analysis.step_sources import step_rows
+from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.analysis.thresholds import EVERY_SHARE
 from tb_xla_insights.analysis.what_if import Fix
 from tb_xla_insights.catalog.classes import FROM_DEVICE, WAIT
@@ -50,6 +56,7 @@ def sync_every_step(facts: Facts) -> Finding | None:
     reads_too, gain = reads["every_step"] and others, others or waits["every_step"]
     trips = np.concatenate(round_trips(facts)) >= 0
     by = " and ".join(["early syncs"] * bool((~trips).any()) + ["operators on the CPU"] * bool(trips.any()))
+    by = by or "other findings"
     part = max(_share(reads, "reads"), _share(waits, "waits"))
     both = [(report, what) for report, what in ((reads, "reads"), (waits, "waits")) if report["every_step"]]
     told = " and ".join(_counted(report, what) for report, what in both)
@@ -136,12 +143,45 @@ def _advice(facts: Facts, reads: bool, waits: bool, by: str) -> str:
             f"{f'Take {call} out of the step' if call else 'Do not wait for the device in every step'}, so that the "
             "host launches the next step meanwhile; where you measure, wait every tenth step, or once behind the last."
         )
-    if reads:
+    if reads and (middle := _in_the_middle(facts)):
+        torch = facts.framework.startswith("torch")
+        out = (
+            f"take .item(), print or a comparison out of {middle}" if torch else f"do not read it in {middle}"
+        )
+        where = "torch.where in place of if" if torch else "a choice on the device in place of if"
+        advice.append(
+            f"Keep the value on the device: {out} ({where}), or decide by a value of an earlier step."
+        )
+    elif reads:
         advice.append(
             "Read less often: log every tenth step or later, add up the loss on the device, and print it "
             f"{facts.words.later}."
         )
     return " ".join(advice)
+
+
+def _in_the_middle(facts: Facts) -> str | None:
+    """Where the program reads inside an annotation below the step, with launches of the same step to come, if most
+    reads that cut no graph are such; with the line that breaks a graph of torch.compile because of it. What is logged
+    is read behind them."""
+    places: list[str | None] = []
+    count = 0
+    for trace in facts.traces:
+        early, launches = find_early(trace), find_launches(trace)
+        rows = np.setdiff1d(early.reads, early.read)
+        count += len(rows)
+        asked = np.where(launches.origin >= 0, trace.start_ps[launches.origin], -1)
+        last = np.full(len(steps_of(trace)) + 1, -1, np.int64)  # the last one: of no step
+        inside = (launches.step >= 0) & (launches.step < len(last) - 1)
+        np.maximum.at(last, launches.step[inside], asked[inside])
+        rows = rows[last[last_steps(trace, rows)] > trace.end_ps[rows]]
+        around = np.array([annotation_at(trace, row) for row in rows.tolist()], np.int32)
+        places += paths(trace, around[~np.isin(around, step_rows(trace)) & (around >= 0)].tolist())
+    if 2 * len(places) <= count or (path := most_common(places)) is None:
+        return None
+    breaks = facts.beside.breaks.reasons if facts.beside.breaks else []
+    lines = [it["place"] for it in breaks if ".item()" in (it["reason"] or "") and it["place"]]
+    return f"{path} at {lines[0]}" if lines else path
 
 
 def _rows(trace: Trace, reads: bool, waits: bool) -> list[int]:
