@@ -21,7 +21,8 @@ class Words:
     a value after the step. `ahead`: what loads and sends the next batch while the device works; `sends` the same for
     the transfer, in brackets. `steps_at_once`: how several steps become one graph, in brackets. `compiles`: what makes
     the host build less, before a comma. `one_graph`: how many small executions become one. `builds`: what the
-    host does in the class `tracing`; `builds_slower`: the same, where that takes longer than the device's work.
+    host does in the class `tracing`; `builds_slower`: the same, where that takes longer than the device's work;
+    `building`: the same as a noun.
     """
 
     step: str = ""
@@ -36,6 +37,7 @@ class Words:
     one_graph: str = "Merge executions: fewer syncs a step, and values that are fetched together."
     builds: str = "builds the graph"
     builds_slower: str = "builds the graph slower than it runs"
+    building: str = "building"
 
 
 _TORCH_XLA = Words(
@@ -60,6 +62,7 @@ _JAX = Words(
     "of it is launched operation by operation, and what several jitted functions compute is not fused.",
     builds="traces and lowers",
     builds_slower="traces and lowers for longer than the device works",
+    building="tracing",
 )
 
 _TENSORFLOW = Words(
@@ -72,6 +75,7 @@ _TENSORFLOW = Words(
     "of it is launched operation by operation.",
     builds="traces functions",
     builds_slower="traces functions for longer than the device works",
+    building="tracing",
 )
 
 WORDS: Mapping[str, Words] = {

@@ -208,6 +208,9 @@ def step_without(trace: Trace, *at_best: Fix, at_worst: Sequence[Fix] = ()) -> i
         if worse:
             total = max(total, _at_worst(trace, worse, goes, left, least_ps))
         gain = before - total
+        if find_launches(trace).handed_over is not None:
+            # Their time begins with the first run: less than the host may need for them.
+            least_ps = max(least_ps, total)
     return round(min(longest, max(least_ps, steps_ps - gain)) / len(steps))
 
 
