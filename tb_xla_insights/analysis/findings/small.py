@@ -116,9 +116,8 @@ def many_small_executions(facts: Facts) -> Finding | None:
     each_small = small * max(1, len(facts.session.devices))
     work, pause = time_text(device // each_small), time_text(idle // each_small)
     operation = "a single element-wise operation"
-    does = (
-        f"work for less time ({work} on average) than the device idles before ({pause}) or the launch takes"
-    )
+    before = f"the device idles before ({pause}) or " if idle else ""
+    does = f"work for less time ({work} on average) than {before}the launch takes"
     if single == small:
         does = f"run {operation} each ({work} on average)"
     elif single:
