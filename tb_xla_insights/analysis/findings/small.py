@@ -129,8 +129,8 @@ def many_small_executions(facts: Facts) -> Finding | None:
         f"{rounded(each)} executions a step, most of them small",
         f"{rounded(each)} mostly small executions a step",
         f"{small} of {launches} executions in {plural(facts.steps, 'step')}{facts.of_hosts} {does}. {costs}"
-        + (", and XLA fuses nothing across programs." if chained else ".")
-        + _pending_inputs(pending, facts.steps),
+        + (", and XLA fuses nothing across programs" if chained else "")
+        + f"{_pending_inputs(pending, facts.steps)}.",
         _merge(facts, dynamo, markers),
         cost,
         {
@@ -158,7 +158,7 @@ def _pending_inputs(syncs: int, steps: int) -> str:
     if not syncs:
         return ""
     does = "is a sync" if syncs == 1 else "are syncs"
-    return f" {syncs} of all, {rounded(syncs / steps)} a step, {does} of dynamo for inputs that are still pending."
+    return f"; {syncs} of all, {rounded(syncs / steps)} a step, {does} of dynamo for inputs that are still pending"
 
 
 def _merge(facts: Facts, dynamo: int, markers: int) -> str:
