@@ -230,7 +230,7 @@ def test_executions_that_dynamo_makes_for_pending_inputs_are_counted() -> None:
     found = findings(made.trace())["many_small_executions"]
     assert (found.evidence["input_syncs"], found.evidence["executions"]) == (3, 12)
     assert found.detail.endswith(
-        " 3 of all, 1 a step, are syncs of dynamo for inputs that are still pending."
+        "; 3 of all, 1 a step, are syncs of dynamo for inputs that are still pending."
     )
 
 
