@@ -31,17 +31,21 @@ def handed_over(
     done = np.full(len(start_ps), -1, np.int64)
     np.maximum.at(done, step_of_run[mine], run_end_ps[mine])
     worked = np.flatnonzero(done >= 0)
-    if len(worked) < 2 or (done > end_ps)[worked].sum() < _LATE_SHARE * len(worked):
+    if len(worked) < 2:
         return None
     count = int(worked[-1]) + 1
     ends = np.maximum.accumulate(np.maximum(done, end_ps)[:count])
-    lasted, annotated = np.diff(ends), (end_ps - start_ps)[1:count]
-    if any(of(lasted) <= (1 + WARNING_SHARE) * of(annotated) for of in (np.median, np.sum)):
-        return None
-    starts = np.append(start_ps[:1], ends[:-1])
     first = ends.copy()
     mine &= step_of_run < count
     np.minimum.at(first, step_of_run[mine], run_start_ps[mine])
+    lasted, annotated = np.diff(ends), (end_ps - start_ps)[1:count]
+    late = (done > end_ps)[worked].sum() >= _LATE_SHARE * len(worked)
+    shorter = all(of(lasted) > (1 + WARNING_SHARE) * of(annotated) for of in (np.median, np.sum))
+    behind_ps = (ends - end_ps[:count])[-1]
+    ahead = first[-1] >= end_ps[count - 1] and behind_ps > np.median(lasted)
+    if not (late and shorter or ahead):
+        return None
+    starts = np.append(start_ps[:1], ends[:-1])
     starts = _after_other_work(
         starts, ends, first, run_start_ps[step_of_run < 0], run_end_ps[step_of_run < 0]
     )
