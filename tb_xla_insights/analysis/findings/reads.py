@@ -63,9 +63,9 @@ def sync_every_step(facts: Facts) -> Finding | None:
         {key: value for key, value in reads.items() if key != "every_step"}
         | {"waits": waits["waits"], "steps_with_waits": waits["steps_with_waits"]},
         longest_windows(
-            Window(int(trace.start_ps[row]), int(trace.end_ps[row]))
+            window
             for trace in facts.traces
-            for row in _rows(trace, reads["every_step"], waits["every_step"])
+            for window in _windows(trace, reads["every_step"], waits["every_step"])
         ),
         "every_step" if part >= EVERY_SHARE else "some_steps",
         [_fix(trace, reads_too, waits["every_step"]) for trace in facts.traces] if gain else None,
@@ -117,11 +117,11 @@ def _advice(facts: Facts, reads: bool, waits: bool) -> str:
     return " ".join(advice)
 
 
-def _rows(trace: Trace, reads: bool, waits: bool) -> list[int]:
-    return [
-        *(find_early(trace).reads.tolist() if reads else []),
-        *(find_blocks(trace).tolist() if waits else []),
-    ]
+def _windows(trace: Trace, reads: bool, waits: bool) -> list[Window]:
+    rows, blocks = find_early(trace).reads, find_blocks(trace)
+    times = [(trace.start_ps[rows], trace.end_ps[rows])] if reads else []
+    times += [(blocks.start_ps, blocks.end_ps)] if waits else []
+    return [Window(*ends) for start, end in times for ends in zip(start.tolist(), end.tolist(), strict=True)]
 
 
 def _fix(trace: Trace, reads: bool, waits: bool) -> Fix:
