@@ -20,7 +20,7 @@ from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.compiled import kernel
 from tb_xla_insights.trace.devices import make_spans
 from tb_xla_insights.trace.model import Device, Int32, Int64, Spans, Trace
-from tb_xla_insights.trace.programs import program_names
+from tb_xla_insights.trace.programs import UNNAMED, program_names
 from tb_xla_insights.trace.regions import Regions, Stretches, find_regions
 from tb_xla_insights.trace.run_keys import UNKNOWN, RunKeys, find_run_keys, stat_at
 
@@ -200,7 +200,7 @@ def _run_names(trace: Trace, runs: NDArray[np.intp], run: Int32, ops: Int32) -> 
     """The program of each run, from the first of its ops."""
     first = np.full(runs[-1] + 2, -1, np.int32)  # the last one stands for no run
     first[run[::-1]] = ops[::-1]  # of many ops the one written last stays: the first
-    names = np.full(len(runs), trace.intern("device run"), np.int32)
+    names = np.full(len(runs), trace.intern(UNNAMED), np.int32)
     told = first[runs] >= 0
     names[told] = program_names(trace, first[runs[told]])
     return names
