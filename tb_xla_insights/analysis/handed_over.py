@@ -10,6 +10,11 @@ from tb_xla_insights.trace.model import Int32, Int64
 _LATE_SHARE = 0.5
 """Steps whose work ends after the host has left them, among those that have any."""
 
+_AHEAD_SHARE = 0.5
+"""Of a step: what the devices still have to do for earlier steps when the host leaves the last one."""
+
+_QUICK_SHARE, _FEWEST_QUICK = 0.5, 2
+"""Of a step: in how much of its time the host hands one over that nothing holds up; and how many such steps tell so."""
 
 _LOOP_SHARE = 0.5
 """Of the steps, those before which other work runs: from there on it is the loop's own, and part of the steps."""
@@ -22,10 +27,13 @@ def handed_over(
 
     `start_ps` and `end_ps`: when the host is in each step. Of runs: the step that launched each (-1: none), and its
     time. The host runs ahead where at least half of the steps have work that ends later than their annotation, and the
-    annotations, in the median and together, are more than a tenth shorter than the work takes. There a step lasts from
-    the end of the work before it to the end of its own, on host and device. The first one, before which nothing ran,
-    starts as long before its own work as the median step does. Steps at the capture's end of whose work nothing was
-    recorded are not whole. (docs/definitions.md, "Step")
+    annotations, in the median and together, are more than a tenth shorter than the work takes. It does as well where
+    a full queue holds it up meanwhile: it hands two steps over, at least, in less than half of the time that one takes,
+    and as it leaves the last one, the work of earlier ones goes on for more than half a step. Then annotations are as
+    long as steps, but wait for the work of others, and lack what the queue holds at the end.
+    There a step lasts from the end of the work before it to the end of its own, on host and device. The first one,
+    before which nothing ran, starts as long before its own work as the median step does. Steps at the capture's end of
+    whose work nothing was recorded are not whole. (docs/definitions.md, "Step")
     """
     mine = step_of_run >= 0
     done = np.full(len(start_ps), -1, np.int64)
@@ -41,9 +49,10 @@ def handed_over(
     lasted, annotated = np.diff(ends), (end_ps - start_ps)[1:count]
     late = (done > end_ps)[worked].sum() >= _LATE_SHARE * len(worked)
     shorter = all(of(lasted) > (1 + WARNING_SHARE) * of(annotated) for of in (np.median, np.sum))
-    behind_ps = (ends - end_ps[:count])[-1]
-    ahead = first[-1] >= end_ps[count - 1] and behind_ps > np.median(lasted)
-    if not (late and shorter or ahead):
+    step_ps = max(np.median(lasted), np.median(annotated))
+    quick = (end_ps - start_ps)[:count] < _QUICK_SHARE * step_ps
+    ahead = ends[-2] - end_ps[count - 1] > _AHEAD_SHARE * step_ps
+    if not (late and shorter or ahead and quick.sum() >= _FEWEST_QUICK):
         return None
     starts = np.append(start_ps[:1], ends[:-1])
     starts = _after_other_work(
