@@ -52,7 +52,7 @@ def handed_over(
     step_ps = max(np.median(lasted), np.median(annotated))
     quick = (end_ps - start_ps)[:count] < _QUICK_SHARE * step_ps
     ahead = ends[-2] - end_ps[count - 1] > _AHEAD_SHARE * step_ps
-    if not (late and shorter or ahead and quick.sum() >= _FEWEST_QUICK):
+    if not ((late and shorter) or (ahead and quick.sum() >= _FEWEST_QUICK)):
         return None
     starts = np.append(start_ps[:1], ends[:-1])
     starts = _after_other_work(

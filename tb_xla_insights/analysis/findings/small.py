@@ -99,7 +99,9 @@ def _chained(trace: Trace, single: NDArray[np.bool_]) -> NDArray[np.intp]:
     their step."""
     launches = find_launches(trace)
     programs = np.append(np.array([name for name, _ in launches.programs], np.str_), "")[launches.program]
-    name = np.unique(np.char.add(np.char.add(programs, " "), np.array(_functions(trace), np.str_)), return_inverse=True)[1]
+    name = np.unique(
+        np.char.add(np.char.add(programs, " "), np.array(_functions(trace), np.str_)), return_inverse=True
+    )[1]
     step = launches.step
     linked = single[:-1] & single[1:] & (step[:-1] == step[1:]) & (name[:-1] != name[1:])
     first = np.flatnonzero(linked)
