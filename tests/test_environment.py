@@ -139,8 +139,9 @@ def test_what_a_cut_file_lacks_may_be_cut_off(lost: str) -> None:
 
 def test_no_steps() -> None:
     launch = ("ExecuteReplicated", 30, 9)
-    (found,) = diagnose(session(capture(thread("python", ("forward", 0, 9), launch), *cores(1))))
+    found, unknown = diagnose(session(capture(thread("python", ("forward", 0, 9), launch), *cores(1))))
     assert (found.id, found.severity) == ("no_steps", "warning")
+    assert unknown.id == "unknown_framework"
     assert "xp.StepTrace(" in found.message
     assert "jax.profiler.StepTraceAnnotation(" in found.message
     markers = thread("python", ("StepMarker", 0, 9), ("StepMarker", 20, 9), launch)

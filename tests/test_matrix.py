@@ -26,7 +26,6 @@ NOT_HELD = (
     # JAX 0.6 records no waits and no ops on a CPU.
     ("jax0.6*/block", "finding"),
     ("jax0.6*/*_callback*", "finding"),
-    ("jax*/python_between", "finding"),
     ("tensorflow*/*slow_input*", "finding"),
 )
 """What the report does not tell yet: patterns of captures, as ENVIRONMENT/PROGRAM, and the check."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pytest
-from captures import Row, capture, session, thread
+from captures import Event, capture, session, thread
 
 from tb_xla_insights.analysis.diagnostics import diagnose
 from tb_xla_insights.analysis.unknown_names import unknown_names
@@ -23,7 +21,7 @@ NARROW = "\N{NARROW NO-BREAK SPACE}"
         ([("PjRtComputationClient::Compile", 10, 30)], None),
     ],
 )  # fmt: skip
-def test_from_three_percent_of_the_capture_on(events: Sequence[Row], said: str | None) -> None:
+def test_from_three_percent_of_the_capture_on(events: list[Event], said: str | None) -> None:
     """The time of what lies inside counts once."""
     trace = capture(thread("python", ("StepMarker", 0, 5), *events, ("StepMarker", 95, 5), role="driving"))
     text = unknown_names(trace)

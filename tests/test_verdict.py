@@ -38,7 +38,7 @@ def of(*findings: dict[str, Any], **mistakes: int) -> dict[str, Any]:
         "diagnostics": [],
         "executions": [{"join": "exact"}],
         "steps": [],
-        "gaps": {"by_class_ps": {"wait": 90}},
+        "gaps": {"by_class_ps": {"wait": 90}, "by_kind_ps": {"starved": 90, "queued": 0, "unknown": 0}},
         "findings": [*findings],
         "mistakes": NOTHING_REPLAYED | mistakes,
         "outside": None,
@@ -164,6 +164,12 @@ def test_of_many_mistakes_three_are_named() -> None:
     found = [finding("mistake", name, 0.05) for name in "abcde"]
     together = {"step_ps": 20 * MS, "step_if_fixed_ps": 10 * MS}
     assert ": a, b, c and 2 more." in _told(of(*found, **together))[1]
+
+
+def test_idle_time_with_work_in_the_queue_is_not_laid_to_the_host() -> None:
+    report = of(finding("limit", "the host launches", 0.2, 30), step_ps=20 * MS, step_if_fixed_ps=20 * MS)
+    report["gaps"]["by_kind_ps"] = {"starved": 40, "queued": 60, "unknown": 0}
+    assert "; most of the idle time work is queued already." in _told(report)[1]
 
 
 @pytest.mark.parametrize(

@@ -6,33 +6,30 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tb_xla_insights.analysis.classes import partition
 from tb_xla_insights.analysis.clocks import disagreement
 from tb_xla_insights.analysis.environment import environment
+from tb_xla_insights.analysis.frameworks import WORDS
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.names import tagged
 from tb_xla_insights.analysis.runs import NONE
-from tb_xla_insights.analysis.steps import steps_of
+from tb_xla_insights.analysis.shares import class_shares
+from tb_xla_insights.analysis.step_sources import recorded_times
+from tb_xla_insights.analysis.steps import annotated_steps, steps_of
+from tb_xla_insights.analysis.thresholds import WARNING_SHARE
 from tb_xla_insights.analysis.unknown_names import unknown_names
 from tb_xla_insights.analysis.workless import gpus_without_work
+from tb_xla_insights.catalog.classes import CLASSES, HOST_DOES
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace.entries import entries_present
 from tb_xla_insights.trace.model import SessionTrace, Trace
 from tb_xla_insights.trace.threads import host_planes
+from tb_xla_insights.units import share, time_text
 
 _STEP_SOURCES = {
     "steps_line": "the device's Steps line",
     "step_marker": "StepMarker",
     "modules": "the rhythm of modules",
-}
-_STEP_ANNOTATIONS = {
-    "torch_xla": "xp.StepTrace('train', step_num=i)",
-    "jax": "jax.profiler.StepTraceAnnotation('train', step_num=i)",
-    "tensorflow": "tf.profiler.experimental.Trace('train', step_num=i, _r=1)",
-}
-"""What names a step, by framework; `xp` is torch_xla.debug.profiler."""
-_NO_ACCELERATOR = {
-    "torch_xla": "was meant, set PJRT_DEVICE=TPU before the script starts",
-    "jax": "was meant, see what jax.devices() lists",
 }
 _CUT = ("truncated_file", "corrupt_file")
 
@@ -60,7 +57,7 @@ def _lacks(trace: Trace, framework: str) -> Iterator[tuple[str, str, str]]:
         yield "no_device_plane", "warning", _no_device(trace)
     elif all(device.made for device in trace.devices):
         source = "op events" if any(len(device.ops) for device in trace.devices) else "program runs"
-        meant = _NO_ACCELERATOR.get(framework, "was meant, run on it")
+        meant = WORDS[framework].accelerator
         yield (
             "no_device_plane",
             "info",
@@ -75,8 +72,8 @@ def _lacks(trace: Trace, framework: str) -> Iterator[tuple[str, str, str]]:
         )
     steps = steps_of(trace)
     if not steps or steps[0].source != "annotation":
-        either = f"{_STEP_ANNOTATIONS['torch_xla']} or {_STEP_ANNOTATIONS['jax']}"
-        todo = f"wrap each step in {_STEP_ANNOTATIONS.get(framework, either)}."
+        either = f"{WORDS['torch_xla'].step} or {WORDS['jax'].step}"
+        todo = f"wrap each step in {WORDS[framework].step or either}."
         if steps:
             missing = (
                 "No step annotation could be read, it may be cut off"
@@ -89,6 +86,8 @@ def _lacks(trace: Trace, framework: str) -> Iterator[tuple[str, str, str]]:
         else:
             text = f"No steps: no step annotation, StepMarker or repeated module is recorded. To have them, {todo}"
         yield "no_steps", "info" if steps else "warning", text
+    if differs := _other_than_annotated(trace):
+        yield "step_times", "info", differs
     yield from _ties(trace)
     if unknown := unknown_names(trace):
         yield "unknown_names", "info", unknown
@@ -108,6 +107,29 @@ def _lacks(trace: Trace, framework: str) -> Iterator[tuple[str, str, str]]:
             "warning",
             f"The profiler dropped {dropped:,} events: its buffer was full. Capture less time.",
         )
+
+
+def _other_than_annotated(trace: Trace) -> str | None:
+    """Where steps last other than their annotations say, or some of the loop lies between annotations."""
+    steps = annotated_steps(trace)
+    if len(steps) < 2:
+        return None
+    within = sum(step.duration_ps for step in steps)
+    if find_launches(trace).handed_over is not None:
+        return (
+            "The host only hands steps over and runs ahead: a step lasts from the end of the work before it to the end "
+            f"of its own, while its annotation lasts {time_text(within // len(steps))} on average."
+        )
+    starts, ends = recorded_times(trace)
+    between, loop = int((starts[1:] - ends[:-1]).sum()), int(ends[-1] - starts[0])
+    if between < WARNING_SHARE * loop:
+        return None
+    most = int(class_shares(partition(trace), ends[:-1].copy(), starts[1:].copy()).sum(axis=0).argmax())
+    return (
+        f"{time_text(between)}, {share(between / loop)} of the time from the first step to the last, lie between the "
+        f"annotations of steps and are in no step; there the host mostly {HOST_DOES[CLASSES[most]]}. To count it, let "
+        "the annotation hold all of the loop's body."
+    )
 
 
 def _no_device(trace: Trace) -> str:

@@ -87,8 +87,8 @@ def find_graph_diffs(trace: Trace) -> list[GraphDiff]:
     """What is new in the graph of each of the trace's compilations.
 
     A graph is compared with those of the same name, but for the numbers that XLA and TensorFlow put into it, that the
-    file has and that were compiled earlier or before the capture. Near each other are graphs that have half of their parameters in
-    common, or the same instructions: those of a function of one argument differ in no other.
+    file has and that were compiled earlier or before the capture. Near each other are graphs that have half of their
+    parameters in common, or the same instructions: those of a function of one argument differ in no other.
     """
     names = _program_names(trace)
     ids = _made(trace, names)

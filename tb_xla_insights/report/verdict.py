@@ -95,14 +95,14 @@ def _inside_span(report: Mapping[str, Any], room: int) -> dict[str, str]:
         text = f"{whose} at work for {each}, in too few runs to tell what is in the way."
         return {"text": text, "severity": "warning"}
     if not reasons:
-        idle = _mostly(report["gaps"]["by_class_ps"], span - busy)
+        idle = _in_gaps(report["gaps"], span - busy)
         return {"text": f"{whose} {duty} busy{idle}, and nothing stands out.", "severity": "info"}
     first = _warm_up(report, span - busy)
     rest = ""
     if hidden:
         rest = f"; what else is in the way is not known, as {hidden}"
     elif not first and 2 * sum(finding["cost_ps"] for finding in reasons) < span - busy:
-        rest = _mostly(report["gaps"]["by_class_ps"], span - busy)
+        rest = _in_gaps(report["gaps"], span - busy)
     together = report["mistakes"]
     limit = _limit(limits[0], together) if limits and (not mistakes or _remains(together)) else ""
     texts = [f"{whose} {duty} busy{causes}{rest}." for causes in _causes(first, mistakes, limit, together)]
@@ -178,10 +178,17 @@ def _share_of_steps(report: Mapping[str, Any]) -> float:
     return work / step if work is not None and step else 1.0
 
 
-def _mostly(by_class: Mapping[str, int], idle: int) -> str:
-    """What the host does in more than half of the idle time, if there is such a thing."""
+def _mostly(by_class: Mapping[str, int], idle: int, queued: int = 0) -> str:
+    """What the host does in more than half of the idle time, or that work was queued already, if there is such a
+    thing."""
+    if 2 * queued > idle:
+        return "; most of the idle time work is queued already"
     name = max(by_class, key=lambda it: by_class[it], default=None)
     return f"; most of the idle time the host {HOST_DOES[name]}" if name and 2 * by_class[name] > idle else ""
+
+
+def _in_gaps(gaps: Mapping[str, Any], idle: int) -> str:
+    return _mostly(gaps["by_class_ps"], idle, gaps["by_kind_ps"]["queued"])
 
 
 def gap_sentence(gap: Mapping[str, Any]) -> str:

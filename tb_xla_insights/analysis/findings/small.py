@@ -99,9 +99,8 @@ def _chained(trace: Trace, single: NDArray[np.bool_]) -> NDArray[np.intp]:
     their step."""
     launches = find_launches(trace)
     programs = np.append(np.array([name for name, _ in launches.programs], np.str_), "")[launches.program]
-    name = np.unique(
-        np.char.add(np.char.add(programs, " "), np.array(_functions(trace), np.str_)), return_inverse=True
-    )[1]
+    functions = np.array(_functions(trace), np.str_)
+    name = np.unique(np.char.add(np.char.add(programs, " "), functions), return_inverse=True)[1]
     step = launches.step
     linked = single[:-1] & single[1:] & (step[:-1] == step[1:]) & (name[:-1] != name[1:])
     first = np.flatnonzero(linked)
@@ -179,12 +178,7 @@ def _merge(facts: Facts, dynamo: int, markers: int) -> str:
             f"Sync once a step, not at {rounded(markers / facts.steps)} StepMarkers: accumulate gradients "
             "without mark_step() or torch_xla.sync() in between."
         )
-    if facts.framework == "jax":
-        return (
-            "Put the whole step, with the update of the parameters, in one function under jax.jit: what runs outside "
-            "of it is launched operation by operation, and what several jitted functions compute is not fused."
-        )
-    return "Merge executions: fewer syncs a step, and values that are fetched together."
+    return facts.words.one_graph
 
 
 def _one_program(facts: Facts, part: _Small) -> Fix:
