@@ -1,60 +1,78 @@
-"""Waits of the program itself, recorded as one event or by their two ends."""
+"""Waits that the runtime records as two instants last from the first to the second."""
 
 from __future__ import annotations
 
-import pytest
-from captures import Event, capture, session, thread
+from pathlib import Path
 
-from tb_xla_insights.analysis.blocking import blocks_report
+import numpy as np
+import pytest
+from captures import Event, capture, real_trace, thread
+
 from tb_xla_insights.analysis.classes import partition
-from tb_xla_insights.analysis.waits import find_waits
-from tb_xla_insights.catalog.classes import FROM_DEVICE, PYTHON, WAIT
+from tb_xla_insights.analysis.names import tagged
+from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.trace.model import Trace
 
-US = 1_000_000
 AWAIT = "CommonPjRtBuffer::Await"
 
 
-def steps(*inside: Event) -> Trace:
-    """A step of JAX with events in it; times in picoseconds."""
-    jax = ("PjitFunction(f)", 2 * US, 3 * US)
-    train = ("train", 0, 100 * US, {"_r": 1, "step_num": 4})
-    return capture(thread("python", train, jax, *inside, role="driving"))
+def begins(at: int, flow: int = 1, name: str = AWAIT) -> Event:
+    return (name, at, 2, {"_pt": 12, "_p": flow})
 
 
-def ends(start: int, end: int, flow: int = 5) -> tuple[Event, Event]:
-    return (AWAIT, start * US, US, {"_pt": 1, "_p": flow}), (AWAIT, end * US - US, US, {"_ct": 1, "_c": flow})
+def goes_on(at: int, flow: int = 1, name: str = AWAIT, kind: int = 12) -> Event:
+    return (name, at, 2, {"_ct": kind, "_c": flow})
 
 
-def waits(trace: Trace) -> list[tuple[int, int]]:
-    found = find_waits(trace)
-    return [(a // US, b // US) for a, b in zip(found.start_ps.tolist(), found.end_ps.tolist(), strict=True)]
+def traced(*events: Event) -> Trace:
+    return capture(thread("python", ("train", 0, 100, {"_r": 1, "step_num": 4}), *events, role="driving"))
 
 
-def class_at(trace: Trace, at: int) -> int:
-    segments = partition(trace)
-    return int(segments.kind[(segments.start_ps <= at * US) & (at * US < segments.end_ps)][0])
+def lengths(trace: Trace) -> list[int]:
+    its = np.flatnonzero(tagged(trace, "blocks")[trace.meta])
+    return [int(it) for it in trace.duration_ps[its]]
 
 
-def test_two_ends_are_one_wait() -> None:
-    trace = steps(*ends(20, 80))
-    assert waits(trace) == [(20, 80)]
-    assert [class_at(trace, at) for at in (10, 20, 50, 79, 90)] == [PYTHON, WAIT, WAIT, WAIT, PYTHON]
-    report = blocks_report(session(trace))
-    assert (report["waits"], report["duration_ps"], report["every_step"]) == (1, 60 * US, True)
+def test_the_first_instant_lasts_until_the_second() -> None:
+    trace = traced(("forward", 5, 20), begins(30), goes_on(80), begins(90, 2), goes_on(95, 2))
+    assert lengths(trace) == [50, 2, 5, 2]
+    waits = partition(trace).where(partition(trace).kind == CLASSES.index("wait"))
+    assert int((waits.end_ps - waits.start_ps).sum()) == 52 + 7
+    assert trace.depth.tolist() == [0, 1, 1, 1, 1, 1]
 
 
-def test_ends_that_no_flow_ties_are_two_waits() -> None:
-    """Of two arrays that were ready, say: what lies between is the program's own."""
-    (first, second) = ends(20, 80)
-    trace = steps(first[:3], second[:3])
-    assert waits(trace) == [(20, 21), (79, 80)]
-    assert class_at(trace, 50) == PYTHON
-    assert not blocks_report(session(trace))["every_step"]
+@pytest.mark.parametrize(
+    "events",
+    [
+        [begins(30), goes_on(80, 2)],  # another flow
+        [begins(30), goes_on(80, kind=13)],  # a flow of another kind
+        [begins(30), goes_on(80, name="TfrtCpuBuffer::Await")],
+        [begins(30), ("forward", 50, 5), goes_on(80)],  # the thread did not wait
+        [("forward", 25, 20), begins(30), goes_on(80)],  # they lie in different events
+        [goes_on(30), begins(80)],
+        [(AWAIT, 30, 2), (AWAIT, 80, 2)],  # no flow
+    ],
+)
+def test_what_does_not_belong_together_stays_apart(events: list[Event]) -> None:
+    assert lengths(traced(*events)) == [2, 2]
 
 
-@pytest.mark.parametrize("call", ["np.asarray(jax.Array)"])
-def test_what_a_read_waits_for_is_the_reads(call: str) -> None:
-    trace = steps((call, 15 * US, 70 * US), *ends(20, 80))
-    assert waits(trace) == []
-    assert class_at(trace, 50) == FROM_DEVICE
+def test_a_read_waits_for_its_value_itself() -> None:
+    trace = traced(("np.asarray(jax.Array)", 20, 70), begins(30), goes_on(80))
+    assert lengths(trace) == [2, 2]
+
+
+def test_instants_of_two_threads_stay_apart() -> None:
+    one, other = thread("python", ("main", 0, 20), begins(30)), thread("other", goes_on(80))
+    assert lengths(capture(one, other)) == [2, 2]
+
+
+def test_a_real_wait_lasts_until_the_run_is_over(shared_traces: Path) -> None:
+    """`jax.block_until_ready` in each of 20 steps, in a program that computes for nearly all of them."""
+    trace = real_trace(shared_traces / "other/jax0.9.2_block")
+    rows = np.flatnonzero(tagged(trace, "blocks")[trace.meta])
+    joined = rows[trace.duration_ps[rows] >= 10**9]
+    assert len(joined) >= 20
+    run_ends = trace.devices[0].modules.end_ps
+    after = trace.end_ps[joined] - run_ends[np.searchsorted(run_ends, trace.end_ps[joined]) - 1]
+    assert int(np.median(after)) < 10**9

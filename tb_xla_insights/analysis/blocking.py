@@ -10,25 +10,35 @@ from tb_xla_insights.analysis.early import last_steps
 from tb_xla_insights.analysis.idle import SLACK_PS
 from tb_xla_insights.analysis.intervals import Intervals, union
 from tb_xla_insights.analysis.kept import kept
+from tb_xla_insights.analysis.names import tagged
 from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.analysis.thresholds import READS_SHARE
-from tb_xla_insights.analysis.waits import Waits, find_waits
-from tb_xla_insights.trace.model import SessionTrace, Trace
+from tb_xla_insights.trace.annotations import annotated
+from tb_xla_insights.trace.entries import rows_of_entries
+from tb_xla_insights.trace.model import Int32, SessionTrace, Trace
+from tb_xla_insights.trace.nesting import outermost
 
 
 @kept
-def find_blocks(trace: Trace) -> Waits:
-    """The calls on the driving thread in which the program waits for the device, of those that last longer than clocks
-    may be apart. (docs/definitions.md, "Early execution")"""
-    waits = find_waits(trace)
-    driving = np.isin(trace.lines_of(waits.row), trace.lines_with("driving"))
-    return waits.where(driving & (waits.end_ps - waits.start_ps >= SLACK_PS))
+def find_blocks(trace: Trace) -> Int32:
+    """The calls on the driving thread in which the program waits for the device, the outermost events, of those that
+    last longer than clocks may be apart. Around them are annotations and Python alone: what the runtime waits for in
+    its own calls, as in a launch or a read, the program did not ask for. (docs/definitions.md, "Early execution")"""
+    rows = rows_of_entries(tagged(trace, "blocks"), trace.meta).astype(np.int32)
+    rows = rows[np.isin(trace.lines_of(rows), trace.lines_with("driving"))]
+    annotations, frames = annotated(trace), tagged(trace, "python_tracer")
+    asked, above = np.ones(len(rows), np.bool_), trace.parent[rows]
+    while (inside := above >= 0).any():
+        asked &= ~inside | annotations[above] | frames[trace.meta[above]]
+        above = np.where(inside, trace.parent[above], above)
+    found = outermost(trace.parent, rows[asked])
+    return found[trace.duration_ps[found] >= SLACK_PS]
 
 
 def blocked(trace: Trace) -> Intervals:
     """When the program waits for the device."""
-    waits = find_blocks(trace)
-    return union(waits.start_ps, waits.end_ps)
+    rows = find_blocks(trace)
+    return union(trace.start_ps[rows], trace.end_ps[rows])
 
 
 def blocks_report(session: SessionTrace) -> dict[str, Any]:
@@ -36,11 +46,11 @@ def blocks_report(session: SessionTrace) -> dict[str, Any]:
     of them), `waits` and `duration_ps` (without those before the first step)."""
     totals = {"steps": 0, "steps_with_waits": 0, "waits": 0, "duration_ps": 0}
     for trace in session.traces:
-        waits = find_blocks(trace)
-        step = last_steps(trace, waits.row)
+        rows = find_blocks(trace)
+        step = last_steps(trace, rows)
         totals["steps"] += len(steps_of(trace))
         totals["steps_with_waits"] += len(np.unique(step[step >= 0]))
         totals["waits"] += int((step >= 0).sum())
-        totals["duration_ps"] += int((waits.end_ps - waits.start_ps)[step >= 0].sum())
+        totals["duration_ps"] += int(trace.duration_ps[rows[step >= 0]].sum())
     with_waits = totals["steps_with_waits"]
     return totals | {"every_step": with_waits > 0 and with_waits >= READS_SHARE * totals["steps"]}

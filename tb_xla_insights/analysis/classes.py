@@ -25,7 +25,6 @@ from tb_xla_insights.analysis.segments import (
     innermost,
     overlay,
 )
-from tb_xla_insights.analysis.waits import find_waits
 from tb_xla_insights.catalog.classes import (
     COMPILE,
     DISPATCH,
@@ -92,19 +91,8 @@ def thread_segments(
     kinds, flags = event_classes(trace)
     columns = trace.start_ps[rows], trace.end_ps[rows], trace.parent[rows], kinds[rows], flags[rows]
     segments = innermost(*columns, rows.start, bare)
-    segments = _waiting(trace, line, segments)
     segments = _extracting(segments, find_extractions(trace).times(line))
     return segments if start_ps is None or end_ps is None else segments.clipped(start_ps, end_ps)
-
-
-def _waiting(trace: Trace, line: int, segments: Segments) -> Segments:
-    """The stretches with the waits of a thread that two events tell, from the one to the other."""
-    waits = find_waits(trace)
-    its = waits.where((waits.last != waits.row) & (trace.lines_of(waits.row) == line))
-    if not len(its):
-        return segments
-    between = Segments(its.start_ps, its.end_ps, np.full(len(its), WAIT, np.int8), its.row)
-    return overlay((between, np.zeros(len(its), np.int8)), (segments, np.ones(len(segments), np.int8)))[0]
 
 
 def rows_touching(trace: Trace, line: int, start_ps: int, end_ps: int) -> slice:

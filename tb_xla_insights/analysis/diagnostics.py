@@ -8,6 +8,7 @@ import numpy as np
 
 from tb_xla_insights.analysis.classes import partition
 from tb_xla_insights.analysis.clocks import disagreement
+from tb_xla_insights.analysis.compile_calls import CUTS, find_compile_calls
 from tb_xla_insights.analysis.environment import environment
 from tb_xla_insights.analysis.frameworks import WORDS
 from tb_xla_insights.analysis.launches import find_launches
@@ -36,6 +37,12 @@ _CUT = ("truncated_file", "corrupt_file")
 _DROPPED = ("dropped_events", "num_dropped_events", "dropped_traces", "dropped_traceme_events")
 """Stats in which profilers tell how many events did not fit their buffers."""
 
+_TENSORFLOW_ON_A_CPU = (
+    "No device plane: ops that TensorFlow itself runs on a CPU are no XLA device's work, and only the host is shown. "
+    "To have XLA run a step, put it in tf.function(jit_compile=True). If an accelerator "
+    f"{WORDS['tensorflow'].accelerator}, and capture with --device-level 1."
+)
+
 _CALLS = ("ExecuteComputation", "ExecuteReplicated")
 
 
@@ -53,7 +60,11 @@ def diagnose(session: SessionTrace) -> list[Diagnostic]:
 
 
 def _lacks(trace: Trace, framework: str) -> Iterator[tuple[str, str, str]]:
-    if not trace.devices:
+    if _is_one_compilation(trace):
+        return  # nothing could run, and no step begin: nothing is missing
+    if not trace.devices and framework == "tensorflow" and not _is_cut(trace) and not _device_planes(trace):
+        yield "no_device_plane", "info", _TENSORFLOW_ON_A_CPU
+    elif not trace.devices:
         yield "no_device_plane", "warning", _no_device(trace)
     elif all(device.made for device in trace.devices):
         source = "op events" if any(len(device.ops) for device in trace.devices) else "program runs"
@@ -134,7 +145,7 @@ def _other_than_annotated(trace: Trace) -> str | None:
 
 def _no_device(trace: Trace) -> str:
     """Why there is no device, and what to do."""
-    empty = [plane.name for plane in trace.planes if plane.name.startswith("/device:")]
+    empty = _device_planes(trace)
     if _is_cut(trace):
         return "No device is in what could be read: its events may be cut off. Copy the file again, or capture again."
     if empty:
@@ -147,6 +158,15 @@ def _no_device(trace: Trace) -> str:
         "This capture has no device plane: capture with --device-level 1, from the process that owns the device, while "
         "steps run."
     )
+
+
+def _device_planes(trace: Trace) -> list[str]:
+    return [plane.name for plane in trace.planes if plane.name.startswith("/device:")]
+
+
+def _is_one_compilation(trace: Trace) -> bool:
+    """Whether a compilation began before the capture and was not finished in it, and no device worked."""
+    return not trace.devices and "both" in [CUTS[cut] for cut in find_compile_calls(trace).cut.tolist()]
 
 
 def _is_cut(trace: Trace) -> bool:

@@ -30,9 +30,9 @@ def handed_over(
     time. The host hands steps over where at least half of them have work that ends later than their annotation, and
     the median annotation is more than a tenth shorter than the median time from the end of one step's work to the end
     of the next one's; or where the work of a quarter of them ends later than the annotation after theirs, and two
-    annotations at least are less than half as long as that median: a host that is as slow as the devices may run
-    ahead of them after a long run, and one that a full queue holds up is quick before it is full. There a step lasts
-    from the end of the work before it to the end of its own, on host and device. The first one, before which nothing ran, starts
+    annotations at least are less than half as long as that median: a host that is as slow as the devices may run ahead
+    of them after a long run, and one that a full queue holds up is quick before it is full. There a step lasts from the
+    end of the work before it to the end of its own, on host and device. The first one, before which nothing ran, starts
     as long before its own work as the median step does. Steps at the capture's end of whose work nothing was recorded
     are not whole. (docs/definitions.md, "Step")
     """

@@ -14,11 +14,14 @@ from tb_xla_insights.trace.model import Flows, Int8, Int32, Int64, Line
 from tb_xla_insights.trace.nesting import DEEPEST
 
 _START, _STOP, _HELPER, _EXECUTE, _COMPLETION, _WHOLE, _READY = 1, 2, 3, 4, 5, 6, 7
+EXECUTE = "ThunkExecutor::Execute"
+"""The event in which a thread works on a program's ops, one after the other."""
+
 _HELPERS = ("::ExecuteHelper", "::ExecuteHelperOnSingleDevice")
 _MARKS = {
     "ThreadpoolListener::StartRegion": _START,
     "ThreadpoolListener::StopRegion": _STOP,
-    "ThunkExecutor::Execute": _EXECUTE,
+    EXECUTE: _EXECUTE,
     "ThunkExecutor::Execute (wait for completion)": _COMPLETION,
     "CpuExecutable::ExecuteAsyncOnStream": _WHOLE,
     "BlockUntilReady": _READY,

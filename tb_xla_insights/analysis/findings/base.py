@@ -285,6 +285,11 @@ def plural(number: int, one: str, many: str | None = None) -> str:
     return f"{count(number)} {one if number == 1 else many or one + 's'}"
 
 
+def joined(names: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
 def rounded(number: float) -> str:
     """A mean count: `4`, `6.5`."""
     return f"{number:.1f}".removesuffix(".0")
