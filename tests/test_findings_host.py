@@ -376,7 +376,7 @@ class TestWaiting:
         assert tuple(map(us, waits)) == (3 * 190 * len(cores), 3 * 45 * len(cores))
         assert found.title == "A launched program is in flight, but no op of it runs"
         assert ", and the host waits, mostly in Wait for donation holds." in found.detail
-        assert "while nothing is queued and the host waits, mostly in Wait for usage holds." in found.detail
+        assert ", nothing is queued and the host waits, mostly in Wait for usage holds." in found.detail
         assert found.advice.startswith("Find out what launched programs wait for before their ops run")
 
     def test_a_fix_of_that_makes_runs_shorter_and_leaves_the_waits(self) -> None:

@@ -21,6 +21,7 @@ from tb_xla_insights.analysis.reach import (
     SCHEDULE,
     SYNC,
     Ways,
+    calls_of,
     event_flags,
     rows_with,
     ways_back,
@@ -113,7 +114,7 @@ def _calls(trace: Trace, runs: Runs, known: NDArray[np.intp], calls: Int32) -> I
     runs are enqueued in the order of their calls; else the enqueuing itself. Not every call is for every core: the core
     with most runs tells which program each call is for."""
     enqueue = runs.enqueue_row[known]
-    call = ways_back(trace, enqueue).launch
+    call = calls_of(trace, enqueue)
     calls = calls[np.argsort(trace.start_ps[calls], kind="stable")]
     if not (call < 0).any() or not calls.size:
         return np.where(call < 0, enqueue, call).astype(np.int32)

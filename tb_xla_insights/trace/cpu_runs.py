@@ -20,7 +20,7 @@ from tb_xla_insights.compiled import kernel
 from tb_xla_insights.trace.cpu_ops import op_times
 from tb_xla_insights.trace.devices import make_spans
 from tb_xla_insights.trace.model import Device, Int32, Int64, Spans, Trace
-from tb_xla_insights.trace.programs import program_names
+from tb_xla_insights.trace.programs import UNNAMED, program_names
 from tb_xla_insights.trace.regions import Regions, Stretches, find_regions
 from tb_xla_insights.trace.run_keys import UNKNOWN, RunKeys, find_run_keys, stat_at
 
@@ -109,10 +109,8 @@ def _cores(
     if known.any():
         core = np.where(known, recorded, recorded[known].min())
     else:
-        calls = np.array(
-            ["launch" in catalog.tags(trace.strings[text]) for text in trace.metadata.name], np.bool_
-        )
-        core = _place(_launches(trace, calls, regions, runs), begin[runs], regions.complete_ps[runs])
+        launch = _launches(trace, catalog, regions, runs)
+        core = _place(launch, begin[runs], regions.complete_ps[runs])
     of_region = np.full(len(regions.row) + 1, core.min())  # the last one stands for no run
     of_region[runs] = core
     return core, np.where(keys.device != UNKNOWN, keys.device, of_region[keys.run])
@@ -132,22 +130,28 @@ def _place(launch: Int32, start: Int64, end: Int64) -> Int64:
     return core
 
 
-def _launches(trace: Trace, calls: NDArray[np.bool_], regions: Regions, runs: NDArray[np.intp]) -> Int32:
-    """The execute call that each run's flow comes from, the outermost one on the way; -1: none recorded. `calls`: per
-    metadata entry, whether it is an execute call."""
+def _launches(trace: Trace, catalog: Catalog, regions: Regions, runs: NDArray[np.intp]) -> Int32:
+    """The execute call that each run's flow comes from, the outermost one on the way; where the capture has none, the
+    innermost jitted call; -1: none recorded."""
     found, seen = np.full(len(runs), -1, np.int32), np.full(len(regions.row), -1, np.int32)
     known = regions.row, regions.outer, regions.source, regions.of_row, regions.runs
-    _find_launches(runs.astype(np.int32), calls, trace.meta, trace.parent, *known, seen, found)
+    for tag in ("launch", "jitted_call"):
+        calls = np.array([tag in catalog.tags(trace.strings[text]) for text in trace.metadata.name], np.bool_)
+        inner = tag == "jitted_call"
+        _find_launches(runs.astype(np.int32), calls, inner, trace.meta, trace.parent, *known, seen, found)
+        if (found >= 0).any():
+            break
+        seen[:] = -1
     return found
 
 
 @kernel(
-    "void(int32[::1], boolean[::1], int32[::1], int32[::1], int32[::1], int32[::1], int32[::1], int32[::1], "
+    "void(int32[::1], boolean[::1], boolean, int32[::1], int32[::1], int32[::1], int32[::1], int32[::1], int32[::1], "
     "boolean[::1], int32[::1], int32[::1])"
 )
-def _find_launches(which, calls, meta, parent, row, outer, source, of_row, runs, seen, found):  # type: ignore[no-untyped-def]
+def _find_launches(which, calls, inner, meta, parent, row, outer, source, of_row, runs, seen, found):  # type: ignore[no-untyped-def]
     """The way of a flow ends at another run: a run that had to queue was let go by the run before it. `seen`: for which
-    run each region was met last, at first -1."""
+    run each region was met last, at first -1. `inner`: whether the innermost call counts."""
     for i in range(len(which)):
         region = which[i]
         while region >= 0 and seen[region] != i and (region == which[i] or not runs[region]):
@@ -155,7 +159,7 @@ def _find_launches(which, calls, meta, parent, row, outer, source, of_row, runs,
             record = source[region]
             at = record if record >= 0 else row[region]
             while at >= 0:
-                if calls[meta[at]]:
+                if calls[meta[at]] and not (inner and found[i] >= 0):
                     found[i] = at
                 at = parent[at]
             region = of_row[record] if record >= 0 else outer[region]
@@ -165,7 +169,7 @@ def _run_names(trace: Trace, runs: NDArray[np.intp], run: Int32, ops: Int32) -> 
     """The program of each run, from the first of its ops."""
     first = np.full(runs[-1] + 2, -1, np.int32)  # the last one stands for no run
     first[run[::-1]] = ops[::-1]  # of many ops the one written last stays: the first
-    names = np.full(len(runs), trace.intern("device run"), np.int32)
+    names = np.full(len(runs), trace.intern(UNNAMED), np.int32)
     told = first[runs] >= 0
     names[told] = program_names(trace, first[runs[told]])
     return names

@@ -13,7 +13,7 @@ from tb_xla_insights.trace.entries import count_of_entries, told_by_entry
 from tb_xla_insights.trace.model import Flows, Int8, Int32, Int64, Line
 from tb_xla_insights.trace.nesting import DEEPEST
 
-_START, _STOP, _HELPER, _EXECUTE, _COMPLETION = 1, 2, 3, 4, 5
+_START, _STOP, _HELPER, _EXECUTE, _COMPLETION, _WHOLE, _READY = 1, 2, 3, 4, 5, 6, 7
 EXECUTE = "ThunkExecutor::Execute"
 """The event in which a thread works on a program's ops, one after the other."""
 
@@ -23,6 +23,8 @@ _MARKS = {
     "ThreadpoolListener::StopRegion": _STOP,
     EXECUTE: _EXECUTE,
     "ThunkExecutor::Execute (wait for completion)": _COMPLETION,
+    "CpuExecutable::ExecuteAsyncOnStream": _WHOLE,
+    "BlockUntilReady": _READY,
 }
 
 
@@ -34,7 +36,9 @@ class Stretches:
 
     A region goes from its `StartRegion` to its `StopRegion`; `ExecuteHelper` is one as well, since small
     programs run inside it. A program runs in the innermost region around a `ThunkExecutor::Execute (wait for
-    completion)`, and is complete at that event's end; the thread may leave the region much later.
+    completion)`, and is complete at that event's end; the thread may leave the region much later. A call that runs a
+    program from its first op to its last (`CpuExecutable::ExecuteAsyncOnStream`) is a region as well; the program is
+    complete where the call has waited for it (`BlockUntilReady`).
     """
 
     row: Int32
@@ -93,10 +97,11 @@ def _find(  # type: ignore[no-untyped-def]
             if depth > 0:
                 depth -= 1
             executes = -1
-        elif (kind == _START or kind == _HELPER) and depth < len(stack):
+        elif (kind == _START or kind == _HELPER or kind == _WHOLE) and depth < len(stack):
             row[regions], region_start[regions] = event, start[event]
             region_end[regions] = -1 if kind == _START else end
-            complete[regions] = 0
+            runs[regions] = kind == _WHOLE
+            complete[regions] = end if kind == _WHOLE else 0
             outer[regions] = stack[depth - 1] if depth > 0 else -1
             stack[depth] = regions
             depth += 1
@@ -104,6 +109,9 @@ def _find(  # type: ignore[no-untyped-def]
             executes = -1
         elif kind == _EXECUTE:
             executes = event
+        elif kind == _READY and depth > 0:
+            if mark[row[stack[depth - 1]]] == _WHOLE:
+                complete[stack[depth - 1]] = end
         elif kind == _COMPLETION and depth > 0:
             runs[stack[depth - 1]] = True
             complete[stack[depth - 1]] = end
@@ -139,7 +147,7 @@ def find_stretches(
     """The regions of all lines; None where no line records any. `name` is that of each metadata entry (index into the
     strings)."""
     of_entry = _marks(strings, name)
-    most = count_of_entries(np.isin(of_entry, (_START, _HELPER, _COMPLETION)), meta)
+    most = count_of_entries(np.isin(of_entry, (_START, _HELPER, _COMPLETION, _WHOLE)), meta)
     if not most:
         return None
     mark, of_row = told_by_entry(of_entry, meta), np.full(len(meta), -1, np.int32)

@@ -80,14 +80,16 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
         (flying_ps, f"{_NO_OP}, and the host waits{_mostly_in(flying)}"),
     ]
     told = sorted((it for it in told if it[0]), key=lambda it: -it[0])
-    sentences = [f"{facts.of_span(time)}, while {does}." for time, does in told]
+    (first_ps, first), *others = told
+    detail = f"Devices idle for {facts.of_span(first_ps)}, while {first}."
+    detail += "".join(f" For another {facts.of_span(time)}, {does}." for time, does in others)
     runs, median = _usual_overhead(facts.traces)
     usual = f" The usual execution has {time_text(median)} of overhead." if median is not None else ""
     return Finding(
         "dispatch_overhead",
         title,
         title[0].lower() + title[1:],
-        f"Devices idle for {' For another '.join(sentences)}{usual}",
+        detail + usual,
         advice.lstrip(),
         cost,
         {f"{name}_ps": total_ps(its) for name, its in by_class.items()}
