@@ -121,7 +121,7 @@ class Server:
         )
         try:
             call(TerminateRequest(session_id=session), timeout=10)
-        except grpc.RpcError:
+        except (grpc.RpcError, ValueError):  # a ValueError where the channel is closed: the profile ended just now
             return
 
     def close(self) -> None:
