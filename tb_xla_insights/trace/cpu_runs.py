@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.catalog import Catalog
-from tb_xla_insights.compiled import kernel
+from tb_xla_insights.trace import kernels
 from tb_xla_insights.trace.devices import make_spans
 from tb_xla_insights.trace.model import Device, Int32, Int64, Spans, Trace
 from tb_xla_insights.trace.programs import program_names
@@ -128,25 +128,8 @@ def _op_times(trace: Trace, ops: Int32, regions: Regions | None) -> tuple[Int64,
     else:
         known = np.full(len(trace), -1, np.int32), np.empty(0, np.int32), np.empty(0, np.int64)
     (start, end), run = np.empty((2, len(ops)), np.int64), np.empty(len(ops), np.int32)
-    _time(ops, trace.start_ps, trace.duration_ps, consumer_of, *known, start, end, run)
+    kernels.time_ops(ops, trace.start_ps, trace.duration_ps, consumer_of, *known, start, end, run)
     return start, end, run
-
-
-@kernel(
-    "void(int32[::1], int64[::1], int64[::1], int32[::1], int32[::1], int32[::1], int64[::1], "
-    "int64[::1], int64[::1], int32[::1])"
-)
-def _time(ops, start, duration, consumer_of, of_row, run_of, run_end, op_start, op_end, op_run):  # type: ignore[no-untyped-def]
-    for i in range(len(ops)):
-        row = ops[i]
-        ended = consumer_of[row]
-        region = of_row[row]
-        run = run_of[region] if region >= 0 else np.int32(-1)
-        until = start[ended] if ended >= 0 else start[row] + duration[row]
-        if run >= 0:
-            until = min(until, run_end[run])
-        op_start[i], op_run[i] = start[row], run
-        op_end[i] = max(until, start[row])  # flows of a damaged file may lead back in time
 
 
 def _place(launch: Int32, start: Int64, end: Int64) -> Int64:
@@ -168,28 +151,8 @@ def _launches(trace: Trace, calls: NDArray[np.bool_], regions: Regions, runs: ND
     metadata entry, whether it is an execute call."""
     found, seen = np.full(len(runs), -1, np.int32), np.full(len(regions.row), -1, np.int32)
     known = regions.row, regions.outer, regions.source, regions.of_row, regions.runs
-    _find_launches(runs.astype(np.int32), calls, trace.meta, trace.parent, *known, seen, found)
+    kernels.find_launches(runs.astype(np.int32), calls, trace.meta, trace.parent, *known, seen, found)
     return found
-
-
-@kernel(
-    "void(int32[::1], boolean[::1], int32[::1], int32[::1], int32[::1], int32[::1], int32[::1], int32[::1], "
-    "boolean[::1], int32[::1], int32[::1])"
-)
-def _find_launches(which, calls, meta, parent, row, outer, source, of_row, runs, seen, found):  # type: ignore[no-untyped-def]
-    """The way of a flow ends at another run: a run that had to queue was let go by the run before it. `seen`: for which
-    run each region was met last, at first -1."""
-    for i in range(len(which)):
-        region = which[i]
-        while region >= 0 and seen[region] != i and (region == which[i] or not runs[region]):
-            seen[region] = i
-            record = source[region]
-            at = record if record >= 0 else row[region]
-            while at >= 0:
-                if calls[meta[at]]:
-                    found[i] = at
-                at = parent[at]
-            region = of_row[record] if record >= 0 else outer[region]
 
 
 def _run_names(trace: Trace, runs: NDArray[np.intp], run: Int32, ops: Int32) -> Int32:

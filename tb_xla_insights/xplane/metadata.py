@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from tb_xla_insights.xplane.codes import PADDING
 from tb_xla_insights.xplane.source import Source
 from tb_xla_insights.xplane.wire import WireError, fields
-from tb_xla_insights.xplane.wire_kernels import PADDING
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message

@@ -1,0 +1,10 @@
+"""Numbers that the trace and its kernels share."""
+
+REGION_START, REGION_STOP, HELPER, EXECUTE, COMPLETION = 1, 2, 3, 4, 5
+"""What an event's name is to the regions of a thread pool (`regions`); 0: nothing."""
+
+KNOWN, CANDIDATE, TRANSPARENT, PASS = 0, 1, 2, 3
+"""What an event's name is to the user's annotations (`annotations`)."""
+
+NO, YES, THROUGH = 0, 1, 2
+"""Whether an event is an annotation, or nothing that hides one."""
