@@ -12,13 +12,12 @@ PORT ?= 6006
 BIN := .venv/bin
 # A new pip passes on what setuptools warns its own developers of.
 INSTALL := PYTHONWARNINGS=ignore $(BIN)/pip install --quiet
-# Pip packs the page.
+# Pip compiles the kernels and packs the page.
+KERNELS := $(shell find tb_xla_insights -name kernels.py -o -name '*.pxd')
 PAGE := $(shell find frontend tb_xla_insights/page -name '*.js' -o -name '*.css' -o -name '*.py')
 STALLED := the browser draws no frame
 
 demo: .venv/installed
-	@echo "Preparing the kernels (only the first time takes long)."
-	@$(BIN)/python -c "from tb_xla_insights.warm import warm; warm()"
 	@port=$$($(BIN)/python .ci/free_port.py $(PORT)); \
 	echo; echo "  Open http://localhost:$$port/#xla_insights"; echo; \
 	exec $(BIN)/tensorboard --logdir demo_logs --port "$$port"
@@ -53,21 +52,22 @@ browser: .venv/installed-test
 	fi
 
 clean:
-	rm -rf .venv node_modules frontend/packed build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find tb_xla_insights -name '*.so' -delete
+	rm -rf .make .venv node_modules frontend/packed build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 .venv/pyvenv.cfg:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
-		{ echo "Python 3.10 or newer is needed: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3" >&2; exit 1; }
 	@$(PYTHON) -m venv .venv || { rm -rf .venv; \
 		echo "$(PYTHON) cannot make virtual environments; on Debian: apt-get install python3-venv" >&2; exit 1; }
-	@# The pip of Python 3.10 and of Debian 12 goes on trying releases of the stock profile plugin's libraries for ten minutes and more.
+	@# The pip of Debian 12 goes on trying releases of the stock profile plugin's libraries for ten minutes and more.
 	-@$(INSTALL) --upgrade pip
 
-.venv/installed: .venv/pyvenv.cfg pyproject.toml setup.py $(PAGE)
+.venv/installed: .venv/pyvenv.cfg pyproject.toml setup.py $(KERNELS) $(PAGE)
 	$(INSTALL) --editable .
 	@touch $@
 
-.venv/installed-test: .venv/pyvenv.cfg pyproject.toml setup.py
+.venv/installed-test: .venv/pyvenv.cfg pyproject.toml setup.py $(KERNELS)
 	$(INSTALL) --editable '.[test]'
 	@$(INSTALL) --editable '.[profile]' || \
 		echo "The stock profile plugin cannot be installed here; tests that compare with it are skipped."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from tensorboard.plugins import base_plugin
 
 from tb_xla_insights.logdir.listing import Listing

@@ -42,7 +42,7 @@ def join_flows(stats: Mapping[str, StatColumn], start_ps: Int64) -> Flows:
     used_kind, used_id, used_row = _columns(stats, "_ct", "_c")
     head, found = np.empty(len(made_id), np.int32), np.empty(len(used_id), np.int32)
     slots = np.full(max(16, 1 << (3 * len(made_id) // 2).bit_length()), -1, np.int32)
-    again = kernels.enter_producers(made_kind, made_id, head, slots)
+    repeats = kernels.enter_producers(made_kind, made_id, head, slots)
     half = len(used_id) // 2
     side_by_side(
         [
@@ -52,7 +52,7 @@ def join_flows(stats: Mapping[str, StatColumn], start_ps: Int64) -> Flows:
             for its in (slice(half), slice(half, None))
         ]
     )
-    if again:
+    if repeats:
         repeated = np.zeros(len(made_id), bool)
         repeated[head[head != np.arange(len(head))]] = True
         joined = np.flatnonzero(found >= 0)

@@ -4,8 +4,8 @@ VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
 """Protobuf's wire types."""
 
 DONE, MORE, FULL, BAD, UNKNOWN = 0, 1, 2, 3, 4
-"""How a kernel stopped: at its limit, at the window's end, with its output full, at a byte that cannot be, at an id that
-its table lacks."""
+"""How a kernel stopped: at its limit, at the window's end, with its output full, at a byte that cannot be, at an id
+that its table lacks."""
 
 PADDING = 32
 """Bytes behind a window's content that may be read, and count for nothing."""

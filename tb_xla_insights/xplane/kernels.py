@@ -1,8 +1,7 @@
-# cython: wraparound=False
 """The loops over a file's bytes, compiled: the fields of a message, the events of a line, tables of ids.
 
-A kernel sees a *window*: consecutive bytes of the file, `size` of them and PADDING behind them. Positions count from its
-begin. A message may go on behind its window's end, so every kernel tells "the window ends here" (MORE: read on from
+A kernel sees a *window*: `size` consecutive bytes of the file, and PADDING behind them. Positions count from its begin.
+A message may go on behind its window's end, so every kernel tells "the window ends here" (MORE: read on from
 there) from "this cannot be" (BAD: a length that leaves its parent, a varint without end).
 """
 
@@ -192,8 +191,8 @@ def count_events(window: Bytes, size: int64_t, limit: int64_t, most: int64_t) ->
 @cython.final
 @cython.cclass
 class IdTable:
-    """From ids to numbers, -1 for absent ones. Without `keys`, `values` stand at their ids; with them it is a hash table
-    of 2^n slots, -1 where nothing is."""
+    """From ids to numbers, -1 for absent ones. Without `keys`, `values` stand at their ids; with them it is a hash
+    table of 2^n slots, -1 where nothing is."""
 
     keys: OutInt64
     values: OutInt32

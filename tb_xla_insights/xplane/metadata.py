@@ -167,7 +167,7 @@ def _parsed(
     for offset, data in _payloads(source, ranges):
         try:
             entry = kind.FromString(data)
-        except DecodeError:  # noqa: PERF203 (each entry counts on its own)
+        except DecodeError:
             damaged.append(offset)
         else:
             yield entry
