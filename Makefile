@@ -1,11 +1,12 @@
 # make demo   TensorBoard on demo_logs, in a virtual environment of its own (PORT=6006; another one if it is taken)
 # make test   everything that must hold: lint, types, unit tests of both languages, the page in a real browser
+# make sanitize   tests of whatever reads files, with kernels that check indices, addresses and undefined behaviour
 # A second run only does what changed. PYTHON=python3.12 picks the interpreter.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test lint types unit page browser clean
+.PHONY: demo test lint types unit page browser sanitize clean
 
 PYTHON ?= python3
 PORT ?= 6006
@@ -15,6 +16,10 @@ INSTALL := PYTHONWARNINGS=ignore $(BIN)/pip install --quiet
 # Pip compiles the kernels and packs the page.
 KERNELS := $(shell find tb_xla_insights -name kernels.py -o -name '*.pxd')
 PAGE := $(shell find frontend tb_xla_insights/page -name '*.js' -o -name '*.css' -o -name '*.py')
+# Tests that read real, random and damaged files.
+SANITIZE := tests/test_kernels.py tests/test_xplane_read.py tests/test_xplane_damage.py tests/test_xplane_changing.py \
+	tests/test_report_random.py tests/test_report_real.py tests/test_propagation_real.py tests/test_timeline_real.py \
+	tests/test_pyramid.py tests/test_timeline_scopes.py tests/test_annotation_tree.py tests/test_demo_logs.py
 STALLED := the browser draws no frame
 
 demo: .venv/installed
@@ -50,6 +55,18 @@ browser: .venv/installed-test
 	else \
 		echo "BROWSER TESTS SKIPPED: install Chromium or Chrome, or set CHROMIUM to its path." >&2; \
 	fi
+
+# The kernels are built into a copy, so that those in use stay fast. Python itself never frees what it keeps.
+SANITIZED := .make/sanitized
+sanitize: .venv/installed-test
+	rm -rf $(SANITIZED)
+	mkdir -p $(SANITIZED)
+	cp -r tb_xla_insights frontend demo_logs tests setup.py pyproject.toml README.md LICENSE $(SANITIZED)
+	find $(SANITIZED) -name '*.so' -delete
+	cd $(SANITIZED) && XLA_INSIGHTS_CHECKED=1 $(CURDIR)/$(BIN)/python setup.py --quiet build_ext --inplace
+	cd $(SANITIZED) && PYTHONPATH=. ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+		LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so) $$($${CC:-cc} -print-file-name=libubsan.so)" \
+		$(CURDIR)/$(BIN)/python -m pytest -q -p no:cacheprovider $(SANITIZE)
 
 clean:
 	find tb_xla_insights -name '*.so' -delete
