@@ -1,15 +1,18 @@
 # make demo   TensorBoard on demo_logs, in a virtual environment of its own (PORT=6006; another one if it is taken)
 # make test   everything that must hold: lint, types, unit tests of both languages, the page in a real browser
 # make sanitize   tests of whatever reads files, with kernels that check indices, addresses and undefined behaviour
+# make matrix the report against captures of many versions of JAX, TensorFlow and PyTorch/XLA, made on this machine
 # A second run only does what changed. PYTHON=python3.12 picks the interpreter.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test lint types unit page browser sanitize clean
+.PHONY: demo test lint types unit page browser sanitize matrix clean
 
 PYTHON ?= python3
 PORT ?= 6006
+MATRIX ?= build/matrix
+ENVIRONMENTS ?= build/environments
 BIN := .venv/bin
 # A new pip passes on what setuptools warns its own developers of.
 INSTALL := PYTHONWARNINGS=ignore $(BIN)/pip install --quiet
@@ -67,6 +70,11 @@ sanitize: .venv/installed-test
 	cd $(SANITIZED) && PYTHONPATH=. ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 		LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so) $$($${CC:-cc} -print-file-name=libubsan.so)" \
 		$(CURDIR)/$(BIN)/python -m pytest -q -p no:cacheprovider $(SANITIZE)
+
+# As root it leaves nothing of this machine in the files.
+matrix: .venv/installed
+	$(BIN)/python benchmarks/matrix/capture.py $(MATRIX) --environments $(ENVIRONMENTS)
+	$(BIN)/python benchmarks/matrix/check.py $(MATRIX)
 
 clean:
 	find tb_xla_insights -name '*.so' -delete

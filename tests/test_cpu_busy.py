@@ -1,109 +1,16 @@
-"""When virtual cores are busy, read a second time: protobuf's own parser, every flow followed one by one."""
+"""When virtual cores are busy, against a second reading of what the threads recorded."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from captures import real_trace
-from independent import Event, parse
+from cpu_ops import read
 
 from tb_xla_insights.analysis.busy import busy
 from tb_xla_insights.analysis.idle import LISTED_PS
-
-COMPLETION = "ThunkExecutor::Execute (wait for completion)"
-Flow = tuple[object, object]
-
-
-@dataclass
-class Op:
-    start_ps: int
-    flow: Flow
-    region: Region | None
-
-
-@dataclass
-class Region:
-    """What a pool's thread does for one task: `complete_ps`, when the program that runs in it is complete."""
-
-    source: Flow
-    outer: Region | None
-    end_ps: int | None = None
-    complete_ps: int | None = None
-
-
-@dataclass
-class Recorded:
-    """What one file's threads recorded of ops."""
-
-    ops: list[Op] = field(default_factory=list)
-    producers: dict[Flow, Region | None] = field(default_factory=dict)
-    ends_ps: dict[Flow, int] = field(default_factory=dict)
-
-    def add_line(self, events: list[tuple[int, Event]]) -> None:
-        open_: list[Region] = []
-        for start, event in sorted(events, key=lambda it: (it[0], -it[1].duration_ps)):
-            while open_ and open_[-1].end_ps is not None and open_[-1].end_ps <= start:
-                open_.pop()
-            end, stats = start + event.duration_ps, event.stats
-            consumed = stats.get("_ct"), stats.get("_c")
-            around = open_[-1] if open_ else None
-            if event.name == "ThreadpoolListener::StartRegion":
-                open_.append(Region(consumed, around))
-            elif event.name.endswith("::ExecuteHelper"):
-                open_.append(Region((None, None), around, end))
-            elif event.name == "ThreadpoolListener::StopRegion":
-                while open_ and open_.pop().end_ps is not None:
-                    pass
-            elif event.name == COMPLETION and around:
-                around.complete_ps = end
-            elif event.name.startswith("end: "):
-                self.ends_ps.setdefault(consumed, start)
-            produced = stats.get("_pt"), stats.get("_p")
-            if "_p" in stats:
-                self.producers.setdefault(produced, around)
-            if "hlo_op" in stats:
-                self.ops.append(Op(start, produced, around))
-
-    def complete_ps(self, op: Op) -> int:
-        """When the run is complete that the op's region is part of."""
-        region = op.region
-        while region is not None and region.complete_ps is None:
-            region = self.producers.get(region.source, region.outer)
-        assert region is not None
-        assert region.complete_ps is not None
-        return region.complete_ps
-
-    def spans(self) -> Iterator[tuple[int, int, int]]:
-        """Per op its start, its `end:` event and the end of its run."""
-        for op in self.ops:
-            yield op.start_ps, self.ends_ps[op.flow], self.complete_ps(op)
-
-
-def read(folder: Path) -> Recorded:
-    found = Recorded()
-    (host,) = (it for it in parse(next(folder.rglob("*.xplane.pb")).read_bytes()) if it.name == "/host:CPU")
-    lines = [
-        [(1000 * line.timestamp_ns + event.offset_ps, event) for event in line.events] for line in host.lines
-    ]
-    first = min(start for line in lines for start, _ in line)
-    for line in lines:
-        found.add_line([(start - first, event) for start, event in line])
-    return found
-
-
-def merged(spans: list[tuple[int, int]]) -> list[list[int]]:
-    """The union of spans, one after the other."""
-    union: list[list[int]] = []
-    for start, end in sorted(it for it in spans if it[1] > it[0]):
-        if union and start <= union[-1][1]:
-            union[-1][1] = max(union[-1][1], end)
-        else:
-            union.append([start, end])
-    return union
 
 
 @pytest.mark.parametrize(
@@ -121,10 +28,11 @@ def test_busy_is_the_union_of_ops_that_end_with_their_run_at_the_latest(
     """No op begins after its run is complete; some `end:` events come later, on a thread that had to wait for a
     processor, while the next programs run."""
     folder = shared_traces / "torch_xla" / capture_name
-    spans = list(read(folder).spans())
+    recorded = read(folder)
+    spans = list(recorded.spans())
     assert all(start <= complete for start, _, complete in spans)
     assert sum(end > complete for _, end, complete in spans) == late
-    union = merged([(start, min(end, complete)) for start, end, complete in spans])
+    union = recorded.union()
     trace = real_trace(folder)
     (device,) = trace.devices
     found = busy(trace, device)
@@ -135,10 +43,10 @@ def test_listed_idle_time_of_a_host_that_runs_ahead(shared_traces: Path) -> None
     """Were runs to end with their threads' regions, 2.6 ms of it would count as busy: late `end:` events reach into the
     gaps, and into runs after them."""
     folder = shared_traces / "torch_xla" / "dynamo_full_step"
-    union = merged([(start, min(end, complete)) for start, end, complete in read(folder).spans()])
+    union = read(folder).union()
     between = [after[0] - before[1] for before, after in pairwise(union)]
     listed = [gap for gap in between if gap >= LISTED_PS]
-    assert (len(listed), sum(listed)) == (80, 11_907_200_000)
+    assert (len(listed), sum(listed)) == (83, 16_523_516_000)
     trace = real_trace(folder)
     (device,) = trace.devices
     starts, ends = device.modules.start_ps.tolist(), device.modules.end_ps.tolist()

@@ -116,6 +116,57 @@ def test_an_op_never_outlasts_its_run() -> None:
     assert [start for _, start, _ in modules(trace, device)] == [50, 100]
 
 
+def test_an_op_is_complete_before_the_thread_that_completes_it_goes_on_with_the_program() -> None:
+    """`dot.1` and `dot.2` end together, on a pool thread that then exchanges data before it writes their ends."""
+    goes_on = (EXECUTE, 70, 20), op("all-reduce", 71, 18, 9), op_end("all-reduce", 88, 9)
+    ends = op_end("dot.1", 91, 7), op_end("dot.2", 92, 8)
+    trace = traced(
+        executor(call(10, 40, 1)),
+        client(2, run(50, 98, 1, op("dot.1", 52, 2, 7), op("dot.2", 55, 2, 8), record(56, 11))),
+        pool(3, region(57, 97, 11, *goes_on, *ends)),
+    )
+    assert ops(trace, only(trace)) == [("dot.1", 52, 70), ("dot.2", 55, 70), ("all-reduce", 71, 88)]
+
+
+@pytest.mark.parametrize("before", [[], [("other work", 60, 20)], [(EXECUTE, 54, 8)]])
+def test_what_did_not_resume_the_program_ends_no_op(before: list[Event]) -> None:
+    """Nothing, or something else, lies before the `end:`, or an `Execute` that began before the op did."""
+    trace = traced(
+        executor(call(10, 40, 1)),
+        client(2, run(50, 98, 1, op("dot.1", 55, 2, 7), record(58, 11))),
+        pool(3, region(52, 97, 11, *before, op_end("dot.1", 91, 7))),
+    )
+    assert ops(trace, only(trace)) == [("dot.1", 55, 91)]
+
+
+def test_a_loop_lasts_to_its_end_event_though_another_round_of_it_stands_before() -> None:
+    """The last round of the loop goes on, on another thread, when an op of the round before is complete."""
+    body = (EXECUTE, 57, 6), op("dot.1", 58, 2, 7), record(59, 11)
+    trace = traced(
+        executor(call(10, 40, 1)),
+        client(2, run(50, 98, 1, op("while.1", 55, 10, 8), *body)),
+        pool(3, region(60, 97, 11, (EXECUTE, 70, 20), op("dot.1", 72, 15), op_end("while.1", 91, 8))),
+    )
+    assert ops(trace, only(trace))[0] == ("while.1", 55, 91)
+
+
+def test_a_loop_is_complete_when_the_program_goes_on_behind_it() -> None:
+    body = (EXECUTE, 57, 6), op("dot.1", 58, 2, 7), record(59, 11)
+    behind = (
+        (EXECUTE, 70, 9),
+        op("dot.1", 72, 5),
+        (EXECUTE, 80, 10),
+        op("add.2", 81, 8),
+        op_end("while.1", 91, 8),
+    )
+    trace = traced(
+        executor(call(10, 40, 1)),
+        client(2, run(50, 98, 1, op("while.1", 55, 10, 8), *body)),
+        pool(3, region(60, 97, 11, *behind)),
+    )
+    assert ops(trace, only(trace))[0] == ("while.1", 55, 80)
+
+
 def test_a_run_ends_when_it_is_complete_however_late_its_thread_leaves_the_region() -> None:
     """The next program begins on another thread meanwhile, and the first one's op has a late `end:` event."""
     first = region(50, 190, 1, (EXECUTE, 51, 1), op("dot.1", 55, 2, 7), (COMPLETION, 60, 30), record(92, 2))

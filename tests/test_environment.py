@@ -123,6 +123,18 @@ def test_no_device_plane() -> None:
     assert empty.message.startswith("The device plane /device:TPU:0 is empty: ")
 
 
+def test_tensorflow_s_own_ops_on_a_cpu_are_no_xla_device() -> None:
+    runs = thread("tf_Compute/1", ("ExecutorState::Process", 0, 9))
+    found = {it.id: it for it in diagnose(session(capture(runs)))}["no_device_plane"]
+    assert found.severity == "info"
+    assert "ops that TensorFlow itself runs on a CPU are no XLA device's work" in found.message
+    (empty,) = (it for it in diagnose(session(capture(runs, Core(name="GPU:0")))) if it.id == found.id)
+    assert (empty.severity, empty.message.partition(" is empty")[0]) == (
+        "warning",
+        "The device plane /device:GPU:0",
+    )
+
+
 @pytest.mark.parametrize("lost", ["truncated_file", "corrupt_file"])
 def test_what_a_cut_file_lacks_may_be_cut_off(lost: str) -> None:
     def told(*parts: Any) -> dict[str, str]:
@@ -139,8 +151,9 @@ def test_what_a_cut_file_lacks_may_be_cut_off(lost: str) -> None:
 
 def test_no_steps() -> None:
     launch = ("ExecuteReplicated", 30, 9)
-    (found,) = diagnose(session(capture(thread("python", ("forward", 0, 9), launch), *cores(1))))
+    found, unknown = diagnose(session(capture(thread("python", ("forward", 0, 9), launch), *cores(1))))
     assert (found.id, found.severity) == ("no_steps", "warning")
+    assert unknown.id == "unknown_framework"
     assert "xp.StepTrace(" in found.message
     assert "jax.profiler.StepTraceAnnotation(" in found.message
     markers = thread("python", ("StepMarker", 0, 9), ("StepMarker", 20, 9), launch)
@@ -209,6 +222,7 @@ def test_dropped_events() -> None:
          [("no_device_plane", "info"), ("low_host_level", "warning")]),
         ("public/tpu_v6e_jax", "JAX · PJRT · 4 TPU v6 Lite cores", [("no_steps", "info")]),
         ("public/gpu_mi300_jax", "JAX · PJRT · 8 AMD GPUs", [("no_steps", "info")]),
+        ("other/tf_keras_slow", "TensorFlow · no device", [("no_device_plane", "info")]),
         ("public/gpu_v100_tf", "TensorFlow · 2 GPUs", [("no_steps", "info"), ("no_launches", "warning")]),
     ],
 )  # fmt: skip

@@ -50,6 +50,40 @@ def test_collectives_that_nothing_hides(time: float, severity: str | None) -> No
         assert [window.device for window in exposed.windows] == ["vm/TPU:0"]
 
 
+@pytest.mark.parametrize(
+    ("other", "name"),
+    [
+        (("all-gather.2", 900, 100), "all-reduce and all-gather"),
+        (("all-gather.2", 991, 9), "all-reduce"),
+        (("collective-permute.2", 900, 100), "all-reduce and collective-permute"),
+    ],
+)
+def test_all_kinds_of_collectives_that_have_a_share_are_named(
+    other: tuple[str, float, float], name: str
+) -> None:
+    found = findings(of(core(("fusion.1", 0, 500), ("all-reduce.3", 500, 400), other)))["exposed_collectives"]
+    assert found.brief == f"nothing hides the time in {name}"
+    assert found.title == f"Nothing hides the time in {name}"
+    assert found.advice.startswith(f"Overlap {name} with computation: ")
+
+
+def test_more_kinds_than_a_title_holds_are_collectives() -> None:
+    ops = [
+        (f"{kind}.{number}", number * 100, 100)
+        for number, kind in enumerate(("all-reduce", "all-gather", "all-to-all", "collective-permute"))
+    ]
+    found = findings(of(core(*ops, ("fusion.1", 400, 600))))["exposed_collectives"]
+    assert found.title == "Nothing hides the time in collectives"
+
+
+@pytest.mark.parametrize(
+    ("name", "told"), [("TPU:0", "--xla_tpu_"), ("GPU:0", "--xla_gpu_"), ("OTHER:0", "scheduler, ")]
+)
+def test_advice_on_collectives_names_the_flags_of_the_device(name: str, told: str) -> None:
+    found = findings(of(core(("fusion.1", 0, 500), ("all-reduce.3", 500, 500), name=name)))
+    assert told in found["exposed_collectives"].advice
+
+
 def test_what_computation_hides_in_part_is_not_said_to_be_hidden_by_nothing() -> None:
     apart = core(("fusion.1", 0, 500), ("all-reduce.3", 500, 500))
     assert findings(of(apart))["exposed_collectives"].title == "Nothing hides the time in all-reduce"
@@ -91,6 +125,11 @@ class TestDeviceBound:
         assert "device_bound" not in findings(capture(Core(ops, runs)))
         assert "device_bound" not in findings(capture(Core([event("fusion.1", 0, 0.001)])))
 
+    def test_without_ops_nothing_tells_whether_runs_compute(self) -> None:
+        made = loop(device=980)
+        made.ops[0].clear()
+        assert "device_bound" not in findings(made.trace())
+
     def test_one_run_has_no_gaps_to_show(self) -> None:
         assert set(findings(of(core(("fusion.1", 0, 1000))))) == {LOST}
 
@@ -102,5 +141,8 @@ def test_real_captures(shared_traces: Path) -> None:
     assert "device_bound" not in v6e
     spmd = findings(real_trace(shared_traces / "torch_xla/spmd_fsdp_debug"))["exposed_collectives"]
     assert set(spmd.evidence["kinds"]) == {"all-reduce", "all-gather"}
+    assert "--xla_" not in spmd.advice, "CPU devices: there is nothing to overlap"
+    pmap = findings(real_trace(shared_traces / "other/jax0.7.2_pmap"))["exposed_collectives"]
+    assert pmap.title == "Nothing hides the time in all-reduce and all-gather"
     dynamo = findings(real_trace(shared_traces / "torch_xla/dynamo_train_session"))
     assert "device_bound" in dynamo

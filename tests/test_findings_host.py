@@ -6,6 +6,7 @@ import pytest
 from captures import session
 from launching import US, Tpu, demo
 from loops import LAUNCH, STEP, findings, loop, us
+from simulated import Simulation
 
 from tb_xla_insights.analysis.findings import find_findings, findings_report
 from tb_xla_insights.analysis.idle import STARVED, find_gaps
@@ -62,6 +63,24 @@ def test_graph_building_is_found_where_nothing_else_fills_the_gaps() -> None:
     assert found.evidence["phases"][0] == {"name": "forward", "host_ps": 4 * 380 * 10**6}
     assert "forward" in found.detail
     assert "tracing_bound" not in findings(loop(device=990).trace())
+
+
+def test_where_the_host_records_nothing_that_is_said() -> None:
+    """Steps that are handed over, and between them nothing for longer than the device works."""
+    made = Simulation()
+    for number in range(8):
+        begin = made.now
+        made.host("forward", 100)
+        made.launch(300, marker=True)
+        made.made.step(begin, made.now - begin, number + 5)
+        made.now += 900
+    found = findings(made.made.trace())["tracing_bound"]
+    assert found.title == "The device waits while the host records nothing"
+    assert found.advice.startswith(
+        "Find out what the host does there: annotate what goes on around the steps (with xp.Trace("
+    )
+    assert us(found.evidence["unrecorded_ps"]) == pytest.approx(found.cost_ps / 10**6, rel=0.2)
+    assert (found.step_if_fixed_ps or 0) in range(1, 400 * 10**6)
 
 
 def test_time_a_step_is_that_of_one_core() -> None:

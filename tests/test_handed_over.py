@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from simulated import ENQUEUED, LATENCY, MARKER, Simulation
 
+from tb_xla_insights.analysis.diagnostics import diagnose
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.partial import partial_steps
 from tb_xla_insights.analysis.step_sources import recorded_steps
@@ -104,6 +105,18 @@ def test_steps_do_not_overlap_and_have_their_work(
             own = launches.step_of_run == number
             assert step.start_ps <= runs.start_ps[own].min()
             assert step.end_ps >= runs.end_ps[own].max()
+
+
+def noted(trace: Trace) -> list[str]:
+    return [it.message for it in diagnose(session(trace)) if it.id == "step_times"]
+
+
+def test_where_steps_last_other_than_annotated_a_note_says_so() -> None:
+    assert noted(loop(host=500, device=10)) == []
+    assert "its annotation lasts 16.000" in noted(loop(host=10, device=500))[0]
+    between = noted(loop(host=200, device=10, wait=True, between=100))
+    assert between[0].startswith("0.700")  # seven times between eight steps
+    assert noted(loop(host=200, device=10, wait=True, between=20)) == []
 
 
 @pytest.mark.parametrize(

@@ -109,6 +109,13 @@ with record(logdir, samples=np.int64(64)):
         report = xi.load(str(tmp_path)).report()
         assert report["recorded"]["samples_per_step"] == report["throughput"]["samples_per_step"] == 64
 
+    @pytest.mark.parametrize("python", [False, True])
+    def test_python_calls_are_recorded_where_wanted(self, tmp_path: Path, python: bool) -> None:
+        done = run(f"{TRAIN}\nwith record(logdir, python={python}):\n    train(4)\n", tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+        [file] = tmp_path.glob("plugins/profile/*/*.xplane.pb")
+        assert (b" train" in file.read_bytes() and b"$<string>:" in file.read_bytes()) == python
+
     @pytest.mark.parametrize("samples", [0, -1, float("nan"), float("inf"), "64"])
     def test_what_is_no_number_of_samples_is_told_before_the_trace(
         self, tmp_path: Path, samples: Any

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from captures import Core, capture, session
+from captures import Core, capture, session, thread
 from launching import demo, event
 
 from tb_xla_insights.report import session_report
@@ -34,11 +34,11 @@ def finding(kind: str, brief: str, gain: float | None, cost: int = 30) -> dict[s
 def of(*findings: dict[str, Any], **mistakes: int) -> dict[str, Any]:
     """The report of a device that is half busy, in which the host waits in the idle time."""
     return {
-        "devices": [{"span_ps": 200, "busy_ps": 100, "modules": 9}],
+        "devices": [{"span_ps": 200, "busy_ps": 100, "modules": 9, "ops": 99}],
         "diagnostics": [],
         "executions": [{"join": "exact"}],
         "steps": [],
-        "gaps": {"by_class_ps": {"wait": 90}},
+        "gaps": {"by_class_ps": {"wait": 90}, "by_kind_ps": {"starved": 90, "queued": 0, "unknown": 0}},
         "findings": [*findings],
         "mistakes": NOTHING_REPLAYED | mistakes,
         "outside": None,
@@ -48,7 +48,7 @@ def of(*findings: dict[str, Any], **mistakes: int) -> dict[str, Any]:
 
 def test_a_device_that_ran_once_has_no_share_of_its_time() -> None:
     """A kernel of 2 us in a call of 7.6 ms is busy for all of its span, and the device for next to nothing."""
-    once = [{"span_ps": 2_000_000, "busy_ps": 2_000_000, "modules": 1}] * 2
+    once = [{"span_ps": 2_000_000, "busy_ps": 2_000_000, "modules": 1, "ops": 1}] * 2
     outside = {
         "share": 0.999,
         "before": {"duration_ps": 5 * MS, "by_class_ps": {"dispatch": 9 * MS}},
@@ -57,9 +57,35 @@ def test_a_device_that_ran_once_has_no_share_of_its_time() -> None:
     severity, text = _told(of() | {"devices": once, "outside": outside})
     assert severity == "warning"
     assert text == (
-        "99.9 % of the capture lies before the devices' first run and after the devices' last run (the host launches). "
-        "The 2 devices are at work for 2.000 µs each, in too few runs to tell what is in the way."
+        "99.9 % of the capture lies before and after all runs (the host launches). The 2 devices are at work for "
+        "2.000 µs each, in too few runs to tell what is in the way."
     )
+
+
+def test_runs_without_ops_may_compute_or_wait() -> None:
+    """A run that waits for a callback looks like one that computes."""
+    device = {"span_ps": 200, "busy_ps": 196, "modules": 9, "ops": 0}
+    unseen = "whether runs compute or wait is not recorded"
+    assert _told(of() | {"devices": [device]}) == (
+        "info", f"The device is 98.0 % busy with program runs; {unseen}.",
+    )  # fmt: skip
+    limit, mistake = finding("limit", "the host builds the graph", 0.4), finding("mistake", "a compile", 0.1)
+    assert unseen in _told(of(limit) | {"devices": [device]})[1]
+    assert unseen not in _told(of(mistake) | {"devices": [device]})[1]
+
+
+def test_a_capture_inside_one_compilation_lacks_nothing() -> None:
+    parts = [("FusionCompiler::Compile", start, 8) for start in (0, 20, 60, 92)]
+    compiler = thread("tf_xla-cpu-codegen/1", *parts, role="compiler")
+    inside = capture(compiler, thread("python", role="driving"))
+    report = session_report(session(inside))
+    assert _told(report) == (
+        "warning",
+        "The whole capture lies inside one compilation, which began before it and was not finished: no program ran.",
+    )
+    assert {it["id"] for it in report["diagnostics"]} <= {"unknown_framework"}
+    other = capture(thread("python", ("forward", 0, 9)), host="b")
+    assert told(inside)[1] != _told(session_report(session(inside, other)))[1]
 
 
 def test_mistakes_come_with_what_they_cost_together_and_the_limit_with_what_is_left() -> None:
@@ -164,6 +190,12 @@ def test_of_many_mistakes_three_are_named() -> None:
     found = [finding("mistake", name, 0.05) for name in "abcde"]
     together = {"step_ps": 20 * MS, "step_if_fixed_ps": 10 * MS}
     assert ": a, b, c and 2 more." in _told(of(*found, **together))[1]
+
+
+def test_idle_time_with_work_in_the_queue_is_not_laid_to_the_host() -> None:
+    report = of(finding("limit", "the host launches", 0.2, 30), step_ps=20 * MS, step_if_fixed_ps=20 * MS)
+    report["gaps"]["by_kind_ps"] = {"starved": 40, "queued": 60, "unknown": 0}
+    assert "; most of the idle time work is queued already." in _told(report)[1]
 
 
 @pytest.mark.parametrize(

@@ -9,19 +9,15 @@ machine's, and go before other processes.
 """
 
 import argparse
-import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+from neutral import as_demo_host, environment_of
 from pairs import PAIRS, SIDES, Pair
 
 HERE = Path(__file__).parent
-HOST = "demo-host"
-FIRST = "echo -19 2> /dev/null > /proc/self/autogroup"
-"""Where the kernel shares time between sessions, that of this program goes first; elsewhere niceness does."""
-
 TIMEOUT_S = 600
 AS_ON_AN_ACCELERATOR = {"NPROC": "1", "XLA_ENABLE_PARAM_ALIASING": "0"}
 """One thread works as the device, so that another processor is left to the host; and no buffers are donated, since it
@@ -61,25 +57,11 @@ def capture(out: Path, python: str, pair: Pair, side: str, place: str) -> bool:
     shutil.rmtree(out / place, ignore_errors=True)
     (out / place).mkdir(parents=True)
     command = [python, f"programs/programs_{pair.framework}.py", pair.name, side, place]
-    if os.geteuid() == 0:
-        command = [
-            "unshare",
-            "--uts",
-            "sh",
-            "-c",
-            f'hostname {HOST}; {FIRST}; exec nice -n -10 "$@"',
-            "-",
-            *command,
-        ]
-    environment = {
-        "PATH": "/usr/bin:/bin", "HOME": str(out), "USER": "demo", "LOGNAME": "demo",
-        "PJRT_DEVICE": "CPU", "JAX_PLATFORMS": "cpu", **AS_ON_AN_ACCELERATOR,
-    }  # fmt: skip
     with (out / place / "output.txt").open("w") as output:
         run = subprocess.run(
-            command,
+            as_demo_host(command),
             cwd=out,
-            env=environment,
+            env=environment_of(out) | AS_ON_AN_ACCELERATOR,
             stdout=output,
             stderr=output,
             timeout=TIMEOUT_S,

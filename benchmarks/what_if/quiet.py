@@ -32,9 +32,9 @@ def record(
     for number in range(1, MOST_TRIES + 1):
         place = logdir / f"try{number}"
         start(str(place))
-        before, begun = _waited_s(), time.perf_counter()
+        before, begun = waited_s(), time.perf_counter()
         step_ms = run()
-        share = (_waited_s() - before) / (time.perf_counter() - begun)
+        share = (waited_s() - before) / (time.perf_counter() - begun)
         stop()
         if best is None or share < best.kept_waiting:
             shutil.rmtree(logdir / "plugins", ignore_errors=True)
@@ -51,7 +51,7 @@ def record(
     (logdir / "steps.json").write_text(json.dumps(told) + "\n")
 
 
-def _waited_s() -> float:
+def waited_s() -> float:
     """What this process' threads have waited for a processor so far."""
     waited = 0
     for file in Path("/proc/self/task").glob("*/schedstat"):

@@ -6,37 +6,42 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tb_xla_insights.analysis.classes import partition
 from tb_xla_insights.analysis.clocks import disagreement
+from tb_xla_insights.analysis.compile_calls import CUTS, find_compile_calls
 from tb_xla_insights.analysis.environment import environment
+from tb_xla_insights.analysis.frameworks import WORDS
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.names import tagged
 from tb_xla_insights.analysis.runs import NONE
-from tb_xla_insights.analysis.steps import steps_of
+from tb_xla_insights.analysis.shares import class_shares
+from tb_xla_insights.analysis.step_sources import recorded_times
+from tb_xla_insights.analysis.steps import annotated_steps, steps_of
+from tb_xla_insights.analysis.thresholds import WARNING_SHARE
+from tb_xla_insights.analysis.unknown_names import unknown_names
 from tb_xla_insights.analysis.workless import gpus_without_work
+from tb_xla_insights.catalog.classes import CLASSES, HOST_DOES
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace.entries import entries_present
 from tb_xla_insights.trace.model import SessionTrace, Trace
 from tb_xla_insights.trace.threads import host_planes
+from tb_xla_insights.units import share, time_text
 
 _STEP_SOURCES = {
     "steps_line": "the device's Steps line",
     "step_marker": "StepMarker",
     "modules": "the rhythm of modules",
 }
-_STEP_ANNOTATIONS = {
-    "torch_xla": "xp.StepTrace('train', step_num=i)",
-    "jax": "jax.profiler.StepTraceAnnotation('train', step_num=i)",
-    "tensorflow": "tf.profiler.experimental.Trace('train', step_num=i, _r=1)",
-}
-"""What names a step, by framework; `xp` is torch_xla.debug.profiler."""
-_NO_ACCELERATOR = {
-    "torch_xla": "was meant, set PJRT_DEVICE=TPU before the script starts",
-    "jax": "was meant, see what jax.devices() lists",
-}
 _CUT = ("truncated_file", "corrupt_file")
 
 _DROPPED = ("dropped_events", "num_dropped_events", "dropped_traces", "dropped_traceme_events")
 """Stats in which profilers tell how many events did not fit their buffers."""
+
+_TENSORFLOW_ON_A_CPU = (
+    "No device plane: ops that TensorFlow itself runs on a CPU are no XLA device's work, and only the host is shown. "
+    "To have XLA run a step, put it in tf.function(jit_compile=True). If an accelerator "
+    f"{WORDS['tensorflow'].accelerator}, and capture with --device-level 1."
+)
 
 _CALLS = ("ExecuteComputation", "ExecuteReplicated")
 
@@ -55,11 +60,15 @@ def diagnose(session: SessionTrace) -> list[Diagnostic]:
 
 
 def _lacks(trace: Trace, framework: str) -> Iterator[tuple[str, str, str]]:
-    if not trace.devices:
+    if _is_one_compilation(trace):
+        return  # nothing could run, and no step begin: nothing is missing
+    if not trace.devices and framework == "tensorflow" and not _is_cut(trace) and not _device_planes(trace):
+        yield "no_device_plane", "info", _TENSORFLOW_ON_A_CPU
+    elif not trace.devices:
         yield "no_device_plane", "warning", _no_device(trace)
     elif all(device.made for device in trace.devices):
         source = "op events" if any(len(device.ops) for device in trace.devices) else "program runs"
-        meant = _NO_ACCELERATOR.get(framework, "was meant, run on it")
+        meant = WORDS[framework].accelerator
         yield (
             "no_device_plane",
             "info",
@@ -74,8 +83,8 @@ def _lacks(trace: Trace, framework: str) -> Iterator[tuple[str, str, str]]:
         )
     steps = steps_of(trace)
     if not steps or steps[0].source != "annotation":
-        either = f"{_STEP_ANNOTATIONS['torch_xla']} or {_STEP_ANNOTATIONS['jax']}"
-        todo = f"wrap each step in {_STEP_ANNOTATIONS.get(framework, either)}."
+        either = f"{WORDS['torch_xla'].step} or {WORDS['jax'].step}"
+        todo = f"wrap each step in {WORDS[framework].step or either}."
         if steps:
             missing = (
                 "No step annotation could be read, it may be cut off"
@@ -88,7 +97,14 @@ def _lacks(trace: Trace, framework: str) -> Iterator[tuple[str, str, str]]:
         else:
             text = f"No steps: no step annotation, StepMarker or repeated module is recorded. To have them, {todo}"
         yield "no_steps", "info" if steps else "warning", text
+    if differs := _other_than_annotated(trace):
+        yield "step_times", "info", differs
     yield from _ties(trace)
+    if unknown := unknown_names(trace):
+        yield "unknown_names", "info", unknown
+    if framework == "unknown" and len(trace):
+        text = "Nothing in this capture tells of PyTorch/XLA, JAX or TensorFlow: advice is general."
+        yield "unknown_framework", "info", text
     if _low_level(trace):
         yield (
             "low_host_level",
@@ -104,9 +120,32 @@ def _lacks(trace: Trace, framework: str) -> Iterator[tuple[str, str, str]]:
         )
 
 
+def _other_than_annotated(trace: Trace) -> str | None:
+    """Where steps last other than their annotations say, or some of the loop lies between annotations."""
+    steps = annotated_steps(trace)
+    if len(steps) < 2:
+        return None
+    within = sum(step.duration_ps for step in steps)
+    if find_launches(trace).handed_over is not None:
+        return (
+            "The host only hands steps over and runs ahead: a step lasts from the end of the work before it to the end "
+            f"of its own, while its annotation lasts {time_text(within // len(steps))} on average."
+        )
+    starts, ends = recorded_times(trace)
+    between, loop = int((starts[1:] - ends[:-1]).sum()), int(ends[-1] - starts[0])
+    if between < WARNING_SHARE * loop:
+        return None
+    most = int(class_shares(partition(trace), ends[:-1].copy(), starts[1:].copy()).sum(axis=0).argmax())
+    return (
+        f"{time_text(between)}, {share(between / loop)} of the time from the first step to the last, lie between the "
+        f"annotations of steps and are in no step; there the host mostly {HOST_DOES[CLASSES[most]]}. To count it, let "
+        "the annotation hold all of the loop's body."
+    )
+
+
 def _no_device(trace: Trace) -> str:
     """Why there is no device, and what to do."""
-    empty = [plane.name for plane in trace.planes if plane.name.startswith("/device:")]
+    empty = _device_planes(trace)
     if _is_cut(trace):
         return "No device is in what could be read: its events may be cut off. Copy the file again, or capture again."
     if empty:
@@ -119,6 +158,15 @@ def _no_device(trace: Trace) -> str:
         "This capture has no device plane: capture with --device-level 1, from the process that owns the device, while "
         "steps run."
     )
+
+
+def _device_planes(trace: Trace) -> list[str]:
+    return [plane.name for plane in trace.planes if plane.name.startswith("/device:")]
+
+
+def _is_one_compilation(trace: Trace) -> bool:
+    """Whether a compilation began before the capture and was not finished in it, and no device worked."""
+    return not trace.devices and "both" in [CUTS[cut] for cut in find_compile_calls(trace).cut.tolist()]
 
 
 def _is_cut(trace: Trace) -> bool:

@@ -46,6 +46,10 @@ def gaps_report(session: SessionTrace, all_gaps: bool = False, items: int = 1000
         "total_ps": sum(idle_ps(trace, device) for trace in session.traces for device in trace.devices),
         "listed_ps": int(duration.sum()),
         "by_class_ps": by_class(totals),
+        "by_kind_ps": {
+            name: sum(int(gaps.duration_ps[gaps.kind == kind].sum()) for gaps in found)
+            for kind, name in enumerate(KINDS)
+        },
         "items": [listed[position] for position in longest.tolist()],
         "patterns": _patterns(session, found),
     }

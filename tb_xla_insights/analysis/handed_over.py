@@ -11,6 +11,9 @@ _LATE_SHARE = 0.5
 """Steps whose work ends after the host has left them, among those that have any."""
 
 
+_AHEAD_SHARE = 0.25
+"""Steps whose work ends after the host has left the next one, too."""
+
 _LOOP_SHARE = 0.5
 """Of the steps, those before which other work runs: from there on it is the loop's own, and part of the steps."""
 
@@ -21,22 +24,25 @@ def handed_over(
     """When each whole step starts and ends, where the host only hands steps over and runs ahead; else None.
 
     `start_ps` and `end_ps`: when the host is in each step. Of runs: the step that launched each (-1: none), and its
-    time. The host runs ahead where at least half of the steps have work that ends later than their annotation, and the
-    annotations, in the median and together, are more than a tenth shorter than the work takes. There a step lasts from
-    the end of the work before it to the end of its own, on host and device. The first one, before which nothing ran,
-    starts as long before its own work as the median step does. Steps at the capture's end of whose work nothing was
-    recorded are not whole. (docs/definitions.md, "Step")
+    time. The host hands steps over where at least half of them have work that ends later than their annotation, and
+    the median annotation is more than a tenth shorter than the median time from the end of one step's work to the end
+    of the next one's; or where the work of a quarter of them ends later than the annotation after theirs. There a step
+    lasts from the end of the work before it to the end of its own, on host and device. The first one, before which
+    nothing ran, starts as long before its own work as the median step does. Steps at the capture's end of whose work
+    nothing was recorded are not whole. (docs/definitions.md, "Step")
     """
     mine = step_of_run >= 0
     done = np.full(len(start_ps), -1, np.int64)
     np.maximum.at(done, step_of_run[mine], run_end_ps[mine])
     worked = np.flatnonzero(done >= 0)
-    if len(worked) < 2 or (done > end_ps)[worked].sum() < _LATE_SHARE * len(worked):
+    if len(worked) < 2:
         return None
     count = int(worked[-1]) + 1
     ends = np.maximum.accumulate(np.maximum(done, end_ps)[:count])
-    lasted, annotated = np.diff(ends), (end_ps - start_ps)[1:count]
-    if any(of(lasted) <= (1 + WARNING_SHARE) * of(annotated) for of in (np.median, np.sum)):
+    late = (done > end_ps)[worked].sum() >= _LATE_SHARE * len(worked)
+    longer = np.median(np.diff(ends)) > (1 + WARNING_SHARE) * np.median((end_ps - start_ps)[1:count])
+    ahead = (done[: count - 1] > end_ps[1:count]).sum() >= _AHEAD_SHARE * (count - 1)
+    if not ((late and longer) or ahead):
         return None
     starts = np.append(start_ps[:1], ends[:-1])
     first = ends.copy()

@@ -19,7 +19,7 @@ from cython.cimports.tb_xla_insights.arrays import (
     OutInt64,
     OutTable32,
     OutTable64,
-)  # fmt: skip
+)
 
 cython.declare(INHERIT=cython.int, SWITCHES=cython.int, ENDS=cython.int)
 cython.declare(LAUNCH=cython.int, HELPER=cython.int, SYNC=cython.int, MARKER=cython.int)
@@ -34,7 +34,7 @@ from tb_xla_insights.analysis.codes import (  # noqa: E402
     MARKER,
     SWITCHES,
     SYNC,
-)  # fmt: skip
+)
 
 
 def merge(start: OutInt64, end: OutInt64) -> int:

@@ -70,8 +70,13 @@ def _unchanged(trace: Trace) -> tuple[int, int, int]:
 
 
 def _windows(trace: Trace, fix: Fix) -> Intervals:
-    """Where a fix takes host time away: while the host is in steps. What lies between them is no part of any."""
-    starts, ends = (times[: len(steps_of(trace))] for times in recorded_times(trace))
+    """Where a fix takes host time away: while the host is in steps. What lies between them is no part of any, but where
+    they are handed over and one follows the other at once."""
+    starts, ends = (times[: len(steps_of(trace))].copy() for times in recorded_times(trace))
+    lasts = find_launches(trace).handed_over
+    if lasts is not None:
+        at_once = lasts[0][1:] == lasts[1][:-1]
+        starts[1:][at_once] = ends[:-1][at_once]
     inside = union(starts, ends)
     return inside if fix.windows is None else Intervals(*fix.windows).within(inside)
 
@@ -203,6 +208,9 @@ def step_without(trace: Trace, *at_best: Fix, at_worst: Sequence[Fix] = ()) -> i
         if worse:
             total = max(total, _at_worst(trace, worse, goes, left, least_ps))
         gain = before - total
+        if find_launches(trace).handed_over is not None:
+            # Their time begins with the first run: less than the host may need for them.
+            least_ps = max(least_ps, total)
     return round(min(longest, max(least_ps, steps_ps - gain)) / len(steps))
 
 

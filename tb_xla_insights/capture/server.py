@@ -161,7 +161,9 @@ def _unreachable(address: str, said: str) -> Problem:
     if re.search(r"http1|HTTP/1|SETTINGS", said):
         return Problem(f"{address}: what listens there is no profiler server; check the port")
     if re.search(r"refused|failed to connect", said, re.I):
-        start = f"start the profiler server in the training process (xp.start_server({port(address)}))"
+        at = port(address)
+        server = f"xp.start_server({at}), jax.profiler.start_server({at})"
+        start = f"start the profiler server in the training process ({server})"
         return Problem(f"{address}: nothing listens there; {start} and check host and port", again=True)
     if re.search(r"reset|closed|GOAWAY|broken pipe", said, re.I):
         return Problem(f"{address}: the process ended during the capture; start it and capture again")

@@ -35,18 +35,19 @@ class Recording:
         explain: Callable[[], object] | None = None,
         server: str | None = None,
         samples: float | None = None,
+        python: bool = False,
     ) -> None:
         self.session: str | None = None
         self._recorder: Recorder | None = None
-        self._how = (os.fspath(logdir) if logdir else None, debug, explain, server, samples)
+        self._how = (os.fspath(logdir) if logdir else None, debug, explain, server, samples, python)
 
     def start(self) -> None:
         """Begins to trace. Raises InputError, in one line, where it cannot; so does `stop`."""
-        logdir, debug, explain, server, samples = self._how
+        logdir, debug, explain, server, samples, python = self._how
         if logdir:
             from tb_xla_insights.record.recording import Recorder
 
-            recorder = Recorder(logdir, debug, explain, server, samples)
+            recorder = Recorder(logdir, debug, explain, server, samples, python)
             recorder.start()
             self._recorder = recorder
 
@@ -78,6 +79,7 @@ def record(
     explain: Callable[[], object] | None = None,
     server: str | None = None,
     samples: float | None = None,
+    python: bool = False,
 ) -> Recording:
     """Records what happens until the end of the `with` block (or between `start` and `stop`) into `logdir`.
 
@@ -87,6 +89,8 @@ def record(
     `lambda: torch._dynamo.explain(model)(batch)`; it is called before the trace. `server` is the `HOST:PORT` of a
     profiler server to trace with, that of this process or another one, instead of the profiler in this process.
     `samples` says how many samples one step takes, of all hosts and devices together, so that reports and comparisons
-    of the session tell samples per second.
+    of the session tell samples per second. `python` records every Python call too, as the option `--python-level 1` of
+    `capture` does: it tells what the host does where nothing else is recorded, and slows Python down. JAX before 0.6
+    always does, and says so; PyTorch/XLA never does.
     """
-    return Recording(logdir, debug=debug, explain=explain, server=server, samples=samples)
+    return Recording(logdir, debug=debug, explain=explain, server=server, samples=samples, python=python)

@@ -35,11 +35,12 @@ class Recorder:
         explain: Callable[[], object] | None,
         server: str | None,
         samples: float | None,
+        python: bool,
     ) -> None:
         self._samples = None if samples is None else _number_of_samples(samples)
         self._logdir = files.absolute(files.expand(logdir))
         self._explain = explain
-        self._tracer = tracer(server)
+        self._tracer = tracer(server, python)
         self._debug = DebugText() if debug else None
         self._texts: dict[str, str] = {}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import sys
 import threading
 from contextlib import suppress
@@ -11,6 +12,7 @@ from typing import Any, Protocol
 
 from tb_xla_insights.errors import InputError
 
+_log = logging.getLogger(__name__)
 _BEGINS_SECONDS = 0.3
 
 
@@ -26,7 +28,7 @@ class Tracer(Protocol):
 
 
 class TorchXla:
-    """The profiler of torch_xla, in this process."""
+    """The profiler of torch_xla, in this process. It records no Python calls."""
 
     packages: tuple[str, ...] = ("torch", "torch_xla", "libtpu")
 
@@ -53,15 +55,26 @@ class TorchXla:
 
 
 class Jax:
-    """The profiler of JAX, in this process."""
+    """The profiler of JAX, in this process. Before JAX 0.6 it records every Python call, whether wanted or not."""
 
     packages: tuple[str, ...] = ("jax", "jaxlib", "libtpu")
 
-    def __init__(self) -> None:
+    def __init__(self, python: bool) -> None:
         self._jax: Any = importlib.import_module("jax")
+        self._python = python
 
     def start(self, logdir: str) -> None:
-        self._jax.profiler.start_trace(logdir)
+        profiler = self._jax.profiler
+        if hasattr(profiler, "ProfileOptions"):
+            options = profiler.ProfileOptions()
+            options.python_tracer_level = int(self._python)
+            profiler.start_trace(logdir, profiler_options=options)
+        else:
+            if not self._python:
+                _log.warning(
+                    "record: JAX %s records every Python call; from 0.6 on it need not", self._jax.__version__
+                )
+            profiler.start_trace(logdir)
 
     def stop(self) -> None:
         self._jax.profiler.stop_trace()
@@ -76,9 +89,10 @@ class Jax:
 class Served:
     """A profiler server, with what else the framework in this process knows, if there is one."""
 
-    def __init__(self, address: str, inner: Tracer | None) -> None:
+    def __init__(self, address: str, inner: Tracer | None, python: bool) -> None:
         from tb_xla_insights.capture.addresses import parse_addresses
 
+        self._python = python
         self._addresses = parse_addresses(address)
         self._inner = inner
         self.packages = inner.packages if inner else ()
@@ -87,7 +101,8 @@ class Served:
         from tb_xla_insights.capture.capture import Capture
         from tb_xla_insights.capture.server import LONGEST_MS, Options
 
-        self._capture = Capture(self._addresses, logdir, Options(duration_ms=LONGEST_MS, retries=0))
+        options = Options(duration_ms=LONGEST_MS, python_level=int(self._python), retries=0)
+        self._capture = Capture(self._addresses, logdir, options)
         self._thread = threading.Thread(target=self._capture.run, daemon=True)
         self._thread.start()
         while self._capture.state == "waiting" and not self._capture.wait(0.01):
@@ -113,15 +128,15 @@ class Served:
         return self._inner.metrics() if self._inner else None
 
 
-def tracer(server: str | None) -> Tracer:
+def tracer(server: str | None, python: bool) -> Tracer:
     """The profiler of the framework that this process uses; of the one that is installed where none is imported yet.
-    Raises InputError where there is none."""
+    `python`: whether it records every Python call, where it can. Raises InputError where there is none."""
     name = next((it for it in ("torch_xla", "jax") if it in sys.modules), None)
     name = name or (None if server else next((it for it in ("torch_xla", "jax") if util.find_spec(it)), None))
     inner: Tracer | None = None
     if name:
         try:
-            inner = TorchXla() if name == "torch_xla" else Jax()
+            inner = TorchXla() if name == "torch_xla" else Jax(python)
         except (ImportError, OSError) as error:
             reason = " ".join(str(error).split())
             raise InputError(
@@ -131,7 +146,7 @@ def tracer(server: str | None) -> Tracer:
             if not server:
                 raise
     if server:
-        return Served(server, inner)
+        return Served(server, inner, python)
     if inner is None:
         raise InputError(
             "record: neither torch_xla nor jax is installed; install the one that the script uses"

@@ -22,6 +22,10 @@ _USUAL_EDGE = 1.5
 """Steps that a capture begins or ends with before the first run or after the last one, though nothing is wrong."""
 
 
+_UNSEEN = "whether runs compute or wait is not recorded"
+"""Of a device that recorded program runs and no ops."""
+
+
 def verdict(report: Mapping[str, Any]) -> dict[str, str]:
     """`text` and `severity` (good, info, warning, critical) of a session's report: how busy its devices are, what the
     mistakes cost together, and the largest limit. What lies outside the devices' span is said as well from a tenth of
@@ -64,10 +68,7 @@ def _inside_span(report: Mapping[str, Any], room: int) -> dict[str, str]:
     """The verdict on what lies within the devices' span, in `room` letters where that is possible."""
     devices, findings = report["devices"], report["findings"]
     if not devices:
-        return {
-            "text": "No device's work could be read: what the host did is shown alone.",
-            "severity": "warning",
-        }
+        return _without_devices(report)
     span, busy = (sum(device[key] for device in devices) for key in ("span_ps", "busy_ps"))
     duty = share(busy / span if span else 0.0)
     whose = "The device is" if len(devices) == 1 else f"The {len(devices)} devices are"
@@ -94,20 +95,38 @@ def _inside_span(report: Mapping[str, Any], room: int) -> dict[str, str]:
         each = f"{time_text(busy // len(devices))}{' each' if len(devices) > 1 else ''}"  # no share: of what?
         text = f"{whose} at work for {each}, in too few runs to tell what is in the way."
         return {"text": text, "severity": "warning"}
+    unseen = any(not device["ops"] for device in devices)
     if not reasons:
-        idle = _mostly(report["gaps"]["by_class_ps"], span - busy)
+        idle = _in_gaps(report["gaps"], span - busy)
+        if unseen:
+            idle = "" if busy >= BOUND_SHARE * span else idle
+            return {"text": f"{whose} {duty} busy with program runs{idle}; {_UNSEEN}.", "severity": "info"}
         return {"text": f"{whose} {duty} busy{idle}, and nothing stands out.", "severity": "info"}
     first = _warm_up(report, span - busy)
     rest = ""
     if hidden:
         rest = f"; what else is in the way is not known, as {hidden}"
     elif not first and 2 * sum(finding["cost_ps"] for finding in reasons) < span - busy:
-        rest = _mostly(report["gaps"]["by_class_ps"], span - busy)
+        rest = _in_gaps(report["gaps"], span - busy)
+    if unseen and not mistakes and not hidden:
+        rest += f"; {_UNSEEN}"
     together = report["mistakes"]
     limit = _limit(limits[0], together) if limits and (not mistakes or _remains(together)) else ""
     texts = [f"{whose} {duty} busy{causes}{rest}." for causes in _causes(first, mistakes, limit, together)]
     severity = max((finding["severity"] for finding in reasons), key=SEVERITIES.index)
     return {"text": next((text for text in texts if len(text) <= room), texts[-1]), "severity": severity}
+
+
+def _without_devices(report: Mapping[str, Any]) -> dict[str, str]:
+    """What is said where no device worked, or none was recorded."""
+    inside = {row["host"] for row in report["compiles"] if row["cut"] == "both"}
+    if len(inside) == len(report["session"]["hosts"]):
+        text = "The whole capture lies inside one compilation, which began before it and was not finished"
+        return {"text": f"{text}: no program ran.", "severity": "warning"}
+    return {
+        "text": "No device's work could be read: what the host did is shown alone.",
+        "severity": "warning",
+    }
 
 
 def _causes(
@@ -178,10 +197,17 @@ def _share_of_steps(report: Mapping[str, Any]) -> float:
     return work / step if work is not None and step else 1.0
 
 
-def _mostly(by_class: Mapping[str, int], idle: int) -> str:
-    """What the host does in more than half of the idle time, if there is such a thing."""
+def _mostly(by_class: Mapping[str, int], idle: int, queued: int = 0) -> str:
+    """What the host does in more than half of the idle time, or that work was queued already, if there is such a
+    thing."""
+    if 2 * queued > idle:
+        return "; most of the idle time work is queued already"
     name = max(by_class, key=lambda it: by_class[it], default=None)
     return f"; most of the idle time the host {HOST_DOES[name]}" if name and 2 * by_class[name] > idle else ""
+
+
+def _in_gaps(gaps: Mapping[str, Any], idle: int) -> str:
+    return _mostly(gaps["by_class_ps"], idle, gaps["by_kind_ps"]["queued"])
 
 
 def gap_sentence(gap: Mapping[str, Any]) -> str:

@@ -23,7 +23,7 @@ from cython.cimports.tb_xla_insights.arrays import (
     OutInt32,
     OutInt64,
     OutTable64,
-)  # fmt: skip
+)
 from numpy.typing import NDArray
 
 from tb_xla_insights.arrays import cut, room

@@ -19,6 +19,7 @@ from tb_xla_insights.trace.model import Int16, Int32, Int64, Line, Metadata, Pla
 from tb_xla_insights.trace.nesting import in_order, nest
 from tb_xla_insights.trace.regions import Stretches, find_stretches
 from tb_xla_insights.trace.threads import find_threads
+from tb_xla_insights.trace.waits import join_waits
 from tb_xla_insights.xplane.hlo import program_places
 from tb_xla_insights.xplane.metadata import text_of
 from tb_xla_insights.xplane.read import XSpace
@@ -60,6 +61,8 @@ def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> T
         depth, parent = nest(start_ps, duration_ps, ranges)
         metadata = _metadata(space, catalog)
         names = space.strings.texts, metadata.name
+        told = [space.strings.texts[text] for text in metadata.name.tolist()]
+        join_waits(lines, told, catalog, meta, parent, start_ps, duration_ps, space.stats)
         return depth, parent, metadata, find_stretches(lines, *names, meta, start_ps, duration_ps)
 
     flows, (depth, parent, metadata, stretches) = side_by_side(

@@ -3,8 +3,7 @@
 A *run* begins with what encloses one `ThunkExecutor::Execute (wait for completion)`: a region of a client thread, or
 `ExecuteHelper` itself for programs so small that they run inline. It ends with that event: then all ops are complete,
 though the thread may leave the region only after the next runs. An op on a pool thread belongs to the run
-that its region's flow reaches first. An op lasts from its event's begin to the `end:` event that its flow
-leads to, but no longer than its run: `end:` is sometimes written late, inside the next run.
+that its region's flow reaches first, and lasts no longer (`cpu_ops`).
 
 Where events tell their run and their core (`run_keys`), an op that no flow leads to a run belongs to the one it tells.
 """
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.trace import kernels
+from tb_xla_insights.trace.cpu_ops import op_times
 from tb_xla_insights.trace.devices import make_spans
 from tb_xla_insights.trace.model import Device, Int32, Int64, Spans, Trace
 from tb_xla_insights.trace.programs import program_names
@@ -33,7 +33,7 @@ def cpu_devices(trace: Trace, catalog: Catalog, stretches: Stretches | None) -> 
     """
     rows = trace.stats["hlo_op"].rows if "hlo_op" in trace.stats else np.empty(0, np.int32)
     regions = find_regions(stretches, trace.flows) if stretches else None
-    start, end, run = _op_times(trace, rows, regions)
+    start, end, run = op_times(trace, rows, regions)
     ops = rows, start, end, trace.stats["hlo_op"].values if rows.size else rows
     if regions is None or not regions.runs.any():
         core_of_op = np.maximum(stat_at(trace, "device_ordinal", rows, UNKNOWN), 0)
@@ -116,20 +116,6 @@ def _cores(
     of_region = np.full(len(regions.row) + 1, core.min())  # the last one stands for no run
     of_region[runs] = core
     return core, np.where(keys.device != UNKNOWN, keys.device, of_region[keys.run])
-
-
-def _op_times(trace: Trace, ops: Int32, regions: Regions | None) -> tuple[Int64, Int64, Int32]:
-    """When each op starts and ends, and the run it belongs to (-1: none): it ends at its `end:` event, or with its own
-    where the capture has none, but no later than its run."""
-    consumer_of = np.full(len(trace), -1, np.int32)
-    consumer_of[trace.flows.producer] = trace.flows.consumer
-    if regions:
-        known = regions.of_row, regions.run, regions.complete_ps
-    else:
-        known = np.full(len(trace), -1, np.int32), np.empty(0, np.int32), np.empty(0, np.int64)
-    (start, end), run = np.empty((2, len(ops)), np.int64), np.empty(len(ops), np.int32)
-    kernels.time_ops(ops, trace.start_ps, trace.duration_ps, consumer_of, *known, start, end, run)
-    return start, end, run
 
 
 def _place(launch: Int32, start: Int64, end: Int64) -> Int64:

@@ -17,14 +17,17 @@ from cython.cimports.tb_xla_insights.arrays import (
     OutInt16,
     OutInt32,
     OutInt64,
-)  # fmt: skip
+)
 
 cython.declare(REGION_START=cython.int, REGION_STOP=cython.int, HELPER=cython.int, EXECUTE=cython.int)
-cython.declare(COMPLETION=cython.int, CANDIDATE=cython.int, TRANSPARENT=cython.int, PASS=cython.int)
+cython.declare(
+    COMPLETION=cython.int, END=cython.int, CANDIDATE=cython.int, TRANSPARENT=cython.int, PASS=cython.int
+)
 cython.declare(NO=cython.int, YES=cython.int, THROUGH=cython.int)
 from tb_xla_insights.trace.codes import (  # noqa: E402
     CANDIDATE,
     COMPLETION,
+    END,
     EXECUTE,
     HELPER,
     NO,
@@ -34,7 +37,7 @@ from tb_xla_insights.trace.codes import (  # noqa: E402
     THROUGH,
     TRANSPARENT,
     YES,
-)  # fmt: skip
+)
 
 
 def nest(
@@ -277,18 +280,63 @@ def judge_annotations(
                 verdict[i] = THROUGH
 
 
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _before(row: int32_t, parent: Int32) -> int32_t:
+    """The event before another one on its thread and level, -1: none; of a thread's first event it is one of another
+    thread."""
+    at = row - 1
+    while at >= 0 and parent[at] != parent[row]:
+        at = parent[at]
+    return at
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _repeats(
+    row: int32_t, until: int64_t, execute: int32_t, start: Int64, parent: Int32, mark: Int8, meta: Int32
+) -> cython.bint:
+    """Whether an `Execute` is another round of a loop: an op that executes a program in its event (which ends at
+    `until`), and in that the op with which the `Execute` begins."""
+    first: cython.Py_ssize_t = execute + 1
+    executes: cython.bint = False
+    begins_alike: cython.bint = first >= len(start) or parent[first] != execute
+    at: cython.Py_ssize_t = row + 1
+    while at < len(start) and parent[at] >= row and start[at] < until:
+        executes |= mark[meta[at]] == EXECUTE
+        begins_alike |= first < len(start) and meta[at] == meta[first]
+        at += 1
+    return executes and begins_alike
+
+
 def time_ops(
-    ops: Int32, start: Int64, duration: Int64, consumer_of: Int32, of_row: Int32, run_of: Int32, run_end: Int64,
-    op_start: OutInt64, op_end: OutInt64, op_run: OutInt32,
+    ops: Int32, start: Int64, duration: Int64, parent: Int32, meta: Int32, mark: Int8, consumer_of: Int32,
+    of_row: Int32, run_of: Int32, run_end: Int64, op_start: OutInt64, op_end: OutInt64, op_run: OutInt32,
 ) -> None:  # fmt: skip
-    """When each op starts and ends, and its run, as `cpu_runs` defines it."""
+    """When each op starts and ends, and its run, as `cpu_ops.op_times`."""
     with cython.nogil:
         for i in range(len(ops)):
             row = ops[i]
-            ended = consumer_of[row]
             region = of_row[row]
             run: int32_t = run_of[region] if region >= 0 else -1
-            until = start[ended] if ended >= 0 else start[row] + duration[row]
+            ended = consumer_of[row]
+            until = start[row] + duration[row]
+            if ended >= 0:
+                event_end, until = until, start[ended]
+                at = ended
+                while at >= 0 and mark[meta[at]] == END and of_row[at] == of_row[ended]:
+                    at = _before(at, parent)
+                if (
+                    at >= 0
+                    and mark[meta[at]] == EXECUTE
+                    and of_row[at] == of_row[ended]
+                    and of_row[at] >= 0
+                    and event_end <= start[at] < until
+                    and not _repeats(row, event_end, at, start, parent, mark, meta)
+                ):
+                    until = start[at]
             if run >= 0:
                 until = min(until, run_end[run])
             op_start[i], op_run[i] = start[row], run

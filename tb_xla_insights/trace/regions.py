@@ -9,18 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.arrays import cut, room
-from tb_xla_insights.trace import kernels
-from tb_xla_insights.trace.codes import COMPLETION, EXECUTE, HELPER, REGION_START, REGION_STOP
+from tb_xla_insights.trace import codes, kernels
 from tb_xla_insights.trace.entries import count_of_entries, told_by_entry
 from tb_xla_insights.trace.model import Flows, Int8, Int32, Int64, Line
 from tb_xla_insights.trace.nesting import DEEPEST
 
+EXECUTE = "ThunkExecutor::Execute"
+"""The event in which a thread works on a program's ops, one after the other."""
+
 _HELPERS = ("::ExecuteHelper", "::ExecuteHelperOnSingleDevice")
 _MARKS = {
-    "ThreadpoolListener::StartRegion": REGION_START,
-    "ThreadpoolListener::StopRegion": REGION_STOP,
-    "ThunkExecutor::Execute": EXECUTE,
-    "ThunkExecutor::Execute (wait for completion)": COMPLETION,
+    "ThreadpoolListener::StartRegion": codes.REGION_START,
+    "ThreadpoolListener::StopRegion": codes.REGION_STOP,
+    EXECUTE: codes.EXECUTE,
+    "ThunkExecutor::Execute (wait for completion)": codes.COMPLETION,
 }
 
 
@@ -57,7 +59,7 @@ def find_stretches(
     """The regions of all lines; None where no line records any. `name` is that of each metadata entry (index into the
     strings)."""
     of_entry = _marks(strings, name)
-    most = count_of_entries(np.isin(of_entry, (REGION_START, HELPER, COMPLETION)), meta)
+    most = count_of_entries(np.isin(of_entry, (codes.REGION_START, codes.HELPER, codes.COMPLETION)), meta)
     if not most:
         return None
     mark, of_row = told_by_entry(of_entry, meta), np.full(len(meta), -1, np.int32)
@@ -84,5 +86,5 @@ def _marks(strings: list[str], name: Int32) -> Int8:
     known: dict[int, int] = {}
     for text in set(name.tolist()):
         told = strings[text]
-        known[text] = HELPER if told.endswith(_HELPERS) else _MARKS.get(told, 0)
+        known[text] = codes.HELPER if told.endswith(_HELPERS) else _MARKS.get(told, 0)
     return np.array([known[text] for text in name.tolist()], np.int8)

@@ -19,7 +19,7 @@ from cython.cimports.tb_xla_insights.arrays import (
     OutInt32,
     OutInt64,
     OutTable64,
-)  # fmt: skip
+)
 
 cython.declare(VARINT=cython.int, FIXED64=cython.int, LENGTH=cython.int, FIXED32=cython.int)
 cython.declare(DONE=cython.int, MORE=cython.int, FULL=cython.int, BAD=cython.int, UNKNOWN=cython.int)
@@ -43,7 +43,7 @@ from tb_xla_insights.xplane.codes import (  # noqa: E402
     UNKNOWN,
     UNSIGNED,
     VARINT,
-)  # fmt: skip
+)
 
 _Window = cython.typedef(cython.pointer[cython.const[uint8_t]])
 

@@ -23,6 +23,7 @@ from tb_xla_insights.xplane.columns import (
     stat_columns,
 )
 from tb_xla_insights.xplane.events import Decoder, cut_into_pieces
+from tb_xla_insights.xplane.mangled import mangled
 from tb_xla_insights.xplane.metadata import (
     LARGE,
     MISSING,
@@ -139,6 +140,7 @@ class _Reader:
         top: _Parts = {n: [] for n in (1, 2, 3, 4)}
         self._fields(0, source.size, top, "")
         if not top[1]:
+            self._refuse_text()
             what = "not an XPlane file (it holds no plane); name a .xplane.pb file of a profile"
             raise InputError(f"{source.path}: byte 0: {what}")
         parts = [
@@ -149,6 +151,8 @@ class _Reader:
         count = [partial(cut_into_pieces, source, line) for some in lines for line in some]
         side_by_side([partial(self._read_planes, parts, lines), *count], self._workers)
         columns = self._events()
+        if self.diagnostics:
+            self._refuse_text()
         texts = {n: [text_of(source.read(*place).tobytes()) for place in top[n]] for n in (2, 3, 4)}
         for text in texts[2]:
             self._say("dropped_events", f"The profiler recorded an error: {' '.join(text.split())}")
@@ -161,6 +165,12 @@ class _Reader:
             columns.metadata, columns.offset_ps, columns.duration_ps, Places(self._pieces()),
             stat_columns(columns.stats, self._pieces(), NUMBER_STATS, TEXT_STATS), self.diagnostics,
         )  # fmt: skip
+
+    def _refuse_text(self) -> None:
+        """Raises InputError where the file was taken for text: nothing that could be read of it would be true."""
+        done = mangled(self.source)
+        if done:
+            raise InputError(f"{self.source.path}: {done}")
 
     def _events(self) -> Columns:
         """Decodes the lines of all planes, piece by piece, by as many threads as there are processors."""

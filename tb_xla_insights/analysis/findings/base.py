@@ -16,6 +16,7 @@ from tb_xla_insights.analysis.busy import device_span
 from tb_xla_insights.analysis.enclosing import annotation_path
 from tb_xla_insights.analysis.environment import environment
 from tb_xla_insights.analysis.findings.ledger import Ledger
+from tb_xla_insights.analysis.frameworks import WORDS, Words
 from tb_xla_insights.analysis.step_sources import recorded_steps
 from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.analysis.thresholds import EVERY_SHARE, Severity
@@ -126,8 +127,13 @@ class Facts:
 
     @cached_property
     def framework(self) -> str:
-        """As the report's `environment` names it: advice speaks of no other one."""
+        """As the report's `environment` names it."""
         return str(environment(self.session)["framework"])
+
+    @cached_property
+    def words(self) -> Words:
+        """Those of the framework: advice speaks of no other one."""
+        return WORDS[self.framework]
 
     @cached_property
     def of_hosts(self) -> str:
@@ -277,6 +283,11 @@ def steps_text(numbers: Sequence[int], total: int) -> str:
 def plural(number: int, one: str, many: str | None = None) -> str:
     """`1 gap`, `12 gaps`."""
     return f"{count(number)} {one if number == 1 else many or one + 's'}"
+
+
+def joined(names: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def rounded(number: float) -> str:

@@ -18,6 +18,7 @@ from tb_xla_insights.analysis.findings.base import (
     Finding,
     Window,
     first_that_fits,
+    joined,
     longest_windows,
     most_common,
     plural,
@@ -183,7 +184,7 @@ def _where(found: Sequence[_Again], numbers: Sequence[int], facts: Facts) -> str
         else []
     )
     places += [_EDGES[cut] for cut in sorted(_EDGES) if any(it.cut == cut for it in outside)]
-    return " and ".join(filter(None, [", ".join(places[:-1]), places[-1]]))
+    return joined(places)
 
 
 def _title(found: Sequence[_Again], where: str) -> str:

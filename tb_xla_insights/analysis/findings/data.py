@@ -39,10 +39,6 @@ _LOADING = {
 }
 """What to change, by how batches come."""
 
-_LOADER = {"torch_xla": " (MpDeviceLoader)"}
-_AHEAD = {"torch_xla": "DataLoader workers that prefetch, and MpDeviceLoader for the transfer"}
-"""What loads and sends ahead of the step, by framework."""
-
 
 def input_bound(facts: Facts) -> Finding | None:
     """Idle time in which the driving thread loads or waits for a batch, and device time spent in infeed. Loading while
@@ -78,9 +74,7 @@ def input_bound(facts: Facts) -> Finding | None:
         f"Devices idle{' or wait in infeed' if infeed else ''} for {facts.of_span(cost)}, while the host loads or "
         f"waits for {plural(batches, 'batch', 'batches')}{_each(facts, parts)}. Of all loading, {share(hidden)} "
         f"overlaps with the device's work{delays}.",
-        _LOADING[kind].format(
-            where=name, how=_AHEAD.get(facts.framework, "load and send the next batch while the device works")
-        ),
+        _LOADING[kind].format(where=name, how=facts.words.ahead),
         cost,
         {key: value for key, value in pipeline.items() if key != "verdict"}
         | {"name": name, "infeed_ps": infeed},
@@ -138,7 +132,7 @@ def transfer_bound(facts: Facts) -> Finding | None:
         _brief(to_device, sends),
         f"{plural(to_device['count'], 'transfer')}{size} to the device and {from_device['count']} from it"
         f"{facts.of_hosts}; devices idle meanwhile for {facts.of_span(cost)}.",
-        f"Send the next batch while the device works{_LOADER.get(facts.framework, '')}, in fewer and smaller pieces: "
+        f"Send the next batch while the device works{facts.words.sends}, in fewer and smaller pieces: "
         "integer labels, constants made on the device, bfloat16."
         if sends
         else "Read less from the device, and later: add up on the device, and fetch many values at once.",

@@ -4,7 +4,7 @@ what limits."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from tb_xla_insights.analysis.findings.base import (
     Finding,
     Window,
     first_that_fits,
+    joined,
     longest_windows,
 )
 from tb_xla_insights.analysis.kept import kept
@@ -28,9 +29,9 @@ from tb_xla_insights.analysis.shares import covered
 from tb_xla_insights.analysis.step_sources import recorded_times
 from tb_xla_insights.analysis.step_table import steps_report
 from tb_xla_insights.analysis.steps import steps_of
-from tb_xla_insights.analysis.thresholds import BOUND_SHARE, UNHIDDEN_SHARE
+from tb_xla_insights.analysis.thresholds import BOUND_SHARE, INFO_SHARE, UNHIDDEN_SHARE
 from tb_xla_insights.analysis.what_if import Fix
-from tb_xla_insights.trace.model import Int64, Trace
+from tb_xla_insights.trace.model import DeviceKind, Int64, Trace
 from tb_xla_insights.units import share, time_text
 
 
@@ -116,22 +117,45 @@ def exposed_collectives(facts: Facts) -> Finding | None:
             windows += [
                 Window(int(device.ops.start_ps[it]), int(device.ops.end_ps[it]), device.id) for it in most
             ]
-    name = by_kind.most_common(1)[0][0]
+    kinds = [kind for kind, time in by_kind.most_common() if time >= INFO_SHARE * cost]
+    names = [joined(kinds), "collectives"]
+    unhidden = sum(by_kind[it] for it in kinds) >= UNHIDDEN_SHARE * sum(whole[it] for it in kinds)
+    titles = (
+        f"Nothing hides the time in {it}" if unhidden else f"The time in {it} is hidden only in part"
+        for it in names
+    )
+    title = first_that_fits(*titles)
+    name = names[0] if names[0] in title else names[1]
     return Finding(
         "exposed_collectives",
-        f"Nothing hides the time in {name}"
-        if by_kind[name] >= UNHIDDEN_SHARE * whole[name]
-        else f"The time in {name} is hidden only in part",
+        title,
         f"nothing hides the time in {name}",
         f"Collectives take {facts.per_core(total)}; for {facts.of_span(cost)}, cores compute nothing meanwhile.",
-        f"Overlap {name} with computation: asynchronous collectives and the latency-hiding scheduler (--xla_… flags of "
-        "libtpu or XLA:GPU), gradients reduced in buckets during backward, or less data (bfloat16, sharding).",
+        _hide(name, {device.kind for trace in facts.traces for device in trace.devices}),
         cost,
         {"duration_ps": total, "exposed_ps": cost, "kinds": dict(by_kind.most_common())},
         longest_windows(windows),
         "every_step" if facts.steps else None,
         [Fix(device_ps=_exposed(trace)) for trace in facts.traces],
     )
+
+
+def _hide(name: str, kinds: Collection[DeviceKind]) -> str:
+    """What hides collectives on devices of some kinds."""
+    if kinds == {"cpu"}:
+        return (
+            f"Judge {name} on an accelerator: CPU devices share the machine's processors, and each waits in it until "
+            "the last one comes; here only fewer devices help, and fewer collectives or less data (bfloat16)."
+        )
+    return (
+        f"Overlap {name} with computation: asynchronous collectives and the latency-hiding scheduler"
+        f"{_FLAGS.get(joined(sorted(kinds)), '')}, gradients reduced in buckets during backward, or less data "
+        "(bfloat16, sharding)."
+    )
+
+
+_FLAGS = {"tpu": " (--xla_tpu_… flags of libtpu)", "gpu": " (--xla_gpu_… flags in XLA_FLAGS)"}
+"""What turns it on, by kind of device."""
 
 
 @kept
@@ -154,21 +178,29 @@ def _exposed(trace: Trace) -> Int64:
 
 def device_bound(facts: Facts) -> Finding | None:
     """Cores that compute for nearly all of their spans, and of the steps: nothing on the host is worth a
-    change. A core that ran once has no gaps to show, so its span alone says nothing; and where no run has a known call,
-    nothing tells whether the host keeps up."""
+    change. A core that ran once has no gaps to show, so its span alone says nothing; where no run has a known call,
+    nothing tells whether the host keeps up; and without ops, whether the runs compute or wait for a callback, another
+    core or memory."""
     useful = waited = 0
-    several = known = False
+    several = known = unseen = False
     for trace in facts.traces:
         known |= bool((find_launches(trace).runs.join != NONE).any())
         for device in trace.devices:
             useful += busy(trace, device).total_ps
             waited += stalls(trace, device).total_ps
             several |= len(device.modules) > 1
+            unseen |= not len(device.ops)
         waited += int(exposed_ps(trace).sum())
         waited += sum(find_callbacks(trace, index).alone.total_ps for index in range(len(trace.devices)))
     part = (useful - waited) / facts.span_ps if facts.span_ps else 0.0
     of_step = _share_of_steps(facts)
-    if not several or not known or part < BOUND_SHARE or (of_step is not None and of_step < BOUND_SHARE):
+    if (
+        not several
+        or not known
+        or unseen
+        or part < BOUND_SHARE
+        or (of_step is not None and of_step < BOUND_SHARE)
+    ):
         return None
     duty = useful / facts.span_ps
     return Finding(

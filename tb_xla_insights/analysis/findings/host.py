@@ -140,7 +140,7 @@ def _launch_less(facts: Facts, waits_in: str | None) -> str:
         advice = (
             f"With {rounded(each)} {executions} a step, give each more to do: a larger batch, several steps "
         )
-        advice += "in one graph"
+        advice += f"in one graph{facts.words.steps_at_once}"
     else:
         advice = f"Launch less often than {rounded(each)} times a step: one graph a step"
     if reads_report(facts.session)["every_step"]:
@@ -152,60 +152,78 @@ def _launch_less(facts: Facts, waits_in: str | None) -> str:
     return f"{advice}."
 
 
+_DOING = {
+    "tracing": ("builds the next graph", "builds the graph"),
+    "python": ("runs Python", "runs Python code"),
+    "unrecorded": ("records nothing: code outside of all annotations, as a rule", "records nothing"),
+}
+"""What the host does, by class: in the detail, and in title and verdict."""
+
+
 def tracing_bound(facts: Facts) -> Finding | None:
-    """Idle time in which the host builds graphs, or runs other Python code."""
-    tracing = [ledger.take(("tracing",)) for ledger in facts.ledgers]
-    python = [ledger.take(("python",)) for ledger in facts.ledgers]
-    cost = total_ps(tracing) + total_ps(python)
+    """Idle time in which the host builds graphs or runs other Python code; where it records nothing for longer than
+    that, as between annotations without the Python tracer, that too."""
+    by_class = {name: [ledger.take((name,)) for ledger in facts.ledgers] for name in ("tracing", "python")}
+    unrecorded = CLASS_INDEX["unrecorded"]
+    hidden = sum(int(ledger.left[:, unrecorded].sum()) for ledger in facts.ledgers)
+    if hidden > sum(map(total_ps, by_class.values())):
+        by_class["unrecorded"] = [ledger.take(("unrecorded",)) for ledger in facts.ledgers]
+    costs = {name: total_ps(its) for name, its in by_class.items()}
+    cost = sum(costs.values())
     if not cost:
         return None
-    taken = [a + b for a, b in zip(tracing, python, strict=True)]
+    taken = [sum(its) for its in zip(*by_class.values(), strict=True)]
     steps = facts.steps_taken(taken)
-    builds = total_ps(tracing) >= total_ps(python)
-    places = _longest_phases(facts, "tracing" if builds else "python")
+    most = max(costs, key=lambda name: costs[name])
+    places = _longest_phases(facts, most)
     name = places[0][0] if places else None
     listed = ", ".join(f"{place} {time_text(time)}" for place, time in places[:3])
     cores = " and core" if len(facts.session.devices) > len(facts.traces) else ""
     each = f", {time_text(cost // facts.core_steps)} a step{cores}" if facts.core_steps else ""
-    doing = ("builds the next graph" if builds else "runs Python") + facts.shared(cost, "tracing", "python")
     one = len(facts.session.devices) == 1
-    does = "builds the graph" if builds else "runs Python code"
+    doing, does = _DOING[most]
     title = f"The device waits while the host {does}"
     brief = f"{'the device waits' if one else 'the cores wait'} while the host {does}"
-    if builds and _builds_slower(facts):
+    if most == "tracing" and _builds_slower(facts):
         brief = f"the host {does} slower than it runs"
     return Finding(
         "tracing_bound",
         title,
         brief,
-        f"Devices idle for {facts.of_span(cost)}{each}, while the host {doing}."
+        f"Devices idle for {facts.of_span(cost)}{each}, while the host {doing}{facts.shared(cost, *by_class)}."
         + (f" Most of that host time{facts.of_hosts} is in {listed}." if listed else ""),
-        _build_less(facts, name, builds),
+        _record_more(facts) if most == "unrecorded" else _build_less(facts, name, most == "tracing"),
         cost,
         {
-            "tracing_ps": total_ps(tracing),
-            "python_ps": total_ps(python),
+            "tracing_ps": costs["tracing"],
+            "python_ps": costs["python"],
+            "unrecorded_ps": costs.get("unrecorded", 0),
             "per_step_ps": cost // facts.core_steps if facts.core_steps else None,
             "phases": [{"name": place, "host_ps": time} for place, time in places],
         },
         facts.gap_windows(taken),
         facts.recurs(steps),
-        facts.without(steps, "tracing", "python"),
+        facts.without(steps, *by_class),
     )
+
+
+def _record_more(facts: Facts) -> str:
+    """How to learn what the host does where it records nothing."""
+    by = f" (with {facts.words.annotation})" if facts.words.annotation else ""
+    return f"Find out what the host does there: annotate what goes on around the steps{by}, or record Python calls too."
 
 
 def _build_less(facts: Facts, name: str | None, builds: bool) -> str:
     """What makes steps need less of the host, whose longest annotation has this name."""
     if not name:
-        return "Give a step more work, or compile more of it at once."
+        return f"Give a step more work, or compile more of it at once{facts.words.steps_at_once}."
     if name in _compiled_phases(facts):
         less = f"Keep less Python around the graphs of torch.compile in {name} (guards, arguments, what they leave out)"
     elif builds:
-        compiled = "torch.compile, " if facts.framework in ("torch_xla", "torch_tpu") else ""
-        less = f"Build less in {name} ({compiled}fewer and larger operations, a scan where layers are equal)"
+        less = f"Build less in {name} ({facts.words.compiles}fewer and larger operations, a scan over equal layers)"
     else:
         less = f"Run less Python in {name}"
-    return f"{less}, or give a step more work (a larger batch, several steps in one graph)."
+    return f"{less}, or give a step more work (a larger batch, several steps in one graph{facts.words.steps_at_once})."
 
 
 def _builds_slower(facts: Facts) -> bool:

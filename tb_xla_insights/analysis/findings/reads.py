@@ -22,12 +22,6 @@ from tb_xla_insights.analysis.what_if import Fix
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.units import share, time_text
 
-_BLOCKS = {
-    "jax": "jax.block_until_ready",
-    "torch_xla": "xm.wait_device_ops()",
-}
-"""By framework, what a program calls to wait for the device."""
-
 
 def sync_every_step(facts: Facts) -> Finding | None:
     """Reads in at least half of the steps, or calls in which the program waits for the device. They cost the part of
@@ -103,16 +97,15 @@ def _advice(facts: Facts, reads: bool, waits: bool) -> str:
         return "Take the reads that cut the graph out of the step first."
     advice = []
     if waits:
-        call = _BLOCKS.get(facts.framework)
+        call = facts.words.waits
         advice.append(
             f"{f'Take {call} out of the step' if call else 'Do not wait for the device in every step'}, so that the "
             "host launches the next step meanwhile; where you measure, wait every tenth step, or once behind the last."
         )
     if reads:
-        later = "in xm.add_step_closure(…, run_async=True)" if facts.framework == "torch_xla" else "later"
         advice.append(
             "Read less often: log every tenth step or later, add up the loss on the device, and print it "
-            f"{later}."
+            f"{facts.words.later}."
         )
     return " ".join(advice)
 

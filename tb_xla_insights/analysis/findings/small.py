@@ -158,12 +158,7 @@ def _merge(facts: Facts, dynamo: int, markers: int) -> str:
             f"Sync once a step, not at {rounded(markers / facts.steps)} StepMarkers: accumulate gradients "
             "without mark_step() or torch_xla.sync() in between."
         )
-    if facts.framework == "jax":
-        return (
-            "Put the whole step, with the update of the parameters, in one function under jax.jit: what runs outside "
-            "of it is launched operation by operation, and what several jitted functions compute is not fused."
-        )
-    return "Merge executions: fewer syncs a step, and values that are fetched together."
+    return facts.words.one_graph
 
 
 def _one_program(facts: Facts, part: _Small) -> Fix:

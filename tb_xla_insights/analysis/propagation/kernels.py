@@ -14,7 +14,7 @@ from cython.cimports.tb_xla_insights.arrays import (
     OutBools,
     OutInt32,
     OutInt64,
-)  # fmt: skip
+)
 from numpy.typing import NDArray
 
 from tb_xla_insights.arrays import room

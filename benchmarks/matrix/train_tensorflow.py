@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""Train a small network with TensorFlow as PROGRAM says, and record the steps with what the program knows of them.
+
+    python train_tensorflow.py PROGRAM {plain,traced} LOGDIR
+
+`fit` is Keras' own loop, `compiled` one whose step is compiled by XLA; the others loop over a `tf.function`.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "2"
+
+import keras
+import numpy as np
+import tensorflow as tf
+from truth import RECORDED_STEPS, WARMUP_STEPS, Case, Clock, record
+
+WIDTH, LAYERS, ROWS = 256, 3, 128
+ROWS_MORE, MOST_SHAPES, STEPS_A_SHAPE = 8, 12, 4
+LOADER_S = 0.015
+
+CASES = {
+    "steady": Case(devices=None, asynchronous=False),
+    "slow_input": Case("input_bound", devices=None, asynchronous=False),
+    "fit": Case(devices=None, asynchronous=False),
+    "fit_slow_input": Case("input_bound", devices=None, asynchronous=False),
+    "compiled": Case(asynchronous=False),
+    "compiled_new_shapes": Case("recompilation", change="grows", asynchronous=False),
+}
+
+clock = Clock()
+
+
+def network() -> keras.Model:
+    layers = [keras.layers.Dense(WIDTH, activation="tanh") for _ in range(LAYERS)]
+    return keras.Sequential([keras.Input((WIDTH,)), *layers])
+
+
+def batches(program: str) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Rows, and what the network shall make of them, on the host, forever."""
+    x, wanted = np.random.default_rng(1).standard_normal(
+        (2, ROWS + ROWS_MORE * MOST_SHAPES, WIDTH), np.float32
+    )
+    number = 0
+    while True:
+        with clock.part("loader"):
+            if program.endswith("slow_input"):
+                time.sleep(LOADER_S)
+            rows = ROWS + ROWS_MORE * (number // STEPS_A_SHAPE) * (program == "compiled_new_shapes")
+            batch = x[:rows], wanted[:rows]
+        yield batch
+        number += 1
+
+
+def dataset(program: str) -> tf.data.Dataset:
+    """The batches as a pipeline that loads none ahead."""
+    rows = tf.TensorSpec((None, WIDTH), tf.float32)
+    return tf.data.Dataset.from_generator(partial(batches, program), output_signature=(rows, rows))
+
+
+class Loop:
+    """A loop of one's own."""
+
+    def __init__(self, program: str) -> None:
+        self.model = network()
+        self.batches = iter(dataset(program))
+        self.compiles = program.startswith("compiled")
+        self.train = tf.function(self._train, jit_compile=self.compiles)
+        self.number = 0
+
+    def _train(self, x: tf.Tensor, wanted: tf.Tensor) -> tf.Tensor:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((self.model(x) - wanted) ** 2)
+        variables = self.model.trainable_variables
+        for variable, gradient in zip(variables, tape.gradient(loss, variables), strict=True):
+            variable.assign_sub(0.01 * gradient)
+        return loss
+
+    def run(self, count: int) -> None:
+        for _ in range(count):
+            traced = self.train.experimental_get_tracing_count()
+            with tf.profiler.experimental.Trace("train", step_num=self.number, _r=1), clock.step():
+                loss = self.train(*next(self.batches))
+                for _ in range(self.train.experimental_get_tracing_count() - traced if self.compiles else 0):
+                    clock.compilation(0.0)  # how long, TensorFlow does not tell
+            clock.launches += self.compiles
+            self.number += 1
+        loss.numpy()
+
+
+class Fit:
+    """Keras' loop."""
+
+    def __init__(self, program: str) -> None:
+        self.model = network()
+        self.model.compile("sgd", "mse")
+        self.data = dataset(program)
+
+    def run(self, count: int) -> None:
+        self.model.fit(self.data, steps_per_epoch=count, verbose=0, callbacks=[Batches()])
+
+
+class Batches(keras.callbacks.Callback):
+    """Tells the clock of each of Keras' steps."""
+
+    def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:  # noqa: ARG002
+        self.step = clock.step()
+        self.step.__enter__()
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:  # noqa: ARG002
+        self.step.__exit__(None, None, None)
+
+
+def main() -> None:
+    program, tracer, logdir = sys.argv[1], sys.argv[2], Path(sys.argv[3])
+    logdir.mkdir(parents=True, exist_ok=True)
+    training = (Fit if program.startswith("fit") else Loop)(program)
+    training.run(WARMUP_STEPS)
+    options = tf.profiler.experimental.ProfilerOptions(
+        host_tracer_level=2, python_tracer_level=int(tracer == "traced"), device_tracer_level=1
+    )
+    facts: dict[str, object] = {
+        "framework": "tensorflow",
+        "version": tf.__version__,
+        "program": program,
+        "python_tracer": tracer == "traced",
+    }
+    record(
+        logdir,
+        CASES[program],
+        facts,
+        clock,
+        partial(tf.profiler.experimental.start, options=options),
+        partial(training.run, RECORDED_STEPS),
+        tf.profiler.experimental.stop,
+    )
+    os._exit(0)  # the end of a generator in a pipeline may wait for an interpreter that has gone
+
+
+if __name__ == "__main__":
+    main()

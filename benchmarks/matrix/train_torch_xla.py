@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Train a small transformer with PyTorch/XLA as PROGRAM says, and record the steps with what the program knows of them.
+
+    PJRT_DEVICE=CPU python train_torch_xla.py PROGRAM plain LOGDIR
+
+The programs are those of the experiment `what_if`.
+"""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+import torch_xla
+import torch_xla.core.xla_model as xm
+import torch_xla.debug.profiler as xp
+from programs_torch import Program
+from torch import Tensor
+from torch_xla.debug import metrics
+from truth import RECORDED_STEPS, WARMUP_STEPS, Case, Clock, record
+
+CASES = {
+    "steady": ("slow_input", False, Case()),
+    "read_in_forward": ("early_read", True, Case("early_sync")),
+    "read_after_step": ("read_after_step", True, Case("sync_every_step")),
+    "slow_loader": ("slow_input", True, Case("input_bound")),
+    "prefetch": ("no_prefetch", False, Case()),
+    "new_shapes": ("new_shapes", True, Case("recompilation")),
+    "cpu_fallback": ("cpu_fallback", True, Case("cpu_fallback", besides=("early_sync",))),
+    "sync_per_update": ("sync_per_update", True, Case("many_small_executions")),
+    "graph_break": ("graph_break", True, Case("early_sync")),
+}
+"""The pair in `what_if`, whether the program has its mistake, and what is true of it."""
+
+clock = Clock()
+
+
+def timed(batches: Iterator[tuple[Tensor, Tensor]], part: str) -> Iterator[tuple[Tensor, Tensor]]:
+    while True:
+        with clock.part(part):
+            batch = next(batches)
+        yield batch
+
+
+def total(metric: str) -> tuple[int, float]:
+    """How often, and how long in seconds, since the process began."""
+    told = metrics.metric_data(metric)
+    return (told[0], told[1] / 1e9) if told else (0, 0.0)
+
+
+def main() -> None:
+    name, logdir = sys.argv[1], Path(sys.argv[3])
+    pair, mistaken, case = CASES[name]
+    logdir.mkdir(parents=True, exist_ok=True)
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    program = Program(pair, mistaken)
+    program.batches = timed(program.batches, "queue" if name == "prefetch" else "loader")
+    server = xp.start_server(9012)
+
+    def step() -> None:
+        compiled, seconds = total("CompileTime")
+        with clock.step():
+            program.step(program.number)
+            compiled_now, seconds_now = total("CompileTime")
+            for _ in range(compiled_now - compiled):
+                clock.compilation((seconds_now - seconds) / (compiled_now - compiled))
+        program.number += 1
+
+    def run() -> None:
+        executed, _ = total("ExecuteTime")
+        for _ in range(RECORDED_STEPS):
+            step()
+        xm.wait_device_ops()
+        clock.launches = total("ExecuteTime")[0] - executed
+
+    program.run(WARMUP_STEPS)
+    facts: dict[str, object] = {
+        "framework": "torch_xla",
+        "version": torch_xla.__version__,
+        "program": name,
+        "python_tracer": False,
+    }
+    record(logdir, case, facts, clock, xp.start_trace, run, xp.stop_trace)
+    (logdir / "metrics_report.txt").write_text(metrics.metrics_report() + "\n")
+    del server
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""What a program knows of its own training, written as `truth.json` beside the capture of it."""
+
+import json
+import platform
+import shutil
+import statistics
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from quiet import waited_s
+
+WARMUP_STEPS, RECORDED_STEPS = 5, 20
+MOST_TRIES = 2
+OUTLIER = 4.0
+"""A step that takes this many times the median was disturbed, unless it compiled."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One program. `finding`: the id of the report's finding that names its mistake; `besides`: those that name its
+    consequences. `devices`: None where XLA knows of none. `collectives`: one may see them in the capture.
+    `asynchronous`: the host runs ahead of the device, so that a step's time on the host says nothing of the device's.
+    `annotated`: its steps carry annotations. `change`: what is new in what it compiles again."""
+
+    finding: str | None = None
+    besides: tuple[str, ...] = ()
+    devices: int | None = 1
+    collectives: bool = False
+    asynchronous: bool = True
+    annotated: bool = True
+    change: str | None = None
+
+
+class Clock:
+    """Counts what happens while a program is recorded. Times are seconds of `time.perf_counter`."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.reset()
+
+    def reset(self) -> None:
+        self.begun = self.ended = 0.0
+        self.step_s: list[float] = []
+        self.part_s: Counter[str] = Counter()
+        self.compiled: list[tuple[int, float]] = []
+        self.launches = 0
+
+    @contextmanager
+    def step(self) -> Iterator[None]:
+        start = time.perf_counter()
+        self.begun = self.begun or start
+        yield
+        self.ended = time.perf_counter()
+        self.step_s.append(self.ended - start)
+
+    @contextmanager
+    def part(self, name: str) -> Iterator[None]:
+        """Adds the time of the block to that of `name`; from any thread."""
+        start = time.perf_counter()
+        yield
+        with self._lock:
+            self.part_s[name] += time.perf_counter() - start
+
+    def compilation(self, seconds: float) -> None:
+        with self._lock:
+            self.compiled.append((len(self.step_s), seconds))
+
+    def disturbed(self) -> bool:
+        """Whether a step was held up by something other than the program. Says nothing where the host runs ahead: it
+        is held up by the device now and then."""
+        compiling = {step for step, _ in self.compiled}
+        steps = [seconds for index, seconds in enumerate(self.step_s) if index not in compiling]
+        return bool(steps) and max(steps) > OUTLIER * statistics.median(steps)
+
+
+def record(
+    logdir: Path,
+    case: Case,
+    facts: dict[str, object],
+    clock: Clock,
+    start: Callable[[str], None],
+    run: Callable[[], None],
+    stop: Callable[[], None],
+) -> None:
+    """Leaves a capture of `run` below `logdir`, with its `truth.json`: the second of two where the first was disturbed
+    more. `run` trains RECORDED_STEPS steps and waits for the device. `facts`: framework, version, program, …"""
+    best: tuple[bool, float] | None = None
+    for tries in range(1, MOST_TRIES + 1):
+        place = logdir / f"try{tries}"
+        start(str(place))
+        clock.reset()
+        waited = waited_s()
+        run()
+        wall_s = (time.perf_counter() if case.asynchronous else clock.ended) - clock.begun
+        waited = waited_s() - waited
+        stop()
+        disturbed = not case.asynchronous and clock.disturbed()
+        if best is None or (disturbed, wall_s) < best:
+            best = disturbed, wall_s
+            shutil.rmtree(logdir / "plugins", ignore_errors=True)
+            (place / "plugins").rename(logdir / "plugins")
+            truth = {
+                **facts,
+                "python": platform.python_version(),
+                **asdict(case),
+                "steps": len(clock.step_s),
+                "step_ms": [round(1e3 * s, 4) for s in clock.step_s],
+                "wall_ms": round(1e3 * wall_s, 4),
+                "compilations": len(clock.compiled),
+                "compiled_in": [step for step, _ in clock.compiled],
+                "compile_ms": [round(1e3 * s, 4) for _, s in clock.compiled],
+                "launches": clock.launches or None,
+                "parts_ms": {name: round(1e3 * s, 4) for name, s in sorted(clock.part_s.items())},
+                "kept_waiting": round(waited / wall_s, 3),
+                "disturbed": disturbed,
+                "tries": tries,
+            }
+            (logdir / "truth.json").write_text(json.dumps(truth, indent=1) + "\n")
+        shutil.rmtree(place)
+        if not disturbed:
+            break
+    for file in logdir.glob("plugins/profile/*/*.json.gz"):
+        file.unlink()  # the same profile in another format

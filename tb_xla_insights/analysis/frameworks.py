@@ -1,0 +1,75 @@
+"""What each framework calls the things that findings and diagnostics advise: no advice speaks of another framework.
+
+What exists in one framework alone (torch.compile, operators that run on the CPU) has its words where it is found, and
+what makes graphs has its in `findings/compile_advice.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of one framework, as parts of sentences; empty where it has nothing of the kind.
+
+    `step`, `annotation`: what names a step, and a part of one. `accelerator`: what to do where devices are made from
+    host threads though others were meant. `waits`: what a program calls to wait for the device. `later`: where to read
+    a value after the step. `ahead`: what loads and sends the next batch while the device works; `sends` the same for
+    the transfer, in brackets. `steps_at_once`: how several steps become one graph, in brackets. `compiles`: what makes
+    the host build less, before a comma. `one_graph`: how many small executions become one.
+    """
+
+    step: str = ""
+    annotation: str = ""
+    accelerator: str = "was meant, run on it"
+    waits: str = ""
+    later: str = "later"
+    ahead: str = "load and send the next batch while the device works"
+    sends: str = ""
+    steps_at_once: str = ""
+    compiles: str = ""
+    one_graph: str = "Merge executions: fewer syncs a step, and values that are fetched together."
+
+
+_TORCH_XLA = Words(
+    step="xp.StepTrace('train', step_num=i)",
+    annotation="xp.Trace('name')",
+    accelerator="was meant, set PJRT_DEVICE=TPU before the script starts",
+    waits="xm.wait_device_ops()",
+    later="in xm.add_step_closure(…, run_async=True)",
+    ahead="DataLoader workers that prefetch, and MpDeviceLoader for the transfer",
+    sends=" (MpDeviceLoader)",
+    compiles="torch.compile, ",
+)
+
+_JAX = Words(
+    step="jax.profiler.StepTraceAnnotation('train', step_num=i)",
+    annotation="jax.profiler.TraceAnnotation('name')",
+    accelerator="was meant, see what jax.devices() lists",
+    waits="jax.block_until_ready",
+    ahead="a thread that loads the next batch and sends it by jax.device_put while the device works",
+    steps_at_once=" (jax.lax.scan)",
+    one_graph="Put the whole step, with the update of the parameters, in one function under jax.jit: what runs outside "
+    "of it is launched operation by operation, and what several jitted functions compute is not fused.",
+)
+
+_TENSORFLOW = Words(
+    step="tf.profiler.experimental.Trace('train', step_num=i, _r=1)",
+    annotation="tf.profiler.experimental.Trace('name')",
+    accelerator="was meant, see what tf.config.list_physical_devices() lists",
+    ahead="a tf.data pipeline that ends in prefetch(tf.data.AUTOTUNE)",
+    steps_at_once=" (steps_per_execution in compile())",
+    one_graph="Put the whole step in one tf.function(jit_compile=True), with the optimizer's update: what runs outside "
+    "of it is launched operation by operation.",
+)
+
+WORDS: Mapping[str, Words] = {
+    "torch_xla": _TORCH_XLA,
+    "torch_tpu": Words(compiles="torch.compile, "),
+    "jax": _JAX,
+    "tensorflow": _TENSORFLOW,
+    "unknown": Words(),
+}
+"""By framework, as the report's `environment` names it."""

@@ -1,0 +1,131 @@
+"""The ops of a CPU capture without loops, read a second time: protobuf's own parser, every flow followed one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from independent import Event, parse
+
+COMPLETION = "ThunkExecutor::Execute (wait for completion)"
+EXECUTE = "ThunkExecutor::Execute"
+Flow = tuple[object, object]
+
+
+@dataclass
+class Op:
+    start_ps: int
+    recorded_ps: int
+    flow: Flow
+    region: Region | None
+
+
+@dataclass
+class Around:
+    """An event that others lie in, and the last one of them that is no `end:` event: its name and start."""
+
+    end_ps: float
+    before: tuple[str, int] = ("", 0)
+
+
+@dataclass
+class Region:
+    """What a pool's thread does for one task: `complete_ps`, when the program that runs in it is complete."""
+
+    source: Flow
+    outer: Region | None
+    end_ps: int | None = None
+    complete_ps: int | None = None
+
+
+@dataclass
+class Recorded:
+    """What one file's threads recorded of ops."""
+
+    ops: list[Op] = field(default_factory=list)
+    producers: dict[Flow, Region | None] = field(default_factory=dict)
+    ends_ps: dict[Flow, int] = field(default_factory=dict)
+    resumed_ps: dict[Flow, int] = field(default_factory=dict)
+
+    def add_line(self, events: list[tuple[int, Event]]) -> None:
+        open_: list[Region] = []
+        path = [Around(float("inf"))]
+        for start, event in sorted(events, key=lambda it: (it[0], -it[1].duration_ps)):
+            while open_ and open_[-1].end_ps is not None and open_[-1].end_ps <= start:
+                open_.pop()
+            end, stats = start + event.duration_ps, event.stats
+            consumed = stats.get("_ct"), stats.get("_c")
+            around = open_[-1] if open_ else None
+            while path[-1].end_ps <= start:
+                path.pop()
+            if event.name == "ThreadpoolListener::StartRegion":
+                open_.append(Region(consumed, around))
+            elif event.name.endswith("::ExecuteHelper"):
+                open_.append(Region((None, None), around, end))
+            elif event.name == "ThreadpoolListener::StopRegion":
+                while open_ and open_.pop().end_ps is not None:
+                    pass
+            elif event.name == COMPLETION and around:
+                around.complete_ps = end
+            elif event.name.startswith("end: "):
+                self.ends_ps.setdefault(consumed, start)
+                if path[-1].before[0] == EXECUTE:
+                    self.resumed_ps.setdefault(consumed, path[-1].before[1])
+            produced = stats.get("_pt"), stats.get("_p")
+            if "_p" in stats:
+                self.producers.setdefault(produced, around)
+            if "hlo_op" in stats:
+                self.ops.append(Op(start, end, produced, around))
+            if not event.name.startswith("end: "):
+                path[-1].before = event.name, start
+            path.append(Around(end))
+
+    def complete_ps(self, op: Op) -> int:
+        """When the run is complete that the op's region is part of."""
+        region = op.region
+        while region is not None and region.complete_ps is None:
+            region = self.producers.get(region.source, region.outer)
+        assert region is not None
+        assert region.complete_ps is not None
+        return region.complete_ps
+
+    def spans(self) -> Iterator[tuple[int, int, int]]:
+        """Per op its start, its `end:` event and the end of its run."""
+        for op in self.ops:
+            yield op.start_ps, self.ends_ps[op.flow], self.complete_ps(op)
+
+    def union(self) -> list[list[int]]:
+        """When some op runs: until its `end:`, or until the thread that completed it went on with the program, but no
+        longer than its run."""
+        return merged([(op.start_ps, self.end_ps(op)) for op in self.ops])
+
+    def end_ps(self, op: Op) -> int:
+        """When the op was complete."""
+        end, resumed = self.ends_ps[op.flow], self.resumed_ps.get(op.flow, 0)
+        if op.recorded_ps <= resumed:
+            end = resumed
+        return min(end, self.complete_ps(op))
+
+
+def read(folder: Path) -> Recorded:
+    found = Recorded()
+    (host,) = (it for it in parse(next(folder.rglob("*.xplane.pb")).read_bytes()) if it.name == "/host:CPU")
+    lines = [
+        [(1000 * line.timestamp_ns + event.offset_ps, event) for event in line.events] for line in host.lines
+    ]
+    first = min(start for line in lines for start, _ in line)
+    for line in lines:
+        found.add_line([(start - first, event) for start, event in line])
+    return found
+
+
+def merged(spans: list[tuple[int, int]]) -> list[list[int]]:
+    """The union of spans, one after the other."""
+    union: list[list[int]] = []
+    for start, end in sorted(it for it in spans if it[1] > it[0]):
+        if union and start <= union[-1][1]:
+            union[-1][1] = max(union[-1][1], end)
+        else:
+            union.append([start, end])
+    return union

@@ -1,0 +1,69 @@
+"""No advice speaks of another framework than the capture's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tb_xla_insights as xi
+from tb_xla_insights.analysis.frameworks import WORDS
+
+ROOT = Path(__file__).parents[1]
+TORCH = r"\bxm\.|\bxp\.|MpDeviceLoader|mark_step|torch|PyTorch|PJRT_DEVICE|XLA_(HLO|IR)_DEBUG|PT_XLA|Dynamo|StepMarker"
+JAX = r"\bjax\b|JAX|jit\b"
+TENSORFLOW = r"\btf\.|Keras|TensorFlow|steps_per_execution"
+FOREIGN = {
+    "torch_xla": (JAX, TENSORFLOW),
+    "torch_tpu": (JAX, TENSORFLOW),
+    "jax": (TORCH, TENSORFLOW),
+    "tensorflow": (TORCH, JAX.replace("|jit\\b", "")),
+}
+PARTS = ("findings", "diagnostics", "verdict", "outside")
+
+
+def texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for part in value.values():
+            yield from texts(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from texts(part)
+
+
+def captures(*roots: Path) -> list[Path]:
+    return sorted(path.parent for root in roots for path in root.glob("**/plugins"))
+
+
+def foreign(folder: Path) -> tuple[str, list[str]]:
+    """The framework of a capture, and sentences of its report that speak of others."""
+    document = xi.load(str(folder)).report()
+    framework = document["environment"]["framework"]
+    words = re.compile("|".join(FOREIGN.get(framework, ["$^"])))
+    return framework, [text for part in PARTS for text in texts(document[part]) if words.search(text)]
+
+
+@pytest.mark.parametrize(
+    "folder", captures(ROOT / "demo_logs", ROOT / "tests/recorded"), ids=lambda it: it.name
+)
+def test_reports_of_demo_logs_and_recorded_captures(folder: Path) -> None:
+    assert foreign(folder)[1] == []
+
+
+def test_reports_of_all_shared_captures(shared_traces: Path) -> None:
+    found = {str(folder): foreign(folder) for folder in captures(shared_traces)}
+    assert {framework for framework, _ in found.values()} == {"torch_xla", "jax", "tensorflow", "unknown"}
+    assert {folder: sentences for folder, (_, sentences) in found.items() if sentences} == {}
+
+
+@pytest.mark.parametrize("framework", WORDS)
+def test_the_words_of_a_framework_name_no_other_one(framework: str) -> None:
+    said = list(texts(asdict(WORDS[framework])))
+    for words in FOREIGN.get(framework, (TORCH, JAX, TENSORFLOW) if framework == "unknown" else ()):
+        assert [text for text in said if re.search(words, text)] == []

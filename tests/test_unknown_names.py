@@ -1,0 +1,37 @@
+"""What is said of events that a newer runtime recorded."""
+
+from __future__ import annotations
+
+import pytest
+from captures import Event, capture, session, thread
+
+from tb_xla_insights.analysis.diagnostics import diagnose
+from tb_xla_insights.analysis.unknown_names import unknown_names
+
+NARROW = "\N{NARROW NO-BREAK SPACE}"
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        ([("NewClient::Execute", 10, 30), ("NewBuffer::Fill", 20, 5)],
+         "30.0 % of the capture in events that are not known: NewClient::Execute (25.0 %), NewBuffer::Fill (5.0 %)."),
+        ([("NewClient::Execute", 10, 2)], None),
+        ([("forward", 10, 60), ("$train.py:3 f", 12, 50)], None),
+        ([("PjRtComputationClient::Compile", 10, 30)], None),
+    ],
+)  # fmt: skip
+def test_from_three_percent_of_the_capture_on(events: list[Event], said: str | None) -> None:
+    """The time of what lies inside counts once."""
+    trace = capture(thread("python", ("StepMarker", 0, 5), *events, ("StepMarker", 95, 5), role="driving"))
+    text = unknown_names(trace)
+    assert (text is None) == (said is None)
+    assert (said or "").replace(" %", NARROW + "%") in (text or "")
+
+
+def test_a_framework_that_nothing_tells_of() -> None:
+    ids = {
+        name: {it.id for it in diagnose(session(capture(thread("python", (name, 0, 9)))))}
+        for name in ("NewClient::Execute", "StepMarker", "PjitFunction(f)")
+    }
+    assert {name for name, found in ids.items() if "unknown_framework" in found} == {"NewClient::Execute"}
