@@ -22,6 +22,7 @@ from tb_xla_insights.page.pack import pack  # noqa: E402
 OLDEST = (3, 11)
 """The first Python with buffers in its stable ABI, so that one build serves it and all later ones."""
 
+STABLE = not sysconfig.get_config_var("Py_GIL_DISABLED")  # a Python without the lock has no stable ABI yet
 WINDOWS = sys.platform == "win32"  # where setuptools finds Microsoft's compiler by itself
 COMPILER = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"
 OWN_COMPILER = WINDOWS or bool(shutil.which(shlex.split(COMPILER)[0]))
@@ -68,10 +69,10 @@ def kernels():
         Extension(
             ".".join(path.with_suffix("").parts),
             [str(path)],
-            define_macros=[("Py_LIMITED_API", "0x{:02x}{:02x}0000".format(*OLDEST))],
+            define_macros=[("Py_LIMITED_API", "0x{:02x}{:02x}0000".format(*OLDEST))] * STABLE,
             extra_compile_args=optimized + sanitizers * checked,
             extra_link_args=sanitizers * checked,
-            py_limited_api=True,
+            py_limited_api=STABLE,
         )
         for path in modules
     ]
@@ -86,7 +87,7 @@ setup(
     ext_modules=kernels(),
     options={
         "build": {"build_base": ".make", "parallel": True},
-        "bdist_wheel": {"py_limited_api": "cp{}{}".format(*OLDEST)},
+        "bdist_wheel": {"py_limited_api": "cp{}{}".format(*OLDEST)} if STABLE else {},
     },
     setup_requires=[] if OWN_COMPILER else ["ziglang"],
     packages=[*find_packages(include=["tb_xla_insights", "tb_xla_insights.*"]), "tb_xla_insights.static"],
