@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 from captures import real_trace
-from launching import Tpu, demo
+from launching import US, Tpu, demo
 from loops import LAUNCH, STEP, findings, loop, us
 from synthetic.__main__ import LOGDIR
 
 import tb_xla_insights as xi
 from tb_xla_insights.analysis.again import extracted_again
 from tb_xla_insights.analysis.beside import Beside, Block, GraphBreaks, Guard, Metrics
+from tb_xla_insights.units import share, time_text
 
 
 def cut(read: bool = True) -> Tpu:
@@ -99,7 +100,40 @@ class TestSyncEveryStep:
         made = loop()
         for i in range(4):
             made.on_main("PjRtComputationClient::TransferFromDevice", i * STEP + LAUNCH + 100, 40)
-        assert "; no device idles in them, not" in findings(made.trace())["sync_every_step"].detail
+        assert findings(made.trace())["sync_every_step"].detail.endswith("; no device idles in them.")
+
+    def test_a_read_in_the_middle_of_a_step_is_no_log(self) -> None:
+        """It follows no execution of its own, so it cuts no graph; the step launches more behind it."""
+        made = loop()
+        for i in range(4):
+            made.on_main("forward", i * STEP + 400, 200)
+            made.on_main("PjRtComputationClient::TransferFromDevice", i * STEP + 500, 20)
+        advice = findings(made.trace())["sync_every_step"].advice
+        assert advice.startswith("Keep the value on the device: take .item(), print or a comparison out of ")
+        assert "out of Training_Step/forward (" in advice
+        reason: dict[str, str | None] = {
+            "reason": "Unsupported Tensor.item() call",
+            "place": "train.py:9 in forward",
+        }
+        beside = Beside(breaks=GraphBreaks("d.txt", 2, 1, [reason]))
+        advice = findings(made.trace(), beside)["sync_every_step"].advice
+        assert "out of Training_Step/forward at train.py:9 in forward (" in advice
+        assert findings(with_reads(4).trace())["sync_every_step"].advice.startswith("Read less often: ")
+
+    def test_idle_time_that_early_syncs_have_is_said_to_be_theirs(self) -> None:
+        """Each step reads once, 10 us, inside the gap after its early execution."""
+        made = loop(device=400)
+        for i in range(4):
+            at = i * STEP
+            made.on_main("forward", at + 180, 450)
+            made.launch(at + 190, (at + 200, 10), (at + 220, 200), program="part(9)")
+            made.on_main("PjRtComputationClient::TransferFromDevice", at + 422, 10)
+        found = findings(made.trace())["sync_every_step"]
+        assert found.cost_ps == 0
+        part = share(40 / (3 * STEP + 1150 - 220))
+        assert found.detail.endswith(
+            f"idle time in them is counted with the early syncs: {time_text(40 * US)}, {part} of the device's span."
+        )
 
     def test_reads_in_fewer_are_none(self) -> None:
         assert "sync_every_step" not in findings(with_reads(1).trace())
@@ -174,11 +208,27 @@ class TestCpuFallback:
         found = findings(fallback().trace(), beside)["cpu_fallback"]
         assert found.title == "aten::i0, aten::i1 run on the CPU"
         assert "counts 3 calls in the capture of" in found.detail
-        advice = findings(fallback().trace(), beside)["early_sync"].advice
-        assert advice.startswith(
+        assert found.evidence["operators"] == {"i0": 2, "i1": 1}
+
+    def test_its_cuts_are_no_early_syncs_besides(self) -> None:
+        """One mistake is told once; a cut that sends nothing back stays one of its own."""
+        assert "early_sync" not in findings(fallback().trace())
+        made = fallback()
+        made.on_main("loss", 2 * STEP + 300, 350)
+        made.launch(2 * STEP + 320, (2 * STEP + 330, 10), (2 * STEP + 340, 30), program="part(9)")
+        made.on_main("PjRtComputationClient::TransferFromDevice", 2 * STEP + 345, 40)
+        found = findings(made.trace())
+        assert (found["cpu_fallback"].evidence["round_trips"], us(found["cpu_fallback"].cost_ps)) == (1, 330)
+        assert (found["early_sync"].evidence["early_syncs"], found["early_sync"].title) == (
+            1,
+            "loss is cut by a read in step 7",
+        )
+
+    def test_cuts_that_no_round_trip_explains_may_be_its_own(self) -> None:
+        beside = Beside(Metrics("m.txt", {"aten::special_i1": 3}, {}))
+        assert findings(cut().trace(), beside)["early_sync"].advice.startswith(
             "Replace the operator that runs on the CPU, or keep the value on the device: "
         )
-        assert found.evidence["operators"] == {"i0": 2, "i1": 1}
 
 
 def compiled(graphs: int) -> Tpu:
@@ -298,6 +348,51 @@ class TestGraphBreaks:
         # The two graphs with most device time are forward and backward; gaps before the other two count.
         assert found.cost_ps == sum(it.end_ps - it.start_ps for it in found.windows)
         assert len(found.windows) == 3 + 2
+
+    @pytest.mark.parametrize(
+        ("programs", "executions"),
+        [
+            ("ffbb", 4),  # a break between two equal layers
+            ("fbfb", None),  # two micro-batches
+            ("ffbbffbb", 4),  # two micro-batches with a break each
+            ("ffff", None),
+        ],
+    )
+    def test_executions_count_and_not_programs(self, programs: str, executions: int | None) -> None:
+        made = Tpu()
+        for i in range(3):
+            made.step(i * STEP, STEP, 5 + i)
+            for k, program in enumerate(programs):
+                at = i * STEP + 20 + k * 110
+                made.launch(
+                    at, (at + 6, 10), (at + 30, 40), by="dynamo", program=f"{program}({ord(program)})"
+                )
+        found = findings(made.trace()).get("graph_breaks")
+        assert (found and found.evidence["graphs_per_step"]) == executions
+        if found:
+            extra = 3 * (len(programs) - 2 * len(programs) // 4)
+            assert f"Devices idle before the {extra} extra executions" in found.detail
+
+    def test_a_value_that_is_read_between_two_executions_is_told_with_its_place(self) -> None:
+        """The second of three graphs follows a read: the gap before it is the early execution's."""
+        made = Tpu()
+        for i in range(3):
+            at = i * STEP
+            made.step(at, STEP, 5 + i)
+            made.on_main("forward", at + 90, 400)
+            made.launch(at + 100, (at + 105, 4), (at + 120, 60), by="dynamo", program="f(1)")
+            made.launch(at + 190, (at + 200, 10), (at + 220, 20), program="value(2)")
+            made.on_main("PjRtComputationClient::TransferFromDevice", at + 242, 10)
+            made.launch(at + 400, (at + 405, 4), (at + 420, 60), by="dynamo", program="f(1)")
+            made.launch(at + 600, (at + 605, 4), (at + 620, 90), by="dynamo", program="b(3)")
+        found = findings(made.trace())
+        assert found["early_sync"].cost_ps > 0
+        broken = found["graph_breaks"]
+        assert (broken.evidence["graphs_per_step"], broken.cost_ps, broken.recurs) == (3, 0, "every_step")
+        assert broken.detail.endswith(
+            " What devices idle before the 3 extra executions, if at all, other findings have."
+            " A value is read before 3 of them in Training_Step/forward."
+        )
 
     def test_two_graphs_are_usual(self) -> None:
         assert "graph_breaks" not in findings(compiled(2).trace())

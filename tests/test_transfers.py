@@ -8,6 +8,7 @@ import pytest
 from captures import capture, real_trace, session, thread
 from launching import demo
 
+from tb_xla_insights.analysis.early import find_early
 from tb_xla_insights.analysis.transfers import find_transfers, transfers_report
 from tb_xla_insights.report.metrics_text import parse_metrics
 
@@ -49,6 +50,28 @@ def test_who_carries_out_what_another_asked_for_counts_only_alone() -> None:
     )
     assert len(find_transfers(capture(asks, carries))) == 1
     assert len(find_transfers(capture(thread("python", ("forward", 0, 20), role="driving"), carries))) == 2
+
+
+def test_a_read_after_a_step_belongs_to_it_as_among_the_reads_of_steps() -> None:
+    """What is sent between two steps is in none; what is read before the first one neither."""
+    steps = [("Training_Step", at, 100, {"_r": 1, "step_num": at // 200}) for at in (200, 400)]
+    events = [
+        (FROM, 110, 10),
+        steps[0],
+        (FROM, 250, 10),
+        (TO, 310, 5),
+        (FROM, 320, 20),
+        steps[1],
+        (FROM, 510, 20),
+    ]
+    trace = capture(thread("python", *events, role="driving"))
+    report = transfers_report(session(trace))
+    assert (report["to_device"]["per_step"], report["from_device"]["per_step"]) == (0.0, 1.5)
+    assert (
+        find_transfers(trace).per_step(trace, 1).tolist()
+        == find_early(trace).per_step(trace)[2].tolist()
+        == [2, 1]
+    )
 
 
 def test_the_case_study() -> None:

@@ -129,6 +129,19 @@ def test_what_mistakes_cost_is_never_said_to_be_nothing() -> None:
 
 
 @pytest.mark.parametrize(
+    ("alone", "told"),
+    [
+        (17, ". A mistake costs up to 3.0 of 20.0 ms a step: a; "),
+        (18, ". Mistakes cost up to 3.0 of 20.0 ms a step: a and smaller ones; "),
+    ],
+)
+def test_what_smaller_mistakes_add_is_not_said_to_be_the_one_that_counts(alone: int, told: str) -> None:
+    """The replay takes all of them away, those that gain less than 3 % as well."""
+    found = finding("mistake", "a", 0.1) | {"step_if_fixed_ps": alone * MS}
+    assert told in _told(of(found, step_ps=20 * MS, step_if_fixed_ps=17 * MS))[1]
+
+
+@pytest.mark.parametrize(
     ("letters", "causes"),
     [
         (10, ": {0}, {1}, {2}; beyond them the host builds the graph (17.0 → 9.0 ms at best)"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,11 @@ class Early:
     idle_ps: Int64
     input_syncs: Int32
     reads: Int32
+
+    def only(self, chosen: NDArray[np.bool_]) -> Early:
+        """The same with some of the early executions (a mask)."""
+        names = ("launch", "read", "annotation", "step", "device_ps", "idle_ps")
+        return replace(self, **{name: getattr(self, name)[chosen] for name in names})
 
     def per_step(self, trace: Trace) -> tuple[Int64, Int64, Int64]:
         """Per step: early executions, input syncs, reads."""

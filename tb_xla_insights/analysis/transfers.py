@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.analysis.early import last_steps
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.reach import ways_back
 from tb_xla_insights.analysis.steps import steps_at, steps_of
@@ -32,7 +33,7 @@ class Transfers:
     """Transfers of one host by row: the outermost events of their direction on each thread.
 
     `direction`: index into DIRECTIONS. `bytes`: -1 where none are recorded. `step`: index into the trace's
-    steps, -1: outside of them.
+    steps, -1: outside of them; of a read the last step that began before it.
     """
 
     row: Int32
@@ -77,9 +78,21 @@ def find_transfers(trace: Trace) -> Transfers:
         asks = ~np.isin(trace.lines_of(its), carriers)
         found.append(its[asks] if asks.any() else its)
     row = np.sort(np.concatenate(found))
+    direction = directions[trace.meta[row]]
+    return Transfers(row, direction, _bytes(trace, row, rows), _steps(trace, row, direction))
+
+
+def _steps(trace: Trace, row: Int32, direction: Int8) -> Int32:
+    """The step that asked for each transfer; a read belongs to the last step that began before it, as what a step asked
+    for is often read when it is over."""
     origin = ways_back(trace, row).origin
-    when = np.where(origin >= 0, trace.start_ps[origin], -1) if len(row) else np.zeros(0, np.int64)
-    return Transfers(row, directions[trace.meta[row]], _bytes(trace, row, rows), steps_at(trace, when))
+    asked = np.flatnonzero(origin >= 0)
+    read = direction[asked] == DIRECTIONS.index("from_device")
+    step = np.full(len(row), -1, np.int32)
+    step[asked] = np.where(
+        read, last_steps(trace, origin[asked]), steps_at(trace, trace.start_ps[origin[asked]])
+    )
+    return step
 
 
 def _on_host(trace: Trace) -> NDArray[np.bool_]:

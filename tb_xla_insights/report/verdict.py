@@ -170,6 +170,10 @@ def _together(mistakes: Sequence[Mapping[str, Any]], together: Mapping[str, Any]
         cost = f"{share(min(1.0, sum(finding['gain'] for finding in mistakes)))} of the devices' time"
     else:
         cost = f"up to {part_text(step - fixed, step)} a step"
+        # One that counts, and what the replay takes away with it is more than its own.
+        alone = mistakes[0].get("step_if_fixed_ps") if number == 1 else None
+        if alone is not None and part_text(step - alone, step) != part_text(step - fixed, step):
+            return f"Mistakes cost {cost}: {names} and smaller ones"
     many = "Mistakes cost" if number > 1 else "A mistake costs"
     return f"{many} {cost}: {names}" + (f" and {number - named} more" if number > named else "")
 

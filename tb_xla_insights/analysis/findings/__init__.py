@@ -26,7 +26,7 @@ from tb_xla_insights.trace.model import SessionTrace
 __all__ = ["Finding", "Window", "find_findings", "findings_report"]
 
 _FINDERS = (
-    dynamo_recompilation, recompilation, early_sync, cpu_fallback, input_bound, sync_every_step, transfer_bound,
+    dynamo_recompilation, recompilation, cpu_fallback, early_sync, input_bound, sync_every_step, transfer_bound,
     graph_breaks, many_small_executions, dispatch_overhead, tracing_bound, host_callback, device_stalls,
     exposed_collectives, annotations_not_propagated,
 )  # fmt: skip
@@ -37,9 +37,8 @@ last."""
 def find_findings(session: SessionTrace, beside: Beside = NOTHING) -> list[Finding]:
     """The findings of a session: mistakes, then limits; in each what recurs first, then by what a fix buys (`worth`).
 
-    Idle time that one host finding takes is no other one's (`cpu_fallback`, whose cost is part of
-    `early_sync`'s, apart), so their costs never add up to more than the starved gaps. `device_bound` is there
-    only where nothing is worth a warning.
+    Idle time that one host finding takes is no other one's, so their costs never add up to more than the starved gaps.
+    `device_bound` is there only where nothing is worth a warning.
     """
     facts = Facts(session, beside)
     drafts = [finding for finder in _FINDERS if (finding := finder(facts)) is not None]

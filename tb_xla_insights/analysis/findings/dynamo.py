@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ from tb_xla_insights.analysis.again import extracted_again
 from tb_xla_insights.analysis.beside import Guard
 from tb_xla_insights.analysis.classes import partition
 from tb_xla_insights.analysis.compiles import find_compiles
+from tb_xla_insights.analysis.early import find_early
 from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
@@ -19,6 +21,8 @@ from tb_xla_insights.analysis.findings.base import (
     first_that_fits,
     longest_windows,
     mask,
+    most_common,
+    paths,
     plural,
     step_names,
     steps_text,
@@ -32,7 +36,7 @@ from tb_xla_insights.analysis.shares import class_shares
 from tb_xla_insights.analysis.thresholds import DYNAMO_GRAPHS
 from tb_xla_insights.analysis.what_if import Fix
 from tb_xla_insights.catalog.classes import CLASS_INDEX, DYNAMO
-from tb_xla_insights.trace.model import Trace
+from tb_xla_insights.trace.model import Int32, Trace
 from tb_xla_insights.units import time_text
 
 _EXTRACTING = ("dynamo", "compile")
@@ -40,34 +44,40 @@ _EXTRACTING = ("dynamo", "compile")
 
 @dataclass(frozen=True)
 class ExtraLaunches:
-    """`graphs`: dynamo graphs of a usual step (the median over steps that have any). `launch`: dynamo
-    launches in steps with more graphs than forward and backward, but for those of the two graphs with most
-    device time."""
+    """Dynamo executions beyond one forward and one backward a step, which are the two graphs with most device time.
+
+    `graphs`: those of a usual step (the median over steps that have any); of a step that runs the same sequence several
+    times, as for micro-batches, those of one time. `launch`: the extra ones; of a graph that runs several times, as for
+    equal layers, all but the first.
+    """
 
     graphs: int
     launch: NDArray[np.intp]
 
 
 def extra_launches(trace: Trace) -> ExtraLaunches:
-    """The dynamo launches of one host beyond forward and backward, step by step."""
+    """The dynamo launches of one host beyond forward and backward, step by step. Launches count and not programs:
+    what a break leaves of equal layers is one program."""
     launches = find_launches(trace)
     device = launches.sums(launches.runs.duration_ps)
     its = np.flatnonzero((launches.kind == DYNAMO_KIND) & (launches.step >= 0) & (launches.program >= 0))
-    if not its.size:
-        return ExtraLaunches(0, its)
-    width = len(launches.programs) + 1
-    key = launches.step[its].astype(np.int64) * width + launches.program[its]
-    keys, place = np.unique(key, return_inverse=True)
-    time = np.zeros(len(keys), np.int64)
-    np.add.at(time, place, device[its])
-    # Rank of each graph within its step, that with most device time first.
-    order = np.lexsort((-time, keys // width))
-    steps = (keys // width)[order]
-    first = np.flatnonzero(np.append(True, steps[1:] != steps[:-1]))
-    counts = np.diff(np.append(first, len(steps)))
-    rank = np.empty(len(keys), np.int64)
-    rank[order] = np.arange(len(keys)) - np.repeat(first, counts)
-    return ExtraLaunches(int(np.median(counts)), its[rank[place] >= DYNAMO_GRAPHS])
+    its = its[np.argsort(launches.step[its], kind="stable")]
+    edges = np.flatnonzero(np.diff(launches.step[its])) + 1
+    counts, launch = [], [its[:0]]
+    for of_step in np.split(its, edges) if len(its) else []:
+        counts.append(_unit(launches.program[of_step]))
+        for once in np.split(of_step, range(counts[-1], len(of_step), counts[-1])):
+            programs, first, which = np.unique(launches.program[once], return_index=True, return_inverse=True)
+            most = np.argsort(-np.bincount(which, device[once], len(programs)), kind="stable")[:DYNAMO_GRAPHS]
+            launch.append(np.delete(once, first[most]))
+    return ExtraLaunches(int(np.median(counts)) if counts else 0, np.concatenate(launch))
+
+
+def _unit(sequence: Int32) -> int:
+    """The length of the shortest sequence that yields this one when it is repeated."""
+    length = len(sequence)
+    whole = [n for n in range(1, length) if length % n == 0 and (sequence[n:] == sequence[:-n]).all()]
+    return whole[0] if whole else length
 
 
 _NUMBER = re.compile(r"==\s*[-+]?\d*\.?\d+(e[-+]?\d+)?$")
@@ -178,7 +188,7 @@ def _keep_guards(guard: Guard | None) -> str:
 
 
 def graph_breaks(facts: Facts) -> Finding | None:
-    """Breaks that dynamo's explanation names; without one, more dynamo graphs a step than forward and
+    """Breaks that dynamo's explanation names; without one, more dynamo executions a step than forward and
     backward. They cost the starved gaps before the dynamo executions beyond those two."""
     known = facts.beside.breaks
     extra = [extra_launches(trace) for trace in facts.traces]
@@ -190,7 +200,11 @@ def graph_breaks(facts: Facts) -> Finding | None:
         for trace, ledger, its in zip(facts.traces, facts.ledgers, extra, strict=True)
     ]
     cost = total_ps(taken)
-    fixes = [Fix(CUT, before=its.launch, merged=its.launch) if len(its.launch) else None for its in extra]
+    steps = [
+        set(find_launches(trace).step[its.launch].tolist())
+        for trace, its in zip(facts.traces, extra, strict=True)
+    ]
+    fixes = [Fix(CUT, before=its.launch) if len(its.launch) else None for its in extra]
     reason = next((it["reason"] for it in known.reasons if it["reason"]), None) if known else None
     place = next((it["place"] for it in known.reasons if it["place"]), None) if known else None
     if known:
@@ -200,11 +214,18 @@ def graph_breaks(facts: Facts) -> Finding | None:
         detail += f"; the first reason is {reason}" if reason else ""
         detail += f" at {place}." if place else "."
     else:
-        title = f"Suspected graph breaks: {graphs} dynamo graphs a step"
-        brief = f"torch.compile seems to break the graph: {graphs} dynamo graphs a step"
-        detail = f"{graphs} dynamo graphs run in a step, where one forward and one backward are usual."
+        title = f"Suspected graph breaks: {graphs} dynamo executions a step"
+        brief = f"torch.compile seems to break the graph: {graphs} dynamo executions a step"
+        detail = (
+            f"torch.compile executes {graphs} graphs in a step, where one forward and one backward are usual."
+        )
     if more := sum(len(its.launch) for its in extra):
-        detail += f" Devices idle before the {plural(more, 'extra execution')} for {facts.of_span(cost)}."
+        executions = plural(more, "extra execution")
+        idle = f" Devices idle before the {executions} for {facts.of_span(cost)}."
+        detail += (
+            idle if cost else f" What devices idle before the {executions}, if at all, other findings have."
+        )
+        detail += _behind_reads(facts, extra)
     else:
         detail += f" {'No more than two' if graphs else 'No'} dynamo graphs run in a step of the capture."
     advice = (
@@ -223,5 +244,18 @@ def graph_breaks(facts: Facts) -> Finding | None:
             "reasons": known.reasons if known else [],
             "idle_ps": cost,
         },
-        facts.gap_windows(taken), facts.recurs(facts.steps_taken(taken)), fixes,
+        facts.gap_windows(taken), facts.recurs(steps), fixes,
     )  # fmt: skip
+
+
+def _behind_reads(facts: Facts, extra: Sequence[ExtraLaunches]) -> str:
+    """How many of the extra executions follow a value that is read in the middle of a step, and where."""
+    places: list[str | None] = []
+    for trace, found in zip(facts.traces, extra, strict=True):
+        early = find_early(trace)
+        behind = np.isin(early.launch + 1, found.launch) & (early.read >= 0)
+        places += paths(trace, early.annotation[behind].tolist())
+    place = most_common(places)
+    return (
+        f" A value is read before {len(places)} of them{f' in {place}' if place else ''}." if places else ""
+    )

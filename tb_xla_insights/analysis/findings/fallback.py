@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_xla_insights.analysis.early import Early, find_early
+from tb_xla_insights.analysis.early import find_early
 from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
@@ -14,31 +14,30 @@ from tb_xla_insights.analysis.findings.base import (
     most_common,
     paths,
     plural,
+    total_ps,
 )
-from tb_xla_insights.analysis.findings.graphs import one_graph
+from tb_xla_insights.analysis.findings.graphs import CUT, cut_parts, one_graph
+from tb_xla_insights.analysis.findings.round_trips import round_trips
 from tb_xla_insights.analysis.launches import find_launches
-from tb_xla_insights.analysis.transfers import find_transfers
-from tb_xla_insights.trace.model import Int64, Trace
 
 
 def cpu_fallback(facts: Facts) -> Finding | None:
     """Operators that PyTorch/XLA runs on the CPU: what a metrics report counts, since the one from before the trace
     where there is one; without any, what looks like it, an early execution whose value is read and sent back within
-    the same annotation. The cost is part of early_sync's. A report whose counters torch.compile cleared does not tell
-    that there were none, and counts the least."""
+    the same annotation. They cost the starved gaps after those, and are no early syncs. A report whose counters
+    torch.compile cleared does not tell that there were none, and counts the least."""
     metrics = facts.counted
     operators = metrics.fallbacks() if metrics else {}
     whole = metrics is not None and not metrics.cleared
-    cost = suspected = 0
-    windows, fixes, steps = [], [], []
+    suspected = 0
+    taken, windows, fixes, steps = [], [], [], []
     places: list[str | None] = []
-    for trace in facts.traces:
+    for trace, ledger, back in zip(facts.traces, facts.ledgers, round_trips(facts), strict=True):
         early = find_early(trace)
-        back = _sent_back(trace, early)
         its = np.flatnonzero(back >= 0)
         suspected += len(its)
         steps.append(set(early.step[its].tolist()) - {-1})
-        cost += int(early.idle_ps[its].sum())
+        taken.append(ledger.take(CUT, np.isin(ledger.before, early.launch[its])))
         places += paths(trace, early.annotation[its].tolist())
         syncs = find_launches(trace).sync[early.launch[its]]
         windows += [
@@ -48,8 +47,8 @@ def cpu_fallback(facts: Facts) -> Finding | None:
         fixes.append(one_graph(trace, early, its, back[its]) if len(its) else None)
     if not operators and (whole or not suspected):
         return None
-    path = most_common(places)
-    inside = f" in {path}" if path else ""
+    cost, path = total_ps(taken), most_common(places)
+    inside = f" in {cut_parts(places)[1]}" if path else ""
     if operators:
         most = sorted(operators, key=lambda name: -operators[name])[:3]
         names = ", ".join(f"aten::{name}" for name in most)
@@ -89,23 +88,3 @@ def cpu_fallback(facts: Facts) -> Finding | None:
         },
         longest_windows(windows), facts.recurs(steps) if suspected else None, fixes,
     )  # fmt: skip
-
-
-def _sent_back(trace: Trace, early: Early) -> Int64:
-    """Per early execution, the transfer to the device that follows its read in the same annotation; -1: none."""
-    transfers = find_transfers(trace)
-    lines = trace.driving_lines
-    sent = transfers.row[transfers.direction == 0]
-    found = np.full(len(early.launch), -1, np.int64)
-    for number, (read, around) in enumerate(zip(early.read.tolist(), early.annotation.tolist(), strict=True)):
-        if read < 0 or around < 0:
-            continue
-        line = trace.line_of(read)
-        if line.index not in lines:
-            continue
-        mine = sent[(sent >= read) & (sent < line.rows.stop)]
-        mine = mine[
-            (trace.start_ps[mine] >= trace.end_ps[read]) & (trace.end_ps[mine] <= trace.end_ps[around])
-        ]
-        found[number] = mine[0] if mine.size else -1
-    return found

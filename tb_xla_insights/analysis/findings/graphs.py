@@ -22,6 +22,7 @@ from tb_xla_insights.analysis.findings.base import (
     steps_text,
     total_ps,
 )
+from tb_xla_insights.analysis.findings.round_trips import round_trips
 from tb_xla_insights.analysis.intervals import union
 from tb_xla_insights.analysis.launches import LAZY, find_launches
 from tb_xla_insights.analysis.what_if import Fix
@@ -34,13 +35,14 @@ CUT = ("tracing", "sync_prepare", "program_load", "to_device", "from_device", "d
 
 
 def early_sync(facts: Facts) -> Finding | None:
-    """Early executions. They cost the starved gaps after them: the host had to wait for the value, so it had
-    not built what comes next."""
+    """Early executions, but for those of operators on the CPU. They cost the starved gaps after them: the host had to
+    wait for the value, so it had not built what comes next."""
     taken, fixes, windows, numbers, steps = [], [], [], [], []
     places: list[str | None] = []
     count = marked = read_behind = behind = device = runs = 0
-    for trace, ledger in zip(facts.traces, facts.ledgers, strict=True):
-        early, launches = find_early(trace), find_launches(trace)
+    others = [back < 0 for back in round_trips(facts)]
+    for trace, ledger, own in zip(facts.traces, facts.ledgers, others, strict=True):
+        early, launches = find_early(trace).only(own), find_launches(trace)
         cut = np.isin(ledger.before, early.launch) & (ledger.before >= 0)
         taken.append(ledger.take(CUT, cut))
         every = np.arange(len(early.launch))
@@ -65,7 +67,7 @@ def early_sync(facts: Facts) -> Finding | None:
     cost = total_ps(taken)
     numbers = sorted(set(numbers))
     where, path = steps_text(numbers, facts.steps), most_common(places)
-    who, inside = _cut_parts(places)
+    who, inside = cut_parts(places)
     by = "a StepMarker" if marked == count else "a read" if not marked else "syncs"
     if marked == count == read_behind:
         by = "a StepMarker and a read"
@@ -75,9 +77,13 @@ def early_sync(facts: Facts) -> Finding | None:
     steps_with = f"in all {len(numbers)} steps" if where == "in every step" else where
     detail = f"{plural(count, 'execution')} before the step is over, {steps_with}, {does} the graph so far "
     detail += f"for {time_text(device)}{cores}; devices idle after that for {facts.of_span(cost)}."
-    frame = most_common(it.frame for it in early_blocks(facts.session, facts.beside.executions) if it)
+    blocks = early_blocks(facts.session, facts.beside.executions)
+    frame = most_common(
+        it.frame for it, own in zip(blocks, np.concatenate(others), strict=True) if it and own
+    )
     at = f" at {frame}" if frame else ""
-    on_cpu = facts.counted.fallbacks() if facts.counted else {}
+    # Operators on the CPU without a cut that is known to be theirs may have made these.
+    on_cpu = facts.counted is not None and facts.counted.fallbacks() and all(map(np.all, others))
     fetch = "Replace the operator that runs on the CPU, or keep" if on_cpu else "Keep"
     fetch += f" the value on the device: take .item(), print or a comparison{at} out of {inside}, "
     fetch += "or read it after the step in xm.add_step_closure."
@@ -137,7 +143,7 @@ def _times(count: int, numbers: list[int], facts: Facts) -> str:
     return f"{count} times "
 
 
-def _cut_parts(places: list[str | None]) -> tuple[str, str]:
+def cut_parts(places: list[str | None]) -> tuple[str, str]:
     """Who is cut, for a title (`forward is`), and where, for advice, from the paths of what is cut."""
     cut = [path for path, _ in Counter(place or "the step" for place in places).most_common()]
     if len(cut) > 2:

@@ -18,15 +18,15 @@ from tb_xla_insights.analysis.findings.base import (
     total_ps,
 )
 from tb_xla_insights.analysis.findings.small import LAUNCHING
-from tb_xla_insights.analysis.intervals import union
+from tb_xla_insights.analysis.findings.waiting import Waiting, idle_inside_runs, take_waiting
 from tb_xla_insights.analysis.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.runs import NONE
-from tb_xla_insights.analysis.shares import class_shares, covered
+from tb_xla_insights.analysis.shares import class_shares
+from tb_xla_insights.analysis.step_idle import step_idle_report
 from tb_xla_insights.analysis.step_table import steps_report
 from tb_xla_insights.analysis.steps import annotated_steps
-from tb_xla_insights.analysis.thresholds import severity_of
 from tb_xla_insights.analysis.what_if import Fix
-from tb_xla_insights.catalog.classes import CLASS_INDEX, HOST_DOES, WAIT
+from tb_xla_insights.catalog.classes import CLASS_INDEX, HOST_DOES
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.units import time_text
 
@@ -39,60 +39,85 @@ _LOADS_ONCE = (
     "leave it out."
 )
 
-_LAUNCHES = {
-    "sync_prepare": (
-        "prepares graphs",
-        "Make the graph smaller (layers repeated in a scan), and sync once a step.",
-    ),
-    "program_load": (
-        "loads programs",
-        "Keep programs loaded: fewer graphs that take turns, so that none is loaded again.",
-    ),
-}
-"""By class: what the host does most, and what to change. About `dispatch` the trace at hand tells (`_launch_less`)."""
+_DOES = {"sync_prepare": "prepares graphs", "program_load": "loads programs", "dispatch": "launches"}
+"""What the host does most, by class."""
+
+_NO_OP = "a launched program is in flight, but no op of it runs"
 
 
 def dispatch_overhead(facts: Facts) -> Finding | None:
-    """Idle time in which the host prepares, loads and launches what it has built."""
+    """Idle time in which the host prepares, loads and launches what it has built, or waits between launches."""
     by_class = {name: [ledger.take((name,)) for ledger in facts.ledgers] for name in LAUNCHING}
-    taken = [np.sum(its, axis=0) for its in zip(*by_class.values(), strict=True)]
-    cost = total_ps(taken)
+    launching = [np.sum(its, axis=0) for its in zip(*by_class.values(), strict=True)]
+    resting, flying = take_waiting(facts)
+    launching_ps, resting_ps, flying_ps = map(total_ps, (launching, resting.taken, flying.taken))
+    cost = launching_ps + resting_ps + flying_ps
     if not cost:
         return None
-    steps = facts.steps_taken(taken)
+    taken = [np.sum(its, axis=0) for its in zip(launching, resting.taken, flying.taken, strict=True)]
     most = max(by_class, key=lambda name: total_ps(by_class[name]))
-    runs, median = _usual_overhead(facts.traces)
-    usual = f" The usual execution has {time_text(median)} of overhead." if median is not None else ""
-    waited, where = _waiting(facts)
-    if severity_of(facts.share(waited)) is None:
-        waited, where = 0, None
-    if waited:
-        place = f", most of it in {where}" if where else ""
-        usual += f" For another {facts.of_span(waited)}, nothing is queued while the host waits{place}."
-    doing, advice = _LAUNCHES.get(most) or ("launches", _launch_less(facts, where))
-    title, fixes = f"The device waits while the host {doing}", facts.without(steps, *LAUNCHING)
-    if waited > cost:
-        title = "Nothing is queued while the host waits between launches"
-        # The host launches ahead: it waits for no run, and launching takes none of its time.
-        fixes = [Fix((*LAUNCHING, "wait"), waits=True) for _ in facts.traces]
+    title, advice = f"The device waits while the host {_DOES[most]}", _launch_less(facts, most)
+    fixes = facts.without(facts.steps_taken(launching), *LAUNCHING)
     if most == "program_load" and facts.recurs(facts.steps_taken(by_class[most])) in ("once", None):
         advice = _LOADS_ONCE
+    if flying_ps > max(launching_ps, resting_ps):
+        title, advice = _NO_OP[0].upper() + _NO_OP[1:], _let_run(facts)
+        both = zip(facts.traces, facts.ledgers, strict=True)
+        fixes = [Fix(LAUNCHING, device_ps=idle_inside_runs(trace, ledger)) for trace, ledger in both]
+    elif resting_ps > launching_ps:
+        title, advice = "Nothing is queued while the host waits between launches", ""
+        # The host launches ahead: it waits for no run, and launching takes none of its time.
+        fixes = [Fix((*LAUNCHING, "wait"), waits=True) for _ in facts.traces]
+    if resting_ps:
+        place = f" ({resting.place})" if resting.place else ""
+        advice += f" Do not wait for results between launches{place}: that keeps the host from running ahead."
     cores = max(1, len(facts.session.devices))
     times = [(total_ps(its) // cores, HOST_DOES[name]) for name, its in by_class.items()]
     parts = ", ".join(f"{does} ({time_text(time)})" for time, does in sorted(times, reverse=True) if time)
+    told = [
+        (launching_ps, f"the host {parts}{facts.shared(launching_ps, *LAUNCHING)}"),
+        (resting_ps, f"nothing is queued and the host waits{_mostly_in(resting)}"),
+        (flying_ps, f"{_NO_OP}, and the host waits{_mostly_in(flying)}"),
+    ]
+    told = sorted((it for it in told if it[0]), key=lambda it: -it[0])
+    (first_ps, first), *others = told
+    detail = f"Devices idle for {facts.of_span(first_ps)}, while {first}."
+    detail += "".join(f" For another {facts.of_span(time)}, {does}." for time, does in others)
+    runs, median = _usual_overhead(facts.traces)
+    usual = f" The usual execution has {time_text(median)} of overhead." if median is not None else ""
     return Finding(
         "dispatch_overhead",
         title,
         title[0].lower() + title[1:],
-        f"Devices idle for {facts.of_span(cost)}, while the host {parts}{facts.shared(cost, *LAUNCHING)}.{usual}",
-        advice,
+        detail + usual,
+        advice.lstrip(),
         cost,
         {f"{name}_ps": total_ps(its) for name, its in by_class.items()}
-        | {"runs": runs, "median_overhead_ps": median, "idle_ps": cost, "wait_ps": waited},
+        | {
+            "runs": runs,
+            "median_overhead_ps": median,
+            "idle_ps": cost,
+            "wait_ps": resting_ps,
+            "in_flight_ps": flying_ps,
+        },
         facts.gap_windows(taken),
-        facts.recurs(steps),
+        facts.recurs(facts.steps_taken(taken)),
         fixes,
     )
+
+
+def _mostly_in(waiting: Waiting) -> str:
+    return f", mostly in {waiting.place}" if waiting.place else ""
+
+
+def _let_run(facts: Facts) -> str:
+    """What lets ops run that have been launched."""
+    if any(device.made for trace in facts.traces for device in trace.devices):
+        return (
+            "Leave processors free for the threads that run ops: this device is the host's own processors, which they "
+            "share with all other threads and processes."
+        )
+    return "Find out what launched programs wait for before their ops run: arguments that arrive late, or memory."
 
 
 def _usual_overhead(traces: Sequence[Trace]) -> tuple[int, int | None]:
@@ -113,26 +138,20 @@ def _usual_overhead(traces: Sequence[Trace]) -> tuple[int, int | None]:
     return len(some), int(some[(len(some) - 1) // 2]) if len(some) else None
 
 
-def _waiting(facts: Facts) -> tuple[int, str | None]:
-    """Idle time that no finding takes in which the host waits though nothing is queued, and the event in which it waits
-    longest."""
-    total, names = 0, Counter[str]()
-    for trace, ledger in zip(facts.traces, facts.ledgers, strict=True):
-        total += int(ledger.left[:, WAIT].sum())
-        segments, idle = partition(trace), union(ledger.start_ps, ledger.end_ps)
-        its = np.flatnonzero((segments.kind == WAIT) & (segments.row >= 0))
-        time = covered(idle.start_ps, idle.end_ps, segments.start_ps[its], segments.end_ps[its])
-        metas, place = np.unique(trace.meta[segments.row[its]], return_inverse=True)
-        for meta, of_meta in zip(metas.tolist(), np.bincount(place, time, len(metas)).tolist(), strict=True):
-            names[trace.strings[trace.metadata.name[meta]]] += int(of_meta)
-    most = names.most_common(1)
-    return total, most[0][0] if most and most[0][1] else None
-
-
-def _launch_less(facts: Facts, waits_in: str | None) -> str:
-    """What makes launching cost less, by what the capture has: launches a step, reads, and waiting between them."""
-    launches = sum(int((find_launches(trace).step >= 0).sum()) for trace in facts.traces)
-    each = launches / facts.steps if facts.steps else 0.0
+def _launch_less(facts: Facts, most: str) -> str:
+    """What makes launching cost less, by the class that takes most of it, launches a step, and reads."""
+    if most == "program_load":
+        return "Keep programs loaded: fewer graphs that take turns, so that none is loaded again."
+    launches = [find_launches(trace) for trace in facts.traces]
+    each = sum(int((its.step >= 0).sum()) for its in launches) / facts.steps if facts.steps else 0.0
+    if most == "sync_prepare":
+        if any(((its.step >= 0) & (its.kind == DYNAMO_KIND)).any() for its in launches):
+            return (
+                "Leave nothing lazy between the graphs of torch.compile: each step prepares what is left there as "
+                "graphs of its own, while a graph of torch.compile is prepared once."
+            )
+        smaller = "Make the graph smaller (layers repeated in a scan)"
+        return f"{smaller}, and sync once a step." if each >= _ONE_LAUNCH else f"{smaller}."
     if not each:
         advice = "Launch less often, with more work in each execution"
     elif each < _ONE_LAUNCH:
@@ -145,19 +164,19 @@ def _launch_less(facts: Facts, waits_in: str | None) -> str:
         advice = f"Launch less often than {rounded(each)} times a step: one graph a step"
     if reads_report(facts.session)["every_step"]:
         advice += ", and no reads in between that keep the host from running ahead"
-    elif waits_in:
-        advice += (
-            f". Do not wait for results between launches ({waits_in}): that keeps the host from running ahead"
-        )
     return f"{advice}."
 
 
 _DOING = {
-    "tracing": ("builds the next graph", "builds the graph"),
-    "python": ("runs Python", "runs Python code"),
-    "unrecorded": ("records nothing: code outside of all annotations, as a rule", "records nothing"),
+    "tracing": ("builds the next graph", "builds the graph", "building is"),
+    "python": ("runs Python", "runs Python code", "Python is"),
+    "unrecorded": (
+        "records nothing: code outside of all annotations, as a rule",
+        "records nothing",
+        "what is not recorded is",
+    ),
 }
-"""What the host does, by class: in the detail, and in title and verdict."""
+"""What the host does, by class: alone in the detail; in title, verdict and lists; and as a subject."""
 
 
 def tracing_bound(facts: Facts) -> Finding | None:
@@ -174,14 +193,13 @@ def tracing_bound(facts: Facts) -> Finding | None:
         return None
     taken = [sum(its) for its in zip(*by_class.values(), strict=True)]
     steps = facts.steps_taken(taken)
-    most = max(costs, key=lambda name: costs[name])
-    places = _longest_phases(facts, most)
-    name = places[0][0] if places else None
-    listed = ", ".join(f"{place} {time_text(time)}" for place, time in places[:3])
+    most = _largest(facts, costs)
+    places = {name: _longest_phases(facts, name) for name, time in costs.items() if time}
+    name = places[most][0][0] if places.get(most) else None
     cores = " and core" if len(facts.session.devices) > len(facts.traces) else ""
     each = f", {time_text(cost // facts.core_steps)} a step{cores}" if facts.core_steps else ""
     one = len(facts.session.devices) == 1
-    doing, does = _DOING[most]
+    does = _DOING[most][1]
     title = f"The device waits while the host {does}"
     brief = f"{'the device waits' if one else 'the cores wait'} while the host {does}"
     if most == "tracing" and _builds_slower(facts):
@@ -190,8 +208,8 @@ def tracing_bound(facts: Facts) -> Finding | None:
         "tracing_bound",
         title,
         brief,
-        f"Devices idle for {facts.of_span(cost)}{each}, while the host {doing}{facts.shared(cost, *by_class)}."
-        + (f" Most of that host time{facts.of_hosts} is in {listed}." if listed else ""),
+        f"Devices idle for {facts.of_span(cost)}{each}, while the host {_parts(facts, costs, most)}"
+        f"{facts.shared(cost, *by_class)}.{_most_of_it(facts, places, most)}",
         _record_more(facts) if most == "unrecorded" else _build_less(facts, name, most == "tracing"),
         cost,
         {
@@ -199,12 +217,41 @@ def tracing_bound(facts: Facts) -> Finding | None:
             "python_ps": costs["python"],
             "unrecorded_ps": costs.get("unrecorded", 0),
             "per_step_ps": cost // facts.core_steps if facts.core_steps else None,
-            "phases": [{"name": place, "host_ps": time} for place, time in places],
+            "phases": [{"name": place, "host_ps": time} for place, time in places.get(most, [])],
         },
         facts.gap_windows(taken),
         facts.recurs(steps),
         facts.without(steps, *by_class),
     )
+
+
+def _largest(facts: Facts, costs: dict[str, int]) -> str:
+    """The class with most idle time in the steps, as the table of idle time tells it, but none of which other findings
+    have most: of those with at least half of the largest cost."""
+    idle_ps = step_idle_report(facts.session)["by_class_ps"] or {}
+    left = [name for name, time in costs.items() if 2 * time >= max(costs.values())]
+    return max(left, key=lambda name: (idle_ps.get(name, 0), costs[name]))
+
+
+def _parts(facts: Facts, costs: dict[str, int], most: str) -> str:
+    """What the host does, that with most idle time first; with each one's part where there are several."""
+    names = sorted((name for name in costs if costs[name]), key=lambda name: (name != most, -costs[name]))
+    if len(names) == 1:
+        return _DOING[most][0]
+    parts = [f"{_DOING[name][1]} ({facts.per_core(costs[name])})" for name in names]
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _most_of_it(facts: Facts, places: dict[str, list[tuple[str, int]]], most: str) -> str:
+    """The phases in which the host spends most of that time, by class where there are several."""
+    names = sorted((name for name in places if places[name]), key=lambda name: name != most)
+    listed = {
+        name: ", ".join(f"{place} {time_text(time)}" for place, time in places[name][:3]) for name in names
+    }
+    if len(places) == 1:
+        return "".join(f" Most of that host time{facts.of_hosts} is in {text}." for text in listed.values())
+    told = "; ".join(f"{_DOING[name][2]} mostly in {text}" for name, text in listed.items())
+    return f" Of the host's time{facts.of_hosts}, {told}." if told else ""
 
 
 def _record_more(facts: Facts) -> str:

@@ -7,19 +7,29 @@ from typing import Any
 import numpy as np
 
 from tb_xla_insights.analysis.blocking import blocked, blocks_report, find_blocks
-from tb_xla_insights.analysis.early import find_early, reads_report
+from tb_xla_insights.analysis.classes import partition
+from tb_xla_insights.analysis.early import find_early, last_steps, reads_report
+from tb_xla_insights.analysis.enclosing import annotation_at
 from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
     Window,
     longest_windows,
+    most_common,
+    paths,
     plural,
     total_ps,
 )
+from tb_xla_insights.analysis.findings.round_trips import round_trips
 from tb_xla_insights.analysis.intervals import union, union_of
+from tb_xla_insights.analysis.launches import find_launches
+from tb_xla_insights.analysis.shares import shares_inside
+from tb_xla_insights.analysis.step_sources import step_rows
+from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.analysis.thresholds import EVERY_SHARE
 from tb_xla_insights.analysis.what_if import Fix
-from tb_xla_insights.trace.model import Trace
+from tb_xla_insights.catalog.classes import FROM_DEVICE, WAIT
+from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.units import share, time_text
 
 
@@ -37,10 +47,16 @@ def sync_every_step(facts: Facts) -> Finding | None:
         if waits["every_step"]:
             taken[-1] = taken[-1] + ledger.take_within(("wait",), trace, blocked(trace))
     cost = total_ps(taken)
+    elsewhere = (
+        sum(int(idle.sum()) for idle in _idle_in_them(facts, reads["every_step"], waits["every_step"])) - cost
+    )
     # Reads of early executions go with those.
     early = [find_early(trace) for trace in facts.traces]
     others = any(np.setdiff1d(found.reads, found.read).size for found in early)
     reads_too, gain = reads["every_step"] and others, others or waits["every_step"]
+    trips = np.concatenate(round_trips(facts)) >= 0
+    by = " and ".join(["early syncs"] * bool((~trips).any()) + ["operators on the CPU"] * bool(trips.any()))
+    by = by or "other findings"
     part = max(_share(reads, "reads"), _share(waits, "waits"))
     both = [(report, what) for report, what in ((reads, "reads"), (waits, "waits")) if report["every_step"]]
     told = " and ".join(_counted(report, what) for report, what in both)
@@ -50,9 +66,8 @@ def sync_every_step(facts: Facts) -> Finding | None:
         _title(part, reads["every_step"], waits["every_step"]),
         _brief(part, reads["every_step"]),
         f"{told} keep the host for {time_text(kept_ps)}{facts.of_hosts}; "
-        + (f"devices idle in them for {facts.of_span(cost)}, " if cost else "no device idles in them, ")
-        + ("not counting early syncs." if gain else "as all of them are those of early syncs."),
-        _advice(facts, reads_too, waits["every_step"]),
+        + _idle_text(facts, cost, elsewhere, by),
+        _advice(facts, reads_too, waits["every_step"], by),
         cost,
         {key: value for key, value in reads.items() if key != "every_step"}
         | {"waits": waits["waits"], "steps_with_waits": waits["steps_with_waits"]},
@@ -64,6 +79,29 @@ def sync_every_step(facts: Facts) -> Finding | None:
         "every_step" if part >= EVERY_SHARE else "some_steps",
         [_fix(trace, reads_too, waits["every_step"]) for trace in facts.traces] if gain else None,
     )
+
+
+def _idle_in_them(facts: Facts, reads: bool, waits: bool) -> list[Int64]:
+    """Per host and starved gap, its part in which the host reads or waits, whatever other findings took of it."""
+    found = []
+    for trace, ledger in zip(facts.traces, facts.ledgers, strict=True):
+        idle = np.zeros(len(ledger), np.int64)
+        if reads:
+            idle += ledger.shares[:, FROM_DEVICE]
+        if waits:
+            idle += shares_inside(partition(trace), blocked(trace), ledger.start_ps, ledger.end_ps)[:, WAIT]
+        found.append(idle)
+    return found
+
+
+def _idle_text(facts: Facts, cost: int, elsewhere: int, by: str) -> str:
+    """How long devices idle in them, and what of that is counted as the cost of what cuts graphs."""
+    if cost:
+        more = f"; another {facts.per_core(elsewhere)} is counted with the {by}" if elsewhere else ""
+        return f"devices idle in them for {facts.of_span(cost)}{more}."
+    if elsewhere:
+        return f"idle time in them is counted with the {by}: {facts.of_span(elsewhere)}."
+    return "no device idles in them."
 
 
 def _share(report: dict[str, Any], what: str) -> float:
@@ -92,9 +130,12 @@ def _brief(part: float, reads: bool) -> str:
     return f"{what} {'in every step' if part == 1 else f'in {share(part)} of the steps'}"
 
 
-def _advice(facts: Facts, reads: bool, waits: bool) -> str:
+def _advice(facts: Facts, reads: bool, waits: bool, by: str) -> str:
+    """`by`: what makes the reads that cut graphs."""
     if not reads and not waits:
-        return "Take the reads that cut the graph out of the step first."
+        first = ["take the reads that cut the graph out of the step"] * ("syncs" in by)
+        first += ["replace the operators that run on the CPU, which make reads"] * ("CPU" in by)
+        return f"First {' and '.join(first)}."
     advice = []
     if waits:
         call = facts.words.waits
@@ -102,12 +143,45 @@ def _advice(facts: Facts, reads: bool, waits: bool) -> str:
             f"{f'Take {call} out of the step' if call else 'Do not wait for the device in every step'}, so that the "
             "host launches the next step meanwhile; where you measure, wait every tenth step, or once behind the last."
         )
-    if reads:
+    if reads and (middle := _in_the_middle(facts)):
+        torch = facts.framework.startswith("torch")
+        out = (
+            f"take .item(), print or a comparison out of {middle}" if torch else f"do not read it in {middle}"
+        )
+        where = "torch.where in place of if" if torch else "a choice on the device in place of if"
+        advice.append(
+            f"Keep the value on the device: {out} ({where}), or decide by a value of an earlier step."
+        )
+    elif reads:
         advice.append(
             "Read less often: log every tenth step or later, add up the loss on the device, and print it "
             f"{facts.words.later}."
         )
     return " ".join(advice)
+
+
+def _in_the_middle(facts: Facts) -> str | None:
+    """Where the program reads inside an annotation below the step, with launches of the same step to come, if most
+    reads that cut no graph are such; with the line that breaks a graph of torch.compile because of it. What is logged
+    is read behind them."""
+    places: list[str | None] = []
+    count = 0
+    for trace in facts.traces:
+        early, launches = find_early(trace), find_launches(trace)
+        rows = np.setdiff1d(early.reads, early.read)
+        count += len(rows)
+        asked = np.where(launches.origin >= 0, trace.start_ps[launches.origin], -1)
+        last = np.full(len(steps_of(trace)) + 1, -1, np.int64)  # the last one: of no step
+        inside = (launches.step >= 0) & (launches.step < len(last) - 1)
+        np.maximum.at(last, launches.step[inside], asked[inside])
+        rows = rows[last[last_steps(trace, rows)] > trace.end_ps[rows]]
+        around = np.array([annotation_at(trace, row) for row in rows.tolist()], np.int32)
+        places += paths(trace, around[~np.isin(around, step_rows(trace)) & (around >= 0)].tolist())
+    if 2 * len(places) <= count or (path := most_common(places)) is None:
+        return None
+    breaks = facts.beside.breaks.reasons if facts.beside.breaks else []
+    lines = [it["place"] for it in breaks if ".item()" in (it["reason"] or "") and it["place"]]
+    return f"{path} at {lines[0]}" if lines else path
 
 
 def _rows(trace: Trace, reads: bool, waits: bool) -> list[int]:

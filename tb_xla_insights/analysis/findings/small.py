@@ -18,6 +18,7 @@ from tb_xla_insights.analysis.findings.base import (
     total_ps,
 )
 from tb_xla_insights.analysis.findings.ledger import Ledger
+from tb_xla_insights.analysis.findings.markers import sync_once
 from tb_xla_insights.analysis.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.opcodes import element_wise
 from tb_xla_insights.analysis.propagation.columns import runs_of_ops
@@ -106,6 +107,10 @@ def many_small_executions(facts: Facts) -> Finding | None:
         int((its.kind[part.all] == DYNAMO_KIND).sum()) for its, part in zip(of_kind, parts, strict=True)
     )
     markers = sum(int((its.marker[part.all] >= 0).sum()) for its, part in zip(of_kind, parts, strict=True))
+    pending = sum(
+        len(np.intersect1d(find_early(trace).input_syncs, part.all))
+        for trace, part in zip(facts.traces, parts, strict=True)
+    )
     single, chained = sum(len(part.single) for part in parts), sum(len(part.chained) for part in parts)
     fixed = fixed_cost(facts.session)
     each_small = small * max(1, len(facts.session.devices))
@@ -124,7 +129,8 @@ def many_small_executions(facts: Facts) -> Finding | None:
         f"{rounded(each)} executions a step, most of them small",
         f"{rounded(each)} mostly small executions a step",
         f"{small} of {launches} executions in {plural(facts.steps, 'step')}{facts.of_hosts} {does}. {costs}"
-        + (", and XLA fuses nothing across programs." if chained else "."),
+        + (", and XLA fuses nothing across programs" if chained else "")
+        + f"{_pending_inputs(pending, facts.steps)}.",
         _merge(facts, dynamo, markers),
         cost,
         {
@@ -138,6 +144,7 @@ def many_small_executions(facts: Facts) -> Finding | None:
             "small_overhead_ps": sum(part.overhead_ps for part in parts),
             "step_markers_per_step": markers / facts.steps,
             "dynamo": dynamo,
+            "input_syncs": pending,
             "fixed_ps": fixed["fixed_ps"] if fixed else None,
         },
         facts.gap_windows(taken),
@@ -146,18 +153,23 @@ def many_small_executions(facts: Facts) -> Finding | None:
     )
 
 
+def _pending_inputs(syncs: int, steps: int) -> str:
+    """How many executions are none of the program's own, but bring inputs of torch.compile's graphs up to date."""
+    if not syncs:
+        return ""
+    does = "is a sync" if syncs == 1 else "are syncs"
+    return f"; {syncs} of all, {rounded(syncs / steps)} a step, {does} of dynamo for inputs that are still pending"
+
+
 def _merge(facts: Facts, dynamo: int, markers: int) -> str:
     """How to launch more at once, by who launches."""
     if dynamo:
         return (
             "Compile more at once: one torch.compile around forward, loss and backward, the optimizer in it as "
-            "well, so that nothing is left to clean up between the graphs."
+            "well, so that no lazy work is left between the graphs, which dynamo syncs first where they need it."
         )
     if markers >= (FEWEST_LAUNCHES - 1) * facts.steps:
-        return (
-            f"Sync once a step, not at {rounded(markers / facts.steps)} StepMarkers: accumulate gradients "
-            "without mark_step() or torch_xla.sync() in between."
-        )
+        return sync_once(facts, markers / facts.steps)
     return facts.words.one_graph
 
 
