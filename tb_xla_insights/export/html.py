@@ -49,7 +49,7 @@ def report_html(session: SessionTrace, document: Row) -> str:
     )
     parts = (section(document) for section in _SECTIONS)
     main = element("main", _findings(document), parts, _files(document))
-    return "<!doctype html>\n" + element(
+    return Markup("<!doctype html>\n") + element(
         "html", about, element("body", _header(document), verdict, main), lang="en"
     )
 
