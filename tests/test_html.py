@@ -27,6 +27,7 @@ class Page(HTMLParser):
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
         self.open: list[str] = []
+        self.declared = ""
         self.texts: list[tuple[str, str]] = []
         self.attributes: list[tuple[str, str, str]] = []
         self.rows: dict[str, list[list[str]]] = {}
