@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from captures import Event
+from captures import Event, session
 from launching import US, event
 from loops import findings, us
 from programs import module, read
@@ -13,6 +13,7 @@ from synthetic.hlo import Instruction
 from synthetic.writer import Space
 
 from tb_xla_insights.analysis.callbacks import find_callbacks
+from tb_xla_insights.compare import compare
 from tb_xla_insights.trace.model import Trace
 
 STEPS = 4
@@ -31,38 +32,43 @@ HLO = module(
 
 
 def trace_of(
-    tmp_path: Path, *ops: tuple[str, float, float], inline: bool = False, frames: tuple[Event, ...] = ()
+    tmp_path: Path,
+    *ops: tuple[str, float, float],
+    inline: bool = False,
+    frames: tuple[Event, ...] = (),
+    length: int = 1000,
 ) -> Trace:
-    """Steps of 1,000 us in JAX, each with a run from 10 to 990 us that has these ops (name, start and length in the
-    step). It runs on a client thread, and the host waits for it; or inside of its call on the thread that drives."""
+    """Steps of 1,000 us (`length`) in JAX, each with a run from 10 us on to 10 us before its end that has these ops
+    (name, start and length in the step). It runs on a client thread, and the host waits for it; or inside of its call
+    on the thread that drives."""
     space = Space()
     host = space.plane("/host:CPU")
     main: list[Event] = []
     client: list[Event] = []
     for step in range(STEPS):
-        now = step * 1000
+        now = step * length
         key = {"run_id": step + 1, "device_ordinal": 0}
         run = [
-            event(op, now + at, length, hlo_op=op, hlo_module="jit_f", program_id=7, **key)
-            for op, at, length in ops
+            event(op, now + at, lasts, hlo_op=op, hlo_module="jit_f", program_id=7, **key)
+            for op, at, lasts in ops
         ]
-        run.append(event(COMPLETION, now + 985, 5, **key))
-        main.append(event("train", now, 1000, _r=1, step_num=step + 5))
+        run.append(event(COMPLETION, now + length - 15, 5, **key))
+        main.append(event("train", now, length, _r=1, step_num=step + 5))
         if inline:
-            main += [event(CALL, now + 10, 985), *run]
-            main += [(name, now * US + start, length, {}) for name, start, length in frames]
+            main += [event(CALL, now + 10, length - 15), *run]
+            main += [(name, now * US + start, lasts, {}) for name, start, lasts in frames]
         else:
             main += [
                 event(CALL, now + 5, 4),
                 event("ThreadpoolListener::Record", now + 6, 0, _pt=15, _p=step),
             ]
-            main.append(event("$api.py:9 block_until_ready", now + 20, 975))
+            main.append(event("$api.py:9 block_until_ready", now + 20, length - 25))
             client.append(event("ThreadpoolListener::StartRegion", now + 10, 0, _ct=15, _c=step))
-            client += [*run, event("ThreadpoolListener::StopRegion", now + 991, 0)]
+            client += [*run, event("ThreadpoolListener::StopRegion", now + length - 9, 0)]
     for number, (name, events) in enumerate({"python": main, "tf_XLAPjRtCpuClient/1": client}.items(), 1):
         line = host.line(name, id=number)
-        for name_, start, length, stats in sorted(events, key=lambda it: (it[1], -it[2])):
-            line.event(name_, start, length, stats=stats)
+        for name_, start, lasts, stats in sorted(events, key=lambda it: (it[1], -it[2])):
+            line.event(name_, start, lasts, stats=stats)
     space.plane("/host:metadata").event_metadata("jit_f(7)", 1, stats={"program_id": 7, "Hlo Proto": HLO})
     return read(space, tmp_path)
 
@@ -81,7 +87,23 @@ def test_a_step_gains_what_its_program_waits_for_python(tmp_path: Path, inline: 
     assert callback.evidence["place"] == "/home/me/train.py:119"
     assert callback.evidence["function"] is None
     assert "4 calls of jax.pure_callback (train.py:119) keep the device waiting" in callback.detail
+    assert callback.detail.endswith("; at best a step's runs are 0.585\u202fms shorter too.")
     assert len(callback.windows) == STEPS
+
+
+def test_a_comparison_calls_the_work_of_programs_that_run_in_their_calls_the_devices(tmp_path: Path) -> None:
+    long = session(trace_of(tmp_path, ("dot.1", 10, 980), inline=True))
+    short = session(trace_of(tmp_path, ("dot.1", 10, 480), inline=True, length=500))
+    document = compare(long, short)
+    assert document["a"]["launched_by"] == "JAX"
+    [dispatch] = [row for row in document["classes"] if row["class"] == "dispatch"]
+    assert (us(dispatch["difference_ps"]), dispatch["verdict"]) == (-500, "better")
+    assert document["verdict"]["text"].endswith(
+        "0.5\u202fms less per step. The device has 0.5\u202fms less work per step, in the mean."
+    )
+    one, other = (session(trace_of(tmp_path, ("dot.1", 10, it - 20), length=it)) for it in (1000, 500))
+    told = compare(one, other)["verdict"]["text"]
+    assert told.endswith("The host has 0.5\u202fms less wait per step, in the mean.")
 
 
 def test_what_runs_beside_a_callback_is_not_waiting(tmp_path: Path) -> None:

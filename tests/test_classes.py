@@ -24,7 +24,7 @@ NAMES = (
     "RunExecutable", "TPUExecute", "ThunkExecutor::Execute", "Transpose::Execute", "MemoryAllocation", "$train.py:3 f",
     "$array.py:3 block_until_ready", "ExecuteComputation", "ExecuteComputationWithBarrier", "RunPostOrder",
 )  # fmt: skip
-HELPER_ORDER = ("compile", "program_load", "from_device", "to_device", "dispatch", "sync_prepare")
+HELPER_ORDER = ("compile", "program_load", "from_device", "to_device", "dispatch", "sync_prepare", "input")
 
 
 def shares(trace: Trace) -> dict[str, int]:
@@ -328,6 +328,27 @@ def test_run_executable_dispatches_then_waits() -> None:
     assert timeline(trace) == [(0, 20, "dispatch"), (20, 40, "wait")]
     alone = capture(thread("tf_Compute/1", ("RunExecutable", 0, 40), role="executor"))
     assert shares(alone) == {"dispatch": 40}
+
+
+def test_a_function_that_gets_its_next_batch_on_another_thread_waits_for_data() -> None:
+    """TensorFlow: while other operations of the function run, it does not wait for the batch alone. What loads ahead,
+    and the pool in which the pipeline runs Python, explain nothing."""
+    trace = capture(
+        thread("python", ("train", 0, 100), ("EagerExecute", 10, 80)),
+        thread("tf_data_iterator_get_next/2", ("IteratorGetNextOp::DoCompute", 20, 40)),
+        thread("tf_Compute/3", ("ExecutorState::Process", 50, 30)),
+        thread("tf_data_iterator_resource/4", ("PrefetchProduce", 0, 100)),
+        thread("tf_data_private_threadpool/5", ("ExecutorState::Process", 0, 100)),
+    )
+    roles = {thread.name.split("/")[0]: thread.role for thread in trace.threads}
+    assert [role for name, role in roles.items() if name.startswith("tf_data")] == [
+        "executor",
+        "loader",
+        "loader",
+    ]
+    assert timeline(trace) == [
+        (0, 10, "python"), (10, 20, "dispatch"), (20, 50, "input"), (50, 90, "dispatch"), (90, 100, "python"),
+    ]  # fmt: skip
 
 
 def test_what_a_device_does_on_a_host_thread_is_not_the_hosts_work() -> None:

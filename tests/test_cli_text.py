@@ -180,7 +180,7 @@ def test_input_that_holds_nothing_up() -> None:
 def test_input_that_devices_wait_for() -> None:
     assert section(text_of("torch_xla_slow_input"), "Input")[1:3] == [
         "Devices wait for data: 201.958 ms of idle time on all cores (73.7 % of their spans) is for want of data.",
-        "Data comes from the driving thread: 6 batches in 246.976 ms, 41.163 ms each.",
+        "Loading 6 batches, or waiting for a loader, takes the driving thread 246.976 ms, 41.163 ms each.",
     ]
 
 

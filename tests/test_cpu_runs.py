@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from captures import Event, Row, capture, real_trace, thread
+from captures import Event, Row, capture, real_trace, session, thread
 from independent import parse
 
+from tb_xla_insights.analysis.executions import executions_report, programs_report
+from tb_xla_insights.analysis.launches import find_launches
+from tb_xla_insights.analysis.runs import EXACT, ORDERED
 from tb_xla_insights.trace.model import Device, Trace
 
 RECORD = "ThreadpoolListener::Record"
@@ -329,3 +332,74 @@ def test_every_op_of_a_real_capture_lies_in_a_run_of_its_program(shared_traces: 
     ):
         around = [name for name, first, last in runs if first <= start and end <= last]
         assert [name.rpartition("(")[2] for name in around] == [f"{program % 2**64})"]
+
+
+def test_a_call_that_runs_its_program_from_the_first_op_to_the_last() -> None:
+    """As TensorFlow does: the program is complete where the call has waited for it."""
+    whole = [
+        ("CpuExecutable::ExecuteAsyncOnStream", 50, 50),
+        (EXECUTE, 52, 6),
+        op("copy.2", 53, 2),
+        record(56, 1),
+        ("BlockUntilReady", 60, 30),
+    ]
+    trace = traced(
+        thread("main", *whole), pool(3, region(61, 95, 1, op("dot.1", 62, 20, 7), op_end("dot.1", 99, 7)))
+    )
+    device = only(trace)
+    assert modules(trace, device) == [("graph(5)", 50, 90)]
+    assert ops(trace, device) == [("copy.2", 53, 55), ("dot.1", 62, 90)]
+    launches = find_launches(trace)
+    assert [trace.name(row) for row in launches.row] == ["CpuExecutable::ExecuteAsyncOnStream"]
+    assert launches.runs.join.tolist() == [EXACT]
+
+
+def jitted(start: int, *flows: int) -> list[Event]:
+    """A call of a compiled function for several cores, of which JAX 0.6 records no execute call."""
+    return [
+        ("PjitFunction(f)", start, 20),
+        ("PjitFunction(f)", start + 1, 18),
+        *(record(start + 5, it) for it in flows),
+    ]
+
+
+def queued(start: int, end: int) -> list[Event]:
+    return region(start, end, 99, (EXECUTE, start + 1, 1), (COMPLETION, end - 2, 2))
+
+
+def test_a_jitted_call_tells_which_runs_are_one_launchs() -> None:
+    """Those of the second launch are let go by the first ones' ends: each core runs what it was given in order."""
+    main = thread(
+        "python",
+        ("train", 0, 500, {"_r": 1, "step_num": 4}),
+        *jitted(10, 1, 2),
+        *jitted(40, 3, 4),
+        role="driving",
+    )
+    trace = capture(
+        main,
+        client(2, at_once(20, 100, 1), prepared(101, 3), queued(110, 150)),
+        client(3, at_once(21, 104, 2), prepared(105, 4), queued(108, 160)),
+    )
+    assert [(device.name, device.modules.start_ps.tolist()) for device in trace.devices] == [
+        ("CPU:0", [24, 108]), ("CPU:1", [25, 110]),
+    ]  # fmt: skip
+    launches = find_launches(trace)
+    assert len(launches) == 2
+    assert launches.runs.launch.tolist() == [0, 1, 0, 1]
+    assert launches.runs.join.tolist() == [EXACT, ORDERED, EXACT, ORDERED]
+    (row,) = programs_report(session(trace))
+    assert (row["launches"], row["count"]) == (2, 4)
+    rows = executions_report(session(trace))
+    assert sum(row["launches"] for row in rows) == 2
+
+
+def at_once(start: int, end: int, flow: int) -> list[Event]:
+    """A helper, and the run that it hands over."""
+    helps = region(start, start + 3, flow, (HELPER, start + 1, 1), record(start + 2, flow + 10))
+    return [*helps, *run(start + 4, end, flow + 10)]
+
+
+def prepared(at: int, flow: int) -> list[Event]:
+    """A helper that starts no run yet, as its arguments are not there."""
+    return region(at, at + 2, flow, (HELPER, at + 1, 1))

@@ -192,6 +192,7 @@ def test_many_small_executions() -> None:
     assert found.title == "4 executions a step, most of them small"
     assert found.evidence["executions"] == 12
     assert found.evidence["step_markers_per_step"] == 4
+    assert "than the device idles before (" in found.detail
     assert found.advice == (
         "Sync once a step, not at 4 StepMarkers: remove the mark_step() or torch_xla.sync() in between."
     )
@@ -232,6 +233,19 @@ def test_executions_that_dynamo_makes_for_pending_inputs_are_counted() -> None:
     assert found.detail.endswith(
         "; 3 of all, 1 a step, are syncs of dynamo for inputs that are still pending."
     )
+
+
+def test_idle_time_before_small_executions_is_not_told_where_there_is_none() -> None:
+    """9.9 us between two of them are too short to be listed; their calls take 14 us."""
+    made = Tpu()
+    for i in range(3):
+        made.step(i * STEP, STEP, 5 + i)
+        for k in range(62):
+            at = i * STEP + k * STEP / 62
+            made.launch(at, (at + 1, 14), (at + 6, 6.2), by="sync")
+    found = findings(made.trace())["many_small_executions"]
+    assert found.evidence["small_idle_ps"] == 0
+    assert "than the launch takes. " in found.detail
 
 
 @pytest.mark.parametrize(("each", "device"), [(2, 20.0), (3, 200.0)])

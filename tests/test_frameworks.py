@@ -16,12 +16,15 @@ from tb_xla_insights.analysis.frameworks import WORDS
 ROOT = Path(__file__).parents[1]
 TORCH = r"\bxm\.|\bxp\.|MpDeviceLoader|mark_step|torch|PyTorch|PJRT_DEVICE|XLA_(HLO|IR)_DEBUG|PT_XLA|Dynamo|StepMarker"
 JAX = r"\bjax\b|JAX|jit\b"
+LAZY = r"builds the (next )?graph"
+"""What PyTorch/XLA does in the class `tracing`."""
+
 TENSORFLOW = r"\btf\.|Keras|TensorFlow|steps_per_execution"
 FOREIGN = {
     "torch_xla": (JAX, TENSORFLOW),
     "torch_tpu": (JAX, TENSORFLOW),
-    "jax": (TORCH, TENSORFLOW),
-    "tensorflow": (TORCH, JAX.replace("|jit\\b", "")),
+    "jax": (TORCH, TENSORFLOW, LAZY),
+    "tensorflow": (TORCH, JAX.replace("|jit\\b", ""), LAZY),
 }
 PARTS = ("findings", "diagnostics", "verdict", "outside")
 

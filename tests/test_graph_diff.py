@@ -41,6 +41,11 @@ def change(tmp_path: Path, before: Graph, after: Graph) -> str | None:
 
 
 class TestChange:
+    def test_of_a_function_that_tensorflow_numbers(self, tmp_path: Path) -> None:
+        first, second = (f"a_inference__train_{number}__XlaMustCompile_true.5" for number in (173, 264))
+        before, after = Graph([*WEIGHTS, "f32[8]"], module=first), Graph([*WEIGHTS, "f32[9]"], module=second)
+        assert change(tmp_path, before, after) == "grows"
+
     @pytest.mark.parametrize(
         ("before", "after", "expected"),
         [

@@ -70,6 +70,26 @@ def test_a_host_that_waits_between_steps() -> None:
     assert durations(made.made.trace()) == [100 + ENQUEUED + LATENCY + 500] * STEPS
 
 
+@pytest.mark.parametrize("most", [1, 3])
+def test_a_full_queue_holds_the_host_up(most: int) -> None:
+    """While it does, annotations are as long as steps; but they lack the work of the last ones, where the queue holds
+    more than the step that the host is in."""
+    made = Simulation()
+    for number in range(STEPS):
+        begin = made.now
+        made.launch(500, marker=True)
+        if number >= most:
+            until = max(made.now, made.ends[-1 - most])
+            made.made.on_main("Acquire semaphore", made.now, until - made.now)
+            made.now = until
+        made.made.step(begin, made.now - begin, number + 5)
+    trace = made.made.trace()
+    if most == 1:
+        assert steps_of(trace) == recorded_steps(trace)
+    else:
+        assert durations(trace) == [500] * STEPS
+
+
 def test_an_evaluation_now_and_then_is_in_no_step() -> None:
     assert durations(loop(host=10, device=500, evaluate_before=4)) == [500] * STEPS
 

@@ -107,7 +107,7 @@ def test_findings_stand_in_groups_with_their_gain() -> None:
 
 @pytest.mark.parametrize("run", RUNS[:1])
 def test_a_browser_takes_it_for_html_of_today(run: str) -> None:
-    session = xi.load(LOGDIR / run)
+    session = xi.load(str(LOGDIR / run))
     assert Page(report_html(session.trace, session.report())).declared == "doctype html"
 
 

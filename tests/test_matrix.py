@@ -16,23 +16,16 @@ HERE = Path(__file__).parent
 RECORDED = HERE / "recorded/matrix"
 MADE = HERE.parent / "build/matrix"
 
-MANY_DEVICES = ("pmap", "shard_map")
 TIMES = ("step_times", "sum_of_steps")
 NOT_HELD = (
-    *(("jax*/op_by_op*", check) for check in TIMES),
-    *(("jax0.10*/io_callback", check) for check in TIMES),
-    *((f"jax0.[!4678]*/{program}", check) for program in MANY_DEVICES for check in TIMES),
+    # Before the first run or behind the last one, the machine itself took long: nothing in the capture tells why.
+    *(("jax0.12*/op_by_op", check) for check in TIMES),
+    *(("jax0.11*/shard_map", check) for check in TIMES),
+    *(("jax0.12*/pmap", check) for check in TIMES),
     ("torch_xla*/read_after_step", "sum_of_steps"),
-    ("jax0.6*/new_*", "change"),
-    ("tensorflow*/compiled_new_shapes", "change"),
-    *((f"jax0.[!4578]*/{program}", "devices") for program in MANY_DEVICES),
-    *((f"jax0.[!78]*/{program}", "launches") for program in MANY_DEVICES),
-    *((f"jax0.12*/{program}", "shares") for program in MANY_DEVICES),
-    ("tensorflow*/compiled*", "launches"),
-    ("jax*/block", "finding"),
-    ("jax0.[456]*/op_by_op*", "finding"),
-    ("jax*/*_callback*", "finding"),
-    ("jax*/python_between", "finding"),
+    # JAX 0.6 records no waits and no ops on a CPU.
+    ("jax0.6*/block", "finding"),
+    ("jax0.6*/*_callback*", "finding"),
     ("tensorflow*/*slow_input*", "finding"),
 )
 """What the report does not tell yet: patterns of captures, as ENVIRONMENT/PROGRAM, and the check."""

@@ -41,6 +41,7 @@ def of(*findings: dict[str, Any], **mistakes: int) -> dict[str, Any]:
         "gaps": {"by_class_ps": {"wait": 90}, "by_kind_ps": {"starved": 90, "queued": 0, "unknown": 0}},
         "findings": [*findings],
         "mistakes": NOTHING_REPLAYED | mistakes,
+        "environment": {"framework": "torch_xla"},
         "outside": None,
         "step_idle": {"work_ps": None, "step_ps": None},
     }
@@ -184,8 +185,8 @@ def test_idle_time_in_first_compilations_is_said_to_be_warm_up() -> None:
     report["mistakes"]["step_without_limit_ps"] = 16 * MS
     report["gaps"]["by_class_ps"] = {"compile": 90, "wait": 10}
     assert _told(report)[1] == (
-        "The device is 50.0 % busy: most of the idle time the host compiles for the first time (capture later to see "
-        "usual steps); beyond that the host launches (20.0 → 16.0 ms at best)."
+        "The device is 50.0 % busy: during most of the idle time the host compiles for the first time (capture later "
+        "to see usual steps); beyond that the host launches (20.0 → 16.0 ms at best)."
     )
     report["findings"].append(finding("mistake", "a compile", 0.0) | {"id": "recompilation"})
     assert "for the first time" not in _told(report)[1]
@@ -195,7 +196,7 @@ def test_a_mistake_that_buys_nothing_is_not_named() -> None:
     for gain in (None, 0.0, 0.02):
         assert _told(of(finding("mistake", "a read", gain))) == (
             "info",
-            "The device is 50.0 % busy; most of the idle time the host waits, and nothing stands out.",
+            "The device is 50.0 % busy; during most of the idle time the host waits, and nothing stands out.",
         )
 
 
@@ -208,14 +209,14 @@ def test_of_many_mistakes_three_are_named() -> None:
 def test_idle_time_with_work_in_the_queue_is_not_laid_to_the_host() -> None:
     report = of(finding("limit", "the host launches", 0.2, 30), step_ps=20 * MS, step_if_fixed_ps=20 * MS)
     report["gaps"]["by_kind_ps"] = {"starved": 40, "queued": 60, "unknown": 0}
-    assert "; most of the idle time work is queued already." in _told(report)[1]
+    assert "; during most of the idle time work is queued already." in _told(report)[1]
 
 
 @pytest.mark.parametrize(
     ("cost", "by_class", "more"),
     [
         (60, {"wait": 90}, ""),
-        (30, {"wait": 90, "dispatch": 10}, "; most of the idle time the host waits"),
+        (30, {"wait": 90, "dispatch": 10}, "; during most of the idle time the host waits"),
         (30, {"wait": 40, "dispatch": 40}, ""),
     ],
 )
@@ -235,8 +236,35 @@ def test_one_run_of_a_long_step_is_not_said_to_be_well_used() -> None:
     assert severity == "warning"
     assert text == (
         "The device is 100.0 % busy from first to last run, yet at work for 45.7 % of the steps' time; "
-        "most of the idle time the host builds the graph."
+        "during most of the idle time the host builds the graph."
     )
+
+
+@pytest.mark.parametrize(
+    ("framework", "host", "said"),
+    [
+        (
+            "tensorflow",
+            {"input": 12 * MS, "dispatch": 4 * MS},
+            "the host waits for data for 12.0 of 16.0 ms a step",
+        ),
+        (
+            "tensorflow",
+            {"dispatch": 9 * MS},
+            "the host launches and runs operations for 9.0 of 16.0 ms a step",
+        ),
+        ("jax", {"dispatch": 9 * MS}, "the host launches for 9.0 of 16.0 ms a step"),
+        ("jax", {"tracing": 9 * MS}, "the host traces and lowers for 9.0 of 16.0 ms a step"),
+        ("jax", {"input": 5 * MS, "wait": 5 * MS}, "what the host did is shown alone"),
+    ],
+)
+def test_without_a_device_the_verdict_says_what_the_host_does_most(
+    framework: str, host: dict[str, int], said: str
+) -> None:
+    steps = [{"duration_ps": 16 * MS, "host_ps": host}] * 3
+    made = {"environment": {"framework": framework}, "session": {"hosts": ["vm"]}, "compiles": []}
+    alone = of() | made | {"devices": [], "steps": steps}
+    assert _told(alone) == ("warning", f"No device's work could be read: {said}.")
 
 
 def test_a_device_alone_says_nothing_of_the_host() -> None:

@@ -113,7 +113,7 @@ class TestOverview:
             "duration_ps": 1000 * US, "after": "train", "kind": kind, "inside_run": inside,
             "by_class_ps": {"wait": 1000 * US},
         }  # fmt: skip
-        assert gap_sentence(gap).replace("\u202f", " ") == said
+        assert gap_sentence(gap, "jax").replace("\u202f", " ") == said
 
     def test_nothing_stands_out_only_where_launches_are_known(self) -> None:
         work = Core([("fusion.1", 0, 60), ("fusion.1", 80, 20)], [("train(1)", 0, 100)])

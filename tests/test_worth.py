@@ -11,7 +11,8 @@ from loops import STEP, loop, us
 
 from tb_xla_insights.analysis.beside import NOTHING
 from tb_xla_insights.analysis.findings import find_findings, findings_report
-from tb_xla_insights.analysis.findings.base import Facts
+from tb_xla_insights.analysis.findings.base import Facts, Finding
+from tb_xla_insights.analysis.findings.worth import in_order, leaves_nothing
 from tb_xla_insights.trace.model import SessionTrace
 
 BUILD, LOAD, COMPILE = 200, 100, 1000
@@ -123,6 +124,25 @@ def test_the_edges_of_a_capture_hide_what_every_step_has() -> None:
         made.on_main("data_loading", i * STEP + 200, 400)
     found = {finding.id: finding for finding in find_findings(session(made.trace()))}["input_bound"]
     assert found.recurs == "every_step"
+
+
+def gaining(name: str, best: float, worst: float | None) -> Finding:
+    return Finding(name, "", "", "", "", 0, {}, recurs="every_step", gain=best, gain_at_worst=worst)
+
+
+def test_a_certain_gain_comes_before_one_that_may_be_next_to_nothing() -> None:
+    certain = gaining("input_bound", 0.35, 0.35)
+    assert in_order([gaining("sync_every_step", 0.456, 0.023), certain])[0] is certain
+    assert in_order([gaining("early_sync", 0.6, 0.2), certain])[0].id == "early_sync"
+    # What cannot be replayed has one gain.
+    assert in_order([certain, gaining("recompilation", 0.4, None)])[0].id == "recompilation"
+
+
+def test_the_device_limits_only_where_no_mistake_gains_anything() -> None:
+    assert leaves_nothing([])
+    assert leaves_nothing([gaining("early_sync", 0.029, 0.0), gaining("tracing_bound", 0.09, 0.09)])
+    assert not leaves_nothing([gaining("early_sync", 0.03, 0.0)])
+    assert not leaves_nothing([gaining("tracing_bound", 0.1, 0.0)])
 
 
 @given(st.integers(20, 900), st.integers(20, 900), st.integers(20, 900), st.integers(0, STEPS - 1))

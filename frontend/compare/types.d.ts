@@ -10,7 +10,7 @@ export interface Measure extends Partial<Pair> {
   p: number | null; verdict: Verdict;
 }
 export interface Side {
-  session: { name: string; path: string }; devices: number; steps: number; kind: string;
+  session: { name: string; path: string }; devices: number; steps: number; kind: string; launched_by: string;
   environment: { synthetic?: boolean };
 }
 export interface Span { start_ps: number; duration_ps: number }

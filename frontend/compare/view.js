@@ -97,7 +97,7 @@ export function compareView(app) {
     const { a, b, chance, step, gaps } = all;
     const [, before, strong, after] = /^(.*?)([\d.]+× \w+)(.*)$/.exec(all.verdict.text) ?? ['', all.verdict.text];
     const badge = (/** @type {string} */ name, /** @type {Side} */ side) => [h('h2', null, h('span', { class: `ab ${name}` }, name), side.session.name),
-      h('span', { class: 'muted small' }, [plural(side.steps, 'step'), cores(side.devices), side.kind].join(' · '))];
+      h('span', { class: 'muted small' }, [plural(side.steps, 'step'), cores(side.devices), side.launched_by].join(' · '))];
     const most = Math.max(1, ...all.classes.flatMap(({ a_ps, b_ps }) => [a_ps ?? 0, b_ps ?? 0]));
     const bars = (/** @type {Comparison['classes'][number]} */ row) => h('div', { class: 'two-bars', 'aria-hidden': 'true' }, SIDES.map((which) => (
       h('i', { class: which, style: { '--k': hue(row.class), width: percent((row[`${which}_ps`] ?? 0) / most), visibility: row[`${which}_ps`] ? '' : 'hidden' } }))));

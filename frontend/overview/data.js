@@ -12,7 +12,7 @@ import { countColumn, partColumns, shareColumn, table, textColumn, timeColumn } 
 /** @typedef {import('../frame/app.js').App} App */
 
 const VERDICTS = { bound: 'The device waits for data', partly_hidden: 'The device waits for some of the data', hidden: 'Loading is fine' };
-const KINDS = { mp_device_loader: 'MpDeviceLoader', tf_data: 'tf.data', loader_threads: 'loader threads', driving_thread: 'on the driving thread', infeed: 'infeed' };
+const KINDS = { mp_device_loader: 'MpDeviceLoader', tf_data: 'tf.data', loader_threads: 'loader threads', driving_thread: 'loaded or waited for on the driving thread', infeed: 'infeed' };
 
 /** @param {Overview} answer @param {App} app */
 export const dataCards = (answer, app) => h('div', { class: 'data' }, inputCard(answer), transfersCard(answer),

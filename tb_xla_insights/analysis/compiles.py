@@ -24,6 +24,7 @@ from tb_xla_insights.analysis.thresholds import FIRST_WARM_STEP
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 from tb_xla_insights.trace.nesting import climb
+from tb_xla_insights.trace.programs import UNNAMED
 
 _OF_MODULE = re.compile(r".+ \(([\w.-]+)\)")
 """A part of a compilation whose name ends in its module's: `HLO passes through layout assignment (jit_f)`."""
@@ -115,6 +116,7 @@ def _programs(trace: Trace, calls: CompileCalls, module: list[str | None]) -> In
     np.minimum.at(first, runs.program, runs.start_ps)
     names = np.array([name for name, _ in launches.programs], object)
     new = np.argsort(first, kind="stable")
+    new = new[names[new] != UNNAMED]  # of such runs nothing tells which program they are of
     claimed: set[int] = set()
     asked = climb(trace.parent, calls.row, np.array(list(of_sync), np.int32))
     until = np.append(calls.start_ps[1:], np.iinfo(np.int64).max)

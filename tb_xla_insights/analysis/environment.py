@@ -27,7 +27,7 @@ _PJRT = re.compile(
     r"|Wait for (usage|donation) holds|ThunkExecutor::"
 )
 
-_FRAMEWORKS = {"torch_xla": "PyTorch/XLA", "torch_tpu": "TorchTPU", "jax": "JAX", "tensorflow": "TensorFlow"}
+FRAMEWORKS = {"torch_xla": "PyTorch/XLA", "torch_tpu": "TorchTPU", "jax": "JAX", "tensorflow": "TensorFlow"}
 _GPU_VENDORS = {"nvidia": "NVIDIA GPU", "amd": "AMD GPU", "intel": "Intel GPU"}
 
 
@@ -54,7 +54,7 @@ def environment(session: SessionTrace) -> dict[str, Any]:
     )
     accelerator = _accelerator(session)
     parts = [
-        _FRAMEWORKS.get(framework),
+        FRAMEWORKS.get(framework),
         None if runtime == "unknown" else runtime.upper(),
         _devices(session, accelerator),
     ]

@@ -102,7 +102,8 @@ def _rows(
     kinds: dict[tuple[str, str], Counter[str]] = {}
     for trace in session.traces:
         launches, costs = find_launches(trace), find_costs(trace)
-        runs, chosen = launches.runs, runs_on(trace, devices)
+        chosen = runs_on(trace, devices)
+        counted = _one_a_launch(launches, chosen)
         for program, join, kind, all_ in _groups(launches):
             mine = all_[chosen[all_]]
             if not len(mine):
@@ -115,8 +116,7 @@ def _rows(
             })  # fmt: skip
             if id_ and id_ not in entry["program_ids"]:
                 entry["program_ids"].append(id_)
-            some = runs.launch[mine]
-            entry["launches"] += len(np.unique(some[some >= 0]))
+            entry["launches"] += int(counted[mine].sum())
             entry["count"] += len(mine)
             entry["joins"][JOINS[join]] += len(mine)
             its = np.stack([getattr(costs, column)[mine] for column in _COLUMNS])
@@ -135,6 +135,17 @@ def _rows(
             for column, three in zip(_COLUMNS, chosen, strict=True)
         }
     return rows
+
+
+def _one_a_launch(launches: Launches, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Of the chosen runs of each launch the one that it counts with: the first of those that are joined least well, as
+    a launch is one in whichever rows its runs are."""
+    runs = launches.runs
+    its = np.flatnonzero(chosen & (runs.launch >= 0))
+    order = its[np.lexsort((-runs.join[its].astype(np.int64), runs.launch[its]))]
+    counted = np.zeros(len(runs), np.bool_)
+    counted[order[np.flatnonzero(np.diff(runs.launch[order], prepend=-1))]] = True
+    return counted
 
 
 def _groups(launches: Launches) -> Iterator[tuple[int, int, int, NDArray[np.intp]]]:

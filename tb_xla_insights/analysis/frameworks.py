@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tb_xla_insights.catalog.classes import HOST_DOES
+
 
 @dataclass(frozen=True)
 class Words:
@@ -18,7 +20,9 @@ class Words:
     host threads though others were meant. `waits`: what a program calls to wait for the device. `later`: where to read
     a value after the step. `ahead`: what loads and sends the next batch while the device works; `sends` the same for
     the transfer, in brackets. `steps_at_once`: how several steps become one graph, in brackets. `compiles`: what makes
-    the host build less, before a comma. `one_graph`: how many small executions become one.
+    the host build less, before a comma. `one_graph`: how many small executions become one. `builds`: what the
+    host does in the class `tracing`; `builds_slower`: the same, where that takes longer than the device's work;
+    `building`: the same as a noun.
     """
 
     step: str = ""
@@ -31,6 +35,9 @@ class Words:
     steps_at_once: str = ""
     compiles: str = ""
     one_graph: str = "Merge executions: fewer syncs a step, and values that are fetched together."
+    builds: str = "builds the graph"
+    builds_slower: str = "builds the graph slower than it runs"
+    building: str = "building"
 
 
 _TORCH_XLA = Words(
@@ -53,6 +60,9 @@ _JAX = Words(
     steps_at_once=" (jax.lax.scan)",
     one_graph="Put the whole step, with the update of the parameters, in one function under jax.jit: what runs outside "
     "of it is launched operation by operation, and what several jitted functions compute is not fused.",
+    builds="traces and lowers",
+    builds_slower="traces and lowers for longer than the device works",
+    building="tracing",
 )
 
 _TENSORFLOW = Words(
@@ -63,6 +73,9 @@ _TENSORFLOW = Words(
     steps_at_once=" (steps_per_execution in compile())",
     one_graph="Put the whole step in one tf.function(jit_compile=True), with the optimizer's update: what runs outside "
     "of it is launched operation by operation.",
+    builds="traces functions",
+    builds_slower="traces functions for longer than the device works",
+    building="tracing",
 )
 
 WORDS: Mapping[str, Words] = {
@@ -73,3 +86,8 @@ WORDS: Mapping[str, Words] = {
     "unknown": Words(),
 }
 """By framework, as the report's `environment` names it."""
+
+
+def host_does(framework: str) -> dict[str, str]:
+    """What the host does, by class, after `the host`."""
+    return HOST_DOES | {"tracing": WORDS[framework].builds}

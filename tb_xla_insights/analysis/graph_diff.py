@@ -17,6 +17,7 @@ from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.names import program_of
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.trace.model import Trace
+from tb_xla_insights.trace.programs import UNNAMED
 from tb_xla_insights.xplane.hlo import read_module
 from tb_xla_insights.xplane.hlo_code import Code, code_of
 from tb_xla_insights.xplane.read import PROGRAMS
@@ -40,7 +41,8 @@ _MOST_ALIGNED = 500
 _MOST_UNLIKE = 4
 """Programs without common parameters whose instructions are compared."""
 
-_COUNTED_UP = re.compile(r"\.\d+$")
+_COUNTED_UP = re.compile(r"\.\d+$|(?<=[A-Za-z])_\d+(?=__XlaMustCompile)")
+"""What is another number in each graph of a function: XLA's behind its name, TensorFlow's behind the function's."""
 _SHAPE = re.compile(r"(\w+)\[([\d,]*)\]")
 # XLA's PrimitiveType, by number.
 _TYPES = (
@@ -84,14 +86,12 @@ class GraphDiff:
 def find_graph_diffs(trace: Trace) -> list[GraphDiff]:
     """What is new in the graph of each of the trace's compilations.
 
-    A graph is compared with those of the same name, but for the number that XLA puts after it, that the file has and
-    that were compiled earlier or before the capture. Near each other are graphs that have half of their parameters in
-    common, or the same instructions: those of a function of one argument differ in no other.
+    A graph is compared with those of the same name, but for the numbers that XLA and TensorFlow put into it, that the
+    file has and that were compiled earlier or before the capture. Near each other are graphs that have half of their
+    parameters in common, or the same instructions: those of a function of one argument differ in no other.
     """
-    compiles, programs = find_compiles(trace), find_launches(trace).programs
-    made = [programs[it][1] if it >= 0 else "" for it in compiles.program.tolist()]
-    ids = [int(id_) % 2**64 if id_ else None for id_ in made]
     names = _program_names(trace)
+    ids = _made(trace, names)
     order = {made_id: number for number, made_id in enumerate(ids) if made_id is not None}
     families: dict[str, list[int]] = defaultdict(list)
     for known in sorted(names, key=lambda it: (order.get(it, -1), it), reverse=True):
@@ -104,6 +104,26 @@ def find_graph_diffs(trace: Trace) -> list[GraphDiff]:
                 earlier = [other for other in family if order.get(other, -1) < number and other != id_]
                 found[number] = _diff(read, names, id_, earlier[:MOST_PROGRAMS])
     return found
+
+
+def _made(trace: Trace, names: dict[int, str]) -> list[int | None]:
+    """The id of the program that each compilation made, None where nothing tells.
+
+    Where runs do not tell their program (JAX 0.6 on a CPU), ids do, which count up: of the programs of a name that the
+    file has, those compiled in the capture are the latest ones. What did not finish is none of them, or nobody knows.
+    """
+    compiles, programs = find_compiles(trace), find_launches(trace).programs
+    told = [programs[it][1] if it >= 0 else "" for it in compiles.program.tolist()]
+    ids = [int(id_) % 2**64 if id_ else None for id_ in told]
+    if compiles.cut.any() or any(name != UNNAMED for name, _ in programs):
+        return ids
+    for module in set(compiles.module):
+        its = [number for number, name in enumerate(compiles.module) if name == module]
+        known = sorted(id_ for id_, name in names.items() if name == module)
+        if len(known) >= len(its):
+            for number, id_ in zip(its, known[-len(its) :], strict=True):
+                ids[number] = id_
+    return ids
 
 
 def _program_names(trace: Trace) -> dict[int, str]:

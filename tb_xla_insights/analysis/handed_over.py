@@ -10,9 +10,12 @@ from tb_xla_insights.trace.model import Int32, Int64
 _LATE_SHARE = 0.5
 """Steps whose work ends after the host has left them, among those that have any."""
 
-
 _AHEAD_SHARE = 0.25
 """Steps whose work ends after the host has left the next one, too."""
+
+_QUICK_SHARE, _FEWEST_QUICK = 0.5, 2
+"""Of the median step: in how much of its time the host hands one over that nothing holds up, and how many such steps
+tell that it is not as slow as the devices."""
 
 _LOOP_SHARE = 0.5
 """Of the steps, those before which other work runs: from there on it is the loop's own, and part of the steps."""
@@ -26,10 +29,12 @@ def handed_over(
     `start_ps` and `end_ps`: when the host is in each step. Of runs: the step that launched each (-1: none), and its
     time. The host hands steps over where at least half of them have work that ends later than their annotation, and
     the median annotation is more than a tenth shorter than the median time from the end of one step's work to the end
-    of the next one's; or where the work of a quarter of them ends later than the annotation after theirs. There a step
-    lasts from the end of the work before it to the end of its own, on host and device. The first one, before which
-    nothing ran, starts as long before its own work as the median step does. Steps at the capture's end of whose work
-    nothing was recorded are not whole. (docs/definitions.md, "Step")
+    of the next one's; or where the work of a quarter of them ends later than the annotation after theirs, and two
+    annotations at least are less than half as long as that median: a host that is as slow as the devices may run ahead
+    of them after a long run, and one that a full queue holds up is quick before it is full. There a step lasts from the
+    end of the work before it to the end of its own, on host and device. The first one, before which nothing ran, starts
+    as long before its own work as the median step does. Steps at the capture's end of whose work nothing was recorded
+    are not whole. (docs/definitions.md, "Step")
     """
     mine = step_of_run >= 0
     done = np.full(len(start_ps), -1, np.int64)
@@ -40,9 +45,11 @@ def handed_over(
     count = int(worked[-1]) + 1
     ends = np.maximum.accumulate(np.maximum(done, end_ps)[:count])
     late = (done > end_ps)[worked].sum() >= _LATE_SHARE * len(worked)
-    longer = np.median(np.diff(ends)) > (1 + WARNING_SHARE) * np.median((end_ps - start_ps)[1:count])
+    lasted, annotated = np.diff(ends), (end_ps - start_ps)[:count]
+    longer = np.median(lasted) > (1 + WARNING_SHARE) * np.median(annotated[1:])
+    quick = (annotated < _QUICK_SHARE * np.median(lasted)).sum() >= _FEWEST_QUICK
     ahead = (done[: count - 1] > end_ps[1:count]).sum() >= _AHEAD_SHARE * (count - 1)
-    if not ((late and longer) or ahead):
+    if not ((late and longer) or (ahead and quick)):
         return None
     starts = np.append(start_ps[:1], ends[:-1])
     first = ends.copy()

@@ -16,7 +16,7 @@ from tb_xla_insights.analysis.codes import DYNAMO, LAUNCH, SCHEDULE, SYNC
 from tb_xla_insights.analysis.handed_over import handed_over
 from tb_xla_insights.analysis.in_order import in_order
 from tb_xla_insights.analysis.kept import kept
-from tb_xla_insights.analysis.reach import Ways, event_flags, rows_with, ways_back
+from tb_xla_insights.analysis.reach import Ways, calls_of, event_flags, rows_with, ways_back
 from tb_xla_insights.analysis.runs import ORDERED, Runs, find_runs, programs_of
 from tb_xla_insights.analysis.step_sources import recorded_steps, recorded_steps_at, recorded_times
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
@@ -105,7 +105,7 @@ def _calls(trace: Trace, runs: Runs, known: NDArray[np.intp], calls: Int32) -> I
     runs are enqueued in the order of their calls; else the enqueuing itself. Not every call is for every core: the core
     with most runs tells which program each call is for."""
     enqueue = runs.enqueue_row[known]
-    call = ways_back(trace, enqueue).launch
+    call = calls_of(trace, enqueue)
     calls = calls[np.argsort(trace.start_ps[calls], kind="stable")]
     if not (call < 0).any() or not calls.size:
         return np.where(call < 0, enqueue, call).astype(np.int32)

@@ -3,6 +3,7 @@ listed and no device has idle time."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +11,12 @@ import numpy as np
 
 from tb_xla_insights.analysis.busy import device_span
 from tb_xla_insights.analysis.classes import partition
+from tb_xla_insights.analysis.environment import environment
+from tb_xla_insights.analysis.frameworks import host_does
 from tb_xla_insights.analysis.names import tagged
 from tb_xla_insights.analysis.shares import by_class, class_shares
 from tb_xla_insights.analysis.thresholds import OUTSIDE_SHARE
-from tb_xla_insights.catalog.classes import CLASSES, HOST_DOES
+from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.entries import rows_of_entries
 from tb_xla_insights.trace.model import Int64, SessionTrace
 from tb_xla_insights.units import share, time_text
@@ -91,15 +94,16 @@ def outside_report(session: SessionTrace) -> dict[str, Any] | None:
     found = find_outside(session)
     if found is None:
         return None
+    does = host_does(environment(session)["framework"])
     return {
         "before": {"duration_ps": found.before_ps, "by_class_ps": by_class(found.before)},
         "after": {"duration_ps": found.after_ps, "by_class_ps": by_class(found.after)},
         "share": found.share,
-        "text": outside_sentence(found, len(session.devices)) if found.matters else None,
+        "text": outside_sentence(found, len(session.devices), does) if found.matters else None,
     }
 
 
-def outside_sentence(outside: Outside, devices: int) -> str:
+def outside_sentence(outside: Outside, devices: int, does: Mapping[str, str]) -> str:
     """`2 792.354 ms, 34.9 % of the capture, lie outside the device's span: 1 799.406 ms before the first run (the host
     mostly compiles) and 992.948 ms after the last run (the host mostly compiles).`"""
     whose = "device's span" if devices == 1 else "devices' spans"
@@ -108,17 +112,17 @@ def outside_sentence(outside: Outside, devices: int) -> str:
         (outside.after_ps, "after the last run", outside.after),
     )
     text = " and ".join(
-        f"{time_text(ps)} {where} ({_does(shares)})"
+        f"{time_text(ps)} {where} ({_most(shares, does)})"
         for ps, where, shares in parts
         if ps >= _SHORT * outside.session_ps
     )
     return f"{time_text(outside.total_ps)}, {share(outside.share)} of the capture, lie outside the {whose}: {text}."
 
 
-def _does(shares: Int64) -> str:
+def _most(shares: Int64, does: Mapping[str, str]) -> str:
     """What the host does most of the time; the two classes with most of it where none has half."""
     order = np.argsort(-shares, kind="stable")
-    most = int(order[0])
-    if 2 * int(shares[most]) > int(shares.sum()):
-        return f"the host mostly {HOST_DOES[CLASSES[most]]}"
-    return f"the host {HOST_DOES[CLASSES[most]]} or {HOST_DOES[CLASSES[int(order[1])]]}"
+    one, other = (does[CLASSES[int(it)]] for it in order[:2])
+    if 2 * int(shares[order[0]]) > int(shares.sum()):
+        return f"the host mostly {one}"
+    return f"the host {one} or {other}"

@@ -34,6 +34,7 @@ from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.names import tagged
 from tb_xla_insights.trace.entries import rows_of_entries
 from tb_xla_insights.trace.model import Int16, Int32, Int64, Trace
+from tb_xla_insights.trace.nesting import climb
 from tb_xla_insights.trace.threads import host_planes
 
 _TAGS = {
@@ -135,3 +136,18 @@ def ways_back(trace: Trace, begin: Int32) -> Ways:
         trace.flows.producer, marks, open_after, trace.line_first, drives, on_host, run_rows, found, dynamo, hops,
     )  # fmt: skip
     return Ways(found[0], found[1], found[2], found[3], found[4], dynamo, hops)
+
+
+def calls_of(trace: Trace, rows: Int32) -> Int32:
+    """The execute call of each event that starts a run, the outermost one on its way back; -1: none. Where the capture
+    has no execute calls, as those of JAX 0.6 on a CPU, the first of the events in one jitted call stands for them all:
+    it executes once, for all cores."""
+    ways = ways_back(trace, rows)
+    if not len(rows) or rows_with(trace, LAUNCH).size:
+        return ways.launch
+    jitted = climb(trace.parent, ways.origin, rows_of_entries(tagged(trace, "jitted_call"), trace.meta))
+    order = np.argsort(trace.start_ps[rows], kind="stable")
+    _, first, number = np.unique(jitted[order], return_index=True, return_inverse=True)
+    call = np.empty(len(rows), np.int32)
+    call[order] = rows[order[first[number]]]
+    return np.where(jitted >= 0, call, np.int32(-1))

@@ -17,7 +17,7 @@ from tb_xla_insights.analysis.codes import ENQUEUE, HELPER, LAUNCH, TURNS
 from tb_xla_insights.analysis.in_order import in_order
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.names import program_of
-from tb_xla_insights.analysis.reach import rows_with, ways_back
+from tb_xla_insights.analysis.reach import calls_of, rows_with, ways_back
 from tb_xla_insights.trace.model import Device, Int8, Int32, Int64, Trace
 from tb_xla_insights.trace.run_keys import stat_at
 
@@ -111,7 +111,33 @@ def _helpers(trace: Trace, device: Int32, row: Int32, start: Int64) -> tuple[Int
     helpers = rows_with(trace, HELPER)
     exact = _by_run_id(trace, device, start, helpers)
     exact = np.where(exact >= 0, exact, ways_back(trace, row).helper)
-    return _joins(exact, _left(trace, exact, helpers, start))
+    return _joins(exact, _left_on_cores(trace, device, exact, helpers, start))
+
+
+def _left_on_cores(trace: Trace, device: Int32, exact: Int32, helpers: Int32, start: Int64) -> Int32:
+    """For the runs of a CPU that flows do not join, the helpers that are left: where each call has one for every core,
+    those of the calls in the order in which each core ran them; else all in order of time, as nothing tells which cores
+    a call is for."""
+    call = calls_of(trace, helpers)
+    calls, count = np.unique(call[call >= 0], return_counts=True)
+    cores = np.unique(device).tolist()
+    if len(cores) == 1 or (count != len(cores)).any():
+        return _left(trace, exact, helpers, start)
+    calls = calls[np.argsort(trace.start_ps[calls], kind="stable")]
+    place = {row: number for number, row in enumerate(calls.tolist())}
+    of_helper = {row: place.get(its, -1) for row, its in zip(helpers.tolist(), call.tolist(), strict=True)}
+    taken = np.array([of_helper.get(row, -1) for row in exact.tolist()], np.int64)
+    free: dict[int, list[int]] = {}
+    for row in np.setdiff1d(helpers, exact)[::-1].tolist():
+        free.setdefault(of_helper[row], []).append(row)
+    found = np.full(len(device), -1, np.int32)
+    for core in cores:
+        its = np.flatnonzero(device == core)
+        numbers = in_order(start[its], taken[its], trace.start_ps[calls]).tolist()
+        for run, number in zip(its.tolist(), numbers, strict=True):
+            if number >= 0 and free.get(number):
+                found[run] = free[number].pop()
+    return found
 
 
 def _by_run_id(trace: Trace, device: Int32, start: Int64, helpers: Int32) -> Int32:

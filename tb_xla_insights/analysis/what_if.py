@@ -214,6 +214,17 @@ def step_without(trace: Trace, *at_best: Fix, at_worst: Sequence[Fix] = ()) -> i
     return round(min(longest, max(least_ps, steps_ps - gain)) / len(steps))
 
 
+def shorter_runs(trace: Trace, fix: Fix) -> int:
+    """How much shorter the busiest core's runs of the mean step of one host are after a fix at best, in ps; 0 where
+    nothing can be replayed."""
+    schedule, steps = schedule_of(trace), steps_of(trace)
+    if schedule is None:
+        return 0
+    work = schedule.work
+    left = _least(trace, work, _device_work(trace, work, [fix]).device_ps)
+    return round((_least(trace, work, work.device_ps) - left) / len(steps))
+
+
 def _freed(host: Host, fixes: Sequence[Fix]) -> NDArray[np.bool_]:
     """Per stretch, whether a fix takes the kind of wait away that is at its end."""
     reads, blocks = any(fix.reads for fix in fixes), any(fix.blocks for fix in fixes)

@@ -121,7 +121,10 @@ class Server:
         )
         try:
             call(TerminateRequest(session_id=session), timeout=10)
-        except grpc.RpcError:
+        except (
+            grpc.RpcError,
+            ValueError,
+        ):  # the latter where the profile ended, and with it the channel, just now
             return
 
     def close(self) -> None:

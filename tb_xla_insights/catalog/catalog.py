@@ -16,7 +16,8 @@ Tags say what an event is beside its class:
 - synchronisations: `step_marker`, `sync_call` (the calls around a synchronisation), `sync` (one synchronisation),
   `schedule` (it hands its graph over), `barrier`, `read` (a value fetched from the device)
 - executions: `launch` (an execute call), `scheduled` and `run_start` (one core's part of it), `enqueue` (it enters the
-  device's queue), `gpu_run` (its kernels enter a GPU's streams), `dynamo` and `dynamo_part`, `completion`,
+  device's queue), `gpu_run` (its kernels enter a GPU's streams), `jitted_call` (a call of a compiled function: where no
+  execute call is recorded it tells which runs are one launch's), `dynamo` and `dynamo_part`, `completion`,
   `dispatch_then_wait` with `ends_dispatch` (what is left of the first once the second has ended is waiting)
 - waits: `holds`, `backpressure`
 - compilations: `compile_call` (one compilation, as it is asked for), `compile_part` (a phase of one, on any thread)

@@ -34,9 +34,10 @@ UNRECORDED = CLASS_INDEX["unrecorded"]
 
 HELPER_WORK = tuple(
     CLASS_INDEX[name]
-    for name in ("compile", "program_load", "from_device", "to_device", "dispatch", "sync_prepare")
+    for name in ("compile", "program_load", "from_device", "to_device", "dispatch", "sync_prepare", "input")
 )
-"""What a helper thread does for the driving thread, the most specific first."""
+"""What a helper thread does for the driving thread, the most specific first. `input` comes last: a program
+that waits for its next batch does nothing else."""
 
 LABELS = {
     "tracing": "IR tracing",

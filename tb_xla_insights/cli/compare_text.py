@@ -34,7 +34,9 @@ def _sessions(out: Console, document: Document) -> None:
         counts = [
             f"{units.count(side[it])} {it if side[it] != 1 else it[:-1]}" for it in ("steps", "devices")
         ]
-        common.say(out, f"{which.upper()}  {side['session'][name]}: {', '.join(counts)}, {side['kind']}")
+        common.say(
+            out, f"{which.upper()}  {side['session'][name]}: {', '.join(counts)}, {side['launched_by']}"
+        )
     if document["chance"]["text"]:
         common.say(out, document["chance"]["text"])
     out.print()

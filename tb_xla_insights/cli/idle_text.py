@@ -85,7 +85,7 @@ def print_input(out: Console, its: Document, hosts: int) -> None:
         f"{_INPUT[its['verdict']]}: {idle if its['idle_ps'] else 'no idle time'} is for want of data{infeed}.",
     )
     driving = "the driving thread" if hosts == 1 else "driving threads"
-    common.say(out, f"Data comes from {_source(its, driving)}.")
+    common.say(out, f"{_source(its, driving)}.")
     for what, key in (("Loading", "load"), ("Sending to devices", "send")):
         if its[f"{key}_hidden"] is not None:
             time, hidden = units.time_text(its[f"{key}_ps"]), units.share(its[f"{key}_hidden"])
@@ -94,19 +94,20 @@ def print_input(out: Console, its: Document, hosts: int) -> None:
 
 
 def _source(its: Document, driving: str) -> str:
-    """Who loads, and what of the driving threads' time batches take."""
+    """Who loads, and what of the driving threads' time batches take. That alone, where nothing of a loader is recorded:
+    the driving thread may load, or wait for a thread that does."""
     from tb_xla_insights.analysis.findings.base import plural
 
+    wait = units.time_text(its["wait_ps"])
+    time = f"{wait}, {units.time_text(its['wait_ps'] // its['batches'])} each" if its["batches"] else wait
+    batches = plural(its["batches"], "batch", "batches")
+    if its["kind"] == "driving_thread":
+        what = f"Loading {batches}" if its["batches"] else "Loading"
+        return f"{what}, or waiting for a loader, takes {driving} {time}"
     threads = plural(its["loader_threads"], "loader thread") if its["loader_threads"] else ""
-    name = driving if its["kind"] == "driving_thread" else _LOADERS.get(its["kind"], "")
+    name = _LOADERS.get(its["kind"], "")
     source = f"{name} ({threads})" if name and threads else name or threads
-    if not its["batches"]:
-        return source
-    batches, wait = plural(its["batches"], "batch", "batches"), units.time_text(its["wait_ps"])
-    time = f"{wait}, {units.time_text(its['wait_ps'] // its['batches'])} each"
-    return (
-        f"{source}: {batches} in {time}" if name == driving else f"{source}; {batches} took {driving} {time}"
-    )
+    return f"Data comes from {source}" + (f"; {batches} took {driving} {time}" if its["batches"] else "")
 
 
 def print_gaps(out: Console, document: Document) -> None:

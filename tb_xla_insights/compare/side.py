@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tb_xla_insights.analysis.environment import FRAMEWORKS
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.compare.chance import Steps
@@ -85,6 +86,28 @@ class Side:
         """What launched the device's work: dynamo where any of it did."""
         kinds = {row["kind"] for row in self.report["executions"]}
         return next((kind for kind in ("dynamo", "lazy") if kind in kinds), "other")
+
+    @cached_property
+    def launched_by(self) -> str:
+        """The kind, or of other kinds the framework, as people read it."""
+        framework = self.report["environment"]["framework"]
+        return self.kind if self.kind != "other" else FRAMEWORKS.get(framework, "unknown framework")
+
+    @cached_property
+    def runs_itself(self) -> bool:
+        """Whether the thread that drives runs most programs itself, as a CPU may."""
+        own = total = 0
+        for trace in self.session.traces:
+            for device in trace.devices:
+                own += int(np.isin(trace.lines_of(device.modules.row), trace.driving_lines).sum())
+                total += len(device.modules)
+        return 2 * own > total
+
+    @cached_property
+    def compiled_rarely(self) -> list[int]:
+        """Host time in compilations of the steps that compiled, if those are fewer than half of the steps."""
+        compiled = [step["host_ps"].get("compile", 0) for step in self.steps if step["compiles"]]
+        return compiled if 2 * len(compiled) < len(self.steps) else []
 
     @cached_property
     def class_means(self) -> dict[str, int]:
@@ -181,6 +204,7 @@ class Side:
             "steps": len(self.steps),
             "source": self.steps[0]["source"] if self.steps else None,
             "kind": self.kind,
+            "launched_by": self.launched_by,
             "throughput": self.throughput,
             "totals": self.totals,
         }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tb_xla_insights.analysis.thresholds import INFO_SHARE
 from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.compare.chance import FEWEST, LEVEL
 from tb_xla_insights.compare.measures import close, of_other_size
@@ -43,9 +44,10 @@ def verdict(a: Side, b: Side, measures: Rows, classes: Rows) -> dict[str, str]:
     row = headline_row(a, b, measures)
     if of_other_size(a, b):
         return {"text": _speed(a, b, row["verdict"]), "verdict": row["verdict"]}
-    parts = [f"{_more(it['difference_ps'])} {label(it['class'])}" for it in _reasons(a, b, classes)]
-    told = f" The host has {_list(parts)} per step, in the mean." if parts else ""
-    return {"text": _steps(a, b, row["verdict"]) + told, "verdict": row["verdict"]}
+    return {
+        "text": f"{_steps(a, b, row['verdict'])}{_once(a, b)}.{_why(a, b, measures, classes)}",
+        "verdict": row["verdict"],
+    }
 
 
 def _lacking(a: Side) -> str:
@@ -56,13 +58,15 @@ def _steps(a: Side, b: Side, verdict: str) -> str:
     one, other = a.median_ps or 0, b.median_ps or 0
     both = f"{time_text(other, 1)} against {time_text(one, 1)}"
     if verdict == "same":
-        return f"B’s steps are as long as A’s at the median: {both}."
+        return f"B’s steps are as long as A’s at the median: {both}"
     if verdict == "chance":
-        return f"B’s steps cannot be told from A’s: {both} at the median may be chance."
+        return f"B’s steps cannot be told from A’s: {both} at the median may be chance"
     if verdict == "few":
-        return f"B’s steps take {both} at the median ({times(other / one)}); so few steps do not rule out chance."
+        return (
+            f"B’s steps take {both} at the median ({times(other / one)}); so few steps do not rule out chance"
+        )
     ratio, how = (other / one, "slower") if other > one else (one / other, "faster")
-    return f"B’s steps are {times(ratio)} {how} at the median: {_more(other - one)} per step."
+    return f"B’s steps are {times(ratio)} {how} at the median: {_more(other - one)} per step"
 
 
 def _speed(a: Side, b: Side, verdict: str) -> str:
@@ -84,17 +88,58 @@ def _speed(a: Side, b: Side, verdict: str) -> str:
     return f"B is {times(ratio)} {how} at the median: {both}.{sizes}"
 
 
+def _once(a: Side, b: Side) -> str:
+    """`; but B compiled in 1 of 6 steps, for 1 789.4 ms`: what is in the means and decides nothing, where the sessions
+    differ in it by more than steps differ from run to run."""
+    spent = [sum(side.compiled_rarely) / len(side.steps) for side in (a, b)]
+    if abs(spent[0] - spent[1]) < INFO_SHARE * min(a.median_ps or 0, b.median_ps or 0):
+        return ""
+    parts = [
+        f"{name} compiled in {len(side.compiled_rarely)} of {count(len(side.steps))} steps, "
+        f"for {time_text(sum(side.compiled_rarely), 1)}"
+        for side, name in ((a, "A"), (b, "B"))
+        if sum(side.compiled_rarely)
+    ]
+    return f"; but {_list(parts)}"
+
+
+def _why(a: Side, b: Side, measures: Rows, classes: Rows) -> str:
+    """` The device has 7.9 ms less work and the host 1.9 ms more wait per step, in the mean.`"""
+    work = _work(a, b, measures)
+    reasons = [row for row in _reasons(a, b, classes) if not _is_work(row, work)]
+    parts = [f"{_more(row['difference_ps'])} {label(row['class'])}" for row in reasons]
+    device = f"The device has {_more(work['difference_ps'])} work" if work else ""
+    host = f"{'the host' if device else 'The host has'} {_list(parts)}" if parts else ""
+    told = " and ".join(part for part in (device, host) if part)
+    return f" {told} per step, in the mean." if told else ""
+
+
+def _work(a: Side, b: Side, measures: Rows) -> Mapping[str, Any] | None:
+    """The row of the device's work, where it tells the sessions apart and one of them runs programs on the thread that
+    launches them: there the class `dispatch` is that work."""
+    if not (a.runs_itself or b.runs_itself):
+        return None
+    rows = [row for row in measures if row["name"] == "device_per_step" and row["difference_ps"] is not None]
+    return next((row for row in rows if _tells(a, b, row)), None)
+
+
+def _is_work(row: Mapping[str, Any], work: Mapping[str, Any] | None) -> bool:
+    """Whether most of a difference in `dispatch` is the device's work."""
+    if work is None or row["class"] != "dispatch":
+        return False
+    return bool(abs(row["difference_ps"] - work["difference_ps"]) < abs(row["difference_ps"]) / 2)
+
+
 def _reasons(a: Side, b: Side, classes: Rows) -> Rows:
-    """The classes that tell the sessions apart: no chance, and more than a twentieth of a step."""
+    """The classes that tell the sessions apart."""
+    return [row for row in classes if _tells(a, b, row)][:3]
+
+
+def _tells(a: Side, b: Side, row: Mapping[str, Any]) -> bool:
+    """Whether the sessions differ in it: no chance, and more than a twentieth of a step."""
     least = max(a.median_ps or 0, b.median_ps or 0) / 20
-    return [
-        row
-        for row in classes
-        if row["p"] is not None
-        and row["p"] <= LEVEL
-        and abs(row["difference_ps"]) > least
-        and not close(row["a_ps"], row["b_ps"])
-    ][:3]
+    known = row["p"] is not None and row["p"] <= LEVEL
+    return known and abs(row["difference_ps"]) > least and not close(row["a_ps"], row["b_ps"])
 
 
 def _more(ps: int) -> str:
@@ -133,8 +178,7 @@ def _rare(a: Side, b: Side) -> str:
     """What was compiled in fewer than half of the steps is in the means, and not in the test of medians."""
     parts = []
     for side, name in ((a, "A"), (b, "B")):
-        compiled = [step["host_ps"].get("compile", 0) for step in side.steps if step["compiles"]]
-        if 0 < 2 * len(compiled) < len(side.steps):
+        if compiled := side.compiled_rarely:
             spent = f" ({time_text(sum(compiled), 1)})" if sum(compiled) else ""
             parts.append(f"{name} compiled in {len(compiled)} of {count(len(side.steps))} steps{spent}")
     return f" {_list(parts)}; that is in the means, and left out of the test of medians." if parts else ""

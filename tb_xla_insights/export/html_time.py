@@ -156,7 +156,8 @@ def gaps(document: Row) -> Markup | None:
     rest = rows[_OPEN:]
     more = element("details", element("summary", f"{units.count(len(rest))} more"), table(rest, *columns))
     ends = element("h2", "What led to the end of the longest")
-    chains = map(_chain, _apart(rows)[:_CHAINS])
+    framework = document["environment"]["framework"]
+    chains = [_chain(gap, framework) for gap in _apart(rows)[:_CHAINS]]
     return card("Gaps", note, table(rows[:_OPEN], *columns), more if rest else None, ends, chains, wide=True)
 
 
@@ -168,7 +169,7 @@ def _apart(gaps: Sequence[Row]) -> list[Row]:
     return list(first.values())
 
 
-def _chain(gap: Row) -> Markup:
+def _chain(gap: Row, framework: str) -> Markup:
     duration = gap["duration_ps"]
     unit = units.column_unit([duration])
     at = f"{units.time_in(gap['start_ps'], 'ms')}{units.THIN}ms"
@@ -182,4 +183,4 @@ def _chain(gap: Row) -> Markup:
         foot=("Sum", "", "", "", units.time_in(duration, unit)),
     )
     summary = element("summary", f"{units.time_text(duration)} on {gap['device']} at {at}")
-    return element("details", summary, element("p", gap_sentence(gap)), told)
+    return element("details", summary, element("p", gap_sentence(gap, framework)), told)

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tb_xla_insights.analysis.frameworks import host_does
 from tb_xla_insights.analysis.thresholds import BOUND_SHARE, INFO_SHARE, OUTSIDE_SHARE, SEVERITIES
-from tb_xla_insights.catalog.classes import HOST_DOES
 from tb_xla_insights.units import change_text, part_text, share, time_text
 
 _COMPILING = ("recompilation", "dynamo_recompilation")
@@ -20,6 +20,9 @@ _MOST_LETTERS = 230
 
 _USUAL_EDGE = 1.5
 """Steps that a capture begins or ends with before the first run or after the last one, though nothing is wrong."""
+
+_MOST_OF_HOST = 1 / 3
+"""Of the steps, what a class of host time must have to be told of where no device is known."""
 
 
 _UNSEEN = "whether runs compute or wait is not recorded"
@@ -38,11 +41,25 @@ def verdict(report: Mapping[str, Any]) -> dict[str, str]:
     together = outside["before"]["duration_ps"] + outside["after"]["duration_ps"]
     if together < _USUAL_EDGE * _mean_step(report):
         return _inside_span(report, _MOST_LETTERS)
-    sentence = _outside(outside)
+    sentence = _outside(outside, _does(report))
     told = _inside_span(report, _MOST_LETTERS - len(sentence) - 1)
     texts = (sentence, told["text"]) if outside["share"] > 0.5 else (told["text"], sentence)
     severity = told["severity"] if told["severity"] != "good" else "info"
     return {"text": " ".join(texts), "severity": severity}
+
+
+def _host_alone(report: Mapping[str, Any]) -> str:
+    """`the host waits for data for 12.0 of 16.0 ms a step`, what it does most, if that takes a third of the steps."""
+    steps = report["steps"]
+    by_class: Counter[str] = sum((Counter(step["host_ps"]) for step in steps), Counter())
+    whole = sum(step["duration_ps"] for step in steps)
+    for name, time in by_class.most_common(1):
+        if time >= _MOST_OF_HOST * whole:
+            does = _does(report)[name]
+            if name == "dispatch" and report["environment"]["framework"] == "tensorflow":
+                does = "launches and runs operations"  # Without XLA its executors run each one where they launch it.
+            return f"the host {does} for {part_text(time // len(steps), whole // len(steps))} a step"
+    return "what the host did is shown alone"
 
 
 def _mean_step(report: Mapping[str, Any]) -> float:
@@ -50,7 +67,7 @@ def _mean_step(report: Mapping[str, Any]) -> float:
     return sum(step["duration_ps"] for step in steps) / len(steps) if steps else 0.0
 
 
-def _outside(outside: Mapping[str, Any]) -> str:
+def _outside(outside: Mapping[str, Any], does: Mapping[str, str]) -> str:
     """`52.1 % of the capture lies before the first run (the host compiles).`"""
     before, after = outside["before"], outside["after"]
     where = "before and after all runs"
@@ -60,8 +77,8 @@ def _outside(outside: Mapping[str, Any]) -> str:
         where = "after the last run"
     by_class = Counter(before["by_class_ps"]) + Counter(after["by_class_ps"])
     most = next((name for name, time in by_class.most_common(1) if 2 * time > by_class.total()), None)
-    does = f" (the host {HOST_DOES[most]})" if most else ""
-    return f"{share(outside['share'])} of the capture lies {where}{does}."
+    doing = f" (the host {does[most]})" if most else ""
+    return f"{share(outside['share'])} of the capture lies {where}{doing}."
 
 
 def _inside_span(report: Mapping[str, Any], room: int) -> dict[str, str]:
@@ -87,7 +104,7 @@ def _inside_span(report: Mapping[str, Any], room: int) -> dict[str, str]:
         text = f"{whose} {duty} busy from first to last run, yet at work for {share(part)} of the steps' time"
         rest = report["step_idle"]
         host = (
-            _mostly(rest["by_class_ps"] or {}, rest["idle_ps"] or 0)
+            _mostly(report, rest["by_class_ps"] or {}, rest["idle_ps"] or 0)
             or ", too few runs to tell what is in the way"
         )
         return {"text": f"{text}{host}.", "severity": "warning"}
@@ -97,7 +114,7 @@ def _inside_span(report: Mapping[str, Any], room: int) -> dict[str, str]:
         return {"text": text, "severity": "warning"}
     unseen = any(not device["ops"] for device in devices)
     if not reasons:
-        idle = _in_gaps(report["gaps"], span - busy)
+        idle = _in_gaps(report, span - busy)
         if unseen:
             idle = "" if busy >= BOUND_SHARE * span else idle
             return {"text": f"{whose} {duty} busy with program runs{idle}; {_UNSEEN}.", "severity": "info"}
@@ -107,7 +124,7 @@ def _inside_span(report: Mapping[str, Any], room: int) -> dict[str, str]:
     if hidden:
         rest = f"; what else is in the way is not known, as {hidden}"
     elif not first and 2 * sum(finding["cost_ps"] for finding in reasons) < span - busy:
-        rest = _in_gaps(report["gaps"], span - busy)
+        rest = _in_gaps(report, span - busy)
     if unseen and not mistakes and not hidden:
         rest += f"; {_UNSEEN}"
     together = report["mistakes"]
@@ -123,10 +140,7 @@ def _without_devices(report: Mapping[str, Any]) -> dict[str, str]:
     if len(inside) == len(report["session"]["hosts"]):
         text = "The whole capture lies inside one compilation, which began before it and was not finished"
         return {"text": f"{text}: no program ran.", "severity": "warning"}
-    return {
-        "text": "No device's work could be read: what the host did is shown alone.",
-        "severity": "warning",
-    }
+    return {"text": f"No device's work could be read: {_host_alone(report)}.", "severity": "warning"}
 
 
 def _causes(
@@ -148,7 +162,9 @@ def _warm_up(report: Mapping[str, Any], idle: int) -> str:
         return ""
     if any(finding["id"] in _COMPILING for finding in report["findings"]):
         return ""
-    return "most of the idle time the host compiles for the first time (capture later to see usual steps)"
+    return (
+        "during most of the idle time the host compiles for the first time (capture later to see usual steps)"
+    )
 
 
 def _counts(finding: Mapping[str, Any]) -> bool:
@@ -201,20 +217,28 @@ def _share_of_steps(report: Mapping[str, Any]) -> float:
     return work / step if work is not None and step else 1.0
 
 
-def _mostly(by_class: Mapping[str, int], idle: int, queued: int = 0) -> str:
+def _does(report: Mapping[str, Any]) -> dict[str, str]:
+    """What the host does, by class, in the words of the capture's framework."""
+    return host_does(report["environment"]["framework"])
+
+
+def _mostly(report: Mapping[str, Any], by_class: Mapping[str, int], idle: int, queued: int = 0) -> str:
     """What the host does in more than half of the idle time, or that work was queued already, if there is such a
     thing."""
     if 2 * queued > idle:
-        return "; most of the idle time work is queued already"
+        return "; during most of the idle time work is queued already"
     name = max(by_class, key=lambda it: by_class[it], default=None)
-    return f"; most of the idle time the host {HOST_DOES[name]}" if name and 2 * by_class[name] > idle else ""
+    if not name or 2 * by_class[name] <= idle:
+        return ""
+    return f"; during most of the idle time the host {_does(report)[name]}"
 
 
-def _in_gaps(gaps: Mapping[str, Any], idle: int) -> str:
-    return _mostly(gaps["by_class_ps"], idle, gaps["by_kind_ps"]["queued"])
+def _in_gaps(report: Mapping[str, Any], idle: int) -> str:
+    gaps = report["gaps"]
+    return _mostly(report, gaps["by_class_ps"], idle, gaps["by_kind_ps"]["queued"])
 
 
-def gap_sentence(gap: Mapping[str, Any]) -> str:
+def gap_sentence(gap: Mapping[str, Any], framework: str) -> str:
     """Why a gap was there and why it ended, from its entry in the report."""
     duration, after = time_text(gap["duration_ps"]), gap["after"]
     inside = gap.get("inside_run")
@@ -229,7 +253,8 @@ def gap_sentence(gap: Mapping[str, Any]) -> str:
             "a transfer, a collective or another core."
         )
     parts = sorted(gap["by_class_ps"].items(), key=lambda it: -it[1])[:3]
-    doing = ", ".join(f"{HOST_DOES[name]} ({time_text(ps)})" for name, ps in parts)
+    does = host_does(framework)
+    doing = ", ".join(f"{does[name]} ({time_text(ps)})" for name, ps in parts)
     if gap["kind"] == "starved":
         return f"Nothing was queued for {duration}: the host {doing}, until {ended}."
     return f"What was queued is not known. For {duration} the host {doing}, until {ended}."

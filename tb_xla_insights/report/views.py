@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tb_xla_insights.analysis.busy import stalls_together
+from tb_xla_insights.analysis.environment import environment
 from tb_xla_insights.analysis.idle import find_gaps
 from tb_xla_insights.analysis.partial import partial_steps
 from tb_xla_insights.analysis.segments import Segments
@@ -234,7 +235,8 @@ def gap(session: SessionTrace, device: str, start_ps: int) -> dict[str, Any]:
         "chain": chain,
         "host": host,
         "by_thread": by_thread(chain),
-        "sentence": gap_sentence(found) + (_together(found) if host in _several(session) else ""),
+        "sentence": gap_sentence(found, environment(session)["framework"])
+        + (_together(found) if host in _several(session) else ""),
         "cores": cores,
         "pattern": pattern,
         "occurrences": listed["patterns"][pattern]["count"],

@@ -1,6 +1,6 @@
 """Numbers that the trace and its kernels share."""
 
-REGION_START, REGION_STOP, HELPER, EXECUTE, COMPLETION, END = 1, 2, 3, 4, 5, 6
+REGION_START, REGION_STOP, HELPER, EXECUTE, COMPLETION, WHOLE, READY, END = range(1, 9)
 """What an event's name is to the regions of a thread pool (`regions`), or to the ends of ops (`cpu_ops`)."""
 
 KNOWN, CANDIDATE, TRANSPARENT, PASS = 0, 1, 2, 3

@@ -20,7 +20,7 @@ from tb_xla_insights.trace import kernels
 from tb_xla_insights.trace.cpu_ops import op_times
 from tb_xla_insights.trace.devices import make_spans
 from tb_xla_insights.trace.model import Device, Int32, Int64, Spans, Trace
-from tb_xla_insights.trace.programs import program_names
+from tb_xla_insights.trace.programs import UNNAMED, program_names
 from tb_xla_insights.trace.regions import Regions, Stretches, find_regions
 from tb_xla_insights.trace.run_keys import UNKNOWN, RunKeys, find_run_keys, stat_at
 
@@ -109,10 +109,8 @@ def _cores(
     if known.any():
         core = np.where(known, recorded, recorded[known].min())
     else:
-        calls = np.array(
-            ["launch" in catalog.tags(trace.strings[text]) for text in trace.metadata.name], np.bool_
-        )
-        core = _place(_launches(trace, calls, regions, runs), begin[runs], regions.complete_ps[runs])
+        launch = _launches(trace, catalog, regions, runs)
+        core = _place(launch, begin[runs], regions.complete_ps[runs])
     of_region = np.full(len(regions.row) + 1, core.min())  # the last one stands for no run
     of_region[runs] = core
     return core, np.where(keys.device != UNKNOWN, keys.device, of_region[keys.run])
@@ -132,12 +130,20 @@ def _place(launch: Int32, start: Int64, end: Int64) -> Int64:
     return core
 
 
-def _launches(trace: Trace, calls: NDArray[np.bool_], regions: Regions, runs: NDArray[np.intp]) -> Int32:
-    """The execute call that each run's flow comes from, the outermost one on the way; -1: none recorded. `calls`: per
-    metadata entry, whether it is an execute call."""
+def _launches(trace: Trace, catalog: Catalog, regions: Regions, runs: NDArray[np.intp]) -> Int32:
+    """The execute call that each run's flow comes from, the outermost one on the way; where the capture has none, the
+    innermost jitted call; -1: none recorded."""
     found, seen = np.full(len(runs), -1, np.int32), np.full(len(regions.row), -1, np.int32)
     known = regions.row, regions.outer, regions.source, regions.of_row, regions.runs
-    kernels.find_launches(runs.astype(np.int32), calls, trace.meta, trace.parent, *known, seen, found)
+    for tag in ("launch", "jitted_call"):
+        calls = np.array([tag in catalog.tags(trace.strings[text]) for text in trace.metadata.name], np.bool_)
+        inner = tag == "jitted_call"
+        kernels.find_launches(
+            runs.astype(np.int32), calls, inner, trace.meta, trace.parent, *known, seen, found
+        )
+        if (found >= 0).any():
+            break
+        seen[:] = -1
     return found
 
 
@@ -145,7 +151,7 @@ def _run_names(trace: Trace, runs: NDArray[np.intp], run: Int32, ops: Int32) -> 
     """The program of each run, from the first of its ops."""
     first = np.full(runs[-1] + 2, -1, np.int32)  # the last one stands for no run
     first[run[::-1]] = ops[::-1]  # of many ops the one written last stays: the first
-    names = np.full(len(runs), trace.intern("device run"), np.int32)
+    names = np.full(len(runs), trace.intern(UNNAMED), np.int32)
     told = first[runs] >= 0
     names[told] = program_names(trace, first[runs[told]])
     return names

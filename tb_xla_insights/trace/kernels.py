@@ -23,7 +23,7 @@ cython.declare(REGION_START=cython.int, REGION_STOP=cython.int, HELPER=cython.in
 cython.declare(
     COMPLETION=cython.int, END=cython.int, CANDIDATE=cython.int, TRANSPARENT=cython.int, PASS=cython.int
 )
-cython.declare(NO=cython.int, YES=cython.int, THROUGH=cython.int)
+cython.declare(WHOLE=cython.int, READY=cython.int, NO=cython.int, YES=cython.int, THROUGH=cython.int)
 from tb_xla_insights.trace.codes import (  # noqa: E402
     CANDIDATE,
     COMPLETION,
@@ -32,10 +32,12 @@ from tb_xla_insights.trace.codes import (  # noqa: E402
     HELPER,
     NO,
     PASS,
+    READY,
     REGION_START,
     REGION_STOP,
     THROUGH,
     TRANSPARENT,
+    WHOLE,
     YES,
 )
 
@@ -220,10 +222,11 @@ def find_regions(
                 if depth > 0:
                     depth -= 1
                 executes = -1
-            elif (kind == REGION_START or kind == HELPER) and depth < len(stack):
+            elif (kind == REGION_START or kind == HELPER or kind == WHOLE) and depth < len(stack):
                 row[regions], region_start[regions] = event, start[event]
                 region_end[regions] = -1 if kind == REGION_START else end
-                complete[regions] = 0
+                runs[regions] = kind == WHOLE
+                complete[regions] = end if kind == WHOLE else 0
                 outer[regions] = stack[depth - 1] if depth > 0 else -1
                 stack[depth] = regions
                 depth += 1
@@ -231,6 +234,9 @@ def find_regions(
                 executes = -1
             elif kind == EXECUTE:
                 executes = event
+            elif kind == READY and depth > 0:
+                if mark[row[stack[depth - 1]]] == WHOLE:
+                    complete[stack[depth - 1]] = end
             elif kind == COMPLETION and depth > 0:
                 runs[stack[depth - 1]] = True
                 complete[stack[depth - 1]] = end
@@ -344,11 +350,12 @@ def time_ops(
 
 
 def find_launches(
-    which: Int32, calls: Bools, meta: Int32, parent: Int32, row: Int32, outer: Int32, source: Int32, of_row: Int32,
-    runs: Bools, seen: OutInt32, found: OutInt32,
+    which: Int32, calls: Bools, inner: cython.bint, meta: Int32, parent: Int32, row: Int32, outer: Int32,
+    source: Int32, of_row: Int32, runs: Bools, seen: OutInt32, found: OutInt32,
 ) -> None:  # fmt: skip
-    """The outermost execute call on the way back from each run. The way of a flow ends at another run: a run that had
-    to queue was let go by the run before it. `seen`: for which run each region was met last, at first -1."""
+    """The outermost execute call on the way back from each run; with `inner` the innermost. The way of a flow ends at
+    another run: a run that had to queue was let go by the run before it. `seen`: for which run each region was met
+    last, at first -1."""
     with cython.nogil:
         for i in range(len(which)):
             region = which[i]
@@ -357,7 +364,7 @@ def find_launches(
                 record = source[region]
                 at = record if record >= 0 else row[region]
                 while at >= 0:
-                    if calls[meta[at]]:
+                    if calls[meta[at]] and not (inner and found[i] >= 0):
                         found[i] = at
                     at = parent[at]
                 region = of_row[record] if record >= 0 else outer[region]

@@ -6,6 +6,9 @@ import numpy as np
 
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
+UNNAMED = "device run"
+"""Stands for the program of a run of which no op tells it."""
+
 
 def programs_at(trace: Trace, rows: Int32) -> tuple[Int64, Int64]:
     """The module (a text) and the program id of some events, -1 where there is none."""

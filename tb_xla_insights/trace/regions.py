@@ -23,6 +23,8 @@ _MARKS = {
     "ThreadpoolListener::StopRegion": codes.REGION_STOP,
     EXECUTE: codes.EXECUTE,
     "ThunkExecutor::Execute (wait for completion)": codes.COMPLETION,
+    "CpuExecutable::ExecuteAsyncOnStream": codes.WHOLE,
+    "BlockUntilReady": codes.READY,
 }
 
 
@@ -34,7 +36,9 @@ class Stretches:
 
     A region goes from its `StartRegion` to its `StopRegion`; `ExecuteHelper` is one as well, since small
     programs run inside it. A program runs in the innermost region around a `ThunkExecutor::Execute (wait for
-    completion)`, and is complete at that event's end; the thread may leave the region much later.
+    completion)`, and is complete at that event's end; the thread may leave the region much later. A call that runs a
+    program from its first op to its last (`CpuExecutable::ExecuteAsyncOnStream`) is a region as well; the program is
+    complete where the call has waited for it (`BlockUntilReady`).
     """
 
     row: Int32
@@ -59,7 +63,8 @@ def find_stretches(
     """The regions of all lines; None where no line records any. `name` is that of each metadata entry (index into the
     strings)."""
     of_entry = _marks(strings, name)
-    most = count_of_entries(np.isin(of_entry, (codes.REGION_START, codes.HELPER, codes.COMPLETION)), meta)
+    begins = codes.REGION_START, codes.HELPER, codes.COMPLETION, codes.WHOLE
+    most = count_of_entries(np.isin(of_entry, begins), meta)
     if not most:
         return None
     mark, of_row = told_by_entry(of_entry, meta), np.full(len(meta), -1, np.int32)

@@ -25,6 +25,11 @@ _BY_NAME: tuple[tuple[str, Role], ...] = (
     (r"tf_XLA(PjRt|Tfrt)?CpuClient|tf_pjrt_thread_pool", "client"),
     (r"tf_xla-cpu-codegen|tf_PjRtCompilerThreadPool|.*llvm|.*codegen", "compiler"),
     (r"pjrt-tpu-tasks", "transfer"),
+    (
+        r"tf_data_iterator_get_next",
+        "executor",
+    ),  # gets the next batch for a function that the driving thread runs
+    (r"tf_data_", "loader"),
 )
 _NATIVE = re.compile(r"tf_|tfrt|pjrt|py_xla|EventFD|switchto|pt_|Host Threads|grpc|collective_ops|xla_")
 """Threads that no Python code runs on: none of them drives."""

@@ -20,7 +20,7 @@ from tb_xla_insights.analysis.findings.host import (
 from tb_xla_insights.analysis.findings.lost import annotations_not_propagated
 from tb_xla_insights.analysis.findings.reads import sync_every_step
 from tb_xla_insights.analysis.findings.small import many_small_executions
-from tb_xla_insights.analysis.findings.worth import kind_of, mistakes_together, valued
+from tb_xla_insights.analysis.findings.worth import kind_of, leaves_nothing, mistakes_together, valued
 from tb_xla_insights.trace.model import SessionTrace
 
 __all__ = ["Finding", "Window", "find_findings", "findings_report"]
@@ -38,12 +38,12 @@ def find_findings(session: SessionTrace, beside: Beside = NOTHING) -> list[Findi
     """The findings of a session: mistakes, then limits; in each what recurs first, then by what a fix buys (`worth`).
 
     Idle time that one host finding takes is no other one's, so their costs never add up to more than the starved gaps.
-    `device_bound` is there only where nothing is worth a warning.
+    `device_bound` is there only where no mistake is worth a change and no limit a warning.
     """
     facts = Facts(session, beside)
     drafts = [finding for finder in _FINDERS if (finding := finder(facts)) is not None]
     found = valued(facts, drafts)
-    if not any(finding.severity != "info" for finding in found) and (bound := device_bound(facts)):
+    if leaves_nothing(found) and (bound := device_bound(facts)):
         found.append(bound)
     return found
 

@@ -16,7 +16,7 @@ from tb_xla_insights.analysis.busy import device_span
 from tb_xla_insights.analysis.enclosing import annotation_path
 from tb_xla_insights.analysis.environment import environment
 from tb_xla_insights.analysis.findings.ledger import Ledger
-from tb_xla_insights.analysis.frameworks import WORDS, Words
+from tb_xla_insights.analysis.frameworks import WORDS, Words, host_does
 from tb_xla_insights.analysis.step_sources import recorded_steps
 from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.analysis.thresholds import EVERY_SHARE, Severity
@@ -134,6 +134,11 @@ class Facts:
     def words(self) -> Words:
         """Those of the framework: advice speaks of no other one."""
         return WORDS[self.framework]
+
+    @cached_property
+    def host_does(self) -> dict[str, str]:
+        """What the host does, by class, after `the host`."""
+        return host_does(self.framework)
 
     @cached_property
     def of_hosts(self) -> str:

@@ -30,7 +30,9 @@ MOST_HOSTS = 3
 """Hosts that a sentence names."""
 
 _LOADING = {
-    "driving_thread": "Move {where} off the thread that drives the device: {how}.",
+    # Whether another thread loads, of which nothing is recorded, a capture does not tell.
+    "driving_thread": "If {where} loads the batch itself, move that off the thread that drives the device: {how}; if "
+    "it waits for a loader, make that faster or give it more workers.",
     "mp_device_loader": "Give the DataLoader under MpDeviceLoader more workers, let it prefetch more "
     "(loader_prefetch_size), and make a batch cheaper to collate.",
     "loader_threads": "Use more loader threads, let them prefetch, and make a batch cheaper.",

@@ -26,7 +26,7 @@ from tb_xla_insights.analysis.step_idle import step_idle_report
 from tb_xla_insights.analysis.step_table import steps_report
 from tb_xla_insights.analysis.steps import annotated_steps
 from tb_xla_insights.analysis.what_if import Fix
-from tb_xla_insights.catalog.classes import CLASS_INDEX, HOST_DOES
+from tb_xla_insights.catalog.classes import CLASS_INDEX
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.units import time_text
 
@@ -72,7 +72,7 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
         place = f" ({resting.place})" if resting.place else ""
         advice += f" Do not wait for results between launches{place}: that keeps the host from running ahead."
     cores = max(1, len(facts.session.devices))
-    times = [(total_ps(its) // cores, HOST_DOES[name]) for name, its in by_class.items()]
+    times = [(total_ps(its) // cores, facts.host_does[name]) for name, its in by_class.items()]
     parts = ", ".join(f"{does} ({time_text(time)})" for time, does in sorted(times, reverse=True) if time)
     told = [
         (launching_ps, f"the host {parts}{facts.shared(launching_ps, *LAUNCHING)}"),
@@ -168,7 +168,6 @@ def _launch_less(facts: Facts, most: str) -> str:
 
 
 _DOING = {
-    "tracing": ("builds the next graph", "builds the graph", "building is"),
     "python": ("runs Python", "runs Python code", "Python is"),
     "unrecorded": (
         "records nothing: code outside of all annotations, as a rule",
@@ -176,7 +175,13 @@ _DOING = {
         "what is not recorded is",
     ),
 }
-"""What the host does, by class: alone in the detail; in title, verdict and lists; and as a subject."""
+"""What the host does, by class: alone in the detail; in title, verdict and lists; and as a subject. Each framework has
+words for `tracing`."""
+
+
+def _doing(facts: Facts, name: str) -> tuple[str, str, str]:
+    words = facts.words
+    return _DOING.get(name) or (words.builds, words.builds, f"{words.building} is")
 
 
 def tracing_bound(facts: Facts) -> Finding | None:
@@ -199,11 +204,11 @@ def tracing_bound(facts: Facts) -> Finding | None:
     cores = " and core" if len(facts.session.devices) > len(facts.traces) else ""
     each = f", {time_text(cost // facts.core_steps)} a step{cores}" if facts.core_steps else ""
     one = len(facts.session.devices) == 1
-    does = _DOING[most][1]
+    does = _doing(facts, most)[1]
     title = f"The device waits while the host {does}"
     brief = f"{'the device waits' if one else 'the cores wait'} while the host {does}"
     if most == "tracing" and _builds_slower(facts):
-        brief = f"the host {does} slower than it runs"
+        brief = f"the host {facts.words.builds_slower}"
     return Finding(
         "tracing_bound",
         title,
@@ -237,8 +242,8 @@ def _parts(facts: Facts, costs: dict[str, int], most: str) -> str:
     """What the host does, that with most idle time first; with each one's part where there are several."""
     names = sorted((name for name in costs if costs[name]), key=lambda name: (name != most, -costs[name]))
     if len(names) == 1:
-        return _DOING[most][0]
-    parts = [f"{_DOING[name][1]} ({facts.per_core(costs[name])})" for name in names]
+        return _doing(facts, most)[0]
+    parts = [f"{_doing(facts, name)[1]} ({facts.per_core(costs[name])})" for name in names]
     return f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
@@ -250,7 +255,7 @@ def _most_of_it(facts: Facts, places: dict[str, list[tuple[str, int]]], most: st
     }
     if len(places) == 1:
         return "".join(f" Most of that host time{facts.of_hosts} is in {text}." for text in listed.values())
-    told = "; ".join(f"{_DOING[name][2]} mostly in {text}" for name, text in listed.items())
+    told = "; ".join(f"{_doing(facts, name)[2]} mostly in {text}" for name, text in listed.items())
     return f" Of the host's time{facts.of_hosts}, {told}." if told else ""
 
 

@@ -20,11 +20,14 @@ from tb_xla_insights.analysis.findings.base import (
 from tb_xla_insights.analysis.findings.ledger import Ledger
 from tb_xla_insights.analysis.findings.markers import sync_once
 from tb_xla_insights.analysis.launches import DYNAMO_KIND, find_launches
-from tb_xla_insights.analysis.opcodes import element_wise
+from tb_xla_insights.analysis.names import tagged
+from tb_xla_insights.analysis.opcodes import contains, element_wise
 from tb_xla_insights.analysis.propagation.columns import runs_of_ops
 from tb_xla_insights.analysis.thresholds import FEWEST_LAUNCHES, SMALL_SHARE
 from tb_xla_insights.analysis.what_if import Fix
+from tb_xla_insights.trace.entries import rows_of_entries
 from tb_xla_insights.trace.model import Trace
+from tb_xla_insights.trace.nesting import climb
 from tb_xla_insights.units import time_text
 
 LAUNCHING = ("sync_prepare", "dispatch", "program_load")
@@ -63,26 +66,43 @@ def _small(trace: Trace, ledger: Ledger) -> _Small:
 
 
 def _single(trace: Trace) -> NDArray[np.bool_]:
-    """Per launch, whether each of its runs is a single element-wise op."""
-    runs = find_launches(trace).runs
+    """Per launch, whether each of its runs is a single element-wise op; what only contains it (`call`) is none. Where
+    devices record no ops, the function tells that JAX calls to run one."""
+    launches = find_launches(trace)
+    runs = launches.runs
+    if not any(len(device.ops) for device in trace.devices):
+        called = np.array([element_wise(name) for name in _functions(trace)], np.bool_)
+        return called & (launches.sums(np.ones(len(runs), np.int64)) > 0)
     ops, others = np.zeros(len(runs), np.int64), np.zeros(len(runs), np.int64)
     for number, device in enumerate(trace.devices):
         run = runs_of_ops(trace, number)
-        of_run = run >= 0
+        of_run = (run >= 0) & (trace.told(device.ops.name, contains) == 0)
         plain = trace.told(device.ops.name, element_wise)[of_run] == 1
         np.add.at(ops, run[of_run], 1)
         np.add.at(others, run[of_run], ~plain)
-    launches, alone = find_launches(trace), (ops == 1) & (others == 0)
+    alone = (ops == 1) & (others == 0)
     each, without = (launches.sums(column.astype(np.int64)) for column in (alone, ~alone))
     found: NDArray[np.bool_] = (each > 0) & (without == 0)
     return found
 
 
+def _functions(trace: Trace) -> list[str]:
+    """Per launch the function that the innermost jitted call around it names: `multiply` of `PjitFunction(multiply)`,
+    as JAX calls each operation that it runs on its own; empty where there is none."""
+    rows = rows_of_entries(tagged(trace, "jitted_call"), trace.meta)
+    calls = climb(trace.parent, find_launches(trace).origin, rows)
+    names = [trace.name(row) if row >= 0 else "" for row in calls.tolist()]
+    return [name.partition("(")[2].removesuffix(")") for name in names]
+
+
 def _chained(trace: Trace, single: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Those launches of a single op that have one of another program directly before or behind them in their step."""
+    """Those launches of a single op that have one of another program or function directly before or behind them in
+    their step."""
     launches = find_launches(trace)
-    names = np.append(np.unique([name for name, _ in launches.programs], return_inverse=True)[1], -1)
-    name, step = names[launches.program], launches.step
+    programs = np.append(np.array([name for name, _ in launches.programs], np.str_), "")[launches.program]
+    functions = np.array(_functions(trace), np.str_)
+    name = np.unique(np.char.add(np.char.add(programs, " "), functions), return_inverse=True)[1]
+    step = launches.step
     linked = single[:-1] & single[1:] & (step[:-1] == step[1:]) & (name[:-1] != name[1:])
     first = np.flatnonzero(linked)
     return np.union1d(first, first + 1)
@@ -116,9 +136,8 @@ def many_small_executions(facts: Facts) -> Finding | None:
     each_small = small * max(1, len(facts.session.devices))
     work, pause = time_text(device // each_small), time_text(idle // each_small)
     operation = "a single element-wise operation"
-    does = (
-        f"work for less time ({work} on average) than the device idles before ({pause}) or the launch takes"
-    )
+    before = f"the device idles before ({pause}) or " if idle else ""
+    does = f"work for less time ({work} on average) than {before}the launch takes"
     if single == small:
         does = f"run {operation} each ({work} on average)"
     elif single:

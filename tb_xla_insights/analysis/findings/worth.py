@@ -10,8 +10,11 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from tb_xla_insights.analysis.findings.base import Facts, Finding, Fixes, mean_step_without
+from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.analysis.thresholds import INFO_SHARE, WARNING_SHARE, Severity, severity_of
+from tb_xla_insights.analysis.what_if import shorter_runs
 from tb_xla_insights.trace.model import SessionTrace
+from tb_xla_insights.units import time_text
 
 LIMITS = frozenset(("tracing_bound", "dispatch_overhead", "device_stalls", "exposed_collectives"))
 """Findings about the program's nature. All others are mistakes: they name a place that can be changed."""
@@ -32,8 +35,8 @@ def kind_of(finding: Finding) -> Literal["mistake", "limit"] | None:
 
 def valued(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
     """The findings that are worth telling, with `gain`, `severity` and `step_if_fixed_ps`, in order: mistakes, then
-    limits; in each what recurs before what happened once, then by gain. What `gain` and `step_if_fixed_ps` are at best,
-    `gain_at_worst` and `step_if_fixed_most_ps` are at worst.
+    limits; in each what recurs before what happened once, then by their likely gain. What `gain` and `step_if_fixed_ps`
+    are at best, `gain_at_worst` and `step_if_fixed_most_ps` are at worst.
 
     The gain of a mistake that recurs is the share of the usual step that goes with it, that of one that happened once
     the share of the mean step; that of a limit is the share of the step that remains without all mistakes. Where
@@ -59,9 +62,23 @@ def valued(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
         worth = max(gain or 0.0, facts.share(finding.cost_ps) if finding.id in LIMITS else 0.0)
         if worth >= _LEAST.get(finding.id, 0.0):
             loud = _severity(finding, gain or 0.0)
-            told = replace(finding, severity=loud, gain=gain, gain_at_worst=worst)
+            told = replace(
+                finding, severity=loud, gain=gain, gain_at_worst=worst, detail=_detail(facts, finding, step)
+            )
             found.append(replace(told, step_if_fixed_ps=fixed, step_if_fixed_most_ps=most))
-    return sorted(found, key=_place)
+    return in_order(found)
+
+
+def _detail(facts: Facts, finding: Finding, step_ps: int | None) -> str:
+    """A mistake's detail, with the time of runs that goes with it: else nobody understands a step that is shorter than
+    what the device works now."""
+    if finding.id in LIMITS or not finding.fixes or not step_ps:
+        return finding.detail
+    pairs = zip(facts.traces, finding.fixes, strict=True)
+    gone = sum(shorter_runs(trace, fix) * len(steps_of(trace)) for trace, fix in pairs if fix) // facts.steps
+    if gone < INFO_SHARE * step_ps:
+        return finding.detail
+    return f"{finding.detail.removesuffix('.')}; at best a step's runs are {time_text(gone)} shorter too."
 
 
 def _parts(facts: Facts, step_ps: int, gone: Sequence[Fixes], fixes: Fixes) -> tuple[float, float]:
@@ -89,20 +106,39 @@ def _replayable(findings: Sequence[Finding]) -> list[tuple[Finding, Fixes]]:
     return [(finding, fixes) for finding in findings if (fixes := finding.fixes) and any(fixes)]
 
 
+def _likely(finding: Finding) -> float:
+    """The middle of the gains at best and at worst: by the gain at best, what may be next to nothing would come before
+    what is certain."""
+    gain, worst = finding.gain or 0.0, finding.gain_at_worst
+    return gain if worst is None else (gain + worst) / 2
+
+
 def _severity(finding: Finding, gain: float) -> Severity:
     severity = severity_of(gain) or "info"
     return "warning" if severity == "critical" and finding.recurs == "once" else severity
 
 
+def in_order(findings: Sequence[Finding]) -> list[Finding]:
+    """Findings as they are told. (docs/definitions.md, "Findings")"""
+    return sorted(findings, key=_place)
+
+
 def _place(finding: Finding) -> tuple[bool, bool, bool, float, int, str]:
-    gain = finding.gain
     return (
         finding.id in LIMITS,
-        gain is None,
+        finding.gain is None,
         finding.recurs == "once",
-        -(gain or 0.0),
+        -_likely(finding),
         -finding.cost_ps,
         finding.id,
+    )
+
+
+def leaves_nothing(findings: Sequence[Finding]) -> bool:
+    """Whether no mistake is worth a change, even at best, and no limit a warning."""
+    return not any(
+        (finding.gain or 0.0) >= (WARNING_SHARE if finding.id in LIMITS else INFO_SHARE)
+        for finding in findings
     )
 
 
