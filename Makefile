@@ -1,12 +1,13 @@
 # make demo   TensorBoard on demo_logs, in a virtual environment of its own (PORT=6006; another one if it is taken)
 # make test   everything that must hold: lint, types, unit tests of both languages, the page in a real browser
+# make sanitize   tests of whatever reads files, with kernels that check indices, addresses and undefined behaviour
 # make matrix the report against captures of many versions of JAX, TensorFlow and PyTorch/XLA, made on this machine
 # A second run only does what changed. PYTHON=python3.12 picks the interpreter.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test lint types unit page browser matrix clean
+.PHONY: demo test lint types unit page browser sanitize matrix clean
 
 PYTHON ?= python3
 PORT ?= 6006
@@ -15,13 +16,16 @@ ENVIRONMENTS ?= build/environments
 BIN := .venv/bin
 # A new pip passes on what setuptools warns its own developers of.
 INSTALL := PYTHONWARNINGS=ignore $(BIN)/pip install --quiet
-# Pip packs the page.
+# Pip compiles the kernels and packs the page.
+KERNELS := $(shell find tb_xla_insights -name kernels.py -o -name '*.pxd')
 PAGE := $(shell find frontend tb_xla_insights/page -name '*.js' -o -name '*.css' -o -name '*.py')
+# Tests that read real, random and damaged files.
+SANITIZE := tests/test_kernels.py tests/test_xplane_read.py tests/test_xplane_damage.py tests/test_xplane_changing.py \
+	tests/test_report_random.py tests/test_report_real.py tests/test_propagation_real.py tests/test_timeline_real.py \
+	tests/test_pyramid.py tests/test_timeline_scopes.py tests/test_annotation_tree.py tests/test_demo_logs.py
 STALLED := the browser draws no frame
 
 demo: .venv/installed
-	@echo "Preparing the kernels (only the first time takes long)."
-	@$(BIN)/python -c "from tb_xla_insights.warm import warm; warm()"
 	@port=$$($(BIN)/python .ci/free_port.py $(PORT)); \
 	echo; echo "  Open http://localhost:$$port/#xla_insights"; echo; \
 	exec $(BIN)/tensorboard --logdir demo_logs --port "$$port"
@@ -55,27 +59,40 @@ browser: .venv/installed-test
 		echo "BROWSER TESTS SKIPPED: install Chromium or Chrome, or set CHROMIUM to its path." >&2; \
 	fi
 
+# The kernels are built into a copy, so that those in use stay fast. Python itself never frees what it keeps.
+SANITIZED := .make/sanitized
+sanitize: .venv/installed-test
+	rm -rf $(SANITIZED)
+	mkdir -p $(SANITIZED)
+	cp -r tb_xla_insights frontend demo_logs tests setup.py pyproject.toml README.md LICENSE $(SANITIZED)
+	find $(SANITIZED) -name '*.so' -delete
+	cd $(SANITIZED) && XLA_INSIGHTS_CHECKED=1 $(CURDIR)/$(BIN)/python setup.py --quiet build_ext --inplace
+	cd $(SANITIZED) && PYTHONPATH=. ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+		LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so) $$($${CC:-cc} -print-file-name=libubsan.so)" \
+		$(CURDIR)/$(BIN)/python -m pytest -q -p no:cacheprovider $(SANITIZE)
+
 # As root it leaves nothing of this machine in the files.
 matrix: .venv/installed
 	$(BIN)/python benchmarks/matrix/capture.py $(MATRIX) --environments $(ENVIRONMENTS)
 	$(BIN)/python benchmarks/matrix/check.py $(MATRIX)
 
 clean:
-	rm -rf .venv node_modules frontend/packed build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find tb_xla_insights -name '*.so' -delete
+	rm -rf .make .venv node_modules frontend/packed build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 .venv/pyvenv.cfg:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
-		{ echo "Python 3.10 or newer is needed: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3" >&2; exit 1; }
 	@$(PYTHON) -m venv .venv || { rm -rf .venv; \
 		echo "$(PYTHON) cannot make virtual environments; on Debian: apt-get install python3-venv" >&2; exit 1; }
-	@# The pip of Python 3.10 and of Debian 12 goes on trying releases of the stock profile plugin's libraries for ten minutes and more.
+	@# The pip of Debian 12 goes on trying releases of the stock profile plugin's libraries for ten minutes and more.
 	-@$(INSTALL) --upgrade pip
 
-.venv/installed: .venv/pyvenv.cfg pyproject.toml setup.py $(PAGE)
+.venv/installed: .venv/pyvenv.cfg pyproject.toml setup.py $(KERNELS) $(PAGE)
 	$(INSTALL) --editable .
 	@touch $@
 
-.venv/installed-test: .venv/pyvenv.cfg pyproject.toml setup.py
+.venv/installed-test: .venv/pyvenv.cfg pyproject.toml setup.py $(KERNELS)
 	$(INSTALL) --editable '.[test]'
 	@$(INSTALL) --editable '.[profile]' || \
 		echo "The stock profile plugin cannot be installed here; tests that compare with it are skipped."

@@ -1,15 +1,31 @@
-"""What pyproject.toml cannot say: the page's files are a package of their own, without a second copy, and packed."""
+"""What pyproject.toml cannot say: the kernels are compiled, and the page's files are a package of their own, without a
+second copy, and packed."""
 
+import importlib.util
+import os
+import shlex
+import shutil
 import sys
+import sysconfig
 from pathlib import Path
 
-from setuptools import find_packages, setup
+from Cython.Build import cythonize
+from setuptools import Extension, find_packages, setup
+from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).parent.resolve()
 sys.path.insert(0, str(ROOT))
 
 from tb_xla_insights.page.pack import pack  # noqa: E402
+
+OLDEST = (3, 11)
+"""The first Python with buffers in its stable ABI, so that one build serves it and all later ones."""
+
+STABLE = not sysconfig.get_config_var("Py_GIL_DISABLED")  # a Python without the lock has no stable ABI yet
+WINDOWS = sys.platform == "win32"  # where setuptools finds Microsoft's compiler by itself
+COMPILER = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"
+OWN_COMPILER = WINDOWS or bool(shutil.which(shlex.split(COMPILER)[0]))
 
 
 class BuildWithPage(build_py):
@@ -24,12 +40,60 @@ class BuildWithPage(build_py):
             self.warn(f"{missing}: the page is not minified, and takes longer to load from afar")
 
 
+class BuildKernels(build_ext):
+    """Compiles with what this system has, else with Zig's C compiler, which PyPI has."""
+
+    def run(self):
+        headers = Path(sysconfig.get_path("include"))
+        if not OWN_COMPILER and not importlib.util.find_spec("ziglang"):
+            sys.exit(
+                f"The kernels need a C compiler, and there is no {COMPILER}: install gcc or clang, or ziglang with pip"
+            )
+        if not (headers / "Python.h").is_file():
+            sys.exit(
+                f"The kernels need Python.h, which {headers} lacks: install python3-dev (or python3-devel)"
+            )
+        if not OWN_COMPILER:
+            os.environ["CC"] = shlex.join([sys.executable, "-m", "ziglang", "cc"])
+        super().run()
+
+
+def kernels():
+    """An extension module of each `kernels.py`. Numbers wrap around as NumPy's do. XLA_INSIGHTS_CHECKED=1 has every
+    index checked, and code and data by the compiler's sanitizers (`make sanitize`)."""
+    checked = os.environ.get("XLA_INSIGHTS_CHECKED") == "1"
+    sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-g"]
+    optimized = ["/O2"] if WINDOWS else ["-O3", "-g0", "-fwrapv"]
+    modules = [path.relative_to(ROOT) for path in sorted(ROOT.glob("tb_xla_insights/**/kernels.py"))]
+    extensions = [
+        Extension(
+            ".".join(path.with_suffix("").parts),
+            [str(path)],
+            define_macros=[("Py_LIMITED_API", "0x{:02x}{:02x}0000".format(*OLDEST))] * STABLE,
+            extra_compile_args=optimized + sanitizers * checked,
+            extra_link_args=sanitizers * checked,
+            py_limited_api=STABLE,
+        )
+        for path in modules
+    ]
+    directives = {"language_level": 3, "infer_types": True, "boundscheck": checked}
+    return cythonize(
+        extensions, build_dir=".make/kernels", compiler_directives=directives, force=checked, quiet=True
+    )
+
+
 setup(
-    cmdclass={"build_py": BuildWithPage},
+    cmdclass={"build_py": BuildWithPage, "build_ext": BuildKernels},
+    ext_modules=kernels(),
+    options={
+        "build": {"build_base": ".make", "parallel": True},
+        "bdist_wheel": {"py_limited_api": "cp{}{}".format(*OLDEST)} if STABLE else {},
+    },
+    setup_requires=[] if OWN_COMPILER else ["ziglang"],
     packages=[*find_packages(include=["tb_xla_insights", "tb_xla_insights.*"]), "tb_xla_insights.static"],
     package_dir={"tb_xla_insights.static": "frontend"},
     package_data={
-        "tb_xla_insights": ["py.typed"],
+        "tb_xla_insights": ["py.typed", "arrays.pxd"],
         "tb_xla_insights.catalog": ["*.json"],
         "tb_xla_insights.xplane.proto": ["*.proto", "*.pyi"],
         "tb_xla_insights.static": ["**/*.js", "**/*.css", "**/*.svg"],

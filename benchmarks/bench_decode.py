@@ -3,8 +3,8 @@
     python benchmarks/bench_decode.py FILE [ROUNDS]
 
 "ours" decodes every event with the wanted stats into columns; "protobuf" only parses the file into messages, with the
-parser in C that comes with protobuf. Memory is the peak above that of the same process, with everything imported and
-our kernels loaded, just before the file is opened. Prints each round, then the medians and their ratios.
+parser in C that comes with protobuf. Memory is the peak above that of the same process, with everything imported,
+just before the file is opened. Prints each round, then the medians and their ratios.
 """
 
 from __future__ import annotations
@@ -33,11 +33,9 @@ def measure(work: Callable[[], object]) -> dict[str, float]:
 
 
 def ours(path: str) -> dict[str, float]:
-    from tb_xla_insights.warm import warm
     from tb_xla_insights.xplane.read import read_space
     from tb_xla_insights.xplane.source import open_source
 
-    warm()
     importlib.import_module("tb_xla_insights.xplane.proto.xplane_pb2")  # else reading does
     return measure(lambda: read_space(open_source(path)))
 

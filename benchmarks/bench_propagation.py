@@ -74,9 +74,7 @@ def capture(path: str) -> None:
     from tb_xla_insights.analysis.launches import find_launches
     from tb_xla_insights.analysis.propagation import propagation_report, propagation_view
     from tb_xla_insights.timeline import Timeline
-    from tb_xla_insights.warm import warm
 
-    warm()
     session = xi.load(path).trace
     events = sum(len(trace) for trace in session.traces)
     print(f"{events:,} events, {sum(len(device.ops) for device in session.devices):,} ops")

@@ -18,7 +18,6 @@ from typing import Any
 
 from tb_xla_insights.session import load
 from tb_xla_insights.timeline import Timeline
-from tb_xla_insights.warm import warm
 
 DEMO = Path(__file__).parents[1] / "demo_logs" / "torch_xla_baseline"
 PX = 1200
@@ -47,7 +46,6 @@ def view(timeline: Timeline, start: int, duration: int, rows: list[str]) -> Any:
 
 
 def main(path: str) -> None:
-    warm()
     print(f"{'':<38}{'first':>9}{'again':>9}")
     session = line("read", lambda: load(path), again=0)
     timeline = line("rows", lambda: Timeline(session.trace), again=0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 THIN = "\u202f"
 MISSING = "–"
@@ -122,7 +122,7 @@ def moment(unix_ns: int) -> str:
     """A moment in UTC, to the second: `2022-02-09 20:11:37`; a dash for 0, which stands for an unknown one."""
     if not unix_ns:
         return MISSING
-    return datetime.fromtimestamp(unix_ns // 10**9, timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
+    return datetime.fromtimestamp(unix_ns // 10**9, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def step_name(index: int | None, number: int | None) -> str:

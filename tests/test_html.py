@@ -27,6 +27,7 @@ class Page(HTMLParser):
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
         self.open: list[str] = []
+        self.declared = ""
         self.texts: list[tuple[str, str]] = []
         self.attributes: list[tuple[str, str, str]] = []
         self.rows: dict[str, list[list[str]]] = {}
@@ -34,6 +35,9 @@ class Page(HTMLParser):
         self.feed(text)
         self.close()
         assert self.open == []
+
+    def handle_decl(self, decl: str) -> None:
+        self.declared = decl
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.attributes += [(tag, key, value or "") for key, value in attrs]
@@ -99,6 +103,12 @@ def test_findings_stand_in_groups_with_their_gain() -> None:
     titles = [text.index(plain(finding["title"])) for finding in report["findings"]]
     assert titles == sorted(titles)
     assert all(f"Do: {plain(finding['advice'])}" in text for finding in report["findings"])
+
+
+@pytest.mark.parametrize("run", RUNS[:1])
+def test_a_browser_takes_it_for_html_of_today(run: str) -> None:
+    session = xi.load(str(LOGDIR / run))
+    assert Page(report_html(session.trace, session.report())).declared == "doctype html"
 
 
 def test_it_asks_for_nothing_and_runs_nothing() -> None:

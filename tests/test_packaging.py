@@ -12,6 +12,7 @@ import sys
 import urllib.request
 import zipfile
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,8 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = tmp_path_factory.mktemp("source")
     for name in ("tb_xla_insights", "frontend"):
         for path in (ROOT / name).rglob("*"):
-            if path.is_file() and not {"__pycache__", "node_modules", "packed"} & set(path.parts):
+            known = path.is_file() and not {"__pycache__", "node_modules", "packed"} & set(path.parts)
+            if known and path.suffix not in (".so", ".pyd"):
                 copy = source / path.relative_to(ROOT)
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 copy.write_bytes(path.read_bytes())
@@ -41,19 +43,25 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return source
 
 
-def built(source: Path, target: Path, **environment: str) -> tuple[zipfile.ZipFile, str]:
-    """The project's wheel and what its build said, without asking the network for anything."""
-    build = ["wheel", "-v", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", str(target)]
-    command = [sys.executable, "-m", "pip", *build, str(source)]
-    shutil.rmtree(source / "build", ignore_errors=True)  # pip builds in the folder itself
-    done = subprocess.run(
+def build(source: Path, target: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Builds the project's wheel without asking the network for anything."""
+    options = ["wheel", "-v", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", str(target)]
+    command = [sys.executable, "-m", "pip", *options, str(source)]
+    for page in (source / ".make").glob("lib*/tb_xla_insights/static"):  # pip builds in the folder itself
+        shutil.rmtree(page)
+    return subprocess.run(
         command,
-        check=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         env=os.environ | environment,
     )
+
+
+def built(source: Path, target: Path, **environment: str) -> tuple[zipfile.ZipFile, str]:
+    """The project's wheel and what its build said."""
+    done = build(source, target, **environment)
+    assert done.returncode == 0, done.stdout
     [path] = target.glob("*.whl")
     return zipfile.ZipFile(path), done.stdout
 
@@ -121,6 +129,23 @@ def test_the_wheel_carries_every_module_and_data_file(wheel: zipfile.ZipFile) ->
     for path in package.rglob("*"):
         if path.suffix in (".py", ".pyi", ".json", ".proto", ".typed") and "__pycache__" not in path.parts:
             assert path.relative_to(ROOT).as_posix() in names
+
+
+def test_the_wheel_carries_the_kernels_for_every_python_from_3_11_on(wheel: zipfile.ZipFile) -> None:
+    assert "-cp311-abi3-" in str(wheel.filename)
+    compiled = {it.partition(".")[0] for it in wheel.namelist() if it.endswith((".so", ".pyd"))}
+    sources = (ROOT / "tb_xla_insights").rglob("kernels.py")
+    assert compiled == {path.relative_to(ROOT).with_suffix("").as_posix() for path in sources}
+    assert not [it for it in wheel.namelist() if it.endswith(".c")]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="setuptools finds Microsoft's compiler by itself")
+@pytest.mark.skipif(find_spec("ziglang") is not None, reason="Zig compiles here where nothing else does")
+def test_without_a_compiler_the_build_says_in_one_line_what_to_install(source: Path, tmp_path: Path) -> None:
+    done = build(source, tmp_path, CC="no-such-compiler")
+    assert done.returncode
+    told = "The kernels need a C compiler, and there is no no-such-compiler: install gcc or clang, or ziglang with pip"
+    assert [line for line in done.stdout.splitlines() if line.strip() == told]
 
 
 def test_the_wheel_names_its_licence_commands_and_plugin(wheel: zipfile.ZipFile) -> None:

@@ -16,16 +16,9 @@ from tensorboard.plugins.core import core_plugin
 from werkzeug.test import Client, TestResponse
 
 from tb_xla_insights.plugin import XlaInsights
-from tb_xla_insights.plugin import plugin as plugin_module
 
 BASE = "/data/plugin/xla_insights"
 OLD, NEW = "2026_01_01_00_00_00", "run/2026_01_02_00_00_00"
-
-
-@pytest.fixture(autouse=True)
-def _no_warming(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests do not wait for a thread that compiles beside them."""
-    monkeypatch.setattr(plugin_module, "_warm", lambda: None)
 
 
 def tensorboard(*flags: str) -> Client:

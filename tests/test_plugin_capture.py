@@ -13,17 +13,11 @@ from werkzeug.test import Client, TestResponse
 
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.listing import Listing
-from tb_xla_insights.plugin import plugin as plugin_module
 from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.capture import Captures
 from tb_xla_insights.plugin.origin import HEADER
 
 OWN = {"Host": "localhost:6006", "Origin": "http://localhost:6006", HEADER: "1"}
-
-
-@pytest.fixture(autouse=True)
-def _no_warming(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plugin_module, "_warm", lambda: None)
 
 
 @pytest.fixture

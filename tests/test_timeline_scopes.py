@@ -180,7 +180,7 @@ spans = st.lists(
 @given(spans)
 def test_the_op_that_began_last_is_shown(ops: list[tuple[int, int, int]]) -> None:
     """Kinds 0 and 1 have one part (0 and 1), kind 2 has two, the first with a third of the weight."""
-    from tb_xla_insights.timeline.scope_kernels import pieces
+    from tb_xla_insights.timeline.kernels import pieces
 
     ops.sort(key=lambda it: (it[0], -it[1]))
     start, length, key = (np.array(column) for column in zip(*ops, strict=True))
@@ -205,7 +205,7 @@ def test_the_op_that_began_last_is_shown(ops: list[tuple[int, int, int]]) -> Non
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(-2, 2), st.integers(0, 1)), min_size=1, max_size=15))
 def test_pieces_join_while_run_and_label_stay(parts: list[tuple[int, int, int]]) -> None:
-    from tb_xla_insights.timeline.scope_kernels import joined
+    from tb_xla_insights.timeline.kernels import joined
 
     parts.sort(key=lambda it: it[2])
     begins = np.cumsum([pause + 5 for pause, _, _ in parts])

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.classes import event_classes, partition, thread_segments
+from tb_xla_insights.analysis.codes import ENQUEUE, TURNS
 from tb_xla_insights.analysis.idle import QUEUED, find_gaps
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import find_launches
-from tb_xla_insights.analysis.reach import ENQUEUE, TURNS, event_flags, ways_back
+from tb_xla_insights.analysis.reach import event_flags, ways_back
 from tb_xla_insights.analysis.segments import Segments
 from tb_xla_insights.analysis.shares import overlaps
 from tb_xla_insights.analysis.steps import annotated_steps

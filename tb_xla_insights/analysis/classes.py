@@ -11,20 +11,12 @@ from tb_xla_insights.analysis.annotation_classes import (
     frames_inside,
     frames_that_load,
 )
+from tb_xla_insights.analysis.codes import ENDS, INHERIT, SWITCHES
 from tb_xla_insights.analysis.extractions import find_extractions
 from tb_xla_insights.analysis.intervals import Intervals
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.names import tagged
-from tb_xla_insights.analysis.segments import (
-    ENDS,
-    INHERIT,
-    NOTHING,
-    SWITCHES,
-    Ranked,
-    Segments,
-    innermost,
-    overlay,
-)
+from tb_xla_insights.analysis.segments import NOTHING, Ranked, Segments, innermost, overlay
 from tb_xla_insights.catalog.classes import (
     COMPILE,
     DISPATCH,

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.classes import event_classes
+from tb_xla_insights.analysis.codes import COMPILE, COMPILE_PART
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.names import tagged
-from tb_xla_insights.analysis.reach import COMPILE, COMPILE_PART, rows_with
+from tb_xla_insights.analysis.reach import rows_with
 from tb_xla_insights.catalog.classes import CLASS_INDEX
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 

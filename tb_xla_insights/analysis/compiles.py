@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.classes import partition
+from tb_xla_insights.analysis.codes import COMPILE_PART
 from tb_xla_insights.analysis.compile_calls import CompileCalls, find_compile_calls
 from tb_xla_insights.analysis.enclosing import annotation_at
 from tb_xla_insights.analysis.idle import find_gaps
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import find_launches
-from tb_xla_insights.analysis.reach import COMPILE_PART, rows_with
+from tb_xla_insights.analysis.reach import rows_with
 from tb_xla_insights.analysis.shares import covered
 from tb_xla_insights.analysis.step_sources import recorded_steps
 from tb_xla_insights.analysis.steps import steps_at

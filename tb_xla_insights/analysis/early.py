@@ -8,19 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.analysis.codes import DYNAMO, MARKER, READ, SYNC
 from tb_xla_insights.analysis.enclosing import annotation_at, annotation_path
 from tb_xla_insights.analysis.extractions import find_extractions
 from tb_xla_insights.analysis.idle import STARVED, find_gaps
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import Launches, find_launches
-from tb_xla_insights.analysis.reach import (
-    DYNAMO,
-    MARKER,
-    READ,
-    SYNC,
-    event_flags,
-    rows_with,
-)
+from tb_xla_insights.analysis.reach import event_flags, rows_with
 from tb_xla_insights.analysis.step_sources import recorded_times, step_rows
 from tb_xla_insights.analysis.steps import annotated_steps, steps_of, with_offsets
 from tb_xla_insights.analysis.thresholds import READS_SHARE

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.compiled import cut, kernel, room
+from tb_xla_insights.analysis import kernels
+from tb_xla_insights.arrays import cut, room
 from tb_xla_insights.trace.model import Int32, Int64
 
 
@@ -42,7 +43,7 @@ class Intervals:
     def without(self, other: Intervals) -> Intervals:
         """The instants of these that are none of the other ones."""
         start, end = room(len(self) + len(other), np.int64, np.int64)
-        made = _difference(self.start_ps, self.end_ps, other.start_ps, other.end_ps, start, end)
+        made = kernels.difference(self.start_ps, self.end_ps, other.start_ps, other.end_ps, start, end)
         return Intervals(*cut(made, start, end))
 
     def within(self, other: Intervals) -> Intervals:
@@ -54,9 +55,12 @@ class Intervals:
     def gaps(self, start_ps: int, end_ps: int, least_ps: int = 1) -> Intervals:
         """The instants of the window that are none of these, in stretches of at least some length."""
         inside = self.clipped(start_ps, end_ps)
-        start, end = room(len(inside) + 1, np.int64, np.int64)
-        made = _between(inside.start_ps, inside.end_ps, start_ps, end_ps, max(least_ps, 1), start, end)
-        return Intervals(*cut(made, start, end))
+        since, until = (
+            np.append(np.int64(start_ps), inside.end_ps),
+            np.append(inside.start_ps, np.int64(end_ps)),
+        )
+        whole = until - since >= max(least_ps, 1)
+        return Intervals(since[whole], until[whole])
 
 
 def span_intervals(start_ps: int, end_ps: int) -> Intervals:
@@ -71,7 +75,7 @@ def union(start_ps: Int64, end_ps: Int64, where: NDArray[np.bool_] | None = None
     if np.any(start[1:] < start[:-1]):
         order = np.argsort(start, kind="stable")
         start, end = start[order], end[order]
-    return Intervals(*cut(_merge(start, end), start, end))
+    return Intervals(*cut(kernels.merge(start, end), start, end))
 
 
 def union_of(parts: Sequence[Intervals]) -> Intervals:
@@ -83,82 +87,12 @@ def union_of(parts: Sequence[Intervals]) -> Intervals:
     )
 
 
-@kernel("int64(int64[::1], int64[::1])")
-def _merge(start, end):  # type: ignore[no-untyped-def]
-    """Puts the union of intervals, which are sorted by start, in their place. Returns how many they are."""
-    made = 0
-    for i in range(len(start)):
-        if end[i] <= start[i]:
-            continue
-        if made and start[i] <= end[made - 1]:
-            end[made - 1] = max(end[made - 1], end[i])
-        else:
-            start[made], end[made] = start[i], end[i]
-            made += 1
-    return made
-
-
-@kernel("int64(int64[::1], int64[::1], int64, int64, int64, int64[::1], int64[::1])")
-def _between(start, end, since, until, least, out_start, out_end):  # type: ignore[no-untyped-def]
-    """What of a window lies before, between and behind intervals inside of it, if it has some length. Returns how many
-    stretches that are."""
-    made, now = 0, since
-    for i in range(len(start) + 1):
-        upto = start[i] if i < len(start) else until
-        if upto - now >= least:
-            out_start[made], out_end[made] = now, upto
-            made += 1
-        if i < len(start):
-            now = end[i]
-    return made
-
-
-@kernel("int64(int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1])")
-def _difference(a_start, a_end, b_start, b_end, out_start, out_end):  # type: ignore[no-untyped-def]
-    """What of `a` is not in `b`, both of them intervals as in Intervals. Returns how many that are."""
-    made, j = 0, 0
-    for i in range(len(a_start)):
-        now = a_start[i]
-        while j < len(b_start) and b_end[j] <= now:
-            j += 1
-        at = j
-        while at < len(b_start) and b_start[at] < a_end[i]:
-            if b_start[at] > now:
-                out_start[made], out_end[made] = now, b_start[at]
-                made += 1
-            now = max(now, b_end[at])
-            at += 1
-        j = max(j, at - 1)
-        if now < a_end[i]:
-            out_start[made], out_end[made] = now, a_end[i]
-            made += 1
-    return made
-
-
 def own_time(starts: Int64, ends: Int64, parents: Int32) -> tuple[Int64, Int64, Int64]:
     """The stretches of each span that its children leave: which span, start, end.
 
     Spans come sorted by start; `parents` are indices of spans, -1 for none. Spans may lie side by side.
     """
     out, out_start, out_end = room(2 * len(starts), np.int64, np.int64, np.int64)
-    made = _own_time(starts, ends, parents, starts.copy(), out, out_start, out_end)
+    made = kernels.own_time(starts, ends, parents, starts.copy(), out, out_start, out_end)
     out, out_start, out_end = cut(made, out, out_start, out_end)
     return out, out_start, out_end
-
-
-@kernel("int64(int64[::1], int64[::1], int32[::1], int64[::1], int64[::1], int64[::1], int64[::1])")
-def _own_time(starts, ends, parents, now, out, out_start, out_end):  # type: ignore[no-untyped-def]
-    """`now`: up to where each span was told, at first its start. Returns how many stretches there are."""
-    count, made = len(starts), 0
-    for i in range(count):
-        parent = parents[i]
-        if parent >= 0 and ends[i] > now[parent]:
-            if starts[i] > now[parent]:
-                out[made], out_start[made], out_end[made] = parent, now[parent], starts[i]
-                made += 1
-            now[parent] = ends[i]
-    for i in range(count):
-        if now[i] < ends[i]:
-            out[made], out_start[made], out_end[made] = i, now[i], ends[i]
-            made += 1
-    return made

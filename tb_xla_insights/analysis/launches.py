@@ -12,20 +12,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.analysis.codes import DYNAMO, LAUNCH, SCHEDULE, SYNC
 from tb_xla_insights.analysis.handed_over import handed_over
 from tb_xla_insights.analysis.in_order import in_order
 from tb_xla_insights.analysis.kept import kept
-from tb_xla_insights.analysis.reach import (
-    DYNAMO,
-    LAUNCH,
-    SCHEDULE,
-    SYNC,
-    Ways,
-    calls_of,
-    event_flags,
-    rows_with,
-    ways_back,
-)
+from tb_xla_insights.analysis.reach import Ways, calls_of, event_flags, rows_with, ways_back
 from tb_xla_insights.analysis.runs import ORDERED, Runs, find_runs, programs_of
 from tb_xla_insights.analysis.step_sources import recorded_steps, recorded_steps_at, recorded_times
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from tb_xla_insights.analysis.codes import MARKER
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import find_launches
-from tb_xla_insights.analysis.reach import MARKER, rows_with
+from tb_xla_insights.analysis.reach import rows_with
 from tb_xla_insights.analysis.step_sources import recorded_steps, recorded_steps_at, step_rows
 from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.errors import Diagnostic

@@ -12,18 +12,31 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.analysis import kernels
+from tb_xla_insights.analysis.codes import (
+    COMPILE,
+    COMPILE_PART,
+    DYNAMO,
+    DYNAMO_PART,
+    ENQUEUE,
+    HELPER,
+    HOPS,
+    LAUNCH,
+    MARKER,
+    READ,
+    REGION_BEGINS,
+    REGION_ENDS,
+    SCHEDULE,
+    SYNC,
+    TURNS,
+)
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.names import tagged
-from tb_xla_insights.compiled import kernel
 from tb_xla_insights.trace.entries import rows_of_entries
 from tb_xla_insights.trace.model import Int16, Int32, Int64, Trace
 from tb_xla_insights.trace.nesting import climb
 from tb_xla_insights.trace.threads import host_planes
 
-(
-    LAUNCH, HELPER, SYNC, MARKER, DYNAMO, DYNAMO_PART, BEGINS, ENDS, ENQUEUE, READ, COMPILE, COMPILE_PART, TURNS,
-    SCHEDULE,
-) = (1 << bit for bit in range(14))  # fmt: skip
 _TAGS = {
     LAUNCH: "launch",
     HELPER: "run_start",
@@ -39,12 +52,10 @@ _TAGS = {
     SCHEDULE: "schedule",
 }
 _NAMES = {
-    "ThreadpoolListener::StartRegion": BEGINS,
-    "ThreadpoolListener::StopRegion": ENDS,
+    "ThreadpoolListener::StartRegion": REGION_BEGINS,
+    "ThreadpoolListener::StopRegion": REGION_ENDS,
     "SyncLiveTensorsGraph": MARKER,  # what a step marker does, and what is left of it where it has another name
 }
-HOPS = 12
-"""Threads that a way may cross."""
 
 
 @dataclass(frozen=True)
@@ -98,25 +109,13 @@ def rows_with(trace: Trace, flag: int) -> Int32:
 def _regions(trace: Trace) -> tuple[Int64, Int32]:
     """Events that begin or end a thread pool's task, and the task that is open after each (-1: none)."""
     rows, flags = _flagged(trace)
-    chosen = flags & (BEGINS | ENDS) != 0
+    chosen = flags & (REGION_BEGINS | REGION_ENDS) != 0
     marks = rows[chosen].astype(np.int64)
     stack, open_after = np.empty(len(marks) + 1, np.int32), np.full(len(marks), -1, np.int32)
-    _open_tasks(marks, flags[chosen] & BEGINS != 0, trace.lines_of(rows[chosen]), stack, open_after)
+    kernels.open_tasks(
+        marks, flags[chosen] & REGION_BEGINS != 0, trace.lines_of(rows[chosen]), stack, open_after
+    )
     return marks, open_after
-
-
-@kernel("void(int64[::1], boolean[::1], int32[::1], int32[::1], int32[::1])")
-def _open_tasks(marks, begins, line, stack, open_after):  # type: ignore[no-untyped-def]
-    depth, now = 0, -1
-    for i in range(len(marks)):
-        if line[i] != now:
-            depth, now = 0, line[i]
-        if begins[i]:
-            stack[depth] = marks[i]
-            depth += 1
-        elif depth > 0:
-            depth -= 1
-        open_after[i] = stack[depth - 1] if depth > 0 else -1
 
 
 def ways_back(trace: Trace, begin: Int32) -> Ways:
@@ -132,7 +131,7 @@ def ways_back(trace: Trace, begin: Int32) -> Ways:
     found = np.full((5, count), -1, np.int32)  # launch, helper, origin, sync, marker
     dynamo = np.zeros(count, np.bool_)
     hops = np.full((count, HOPS), -1, np.int32)
-    _walk(
+    kernels.walk(
         begin.astype(np.int32), event_flags(trace), trace.meta, trace.parent, trace.flows.consumer,
         trace.flows.producer, marks, open_after, trace.line_first, drives, on_host, run_rows, found, dynamo, hops,
     )  # fmt: skip
@@ -152,67 +151,3 @@ def calls_of(trace: Trace, rows: Int32) -> Int32:
     call = np.empty(len(rows), np.int32)
     call[order] = rows[order[first[number]]]
     return np.where(jitted >= 0, call, np.int32(-1))
-
-
-@kernel(
-    "void(int32[::1], int16[::1], int32[::1], int32[::1], int32[::1], int32[::1], int64[::1], int32[::1], int64[::1], "
-    "boolean[::1], boolean[::1], int32[::1], int32[:, ::1], boolean[::1], int32[:, ::1])"
-)
-def _walk(  # type: ignore[no-untyped-def]
-    begin,
-    flags,
-    meta,
-    parent,
-    consumer,
-    producer,
-    marks,
-    open_after,
-    first,
-    drives,
-    on_host,
-    runs,
-    found,
-    dynamo,
-    hops,
-):
-    """`found`: launch, helper, origin, sync, marker, as in Ways."""
-    for i in range(len(begin)):
-        at, steps, hop = begin[i], 0, 0
-        while at >= 0 and steps < 10_000:
-            steps += 1
-            flag = flags[meta[at]]
-            line = np.searchsorted(first, at, "right") - 1
-            if flag & LAUNCH:
-                found[0, i] = at
-            if flag & HELPER and found[1, i] < 0:
-                found[1, i] = at
-            if flag & (DYNAMO | DYNAMO_PART):
-                dynamo[i] = True
-            before = np.int32(-1)
-            if drives[line] or not on_host[line]:
-                if found[2, i] < 0 and drives[line]:
-                    found[2, i] = at
-                if flag & (SYNC | DYNAMO) and found[3, i] < 0:
-                    found[3, i] = at
-                if flag & MARKER:
-                    found[4, i] = at
-                before = parent[at]
-            else:
-                flow = np.searchsorted(consumer, at)
-                if flow < len(consumer) and consumer[flow] == at:
-                    before = producer[flow]
-                    if hop < HOPS:
-                        hops[i, hop] = at
-                        hop += 1
-                else:
-                    before = parent[at]
-                    mark = np.searchsorted(marks, at, "right") - 1
-                    if mark >= 0 and marks[mark] >= first[line]:
-                        task = open_after[mark]
-                        if task > before and task != at:
-                            before = task
-            if before >= 0 and before != begin[i]:
-                run = np.searchsorted(runs, before)
-                if run < len(runs) and runs[run] == before:
-                    before = np.int32(-1)
-            at = before

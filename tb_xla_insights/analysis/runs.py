@@ -13,10 +13,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.analysis.codes import ENQUEUE, HELPER, LAUNCH, TURNS
 from tb_xla_insights.analysis.in_order import in_order
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.names import program_of
-from tb_xla_insights.analysis.reach import ENQUEUE, HELPER, LAUNCH, TURNS, calls_of, rows_with, ways_back
+from tb_xla_insights.analysis.reach import calls_of, rows_with, ways_back
 from tb_xla_insights.trace.model import Device, Int8, Int32, Int64, Trace
 from tb_xla_insights.trace.run_keys import stat_at
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.analysis import kernels
 from tb_xla_insights.analysis.blocking import blocked
 from tb_xla_insights.analysis.classes import partition, thread_segments
 from tb_xla_insights.analysis.idle import SLACK_PS
@@ -25,7 +26,6 @@ from tb_xla_insights.analysis.shares import class_shares
 from tb_xla_insights.analysis.step_sources import recorded_steps
 from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.catalog.classes import DISPATCH, FROM_DEVICE, WAIT
-from tb_xla_insights.compiled import kernel
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 
 _KNOWN_SHARE = 0.8
@@ -199,27 +199,6 @@ def _host(trace: Trace, cuts: _Cuts, work: Work) -> Host:
     return Host(cuts.start_ps, cuts.end_ps, shares, waits_for, late, read, asked, launch)
 
 
-@kernel(
-    "int64(int64[::1], int32[::1], int64[::1], int64[::1], int32[::1], int64[::1], int64[::1], int64[::1], "
-    "int32[::1], int64[::1], int64[::1], int64[::1])"
-)
-def _replay(work, waits_for, late, first, order, ready, pause, device, core, free, begun, ends):  # type: ignore[no-untyped-def]
-    """When the host is done. `order` has the runs by the stretch that launches them, `first` where those of each begin.
-    Filled in are `ends` of runs, and of cores until when they are busy (`free`) and when they began (`begun`)."""
-    now = np.int64(0)
-    for stretch in range(len(work)):
-        now += work[stretch]
-        if waits_for[stretch] >= 0:
-            now = max(now, ends[waits_for[stretch]] + late[stretch])
-        for number in range(first[stretch], first[stretch + 1]):
-            run = order[number]
-            start = max(now + ready[run], free[core[run]] + pause[run])
-            ends[run] = start + device[run]
-            begun[core[run]] = min(begun[core[run]], start)
-            free[core[run]] = max(free[core[run]], ends[run])
-    return now
-
-
 def replayed(schedule: Schedule, host_ps: Int64, waits_for: Int32, work: Work) -> tuple[int, int, int]:
     """With other host work (a sum per stretch), waits and device work: when the host is done and when the devices are,
     and the longest time from a core's first run to its last one's end, which is what the steps take where the devices
@@ -229,5 +208,5 @@ def replayed(schedule: Schedule, host_ps: Int64, waits_for: Int32, work: Work) -
     free, ends = schedule.core_free_ps.copy(), np.zeros(len(order), np.int64)
     begun = np.where(free > 0, free, np.iinfo(np.int64).max)
     columns = work.ready_ps, work.pause_ps, work.device_ps, work.core, free, begun, ends
-    done = _replay(host_ps, waits_for, schedule.host.late_ps, first, order, *columns)
+    done = kernels.replay(host_ps, waits_for, schedule.host.late_ps, first, order, *columns)
     return done, int(free.max()), int(np.maximum(free - begun, 0).max())

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.analysis import kernels
+from tb_xla_insights.arrays import cut, room
 from tb_xla_insights.catalog.classes import OTHER, WAIT
-from tb_xla_insights.compiled import cut, kernel, room
 from tb_xla_insights.trace.model import Int8, Int32, Int64
 
 
@@ -63,9 +64,6 @@ class Segments:
 
 NOTHING = Segments(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int8), np.zeros(0, np.int32))
 
-INHERIT, SWITCHES, ENDS = 1, 2, 4
-"""What an event may do beside having a class: it and all below it inherit; it turns to waiting; it makes one turn."""
-
 
 def innermost(
     starts: Int64, ends: Int64, parents: Int32, kinds: Int8, flags: Int8, first: int, bare: bool
@@ -80,79 +78,10 @@ def innermost(
     """
     out = room(2 * len(starts), np.int64, np.int64, np.int8, np.int32)
     own, nobodys, stack = kinds.copy(), np.zeros(len(starts), np.bool_), np.empty(len(starts) + 1, np.int32)
-    made = _innermost(starts, ends, parents, flags, first, bare, WAIT, OTHER, own, nobodys, stack, *out)
+    made = kernels.innermost(
+        starts, ends, parents, flags, first, bare, WAIT, OTHER, own, nobodys, stack, *out
+    )
     return Segments(*cut(made, *out))
-
-
-@kernel(
-    "int64(int64[::1], int64[::1], int32[::1], int8[::1], int64, boolean, int8, int8, "
-    "int8[::1], boolean[::1], int32[::1], int64[::1], int64[::1], int8[::1], int32[::1])"
-)
-def _innermost(  # type: ignore[no-untyped-def]
-    starts,
-    ends,
-    parents,
-    flags,
-    first,
-    bare,
-    wait,
-    other,
-    own,
-    nobodys,
-    stack,
-    out_start,
-    out_end,
-    out_kind,
-    out_row,
-):
-    """`own`: the classes, which change; `nobodys`: what inherits; `stack`: the open events."""
-    count = len(starts)
-    made, top, now = 0, 0, np.int64(0)
-    for i in range(count + 1):
-        until = starts[i] if i < count else np.iinfo(np.int64).max
-        while top:
-            event = stack[top - 1]
-            if ends[event] <= now:
-                top -= 1
-                if flags[event] & ENDS:
-                    above = parents[event] - first
-                    while above >= 0 and not flags[above] & SWITCHES:
-                        above = parents[above] - first
-                    if above >= 0 and not nobodys[above]:
-                        own[above] = wait
-                continue
-            if now >= until:
-                break
-            end = min(ends[event], until)
-            kind, above = own[event], event
-            while kind < 0 and parents[above] >= first:
-                above = parents[above] - first
-                kind = own[above]
-            if kind < 0 and not nobodys[event]:
-                kind = other
-            if kind < 0 and not bare:
-                now = end
-                continue
-            if (
-                made
-                and out_row[made - 1] == event + first
-                and out_kind[made - 1] == kind
-                and out_end[made - 1] == now
-            ):
-                out_end[made - 1] = end
-            else:
-                out_start[made], out_end[made], out_kind[made], out_row[made] = now, end, kind, event + first
-                made += 1
-            now = end
-        if i == count:
-            break
-        now = max(now, starts[i])
-        nobodys[i] = flags[i] & INHERIT != 0 or (parents[i] >= first and nobodys[parents[i] - first])
-        if nobodys[i]:
-            own[i] = -1
-        stack[top] = i
-        top += 1
-    return made
 
 
 Ranked = tuple[Segments, Int8]
@@ -164,55 +93,9 @@ def overlay(a: Ranked, b: Ranked) -> Ranked:
     equal), and the other's where one has none."""
     (one, one_rank), (other, other_rank) = a, b
     out = room(2 * (len(one) + len(other)), np.int64, np.int64, np.int8, np.int32, np.int8)
-    made = _overlay(
+    made = kernels.overlay(
         one.start_ps, one.end_ps, one.kind, one.row, one_rank,
         other.start_ps, other.end_ps, other.kind, other.row, other_rank, *out,
     )  # fmt: skip
     *columns, rank = cut(made, *out)
     return Segments(*columns), rank
-
-
-@kernel(
-    "int64(int64[::1], int64[::1], int8[::1], int32[::1], int8[::1], "
-    "int64[::1], int64[::1], int8[::1], int32[::1], int8[::1], "
-    "int64[::1], int64[::1], int8[::1], int32[::1], int8[::1])"
-)
-def _overlay(  # type: ignore[no-untyped-def]
-    a_start, a_end, a_kind, a_row, a_rank, b_start, b_end, b_kind, b_row, b_rank,
-    out_start, out_end, out_kind, out_row, out_rank,
-):  # fmt: skip
-    far = np.iinfo(np.int64).max
-    made, i, j, now = 0, 0, 0, np.iinfo(np.int64).min
-    while i < len(a_start) or j < len(b_start):
-        a_from = max(a_start[i], now) if i < len(a_start) else far
-        b_from = max(b_start[j], now) if j < len(b_start) else far
-        now = min(a_from, b_from)
-        if a_from == now and (b_from > now or a_rank[i] <= b_rank[j]):
-            kind, row, rank = a_kind[i], a_row[i], a_rank[i]
-        else:
-            kind, row, rank = b_kind[j], b_row[j], b_rank[j]
-        end = min(a_end[i] if a_from == now else a_from, b_end[j] if b_from == now else b_from)
-        last = made - 1
-        if (
-            made
-            and out_end[last] == now
-            and out_row[last] == row
-            and out_kind[last] == kind
-            and out_rank[last] == rank
-        ):
-            out_end[last] = end
-        else:
-            out_start[made], out_end[made], out_kind[made], out_row[made], out_rank[made] = (
-                now,
-                end,
-                kind,
-                row,
-                rank,
-            )
-            made += 1
-        now = end
-        while i < len(a_start) and a_end[i] <= now:
-            i += 1
-        while j < len(b_start) and b_end[j] <= now:
-            j += 1
-    return made

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from tb_xla_insights.analysis import kernels
 from tb_xla_insights.analysis.intervals import Intervals
 from tb_xla_insights.analysis.segments import Segments
 from tb_xla_insights.catalog.classes import CLASSES, UNRECORDED
-from tb_xla_insights.compiled import kernel
 from tb_xla_insights.trace.model import Int32, Int64
 
 
@@ -15,7 +15,8 @@ def class_shares(segments: Segments, start_ps: Int64, end_ps: Int64) -> Int64:
     """One row per window, one column per class: its time in the window. A row adds up to the window's length; what no
     stretch covers is `unrecorded`."""
     shares = np.zeros((len(start_ps), len(CLASSES)), np.int64)
-    _add_shares(segments.start_ps, segments.end_ps, segments.kind, start_ps, end_ps, shares)
+    first = np.searchsorted(segments.end_ps, start_ps, "right")
+    kernels.add_shares(segments.start_ps, segments.end_ps, segments.kind, start_ps, end_ps, first, shares)
     shares[:, UNRECORDED] += end_ps - start_ps - shares.sum(axis=1)
     return shares
 
@@ -35,41 +36,22 @@ def by_class(shares: Int64) -> dict[str, int]:
     return {name: time for name, time in zip(CLASSES, shares.tolist(), strict=True) if time}
 
 
-@kernel("void(int64[::1], int64[::1], int8[::1], int64[::1], int64[::1], int64[:, ::1])")
-def _add_shares(seg_start, seg_end, seg_kind, start, end, out):  # type: ignore[no-untyped-def]
-    for i in range(len(start)):
-        at = np.searchsorted(seg_end, start[i], "right")
-        while at < len(seg_start) and seg_start[at] < end[i]:
-            if seg_kind[at] >= 0:
-                out[i, seg_kind[at]] += min(seg_end[at], end[i]) - max(seg_start[at], start[i])
-            at += 1
-
-
 def overlaps(seg_start: Int64, seg_end: Int64, start_ps: Int64, end_ps: Int64) -> tuple[Int32, Int32]:
     """Pairs (window, stretch) that have time in common, by window, then by stretch. Stretches are sorted and apart."""
     low = np.searchsorted(seg_end, start_ps, "right")
     high = np.maximum(np.searchsorted(seg_start, end_ps, "left"), low)
     high = np.where(end_ps > start_ps, high, low)
-    window, stretch = np.empty((2, int((high - low).sum())), np.int32)
-    _pairs(low, high, window, stretch)
-    return window, stretch
-
-
-@kernel("void(int64[::1], int64[::1], int32[::1], int32[::1])")
-def _pairs(low, high, window, stretch):  # type: ignore[no-untyped-def]
-    made = 0
-    for i in range(len(low)):
-        for k in range(low[i], high[i]):
-            window[made], stretch[made] = i, k
-            made += 1
+    count = high - low
+    window = np.repeat(np.arange(len(low), dtype=np.int32), count)
+    stretch = np.arange(len(window)) + np.repeat(high - count.cumsum(), count)
+    return window, stretch.astype(np.int32)
 
 
 def covered(seg_start: Int64, seg_end: Int64, start_ps: Int64, end_ps: Int64) -> Int64:
     """How much of each window sorted stretches that lie apart cover."""
     if not seg_start.size:
         return np.zeros(len(start_ps), np.int64)
-    until = np.empty(len(seg_start) + 1, np.int64)
-    _add_up(seg_start, seg_end, until)
+    until = np.append(0, np.cumsum(seg_end - seg_start))  # how much lies before each stretch
 
     def before(instants: Int64) -> Int64:
         at = np.searchsorted(seg_start, instants, "right") - 1
@@ -77,11 +59,3 @@ def covered(seg_start: Int64, seg_end: Int64, start_ps: Int64, end_ps: Int64) ->
         return np.where(at >= 0, until[at] + partly, 0)
 
     return before(end_ps) - before(start_ps)
-
-
-@kernel("void(int64[::1], int64[::1], int64[::1])")
-def _add_up(start, end, until):  # type: ignore[no-untyped-def]
-    """How much lies before each stretch, and before the end of all."""
-    until[0] = 0
-    for i in range(len(start)):
-        until[i + 1] = until[i] + end[i] - start[i]

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 
+from markupsafe import Markup
+
 from tb_xla_insights import units
 from tb_xla_insights.catalog.classes import CLASSES, label
-from tb_xla_insights.export.markup import Html, Row, element
+from tb_xla_insights.export.markup import Row, element
 
 _WIDTH, _HEIGHT, _LEFT, _FOOT, _TOP = 1200, 190, 56, 18, 6
 
-_SIGNS = Html(
+_SIGNS = Markup(
     '<defs><pattern id="wait" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
     '<path d="M0 0H5V5H0z" style="fill:var(--c-wait)"/><path d="M0 0H1V5H0z" style="fill:var(--hatch)"/></pattern>'
     '<pattern id="unrecorded" width="4" height="4" patternUnits="userSpaceOnUse">'
@@ -20,7 +22,7 @@ _SIGNS = Html(
 """How the classes that have no hue are filled."""
 
 
-def steps_chart(steps: Sequence[Row]) -> Html:
+def steps_chart(steps: Sequence[Row]) -> Markup:
     """A bar per step: its host time by class from below, and a line across it where the device's work ends."""
     most = max(max(step["duration_ps"], step["device_busy_ps"]) for step in steps) or 1
     room = (_WIDTH - _LEFT) / len(steps)
@@ -37,7 +39,7 @@ def steps_chart(steps: Sequence[Row]) -> Html:
     return element("svg", _SIGNS, _scale(most, y), bars, class_="chart thin" if room < 8 else "chart", **box)
 
 
-def _bar(step: Row, left: float, room: float, y: Callable[[float], float], named: bool) -> Html:
+def _bar(step: Row, left: float, room: float, y: Callable[[float], float], named: bool) -> Markup:
     width = min(46.0, room * 0.72)
     x, middle = f"{left + (room - width) / 2:.1f}", f"{left + room / 2:.1f}"
     name = units.step_name(step["index"], step["number"])
@@ -59,7 +61,7 @@ def _bar(step: Row, left: float, room: float, y: Callable[[float], float], named
     return element("g", element("title", title), parts)
 
 
-def _scale(most: int, y: Callable[[float], float]) -> Iterator[Html]:
+def _scale(most: int, y: Callable[[float], float]) -> Iterator[Markup]:
     """Lines at about four round times."""
     unit = units.column_unit([most])
     size = units.PS_PER[unit]

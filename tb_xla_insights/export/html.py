@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from markupsafe import Markup
+
 from tb_xla_insights import units
 from tb_xla_insights.export import html_time, html_work
-from tb_xla_insights.export.markup import Child, Html, Row, card, code, element, number, table, text
+from tb_xla_insights.export.markup import Child, Row, card, code, element, number, table, text
 from tb_xla_insights.export.markup import Column as Col
 from tb_xla_insights.export.style import style
 from tb_xla_insights.report.finding_text import Gain, Group, gain_of, groups
@@ -41,18 +43,18 @@ def report_html(session: SessionTrace, document: Row) -> str:
         {"http_equiv": "Content-Security-Policy", "content": _POLICY},
     )
     title = element("title", f"{head['name']} – XLA Insights")
-    about = element("head", (element("meta", **it) for it in metas), title, element("style", Html(style())))
+    about = element("head", (element("meta", **it) for it in metas), title, element("style", Markup(style())))
     verdict = element(
         "div", element("p", view["verdict"]["text"]), _figures(view["figures"]), class_="verdict"
     )
     parts = (section(document) for section in _SECTIONS)
     main = element("main", _findings(document), parts, _files(document))
-    return "<!doctype html>\n" + element(
+    return Markup("<!doctype html>\n") + element(
         "html", about, element("body", _header(document), verdict, main), lang="en"
     )
 
 
-def _header(document: Row) -> Html:
+def _header(document: Row) -> Markup:
     session, environment = document["session"], document["environment"]
     start = int(session["start_unix_ns"])
     synthetic = element("span", "synthetic", class_="tag warning") if environment.get("synthetic") else None
@@ -67,26 +69,26 @@ def _header(document: Row) -> Html:
     )
 
 
-def _figures(figures: Sequence[Row]) -> Html:
+def _figures(figures: Sequence[Row]) -> Markup:
     return element(
         "dl",
         (element("div", element("dt", it["meaning"]), element("dd", it["text"])) for it in figures),
     )
 
 
-def _findings(document: Row) -> Html:
+def _findings(document: Row) -> Markup:
     found = [_group(group, document) for group in groups(document)]
     return card("Findings", None, found or element("p", "No findings."), wide=True)
 
 
-def _group(group: Group, document: Row) -> Html:
+def _group(group: Group, document: Row) -> Markup:
     note, gain = element("small", group.note), element("small", group.gain, class_="gain")
     head = element("h3", group.title, note, gain, class_="group") if group.title else None
     items = element("ol", (_finding(finding, document) for finding in group.findings), class_="findings")
     return element("div", head, items)
 
 
-def _finding(finding: Row, document: Row) -> Html:
+def _finding(finding: Row, document: Row) -> Markup:
     severity = finding["severity"]
     return element(
         "li",
@@ -108,7 +110,7 @@ def _gain(gain: Gain) -> tuple[Child, ...]:
     return element("b", gain.share), f" {gain.of} ", element("small", gain.change)
 
 
-def _files(document: Row) -> Html:
+def _files(document: Row) -> Markup:
     hosts = table(
         document["session"]["hosts"],
         text("Host", "name"),

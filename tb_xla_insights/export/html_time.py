@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from markupsafe import Markup
+
 from tb_xla_insights import units
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.export.charts import steps_chart
 from tb_xla_insights.export.markup import (
     STEP,
     Column,
-    Html,
     Row,
     bar,
     card,
@@ -43,7 +44,7 @@ _DUTY = (
 )
 
 
-def devices(document: Row) -> Html:
+def devices(document: Row) -> Markup:
     rows = document["devices"]
     if not rows:
         return card("Devices", None, element("p", "No device was traced: what the host did is shown alone."))
@@ -61,7 +62,7 @@ def devices(document: Row) -> Html:
     )
 
 
-def idle(document: Row) -> Html | None:
+def idle(document: Row) -> Markup | None:
     found = document["step_idle"]
     parts = idle_rows(found)
     if not parts:
@@ -87,7 +88,7 @@ def idle(document: Row) -> Html | None:
     return card("Idle time by cause", each, stack(found["by_class_ps"]), told, note)
 
 
-def steps(document: Row) -> Html | None:
+def steps(document: Row) -> Markup | None:
     every = document["steps"]
     if not every:
         return None
@@ -117,7 +118,7 @@ def steps(document: Row) -> Html | None:
     return card("Steps", note, steps_chart(rows), legend, below, wide=True)
 
 
-def patterns(document: Row) -> Html | None:
+def patterns(document: Row) -> Markup | None:
     rows = document["gaps"]["patterns"][:_PATTERNS]
     if not rows:
         return None
@@ -134,7 +135,7 @@ def patterns(document: Row) -> Html | None:
     return card("Recurring gaps", "the same program before and after; all cores", told, wide=True)
 
 
-def gaps(document: Row) -> Html | None:
+def gaps(document: Row) -> Markup | None:
     whole = document["gaps"]
     rows = whole["items"]
     if not rows:
@@ -168,7 +169,7 @@ def _apart(gaps: Sequence[Row]) -> list[Row]:
     return list(first.values())
 
 
-def _chain(gap: Row, framework: str) -> Html:
+def _chain(gap: Row, framework: str) -> Markup:
     duration = gap["duration_ps"]
     unit = units.column_unit([duration])
     at = f"{units.time_in(gap['start_ps'], 'ms')}{units.THIN}ms"

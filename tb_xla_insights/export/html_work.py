@@ -3,11 +3,12 @@ None."""
 
 from __future__ import annotations
 
+from markupsafe import Markup
+
 from tb_xla_insights import units
 from tb_xla_insights.export.markup import (
     STEP,
     Column,
-    Html,
     Row,
     card,
     code,
@@ -24,7 +25,7 @@ _MOST = 200
 """Rows of a table; `report --json` has all."""
 
 
-def executions(document: Row) -> Html | None:
+def executions(document: Row) -> Markup | None:
     rows = document["programs"][:_MOST]
     if not rows:
         return None
@@ -46,7 +47,7 @@ def _mean(name: str, unit: str) -> Column:
     return Column(f"{name}, {unit}", lambda it: units.time_in(it[key] // max(1, it["count"]), unit))
 
 
-def compiles(document: Row) -> Html | None:
+def compiles(document: Row) -> Markup | None:
     rows = document["compiles"]
     if not rows:
         return None
@@ -69,7 +70,7 @@ def compiles(document: Row) -> Html | None:
     return card("Compilations", units.count(len(rows)), told, wide=True)
 
 
-def annotated(document: Row) -> Html | None:
+def annotated(document: Row) -> Markup | None:
     rows = document["annotations"][:_MOST]
     if not rows:
         return None
@@ -88,7 +89,7 @@ def annotated(document: Row) -> Html | None:
     )
 
 
-def _origins(propagation: Row) -> Html | None:
+def _origins(propagation: Row) -> Markup | None:
     total, names = propagation["device_ps"], ("direct", "recovered", "bare", "none")
     if not total:
         return None
@@ -97,12 +98,12 @@ def _origins(propagation: Row) -> Html | None:
     return element("p", f"Of {units.time_text(total)} in ops, all cores: {parts}.", class_="note")
 
 
-def _annotation(row: Row) -> Html:
+def _annotation(row: Row) -> Markup:
     path = row["path"]
     return element("code", path.rpartition("/")[2], style=f"padding-left:{12 * path.count('/')}px")
 
 
-def transfers(document: Row) -> Html | None:
+def transfers(document: Row) -> Markup | None:
     rows = [{"direction": name.replace("_", " the "), **row} for name, row in document["transfers"].items()]
     if not any(it["count"] for it in rows):
         return None
@@ -118,7 +119,7 @@ def transfers(document: Row) -> Html | None:
     return card("Transfers", "time on the host", told)
 
 
-def collectives(document: Row) -> Html | None:
+def collectives(document: Row) -> Markup | None:
     rows = document["collectives"][:_MOST]
     if not rows:
         return None
@@ -128,7 +129,7 @@ def collectives(document: Row) -> Html | None:
     return card("Collectives", "all cores; exposed: nothing computes meanwhile", told)
 
 
-def metrics(document: Row) -> Html | None:
+def metrics(document: Row) -> Markup | None:
     beside = document["metrics"] or {}
     rows = [
         {"name": name, "value": str(value)}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
+
+from markupsafe import Markup, escape
 
 from tb_xla_insights import units
 from tb_xla_insights.catalog.classes import CLASSES, label
@@ -14,26 +15,22 @@ Child = str | int | None
 Row = Mapping[str, Any]
 
 
-class Html(str):
-    """Text that is markup."""
-
-
-def element(name: str, /, *children: Child | Iterable[Child], **attributes: Child) -> Html:
+def element(name: str, /, *children: Child | Iterable[Child], **attributes: Child) -> Markup:
     """`<name …>children</name>`; what is None is left out. `class_` is written for `class`, `http_equiv` for
     `http-equiv`."""
     given = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{escape(str(it))}"'
+        f' {key.rstrip("_").replace("_", "-")}="{escape(it)}"'
         for key, it in attributes.items()
         if it is not None
     )
     inner = "".join(_markup(child) for child in children)
-    return Html(f"<{name}{given}>{inner}" + ("" if name == "meta" else f"</{name}>"))
+    return Markup(f"<{name}{given}>{inner}" + ("" if name == "meta" else f"</{name}>"))
 
 
 def _markup(child: Child | Iterable[Child]) -> str:
-    if child is None or isinstance(child, Html):
-        return child or ""
-    return escape(str(child)) if isinstance(child, (str, int)) else "".join(map(_markup, child))
+    if child is None:
+        return ""
+    return escape(child) if isinstance(child, (str, int)) else "".join(map(_markup, child))
 
 
 @dataclass(frozen=True)
@@ -70,10 +67,10 @@ def cause(key: str) -> Column:
     return Column("Cause", lambda row: chip(row[key]), left=True)
 
 
-def table(rows: Iterable[Row], *columns: Column, foot: Sequence[Child] = ()) -> Html:
+def table(rows: Iterable[Row], *columns: Column, foot: Sequence[Child] = ()) -> Markup:
     """A table, and a last row of sums where `foot` is given."""
 
-    def line(kind: str, cells: Iterable[Child]) -> Html:
+    def line(kind: str, cells: Iterable[Child]) -> Markup:
         signs = (None if column.left else "num" for column in columns)
         return element("tr", (element(kind, it, class_=sign) for it, sign in zip(cells, signs, strict=True)))
 
@@ -86,19 +83,19 @@ def table(rows: Iterable[Row], *columns: Column, foot: Sequence[Child] = ()) -> 
     )
 
 
-def card(title: str, note: str | None, *children: Child | Iterable[Child], wide: bool = False) -> Html:
+def card(title: str, note: str | None, *children: Child | Iterable[Child], wide: bool = False) -> Markup:
     """A titled part of the page; a wide one takes all columns."""
     head = element("h2", title, element("small", note) if note else None)
     return element("section", head, *children, class_="card wide" if wide else "card")
 
 
-def chip(name: str) -> Html:
+def chip(name: str) -> Markup:
     """The sign of a class, and its name."""
     sign = element("i", class_=f"chip k-{name}", style=f"--k:var(--c-{name})")
-    return Html(f"{sign} {escape(label(name))}")
+    return Markup(f"{sign} {escape(label(name))}")
 
 
-def stack(parts: Mapping[str, int], size: str = "") -> Html:
+def stack(parts: Mapping[str, int], size: str = "") -> Markup:
     """Times by class as a bar of parts, in the order of the classes."""
     pieces = (
         element(
@@ -113,6 +110,6 @@ def stack(parts: Mapping[str, int], size: str = "") -> Html:
     return element("div", pieces, class_=f"stack {size}".strip())
 
 
-def bar(part: float) -> Html:
+def bar(part: float) -> Markup:
     """A share from 0 to 1 as a bar from the left."""
     return element("div", element("i", style=f"width:{100 * min(1.0, max(0.0, part)):.1f}%"), class_="bar")

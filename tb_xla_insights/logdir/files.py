@@ -6,7 +6,7 @@ import os
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any
 
 from tb_xla_insights.errors import InputError
@@ -163,7 +163,7 @@ def _epoch_ns(value: object) -> int:
         except ValueError:
             return 0
     if isinstance(value, datetime):
-        aware = value if value.tzinfo else value.replace(tzinfo=timezone.utc)
+        aware = value if value.tzinfo else value.replace(tzinfo=UTC)
         return int(aware.timestamp() * 1e6) * 1000
     return _in_calendar(value * 1e9) if isinstance(value, int | float) else 0
 

@@ -6,7 +6,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir import files
@@ -50,7 +50,7 @@ class SessionFiles:
     def order(self) -> tuple[str, int, str]:
         """Ascends with age: profilers name sessions by the second they started in, and copies lose file times."""
         stamp = re.search(r"(?:^|/)(\d{4}(?:_\d\d){5})[^/]*$", self.name)
-        modified = datetime.fromtimestamp(self.modified_unix_ns // 10**9, timezone.utc)
+        modified = datetime.fromtimestamp(self.modified_unix_ns // 10**9, UTC)
         return (
             stamp[1] if stamp else modified.strftime("%Y_%m_%d_%H_%M_%S"),
             self.modified_unix_ns,

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import threading
-
 from tensorboard.plugins import base_plugin
 
 from tb_xla_insights.logdir.listing import Listing
@@ -16,14 +13,13 @@ from tb_xla_insights.plugin.capture import Captures
 from tb_xla_insights.plugin.respond import Application, application, get, not_found, post
 from tb_xla_insights.plugin.routes import Routes
 
-_log = logging.getLogger(__name__)
 # TensorBoard asks every plugin at each of its reloads; a bucket need not be listed that often.
 _LOOK_AGAIN_SECONDS = 10.0
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class XlaInsightsPlugin(base_plugin.TBPlugin):
-    """Serves the page and its data; see `routes` for the latter. Nothing here waits for a disk or a compiler."""
+    """Serves the page and its data; see `routes` for the latter. Nothing here waits for a disk."""
 
     plugin_name = "xla_insights"
 
@@ -42,7 +38,6 @@ class XlaInsightsPlugin(base_plugin.TBPlugin):
         self._assets = Assets(page_folder())
         self._active = False
         self._listing.look()
-        threading.Thread(target=_warm, daemon=True).start()
 
     def get_plugin_apps(self) -> dict[str, Application]:
         reads = Routes(self._listing, self._store, self._capture).handlers() | self._captures.gets()
@@ -71,13 +66,3 @@ class XlaInsightsPlugin(base_plugin.TBPlugin):
             tab_name="XLA Insights",
             disable_reload=True,
         )
-
-
-def _warm() -> None:
-    """Compiles the kernels, or loads them from their cache, so that no request waits for that."""
-    try:
-        from tb_xla_insights.warm import warm
-
-        warm()
-    except Exception:  # the first session then shows what is wrong, as its own error
-        _log.warning("The kernels could not be compiled ahead of the first session.", exc_info=True)

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.classes import event_classes, partition
+from tb_xla_insights.analysis.codes import INHERIT
 from tb_xla_insights.analysis.collectives import collective_kinds
 from tb_xla_insights.analysis.names import tagged
 from tb_xla_insights.analysis.opcodes import collective, waits
-from tb_xla_insights.analysis.segments import INHERIT
 from tb_xla_insights.analysis.steps import step_times, steps_of
 from tb_xla_insights.catalog.classes import OTHER
 from tb_xla_insights.timeline import kernels

@@ -18,7 +18,7 @@ from tb_xla_insights.analysis.propagation.lost import op_kind, op_source, op_sta
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
 from tb_xla_insights.analysis.propagation.stored import ROWS as STORED
 from tb_xla_insights.analysis.propagation.tree import find_nodes
-from tb_xla_insights.timeline import kernels, scope_kernels
+from tb_xla_insights.timeline import kernels
 from tb_xla_insights.timeline.pyramid import Lane
 from tb_xla_insights.timeline.tracks import Place, RowHead, Track
 from tb_xla_insights.trace.model import Int32, Trace
@@ -123,10 +123,10 @@ def _track(host: int, trace: Trace, number: int, duration_ps: int) -> ScopeTrack
     if not (labels.of_part[0][_used_parts(ops, mine.key)] >= 0).any():
         return None
     columns = spans.start_ps, spans.end_ps, mine.key, mine.run, ops.first, ops.upto
-    start, end, part, run = scope_kernels.pieces(*map(np.ascontiguousarray, columns))
+    start, end, part, run = kernels.pieces(*map(np.ascontiguousarray, columns))
     lanes = []
     for of_part in labels.of_part:
-        begin, until, label = scope_kernels.joined(start, end, part, run, of_part)
+        begin, until, label = kernels.joined(start, end, part, run, of_part)
         if not (label >= 0).any():
             break
         kind, event = np.zeros(len(begin), np.int8), np.full(len(begin), -1, np.int32)

@@ -7,12 +7,10 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.catalog.classes import INPUT
-from tb_xla_insights.compiled import kernel
+from tb_xla_insights.trace import kernels
+from tb_xla_insights.trace.codes import CANDIDATE, PASS, TRANSPARENT, YES
 from tb_xla_insights.trace.model import Int8, Int32, Trace
 from tb_xla_insights.trace.threads import host_planes
-
-_KNOWN, _CANDIDATE, _TRANSPARENT, _PASS = 0, 1, 2, 3
-_NO, _YES, _THROUGH = 0, 1, 2
 
 
 def find_annotations(trace: Trace, catalog: Catalog) -> Int32:
@@ -44,8 +42,10 @@ def find_annotations(trace: Trace, catalog: Catalog) -> Int32:
             rows = line.rows
             states_of_rows = states[trace.meta[rows]]
             verdict = np.zeros(line.count, np.int8)
-            _judge(states_of_rows, marked[rows], ops[rows], trace.parent[rows], line.first, verdict)
-            found.append(np.flatnonzero(verdict == _YES).astype(np.int32) + np.int32(line.first))
+            kernels.judge_annotations(
+                states_of_rows, marked[rows], ops[rows], trace.parent[rows], line.first, verdict
+            )
+            found.append(np.flatnonzero(verdict == YES).astype(np.int32) + np.int32(line.first))
     return np.sort(np.concatenate(found))
 
 
@@ -59,29 +59,12 @@ def _states(trace: Trace, catalog: Catalog) -> Int8:
         name = trace.strings[text]
         tags = catalog.tags(name)
         if not catalog.knows(name):
-            states[entry] = _CANDIDATE
+            states[entry] = CANDIDATE
         elif "python_tracer" in tags or catalog.kind(name) == INPUT:
-            states[entry] = _TRANSPARENT
+            states[entry] = TRANSPARENT
         elif "pass" in tags:
-            states[entry] = _PASS
+            states[entry] = PASS
     return states
-
-
-@kernel("void(int8[::1], boolean[::1], boolean[::1], int32[::1], int64, int8[::1])")
-def _judge(states, marked, ops, parents, first, verdict):  # type: ignore[no-untyped-def]
-    """Says for each event of a line whether it is an annotation; `parents` are rows of the trace, `first` the line's
-    first. Verdicts begin as `_NO`."""
-    for i in range(len(states)):
-        above = _THROUGH if parents[i] < 0 else verdict[parents[i] - first]
-        state = states[i]
-        if marked[i]:
-            verdict[i] = _YES
-        elif above == _NO or ops[i]:
-            verdict[i] = _NO
-        elif state == _CANDIDATE or (state == _PASS and above == _YES):
-            verdict[i] = _YES
-        elif state == _TRANSPARENT:
-            verdict[i] = _THROUGH
 
 
 def annotated(trace: Trace) -> NDArray[np.bool_]:

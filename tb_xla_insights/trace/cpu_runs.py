@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.catalog import Catalog
-from tb_xla_insights.compiled import kernel
+from tb_xla_insights.trace import kernels
 from tb_xla_insights.trace.cpu_ops import op_times
 from tb_xla_insights.trace.devices import make_spans
 from tb_xla_insights.trace.model import Device, Int32, Int64, Spans, Trace
@@ -138,31 +138,13 @@ def _launches(trace: Trace, catalog: Catalog, regions: Regions, runs: NDArray[np
     for tag in ("launch", "jitted_call"):
         calls = np.array([tag in catalog.tags(trace.strings[text]) for text in trace.metadata.name], np.bool_)
         inner = tag == "jitted_call"
-        _find_launches(runs.astype(np.int32), calls, inner, trace.meta, trace.parent, *known, seen, found)
+        kernels.find_launches(
+            runs.astype(np.int32), calls, inner, trace.meta, trace.parent, *known, seen, found
+        )
         if (found >= 0).any():
             break
         seen[:] = -1
     return found
-
-
-@kernel(
-    "void(int32[::1], boolean[::1], boolean, int32[::1], int32[::1], int32[::1], int32[::1], int32[::1], int32[::1], "
-    "boolean[::1], int32[::1], int32[::1])"
-)
-def _find_launches(which, calls, inner, meta, parent, row, outer, source, of_row, runs, seen, found):  # type: ignore[no-untyped-def]
-    """The way of a flow ends at another run: a run that had to queue was let go by the run before it. `seen`: for which
-    run each region was met last, at first -1. `inner`: whether the innermost call counts."""
-    for i in range(len(which)):
-        region = which[i]
-        while region >= 0 and seen[region] != i and (region == which[i] or not runs[region]):
-            seen[region] = i
-            record = source[region]
-            at = record if record >= 0 else row[region]
-            while at >= 0:
-                if calls[meta[at]] and not (inner and found[i] >= 0):
-                    found[i] = at
-                at = parent[at]
-            region = of_row[record] if record >= 0 else outer[region]
 
 
 def _run_names(trace: Trace, runs: NDArray[np.intp], run: Int32, ops: Int32) -> Int32:

@@ -8,64 +8,11 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.compiled import cut, inlined, kernel, room
+from tb_xla_insights.arrays import cut, room
 from tb_xla_insights.parallel import side_by_side
+from tb_xla_insights.trace import kernels
 from tb_xla_insights.trace.model import Flows, Int32, Int64
 from tb_xla_insights.xplane.columns import StatColumn
-
-_SPREAD = -7046029254386353131
-_STEP = 17
-"""Odd, so that it leads to every slot; neighbours stay neighbours."""
-
-
-@inlined
-def _slot(id_, kind):  # type: ignore[no-untyped-def]
-    """Where a flow stands in the hash table. Writers count ids up: sixteen neighbours share a line of the
-    processor's cache."""
-    spread = ((id_ >> 4) * 31 + np.int64(kind)) * np.int64(_SPREAD)
-    return spread >> 32 & ~15 | (id_ ^ spread >> 28) & 15
-
-
-@kernel("int64(int32[::1], int64[::1], int32[::1], int32[::1])")
-def _enter(kind, id_, head, slots):  # type: ignore[no-untyped-def]
-    """Enters producers into a table of slots, a power of two of them, all -1. `head[i]`: the first producer with the
-    flow of producer i (i itself for most). Returns how many are not the first one."""
-    mask, again = len(slots) - 1, 0
-    for index in range(len(id_)):
-        slot = _slot(id_[index], kind[index]) & mask
-        while slots[slot] >= 0 and (id_[slots[slot]] != id_[index] or kind[slots[slot]] != kind[index]):
-            slot = (slot + _STEP) & mask
-        if slots[slot] < 0:
-            slots[slot] = index
-        else:
-            again += 1
-        head[index] = slots[slot]
-    return again
-
-
-@kernel("void(int32[::1], int64[::1], int32[::1], int32[::1], int64[::1], int32[::1])")
-def _find(made_kind, made_id, slots, kind, id_, found):  # type: ignore[no-untyped-def]
-    """`found[i]`: the first producer with the flow of consumer i, -1 where there is none."""
-    mask = len(slots) - 1
-    for index in range(len(id_)):
-        slot = _slot(id_[index], kind[index]) & mask
-        while slots[slot] >= 0 and (
-            made_id[slots[slot]] != id_[index] or made_kind[slots[slot]] != kind[index]
-        ):
-            slot = (slot + _STEP) & mask
-        found[index] = slots[slot]
-
-
-@kernel("int64(int32[::1], int32[::1], int32[::1], int32[::1])")
-def _rows(found, made_row, used_row, consumer):  # type: ignore[no-untyped-def]
-    """The rows of both ends of the flows that have two, and lead to another event; `found` becomes those of the
-    producers. Returns how many they are."""
-    made = 0
-    for index in range(len(found)):
-        if found[index] >= 0 and made_row[found[index]] != used_row[index]:
-            found[made], consumer[made] = made_row[found[index]], used_row[index]
-            made += 1
-    return made
 
 
 def _columns(stats: Mapping[str, StatColumn], kind: str, id_: str) -> tuple[Int32, Int64, Int32]:
@@ -95,15 +42,17 @@ def join_flows(stats: Mapping[str, StatColumn], start_ps: Int64) -> Flows:
     used_kind, used_id, used_row = _columns(stats, "_ct", "_c")
     head, found = np.empty(len(made_id), np.int32), np.empty(len(used_id), np.int32)
     slots = np.full(max(16, 1 << (3 * len(made_id) // 2).bit_length()), -1, np.int32)
-    again = _enter(made_kind, made_id, head, slots)
+    repeats = kernels.enter_producers(made_kind, made_id, head, slots)
     half = len(used_id) // 2
     side_by_side(
         [
-            partial(_find, made_kind, made_id, slots, used_kind[its], used_id[its], found[its])
+            partial(
+                kernels.find_producers, made_kind, made_id, slots, used_kind[its], used_id[its], found[its]
+            )
             for its in (slice(half), slice(half, None))
         ]
     )
-    if again:
+    if repeats:
         repeated = np.zeros(len(made_id), bool)
         repeated[head[head != np.arange(len(head))]] = True
         joined = np.flatnonzero(found >= 0)
@@ -111,7 +60,7 @@ def join_flows(stats: Mapping[str, StatColumn], start_ps: Int64) -> Flows:
         latest = _latest(head, repeated, start_ps[made_row], found[again], start_ps[used_row[again]])
         found[again] = latest
     (consumer,) = room(len(found), np.int32)
-    return Flows(*cut(_rows(found, made_row, used_row, consumer), found, consumer))
+    return Flows(*cut(kernels.join_rows(made_row, used_row, found, consumer), found, consumer))
 
 
 def _latest(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.parallel import side_by_side
-from tb_xla_insights.xplane.event_kernels import all_have, extent, rows_with
+from tb_xla_insights.xplane.kernels import EventTables, all_have, rows_with
 from tb_xla_insights.xplane.source import Source
 from tb_xla_insights.xplane.wire import Table, event_place
 
@@ -20,8 +20,8 @@ from tb_xla_insights.xplane.wire import Table, event_place
 @dataclass
 class PlaneTables:
     """What decoding a plane's events needs: the index of each event metadata id (ids that it lacks are
-    added), the column of each wanted stat's id (`near` again by ids below 128), and the number of the text of
-    each stat metadata id, or that of an id that nothing explains."""
+    added), the column of each wanted stat's id, and the number of the text of each stat metadata id, or that of an
+    id that nothing explains."""
 
     metadata: Table
     wanted: Table
@@ -30,9 +30,9 @@ class PlaneTables:
     names: dict[int, str]
     lock: Lock = field(default_factory=Lock)
 
-    @cached_property
-    def near(self) -> NDArray[np.int8]:
-        return self.wanted.positions(np.arange(128)).astype(np.int8)
+    def tables(self) -> EventTables:
+        """As the kernels take them."""
+        return EventTables(self.metadata.table, self.wanted.table, self.texts.table, self.missing)
 
     def add(self, id_: int) -> None:
         with self.lock:
@@ -124,7 +124,7 @@ class StatColumn:
 
 def narrowed(values: NDArray[Any]) -> NDArray[Any]:
     """A copy of int64 values in the narrowest type that holds them all."""
-    least, most = extent(values)
+    least, most = int(values.min(initial=0)), int(values.max(initial=0))
     for bits, narrow in ((8, np.int8), (16, np.int16), (32, np.int32)):
         if -(1 << bits - 1) <= least and most < 1 << bits - 1:
             return values.astype(narrow)

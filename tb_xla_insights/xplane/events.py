@@ -14,10 +14,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.xplane import event_kernels
+from tb_xla_insights.xplane.codes import (
+    BAD,
+    DOUBLE,
+    FULL,
+    MORE,
+    NEVER,
+    PADDING,
+    REF,
+    TEXT,
+    TEXT_LONGEST,
+    UNKNOWN,
+    UNSIGNED,
+)  # fmt: skip
 from tb_xla_insights.xplane.columns import Columns, Line, Piece, PlaneTables, narrowed
+from tb_xla_insights.xplane.kernels import EventColumns, count_events, decode_events
 from tb_xla_insights.xplane.source import Source
-from tb_xla_insights.xplane.wire_kernels import BAD, FULL, MORE, NEVER, PADDING, UNKNOWN
 
 WINDOW = 1 << 20
 """How much of a line is read at once. Windows stay in the processor's cache."""
@@ -37,14 +49,14 @@ def cut_into_pieces(source: Source, line: Line) -> None:
     line.pieces = [Piece(at, at, 0)]
     while at < line.end and how != BAD:
         size = source.read_into(at, window[: min(WINDOW, line.end - at)])
-        pos, events, _, how = event_kernels.count_events(window, size, line.end - at, NEVER)
+        pos, events, _, how = count_events(window, size, line.end - at, NEVER)
         if pos == 0:
             break
-        at += int(pos)
+        at += pos
         if line.pieces[-1].end - line.pieces[-1].start >= PIECE:
             line.pieces.append(Piece(line.pieces[-1].end, at, 0))
         line.pieces[-1].end = at
-        line.pieces[-1].count += int(events)
+        line.pieces[-1].count += events
     line.pieces[-1].end = line.end  # what cannot be is found again, and told, when it is decoded
 
 
@@ -72,7 +84,7 @@ class Decoder:
         self._source, self._columns, self._intern = source, columns, intern
         self._number_stats, self._text_stats = number_stats, text_stats
         self._window = np.zeros(WINDOW + PADDING, np.uint8)
-        self._odd = np.zeros((ODD + 1, 5), np.int64)
+        self._odd = np.empty((ODD, 5), np.int64)
         self._make_room(0)
 
     def _make_room(self, events: int) -> None:
@@ -136,35 +148,31 @@ class Decoder:
     ) -> tuple[int, int]:
         """Decodes one window, which begins at file offset `at`. Returns (position reached, how it stopped)."""
         columns = self._columns
-        header = np.zeros(event_kernels.HEADER, np.int64)
-        pos, how, quick = 0, UNKNOWN, True
+        into = EventColumns(
+            columns.metadata, columns.offset_ps, columns.duration_ps, columns.stats,
+            self._number_stats, self._numbers, self._names, self._places, self._odd,
+        )  # fmt: skip
+        pos, how = 0, UNKNOWN
         while how in (UNKNOWN, FULL):
-            self._odd[-1, 0] = 0
-            before = pos
-            pos, rows, how = event_kernels.decode_events(
-                self._window, size, pos, piece.end - at, quick, *tables.metadata.arrays, *tables.wanted.arrays,
-                tables.near, *tables.texts.arrays, tables.missing, header, piece.first + piece.count, room,
-                columns.metadata, columns.offset_ps, columns.duration_ps, columns.stats,
-                self._number_stats, self._numbers, self._names, self._places, self._odd,
-            )  # fmt: skip
-            piece.count = int(rows) - piece.first
-            odds = self._odd[: self._odd[-1, 0]].tolist()
-            strange += (self._strange(tables, *odd) for odd in odds)
+            before, row = pos, piece.first + piece.count
+            pos, row, how = decode_events(
+                self._window, size, pos, piece.end - at, row, room, tables.tables(), into
+            )
+            piece.count = row - piece.first
+            strange += (self._strange(tables, *odd) for odd in self._odd[: into.odds].tolist())
+            into.odds = 0
             if how == UNKNOWN:
-                tables.add(int(header[event_kernels.UNKNOWN_ID]))
-            elif how == BAD and quick:
-                quick, how = False, UNKNOWN
+                tables.add(into.unknown_id)
             elif how == FULL and pos == before:
                 break
         # Only the piece that holds a field of the header knows it.
-        line.id = int(header[event_kernels.LINE_ID]) or line.id
-        line.timestamp_ns = int(header[event_kernels.LINE_TIME]) or line.timestamp_ns
-        line.name = self._text(header, event_kernels.LINE_NAME) or line.name
-        line.display_name = self._text(header, event_kernels.LINE_DISPLAY) or line.display_name
-        return int(pos), int(how)
+        line.id = into.id or line.id
+        line.timestamp_ns = into.timestamp_ns or line.timestamp_ns
+        line.name = self._text(into.name_at, into.name_length) or line.name
+        line.display_name = self._text(into.display_at, into.display_length) or line.display_name
+        return pos, how
 
-    def _text(self, header: NDArray[np.int64], slot: int) -> bytes:
-        place, length = header[slot : slot + 2].tolist()
+    def _text(self, place: int, length: int) -> bytes:
         return self._window[place : place + length].tobytes()
 
     def _strange(
@@ -172,19 +180,19 @@ class Decoder:
     ) -> _Strange:
         """A value of another kind than its column's, turned into what the column holds; None where that
         cannot be."""
-        double = float(np.int64(value).view(np.float64)) if kind == event_kernels.DOUBLE else 0.0
-        if kind == event_kernels.TEXT:
-            at, length = divmod(value, event_kernels.TEXT_LONGEST + 1)
-            text = self._window[at : at + length].tobytes()
-        elif kind == event_kernels.REF:
+        double = float(np.int64(value).view(np.float64)) if kind == DOUBLE else 0.0
+        if kind == TEXT:
+            at, length = divmod(value, TEXT_LONGEST + 1)
+            text = self._text(at, length)
+        elif kind == REF:
             text = tables.names.get(value, "").encode()
-        elif kind == event_kernels.DOUBLE:
+        elif kind == DOUBLE:
             text = str(double).encode()
         else:
-            text = str(value % 2**64 if kind == event_kernels.UNSIGNED else value).encode()
+            text = str(value % 2**64 if kind == UNSIGNED else value).encode()
         if column >= self._number_stats:
             return column, place, row, self._intern(text)
-        if kind == event_kernels.DOUBLE:
+        if kind == DOUBLE:
             return column, place, row, int(double) if -(2.0**63) <= double < 2.0**63 else None
         return column, place, row, int(text) if re.fullmatch(rb"-?\d{1,18}", text) else None
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from tb_xla_insights.xplane.codes import PADDING
 from tb_xla_insights.xplane.source import Source
 from tb_xla_insights.xplane.wire import WireError, fields
-from tb_xla_insights.xplane.wire_kernels import PADDING
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
@@ -167,7 +167,7 @@ def _parsed(
     for offset, data in _payloads(source, ranges):
         try:
             entry = kind.FromString(data)
-        except DecodeError:  # noqa: PERF203 (each entry counts on its own)
+        except DecodeError:
             damaged.append(offset)
         else:
             yield entry

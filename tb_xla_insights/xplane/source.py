@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tb_xla_insights.errors import InputError
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 Bytes = NDArray[np.uint8]
 

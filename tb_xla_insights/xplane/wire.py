@@ -7,20 +7,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.xplane.event_kernels import count_events
+from tb_xla_insights.xplane.codes import BAD, FIXED64, LENGTH, NEVER, PADDING, VARINT
+from tb_xla_insights.xplane.kernels import IdTable, count_events, read_varint, scan_fields
 from tb_xla_insights.xplane.source import Source
-from tb_xla_insights.xplane.wire_kernels import (
-    BAD,
-    FIXED64,
-    LENGTH,
-    NEVER,
-    PADDING,
-    VARINT,
-    insert_ids,
-    lookup_all,
-    read_varint,
-    scan_fields,
-)
 
 SCAN_WINDOW = 1 << 18
 SCAN_FIELDS = 1 << 14
@@ -77,23 +66,23 @@ def cut_field(source: Source, at: int) -> tuple[int, int] | None:
     `at`) where not even its length is whole."""
     window = np.zeros(2 * PADDING, np.uint8)
     size = source.read_into(at, window[:PADDING])
-    tag, payload = read_varint(window.ctypes.data, 0)
+    tag, payload = read_varint(window, 0)
     length = 0
     if payload <= size and tag & 7 in (VARINT, LENGTH):
-        length, payload = read_varint(window.ctypes.data, payload)
+        length, payload = read_varint(window, payload)
     elif payload <= size:
         payload += 8 if tag & 7 == FIXED64 else 4
     if size < payload < NEVER:
         return 0, at
     cut = tag & 7 == LENGTH and payload <= size and at + payload + length > source.size
-    return (int(tag >> 3), at + int(payload)) if cut else None
+    return (tag >> 3, at + payload) if cut else None
 
 
 def message_at(source: Source, at: int) -> bytes:
     """The message whose length stands at file offset `at`. Raises WireError."""
     window = np.zeros(2 * PADDING, np.uint8)
     size = source.read_into(at, window[:PADDING])
-    length, body = read_varint(window.ctypes.data, 0)
+    length, body = read_varint(window, 0)
     data = source.read(at + body, length) if body <= size and length >= 0 else np.empty(0, np.uint8)
     if body > size or len(data) < length:
         raise WireError(at, "the file ends here")
@@ -109,11 +98,11 @@ def event_place(source: Source, start: int, end: int, index: int) -> int:
         size = source.read_into(at, window[: min(SCAN_WINDOW, end - at)])
         pos, events, last, _ = count_events(window, size, end - at, index + 1)
         if events > index:
-            return at + int(last)
+            return at + last
         if pos == 0:
             break
-        index -= int(events)
-        at += int(pos)
+        index -= events
+        at += pos
     raise WireError(at, "the file ends here", ended=True)
 
 
@@ -133,27 +122,27 @@ class Table:
         values = np.arange(len(ids), dtype=np.int32) if self._values is None else self._values
         largest = int(ids.max(initial=0))
         if ids.min(initial=0) >= 0 and largest < 64 + 8 * len(ids):
-            direct = np.full(2 * largest + 64, -1, np.int32)
-            direct[ids] = values
-            self.arrays = np.empty(0, np.int64), direct
+            self._direct = np.full(2 * largest + 64, -1, np.int32)
+            self._direct[ids] = values
+            self._size, self.table = 0, IdTable(np.empty(0, np.int64), self._direct)
         else:
-            size = 1 << (4 * len(ids)).bit_length()
-            self.arrays = np.zeros(size, np.int64), np.full(size, -1, np.int32)
-            insert_ids(*self.arrays, ids, values)
+            self._size, self._direct = 1 << (4 * len(ids)).bit_length(), np.empty(0, np.int32)
+            table = IdTable(np.zeros(self._size, np.int64), np.full(self._size, -1, np.int32))
+            table.insert(ids, values)
+            self.table = table  # other threads only see it whole
 
     def add(self, id_: int) -> None:
         """Adds an id at the next position."""
         self.ids.append(id_)
-        keys, values = self.arrays
-        if not len(keys) and 0 <= id_ < len(values):
-            values[id_] = len(self.ids) - 1
-        elif len(keys) >= 2 * len(self.ids):
-            insert_ids(keys, values, np.array([id_], np.int64), np.array([len(self.ids) - 1], np.int32))
+        if 0 <= id_ < len(self._direct):
+            self._direct[id_] = len(self.ids) - 1
+        elif self._size >= 2 * len(self.ids):
+            self.table.insert(np.array([id_], np.int64), np.array([len(self.ids) - 1], np.int32))
         else:
             self._fill()
 
     def positions(self, ids: NDArray[np.int64]) -> NDArray[np.int32]:
         """The position of each id, -1 for those that are absent."""
         found = np.empty(len(ids), np.int32)
-        lookup_all(*self.arrays, np.ascontiguousarray(ids), found)
+        self.table.find_all(np.ascontiguousarray(ids), found)
         return found

@@ -13,7 +13,6 @@ from tb_xla_insights.analysis.opcodes import instruction
 from tb_xla_insights.analysis.propagation.kernels import distinct
 from tb_xla_insights.analysis.propagation.scopes import op_name_of
 from tb_xla_insights.analysis.propagation.stored import stored_scopes
-from tb_xla_insights.compiled import kernel
 from tb_xla_insights.trace.model import Device, Int32, Trace
 
 _NO_PROGRAM = -1
@@ -91,16 +90,8 @@ class _EventStats:
         place = self._place
         assert place is not None
         values = numbers(stat.values) if numbers else stat.values
-        found = np.empty(len(place), np.int32)
-        _at(place, values.astype(np.int32, copy=False), found)
-        return found
-
-
-@kernel("void(int32[::1], int32[::1], int32[::1])")
-def _at(place, values, found):  # type: ignore[no-untyped-def]
-    """The values at some places; -1 at place -1."""
-    for i in range(len(place)):
-        found[i] = values[place[i]] if place[i] >= 0 else -1
+        told: Int32 = np.append(values.astype(np.int32, copy=False), np.int32(_NONE))[place]
+        return told
 
 
 def _instead(values: Int32 | None, others: Int32) -> Int32:

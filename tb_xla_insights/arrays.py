@@ -1,4 +1,4 @@
-"""Room for what a kernel makes, of which the caller only knows the most that it can be."""
+"""Room for columns whose length is only known when they are filled."""
 
 from __future__ import annotations
 
