@@ -180,6 +180,14 @@ def test_what_lies_outside_takes_room_from_the_rest() -> None:
     )
 
 
+@pytest.mark.parametrize(("letters", "told"), [(60, True), (120, False)])
+def test_what_fills_most_of_the_idle_time_is_left_out_where_it_does_not_fit(letters: int, told: bool) -> None:
+    report = of(finding("mistake", "a" * letters, 0.1), step_ps=20 * MS, step_if_fixed_ps=17 * MS)
+    text = _told(report)[1]
+    assert ("; during most of the idle time the host waits." in text) == told
+    assert len(text) <= 230
+
+
 def test_idle_time_in_first_compilations_is_said_to_be_warm_up() -> None:
     report = of(finding("limit", "the host launches", 0.2), step_ps=20 * MS, step_if_fixed_ps=20 * MS)
     report["mistakes"]["step_without_limit_ps"] = 16 * MS

@@ -34,7 +34,7 @@ def verdict(report: Mapping[str, Any]) -> dict[str, str]:
     mistakes cost together, and the largest limit. What lies outside the devices' span is said as well from a tenth of
     the capture on, and first where it is most of it; not where it is no more than the building of a first step. On two
     lines of the page: what does not fit is left out, first the names of further mistakes, then the limit beyond what is
-    said before it. (docs/definitions.md, "Findings")"""
+    said before it, then what fills most of the idle time. (docs/definitions.md, "Findings")"""
     outside = report["outside"]
     if outside is None or outside["share"] < OUTSIDE_SHARE:
         return _inside_span(report, _MOST_LETTERS)
@@ -120,16 +120,17 @@ def _inside_span(report: Mapping[str, Any], room: int) -> dict[str, str]:
             return {"text": f"{whose} {duty} busy with program runs{idle}; {_UNSEEN}.", "severity": "info"}
         return {"text": f"{whose} {duty} busy{idle}, and nothing stands out.", "severity": "info"}
     first = _warm_up(report, span - busy)
-    rest = ""
+    mostly = rest = ""
     if hidden:
         rest = f"; what else is in the way is not known, as {hidden}"
     elif not first and 2 * sum(finding["cost_ps"] for finding in reasons) < span - busy:
-        rest = _in_gaps(report, span - busy)
+        mostly = _in_gaps(report, span - busy)
     if unseen and not mistakes and not hidden:
-        rest += f"; {_UNSEEN}"
+        rest = f"; {_UNSEEN}"
     together = report["mistakes"]
     limit = _limit(limits[0], together) if limits and (not mistakes or _remains(together)) else ""
-    texts = [f"{whose} {duty} busy{causes}{rest}." for causes in _causes(first, mistakes, limit, together)]
+    causes = _causes(first, mistakes, limit, together)
+    texts = [f"{whose} {duty} busy{it}{rest}." for it in (*(cause + mostly for cause in causes), causes[-1])]
     severity = max((finding["severity"] for finding in reasons), key=SEVERITIES.index)
     return {"text": next((text for text in texts if len(text) <= room), texts[-1]), "severity": severity}
 
