@@ -18,15 +18,9 @@ def add_to(parser: argparse.ArgumentParser) -> None:
 
 def run(options: Any) -> int:
     """Raises InputError where there is no session."""
-    from tb_xla_insights.errors import InputError
-    from tb_xla_insights.logdir import files
-    from tb_xla_insights.logdir.sessions import find_sessions, resolve, roots
+    from tb_xla_insights.logdir.sessions import sessions_at
 
-    place = files.expand(options.logdir)
-    if files.kind(place) is None:
-        raise InputError(f"{options.logdir}: no such file or directory; check the path")
-    # A session's directory or a capture is answered too, and a logdir without any gets the error that says so.
-    sessions = find_sessions(roots(place)) or [resolve(options.logdir)]
+    sessions = sessions_at(options.logdir)
     if options.json:
         common.print_json(
             {"logdir": options.logdir, "sessions": [_document(session) for session in sessions]}
