@@ -85,6 +85,7 @@ class Blocks:
         self._whole = whole and size <= WHOLE
         self._lock = threading.Lock()
         self._blocks: dict[int, Future[memoryview]] = {}
+        self._asked_for: set[int] = set()
         self._waiting: deque[int] = deque()
         self._failure: BaseException | None = None
         self._workers = self._bytes = 0
@@ -142,13 +143,11 @@ class Blocks:
                     self._waiting.remove(number)
                     self._waiting.appendleft(number)
                 elif number not in self._blocks:
-                    self._blocks[number] = Future()
-                    self._waiting.appendleft(number)
+                    self._queue(number, self._waiting.appendleft)
             ahead = range(numbers.stop, min(self._count, numbers.stop + self._run_before(numbers[-1])))
             for number in range(self._count) if self._whole else ahead:
                 if number not in self._blocks:
-                    self._blocks[number] = Future()
-                    self._waiting.append(number)
+                    self._queue(number, self._waiting.append)
             self._whole = False  # all of them are asked for
             if self._failure is not None:
                 self._fail(self._failure)
@@ -156,8 +155,8 @@ class Blocks:
             return [self._blocks[number] for number in numbers]
 
     def _run_before(self, number: int) -> int:
-        """How many blocks right before this one were asked for: who has read on for long will read on."""
-        return next((run for run in range(AT_ONCE) if number - run - 1 not in self._blocks), AT_ONCE)
+        """How many blocks right before this one the store was asked for: who has read on for long will read on."""
+        return next((run for run in range(AT_ONCE) if number - run - 1 not in self._asked_for), AT_ONCE)
 
     def _wait_for(self, block: Future[memoryview]) -> memoryview:
         began = time.monotonic()
@@ -169,6 +168,11 @@ class Blocks:
         return block.result()
 
     # What follows is called with the lock, but for the threads that fetch.
+
+    def _queue(self, number: int, put: Callable[[int], None]) -> None:
+        self._blocks[number] = Future()
+        self._asked_for.add(number)
+        put(number)
 
     def _begin(self) -> None:
         """Starts threads for the blocks that wait."""
