@@ -40,7 +40,7 @@ lint: .venv/installed-test
 types: .venv/installed-test
 	$(BIN)/mypy
 
-unit: .venv/installed-test
+unit: .venv/installed-test node_modules/.package-lock.json
 	$(BIN)/pytest -n 2 --ignore tests/browser
 
 page: node_modules/.package-lock.json

@@ -35,7 +35,7 @@ def pack_page(command):
     if is_packed(ROOT / "frontend"):
         return
     # What npm needs, once; it waits for no registry that does not answer.
-    fetch = ["ci", "--omit=dev", "--ignore-scripts", "--fetch-retries=0", "--fetch-timeout=30000"]
+    fetch = ["ci", "--ignore-scripts", "--fetch-retries=0", "--fetch-timeout=30000"]
     steps = [] if (ROOT / "node_modules/rolldown").is_dir() else [fetch]
     try:
         npm = shutil.which("npm")
