@@ -1,7 +1,7 @@
 /** Makes `frontend/packed/` of the page in `frontend/`: `npm run pack`.
  *
- * Rolldown, because of what was measured it alone makes a single script of all that the first view takes and one more per
- * further view: 25 kB with Brotli before the page is there, where esbuild takes 30 kB in five scripts.
+ * With Rolldown, because it puts all that the first view takes into one script: the first load is 25 kB with Brotli in 2
+ * requests. With esbuild it is 28 kB in 7, and one round trip more, because what scripts share gets scripts of its own.
  */
 
 import { createHash } from 'node:crypto';

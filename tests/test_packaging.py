@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib.metadata
 import json
 import os
@@ -104,6 +105,17 @@ def test_the_first_load_is_small_on_its_way_to_a_browser(wheel: zipfile.ZipFile)
     page = page_of(wheel)
     first = page["packed/index.js.br"] + page["packed/index.css.br"]
     assert first <= LARGEST_PAGE, f"{first} bytes"
+
+
+def test_source_maps_lead_to_the_modules_beside_them(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
+    wheel.extractall(tmp_path)
+    packed = tmp_path / "tb_xla_insights/static/packed"
+    maps = [json.loads(gzip.decompress(path.read_bytes())) for path in packed.glob("*.map.gzip")]
+    modules = [(packed / place).resolve() for map_ in maps for place in map_["sources"]]
+    assert sorted(modules) == sorted(packed.parent.resolve().rglob("*.js"))
+    for path in packed.glob("*.js.gzip"):
+        last = gzip.decompress(path.read_bytes()).decode().strip().splitlines()[-1]
+        assert last == f"//# sourceMappingURL={path.stem}.map"
 
 
 def test_a_source_distribution_carries_the_page_packed(source: Path, tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ function laterView(app, label, load) {
   /** @type {import('../lib/types').Ready|null} */
   let session = null;
   let shown = false;
+  let missing = false;
 
   async function bring() {
     const done = begin();
@@ -43,6 +44,7 @@ function laterView(app, label, load) {
   async function failed(error) {
     console.error(error);
     if (await answers()) say('The page has changed since it was opened, as after an upgrade. Retry loads it anew, at this place.');
+    missing = true;
     app.ready('error');
   }
 
@@ -72,6 +74,7 @@ function laterView(app, label, load) {
     open(next) {
       session = next;
       view?.open(next);
+      if (missing) app.ready('error');
     },
     filter: () => view?.filter?.(),
     move: () => view?.move?.(),
