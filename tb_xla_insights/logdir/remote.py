@@ -11,7 +11,7 @@ from tb_xla_insights.parallel import side_by_side
 from tb_xla_insights.xplane.blocks import patiently
 from tb_xla_insights.xplane.reasons import is_missing, is_refusal, reason
 
-_EXTRA = {"gs": "gcs", "gcs": "gcs", "s3": "s3", "s3a": "s3"}
+_EXTRA = {"gs": "gcs", "gcs": "gcs", "s3": "s3", "s3a": "s3", "http": "http", "https": "http"}
 _LISTED_AT_ONCE = 16
 _LISTING_PATIENCE_S = 900.0
 """How long all requests of one listing may take."""
