@@ -18,8 +18,10 @@ from webstore import Answer, Asked, WebStore, web_store
 from tb_xla_insights.catalog import load_catalog
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.read import read_session, readings_of
 from tb_xla_insights.logdir.sessions import Root, find_sessions, resolve
+from tb_xla_insights.logdir.store import Store, opener
 from tb_xla_insights.xplane import blocks, remote
 from tb_xla_insights.xplane.source import open_source
 
@@ -267,6 +269,31 @@ def test_a_store_that_stalls_is_left_when_reading_is_stopped(store: WebStore) ->
         assert all("not read, stopped before; reload the session" in it.message for it in skipped)
     finally:
         over.set()
+
+
+def test_the_tab_shows_bytes_while_a_store_stalls_and_its_stop_ends_that(store: WebStore) -> None:
+    over, asked_for = threading.Event(), threading.Event()
+
+    def stall(_: Answer, asked: Asked) -> bool:
+        if asked.first != 2 * BLOCK:
+            return False
+        asked_for.set()
+        return over.wait()
+
+    store.files = {HOSTS[0]: CONTENT}
+    store.faults[HOSTS[0]] = stall
+    sessions = Store(Listing([Root(f"{store.address}/logs")]), opener())
+    load = sessions.load("run/2026_01_02_00_00_00")
+    try:
+        assert asked_for.wait(60)
+        told = load.progress()
+        assert (told["bytes"], told["hosts"][0]["state"]) == (len(CONTENT), "reading")
+        assert BLOCK <= told["bytes_read"] < len(CONTENT)
+        assert sessions.stop("run/2026_01_02_00_00_00")
+        assert load.wait(60)
+    finally:
+        over.set()
+    assert str(load.error).endswith("a.xplane.pb: not read, stopped before; reload the session to read it")
 
 
 @pytest.mark.parametrize("stalled", [HOSTS[0], SESSION + "/"])

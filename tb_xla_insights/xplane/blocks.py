@@ -55,7 +55,12 @@ def _answer(answer: Future[Any], call: Callable[[], Any]) -> None:
     try:
         answer.set_result(call())
     except BaseException as error:  # whoever waits gets it
-        answer.set_exception(error)
+        answer.set_exception(_to_raise(error))
+
+
+def _to_raise(error: BaseException) -> Exception:
+    """What a request that was cancelled in its own thread is to whoever waits for it: a failure like others."""
+    return error if isinstance(error, Exception) else OSError(f"{type(error).__name__} {error}".strip())
 
 
 def cut(data: bytes) -> dict[int, memoryview]:
@@ -87,7 +92,7 @@ class Blocks:
         self._blocks: dict[int, Future[memoryview]] = {}
         self._asked_for: set[int] = set()
         self._waiting: deque[int] = deque()
-        self._failure: BaseException | None = None
+        self._failure: Exception | None = None
         self._workers = self._bytes = 0
         # One request goes ahead: a store that ignores ranges would answer each of them with the whole file.
         self._at_once = 1
@@ -194,8 +199,8 @@ class Blocks:
                     raise OSError(f"{len(data)} bytes came where {end - start} were asked for")
             except BaseException as error:  # whoever waits gets it
                 with self._lock:
-                    self._failure = error
-                    self._fail(error)
+                    self._failure = _to_raise(error)
+                    self._fail(self._failure)
                 continue
             with self._lock:
                 if len(data) == end - start:
@@ -217,7 +222,7 @@ class Blocks:
             self._last = time.monotonic()
             self._arrived(self._bytes)
 
-    def _fail(self, error: BaseException) -> None:
+    def _fail(self, error: Exception) -> None:
         self._waiting.clear()
         for block in self._blocks.values():
             if not block.done():
