@@ -73,6 +73,8 @@ _NOTHING: _Columns = (
 
 
 def _of(columns: _Columns, chosen: NDArray[np.bool_]) -> _Columns:
+    if chosen.all():  # there is one core
+        return columns
     rows, start, end, name = columns
     return rows[chosen], start[chosen], end[chosen], name[chosen]
 
