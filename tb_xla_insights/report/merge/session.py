@@ -97,7 +97,8 @@ class Merged:
             host.number: place for host, *place in zip(hosts, shifts, _offsets(parts), strict=True)
         }  # by the numbers under which gaps are kept
         ends = (
-            part.rows["session"]["duration_ps"] + shift for part, shift in zip(parts, shifts, strict=True)
+            part.rows["session"]["duration_ps"] + shift if part.rows["session"]["hosts"][0]["events"] else 0
+            for part, shift in zip(parts, shifts, strict=True)
         )
         steps = [step for part in parts for step in part.rows["steps"]]
         items = []
