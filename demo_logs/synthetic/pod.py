@@ -20,7 +20,7 @@ SCRIPT = "SyncTensorsGraph.5120"
 LATE_HOST = 5
 DEMO = Pod(
     late=(Late(LATE_HOST, "input", 38 * MS),),
-    clocks={host: Clock(jitter(f"clock {host}", 4 * MS), 6.0 if host == 9 else 0.0) for host in range(16)},
+    clocks={host: Clock(jitter(f"clock {host}", 4 * MS), 25.0 if host == 9 else 0.0) for host in range(16)},
 )
 """The session beside this package."""
 

@@ -60,7 +60,7 @@ class HostCollectives:
     takes part; `wait_ps`, from when on it waits (the begin of an asynchronous one's `done`); `end_ps`; and how much of
     its time no computing hides, `exposed_ps`.
 
-    `step_work_ps`: per step and core, how long the core computed for it. `recorded`: rows before some were left out.
+    `step_numbers`: of the host's steps (-1: none); `step_work_ps`: per step and core, how long the core computed for it. `recorded`: rows before some were left out.
     """
 
     base_unix_ns: int
@@ -81,6 +81,7 @@ class HostCollectives:
     wait_ps: Int64
     end_ps: Int64
     exposed_ps: Int64
+    step_numbers: Int64
     step_work_ps: Int64
     recorded: int
 
@@ -136,6 +137,7 @@ def host_collectives(trace: Trace, most_rows: int = MOST_ROWS) -> HostCollective
             rows["wait_ps"],
             rows["end_ps"],
             rows["exposed_ps"],
+            np.array([-1 if it.number is None else it.number for it in steps_of(trace)], np.int64),
             _step_work(trace),
             len(rows["run"]),
         ),
