@@ -36,7 +36,7 @@ def path(host: int) -> Path:
 
 def build(host: int) -> Space:
     """A host's file of the demo."""
-    return files(DEMO)[host]
+    return _File(DEMO, host, schedule(DEMO)[host]).space
 
 
 def files(pod: Pod) -> list[Space]:

@@ -143,10 +143,15 @@ def _of(parties: Sequence[HostCollectives], shared: Shared, aligned: Aligned, ba
     tells = _telling(rough, shared, parties)
     clocks = relate(rough.end_ps[tells], rough.there[tells], aligned.component, aligned.shift_ps, base_ps)
     placed = _placed(rough, clocks)
-    late, last, waits, charged = _charged(placed)
     return Arrivals(
-        tuple(parties), shared, placed, clocks, aligned.component, last, late, waits, charged, step_of, steps
+        tuple(parties), shared, placed, clocks, aligned.component, *_charged(placed), step_of, steps
     )  # fmt: skip
+
+
+def charge(arrivals: Arrivals, instances: Instances) -> Arrivals:
+    """The same parties, had they come as `instances` says."""
+    last, late, waits, charged = _charged(instances)
+    return replace(arrivals, instances=instances, last=last, late_ps=late, waits_ps=waits, charged=charged)
 
 
 def _steps(
@@ -172,7 +177,7 @@ def _steps(
             ]
             numbered = list(enumerate(party.step_numbers.tolist()))
             apart = [of_run[run] - step for step, run in runs if run in of_run]
-            if not apart and component in begun and len(left) + 1 < len(waiting):
+            if not apart and component != NOT and component in begun and len(left) + 1 < len(waiting):
                 left.append(number)
                 continue
             apart = apart or [of_number[told] - step for step, told in numbered if told in of_number]
@@ -281,8 +286,8 @@ def _placed(rough: Instances, clocks: Clocks) -> Instances:
     return Instances(rough.instruction[order], rough.step[order], there[order], begin, wait, end, of_row)
 
 
-def _charged(placed: Instances) -> tuple[Int64, Int32, Int64, Int32]:
-    """Lateness, who is last, waiting, and to whom it is charged.
+def _charged(placed: Instances) -> tuple[Int32, Int64, Int64, Int32]:
+    """Who is last, lateness, waiting, and to whom it is charged.
 
     The last one is charged, but for what it lost itself by waiting for another one, in a collective of which the waiting
     party was no part: that is passed on to whom it was charged to.
@@ -299,7 +304,7 @@ def _charged(placed: Instances) -> tuple[Int64, Int32, Int64, Int32]:
     charged = np.where(waits > 0, last[:, None], np.int32(NOBODY)).astype(np.int32)
     if not there.all():
         waits, charged = _passed_on(there, last, waits, charged)
-    return late, last, waits, charged
+    return last, late, waits, charged
 
 
 def _passed_on(
@@ -328,6 +333,24 @@ def middle_of(values: Int64, there: NDArray[np.bool_]) -> Int64:
     at = np.maximum(there.sum(axis=1) - 1, 0) // 2
     found: Int64 = ordered[np.arange(len(values)), at]
     return np.where(there.any(axis=1), found, 0)
+
+
+def waiting_for_others(arrivals: Arrivals) -> Int64:
+    """Per party, how much of the exposed time in its collectives it only waits for the last one to come, over its
+    cores."""
+    its = arrivals.instances
+    found = np.zeros(len(arrivals.parties), np.int64)
+    if not len(its):
+        return found
+    latest = its.begin_ps[np.arange(len(its)), arrivals.last]
+    for party, host in enumerate(arrivals.parties):
+        rows = np.flatnonzero(its.of_row[party] >= 0)
+        until = np.minimum(
+            latest[its.of_row[party][rows]], arrivals.clocks.common(party, host.end_ps[rows])
+        )
+        waits = np.maximum(until - arrivals.clocks.common(party, host.wait_ps[rows]), 0)
+        found[party] = int(np.minimum(waits, host.exposed_ps[rows]).sum())
+    return found
 
 
 def _possible(found: Arrivals) -> bool:

@@ -127,6 +127,7 @@ def _drifts(since: Int64, apart: Floats, known: NDArray[np.bool_]) -> Floats:
     found = np.zeros(apart.shape[1])
     for host in np.flatnonzero(known).tolist():
         rows = np.flatnonzero(~np.isnan(apart[:, host]))
+        rows = rows[np.argsort(since[rows, host], kind="stable")]
         third = len(rows) // 3
         if third < FEWEST:
             continue
