@@ -367,7 +367,7 @@ def _step_work(trace: Trace) -> Int64:
         np.add.at(found[:, number], step[step >= 0], work[step >= 0])
         collectives = find_collectives(trace, number)
         run = find_ops(trace).devices[number].run[collectives.op]
-        of_op = np.where(run >= 0, launches.step_of_run[run], -1)
+        of_op = np.append(launches.step_of_run, -1)[run]  # the last one: no run
         np.add.at(found[:, number], of_op[of_op >= 0], -collectives.exposed_ps[of_op >= 0])
     return np.maximum(found, 0)
 

@@ -102,7 +102,7 @@ def compare_hosts(hosts: Sequence[HostInput]) -> Compared:
     numbers."""
     collectives = [host.collectives for host in hosts]
     arrivals = find_arrivals(collectives)
-    cores = find_core_arrivals(collectives[0]) if len(hosts) == 1 else None
+    cores = find_core_arrivals(collectives[0]) if len(hosts) == 1 and collectives[0].cores else None
     table = side_by_side(hosts, arrivals)
     late = find_late(cores or arrivals, table.mean_step_ps)
     made = Compared(
