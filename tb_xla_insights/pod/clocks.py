@@ -82,12 +82,11 @@ def relate(
     add, gain = np.zeros(hosts), np.zeros(hosts)
     with np.errstate(invalid="ignore"):
         add = _settled(times, add)
-        apart = _apart(times + add) * _others(times)
-        gain = _drifts(ends - middle, apart, known)
+        gain = _drifts(ends - middle, _apart(times + add), known)
         if gain.any():
             times -= np.where(valid, (ends - middle) * gain, 0.0)
             add = _settled(times, add)
-            apart = _apart(times + add) * _others(times)
+        apart = _apart(times + add) * _others(times)
     residual = np.array(
         [
             max(_spread(apart[:, host]), _disagreement(apart[:, host], kind[chosen])) if known[host] else 0
