@@ -97,7 +97,7 @@ def _whose(count: int, hosts: int, host: str, few: bool) -> str:
         return f"On {host} alone, of {hosts} hosts"
     if few:
         return f"On {count} of {hosts} hosts, most on {host}"
-    every = f"all {hosts}" if count == hosts else f"{count} of {hosts}"
+    every = "both" if count == hosts == 2 else f"all {hosts}" if count == hosts else f"{count} of {hosts}"
     return f"On {every} hosts (here {host}, the median one)"
 
 
