@@ -121,7 +121,9 @@ def test_hosts_leave_the_same_ones_out(most: int) -> None:
 
 
 def test_nothing_to_compare_is_no_error() -> None:
-    for space, cores in ((Space(hostnames=["vm"]), 0), (small_space(), 1)):
+    idle = Space()
+    idle.plane("/host:CPU").line("python").event("Training_Step", 0, 10, _r=1, step_num=2)
+    for space, cores in ((idle, 0), (small_space(), 1)):
         host = host_collectives(trace_of(space.to_bytes()))
         assert (len(host), host.instructions, len(host.cores)) == (0, (), cores)
 

@@ -24,6 +24,7 @@ from tb_xla_insights.pod.instances import (
     placed_on,
 )
 from tb_xla_insights.pod.shared import Shared, numberings, share
+from tb_xla_insights.trace.clock import earliest, is_near
 from tb_xla_insights.trace.model import Int32, Int64
 
 _SLACK_PS = 50_000_000
@@ -130,12 +131,12 @@ def charge(arrivals: Arrivals, instances: Instances) -> Arrivals:
 
 
 def _bases(hosts: Sequence[HostCollectives]) -> Int64:
-    """What to add to each host's times, as the epochs in their files say; 0 where a file has none."""
+    """What to add to each host's times, as the epochs in their files say; 0 where a file has none, or one of another
+    year."""
     known = [host.base_unix_ns for host in hosts if host.base_unix_ns]
-    first = min(known, default=0)
-    return np.array(
-        [(host.base_unix_ns - first) * 1000 if host.base_unix_ns else 0 for host in hosts], np.int64
-    )
+    first = earliest(known) if known else 0
+    since = [host.base_unix_ns - first if is_near(host.base_unix_ns, first) else 0 for host in hosts]
+    return np.array(since, np.int64) * 1000
 
 
 def _of(parties: Sequence[HostCollectives], shared: Shared, aligned: Aligned, base_ps: Int64) -> Arrivals:
