@@ -94,7 +94,9 @@ def test_states_without_arrivals() -> None:
     assert (alone["state"], alone["late_us"]) == ("one_host", [])
     assert alone["verdict"]["text"].startswith("One host: there is none to wait for.")
     assert [row["id"] for row in alone["cores"]] == [f"{pod.name_of(0)}/TPU:{core}" for core in range(4)]
-    apart = hosts_view(compared(replace(SMALL, scripts={host: f"SyncTensorsGraph.{host}" for host in range(6)})))
+    apart = hosts_view(
+        compared(replace(SMALL, scripts={host: f"SyncTensorsGraph.{host}" for host in range(6)}))
+    )
     assert apart["state"] == "no_collectives"
     assert apart["verdict"]["text"] == "No collective ties these hosts: each goes at its own pace."
     assert apart["hosts"]["last"] == apart["hosts"]["waits_us"] == [None] * 6

@@ -37,7 +37,7 @@ def errors_us(found: Arrivals, made: Pod) -> list[float]:
     known = np.flatnonzero(found.clocks.known)
     ahead = np.array([made.clocks.get(host, Clock()).ahead_ps for host in known.tolist()])
     apart = found.clocks.offset_ps[known] - ahead
-    return (np.abs(apart - np.median(apart)) / US).tolist()
+    return [float(it) for it in np.abs(apart - np.median(apart)) / US]
 
 
 def test_clocks_are_as_far_apart_as_they_were_made() -> None:

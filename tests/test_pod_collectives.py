@@ -18,7 +18,8 @@ from synthetic.pod_schedule import Late, Pod, schedule
 from synthetic.times import MS
 from synthetic.writer import Space
 
-from tb_xla_insights.pod.collectives import HostCollectives, host_collectives, thinned
+from tb_xla_insights.pod.collectives import HostCollectives, host_collectives
+from tb_xla_insights.pod.thin import thinned
 
 SMALL = Pod(hosts=2, cores=2, steps=3)
 

@@ -93,10 +93,15 @@ CASES: dict[str, tuple[Pod, Truth]] = {
         Truth([5], "input", annotation=BATCH),
     ),
     "captures of other ranges": (
-        replace(POD, captured={1: (2, 11), 4: (0, 7), 6: (3, 9)}, run_ids=False, numbered=False, late=(LOADER,)),
+        replace(
+            POD, captured={1: (2, 11), 4: (0, 7), 6: (3, 9)}, run_ids=False, numbered=False, late=(LOADER,)
+        ),
         Truth([5], "input", annotation=BATCH),
     ),
-    "two hosts": (replace(POD, hosts=2, late=(Late(1, "input", 38 * MS),)), Truth([1], "input", annotation=BATCH)),
+    "two hosts": (
+        replace(POD, hosts=2, late=(Late(1, "input", 38 * MS),)),
+        Truth([1], "input", annotation=BATCH),
+    ),
 }
 
 
@@ -265,9 +270,9 @@ def test_charges_add_up_to_all_waiting(count: int, parties: int, seed: int) -> N
     there[:, :2] = True
     begin = np.cumsum(drawn.integers(200, 400, count))[:, None] + drawn.integers(0, 100, (count, parties))
     end = begin.max(axis=1, keepdims=True) + drawn.integers(1, 20, (count, parties))
-    columns = [np.where(there, column, 0) for column in (begin, begin, end)]
     zero = np.zeros(count, np.int32)
-    its = Instances(zero, zero, there, *columns, [])
+    begins, ends = np.where(there, begin, 0), np.where(there, end, 0)
+    its = Instances(zero, zero, there, begins, begins, ends, [])
     last, late, waits, charged = charges_of(its)
     for row in range(count):
         arrivals = {party: int(begin[row, party]) for party in range(parties) if there[row, party]}

@@ -1,4 +1,7 @@
-"""All hosts of a session compared: whether they can be, who holds up the others, and why. (docs/definitions.md, "Pods")"""
+"""All hosts of a session compared: whether they can be, who holds up the others, and why.
+
+(docs/definitions.md, "Pods")
+"""
 
 from __future__ import annotations
 
@@ -21,9 +24,9 @@ State = Literal["compared", "one_host", "no_collectives", "clocks_apart"]
 
 @dataclass(frozen=True)
 class Compared:
-    """What a session's hosts are when compared. `arrivals` are those of hosts; `cores` those of the cores, in a session of
-    one host; `late`: who holds up the others, of hosts, or with `cores` of these; `causes`: per late one (and where
-    another one is late each time, of all together), why; `note`: a sentence about hosts that could not be compared."""
+    """What a session's hosts are when compared. `arrivals`: of hosts; `cores`: of the cores, in a session of one host;
+    `late`: who holds up the others, of hosts, or with `cores` of these; `causes`: per late one, why (where another one
+    is late each time, one for all); `note`: a sentence about hosts that could not be compared."""
 
     hosts: tuple[HostInput, ...]
     state: State

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.pod.align import NOT, Aligned
 from tb_xla_insights.pod.clocks import Clocks
-from tb_xla_insights.pod.collectives import HostCollectives
+from tb_xla_insights.pod.recorded import HostCollectives
 from tb_xla_insights.pod.shared import Shared
 from tb_xla_insights.trace.model import Int32, Int64
 
@@ -25,8 +25,8 @@ class Instances:
 
     `begin_ps`: when the party's last core took part, its arrival; `wait_ps`: from when on it waits; `end_ps`: when its
     first core is done. All on the common clock. `instruction`: index into `Shared.instructions`; `step`: index into the
-    common steps, NOBODY outside of them; `of_row`: per party, for each row of its collectives, the instance it is a part
-    of, -1: none.
+    common steps, NOBODY outside of them; `of_row`: per party, for each row of its collectives, the instance that it is
+    a part of, -1: none.
     """
 
     instruction: Int32
@@ -44,16 +44,23 @@ class Instances:
         """Only some instances, in that order."""
         place = np.full(len(self) + 1, -1, np.int32)
         place[rows] = np.arange(len(rows), dtype=np.int32)
-        columns = (self.instruction, self.step, self.there, self.begin_ps, self.wait_ps, self.end_ps)
-        return Instances(*(column[rows] for column in columns), [place[it] for it in self.of_row])
+        return Instances(
+            self.instruction[rows],
+            self.step[rows],
+            self.there[rows],
+            self.begin_ps[rows],
+            self.wait_ps[rows],
+            self.end_ps[rows],
+            [place[it] for it in self.of_row],
+        )
 
 
 def common_steps(
     parties: Sequence[HostCollectives], aligned: Aligned
 ) -> tuple[list[Int32], int, dict[tuple[int, int], int]]:
-    """Per party, for each of its steps the common one; how many there are; and the common step of each run, by component
-    and label. The party with most steps counts; another one's are as many earlier or later as most runs that it has in
-    common with those before it say, else as the numbers of steps say."""
+    """Per party, for each of its steps the common one; how many there are; and the common step of each run, by
+    component and label. The party with most steps counts; another one's are as many earlier or later as most runs say
+    that it has in common with those before it, else as the numbers of steps say."""
     of_run: dict[tuple[int, int], int] = {}
     of_number: dict[int, int] = {}
     shifts = np.zeros(len(parties), np.int64)
@@ -61,7 +68,7 @@ def common_steps(
     alone = aligned.component == NOT
     waiting = sorted(range(len(parties)), key=lambda it: (alone[it], -len(parties[it].step_numbers)))
     while waiting:
-        left = []
+        left: list[int] = []
         for number in waiting:
             party, component = parties[number], int(aligned.component[number])
             runs = [
@@ -158,15 +165,14 @@ def _keys(party: HostCollectives, shared: Shared, aligned: Aligned, number: int)
 def placed_on(rough: Instances, clocks: Clocks) -> Instances:
     """The instances on the common clock, in order of time, and only parties whose clocks are known."""
     there = rough.there & clocks.known
-    columns = [np.zeros_like(rough.begin_ps) for _ in range(3)]
+    begin, wait, end = (np.zeros_like(rough.begin_ps) for _ in range(3))
     for host in np.flatnonzero(clocks.known).tolist():
         rows = there[:, host]
-        for made, times in zip(columns, (rough.begin_ps, rough.wait_ps, rough.end_ps), strict=True):
-            made[rows, host] = clocks.common(host, times[rows, host])
+        for column, times in ((begin, rough.begin_ps), (wait, rough.wait_ps), (end, rough.end_ps)):
+            column[rows, host] = clocks.common(host, times[rows, host])
     kept = np.flatnonzero(there.sum(axis=1) >= 2)
-    latest = np.where(there[kept], columns[0][kept], LOW).max(axis=1, initial=LOW)
-    order = kept[np.argsort(latest, kind="stable")]
-    begin, wait, end = columns
-    made = Instances(rough.instruction, rough.step, there, begin, wait, end, rough.of_row)
-    known = [np.where(has, rows, -1) for rows, has in zip(made.of_row, clocks.known.tolist(), strict=True)]
-    return replace(made, of_row=known).chosen(order)
+    latest = np.where(there[kept], begin[kept], LOW).max(axis=1, initial=LOW)
+    known = zip(rough.of_row, clocks.known.tolist(), strict=True)
+    of_row = [np.where(has, rows, -1).astype(np.int32) for rows, has in known]
+    placed = replace(rough, there=there, begin_ps=begin, wait_ps=wait, end_ps=end, of_row=of_row)
+    return placed.chosen(kept[np.argsort(latest, kind="stable")])
