@@ -105,16 +105,17 @@ def compare_hosts(hosts: Sequence[HostInput]) -> Compared:
     numbers."""
     collectives = [host.collectives for host in hosts]
     arrivals = find_arrivals(collectives)
-    cores = find_core_arrivals(collectives[0]) if len(hosts) == 1 and collectives[0].cores else None
+    cores = find_core_arrivals(collectives[0]) if len(hosts) == 1 and _has_cores(hosts[0]) else None
     table = side_by_side(hosts, arrivals)
     late = find_late(cores or arrivals, table.mean_step_ps)
     made = Compared(
         tuple(hosts), _state(collectives, arrivals), _note(arrivals), arrivals, cores, table, late, ()
     )
-    if cores:
-        causes: list[Cause | None] = [_core_cause(hosts[0], party) for party in late.parties]
-    elif late.kind == "changing":
-        causes = [_changing_cause(made)]
+    causes: list[Cause | None]
+    if late.kind == "changing":
+        causes = [None if cores else _changing_cause(made)]
+    elif cores:
+        causes = [_core_cause(hosts[0], party) for party in late.parties]
     else:
         always = [len(steps) >= EVERY_SHARE * arrivals.steps or late.alike for steps in late.steps]
         causes = [
@@ -128,6 +129,11 @@ def compare_hosts(hosts: Sequence[HostInput]) -> Compared:
             for place, party in enumerate(late.parties)
         ]
     return replace(made, causes=tuple(causes))
+
+
+def _has_cores(host: HostInput) -> bool:
+    """Whether cores may be compared: those of a CPU share its processors, so that one of them always comes last."""
+    return len(host.collectives.cores) > 1 and all(row["kind"] != "cpu" for row in host.document["devices"])
 
 
 def _state(hosts: Sequence[Any], arrivals: Arrivals) -> State:
