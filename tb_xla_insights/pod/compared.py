@@ -59,7 +59,8 @@ class Compared:
     def sampled(self) -> float:
         """Which share of the recorded collectives is compared at most."""
         recorded = sum(host.collectives.recorded for host in self.hosts)
-        return sum(len(host.collectives) for host in self.hosts) / recorded if recorded else 1.0
+        kept = sum(len(host.collectives) for host in self.hosts)
+        return kept / recorded * self.told.instances.share if recorded else 1.0
 
     def late_ps(self, place: int) -> int:
         """How late one of the late ones usually is, in the steps in which it is last."""

@@ -16,6 +16,9 @@ from tb_xla_insights.trace.model import Int32, Int64
 
 NOBODY = -1
 
+MOST_CELLS = 4_000_000
+"""Instances times parties that are compared, at most: 200 MB of columns."""
+
 LOW, HIGH = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
 
@@ -26,7 +29,7 @@ class Instances:
     `begin_ps`: when the party's last core took part, its arrival; `wait_ps`: from when on it waits; `end_ps`: when its
     first core is done. All on the common clock. `instruction`: index into `Shared.instructions`; `step`: index into the
     common steps, NOBODY outside of them; `of_row`: per party, for each row of its collectives, the instance that it is
-    a part of, -1: none.
+    a part of, -1: none. `share`: of all rows that are part of one, how many are compared: see MOST_CELLS.
     """
 
     instruction: Int32
@@ -36,6 +39,7 @@ class Instances:
     wait_ps: Int64
     end_ps: Int64
     of_row: list[Int32]
+    share: float = 1.0
 
     def __len__(self) -> int:
         return len(self.step)
@@ -52,6 +56,7 @@ class Instances:
             self.wait_ps[rows],
             self.end_ps[rows],
             [place[it] for it in self.of_row],
+            self.share,
         )
 
 
@@ -125,19 +130,26 @@ def find_instances(
     for column in columns:  # all of them in one number
         key = key * (int(column.max(initial=0)) + 1) + column[rows]
     _, first, which = np.unique(key, return_index=True, return_inverse=True)
-    there = np.zeros((len(first), len(parties)), np.bool_)
-    there[which, party_of[rows]] = True
-    several = there.sum(axis=1) >= 2
-    place = np.where(several, np.cumsum(several) - 1, -1)
+    members = np.unique(which * len(parties) + party_of[rows]) // max(len(parties), 1)
+    several = np.bincount(members, minlength=len(first)) >= 2
+    lengths = np.concatenate([party.end_ps - party.begin_ps for party in parties])[rows]
+    of_instance = instruction[rows[first]]
+    longest = _affordable(
+        of_instance[several], np.bincount(instruction[rows], lengths).astype(np.float64), len(parties)
+    )
+    chosen = several & longest[of_instance]
+    share = float(chosen[which].sum() / max(several[which].sum(), 1))
     instance = np.full(len(party_of), -1, np.int32)
-    instance[rows] = place[which]
-    there, first = there[several], rows[first[several]]
+    instance[rows] = np.where(chosen, np.cumsum(chosen) - 1, -1)[which]
+    first = rows[first[chosen]]
+    rows = np.flatnonzero(instance >= 0)
+    cells = instance[rows], party_of[rows]
+    there = np.zeros((len(first), len(parties)), np.bool_)
+    there[cells] = True
     step = [
         step_of_run.get(run, NOBODY)
         for run in zip(component[first].tolist(), label[first].tolist(), strict=True)
     ]
-    rows = np.flatnonzero(instance >= 0)
-    cells = instance[rows], party_of[rows]
     begin, wait, end = (np.full(there.shape, limit, np.int64) for limit in (LOW, LOW, HIGH))
     for column, name in ((begin, "begin_ps"), (wait, "wait_ps")):
         np.maximum.at(column, cells, np.concatenate([getattr(party, name) for party in parties])[rows])
@@ -152,7 +164,19 @@ def find_instances(
         wait,
         end,
         np.split(instance, bounds),
+        share,
     )
+
+
+def _affordable(instruction: Int64, time_ps: NDArray[np.float64], parties: int) -> NDArray[np.bool_]:
+    """Which instructions are compared, given that of each instance, and the time in each: those that take longest, as
+    waiting does, until there are MOST_CELLS; one at least."""
+    number = np.bincount(instruction, minlength=len(time_ps)) * parties
+    order = np.argsort(-time_ps, kind="stable")
+    found = np.zeros(len(time_ps), np.bool_)
+    found[order[np.cumsum(number[order]) <= MOST_CELLS]] = True
+    found[order[:1]] = True
+    return found
 
 
 def _keys(party: HostCollectives, shared: Shared, aligned: Aligned, number: int) -> tuple[Int32, ...]:
