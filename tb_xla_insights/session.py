@@ -119,7 +119,7 @@ class Session:
 
     def executions(self) -> Table:
         """One row per program and quality of the join, as in the report."""
-        from tb_xla_insights.report.document import told_executions
+        from tb_xla_insights.report.host_document import told_executions
 
         return Table(told_executions(self.trace))
 
@@ -144,10 +144,7 @@ class Session:
 
     def findings(self) -> Table:
         """One row per finding, as in the report: mistakes, then limits, by what a fix buys."""
-        from tb_xla_insights.analysis.findings import findings_report
-        from tb_xla_insights.report.beside import beside
-
-        return Table(findings_report(self.trace, beside(self.trace))["findings"])
+        return Table(self.report()["findings"])
 
     def annotations(self) -> Table:
         """One row per annotation of the user's own: name, host, thread, start_ps, duration_ps."""

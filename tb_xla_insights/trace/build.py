@@ -9,6 +9,7 @@ import numpy as np
 
 from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.errors import Diagnostic
+from tb_xla_insights.host_order import natural_key
 from tb_xla_insights.parallel import side_by_side
 from tb_xla_insights.trace.annotations import find_annotations
 from tb_xla_insights.trace.clock import FARTHEST_PS, earliest, is_near, line_starts_ps
@@ -104,14 +105,20 @@ def join_hosts(name: str, path: str, traces: list[Trace], diagnostics: list[Diag
     known = [trace.base_unix_ns for trace in traces if trace.base_unix_ns]
     first = earliest(known) if known else 0
     diagnostics = list(diagnostics)
+    traces = sorted(traces, key=lambda trace: (natural_key(trace.host), trace.path))
     for trace in traces:
         if trace.base_unix_ns and is_near(trace.base_unix_ns, first):
             trace.shift((trace.base_unix_ns - first) * 1000)
         elif len(traces) > 1:
-            what = "records no clock" if not trace.base_unix_ns else "is from another time"
-            text = f"The file {what}; its lanes start with the session, other hosts' may be shifted."
-            diagnostics.append(Diagnostic("clock_unknown", "warning", text, trace.host))
+            diagnostics.append(clock_unknown(trace.host, trace.base_unix_ns))
     return SessionTrace(name, path, traces, diagnostics)
+
+
+def clock_unknown(host: str, base_unix_ns: int) -> Diagnostic:
+    """Says of a host that it starts with the session, as nothing relates its clock to the others'."""
+    what = "records no clock" if not base_unix_ns else "is from another time"
+    text = f"The file {what}; its lanes start with the session, other hosts' may be shifted."
+    return Diagnostic("clock_unknown", "warning", text, host)
 
 
 def _without_impossible_times(space: XSpace, source: Source) -> list[Diagnostic]:
