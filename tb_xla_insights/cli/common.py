@@ -10,8 +10,9 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
@@ -71,9 +72,10 @@ def read(options: Any, *, meanwhile: Sequence[str] = ()) -> Session:
     from tb_xla_insights.logdir.sessions import resolve
     from tb_xla_insights.session import open_session
 
-    files = resolve(options.path, options.session)
+    with _telling(lambda _: f"Looking for sessions under {options.path}"):
+        files = resolve(options.path, options.session)
     readings = readings_of(files)
-    with _progress(readings), _imported(meanwhile):
+    with _telling(partial(_progress_line, readings)), _imported(meanwhile):
         return open_session(files, options.catalog, readings)
 
 
@@ -187,8 +189,8 @@ def _imported(modules: Sequence[str]) -> Iterator[None]:
 
 
 @contextmanager
-def _progress(readings: Sequence[Reading]) -> Iterator[None]:
-    """One line on a terminal, from 0.3 s on, told anew until the reading has ended."""
+def _telling(line_after: Callable[[float], str]) -> Iterator[None]:
+    """One line on a terminal, from 0.3 s on, told anew until the block has ended, by the seconds that it takes."""
     if not sys.stderr.isatty():
         yield
         return
@@ -199,7 +201,7 @@ def _progress(readings: Sequence[Reading]) -> Iterator[None]:
     def tell() -> None:
         began = time.monotonic()
         while not done.wait(0.3):
-            line = _progress_line(readings, time.monotonic() - began)
+            line = line_after(time.monotonic() - began)
             # One that goes on below could not be told anew.
             sys.stderr.write(f"\r\033[K{line[: shutil.get_terminal_size().columns - 1]}")
             sys.stderr.flush()
@@ -216,9 +218,11 @@ def _progress(readings: Sequence[Reading]) -> Iterator[None]:
 
 def _progress_line(readings: Sequence[Reading], elapsed: float) -> str:
     read, total = sum(it.bytes_read for it in readings), sum(it.bytes for it in readings)
-    if read in (0, total):  # before the first bytes kernels are loaded, and after the last ones others
-        return "Preparing · kernels are compiled once after installing" if elapsed > 2 else "Preparing"
     names = [it.name for it in readings if it.state == "reading"]
+    if names and not read and elapsed > 2:
+        return f"Waiting for the first bytes of {', '.join(names[:3])}"
+    if read in (0, total):
+        return "Preparing"
     line = f"Reading {', '.join(names[:3])} · {units.byte_size(read)} of {units.byte_size(total)}"
     if elapsed < 1 or not read:
         return line

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Literal
 from tb_xla_insights.errors import Diagnostic, InputError
 from tb_xla_insights.logdir.sessions import HostFile, SessionFiles
 from tb_xla_insights.parallel import side_by_side
+from tb_xla_insights.xplane.source import is_url
 
 if TYPE_CHECKING:
     from tb_xla_insights.catalog import Catalog
     from tb_xla_insights.trace.model import SessionTrace, Trace
 
 _log = logging.getLogger(__name__)
+_REMOTE_AT_ONCE = 4
 
 
 @dataclass
@@ -53,9 +55,11 @@ def read_session(
     traces: list[Trace | None] = [None] * len(readings)
 
     def read(index: int) -> None:
-        traces[index] = _read_host(session.hosts[index], catalog, readings[index], stop)
+        traces[index] = _try_host(session.hosts[index], catalog, readings[index], stop)
 
-    side_by_side([partial(read, index) for index in range(len(readings))], min(os.cpu_count() or 1, 4))
+    # A processor decodes one host at a time; a store sends several.
+    at_once = _REMOTE_AT_ONCE if is_url(session.path) else min(os.cpu_count() or 1, 4)
+    side_by_side([partial(read, index) for index in range(len(readings))], at_once)
     read_ones = [trace for trace in traces if trace is not None]
     failed = [reading for reading in readings if reading.state == "error"]
     if not read_ones:
@@ -68,12 +72,40 @@ def read_session(
     return join_hosts(session.name, session.path, read_ones, diagnostics)
 
 
-def _read_host(host: HostFile, catalog: Catalog, reading: Reading, stop: Callable[[], bool]) -> Trace | None:
+def read_host(
+    path: str,
+    host: str,
+    catalog: Catalog,
+    progress: Callable[[int, int], None] = lambda _read, _size: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> Trace:
+    """Reads one capture, local or behind a URL, by itself: in a thread, or in another process or machine.
+
+    `progress` is told bytes read, of a remote file those that have come, and the file's size. Credentials and options
+    of a store are those of fsspec's configuration. Raises InputError.
+    """
     from tb_xla_insights.trace.read import read_trace
     from tb_xla_insights.xplane.source import open_source
 
-    def progress(bytes_read: int) -> None:
-        reading.bytes_read = bytes_read
+    size = 0
+
+    def read(count: int) -> None:
+        if size:
+            progress(count, size)
+
+    remote = is_url(path)
+    with open_source(path, whole=True, arrived=read, stop=stop) as source:
+        size = source.size
+        progress(0, size)
+        trace = read_trace(source, catalog, host=host, progress=None if remote else read, stop=stop)
+        source.check()
+        source.keep(trace.programs.values())
+    return trace
+
+
+def _try_host(host: HostFile, catalog: Catalog, reading: Reading, stop: Callable[[], bool]) -> Trace | None:
+    def progress(bytes_read: int, size: int) -> None:
+        reading.bytes_read, reading.bytes = bytes_read, size
 
     path = host.file.path
     if stop():
@@ -81,9 +113,7 @@ def _read_host(host: HostFile, catalog: Catalog, reading: Reading, stop: Callabl
         return None
     reading.state = "reading"
     try:
-        with open_source(path) as source:
-            reading.bytes = source.size
-            trace = read_trace(source, catalog, host=host.name, progress=progress, stop=stop)
+        trace = read_host(path, host.name, catalog, progress, stop)
     except InputError as error:
         reading.fail(str(error))
         return None
