@@ -19,10 +19,14 @@ from synthetic.times import MS, US, jitter
 from synthetic.writer import Space
 
 from tb_xla_insights.analysis.findings.base import LONGEST_TITLE
-from tb_xla_insights.pod.arrivals import charges_of, waiting_for_others
+from tb_xla_insights.pod.arrivals import Arrivals, charges_of, waiting_for_others
+from tb_xla_insights.pod.clocks import Clocks
+from tb_xla_insights.pod.collectives import host_collectives
 from tb_xla_insights.pod.compared import Compared, compare_hosts
 from tb_xla_insights.pod.instances import Instances
+from tb_xla_insights.pod.late import find_late
 from tb_xla_insights.pod.rows import host_rows
+from tb_xla_insights.pod.shared import Shared
 from tb_xla_insights.pod.straggler import exposed_without_waiting, straggler, straggler_json
 from tb_xla_insights.pod.view import hosts_view
 
@@ -315,3 +319,28 @@ def test_a_real_late_loader_and_the_same_without() -> None:
     assert finding.step_if_fixed_ps == pytest.approx(steady.table.mean_step_ps, rel=0.03)
     assert straggler(steady) is None
     assert steady.late.kind == "none"
+
+
+@pytest.mark.parametrize(("hosts", "steps"), [(2, 12), (4, 5), (4, 40), (16, 12)])
+def test_hosts_that_come_at_random_are_not_late(hosts: int, steps: int) -> None:
+    """A tenth of a step of noise, 50 sessions each: a host is blamed by chance in one of a hundred."""
+    kinds = [find_late(at_random(hosts, steps, seed), 100 * MS).kind for seed in range(50)]
+    assert kinds.count("late") <= 1
+    assert kinds.count("changing") > 40
+
+
+ONE_HOST = host_collectives(trace_of(pod.files(replace(POD, hosts=1, steps=1))[0].to_bytes()))
+
+
+def at_random(hosts: int, steps: int, seed: int) -> Arrivals:
+    """A session with one collective a step to which hosts come at random."""
+    drawn = np.random.default_rng(seed).normal(0, 10 * MS, (steps, hosts))
+    begin = (np.arange(steps)[:, None] * 100 * MS + drawn).astype(np.int64)
+    end = np.broadcast_to(begin.max(axis=1, keepdims=True) + MS, begin.shape)
+    place, there = np.arange(steps, dtype=np.int32), np.ones(begin.shape, np.bool_)
+    its = Instances(np.zeros(steps, np.int32), place, there, begin, begin, end, [])
+    zero, number = np.zeros(hosts, np.int64), np.full(hosts, steps, np.int32)
+    clocks = Clocks(zero, zero, np.zeros(hosts), zero + US, zero, number, np.ones(hosts, np.bool_))
+    parties, shared = (ONE_HOST,) * hosts, Shared([], [], [], [])
+    related = np.zeros(hosts, np.int32)
+    return Arrivals(parties, shared, its, clocks, related, *charges_of(its), [place] * hosts, steps)

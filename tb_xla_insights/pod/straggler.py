@@ -65,20 +65,21 @@ def _title(compared: Compared) -> str:
     others = "other cores" if compared.cores else "others"
     if not found:
         return f"In each step another {'core' if compared.cores else 'host'} holds up the {others}"
-    once = ""
-    if compared.recurs == "once" and (step := _step(compared)) is not None:
-        once = f" in step {step}"
+    step = _step(compared) if compared.recurs == "once" else None
+    does = f"the {others}" if step is None else f"the {others} in step {step}"
     if len(found) == 1:
-        verb = "held" if once else "holds"
+        verb = "holds up" if step is None else "held up"
         core = compared.causes[0].core if compared.causes[0] and not compared.cores else None
-        exact = [f"{core.rsplit('/', 1)[-1]} of {found[0]} {verb} up the others{once}"] if core else []
-        whole = f"{found[0]} {verb} up the {others}{once}"
-        return first_that_fits(*exact, whole, f"One host {verb} up the {others}{once}")
-    what = "cores" if compared.cores else "hosts"
-    short = [f"{joined(found)} hold up the {others}"] if len(found) <= MOST_NAMED else []
-    return first_that_fits(
-        *short, f"{len(found)} of {len(compared.told.parties)} {what} hold up the {others}"
-    )
+        exact = [f"{_short(core)} of {found[0]} {verb} {does}"] if core else []
+        return first_that_fits(*exact, f"{found[0]} {verb} {does}", f"One host {verb} {does}")
+    verb, what = "hold up" if step is None else "held up", "cores" if compared.cores else "hosts"
+    named = [f"{joined(found)} {verb} {does}"] if len(found) <= MOST_NAMED else []
+    return first_that_fits(*named, f"{len(found)} of {len(compared.told.parties)} {what} {verb} {does}")
+
+
+def _short(core: str) -> str:
+    """A core without its host: `TPU:2`."""
+    return core.rsplit("/", 1)[-1]
 
 
 def _step(compared: Compared) -> int | None:
@@ -154,7 +155,7 @@ def _because(compared: Compared, found: list[str]) -> str:
     for name, cause in [*first.values()][:MOST_CAUSES]:
         where = name
         if cause.core and not compared.cores:
-            where = f"{cause.core.rsplit('/', 1)[-1]} of {name}"
+            where = f"{_short(cause.core)} of {name}"
         every = "in such a step" if compared.recurs in ("once", "some_steps") else "a step"
         usual = time_text(cause.median_ps) if cause.median_ps else "nothing"
         parts.append(
