@@ -1,0 +1,79 @@
+"""What one host's task does, wherever it runs."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.memory import give_back
+
+if TYPE_CHECKING:
+    from tb_xla_insights.catalog import Catalog
+    from tb_xla_insights.trace.model import Trace
+
+_log = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class HostInput:
+    """The file of one host, which the task reads itself. `bytes` is its size when the session was listed."""
+
+    name: str
+    path: str
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A host without a result; `message` is one line: which file, what is wrong, what to do."""
+
+    host: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is done with every host: `function` takes the trace, which counts time from its own first event.
+
+    The function and what it returns can be pickled, so it is a function of a module, or a `partial` of one.
+    """
+
+    function: Callable[[Trace], object]
+    catalog: Catalog
+
+    def __call__(self, host: HostInput) -> object:
+        """The function's result, or a Failure; never raises."""
+        try:
+            return self.function(read_host(host, self.catalog))
+        except InputError as error:
+            return Failure(host.name, str(error))
+        except Exception as error:  # a fault at one host must not take the others with it
+            return Failure(host.name, fault_text(host.path, error))
+        finally:
+            give_back()
+
+
+def read_host(
+    host: HostInput,
+    catalog: Catalog,
+    progress: Callable[[int], None] | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> Trace:
+    """The host's trace. Raises InputError where nothing of the file can be read."""
+    from tb_xla_insights.trace.read import read_trace
+    from tb_xla_insights.xplane.source import open_source
+
+    with open_source(host.path) as source:
+        return read_trace(source, catalog, host=host.name, progress=progress, stop=stop)
+
+
+def fault_text(path: str, error: Exception) -> str:
+    """One line for a fault of this program; the log has the rest."""
+    _log.error("%s cannot be read", path, exc_info=error)
+    reason = " ".join(f"{type(error).__name__}: {error}".split())
+    return f"{path}: cannot be read ({reason}); report this with the file"
