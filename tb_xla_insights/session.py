@@ -119,7 +119,7 @@ class Session:
 
     def executions(self) -> Table:
         """One row per program and quality of the join, as in the report."""
-        from tb_xla_insights.report.document import told_executions
+        from tb_xla_insights.report.host_document import told_executions
 
         return Table(told_executions(self.trace))
 

@@ -77,6 +77,6 @@ def test_a_report_is_the_same_in_any_order(logdir: Path, monkeypatch: pytest.Mon
         return json.dumps(xi.load(str(logdir)).report())
 
     found = text()
-    for module in ("report.document", "trace.build", "xplane.columns", "xplane.read"):
+    for module in ("report.host_document", "trace.build", "xplane.columns", "xplane.read"):
         monkeypatch.setattr(f"tb_xla_insights.{module}.side_by_side", one_by_one)
     assert text() == found

@@ -28,8 +28,8 @@ from tb_xla_insights.analysis.steps import steps_of, with_offsets
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.compile_text import UNKNOWN, heading_of, reason_of, state_of, what_is_new
-from tb_xla_insights.report.document import told_programs
 from tb_xla_insights.report.figures import joins_text
+from tb_xla_insights.report.host_document import told_programs
 from tb_xla_insights.report.views import kept_view, whole_report
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 

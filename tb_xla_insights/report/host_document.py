@@ -1,0 +1,150 @@
+"""The document of one host's capture, from the answers of all analyses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from functools import partial
+from typing import Any
+
+from tb_xla_insights.analysis.busy import device_summaries
+from tb_xla_insights.analysis.collectives import collectives_report
+from tb_xla_insights.analysis.compile_table import compiles_report
+from tb_xla_insights.analysis.debug_log import causes_by_program, early_blocks
+from tb_xla_insights.analysis.diagnostics import diagnose
+from tb_xla_insights.analysis.early import early_executions
+from tb_xla_insights.analysis.environment import environment
+from tb_xla_insights.analysis.executions import executions_report, launching, programs_report
+from tb_xla_insights.analysis.findings import findings_report
+from tb_xla_insights.analysis.gaps import gaps_report
+from tb_xla_insights.analysis.input_pipeline import input_report
+from tb_xla_insights.analysis.outside import outside_report
+from tb_xla_insights.analysis.partial import partial_diagnostics
+from tb_xla_insights.analysis.propagation import propagation_diagnostics, propagation_report, session_ops
+from tb_xla_insights.analysis.propagation.ops import find_ops
+from tb_xla_insights.analysis.propagation.reading import programs_have_scopes
+from tb_xla_insights.analysis.step_idle import step_idle_report
+from tb_xla_insights.analysis.step_table import steps_report
+from tb_xla_insights.analysis.transfers import transfers_report
+from tb_xla_insights.errors import Diagnostic
+from tb_xla_insights.parallel import side_by_side
+from tb_xla_insights.report.beside import beside
+from tb_xla_insights.report.metrics import beside_diagnostics, metrics_document
+from tb_xla_insights.report.throughput import throughput
+from tb_xla_insights.report.verdict import verdict
+from tb_xla_insights.trace.model import SessionTrace
+
+SCHEMA = 1
+"""Counts up when a key changes its meaning or goes; more keys do not change it."""
+
+
+def session_head(session: SessionTrace) -> dict[str, Any]:
+    """The `session` part: times in ps, the epoch time as a decimal string because it does not fit a double."""
+    return {
+        "name": session.name,
+        "path": session.path,
+        "start_unix_ns": str(session.start_unix_ns),
+        "duration_ps": session.duration_ps,
+        "hosts": [
+            {"name": trace.host, "file": trace.path, "bytes": trace.file_bytes, "events": len(trace)}
+            for trace in session.traces
+        ],
+    }
+
+
+def session_summary(session: SessionTrace) -> dict[str, Any]:
+    """What needs no analysis of causes: `session`, `environment`, `diagnostics`, `devices`."""
+    made = _told_directly(session)
+    # On a CPU scopes are in the programs.
+    made["environment"]["hlo_scopes"] |= any(programs_have_scopes(trace) for trace in session.traces)
+    return made
+
+
+def _told_directly(session: SessionTrace) -> dict[str, Any]:
+    """The summary without what compiled programs tell."""
+    return {
+        "session": session_head(session),
+        "environment": environment(session),
+        "diagnostics": [it.as_json() for it in _diagnostics(session)],
+        "devices": device_summaries(session),
+    }
+
+
+def _diagnostics(session: SessionTrace) -> list[Diagnostic]:
+    """What the readers met, and what the capture lacks."""
+    found = [*session.all_diagnostics, *diagnose(session), *partial_diagnostics(session)]
+    return [*found, *beside_diagnostics(session)]
+
+
+def host_report(
+    session: SessionTrace, all_gaps: bool = False, samples_per_step: float | None = None
+) -> dict[str, Any]:
+    """The whole document of a session of one host; see `session_report`."""
+    found = beside(session)
+    tasks: dict[str, Callable[[], Any]] = {
+        # What takes longest comes first.
+        "propagation": partial(_propagation, session),
+        "gaps": partial(gaps_report, session, all_gaps),
+        "steps": partial(steps_report, session),
+        "step_idle": partial(step_idle_report, session),
+        "findings": partial(findings_report, session, found),
+        "executions": partial(told_executions, session),
+        "programs": partial(told_programs, session),
+        "launching": partial(launching, session),
+        "early_executions": partial(_early, session),
+        "compiles": partial(compiles_report, session, found.causes),
+        "transfers": partial(transfers_report, session),
+        "input_pipeline": partial(input_report, session),
+        "collectives": partial(collectives_report, session),
+        "outside": partial(outside_report, session),
+        "summary": partial(_told_directly, session),
+    }
+    answers = dict(zip(tasks, side_by_side([*tasks.values()]), strict=True))
+    (propagation, scoped), summary, findings = map(answers.pop, ("propagation", "summary", "findings"))
+    summary["environment"]["hlo_scopes"] |= scoped
+    summary["diagnostics"] += [it.as_json() for it in propagation_diagnostics(session)]
+    document = {
+        "schema": SCHEMA,
+        **summary,
+        "steps": answers["steps"],
+        **answers,
+        **propagation,
+        "metrics": metrics_document(session),
+        "recorded": found.recorded,
+        "throughput": throughput(answers["steps"], found.recorded, samples_per_step),
+        **findings,
+    }
+    return document | {"verdict": verdict(document)}
+
+
+def _propagation(session: SessionTrace) -> tuple[dict[str, Any], bool]:
+    """The report's keys about propagation, and whether any op has a scope, be it that of what it calls, or a program
+    that ran tells one."""
+    document = propagation_report(session)
+    scoped = any(document["propagation"][name] for name in ("direct_ps", "recovered_ps"))
+    scoped |= any(find_ops(it).working for it in session.traces if all(device.made for device in it.devices))
+    document["propagation"] |= session_ops(session)
+    return document, scoped
+
+
+def told_executions(session: SessionTrace) -> list[dict[str, Any]]:
+    """The report's `executions`, with the `causes` that a debug log tells."""
+    return _with_causes(session, executions_report(session))
+
+
+def told_programs(session: SessionTrace, devices: Collection[str] | None = None) -> list[dict[str, Any]]:
+    """The report's `programs` (`devices`: only the runs on these), with the `causes` that a debug log tells."""
+    return _with_causes(session, programs_report(session, devices))
+
+
+def _with_causes(session: SessionTrace, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    causes = causes_by_program(session, beside(session).executions)
+    return [row | {"causes": causes.get(row["program"], [])} for row in rows]
+
+
+def _early(session: SessionTrace) -> list[dict[str, Any]]:
+    """With the `cause` and `frame` that a debug log tells."""
+    blocks = early_blocks(session, beside(session).executions)
+    return [
+        row | {"cause": block.cause if block else None, "frame": block.frame if block else None}
+        for row, block in zip(early_executions(session), blocks, strict=True)
+    ]

@@ -1,0 +1,30 @@
+"""What a session's report needs of one host: small enough to send, and all that is kept once the trace is let go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tb_xla_insights.report.host_document import host_report
+from tb_xla_insights.trace.model import SessionTrace, Trace
+
+
+@dataclass(frozen=True)
+class HostSummary:
+    """One host of a session. `base_unix_ns`: epoch nanoseconds of the document's time 0, 0 where the file records no
+    epoch. `document`: the host's own report."""
+
+    host: str
+    base_unix_ns: int
+    document: dict[str, Any]
+
+
+def summarise(
+    trace: Trace, name: str, path: str, all_gaps: bool = False, samples_per_step: float | None = None
+) -> HostSummary:
+    """The summary of one host; `name` and `path` are the session's. Times count from the trace's own zero.
+
+    Files beside the capture (`report.beside`) are read here.
+    """
+    session = SessionTrace(name, path, [trace])
+    return HostSummary(trace.host, trace.base_unix_ns, host_report(session, all_gaps, samples_per_step))
