@@ -35,7 +35,9 @@ def available_bytes() -> int:
     free = _fields(Path("/proc/meminfo")).get("MemAvailable:", _UNKNOWN_BYTES // 1024) * 1024
     with contextlib.suppress(OSError, ValueError):  # no limit reads "max", which is no number
         limit, used = (int((_CONTAINER / f"memory.{name}").read_text()) for name in ("max", "current"))
-        kept = _fields(_CONTAINER / "memory.stat").get("inactive_file", 0)  # of files, given back when asked for
+        kept = _fields(_CONTAINER / "memory.stat").get(
+            "inactive_file", 0
+        )  # of files, given back when asked for
         free = min(free, limit - used + kept)
     return max(free, 0)
 
@@ -46,4 +48,6 @@ def _fields(path: Path) -> dict[str, int]:
         lines = path.read_text().splitlines()
     except OSError:
         return {}
-    return {words[0]: int(words[1]) for words in map(str.split, lines) if len(words) > 1 and words[1].isdigit()}
+    return {
+        words[0]: int(words[1]) for words in map(str.split, lines) if len(words) > 1 and words[1].isdigit()
+    }

@@ -21,6 +21,7 @@ LAYERS = [
     "report",
     "compare",
     "timeline",
+    "tasks",
     "logdir",
     "capture",
     "session record",

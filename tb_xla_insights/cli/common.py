@@ -46,6 +46,15 @@ def add_session(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--session", metavar="NAME", help="which session of a logdir (the newest)")
     parser.add_argument("--catalog", metavar="FILE", help="a file with more host event names")
+    add_scheduler(parser)
+
+
+def add_scheduler(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="a Dask scheduler, as tcp://HOST:8786, whose workers read the hosts (processes of this machine)",
+    )
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +75,8 @@ def samples(text: str) -> float:
 def read(options: Any, *, meanwhile: Sequence[str] = ()) -> Session:
     """The session that the options name, with progress on a terminal. Raises InputError.
 
-    The modules `meanwhile`, which are needed next, are imported beside: decoding leaves the interpreter free.
+    A session of several hosts is not read yet: its answers read it. The modules `meanwhile`, which are needed next, are
+    imported beside: decoding leaves the interpreter free.
     """
     from tb_xla_insights.logdir.read import readings_of
     from tb_xla_insights.logdir.sessions import resolve
@@ -75,12 +85,19 @@ def read(options: Any, *, meanwhile: Sequence[str] = ()) -> Session:
     files = resolve(options.path, options.session)
     readings = readings_of(files)
     with _progress(readings), _imported(meanwhile):
-        return open_session(files, options.catalog, readings)
+        return open_session(files, options.catalog, readings, options.scheduler)
+
+
+@contextmanager
+def reading(session: Session) -> Iterator[None]:
+    """Tells, on a terminal, how many hosts of a session of several are read while an answer reads them."""
+    with _progress(session.hosts.readings if session.hosts.to_read else []):
+        yield
 
 
 def warn(session: Session) -> None:
     """Warnings about the input, on stderr, for commands whose answer has no place for them."""
-    for diagnostic in session.trace.all_diagnostics:
+    for diagnostic in session.diagnostics:
         if diagnostic.severity != "info":
             host = f" ({diagnostic.host})" if diagnostic.host else ""
             print(f"{diagnostic.severity}{host}: {diagnostic.message}", file=sys.stderr)
@@ -188,7 +205,7 @@ def _imported(modules: Sequence[str]) -> Iterator[None]:
 @contextmanager
 def _progress(readings: Sequence[Reading]) -> Iterator[None]:
     """One line on a terminal, from 0.3 s on, told anew until the reading has ended."""
-    if not sys.stderr.isatty():
+    if not readings or not sys.stderr.isatty():
         yield
         return
     done = threading.Event()
@@ -213,10 +230,18 @@ def _progress(readings: Sequence[Reading]) -> Iterator[None]:
 
 def _progress_line(readings: Sequence[Reading], elapsed: float) -> str:
     read, total = sum(it.bytes_read for it in readings), sum(it.bytes for it in readings)
+    over = sum(it.state in ("ready", "error") for it in readings)
+    if over < len(readings) > 1:
+        line = f"{over} of {len(readings)} hosts read"
+        return line if not over else f"{line}{_time_left(elapsed, over, len(readings))}"
     if read in (0, total):  # before the first bytes kernels are loaded, and after the last ones others
         return "Preparing · kernels are compiled once after installing" if elapsed > 2 else "Preparing"
     names = [it.name for it in readings if it.state == "reading"]
     line = f"Reading {', '.join(names[:3])} · {units.byte_size(read)} of {units.byte_size(total)}"
     if elapsed < 1 or not read:
         return line
-    return f"{line} · about {max(1, round(elapsed * (total - read) / read))}{THIN}s left"
+    return f"{line}{_time_left(elapsed, read, total)}"
+
+
+def _time_left(elapsed: float, done: int, total: int) -> str:
+    return f" · about {max(1, round(elapsed * (total - done) / done))}{THIN}s left"

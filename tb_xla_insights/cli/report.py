@@ -54,7 +54,8 @@ def add_to(parser: argparse.ArgumentParser) -> None:
 def run(options: Any) -> int:
     # np.unique imports NumPy's part when it is called first.
     session = common.read(options, meanwhile=("tb_xla_insights.report", "numpy.ma", "orjson"))
-    document = session.report(options.all_gaps, options.samples_per_step)
+    with common.reading(session):
+        document = session.report(options.all_gaps, options.samples_per_step)
     with common.reader_may_leave():
         if options.json:
             common.warn(session)

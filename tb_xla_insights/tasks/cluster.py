@@ -1,15 +1,15 @@
-"""Tasks on the workers of a Dask scheduler, which read the files themselves. Dask places, repeats and moves; nothing here
-does."""
+"""Tasks on the workers of a Dask scheduler, which read the files themselves. Placing them, repeating them and moving
+results is Dask's work."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic
 
 from tb_xla_insights import __version__
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.tasks.host import Failure, HostInput, Task
+from tb_xla_insights.tasks.host import Answer, Failure, HostInput, Result, Task
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -23,22 +23,24 @@ _RETRIES = 2
 
 
 @dataclass(frozen=True)
-class OnWorker:
+class OnWorker(Generic[Result]):
     """A task as it is sent. It refuses to run in another version, whose results would be of another shape."""
 
-    task: Task
+    task: Task[Result]
     version: str
 
-    def __call__(self, host: HostInput) -> object:
+    def __call__(self, host: HostInput) -> Answer[Result]:
         if self.version != __version__:
-            return Failure(host.name, f"{host.path}: {versions_text(self.version, __version__, _address())}")
+            return Failure(host, f"{host.path}: {versions_text(self.version, __version__, _address())}")
         result = self.task(host)
         if isinstance(result, Failure):
             return replace(result, message=f"{result.message} (worker {_address()})")
         return result
 
 
-def run_on_cluster(hosts: Sequence[HostInput], task: Task, scheduler: str) -> Iterator[object]:
+def run_on_cluster(
+    hosts: Sequence[HostInput], task: Task[Result], scheduler: str
+) -> Iterator[Answer[Result]]:
     """The tasks' results in the order of the hosts; a host whose workers end again and again is a Failure.
 
     Raises InputError where the scheduler does not answer, no worker comes, or one has another version.
@@ -49,7 +51,9 @@ def run_on_cluster(hosts: Sequence[HostInput], task: Task, scheduler: str) -> It
         _check_versions(client, scheduler)
         sent = OnWorker(task, __version__)
         waiting = [
-            client.submit(sent, host, pure=False, retries=_RETRIES, priority=-number, key=f"{host.name}-{number}")
+            client.submit(
+                sent, host, pure=False, retries=_RETRIES, priority=-number, key=f"{host.name}-{number}"
+            )
             for number, host in enumerate(hosts)
         ]
         waiting.reverse()
@@ -59,7 +63,7 @@ def run_on_cluster(hosts: Sequence[HostInput], task: Task, scheduler: str) -> It
                 yield future.result()
             except KilledWorker:
                 yield Failure(
-                    host.name,
+                    host,
                     f"{host.path}: the workers that read it ended, often for want of memory; "
                     "give workers more, or fewer threads each",
                 )
@@ -78,7 +82,8 @@ def _connected(scheduler: str) -> Client:
             f'{scheduler}: a scheduler needs Dask; pip install "tb-xla-insights[dask]"'
         ) from error
     try:
-        return Client(scheduler, timeout=ANSWER_SECONDS, set_as_default=False)
+        client: Client = Client(scheduler, timeout=ANSWER_SECONDS, set_as_default=False)
+        return client
     except (OSError, TimeoutError, ValueError) as error:
         raise InputError(
             f"{scheduler}: no Dask scheduler answers there within {ANSWER_SECONDS} s; check the address, as "
@@ -111,7 +116,9 @@ def _check_versions(client: Client, scheduler: str) -> None:
 
 def versions_text(here: str, there: str | None, worker: str) -> str:
     """What to do about a worker of another version."""
-    has = f"worker {worker} has tb-xla-insights {there}" if there else f"worker {worker} has no tb-xla-insights"
+    has = (
+        f"worker {worker} has tb-xla-insights {there}" if there else f"worker {worker} has no tb-xla-insights"
+    )
     return f"{has} and this command {here}; install {here} on all workers"
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
-from tb_xla_insights.errors import InputError
+from tb_xla_insights.errors import Diagnostic, InputError
 from tb_xla_insights.memory import give_back
 
 if TYPE_CHECKING:
@@ -21,39 +21,62 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class HostInput:
-    """The file of one host, which the task reads itself. `bytes` is its size when the session was listed."""
+    """The file of one host, which the task reads itself. `bytes` is its size when the session was listed, `number` the
+    host's place in its session, and `shift_ps` where its time 0 lies on the session's time base, once that is known."""
 
     name: str
     path: str
     bytes: int
+    number: int = 0
+    shift_ps: int = 0
+
+
+@dataclass(frozen=True)
+class HostResult(Generic[Result]):
+    """What a function made of a host's trace, and what is needed to tell it with those of other hosts.
+
+    `base_unix_ns` is the trace's (0: not recorded), `end_ps` the end of its last event.
+    """
+
+    host: HostInput
+    value: Result
+    base_unix_ns: int
+    end_ps: int
+    diagnostics: list[Diagnostic]
 
 
 @dataclass(frozen=True)
 class Failure:
     """A host without a result; `message` is one line: which file, what is wrong, what to do."""
 
-    host: str
+    host: HostInput
     message: str
 
 
+Answer: TypeAlias = HostResult[Result] | Failure
+
+
 @dataclass(frozen=True)
-class Task:
-    """What is done with every host: `function` takes the trace, which counts time from its own first event.
+class Task(Generic[Result]):
+    """What is done with every host: `function` takes the trace, moved by the host's `shift_ps`.
 
     The function and what it returns can be pickled, so it is a function of a module, or a `partial` of one.
     """
 
-    function: Callable[[Trace], object]
+    function: Callable[[Trace, HostInput], Result]
     catalog: Catalog
 
-    def __call__(self, host: HostInput) -> object:
-        """The function's result, or a Failure; never raises."""
+    def __call__(self, host: HostInput) -> Answer[Result]:
+        """Never raises."""
         try:
-            return self.function(read_host(host, self.catalog))
+            trace = read_host(host, self.catalog)
+            trace.shift(host.shift_ps)
+            value = self.function(trace, host)
+            return HostResult(host, value, trace.base_unix_ns, trace.span_ps[1], trace.diagnostics)
         except InputError as error:
-            return Failure(host.name, str(error))
+            return Failure(host, str(error))
         except Exception as error:  # a fault at one host must not take the others with it
-            return Failure(host.name, fault_text(host.path, error))
+            return Failure(host, fault_text(host.path, error))
         finally:
             give_back()
 

@@ -6,7 +6,6 @@ The processes are loky's: they are started without running the user's script onc
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
@@ -15,7 +14,7 @@ from concurrent.futures.process import BrokenProcessPool
 import loky
 
 from tb_xla_insights.memory import available_bytes, keep_one_heap
-from tb_xla_insights.tasks.host import Failure, HostInput, Task
+from tb_xla_insights.tasks.host import Answer, Failure, HostInput, Result, Task
 
 _PER_BYTE = 3
 """Memory that a task takes at most, per byte of its file (see benchmarks/bench_pod.py) …"""
@@ -24,13 +23,15 @@ _PER_WORKER = 120_000_000
 
 
 def workers_for(hosts: Sequence[HostInput], memory: int | None = None) -> int:
-    """How many processes work at once: one per core, and no more than fit into `memory` bytes (half of what is free)."""
+    """How many processes work at once: one per core, as far as they fit into `memory` bytes (half of what is free)."""
     budget = available_bytes() // 2 if memory is None else memory
     largest = _PER_WORKER + _PER_BYTE * max(host.bytes for host in hosts)
-    return max(1, min(loky.cpu_count(), len(hosts), budget // largest))
+    return max(1, min(int(loky.cpu_count()), len(hosts), budget // largest))
 
 
-def run_in_processes(hosts: Sequence[HostInput], task: Task, workers: int) -> Iterator[object]:
+def run_in_processes(
+    hosts: Sequence[HostInput], task: Task[Result], workers: int
+) -> Iterator[Answer[Result]]:
     """The tasks' results in the order of the hosts.
 
     Where a process dies, as the system ends those that take too much memory, the hosts that have no result yet are read
@@ -46,20 +47,22 @@ def run_in_processes(hosts: Sequence[HostInput], task: Task, workers: int) -> It
                 continue
             host = waiting.popleft()
             yield Failure(
-                host.name,
+                host,
                 f"{host.path}: the process that read it was killed, often for want of memory; "
                 "close other programs, or use a machine with more",
             )
 
 
-def _run_until_broken(waiting: deque[HostInput], task: Task, workers: int) -> Iterator[object]:
+def _run_until_broken(
+    waiting: deque[HostInput], task: Task[Result], workers: int
+) -> Iterator[Answer[Result]]:
     """Takes a host from `waiting` once its result is there. Raises BrokenProcessPool where a process dies."""
-    ahead = 1 if workers == 1 else 2 * workers  # a lone worker has one host at a time, which is to blame for its end
+    ahead = (
+        1 if workers == 1 else 2 * workers
+    )  # a lone worker has one host at a time, which is to blame for its end
     # OpenBLAS would start a thread per core in each, and there is no algebra.
-    executor = loky.ProcessPoolExecutor(
-        workers, initializer=keep_one_heap, env={"OPENBLAS_NUM_THREADS": "1"}
-    )
-    submitted: deque[Future[object]] = deque()
+    executor = loky.ProcessPoolExecutor(workers, initializer=keep_one_heap, env={"OPENBLAS_NUM_THREADS": "1"})
+    submitted: deque[Future[Answer[Result]]] = deque()
     try:
         while waiting:
             for host in list(waiting)[len(submitted) : ahead]:

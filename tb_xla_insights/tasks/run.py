@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
-from itertools import chain
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from tb_xla_insights.tasks.host import Failure, HostInput, Task
+from tb_xla_insights.tasks.host import Answer, HostInput, Result, Task
 
 if TYPE_CHECKING:
     from tb_xla_insights.catalog import Catalog
@@ -16,17 +14,15 @@ if TYPE_CHECKING:
 _SMALL_BYTES = 8_000_000
 """Files of so many bytes in all are read in this process sooner than others have started."""
 
-Result = TypeVar("Result")
-
 
 def run(
     hosts: Sequence[HostInput],
-    function: Callable[[Trace], Result],
+    function: Callable[[Trace, HostInput], Result],
     catalog: Catalog,
     scheduler: str | None = None,
     memory: int | None = None,
-) -> Iterator[Result | Failure]:
-    """What `function` returns for each host, or why there is nothing, in the order of the hosts.
+) -> Iterator[Answer[Result]]:
+    """What `function` makes of each host's trace, or why there is nothing, in the order of the hosts.
 
     Results come as soon as those before them have come, and are not kept here. `scheduler` is the address of a Dask
     scheduler; without one the tasks run in processes of this machine, as many as there are cores and as fit into
@@ -35,16 +31,13 @@ def run(
     Raises InputError where the scheduler does not answer, or its workers cannot do the work.
     """
     task = Task(function, catalog)
-    results: Iterator[object]
     if scheduler is not None:
         from tb_xla_insights.tasks.cluster import run_on_cluster
 
-        results = run_on_cluster(hosts, task, scheduler)
-    elif len(hosts) < 2 or sum(host.bytes for host in hosts) <= _SMALL_BYTES:
-        results = map(task, hosts)
-    else:
+        return run_on_cluster(hosts, task, scheduler)
+    if len(hosts) > 1 and sum(host.bytes for host in hosts) > _SMALL_BYTES:
         from tb_xla_insights.tasks.pool import run_in_processes, workers_for
 
-        workers = workers_for(hosts, memory)
-        results = map(task, hosts) if workers < 2 else run_in_processes(hosts, task, workers)
-    return results  # type: ignore[return-value]  # Task returns what its function does
+        if (workers := workers_for(hosts, memory)) > 1:
+            return run_in_processes(hosts, task, workers)
+    return map(task, hosts)

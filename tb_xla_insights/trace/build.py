@@ -11,7 +11,7 @@ from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.parallel import side_by_side
 from tb_xla_insights.trace.annotations import find_annotations
-from tb_xla_insights.trace.clock import FARTHEST_PS, earliest, is_near, line_starts_ps
+from tb_xla_insights.trace.clock import FARTHEST_PS, host_shifts, line_starts_ps
 from tb_xla_insights.trace.cpu_runs import cpu_devices
 from tb_xla_insights.trace.devices import plane_devices
 from tb_xla_insights.trace.flows import join_flows
@@ -101,17 +101,10 @@ def join_hosts(name: str, path: str, traces: list[Trace], diagnostics: list[Diag
     Hosts are related by their clocks (epoch nanoseconds); one that records none starts with the session,
     and a diagnostic says so. Shifts the traces' columns in place.
     """
-    known = [trace.base_unix_ns for trace in traces if trace.base_unix_ns]
-    first = earliest(known) if known else 0
-    diagnostics = list(diagnostics)
-    for trace in traces:
-        if trace.base_unix_ns and is_near(trace.base_unix_ns, first):
-            trace.shift((trace.base_unix_ns - first) * 1000)
-        elif len(traces) > 1:
-            what = "records no clock" if not trace.base_unix_ns else "is from another time"
-            text = f"The file {what}; its lanes start with the session, other hosts' may be shifted."
-            diagnostics.append(Diagnostic("clock_unknown", "warning", text, trace.host))
-    return SessionTrace(name, path, traces, diagnostics)
+    shifts, unplaced = host_shifts([(trace.host, trace.base_unix_ns) for trace in traces])
+    for trace, shift_ps in zip(traces, shifts, strict=True):
+        trace.shift(shift_ps)
+    return SessionTrace(name, path, traces, [*diagnostics, *unplaced])
 
 
 def _without_impossible_times(space: XSpace, source: Source) -> list[Diagnostic]:

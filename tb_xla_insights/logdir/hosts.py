@@ -1,0 +1,170 @@
+"""The hosts of a session, one task each: what an answer needs of every host, without any trace that stays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from tb_xla_insights.errors import Diagnostic, InputError
+from tb_xla_insights.logdir.files import absolute
+from tb_xla_insights.logdir.read import Reading, readings_of
+from tb_xla_insights.logdir.sessions import SessionFiles
+from tb_xla_insights.tasks import Failure, HostInput, HostResult, run
+
+if TYPE_CHECKING:
+    from tb_xla_insights.catalog import Catalog
+    from tb_xla_insights.report.merge import Merged
+    from tb_xla_insights.report.summary import HostSummary
+    from tb_xla_insights.trace.model import Trace
+
+Result = TypeVar("Result")
+
+
+@dataclass
+class SessionHosts:
+    """How the hosts of a session are read: by the workers of the Dask scheduler at an address, or without one by this
+    machine, within `memory` bytes (see `tasks.run`). `readings` show others how far it is; once `stop` says so no more
+    hosts are read."""
+
+    files: SessionFiles
+    catalog: Catalog
+    scheduler: str | None = None
+    memory: int | None = None
+    readings: list[Reading] = field(default_factory=list)
+    stop: Callable[[], bool] = lambda: False
+
+    diagnostics: list[Diagnostic] = field(default_factory=list, init=False)
+    """What the last pass over the hosts met: hosts left out, clocks that are not related, damage of files."""
+
+    def __post_init__(self) -> None:
+        self.readings = self.readings or readings_of(self.files)
+
+    @property
+    def to_read(self) -> bool:
+        """Whether every answer reads the hosts anew: one host of this machine is kept in memory instead."""
+        return len(self.files.hosts) > 1 or self.scheduler is not None
+
+    def _place(self, path: str) -> str:
+        """Where a task finds what the user named: workers of a scheduler run in other directories."""
+        return absolute(path) if self.scheduler else path
+
+    def inputs(self) -> list[HostInput]:
+        """Every host's file."""
+        return [
+            HostInput(host.name, self._place(host.file.path), host.file.bytes, number)
+            for number, host in enumerate(self.files.hosts)
+        ]
+
+    def each(
+        self, function: Callable[[Trace, HostInput], Result], hosts: Sequence[HostInput] | None = None
+    ) -> Iterator[HostResult[Result] | Failure]:
+        """What `function` makes of each host (of all, if not of `hosts`), in the session's order.
+
+        Raises InputError in the end where no host could be read.
+        """
+        hosts = self.inputs() if hosts is None else hosts
+        failed: list[Failure] = []
+        told: list[Diagnostic] = []
+        bases: list[tuple[str, int]] = []
+        answers = run(hosts, function, self.catalog, self.scheduler, self.memory)
+        for host in hosts:
+            reading = self.readings[host.number]
+            if self.stop():
+                text = f"{host.path}: not read, stopped before; reload the session to read it"
+                answer: HostResult[Result] | Failure = Failure(host, text)
+            else:
+                reading.state = "reading"
+                answer = next(answers)
+            if isinstance(answer, Failure):
+                told_path = self.files.hosts[host.number].file.path
+                answer = Failure(host, answer.message.replace(host.path, told_path))
+                reading.fail(answer.message)
+                failed.append(answer)
+            else:
+                reading.bytes_read, reading.state = reading.bytes, "ready"
+                bases.append((host.name, answer.base_unix_ns))
+                told += answer.diagnostics
+            yield answer
+        close = getattr(answers, "close", None)
+        if close is not None:  # processes and connections end now, not when somebody collects garbage
+            close()
+        if len(failed) == len(hosts):
+            first = failed[0].message if failed else f"{self.files.path}: holds no capture"
+            raise InputError(f"{first} ({len(failed)} hosts, all fail)" if len(failed) > 1 else first)
+        from tb_xla_insights.trace.clock import host_shifts
+
+        self.diagnostics = [*map(skipped, failed), *host_shifts(bases)[1], *told]
+
+    def on_one_clock(self, function: Callable[[Trace, HostInput], Result]) -> Iterator[HostResult[Result]]:
+        """What `function` makes of each host that can be read, with its trace on the session's time base. Reads every
+        file twice. Raises InputError where no host can be read."""
+        hosts = self.placed()
+        met = self.diagnostics
+        for answer in self.each(function, hosts):
+            if isinstance(answer, HostResult):
+                yield answer
+            else:  # it could be read a moment ago
+                met.append(skipped(answer))
+        self.diagnostics = met
+
+    def placed(self) -> list[HostInput]:
+        """The hosts that can be read, on one time base. Reads every file once. Raises InputError."""
+        from tb_xla_insights.trace.clock import host_shifts
+
+        found = [answer for answer in self.each(_nothing) if isinstance(answer, HostResult)]
+        shifts, _ = host_shifts([(it.host.name, it.base_unix_ns) for it in found])
+        return [replace(it.host, shift_ps=shift) for it, shift in zip(found, shifts, strict=True)]
+
+    def report(
+        self,
+        all_gaps: bool = False,
+        samples_per_step: float | None = None,
+        seen: Callable[[Merged, int], None] = lambda _, __: None,
+    ) -> dict[str, Any]:
+        """The session's report, merged from its hosts' summaries; `seen` is told after every host, and how many hosts
+        that were.
+
+        Raises InputError where no host could be read.
+        """
+        from tb_xla_insights.report.merge import Merged
+
+        merged = Merged(self.files.name, self.files.path, all_gaps)
+        summarise = partial(
+            summary_of,
+            name=self.files.name,
+            path=self._place(self.files.path),
+            all_gaps=all_gaps,
+            samples_per_step=samples_per_step,
+        )
+        for count, answer in enumerate(self.each(summarise), 1):
+            if isinstance(answer, Failure):
+                merged.skip(skipped(answer))
+            else:
+                merged.add(answer.value)
+            seen(merged, count)
+        return self.document(merged)
+
+    def document(self, merged: Merged) -> dict[str, Any]:
+        """The report as far as it is merged, with paths as the user named them."""
+        document = merged.document()
+        told = {self._place(host.file.path): host.file.path for host in self.files.hosts}
+        for host in document["session"]["hosts"]:
+            host["file"] = told.get(host["file"], host["file"])
+        return document
+
+
+def summary_of(trace: Trace, _: HostInput, **options: Any) -> HostSummary:
+    """`report.summary.summarise` as a task."""
+    from tb_xla_insights.report.summary import summarise
+
+    return summarise(trace, **options)
+
+
+def _nothing(_: Trace, __: HostInput) -> None:
+    """Only where the host's time lies is wanted."""
+
+
+def skipped(failure: Failure) -> Diagnostic:
+    return Diagnostic("skipped_host", "warning", failure.message, failure.host.name)
