@@ -3,6 +3,7 @@ results is Dask's work."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic
 from tb_xla_insights import __version__
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.tasks.host import Answer, Failure, HostInput, Result, Task
+from tb_xla_insights.xplane.source import is_url
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -34,7 +36,7 @@ class OnWorker(Generic[Result]):
             return Failure(host, f"{host.path}: {versions_text(self.version, __version__, _address())}")
         result = self.task(host)
         if isinstance(result, Failure):
-            return replace(result, message=f"{result.message} (worker {_address()})")
+            return replace(result, message=_on_this_worker(result))
         return result
 
 
@@ -120,6 +122,14 @@ def versions_text(here: str, there: str | None, worker: str) -> str:
         f"worker {worker} has tb-xla-insights {there}" if there else f"worker {worker} has no tb-xla-insights"
     )
     return f"{has} and this command {here}; install {here} on all workers"
+
+
+def _on_this_worker(failure: Failure) -> str:
+    path = failure.host.path
+    if not is_url(path) and not os.path.exists(path):
+        remedy = "mount the logdir there under this path, or name it by a URL such as gs://…"
+        return f"{path}: worker {_address()} sees no such file; {remedy}"
+    return f"{failure.message} (worker {_address()})"
 
 
 def _address() -> str:
