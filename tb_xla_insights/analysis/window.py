@@ -45,7 +45,8 @@ def window(session: SessionTrace, start_ps: int, end_ps: int, device: str | None
     hosts = session.traces if device is None else list({id(trace): trace for trace, _ in devices}.values())
     shares = [_shares(trace, start_ps, end_ps) for trace in hosts]
     main = next((i for i, trace in enumerate(hosts) if trace.lines_with("driving")), 0)
-    parts = [_HostWindow(session.traces.index(trace), trace, start_ps, end_ps) for trace in hosts]
+    numbers = {id(trace): number for number, trace in session.numbered()}
+    parts = [_HostWindow(numbers[id(trace)], trace, start_ps, end_ps) for trace in hosts]
     return {
         "start_ps": start_ps,
         "end_ps": end_ps,

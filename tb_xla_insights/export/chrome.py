@@ -54,8 +54,8 @@ def _pieces(session: SessionTrace) -> Iterator[tuple[bytes, int]]:
     for gap in gaps_report(session, all_gaps=True)["items"]:
         gaps.setdefault(gap["device"], []).append(gap)
     pid = 0
-    for index, trace in enumerate(session.traces):
-        tracks = HostRows(index, trace, session.duration_ps).tracks
+    for number, trace in session.numbered():
+        tracks = HostRows(number, trace, session.duration_ps).tracks
         processes: list[tuple[str, list[Track], str | None]] = [
             ("host " + trace.host, [it for it in tracks if it.head.device is None], None)
         ]

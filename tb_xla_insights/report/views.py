@@ -3,6 +3,7 @@ session."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
@@ -154,7 +155,7 @@ def gaps(session: SessionTrace) -> dict[str, Any]:
 
 def _gaps(session: SessionTrace) -> dict[str, Any]:
     report = whole_report(session)["gaps"]
-    hosts = {device.id: trace.host for trace in session.traces for device in trace.devices}
+    hosts = {row["id"]: row["host"] for row in whole_report(session)["devices"]}
     groups: list[dict[str, Any]] = []
     latest: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     several = _several(session)
@@ -219,7 +220,7 @@ def gap(session: SessionTrace, device: str, start_ps: int) -> dict[str, Any]:
         raise InputError(f"data/gap: no gap of {device} begins at {start_ps} ps; take one from data/gaps")
     number, host = next(
         (number, trace.host)
-        for number, trace in enumerate(session.traces)
+        for number, trace in session.numbered()
         if any(it.id == device for it in trace.devices)
     )
     chain = [
@@ -245,7 +246,8 @@ def gap(session: SessionTrace, device: str, start_ps: int) -> dict[str, Any]:
 
 def _several(session: SessionTrace) -> set[str]:
     """Hosts with more than one core."""
-    return {trace.host for trace in session.traces if len(trace.devices) > 1}
+    cores = Counter(row["host"] for row in whole_report(session)["devices"])
+    return {host for host, count in cores.items() if count > 1}
 
 
 def _together(gap: dict[str, Any]) -> str:

@@ -95,7 +95,9 @@ def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> T
     return trace
 
 
-def join_hosts(name: str, path: str, traces: list[Trace], diagnostics: list[Diagnostic]) -> SessionTrace:
+def join_hosts(
+    name: str, path: str, traces: list[Trace], diagnostics: list[Diagnostic], numbers: list[int] | None = None
+) -> SessionTrace:
     """Puts the hosts of a session on one time base, whose 0 is the earliest event of any of them.
 
     Hosts are related by their clocks (epoch nanoseconds); one that records none starts with the session,
@@ -104,7 +106,7 @@ def join_hosts(name: str, path: str, traces: list[Trace], diagnostics: list[Diag
     shifts, unplaced = host_shifts([(trace.host, trace.base_unix_ns) for trace in traces])
     for trace, shift_ps in zip(traces, shifts, strict=True):
         trace.shift(shift_ps)
-    return SessionTrace(name, path, traces, [*diagnostics, *unplaced])
+    return SessionTrace(name, path, traces, [*diagnostics, *unplaced], numbers or [])
 
 
 def _without_impossible_times(space: XSpace, source: Source) -> list[Diagnostic]:
