@@ -28,6 +28,7 @@ _PJRT = re.compile(
 )
 
 FRAMEWORKS = {"torch_xla": "PyTorch/XLA", "torch_tpu": "TorchTPU", "jax": "JAX", "tensorflow": "TensorFlow"}
+RUNTIMES = ("xrt", "pjrt")
 _GPU_VENDORS = {"nvidia": "NVIDIA GPU", "amd": "AMD GPU", "intel": "Intel GPU"}
 
 
@@ -53,19 +54,24 @@ def environment(session: SessionTrace) -> dict[str, Any]:
         "unknown",
     )
     accelerator = _accelerator(session)
-    parts = [
-        FRAMEWORKS.get(framework),
-        None if runtime == "unknown" else runtime.upper(),
-        _devices(session, accelerator),
-    ]
     return {
         "framework": framework,
         "runtime": runtime,
         "accelerator": accelerator,
         "hlo_scopes": any(has_scopes(trace) for trace in session.traces),
         "synthetic": any(trace_is_synthetic(trace) for trace in session.traces),
-        "label": " · ".join(part for part in parts if part) or "Unknown framework",
+        "label": environment_label(framework, runtime, accelerator, len(session.devices)),
     }
+
+
+def environment_label(framework: str, runtime: str, accelerator: str, devices: int) -> str:
+    """`PyTorch/XLA · PJRT · 8 TPU v3 cores`, from what `environment` tells and the number of devices."""
+    parts = [
+        FRAMEWORKS.get(framework),
+        None if runtime == "unknown" else runtime.upper(),
+        _devices(devices, accelerator),
+    ]
+    return " · ".join(part for part in parts if part) or "Unknown framework"
 
 
 @kept
@@ -118,9 +124,8 @@ def _device_type(kind: str, stats: dict[str, Any]) -> str:
     return {"tpu": "TPU", "cpu": "CPU"}.get(kind, "other device")
 
 
-def _devices(session: SessionTrace, accelerator: str) -> str:
+def _devices(count: int, accelerator: str) -> str:
     """`8 TPU v3 cores`, `1 CPU device`, `4 AMD GPUs`."""
-    count = len(session.devices)
     if not count:
         return "no device"
     plural = "" if count == 1 else "s"

@@ -15,7 +15,7 @@ from tb_xla_insights.analysis.launches import KINDS, OTHER, Launches, find_launc
 from tb_xla_insights.analysis.runs import JOINS, NONE
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 
-_COLUMNS = ("host_ps", "device_ps", "queue_ps", "overhead_ps")
+COST_COLUMNS = ("host_ps", "device_ps", "queue_ps", "overhead_ps")
 
 _FEWEST = 3
 """Executions that a fit takes at least."""
@@ -119,9 +119,9 @@ def _rows(
             entry["launches"] += int(counted[mine].sum())
             entry["count"] += len(mine)
             entry["joins"][JOINS[join]] += len(mine)
-            its = np.stack([getattr(costs, column)[mine] for column in _COLUMNS])
+            its = np.stack([getattr(costs, column)[mine] for column in COST_COLUMNS])
             each.setdefault(key, []).append(its)
-            for column, total in zip(_COLUMNS, its.sum(axis=1).tolist(), strict=True):
+            for column, total in zip(COST_COLUMNS, its.sum(axis=1).tolist(), strict=True):
                 entry[column] += total
             kinds.setdefault(key, Counter())[KINDS[kind]] += len(mine)
     for key, entry in rows.items():
@@ -132,7 +132,7 @@ def _rows(
         chosen = in_order[:, [0, (in_order.shape[1] - 1) // 2, -1]].tolist()
         entry["spread"] = {
             column: dict(zip(("min", "median", "max"), three, strict=True))
-            for column, three in zip(_COLUMNS, chosen, strict=True)
+            for column, three in zip(COST_COLUMNS, chosen, strict=True)
         }
     return rows
 

@@ -25,8 +25,9 @@ def gaps_report(session: SessionTrace, all_gaps: bool = False, items: int = 1000
 
     `step` is a step's index in the report's `steps`, `step_number` its number; `together_ps` the part of the gap in
     which all devices of the host were idle; `inside_run` tells that the same run was at work before and after it.
-    The cause of a pattern is that of most of its time; its `per_step_ps` is the part of its time that lies in whole
-    steps, per step and core as in `step_idle`, None without steps. All other times are sums over all cores.
+    The cause of a pattern is that of most of its time, by its gaps' causes (`by_cause_ps`). `in_steps_ps` is the part
+    of its time that lies in whole steps, `per_step_ps` that per step and core as in `step_idle`, None without steps.
+    All other times are sums over all cores.
     """
     found = [find_gaps(trace) for trace in session.traces]
     duration = np.concatenate([gaps.duration_ps for gaps in found] or [np.zeros(0, np.int64)])
@@ -91,7 +92,7 @@ def _patterns(session: SessionTrace, found: list[Gaps]) -> list[dict[str, Any]]:
         ends = np.cumsum(np.bincount(place.ravel(), minlength=groups.shape[1]))
         for (before, after, within), its in zip(groups.T.tolist(), np.split(order, ends[:-1]), strict=False):
             key = _program(trace, before), _program(trace, after), bool(within)
-            patterns.setdefault(key, _Pattern()).add(gaps, its, Fraction(int(in_steps[its].sum()), cores))
+            patterns.setdefault(key, _Pattern()).add(gaps, its, int(in_steps[its].sum()), cores)
     count = sum(len(steps_of(trace)) for trace in session.traces if at_work(trace))
     rows = [
         {"before": before, "after": after, "inside_run": inside, **pattern.row(count)}
@@ -107,15 +108,17 @@ class _Pattern:
         self._durations: list[Int64] = []
         self._causes = np.zeros(len(CLASSES), np.int64)
         self._shares = np.zeros(len(CLASSES), np.int64)
+        self._in_steps = 0
         self._per_core = Fraction()
 
-    def add(self, gaps: Gaps, its: NDArray[np.intp], in_steps_per_core: Fraction) -> None:
-        """Gaps of one host: which ones, and how long they are in whole steps, per core of the host."""
+    def add(self, gaps: Gaps, its: NDArray[np.intp], in_steps_ps: int, cores: int) -> None:
+        """Gaps of one host: which ones, how long they are in whole steps, and the cores of the host."""
         duration = gaps.duration_ps[its]
         self._durations.append(duration)
         np.add.at(self._causes, gaps.cause[its], duration)
         self._shares += gaps.shares[its].sum(axis=0)
-        self._per_core += in_steps_per_core
+        self._in_steps += in_steps_ps
+        self._per_core += Fraction(in_steps_ps, cores)
 
     def row(self, steps: int) -> dict[str, Any]:
         durations = np.concatenate(self._durations)
@@ -124,9 +127,11 @@ class _Pattern:
             "count": len(durations),
             "total_ps": total,
             "mean_ps": total // len(durations),
+            "in_steps_ps": self._in_steps,
             "per_step_ps": self._per_core // steps if steps else None,
             "min_ps": int(durations.min()),
             "max_ps": int(durations.max()),
             "cause": CLASSES[int(self._causes.argmax())],
+            "by_cause_ps": by_class(self._causes),
             "by_class_ps": by_class(self._shares),
         }

@@ -157,11 +157,13 @@ def input_report(session: SessionTrace) -> dict[str, Any]:
         "load_hidden": _mean([(part.overlap(part.loading), part.loading.total_ps) for part in parts]),
         "send_ps": sum(part.sending.total_ps for part in parts),
         "send_hidden": _mean([(part.overlap(part.sending), part.sending.total_ps) for part in parts]),
-        "verdict": _verdict(share, bool(kinds) and span > 0),
+        "verdict": input_verdict(share, bool(kinds) and span > 0),
     }
 
 
-def _verdict(share: float, known: bool) -> Verdict:
+def input_verdict(share: float, known: bool) -> Verdict:
+    """What the share of the devices' spans that is lost to loading means; `known`: whether devices worked and anything
+    tells of loading."""
     if share >= WARNING_SHARE:
         return "bound"
     if not known:

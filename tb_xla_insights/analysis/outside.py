@@ -29,9 +29,10 @@ _SHORT = 0.01
 class Outside:
     """The two parts of a session outside the devices' span, in ps. (docs/definitions.md, "Busy, span, duty cycle")
 
-    `before_ps`: from the session's start to the first run of any device; `after_ps`: from the end of the last run to
-    `session_ps`, the session's end, or when a host begins to stop the profiler. `before` and `after`: what the hosts
-    with devices do meanwhile, one column per class; each adds up to its part times the number of those hosts.
+    `before_ps`: from the capture's first event to the first run of any device; `after_ps`: from the end of the last run
+    to the capture's last event, or when a host begins to stop the profiler; `session_ps` is all that time. `before` and
+    `after`: what the hosts with devices do meanwhile, one column per class; each adds up to its part times the number
+    of those hosts.
     """
 
     before_ps: int
@@ -65,8 +66,9 @@ def find_outside(session: SessionTrace) -> Outside | None:
     if not known:
         return None
     first, last = min(start for start, _ in known), max(end for _, end in known)
+    begin = min(trace.span_ps[0] for trace in session.traces)
     end = min([session.duration_ps, *_stops(session, last)])
-    starts, ends = np.array([0, last], np.int64), np.array([first, end], np.int64)
+    starts, ends = np.array([begin, last], np.int64), np.array([first, end], np.int64)
     shares = sum(
         (
             class_shares(partition(session.traces[number]), starts, ends)
@@ -75,7 +77,7 @@ def find_outside(session: SessionTrace) -> Outside | None:
         ),
         np.zeros((2, len(CLASSES)), np.int64),
     )
-    return Outside(first, end - last, shares[0], shares[1], end)
+    return Outside(first - begin, end - last, shares[0], shares[1], end - begin)
 
 
 def _stops(session: SessionTrace, after_ps: int) -> list[int]:
@@ -89,17 +91,23 @@ def _stops(session: SessionTrace, after_ps: int) -> list[int]:
 
 
 def outside_report(session: SessionTrace) -> dict[str, Any] | None:
-    """The report's `outside`: `before` and `after`, each with `duration_ps` and `by_class_ps` (see `Outside`), their
-    `share` of the session, and `text`, the sentence where they matter; None where no device recorded work."""
+    """The report's `outside`; None where no device recorded work."""
     found = find_outside(session)
     if found is None:
         return None
-    does = host_does(environment(session)["framework"])
+    return outside_of(found, len(session.devices), environment(session)["framework"])
+
+
+def outside_of(found: Outside, devices: int, framework: str) -> dict[str, Any]:
+    """`before` and `after`, each with `duration_ps` and `by_class_ps` (see `Outside`), their `share` of `capture_ps`,
+    and `text`, the sentence where they matter."""
+    does = host_does(framework)
     return {
         "before": {"duration_ps": found.before_ps, "by_class_ps": by_class(found.before)},
         "after": {"duration_ps": found.after_ps, "by_class_ps": by_class(found.after)},
+        "capture_ps": found.session_ps,
         "share": found.share,
-        "text": outside_sentence(found, len(session.devices), does) if found.matters else None,
+        "text": outside_sentence(found, devices, does) if found.matters else None,
     }
 
 

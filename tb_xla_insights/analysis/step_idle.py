@@ -108,6 +108,14 @@ def step_idle_report(session: SessionTrace) -> dict[str, Any]:
         for trace in session.traces
         if not any(trace is it for it in told)
     }
+    left_out = [{"host": host, "reason": reason} for host, reason in reasons.items()]
+    return step_idle_of(rows, durations, left_out)
+
+
+def step_idle_of(
+    rows: Sequence[Mapping[str, Any]], durations: Sequence[int], left_out: Sequence[Mapping[str, str]]
+) -> dict[str, Any]:
+    """The report's `step_idle` from its `devices`, the durations of their hosts' steps, and the hosts left out."""
     return {
         "steps": len(durations),
         "cores": len(rows),
@@ -115,8 +123,8 @@ def step_idle_report(session: SessionTrace) -> dict[str, Any]:
         "median_ps": median_low(durations) if durations else None,
         **per_step_and_core(rows),
         "all_cores": _together(rows) if rows else None,
-        "devices": rows,
-        "left_out": [{"host": host, "reason": reason} for host, reason in reasons.items()],
+        "devices": [*rows],
+        "left_out": [*left_out],
     }
 
 

@@ -130,8 +130,8 @@ def _size_in(details: str) -> int:
 
 def transfers_report(session: SessionTrace) -> dict[str, dict[str, Any]]:
     """The report's `transfers`: per direction `count`, `duration_ps`, `bytes` (None where none are recorded), `sized`,
-    the transfers behind `bytes`, and means over the steps: `per_step`, how many (None without steps), and
-    `bytes_per_step` (None where no transfer of a step tells its size)."""
+    the transfers behind `bytes`; those `in_steps`, their bytes (`bytes_in_steps`, None where none of them tells its
+    size), and the means of both over the steps: `per_step` (None without steps) and `bytes_per_step`."""
     out: dict[str, dict[str, Any]] = {}
     for number, name in enumerate(DIRECTIONS):
         count = duration = total = sized = in_steps = steps = step_bytes = step_sized = 0
@@ -152,6 +152,8 @@ def transfers_report(session: SessionTrace) -> dict[str, dict[str, Any]]:
             "duration_ps": duration,
             "bytes": total if sized else None,
             "sized": sized,
+            "in_steps": in_steps,
+            "bytes_in_steps": step_bytes if step_sized else None,
             "per_step": in_steps / steps if steps else None,
             "bytes_per_step": round(step_bytes / steps) if step_sized else None,
         }

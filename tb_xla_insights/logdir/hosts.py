@@ -50,6 +50,10 @@ class SessionHosts:
         """Where a task finds what the user named: workers of a scheduler run in other directories."""
         return absolute(path) if self.scheduler else path
 
+    def _told(self) -> dict[str, str]:
+        """How the user named what tasks find."""
+        return {self._place(host.file.path): host.file.path for host in self.files.hosts}
+
     def inputs(self) -> list[HostInput]:
         """Every host's file."""
         return [
@@ -66,11 +70,13 @@ class SessionHosts:
         """
         hosts = self.inputs() if hosts is None else hosts
         failed: list[Failure] = []
-        told: list[Diagnostic] = []
+        met: list[Diagnostic] = []
+        told = self._told()
         bases: list[tuple[str, int]] = []
         answers = run(hosts, function, self.catalog, self.scheduler, self.memory)
+        readings = dict(zip((host.path for host in self.inputs()), self.readings, strict=True))
         for host in hosts:
-            reading = self.readings[host.number]
+            reading = readings[host.path]
             if self.stop():
                 text = f"{host.path}: not read, stopped before; reload the session to read it"
                 answer: HostResult[Result] | Failure = Failure(host, text)
@@ -78,14 +84,13 @@ class SessionHosts:
                 reading.state = "reading"
                 answer = next(answers)
             if isinstance(answer, Failure):
-                told_path = self.files.hosts[host.number].file.path
-                answer = Failure(host, answer.message.replace(host.path, told_path))
+                answer = Failure(host, answer.message.replace(host.path, told[host.path]))
                 reading.fail(answer.message)
                 failed.append(answer)
             else:
                 reading.bytes_read, reading.state = reading.bytes, "ready"
                 bases.append((host.name, answer.base_unix_ns))
-                told += answer.diagnostics
+                met += answer.diagnostics
             yield answer
         close = getattr(answers, "close", None)
         if close is not None:  # processes and connections end now, not when somebody collects garbage
@@ -93,9 +98,7 @@ class SessionHosts:
         if len(failed) == len(hosts):
             first = failed[0].message if failed else f"{self.files.path}: holds no capture"
             raise InputError(f"{first} ({len(failed)} hosts, all fail)" if len(failed) > 1 else first)
-        from tb_xla_insights.trace.clock import host_shifts
-
-        self.diagnostics = [*map(skipped, failed), *host_shifts(bases)[1], *told]
+        self.diagnostics = [*map(skipped, failed), *_unplaced(bases), *met]
 
     def on_one_clock(self, function: Callable[[Trace, HostInput], Result]) -> Iterator[HostResult[Result]]:
         """What `function` makes of each host that can be read, with its trace on the session's time base. Reads every
@@ -110,12 +113,9 @@ class SessionHosts:
         self.diagnostics = met
 
     def placed(self) -> list[HostInput]:
-        """The hosts that can be read, on one time base. Reads every file once. Raises InputError."""
-        from tb_xla_insights.trace.clock import host_shifts
-
+        """The hosts that can be read, numbered, on one time base. Reads every file once. Raises InputError."""
         found = [answer for answer in self.each(_nothing) if isinstance(answer, HostResult)]
-        shifts, _ = host_shifts([(it.host.name, it.base_unix_ns) for it in found])
-        return [replace(it.host, shift_ps=shift) for it, shift in zip(found, shifts, strict=True)]
+        return on_one_clock([it.host for it in found], [it.base_unix_ns for it in found])
 
     def report(
         self,
@@ -149,10 +149,9 @@ class SessionHosts:
     def document(self, merged: Merged) -> dict[str, Any]:
         """The report as far as it is merged, with paths as the user named them."""
         document = merged.document()
-        told = {self._place(host.file.path): host.file.path for host in self.files.hosts}
-        for host in document["session"]["hosts"]:
-            host["file"] = told.get(host["file"], host["file"])
-        return document
+        told = self._told()
+        hosts = [row | {"file": told.get(row["file"], row["file"])} for row in document["session"]["hosts"]]
+        return document | {"session": document["session"] | {"hosts": hosts}}
 
 
 def summary_of(trace: Trace, _: HostInput, **options: Any) -> HostSummary:
@@ -160,6 +159,27 @@ def summary_of(trace: Trace, _: HostInput, **options: Any) -> HostSummary:
     from tb_xla_insights.report.summary import summarise
 
     return summarise(trace, **options)
+
+
+def on_one_clock(hosts: Sequence[HostInput], bases_ns: Sequence[int]) -> list[HostInput]:
+    """Hosts of which each begins at its base, numbered and moved to where they lie on the session's time base."""
+    from tb_xla_insights.trace.clock import host_shifts
+
+    return [
+        replace(host, number=number, shift_ps=shift or 0)
+        for number, (host, shift) in enumerate(zip(hosts, host_shifts(bases_ns), strict=True))
+    ]
+
+
+def _unplaced(bases: Sequence[tuple[str, int]]) -> list[Diagnostic]:
+    from tb_xla_insights.trace.build import clock_unknown
+    from tb_xla_insights.trace.clock import host_shifts
+
+    shifts = host_shifts([base for _, base in bases])
+    alone = len(bases) < 2
+    return [
+        clock_unknown(*it) for it, shift in zip(bases, shifts, strict=True) if shift is None and not alone
+    ]
 
 
 def _nothing(_: Trace, __: HostInput) -> None:

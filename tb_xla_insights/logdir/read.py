@@ -65,8 +65,7 @@ def read_session(
     from tb_xla_insights.trace.build import join_hosts
 
     diagnostics = [Diagnostic("skipped_host", "warning", f"{it.message}", it.name) for it in failed]
-    numbers = [number for number, trace in enumerate(traces) if trace is not None]
-    return join_hosts(session.name, session.path, read_ones, diagnostics, numbers)
+    return join_hosts(session.name, session.path, read_ones, diagnostics)
 
 
 def _read_host(host: HostFile, catalog: Catalog, reading: Reading, stop: Callable[[], bool]) -> Trace | None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.errors import Diagnostic
+from tb_xla_insights.host_order import natural_key
 from tb_xla_insights.parallel import side_by_side
 from tb_xla_insights.trace.annotations import find_annotations
 from tb_xla_insights.trace.clock import FARTHEST_PS, host_shifts, line_starts_ps
@@ -95,18 +96,27 @@ def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> T
     return trace
 
 
-def join_hosts(
-    name: str, path: str, traces: list[Trace], diagnostics: list[Diagnostic], numbers: list[int] | None = None
-) -> SessionTrace:
+def join_hosts(name: str, path: str, traces: list[Trace], diagnostics: list[Diagnostic]) -> SessionTrace:
     """Puts the hosts of a session on one time base, whose 0 is the earliest event of any of them.
 
     Hosts are related by their clocks (epoch nanoseconds); one that records none starts with the session,
     and a diagnostic says so. Shifts the traces' columns in place.
     """
-    shifts, unplaced = host_shifts([(trace.host, trace.base_unix_ns) for trace in traces])
-    for trace, shift_ps in zip(traces, shifts, strict=True):
-        trace.shift(shift_ps)
-    return SessionTrace(name, path, traces, [*diagnostics, *unplaced], numbers or [])
+    traces = sorted(traces, key=lambda trace: (natural_key(trace.host), trace.path))
+    diagnostics = list(diagnostics)
+    for trace, shift_ps in zip(traces, host_shifts([it.base_unix_ns for it in traces]), strict=True):
+        if shift_ps is not None:
+            trace.shift(shift_ps)
+        elif len(traces) > 1:
+            diagnostics.append(clock_unknown(trace.host, trace.base_unix_ns))
+    return SessionTrace(name, path, traces, diagnostics)
+
+
+def clock_unknown(host: str, base_unix_ns: int) -> Diagnostic:
+    """Says of a host that it starts with the session, as nothing relates its clock to the others'."""
+    what = "records no clock" if not base_unix_ns else "is from another time"
+    text = f"The file {what}; its lanes start with the session, other hosts' may be shifted."
+    return Diagnostic("clock_unknown", "warning", text, host)
 
 
 def _without_impossible_times(space: XSpace, source: Source) -> list[Diagnostic]:

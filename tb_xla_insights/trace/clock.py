@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace.model import Int64
 from tb_xla_insights.xplane.read import XSpace
 
@@ -45,23 +44,13 @@ def line_starts_ps(space: XSpace) -> tuple[Int64, int, bool]:
     return np.array(starts_ps, np.int64), zero, unrelated
 
 
-def host_shifts(bases: Sequence[tuple[str, int]]) -> tuple[list[int], list[Diagnostic]]:
-    """How far to move each host's times, in picoseconds, for 0 to be the earliest event of any host; and what to say of
-    hosts that cannot be placed, which start with the session.
-
-    `bases` are the hosts' names and the epoch nanoseconds of their own time 0, 0 where a file records none.
-    """
-    known = [base for _, base in bases if base]
+def host_shifts(bases_ns: Sequence[int]) -> list[int | None]:
+    """How far to move each host's times, in picoseconds, for 0 to be the earliest event of any host; None for hosts that
+    cannot be placed, which start with the session. Bases are the epoch nanoseconds of their own time 0, 0 where a file
+    records none."""
+    known = [base for base in bases_ns if base]
     first = earliest(known) if known else 0
-    shifts, found = [], []
-    for host, base in bases:
-        placed = base and is_near(base, first)
-        shifts.append((base - first) * 1000 if placed else 0)
-        if not placed and len(bases) > 1:
-            what = "records no clock" if not base else "is from another time"
-            text = f"The file {what}; its lanes start with the session, other hosts' may be shifted."
-            found.append(Diagnostic("clock_unknown", "warning", text, host))
-    return shifts, found
+    return [(base - first) * 1000 if base and is_near(base, first) else None for base in bases_ns]
 
 
 def earliest(times_ns: list[int]) -> int:

@@ -316,7 +316,7 @@ class SessionTrace:
     diagnostics: list[Diagnostic] = field(default_factory=list)
     """About the session as a whole, and about hosts that could not be read."""
     numbers: list[int] = field(default_factory=list)
-    """Each host's place in the session, counted over all its files; without any they are all here, in their order."""
+    """Each host's place among all hosts of the session that can be read, in their order; none where those are all."""
     steps_before: list[int] = field(default_factory=list)
     """Of hosts that are a choice of the session's: how many steps the session's hosts before each of them have."""
     whole_ps: int | None = None

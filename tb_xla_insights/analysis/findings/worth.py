@@ -61,7 +61,7 @@ def valued(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
         # A limit that hides behind another one is told all the same.
         worth = max(gain or 0.0, facts.share(finding.cost_ps) if finding.id in LIMITS else 0.0)
         if worth >= _LEAST.get(finding.id, 0.0):
-            loud = _severity(finding, gain or 0.0)
+            loud = severity_of_finding(finding, gain or 0.0)
             told = replace(
                 finding, severity=loud, gain=gain, gain_at_worst=worst, detail=_detail(facts, finding, step)
             )
@@ -113,7 +113,8 @@ def _likely(finding: Finding) -> float:
     return gain if worst is None else (gain + worst) / 2
 
 
-def _severity(finding: Finding, gain: float) -> Severity:
+def severity_of_finding(finding: Finding, gain: float) -> Severity:
+    """How loud it is said; what happened once is never critical."""
     severity = severity_of(gain) or "info"
     return "warning" if severity == "critical" and finding.recurs == "once" else severity
 

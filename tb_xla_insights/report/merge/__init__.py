@@ -1,0 +1,5 @@
+"""The report of a session, from the summaries of its hosts. (docs/definitions.md, "Sessions of several hosts")"""
+
+from tb_xla_insights.report.merge.session import Merged
+
+__all__ = ["Merged"]

@@ -1,0 +1,148 @@
+"""The findings of many hosts: each host's own, those with the same id as one. (docs/definitions.md, "Sessions of
+several hosts")"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from tb_xla_insights.analysis.findings.base import Finding, Recurs, Window
+from tb_xla_insights.analysis.findings.worth import (
+    NO_FAULT,
+    in_order,
+    kind_of,
+    leaves_nothing,
+    severity_of_finding,
+)
+from tb_xla_insights.analysis.thresholds import EVERY_SHARE, INFO_SHARE
+from tb_xla_insights.report.merge.parts import Part, weighted_mean
+
+Row = dict[str, Any]
+_OFTEN: tuple[Recurs | None, ...] = ("every_step", "some_steps", "once", None)
+"""From what is said of most steps to what is said of none: of two that as many hosts have, the first one is told."""
+
+
+def findings_together(parts: Sequence[Part]) -> Row:
+    """The report's `findings` and `mistakes`, of hosts in their order."""
+    by_id: dict[str, dict[str, Row]] = {}
+    for part in parts:
+        for row in part.rows["findings"]:
+            by_id.setdefault(row["id"], {})[part.host] = row
+    step = _mean_step(parts, lambda part: part.rows["mistakes"]["step_ps"])
+    faults = {id_: its for id_, its in by_id.items() if id_ not in NO_FAULT}
+    found = in_order([_together(parts, its) for its in faults.values()])
+    bound = by_id.get("device_bound")
+    if bound and leaves_nothing(found) and _on_most(parts, bound) and not _has_mistake(parts):
+        found.append(_together(parts, bound))
+    rows = [finding.as_json() | {"kind": kind_of(finding), "step_ps": step} for finding in found]
+    return {"findings": rows, "mistakes": _mistakes(parts, found, step)}
+
+
+def _on_most(parts: Sequence[Part], rows: dict[str, Row]) -> bool:
+    """Whether as many hosts with devices have it as it takes of steps to say that every step has something."""
+    return len(rows) >= EVERY_SHARE * sum(bool(part.span_ps) for part in parts)
+
+
+def _has_mistake(parts: Sequence[Part]) -> bool:
+    """Whether a host has a mistake that is worth a change there."""
+    return any(
+        row["kind"] == "mistake" and (row["gain"] or 0.0) >= INFO_SHARE
+        for part in parts
+        for row in part.rows["findings"]
+    )
+
+
+def _together(parts: Sequence[Part], rows: dict[str, Row]) -> Finding:
+    """One finding of the hosts that have it, `rows` by host. What it says is what one of them says: of most hosts the
+    median one by gain, of half of them or fewer the one that loses most."""
+    ordered = sorted(rows, key=lambda host: rows[host]["gain"] or 0.0)
+    few = 2 * len(rows) <= len(parts)
+    shown = rows[ordered[-1] if few else ordered[(len(ordered) - 1) // 2]]
+    host = next(name for name, row in rows.items() if row is shown)
+    weigh = _weights(parts)
+    told = Counter(row["recurs"] for row in rows.values())
+    finding = Finding(
+        id=shown["id"],
+        title=shown["title"],
+        brief=shown["brief"] + _where(len(rows), len(parts), host),
+        detail=f"{_whose(len(rows), len(parts), host, few)}: {shown['detail']}",
+        advice=shown["advice"],
+        cost_ps=sum(row["cost_ps"] for row in rows.values()),
+        evidence=shown["evidence"] | {"hosts": len(rows), "of_hosts": len(parts), "host": host},
+        windows=[Window(**window) for window in shown["windows"]],
+        recurs=max(told, key=lambda it: (told[it], -_OFTEN.index(it))),
+        gain=weighted_mean((rows.get(part.host, {}).get("gain"), weigh(part)) for part in parts),
+        gain_at_worst=weighted_mean(
+            (rows.get(part.host, {}).get("gain_at_worst"), weigh(part)) for part in parts
+        ),
+        step_if_fixed_ps=_mean_step(parts, lambda part: rows.get(part.host, {}).get("step_if_fixed_ps")),
+        step_if_fixed_most_ps=_mean_step(
+            parts, lambda part: rows.get(part.host, {}).get("step_if_fixed_most_ps")
+        ),
+    )
+    return replace(finding, severity=severity_of_finding(finding, finding.gain or 0.0))
+
+
+def _where(count: int, hosts: int, host: str) -> str:
+    if count == hosts:
+        return ""
+    return f" on {host}" if count == 1 else f" on {count} of {hosts} hosts"
+
+
+def _whose(count: int, hosts: int, host: str, few: bool) -> str:
+    """Which hosts have it, and whose evidence follows."""
+    if count == 1:
+        return f"On {host} alone, of {hosts} hosts"
+    if few:
+        return f"On {count} of {hosts} hosts, most on {host}"
+    every = f"all {hosts}" if count == hosts else f"{count} of {hosts}"
+    return f"On {every} hosts (here {host}, the median one)"
+
+
+def _weights(parts: Sequence[Part]) -> Callable[[Part], int]:
+    """What hosts weigh in means of shares: their steps, or where none has any the spans of their devices."""
+    if any(part.steps for part in parts):
+        return lambda part: part.steps
+    return lambda part: part.span_ps
+
+
+def _mean_step(parts: Sequence[Part], of: Callable[[Part], int | None]) -> int | None:
+    """The mean over the steps of all hosts, were those of each as long as `of` says in the mean; hosts of which it says
+    None keep the steps they have. None where it says so of all."""
+    told = [(part, mean) for part in parts if part.steps and (mean := of(part)) is not None]
+    if not told:
+        return None
+    saved = sum((round(part.steps_ps / part.steps) - mean) * part.steps for part, mean in told)
+    return round((sum(part.steps_ps for part in parts) - saved) / sum(part.steps for part in parts))
+
+
+def _mistakes(parts: Sequence[Part], found: Sequence[Finding], step: int | None) -> Row:
+    """The report's `mistakes`. The largest limit is the session's: hosts that have another one keep the step that their
+    mistakes leave."""
+    limit = next((it.id for it in found if kind_of(it) == "limit" and it.step_if_fixed_ps is not None), None)
+
+    def without_limit(part: Part) -> int | None:
+        first = next(
+            (
+                row["id"]
+                for row in part.rows["findings"]
+                if row["kind"] == "limit" and row["step_if_fixed_ps"] is not None
+            ),
+            None,
+        )
+        name = "step_without_limit_ps" if first == limit else "step_if_fixed_ps"
+        left: int | None = part.rows["mistakes"][name]
+        return left
+
+    fixed = _mean_step(parts, lambda part: part.rows["mistakes"]["step_if_fixed_ps"])
+    worth_telling = sum((it.gain or 0.0) >= INFO_SHARE for it in found if kind_of(it) == "mistake")
+    return {
+        "count": worth_telling,
+        "step_ps": step,
+        "usual_step_ps": _mean_step(parts, lambda part: part.rows["mistakes"]["usual_step_ps"]),
+        "step_if_fixed_ps": fixed,
+        "step_without_limit_ps": _mean_step(parts, without_limit) if limit else fixed,
+        "gain": (step - fixed) / step if step and fixed is not None else None,
+    }

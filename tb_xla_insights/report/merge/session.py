@@ -1,0 +1,190 @@
+"""The report of a session, from the summaries of its hosts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tb_xla_insights.errors import Diagnostic
+from tb_xla_insights.host_order import natural_key
+from tb_xla_insights.report.host_document import SCHEMA, host_report
+from tb_xla_insights.report.merge import answers
+from tb_xla_insights.report.merge.beside import Texts
+from tb_xla_insights.report.merge.findings import findings_together
+from tb_xla_insights.report.merge.parts import BY_HOST, Part, moved
+from tb_xla_insights.report.merge.tables import (
+    Annotations,
+    Gaps,
+    HostKey,
+    Programs,
+    Propagation,
+    Row,
+    Rows,
+    Sums,
+)
+from tb_xla_insights.report.merge.told_once import Diagnostics, unlike_hosts
+from tb_xla_insights.report.summary import HostSummary
+from tb_xla_insights.report.verdict import verdict
+from tb_xla_insights.trace.build import clock_unknown
+from tb_xla_insights.trace.clock import earliest, is_near
+from tb_xla_insights.trace.model import SessionTrace
+
+
+@dataclass(frozen=True)
+class _Host:
+    """What is kept of a host; `number` counts hosts as they come. Times count from the host's own zero."""
+
+    key: HostKey
+    number: int
+    name: str
+    base_unix_ns: int
+    rows: Row
+
+
+class Merged:
+    """One session's report, from summaries that come one by one, in any order: hosts are told in theirs.
+
+    Of one host the report is its own. Of several it holds what the report has a row for: steps, devices and findings
+    of each, tables by their keys, the longest gaps. (docs/definitions.md, "Sessions of several hosts")
+    """
+
+    def __init__(self, name: str, path: str, all_gaps: bool = False) -> None:
+        self._name, self._path = name, path
+        self._skipped: list[Diagnostic] = []
+        self._hosts: list[_Host] = []
+        self._only: HostSummary | None = None
+        self._gaps = Gaps(all_gaps)
+        self._executions, self._programs = Programs("program", "join"), Programs("program")
+        self._collectives = Sums("op", "kind")
+        self._annotations, self._propagation = Annotations(), Propagation()
+        self._texts, self._diagnostics = Texts(), Diagnostics()
+
+    def add(self, summary: HostSummary) -> None:
+        """Takes a host in."""
+        document, number = summary.document, len(self._hosts)
+        (head,) = document["session"]["hosts"]
+        key = natural_key(summary.host), head["file"], number
+        rows = {name: document[name] for name in BY_HOST}
+        rows["main_program"] = next((row["program"] for row in document["programs"]), None)
+        self._only = None if self._hosts else summary
+        self._hosts.append(_Host(key, number, summary.host, summary.base_unix_ns, rows))
+        self._gaps.add(key, number, document["gaps"], len(document["step_idle"]["devices"]))
+        self._executions.add(key, document["executions"])
+        self._programs.add(key, document["programs"])
+        self._collectives.add(document["collectives"])
+        self._annotations.add(key, document["annotations"])
+        self._propagation.add(document["propagation"])
+        self._texts.add(key, document["metrics"], document["recorded"])
+        self._diagnostics.add(key, summary.host, document["diagnostics"])
+
+    def skip(self, diagnostic: Diagnostic) -> None:
+        """Says why a host is not in the report, or what else there is to know of the session."""
+        self._skipped.append(diagnostic)
+
+    def document(self) -> dict[str, Any]:
+        """The report's document."""
+        told = [it.as_json() for it in self._skipped]
+        if len(self._hosts) > 1:
+            return self._together(told)
+        own = self._only.document if self._only else host_report(SessionTrace(self._name, self._path, []))
+        return own | {"diagnostics": [*told, *own["diagnostics"]]}
+
+    def _together(self, told: Rows) -> dict[str, Any]:
+        hosts = sorted(self._hosts, key=lambda host: host.key)
+        shifts, first, unknown = _time_base(hosts)
+        parts = _placed(hosts, shifts)
+        places = {
+            host.number: place for host, *place in zip(hosts, shifts, _offsets(parts), strict=True)
+        }  # by the numbers under which gaps are kept
+        ends = (
+            part.rows["session"]["duration_ps"] + shift for part, shift in zip(parts, shifts, strict=True)
+        )
+        steps = [step for part in parts for step in part.rows["steps"]]
+        items = []
+        for number, item in self._gaps.items:
+            shift, offset = places[number]
+            items.append(_in_step(moved(item, shift), offset))
+        environment = answers.environment_together(parts)
+        duration, programs = max(ends), self._programs.rows()
+        unlike = unlike_hosts(parts)
+        document: Row = {
+            "schema": SCHEMA,
+            "session": {
+                "name": self._name,
+                "path": self._path,
+                "start_unix_ns": str(first),
+                "duration_ps": duration,
+                "hosts": [row for part in parts for row in part.rows["session"]["hosts"]],
+            },
+            "environment": environment,
+            "diagnostics": _once([*told, *unknown, *([unlike] if unlike else []), *self._diagnostics.rows()]),
+            "devices": answers.devices_together(parts, duration),
+            "steps": steps,
+            "gaps": self._gaps.document(items, answers.steps_at_work(parts)),
+            "step_idle": answers.step_idle_together(parts),
+            "executions": self._executions.rows(),
+            "programs": programs,
+            "launching": answers.launching_together(parts),
+            "early_executions": [row for part in parts for row in part.rows["early_executions"]],
+            "compiles": answers.compiles_together(
+                [row for part in parts for row in part.rows["compiles"]], programs
+            ),
+            "transfers": answers.transfers_together(parts),
+            "input_pipeline": answers.input_together(parts),
+            "collectives": self._collectives.rows(most="duration_ps"),
+            "outside": answers.outside_together(parts, environment["framework"]),
+            "annotations": self._annotations.rows(),
+            "propagation": self._propagation.document(),
+            "metrics": self._texts.metrics,
+            "recorded": self._texts.recorded,
+            "throughput": answers.throughput_together(parts, steps),
+            **findings_together(parts),
+        }
+        return document | {"verdict": verdict(document)}
+
+
+def _time_base(hosts: list[_Host]) -> tuple[list[int], int, Rows]:
+    """How much later the zero of each host is than the session's, which is the earliest event of any; that in epoch
+    nanoseconds (0 where no host tells its own); and which hosts cannot be placed, as `trace.build.join_hosts` says."""
+    known = [host.base_unix_ns for host in hosts if host.base_unix_ns]
+    first = earliest(known) if known else 0
+    shifts, unknown = [], []
+    for host in hosts:
+        near = bool(host.base_unix_ns) and is_near(host.base_unix_ns, first)
+        shifts.append((host.base_unix_ns - first) * 1000 if near else 0)
+        if not near:
+            unknown.append(clock_unknown(host.name, host.base_unix_ns).as_json())
+    return shifts, first, unknown
+
+
+def _placed(hosts: list[_Host], shifts: list[int]) -> list[Part]:
+    """The hosts' rows on the session's time base, with steps and hosts counted as in the session."""
+    parts = [Part(host.name, moved(host.rows, shift)) for host, shift in zip(hosts, shifts, strict=True)]
+    placed = []
+    for number, (part, offset) in enumerate(zip(parts, _offsets(parts), strict=True)):
+        rows = dict(part.rows)
+        rows["steps"] = [step | {"index": step["index"] + offset} for step in rows["steps"]]
+        rows["early_executions"] = [_in_step(row, offset) for row in rows["early_executions"]]
+        rows["compiles"] = [
+            _in_step(row, offset) | {"event": f"{number}.{row['event'].rpartition('.')[2]}"}
+            for row in rows["compiles"]
+        ]
+        placed.append(replace(part, rows=rows))
+    return placed
+
+
+def _offsets(parts: list[Part]) -> list[int]:
+    """How many steps the hosts before each have."""
+    found = [0]
+    for part in parts[:-1]:
+        found.append(found[-1] + part.steps)
+    return found
+
+
+def _in_step(row: Row, offset: int) -> Row:
+    return row if row["step"] is None else row | {"step": row["step"] + offset}
+
+
+def _once(rows: Rows) -> Rows:
+    """Each row once: what the reader said of a host's clock is said again here."""
+    return [row for place, row in enumerate(rows) if row not in rows[:place]]

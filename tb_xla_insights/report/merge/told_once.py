@@ -1,0 +1,100 @@
+"""Diagnostics of many hosts, each told once, and what the hosts of a session do that others do not."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from tb_xla_insights.analysis.findings.base import plural
+from tb_xla_insights.report.merge.parts import Part
+from tb_xla_insights.report.merge.tables import HostKey, Row, Rows
+
+_OF_ONE_PROCESS = frozenset(("metrics_disagree", "debug_log_disagrees"))
+"""About texts that one process wrote, be it that of another host: told where no host's trace agrees."""
+
+_EDGE_STEPS = 2
+"""By so many steps captures that begin and end together may differ: one at each edge."""
+
+_MOST_NAMED = 3
+
+
+class Diagnostics:
+    """What is to be known of each host, by what is said: texts that differ in numbers alone are the same."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str, str], list[tuple[HostKey, str, Row]]] = {}
+        self._hosts = 0
+
+    def add(self, key: HostKey, host: str, rows: Rows) -> None:
+        self._hosts += 1
+        for row in rows:
+            said = row["id"], row["severity"], re.sub(r"\d[\d.,\u202f ]*", "#", row["message"])
+            known = self._found.setdefault(said, [])
+            if not any(it[0] == key for it in known):
+                known.append((key, host, row))
+
+    def rows(self) -> Rows:
+        """In the order of the first host that has each."""
+        told = []
+        for place, ((id_, _, _), its) in enumerate(self._found.items()):
+            if id_ in _OF_ONE_PROCESS and len(its) < self._hosts:
+                continue
+            its.sort(key=lambda it: it[0])
+            told.append((its[0][0], place, self._row(its)))
+        return [row for _, _, row in sorted(told, key=lambda it: it[:2])]
+
+    def _row(self, its: Sequence[tuple[HostKey, str, Row]]) -> Row:
+        _, host, first = its[0]
+        row = {name: first[name] for name in ("id", "severity", "message")}
+        if len(its) == 1:
+            return row | {"host": host}
+        where = f"on {len(its)} of {self._hosts} hosts"
+        if len(its) == self._hosts:
+            where = "on both hosts" if len(its) == 2 else f"on all {len(its)} hosts"
+        alike = all(it["message"] == first["message"] for _, _, it in its)
+        text = f"{first['message']} ({where}{'' if alike else f'; the numbers are those of {host}'})"
+        return row | {"message": text, "hosts": len(its)}
+
+
+def unlike_hosts(parts: Sequence[Part]) -> Row | None:
+    """A diagnostic where means over all steps blend hosts that do not the same: their steps come from another source or
+    have another name, another program takes most device time, or their number differs by more than what a capture's
+    edges cut. Hosts without steps are in no mean."""
+    of_host = {part.host: part.rows["steps"] for part in parts if part.rows["steps"]}
+    kinds = {part.host: _kind(part) for part in parts if part.rows["steps"]}
+    if len(of_host) < 2:
+        return None
+    usual, _ = Counter(kinds.values()).most_common(1)[0]
+    counts = sorted(len(steps) for host, steps in of_host.items() if kinds[host] == usual)
+    middle = counts[(len(counts) - 1) // 2]
+    unlike = [
+        host
+        for host, steps in of_host.items()
+        if kinds[host] != usual or abs(len(steps) - middle) > _EDGE_STEPS
+    ]
+    if not unlike:
+        return None
+    named = ", ".join(f"{host}: {_told(of_host[host], kinds[host])}" for host in unlike[:_MOST_NAMED])
+    more = f" and {len(unlike) - _MOST_NAMED} more" if len(unlike) > _MOST_NAMED else ""
+    others = next(host for host in of_host if host not in unlike) if len(unlike) < len(of_host) else None
+    usual_text = f"; the others: {_told(of_host[others], kinds[others])}" if others else ""
+    return {
+        "id": "hosts_differ",
+        "severity": "warning",
+        "message": f"{plural(len(unlike), 'host')} of {len(of_host)} run something else than the others ({named}{more}"
+        f"{usual_text}): means over all steps blend them. Capture hosts of one job together, or look at each alone.",
+    }
+
+
+def _kind(part: Part) -> tuple[str, str, str | None]:
+    """What a host's steps are: source, name without its number, and the program with most device time."""
+    first = part.rows["steps"][0]
+    return first["source"], re.split(r"[#\d]", first["name"])[0].strip(), part.rows["main_program"]
+
+
+def _told(steps: Sequence[Row], kind: tuple[str, str, Any]) -> str:
+    _, name, program = kind
+    of = f" of {program}" if program else ""
+    return f"{plural(len(steps), f'step {name}'.strip(), f'steps {name}'.strip())}{of}"
