@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers import write_session
@@ -16,6 +18,7 @@ from tb_xla_insights.catalog import load_catalog
 from tb_xla_insights.tasks import Failure, HostInput, HostResult, run
 from tb_xla_insights.tasks.host import Task
 from tb_xla_insights.tasks.pool import run_in_processes, workers_for
+from tb_xla_insights.trace.model import Trace
 
 NAMES = ("a", "b", "c", "d", "e")
 
@@ -30,9 +33,9 @@ def hosts(tmp_path: Path) -> list[HostInput]:
     ]
 
 
-def in_processes(hosts: list[HostInput], function: object, workers: int = 2) -> list[object]:
-    task = Task(function, load_catalog())  # type: ignore[arg-type]
-    answers = run_in_processes(hosts, task, workers)
+def in_processes(hosts: list[HostInput], function: Callable[[Trace, HostInput], Any]) -> list[Any]:
+    """What two processes make of each host, or its Failure."""
+    answers = run_in_processes(hosts, Task(function, load_catalog()), 2)
     return [it.value if isinstance(it, HostResult) else it for it in answers]
 
 
@@ -44,7 +47,7 @@ def test_small_sessions_are_read_in_this_process_in_order(hosts: list[HostInput]
 
 def test_processes_give_the_same_in_the_same_order(hosts: list[HostInput]) -> None:
     here = [it.value for it in run(hosts, count, load_catalog()) if isinstance(it, HostResult)]
-    there: list[tuple[str, int, int]] = in_processes(hosts, count)  # type: ignore[assignment]
+    there = in_processes(hosts, count)
     assert [it[:2] for it in there] == [it[:2] for it in here]
     assert os.getpid() not in {process for _, _, process in there}
 
@@ -72,7 +75,7 @@ def test_a_host_that_fails_leaves_the_others(hosts: list[HostInput], processes: 
 def test_a_process_that_dies_once_costs_no_host(hosts: list[HostInput], tmp_path: Path) -> None:
     found = in_processes(hosts, partial(die_once, where="c", folder=str(tmp_path)))
     assert (tmp_path / "died").exists()
-    assert [name for name, _ in found] == list(NAMES)  # type: ignore[misc]
+    assert [name for name, _ in found] == list(NAMES)
 
 
 def test_a_host_whose_process_always_dies_is_said(hosts: list[HostInput]) -> None:

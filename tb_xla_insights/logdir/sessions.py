@@ -33,7 +33,10 @@ class HostFile:
 
 @dataclass(frozen=True)
 class SessionFiles:
-    """A session: one capture per host, in the order in which hosts are told. Two of them are equal as long as no file of theirs changed."""
+    """A session: one capture per host, in the order in which hosts are told.
+
+    Two of them are equal as long as no file of theirs changed.
+    """
 
     name: str
     path: str

@@ -45,9 +45,9 @@ def line_starts_ps(space: XSpace) -> tuple[Int64, int, bool]:
 
 
 def host_shifts(bases_ns: Sequence[int]) -> list[int | None]:
-    """How far to move each host's times, in picoseconds, for 0 to be the earliest event of any host; None for hosts that
-    cannot be placed, which start with the session. Bases are the epoch nanoseconds of their own time 0, 0 where a file
-    records none."""
+    """How far to move each host's times, in picoseconds, for 0 to be the earliest event of any host; None for hosts
+    that cannot be placed, which start with the session. Bases are the epoch nanoseconds of their own time 0, 0 where a
+    file records none."""
     known = [base for base in bases_ns if base]
     first = earliest(known) if known else 0
     return [(base - first) * 1000 if base and is_near(base, first) else None for base in bases_ns]
