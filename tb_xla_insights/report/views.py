@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 
 from tb_xla_insights.analysis.busy import stalls_together
-from tb_xla_insights.analysis.environment import environment
 from tb_xla_insights.analysis.idle import find_gaps
-from tb_xla_insights.analysis.partial import partial_steps
 from tb_xla_insights.analysis.segments import Segments
 from tb_xla_insights.analysis.shares import class_shares, covered
 from tb_xla_insights.analysis.step_work import step_work
@@ -22,6 +20,7 @@ from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.figures import figures
 from tb_xla_insights.report.finding_text import gain_of, groups
+from tb_xla_insights.report.host_parts import of_hosts
 from tb_xla_insights.report.verdict import by_thread, gap_sentence
 from tb_xla_insights.trace.model import SessionTrace
 from tb_xla_insights.units import time_text
@@ -89,7 +88,7 @@ def _overview(session: SessionTrace) -> dict[str, Any]:
         "steps": {
             "source": steps[0]["source"] if steps else None,
             "count": len(steps),
-            "partial": sum(partial_steps(trace) for trace in session.traces),
+            "partial": sum(of_hosts(session, "partial_steps")),
             "columns": _columns(steps[:MOST_STEPS]),
             "work": step_work(session, MOST_WORK),
         },
@@ -236,7 +235,7 @@ def gap(session: SessionTrace, device: str, start_ps: int) -> dict[str, Any]:
         "chain": chain,
         "host": host,
         "by_thread": by_thread(chain),
-        "sentence": gap_sentence(found, environment(session)["framework"])
+        "sentence": gap_sentence(found, whole_report(session)["environment"]["framework"])
         + (_together(found) if host in _several(session) else ""),
         "cores": cores,
         "pattern": pattern,
