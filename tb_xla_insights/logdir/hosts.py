@@ -15,6 +15,7 @@ from tb_xla_insights.tasks import Failure, HostInput, HostResult, run
 
 if TYPE_CHECKING:
     from tb_xla_insights.catalog import Catalog
+    from tb_xla_insights.report.host_parts import Parts
     from tb_xla_insights.report.merge import Merged
     from tb_xla_insights.report.summary import HostSummary
     from tb_xla_insights.trace.model import Trace
@@ -38,6 +39,9 @@ class SessionHosts:
     diagnostics: list[Diagnostic] = field(default_factory=list, init=False)
     """What the last pass over the hosts met: hosts left out, clocks that are not related, damage of files."""
 
+    found: list[HostInput] = field(default_factory=list, init=False)
+    """The hosts that the last pass could read, numbered, on one time base."""
+
     def __post_init__(self) -> None:
         self.readings = self.readings or readings_of(self.files)
 
@@ -46,21 +50,6 @@ class SessionHosts:
         """Whether every answer reads the hosts anew: one host of this machine is kept in memory instead."""
         return len(self.files.hosts) > 1 or self.scheduler is not None
 
-    def _place(self, path: str) -> str:
-        """Where a task finds what the user named: workers of a scheduler run in other directories."""
-        return absolute(path) if self.scheduler else path
-
-    def _told(self) -> dict[str, str]:
-        """How the user named what tasks find."""
-        return {self._place(host.file.path): host.file.path for host in self.files.hosts}
-
-    def inputs(self) -> list[HostInput]:
-        """Every host's file."""
-        return [
-            HostInput(host.name, self._place(host.file.path), host.file.bytes, number)
-            for number, host in enumerate(self.files.hosts)
-        ]
-
     def each(
         self, function: Callable[[Trace, HostInput], Result], hosts: Sequence[HostInput] | None = None
     ) -> Iterator[HostResult[Result] | Failure]:
@@ -68,13 +57,12 @@ class SessionHosts:
 
         Raises InputError in the end where no host could be read.
         """
-        hosts = self.inputs() if hosts is None else hosts
-        failed: list[Failure] = []
-        met: list[Diagnostic] = []
+        hosts = self._inputs() if hosts is None else hosts
+        readings = dict(zip((host.path for host in self._inputs()), self.readings, strict=True))
         told = self._told()
-        bases: list[tuple[str, int]] = []
+        failed: list[Failure] = []
+        read: list[HostResult[None]] = []
         answers = run(hosts, function, self.catalog, self.scheduler, self.memory)
-        readings = dict(zip((host.path for host in self.inputs()), self.readings, strict=True))
         for host in hosts:
             reading = readings[host.path]
             if self.stop():
@@ -89,16 +77,21 @@ class SessionHosts:
                 failed.append(answer)
             else:
                 reading.bytes_read, reading.state = reading.bytes, "ready"
-                bases.append((host.name, answer.base_unix_ns))
-                met += answer.diagnostics
+                read.append(HostResult(host, None, answer.base_unix_ns, answer.end_ps, answer.diagnostics))
             yield answer
-        close = getattr(answers, "close", None)
-        if close is not None:  # processes and connections end now, not when somebody collects garbage
-            close()
-        if len(failed) == len(hosts):
+        answers.close()  # processes and connections end now, not when somebody collects garbage
+        if not read:
             first = failed[0].message if failed else f"{self.files.path}: holds no capture"
             raise InputError(f"{first} ({len(failed)} hosts, all fail)" if len(failed) > 1 else first)
-        self.diagnostics = [*map(skipped, failed), *_unplaced(bases), *met]
+        self.found, unplaced = _on_one_clock(read)
+        damage = (diagnostic for it in read for diagnostic in it.diagnostics)
+        self.diagnostics = [*map(skipped, failed), *unplaced, *damage]
+
+    def placed(self) -> list[HostInput]:
+        """The hosts that can be read, numbered, on one time base. Reads every file once. Raises InputError."""
+        for _ in self.each(_nothing):
+            pass
+        return self.found
 
     def on_one_clock(self, function: Callable[[Trace, HostInput], Result]) -> Iterator[HostResult[Result]]:
         """What `function` makes of each host that can be read, with its trace on the session's time base. Reads every
@@ -112,19 +105,15 @@ class SessionHosts:
                 met.append(skipped(answer))
         self.diagnostics = met
 
-    def placed(self) -> list[HostInput]:
-        """The hosts that can be read, numbered, on one time base. Reads every file once. Raises InputError."""
-        found = [answer for answer in self.each(_nothing) if isinstance(answer, HostResult)]
-        return on_one_clock([it.host for it in found], [it.base_unix_ns for it in found])
-
     def report(
         self,
         all_gaps: bool = False,
         samples_per_step: float | None = None,
         seen: Callable[[Merged, int], None] = lambda _, __: None,
+        parts: list[Parts] | None = None,
     ) -> dict[str, Any]:
         """The session's report, merged from its hosts' summaries; `seen` is told after every host, and how many hosts
-        that were.
+        that were. Where `parts` are wanted each host's are added to them (see `report.host_parts`).
 
         Raises InputError where no host could be read.
         """
@@ -133,6 +122,7 @@ class SessionHosts:
         merged = Merged(self.files.name, self.files.path, all_gaps)
         summarise = partial(
             summary_of,
+            parts=parts is not None,
             name=self.files.name,
             path=self._place(self.files.path),
             all_gaps=all_gaps,
@@ -142,7 +132,10 @@ class SessionHosts:
             if isinstance(answer, Failure):
                 merged.skip(skipped(answer))
             else:
-                merged.add(answer.value)
+                summary, more = answer.value
+                merged.add(summary)
+                if parts is not None:
+                    parts.append(more)
             seen(merged, count)
         return self.document(merged)
 
@@ -151,40 +144,52 @@ class SessionHosts:
         document = merged.document()
         told = self._told()
         hosts = [row | {"file": told.get(row["file"], row["file"])} for row in document["session"]["hosts"]]
-        return document | {"session": document["session"] | {"hosts": hosts}}
+        session = document["session"] | {"path": self.files.path, "hosts": hosts}
+        return document | {"session": session}
+
+    def _inputs(self) -> list[HostInput]:
+        """Every host's file."""
+        return [
+            HostInput(host.name, self._place(host.file.path), host.file.bytes, number)
+            for number, host in enumerate(self.files.hosts)
+        ]
+
+    def _place(self, path: str) -> str:
+        """Where a task finds what the user named: workers of a scheduler run in other directories."""
+        return absolute(path) if self.scheduler else path
+
+    def _told(self) -> dict[str, str]:
+        """How the user named what tasks find."""
+        return {self._place(host.file.path): host.file.path for host in self.files.hosts}
 
 
-def summary_of(trace: Trace, _: HostInput, **options: Any) -> HostSummary:
-    """`report.summary.summarise` as a task."""
+def summary_of(trace: Trace, _: HostInput, parts: bool, **options: Any) -> tuple[HostSummary, Parts]:
+    """`report.summary.summarise` as a task; with `parts` also those, else none."""
+    from tb_xla_insights.report.host_parts import parts_of
     from tb_xla_insights.report.summary import summarise
 
-    return summarise(trace, **options)
-
-
-def on_one_clock(hosts: Sequence[HostInput], bases_ns: Sequence[int]) -> list[HostInput]:
-    """Hosts of which each begins at its base, numbered and moved to where they lie on the session's time base."""
-    from tb_xla_insights.trace.clock import host_shifts
-
-    return [
-        replace(host, number=number, shift_ps=shift or 0)
-        for number, (host, shift) in enumerate(zip(hosts, host_shifts(bases_ns), strict=True))
-    ]
-
-
-def _unplaced(bases: Sequence[tuple[str, int]]) -> list[Diagnostic]:
-    from tb_xla_insights.trace.build import clock_unknown
-    from tb_xla_insights.trace.clock import host_shifts
-
-    shifts = host_shifts([base for _, base in bases])
-    alone = len(bases) < 2
-    return [
-        clock_unknown(*it) for it, shift in zip(bases, shifts, strict=True) if shift is None and not alone
-    ]
-
-
-def _nothing(_: Trace, __: HostInput) -> None:
-    """Only where the host's time lies is wanted."""
+    return summarise(trace, **options), parts_of(trace) if parts else {}
 
 
 def skipped(failure: Failure) -> Diagnostic:
+    """Says why a host is left out."""
     return Diagnostic("skipped_host", "warning", failure.message, failure.host.name)
+
+
+def _nothing(_: Trace, __: HostInput) -> None:
+    """Only where the host lies in time is wanted."""
+
+
+def _on_one_clock(read: Sequence[HostResult[None]]) -> tuple[list[HostInput], list[Diagnostic]]:
+    """Hosts that were read, numbered, and moved to where they lie on the session's time base; and those of which
+    nobody knows where that is."""
+    from tb_xla_insights.trace.build import clock_unknown
+    from tb_xla_insights.trace.clock import host_shifts
+
+    shifts = host_shifts([it.base_unix_ns for it in read])
+    hosts, unplaced = [], []
+    for number, (it, shift) in enumerate(zip(read, shifts, strict=True)):
+        hosts.append(replace(it.host, number=number, shift_ps=it.host.shift_ps + (shift or 0)))
+        if shift is None and len(read) > 1:
+            unplaced.append(clock_unknown(it.host.name, it.base_unix_ns))
+    return hosts, unplaced

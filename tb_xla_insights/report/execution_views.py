@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,7 +56,7 @@ def executions(
     on = None if devices is None else frozenset(devices)
     name = "executions" if on is None else f"executions {sorted(on)}"
     common = kept_view(session, name, lambda its: _executions(its, on))
-    chosen = _usual(steps) if step is None else step
+    chosen = usual_step(steps) if step is None else step
     numbers = [step["number"] if step["number"] is not None else step["index"] for step in steps]
     return {
         **common,
@@ -66,7 +66,8 @@ def executions(
     }
 
 
-def _usual(steps: list[dict[str, Any]]) -> int | None:
+def usual_step(steps: Sequence[Mapping[str, Any]]) -> int | None:
+    """The index of the step of median length, of the shorter one of two."""
     order = sorted(range(len(steps)), key=lambda it: steps[it]["duration_ps"])
     return order[(len(order) - 1) // 2] if order else None
 
@@ -121,7 +122,7 @@ def _between(session: SessionTrace, on: _Choice) -> list[dict[str, Any]]:
 
 def _runs(session: SessionTrace, step: int, on: _Choice) -> dict[str, list[Any]] | None:
     for trace, offset in with_offsets(session):
-        if step - offset < len(steps_of(trace)):
+        if 0 <= step - offset < len(steps_of(trace)):
             return _columns(trace, step - offset, on)
     return None
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tb_xla_insights.analysis.busy import stalls_together
+from tb_xla_insights.analysis.gaps import gaps_report
 from tb_xla_insights.analysis.idle import find_gaps
 from tb_xla_insights.analysis.segments import Segments
 from tb_xla_insights.analysis.shares import class_shares, covered
@@ -65,6 +66,11 @@ def kept_view(
 def whole_report(session: SessionTrace) -> dict[str, Any]:
     """The report with all gaps, which the views share."""
     return kept_view(session, "report", lambda its: session_report(its, all_gaps=True))
+
+
+def keep_report(session: SessionTrace, report: dict[str, Any]) -> None:
+    """Has the session's views tell what a report says that was merged before, whichever hosts are in memory."""
+    kept_view(session, "report", lambda _: report)
 
 
 def overview(session: SessionTrace) -> dict[str, Any]:
@@ -263,5 +269,7 @@ def _has_place(item: dict[str, Any], device: str, start_ps: int) -> bool:
 
 
 def _by_place(session: SessionTrace) -> dict[str, Any]:
-    items = whole_report(session)["gaps"]["items"]
+    # Of hosts that were chosen all gaps are there, of others the longest of the session.
+    chosen = gaps_report(session, all_gaps=True)["items"] if session.steps_before else []
+    items = [*chosen, *whole_report(session)["gaps"]["items"]]
     return {f"{item['device']} {item['start_ps']}": item for item in items}

@@ -4,7 +4,7 @@ results is Dask's work."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic
 
@@ -42,7 +42,7 @@ class OnWorker(Generic[Result]):
 
 def run_on_cluster(
     hosts: Sequence[HostInput], task: Task[Result], scheduler: str
-) -> Iterator[Answer[Result]]:
+) -> Generator[Answer[Result]]:
     """The tasks' results in the order of the hosts; a host whose workers end again and again is a Failure.
 
     Raises InputError where the scheduler does not answer, no worker comes, or one has another version.

@@ -7,7 +7,7 @@ The processes are loky's: they are started without running the user's script onc
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 
@@ -31,7 +31,7 @@ def workers_for(hosts: Sequence[HostInput], memory: int | None = None) -> int:
 
 def run_in_processes(
     hosts: Sequence[HostInput], task: Task[Result], workers: int
-) -> Iterator[Answer[Result]]:
+) -> Generator[Answer[Result]]:
     """The tasks' results in the order of the hosts.
 
     Where a process dies, as the system ends those that take too much memory, the hosts that have no result yet are read
@@ -55,7 +55,7 @@ def run_in_processes(
 
 def _run_until_broken(
     waiting: deque[HostInput], task: Task[Result], workers: int
-) -> Iterator[Answer[Result]]:
+) -> Generator[Answer[Result]]:
     """Takes a host from `waiting` once its result is there. Raises BrokenProcessPool where a process dies."""
     ahead = (
         1 if workers == 1 else 2 * workers

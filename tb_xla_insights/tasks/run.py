@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import TYPE_CHECKING
 
 from tb_xla_insights.tasks.host import Answer, HostInput, Result, Task
@@ -21,7 +21,7 @@ def run(
     catalog: Catalog,
     scheduler: str | None = None,
     memory: int | None = None,
-) -> Iterator[Answer[Result]]:
+) -> Generator[Answer[Result]]:
     """What `function` makes of each host's trace, or why there is nothing, in the order of the hosts.
 
     Results come as soon as those before them have come, and are not kept here. `scheduler` is the address of a Dask
@@ -40,4 +40,4 @@ def run(
 
         if (workers := workers_for(hosts, memory)) > 1:
             return run_in_processes(hosts, task, workers)
-    return map(task, hosts)
+    return (task(host) for host in hosts)

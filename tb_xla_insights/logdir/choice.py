@@ -1,0 +1,51 @@
+"""Which hosts of a session are looked at: words and numbers, as links keep them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from statistics import median
+from typing import Any
+
+from tb_xla_insights.errors import InputError
+
+WORDS = ("slowest", "median")
+"""What is looked at where nobody chose and there are many hosts; kept as words, as another session has its own."""
+
+_RANGE = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?")
+
+
+def chosen(items: Sequence[str], report: dict[str, Any]) -> list[int]:
+    """The hosts, by their places in the report's `session.hosts`, ascending. `items`: `slowest`, `median`, `all`, a
+    place (`31`) or a range (`0-15`). Raises InputError for others."""
+    count = len(report["session"]["hosts"])
+    found: set[int] = set()
+    for item in items:
+        match = _RANGE.fullmatch(item)
+        if item == "all":
+            found |= set(range(count))
+        elif item in WORDS:
+            found.add(_by_word(report)[item])
+        elif match and int(match[1]) <= (last := int(match[2] or match[1])) < count:
+            found |= set(range(int(match[1]), last + 1))
+        else:
+            raise InputError(
+                f"hosts: {item[:40]} is none of the {count} hosts; give places from 0, ranges, all, slowest or median"
+            )
+    return sorted(found)
+
+
+def _by_word(report: dict[str, Any]) -> dict[str, int]:
+    """The host with the longest median step, and the one in the middle; of equal ones the first."""
+    order = _by_step(report)
+    return {"slowest": order[0], "median": order[len(order) // 2]}
+
+
+def _by_step(report: dict[str, Any]) -> list[int]:
+    """Hosts by their median step, the longest first; those without steps come last."""
+    durations: dict[str, list[int]] = {}
+    for step in report["steps"]:
+        durations.setdefault(step["host"], []).append(step["duration_ps"])
+    names = [host["name"] for host in report["session"]["hosts"]]
+    steps = [median(durations[name]) if name in durations else -1 for name in names]
+    return sorted(range(len(names)), key=lambda place: -steps[place])
