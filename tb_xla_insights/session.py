@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tb_xla_insights.errors import Diagnostic, InputError
-from tb_xla_insights.logdir.hosts import SessionHosts
+from tb_xla_insights.logdir.hosts import Placed, SessionHosts, skipped
+from tb_xla_insights.logdir.pod import Pod
 from tb_xla_insights.logdir.read import Reading, read_session
 from tb_xla_insights.logdir.sessions import SessionFiles, resolve
 from tb_xla_insights.memory import give_back
+from tb_xla_insights.tasks import HostInput, HostResult
 
 if TYPE_CHECKING:
-    from tb_xla_insights.tasks import HostInput
+    from tb_xla_insights.analysis.window import HostWindow
+    from tb_xla_insights.report.host_parts import Parts
     from tb_xla_insights.trace.model import SessionTrace, Trace
 
 Row = dict[str, Any]
+Result = TypeVar("Result")
 
 
 class Table(Sequence[Row]):
@@ -56,6 +61,7 @@ class Session:
     def __init__(self, hosts: SessionHosts) -> None:
         self.hosts = hosts
         self._trace: SessionTrace | None = None
+        self._pod: Pod | None = None
         self._whole_report: dict[str, Any] | None = None
         if not hosts.to_read:
             _ = self.trace
@@ -99,20 +105,49 @@ class Session:
             self._whole_report = self.report(all_gaps=True)
         return self._whole_report
 
+    @cached_property
+    def placed(self) -> list[Placed]:
+        """The hosts of a session of several, on one time base. Raises InputError where none can be read."""
+        return self.hosts.placed()
+
+    @property
+    def device_ids(self) -> list[str]:
+        """The devices of all hosts, in their order."""
+        if self._trace is not None:
+            return [device.id for device in self._trace.devices]
+        return [device for placed in self.placed for device in placed.devices]
+
     def window(self, start_ps: int, end_ps: int, device: str | None = None) -> dict[str, Any]:
         """What every class, thread and device did in [start_ps, end_ps), of one device (by id) or of all.
 
         Raises InputError for an empty window or an unknown device.
         """
-        from tb_xla_insights.analysis.window import window
+        from tb_xla_insights.analysis.window import window, windows_together
 
+        path = self.hosts.files.path
         if end_ps <= start_ps:
-            raise InputError(f"{self.trace.path}: the window ends before it starts; give a later end")
-        known = [it.id for it in self.trace.devices]
+            raise InputError(f"{path}: the window ends before it starts; give a later end")
+        known = self.device_ids
         if device is not None and device not in known:
             have = f"it has {', '.join(known)}" if known else "it has none"
-            raise InputError(f"{self.trace.path}: no device {device}; {have}")
-        return window(self.trace, start_ps, end_ps, device)
+            raise InputError(f"{path}: no device {device}; {have}")
+        if self._trace is not None:
+            return window(self._trace, start_ps, end_ps, device)
+        asked = [it.host for it in self.placed if device is None or device in it.devices]
+        task = partial(window_task, start_ps=start_ps, end_ps=end_ps, device=device)
+        return windows_together([it.value for it in self.read_again(task, asked)], start_ps, end_ps)
+
+    def read_again(
+        self, function: Callable[[Trace, HostInput], Result], hosts: Sequence[HostInput]
+    ) -> Iterator[HostResult[Result]]:
+        """What `function` makes of hosts that were placed, their traces on the session's time base."""
+        met = self.hosts.diagnostics
+        for answer in self.hosts.each(function, hosts):
+            if isinstance(answer, HostResult):
+                yield answer
+            else:  # it could be read a moment ago
+                met.append(skipped(answer))
+        self.hosts.diagnostics = met
 
     def compare(
         self, other: Session, samples_per_step: tuple[float | None, float | None] = (None, None)
@@ -121,7 +156,19 @@ class Session:
         `samples_per_step` of A and of B come before what their recordings were told."""
         from tb_xla_insights.compare import compare
 
-        return compare(self.trace, other.trace, samples_per_step)
+        return compare(self.in_view, other.in_view, samples_per_step)
+
+    @property
+    def in_view(self) -> SessionTrace:
+        """What views and comparisons ask for: of several hosts the report of all, and the trace of one, that of the
+        usual step."""
+        if self._trace is not None:
+            return self._trace
+        if self._pod is None:
+            parts: list[Parts] = []
+            report = self.hosts.report(all_gaps=True, parts=parts)
+            self._pod = Pod(self.hosts, report, parts)
+        return self._pod.usual().trace
 
     def propagation(self, step: int | None = None, device: str | None = None) -> dict[str, Any]:
         """Where annotations went on the device, in one step (an index into `steps()`, or a usual one) on one device (by
@@ -194,12 +241,20 @@ class Session:
         """One row per annotation of the user's own: name, host, thread, start_ps, duration_ps."""
         if self._trace is not None:
             return Table([row for trace in self._trace.traces for row in annotation_rows(trace)])
-        rows = self.hosts.on_one_clock(annotation_rows_of_host)
-        return Table([row for answer in rows for row in answer.value])
+        read = [it.value for it in self.hosts.each(annotation_task) if isinstance(it, HostResult)]
+        return Table(
+            [
+                row | {"start_ps": row["start_ps"] + host.shift_ps}
+                for host, rows in zip(self.hosts.found, read, strict=True)
+                for row in rows
+            ]
+        )
 
     def _of(self, one_host: Callable[[SessionTrace], Any], several: Callable[[dict[str, Any]], Any]) -> Any:
-        """From the trace where it is in memory, else from the merged report."""
-        return several(self._kept_report()) if self._trace is None else one_host(self._trace)
+        """From the trace of one host, of several from their merged report."""
+        if self._trace is not None and len(self._trace.traces) == 1:
+            return one_host(self._trace)
+        return several(self._kept_report())
 
     def _table(
         self, one_host: Callable[[SessionTrace], Any], several: Callable[[dict[str, Any]], Any]
@@ -224,9 +279,16 @@ def annotation_rows(trace: Trace) -> list[Row]:
     ]
 
 
-def annotation_rows_of_host(trace: Trace, _: HostInput) -> list[Row]:
+def annotation_task(trace: Trace, _: HostInput) -> list[Row]:
     """The same as a task."""
     return annotation_rows(trace)
+
+
+def window_task(trace: Trace, host: HostInput, **options: Any) -> HostWindow:
+    """`analysis.window.window_of_host` as a task."""
+    from tb_xla_insights.analysis.window import window_of_host
+
+    return window_of_host(trace, host.number, **options)
 
 
 def load(

@@ -23,6 +23,17 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 
+@dataclass(frozen=True)
+class Placed:
+    """A host on the session's time base: its file, the ids of its devices, the end of its last event, and the epoch
+    nanoseconds of the session's start as it tells them (0: not recorded)."""
+
+    host: HostInput
+    devices: list[str]
+    end_ps: int
+    start_unix_ns: int
+
+
 @dataclass
 class SessionHosts:
     """How the hosts of a session are read: by the workers of the Dask scheduler at an address, or without one by this
@@ -87,23 +98,18 @@ class SessionHosts:
         damage = (diagnostic for it in read for diagnostic in it.diagnostics)
         self.diagnostics = [*map(skipped, failed), *unplaced, *damage]
 
-    def placed(self) -> list[HostInput]:
-        """The hosts that can be read, numbered, on one time base. Reads every file once. Raises InputError."""
-        for _ in self.each(_nothing):
-            pass
-        return self.found
-
-    def on_one_clock(self, function: Callable[[Trace, HostInput], Result]) -> Iterator[HostResult[Result]]:
-        """What `function` makes of each host that can be read, with its trace on the session's time base. Reads every
-        file twice. Raises InputError where no host can be read."""
-        hosts = self.placed()
-        met = self.diagnostics
-        for answer in self.each(function, hosts):
-            if isinstance(answer, HostResult):
-                yield answer
-            else:  # it could be read a moment ago
-                met.append(skipped(answer))
-        self.diagnostics = met
+    def placed(self) -> list[Placed]:
+        """The hosts that can be read, on one time base. Reads every file once. Raises InputError."""
+        read = [it for it in self.each(_devices) if isinstance(it, HostResult)]
+        return [
+            Placed(
+                host,
+                it.value,
+                it.end_ps + host.shift_ps,
+                it.base_unix_ns - host.shift_ps // 1000 if it.base_unix_ns else 0,
+            )
+            for host, it in zip(self.found, read, strict=True)
+        ]
 
     def report(
         self,
@@ -176,8 +182,9 @@ def skipped(failure: Failure) -> Diagnostic:
     return Diagnostic("skipped_host", "warning", failure.message, failure.host.name)
 
 
-def _nothing(_: Trace, __: HostInput) -> None:
-    """Only where the host lies in time is wanted."""
+def _devices(trace: Trace, _: HostInput) -> list[str]:
+    """The ids of the host's devices."""
+    return [device.id for device in trace.devices]
 
 
 def _on_one_clock(read: Sequence[HostResult[None]]) -> tuple[list[HostInput], list[Diagnostic]]:

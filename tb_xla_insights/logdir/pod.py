@@ -28,9 +28,11 @@ _HOST_OF_ID = re.compile(r"h?(\d{1,6})\.")
 
 class Pod:
     """Hosts are read when they are looked at, and those looked at longest ago are let go where they take more than
-    `budget` bytes. Safe to ask from many threads."""
+    `budget` bytes, if that is limited. Safe to ask from many threads."""
 
-    def __init__(self, hosts: SessionHosts, report: dict[str, Any], parts: list[Parts], budget: int) -> None:
+    def __init__(
+        self, hosts: SessionHosts, report: dict[str, Any], parts: list[Parts], budget: int | None = None
+    ) -> None:
         self.files = hosts.files
         self.report = report
         self._parts = parts
@@ -133,7 +135,7 @@ class Pod:
     def _release(self, keep: tuple[int, ...]) -> None:
         used = sum(map(_bytes_of, self._hosts.values()))
         for place in list(self._hosts):
-            if used <= self._budget:
+            if self._budget is None or used <= self._budget:
                 break
             if place not in keep:
                 used -= _bytes_of(self._hosts.pop(place))

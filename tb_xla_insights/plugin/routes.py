@@ -73,8 +73,8 @@ class Routes:
         """Starts the reading of a session and tells how far it is; in the end what the page needs to draw it.
 
         `changed` says that its files are not those that were read. Of a session of which not all hosts are in memory
-        the answer has the rows of `hosts` (see `choice.chosen`); while it is read, `partial` tells how many hosts are in
-        the report that views have already.
+        the answer has the rows of `hosts` (see `choice.chosen`); while it is read, `partial` tells how many hosts were
+        read where views have a report of the first ones.
         """
         load = self._store.load(arguments.text("session"), arguments.flag("reload"))
         load.wait(_POLL_SECONDS)
