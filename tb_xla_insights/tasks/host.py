@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -69,16 +70,20 @@ class Task(Generic[Result]):
     def __call__(self, host: HostInput) -> Answer[Result]:
         """Never raises."""
         try:
-            trace = read_host(host, self.catalog)
-            trace.shift(host.shift_ps)
-            value = self.function(trace, host)
-            return HostResult(host, value, trace.base_unix_ns, trace.span_ps[1], trace.diagnostics)
+            return self._result(host)
         except InputError as error:
             return Failure(host, str(error))
         except Exception as error:  # a fault at one host must not take the others with it
             return Failure(host, fault_text(host.path, error))
         finally:
+            gc.collect()  # a trace and what is kept with it refer to each other
             give_back()
+
+    def _result(self, host: HostInput) -> HostResult[Result]:
+        trace = read_host(host, self.catalog)
+        trace.shift(host.shift_ps)
+        value = self.function(trace, host)
+        return HostResult(host, value, trace.base_unix_ns, trace.span_ps[1], trace.diagnostics)
 
 
 def read_host(
