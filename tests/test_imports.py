@@ -18,6 +18,7 @@ LAYERS = [
     "catalog",
     "trace",
     "analysis",
+    "pod",
     "report",
     "compare",
     "timeline",

@@ -59,7 +59,7 @@ class Outside:
 def find_outside(session: SessionTrace) -> Outside | None:
     """What lies outside the devices' span; None where no device recorded work."""
     spans = {
-        number: [span for device in trace.devices if (span := device_span(device)) != (0, 0)]
+        number: [(start, end) for start, end in map(device_span, trace.devices) if end > start]
         for number, trace in enumerate(session.traces)
     }
     known = [span for of_host in spans.values() for span in of_host]

@@ -73,7 +73,8 @@ def _told_apart(trace: Trace, device: Device, start: Int64, end: Int64) -> Inter
 
 def at_work(trace: Trace) -> list[int]:
     """The devices (indices) that recorded work: one that recorded none is in no mean."""
-    return [number for number, device in enumerate(trace.devices) if device_span(device)[1]]
+    spans = map(device_span, trace.devices)
+    return [number for number, (start, end) in enumerate(spans) if end > start]
 
 
 def work_per_core(trace: Trace) -> Int64 | None:

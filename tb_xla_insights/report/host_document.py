@@ -30,7 +30,6 @@ from tb_xla_insights.parallel import side_by_side
 from tb_xla_insights.report.beside import beside
 from tb_xla_insights.report.metrics import beside_diagnostics, metrics_document
 from tb_xla_insights.report.throughput import throughput
-from tb_xla_insights.report.verdict import verdict
 from tb_xla_insights.trace.model import SessionTrace
 
 SCHEMA = 1
@@ -78,7 +77,7 @@ def _diagnostics(session: SessionTrace) -> list[Diagnostic]:
 def host_report(
     session: SessionTrace, all_gaps: bool = False, samples_per_step: float | None = None
 ) -> dict[str, Any]:
-    """The whole document of a session of one host; see `session_report`."""
+    """What a session's report says of one host alone: all of `session_report` but `hosts` and `verdict`."""
     found = beside(session)
     tasks: dict[str, Callable[[], Any]] = {
         # What takes longest comes first.
@@ -102,7 +101,7 @@ def host_report(
     (propagation, scoped), summary, findings = map(answers.pop, ("propagation", "summary", "findings"))
     summary["environment"]["hlo_scopes"] |= scoped
     summary["diagnostics"] += [it.as_json() for it in propagation_diagnostics(session)]
-    document = {
+    return {
         "schema": SCHEMA,
         **summary,
         "steps": answers["steps"],
@@ -113,7 +112,6 @@ def host_report(
         "throughput": throughput(answers["steps"], found.recorded, samples_per_step),
         **findings,
     }
-    return document | {"verdict": verdict(document)}
 
 
 def _propagation(session: SessionTrace) -> tuple[dict[str, Any], bool]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from tb_xla_insights.pod.collectives import HostCollectives, host_collectives
 from tb_xla_insights.report.host_document import host_report
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
@@ -12,11 +13,13 @@ from tb_xla_insights.trace.model import SessionTrace, Trace
 @dataclass(frozen=True)
 class HostSummary:
     """One host of a session. `base_unix_ns`: epoch nanoseconds of the document's time 0, 0 where the file records no
-    epoch. `document`: the host's own report."""
+    epoch. `document`: what the host's report says of it alone. `collectives`: what those of all hosts are compared by.
+    """
 
     host: str
     base_unix_ns: int
     document: dict[str, Any]
+    collectives: HostCollectives
 
 
 def summarise(
@@ -27,4 +30,5 @@ def summarise(
     Files beside the capture (`report.beside`) are read here.
     """
     session = SessionTrace(name, path, [trace])
-    return HostSummary(trace.host, trace.base_unix_ns, host_report(session, all_gaps, samples_per_step))
+    document = host_report(session, all_gaps, samples_per_step)
+    return HostSummary(trace.host, trace.base_unix_ns, document, host_collectives(trace))

@@ -7,10 +7,12 @@ from typing import Any
 
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.host_order import natural_key
+from tb_xla_insights.pod.hosts import HostInput
 from tb_xla_insights.report.host_document import SCHEMA, host_report
 from tb_xla_insights.report.merge import answers
 from tb_xla_insights.report.merge.beside import Texts
 from tb_xla_insights.report.merge.findings import findings_together
+from tb_xla_insights.report.merge.late import with_arrivals
 from tb_xla_insights.report.merge.parts import BY_HOST, Part, moved
 from tb_xla_insights.report.merge.tables import (
     Annotations,
@@ -39,6 +41,7 @@ class _Host:
     name: str
     base_unix_ns: int
     rows: Row
+    told: HostInput
 
 
 class Merged:
@@ -67,7 +70,8 @@ class Merged:
         rows = {name: document[name] for name in BY_HOST}
         rows["main_program"] = next((row["program"] for row in document["programs"]), None)
         self._only = None if self._hosts else summary
-        self._hosts.append(_Host(key, number, summary.host, summary.base_unix_ns, rows))
+        told = HostInput(summary.host, _for_arrivals(document), summary.collectives)
+        self._hosts.append(_Host(key, number, summary.host, summary.base_unix_ns, rows, told))
         self._gaps.add(key, number, document["gaps"], len(document["step_idle"]["devices"]))
         self._executions.add(key, document["executions"])
         self._programs.add(key, document["programs"])
@@ -83,21 +87,27 @@ class Merged:
 
     def document(self) -> dict[str, Any]:
         """The report's document."""
+        hosts = sorted(self._hosts, key=lambda host: host.key)
+        document = with_arrivals(self._of_each(hosts), [host.told for host in hosts])
+        return document | {"verdict": verdict(document)}
+
+    def _of_each(self, hosts: list[_Host]) -> Row:
+        """What hosts tell alone."""
         told = [it.as_json() for it in self._skipped]
-        if len(self._hosts) > 1:
-            return self._together(told)
+        if len(hosts) > 1:
+            return self._together(hosts, told)
         own = self._only.document if self._only else host_report(SessionTrace(self._name, self._path, []))
         return own | {"diagnostics": [*told, *own["diagnostics"]]}
 
-    def _together(self, told: Rows) -> dict[str, Any]:
-        hosts = sorted(self._hosts, key=lambda host: host.key)
+    def _together(self, hosts: list[_Host], told: Rows) -> Row:
         shifts, first, unknown = _time_base(hosts)
         parts = _placed(hosts, shifts)
         places = {
             host.number: place for host, *place in zip(hosts, shifts, _offsets(parts), strict=True)
         }  # by the numbers under which gaps are kept
         ends = (
-            part.rows["session"]["duration_ps"] + shift for part, shift in zip(parts, shifts, strict=True)
+            part.rows["session"]["duration_ps"] + shift if part.rows["session"]["hosts"][0]["events"] else 0
+            for part, shift in zip(parts, shifts, strict=True)
         )
         steps = [step for part in parts for step in part.rows["steps"]]
         items = []
@@ -107,7 +117,7 @@ class Merged:
         environment = answers.environment_together(parts)
         duration, programs = max(ends), self._programs.rows()
         unlike = unlike_hosts(parts)
-        document: Row = {
+        return {
             "schema": SCHEMA,
             "session": {
                 "name": self._name,
@@ -140,7 +150,16 @@ class Merged:
             "throughput": answers.throughput_together(parts, steps),
             **findings_together(parts),
         }
-        return document | {"verdict": verdict(document)}
+
+
+def _for_arrivals(document: Row) -> Row:
+    """What of a host's document the comparison of hosts looks at."""
+    annotations = [{"path": row["path"], "host_ps": row["host_ps"]} for row in document["annotations"]]
+    return {
+        **{name: document[name] for name in ("steps", "devices", "compiles", "collectives")},
+        "gaps": {"by_class_ps": document["gaps"]["by_class_ps"]},
+        "annotations": annotations,
+    }
 
 
 def _time_base(hosts: list[_Host]) -> tuple[list[int], int, Rows]:

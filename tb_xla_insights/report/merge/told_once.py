@@ -19,41 +19,43 @@ _EDGE_STEPS = 2
 
 _MOST_NAMED = 3
 
+_Told = tuple[HostKey, int, str, Row]
+"""A host, the place in its list, its name, the diagnostic."""
+
 
 class Diagnostics:
     """What is to be known of each host, by what is said: texts that differ in numbers alone are the same."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[str, str, str], list[tuple[HostKey, str, Row]]] = {}
+        self._found: dict[tuple[str, str, str, int], list[_Told]] = {}
         self._hosts = 0
 
     def add(self, key: HostKey, host: str, rows: Rows) -> None:
         self._hosts += 1
-        for row in rows:
+        times: Counter[tuple[str, str, str]] = Counter()
+        for place, row in enumerate(rows):
             said = row["id"], row["severity"], re.sub(r"\d[\d.,\u202f ]*", "#", row["message"])
-            known = self._found.setdefault(said, [])
-            if not any(it[0] == key for it in known):
-                known.append((key, host, row))
+            times[said] += 1  # what a host says twice, of two devices, is not said of two hosts
+            self._found.setdefault((*said, times[said]), []).append((key, place, host, row))
 
     def rows(self) -> Rows:
         """In the order of the first host that has each."""
         told = []
-        for place, ((id_, _, _), its) in enumerate(self._found.items()):
-            if id_ in _OF_ONE_PROCESS and len(its) < self._hosts:
-                continue
-            its.sort(key=lambda it: it[0])
-            told.append((its[0][0], place, self._row(its)))
-        return [row for _, _, row in sorted(told, key=lambda it: it[:2])]
+        for (id_, *_), its in self._found.items():
+            if id_ not in _OF_ONE_PROCESS or len(its) == self._hosts:
+                its.sort(key=lambda it: it[:2])
+                told.append((its[0][:2], self._row(its)))
+        return [row for _, row in sorted(told, key=lambda it: it[0])]
 
-    def _row(self, its: Sequence[tuple[HostKey, str, Row]]) -> Row:
-        _, host, first = its[0]
+    def _row(self, its: Sequence[_Told]) -> Row:
+        _, _, host, first = its[0]
         row = {name: first[name] for name in ("id", "severity", "message")}
         if len(its) == 1:
             return row | {"host": host}
         where = f"on {len(its)} of {self._hosts} hosts"
         if len(its) == self._hosts:
             where = "on both hosts" if len(its) == 2 else f"on all {len(its)} hosts"
-        alike = all(it["message"] == first["message"] for _, _, it in its)
+        alike = all(it["message"] == first["message"] for *_, it in its)
         text = f"{first['message']} ({where}{'' if alike else f'; the numbers are those of {host}'})"
         return row | {"message": text, "hosts": len(its)}
 

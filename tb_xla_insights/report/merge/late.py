@@ -1,0 +1,106 @@
+"""What only all hosts together tell: the report's `hosts`, the finding about who holds up the others, and what exposed
+collectives are without waiting for them. (docs/definitions.md, "Pods")"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+from tb_xla_insights.analysis.findings.base import Finding, Window
+from tb_xla_insights.analysis.findings.worth import (
+    NO_FAULT,
+    in_order,
+    kind_of,
+    leaves_nothing,
+    severity_of_finding,
+)
+from tb_xla_insights.analysis.thresholds import INFO_SHARE
+from tb_xla_insights.pod.compared import compare_hosts
+from tb_xla_insights.pod.hosts import HostInput
+from tb_xla_insights.pod.rows import host_rows
+from tb_xla_insights.pod.straggler import exposed_without_waiting, straggler
+from tb_xla_insights.units import share
+
+Row = dict[str, Any]
+_EXPOSED = "exposed_collectives"
+
+
+def with_arrivals(document: Row, hosts: Sequence[HostInput]) -> Row:
+    """A report with its `hosts`, and `findings` and `mistakes` that know of late hosts (of one host: late cores)."""
+    if not hosts:
+        return document | {"hosts": []}
+    compared = compare_hosts(hosts)
+    found = [finding_of(row) for row in document["findings"]]
+    mistakes, late = document["mistakes"], straggler(compared)
+    rows = exposed_without_waiting(compared)
+    exposed, left = (sum(row[name] for row in rows) for name in ("exposed_ps", "left_ps"))
+    if exposed and left < exposed:
+        found, mistakes = _without_waiting(document, found, mistakes, left, exposed)
+    if late:
+        found, mistakes = [*found, late], _with_late(mistakes, late, compared.table.mean_step_ps)
+    told = in_order([finding for finding in found if finding.id not in NO_FAULT])
+    told += [finding for finding in found if finding.id in NO_FAULT and leaves_nothing(told)]
+    findings = [it.as_json() | {"kind": kind_of(it), "step_ps": mistakes["step_ps"]} for it in told]
+    return document | {"hosts": host_rows(compared), "findings": findings, "mistakes": mistakes}
+
+
+def finding_of(row: Row) -> Finding:
+    """A finding from its row in a report."""
+    known = {field.name for field in fields(Finding)}
+    windows = [Window(**window) for window in row["windows"]]
+    return Finding(**{name: it for name, it in row.items() if name in known} | {"windows": windows})
+
+
+def _without_waiting(
+    document: Row, found: Sequence[Finding], mistakes: Row, left_ps: int, exposed_ps: int
+) -> tuple[list[Finding], Row]:
+    """The findings and mistakes where of what is exposed only a part is the collectives' own: the rest goes with late
+    hosts, and is theirs. What the fix buys shrinks by as much as its cost."""
+    own = next((finding for finding in found if finding.id == _EXPOSED), None)
+    if own is None:
+        return [*found], mistakes
+
+    def part(whole: int) -> int:
+        return round(whole * left_ps / exposed_ps)
+
+    step = mistakes["step_ps"]
+    fixed, most = (
+        None if its is None or step is None else step - part(step - its)
+        for its in (own.step_if_fixed_ps, own.step_if_fixed_most_ps)
+    )
+    gain, worst = (
+        None if its is None else its * left_ps / exposed_ps for its in (own.gain, own.gain_at_worst)
+    )
+    waits = share(1 - left_ps / exposed_ps)
+    detail = f"{own.detail.removesuffix('.')}; {waits} of that is waiting for others to come."
+    less = replace(
+        own, cost_ps=part(own.cost_ps), gain=gain, gain_at_worst=worst, step_if_fixed_ps=fixed,
+        step_if_fixed_most_ps=most, detail=detail,
+    )  # fmt: skip
+    less = replace(less, severity=severity_of_finding(less, gain or 0.0))
+    span = sum(device["span_ps"] for device in document["devices"])
+    worth_telling = max(gain or 0.0, less.cost_ps / span if span else 0.0) >= INFO_SHARE
+    without, rest = mistakes["step_without_limit_ps"], mistakes["step_if_fixed_ps"]
+    if own is next((it for it in found if kind_of(it) == "limit"), None) and without is not None:
+        mistakes = mistakes | {"step_without_limit_ps": rest - part(rest - without)}
+    others = [finding for finding in found if finding is not own]
+    return [*others, *([less] if worth_telling else [])], mistakes
+
+
+def _with_late(mistakes: Row, late: Finding, mean_step_ps: int | None) -> Row:
+    """The mistakes with a late host among them. No replay has hosts that come earlier, and what makes one late may be
+    another mistake: together they gain what the larger of both does."""
+    step = mistakes["step_ps"] or mean_step_ps
+    if step is None or late.step_if_fixed_ps is None:
+        return mistakes
+    fixed = min(mistakes["step_if_fixed_ps"] or step, round(step * (1 - (late.gain or 0.0))))
+    without = mistakes["step_without_limit_ps"]
+    return mistakes | {
+        "count": mistakes["count"] + ((late.gain or 0.0) >= INFO_SHARE),
+        "step_ps": step,
+        "usual_step_ps": mistakes["usual_step_ps"] or step,
+        "step_if_fixed_ps": fixed,
+        "step_without_limit_ps": fixed if without is None else min(without, fixed),
+        "gain": (step - fixed) / step,
+    }

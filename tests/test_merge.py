@@ -1,0 +1,451 @@
+"""The report of many hosts, made from the summaries of each, against sums over their traces and against copies."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import pickle
+import random
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from captures import CATALOG, capture, session, thread
+from launching import demo
+from test_report_random import any_gpus, any_session
+
+from tb_xla_insights.analysis.busy import device_summaries
+from tb_xla_insights.analysis.collectives import collectives_report
+from tb_xla_insights.analysis.compile_table import compiles_report
+from tb_xla_insights.analysis.early import early_executions
+from tb_xla_insights.analysis.executions import executions_report, programs_report
+from tb_xla_insights.analysis.gaps import gaps_report
+from tb_xla_insights.analysis.propagation import propagation_report, session_ops
+from tb_xla_insights.analysis.step_idle import step_idle_report
+from tb_xla_insights.analysis.step_table import steps_report
+from tb_xla_insights.analysis.transfers import transfers_report
+from tb_xla_insights.errors import Diagnostic
+from tb_xla_insights.host_order import natural_key
+from tb_xla_insights.pod.collectives import host_collectives
+from tb_xla_insights.report import session_report
+from tb_xla_insights.report.host_document import host_report
+from tb_xla_insights.report.merge import Merged
+from tb_xla_insights.report.merge.parts import moved, weighted_mean, weighted_median
+from tb_xla_insights.report.summary import HostSummary, summarise
+from tb_xla_insights.trace.build import join_hosts
+from tb_xla_insights.trace.model import SessionTrace, Trace
+from tb_xla_insights.trace.read import read_trace
+from tb_xla_insights.xplane.source import open_source
+
+Row = dict[str, Any]
+SEEDS = range(30)
+NO_COLLECTIVES = host_collectives(capture(thread("python", ("f", 0, 1))))
+
+
+def renamed(trace: Trace, host: str) -> Trace:
+    """The same capture as another host's."""
+    made = copy.copy(trace)
+    made.host = host
+    made.devices = [
+        dataclasses.replace(device, host=host, id=f"{host}/{device.id.split('/', 1)[-1]}")
+        for device in trace.devices
+    ]
+    made.diagnostics = [dataclasses.replace(it, host=host) for it in trace.diagnostics]
+    return made
+
+
+def merged(summaries: Iterable[HostSummary], all_gaps: bool = False) -> Row:
+    made = Merged("session", "run/session", all_gaps)
+    for summary in summaries:
+        made.add(summary)
+    return made.document()
+
+
+def summaries_of(its: SessionTrace, **options: Any) -> list[HostSummary]:
+    return [summarise(trace, its.name, its.path, **options) for trace in its.traces]
+
+
+def several(seed: int) -> SessionTrace:
+    """Two to four hosts that do what they like, 10 us after each other."""
+    pick = random.Random(seed)
+    make = pick.choice((any_session, any_gpus))
+    traces = [renamed(make(pick).traces[0], f"w-{host}") for host in range(pick.choice((2, 3, 4)))]
+    for number, trace in enumerate(traces):
+        trace.base_unix_ns = 1_700_000_000_000_000_000 + 10_000 * number
+    return session(*traces)
+
+
+def test_hosts_come_in_the_order_of_the_numbers_in_their_names() -> None:
+    names = ["w-10", "w-2", "a", "w-2-b", "w-1", "10", "9"]
+    assert sorted(names, key=natural_key) == ["9", "10", "a", "w-1", "w-2", "w-2-b", "w-10"]
+
+
+def test_only_instants_move() -> None:
+    before = {"start_ps": 5, "duration_ps": 7, "rows": [{"end_ps": 9, "start_ps": None}], "name": "x"}
+    assert moved(before, 10) == {
+        "start_ps": 15, "duration_ps": 7, "rows": [{"end_ps": 19, "start_ps": None}], "name": "x",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("values", "mean"),
+    [
+        ([(0.5, 1), (1.0, 3)], 0.875),
+        ([(None, 1), (1.0, 1)], 0.5),
+        ([(None, 3)], None),
+        ([(1.0, 0)], None),
+        ([], None),
+    ],
+)
+def test_means_are_weighted(values: list[tuple[float | None, int]], mean: float | None) -> None:
+    assert weighted_mean(values) == mean
+
+
+def test_a_median_is_that_of_what_is_weighed() -> None:
+    for seed in SEEDS:
+        pick = random.Random(seed)
+        values = [(pick.randint(0, 9), pick.randint(0, 4)) for _ in range(5)] + [(3, 1)]
+        every = sorted(value for value, weight in values for _ in range(weight))
+        assert weighted_median(values) == every[(len(every) - 1) // 2]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_one_host_has_its_own_report(seed: int) -> None:
+    its = session(several(seed).traces[0])
+    report = session_report(its)
+    assert report == merged(summaries_of(its))
+    own = host_report(its)
+    assert report.keys() - own.keys() == {"hosts", "verdict"}
+    late = {"findings", "mistakes"} if any(row["id"] == "straggler" for row in report["findings"]) else set()
+    assert {name: report[name] for name in own.keys() - late} == {
+        name: own[name] for name in own.keys() - late
+    }
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_all_instants_of_a_report_move_with_its_trace(seed: int) -> None:
+    """Whatever a host's document says about an instant lies where `moved` finds it."""
+    later = 30_000_000
+    first, second = (summaries_of(session(several(seed).traces[0]), all_gaps=True)[0] for _ in range(2))
+    trace = several(seed).traces[0]
+    trace.shift(later)
+    (second,) = summaries_of(session(trace), all_gaps=True)
+    expected = moved(first.document, later)
+    expected["session"] |= {
+        name: second.document["session"][name] for name in ("start_unix_ns", "duration_ps")
+    }
+    for device, shifted in zip(expected["devices"], second.document["devices"], strict=True):
+        device["duty"]["capture"] = shifted["duty"]["capture"]  # of the session, whose length is another one
+    assert second.document == expected
+    assert (first.base_unix_ns - second.base_unix_ns) * 1000 == later
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_session_is_the_same_from_summaries_and_from_traces_on_one_time_base(seed: int) -> None:
+    summaries = summaries_of(several(seed))
+    joined = join_hosts("session", "run/session", several(seed).traces, [])
+    assert merged(summaries) == session_report(joined)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_hosts_may_come_in_any_order(seed: int) -> None:
+    summaries = summaries_of(several(seed))
+    shuffled = random.Random(seed).sample(summaries, len(summaries))
+    assert merged(shuffled) == merged(summaries)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_sums_are_those_over_all_traces(seed: int) -> None:
+    its = join_hosts("session", "run/session", several(seed).traces, [])
+    report = session_report(its, all_gaps=True)
+    assert report["session"]["duration_ps"] == its.duration_ps
+    assert report["session"]["start_unix_ns"] == str(its.start_unix_ns)
+    assert report["devices"] == device_summaries(its)
+    assert report["steps"] == steps_report(its)
+    assert report["step_idle"] == step_idle_report(its)
+    assert report["transfers"] == transfers_report(its)
+    assert report["early_executions"] == [
+        row | {"cause": None, "frame": None} for row in early_executions(its)
+    ]
+    assert _sorted(report["compiles"]) == _sorted(compiles_report(its))
+    gaps, known = report["gaps"], gaps_report(its, all_gaps=True)
+    assert _sorted(gaps.pop("items")) == _sorted(known.pop("items"))
+    assert _sorted(gaps.pop("patterns")) == _sorted(known.pop("patterns"))
+    assert gaps == known
+    assert _sorted(report["collectives"]) == _sorted(collectives_report(its))
+    for rows, told in (
+        (report["executions"], executions_report(its)),
+        (report["programs"], programs_report(its)),
+    ):
+        assert _sorted(_without(rows, "spread", "kind", "causes")) == _sorted(
+            _without(told, "spread", "kind")
+        )
+        for row, same in zip(rows, told, strict=True):
+            for column, spread in row["spread"].items():
+                assert spread["min"] == same["spread"][column]["min"]
+                assert spread["max"] == same["spread"][column]["max"]
+    propagation, found = report["propagation"], propagation_report(its)
+    for name in ("device_ps", "direct_ps", "recovered_ps", "bare_ps", "none_ps"):
+        assert propagation[name] == found["propagation"][name]
+    for name, rows in session_ops(its).items():
+        total = sum(row["device_ps"] for row in rows)
+        assert sum(row["device_ps"] for row in propagation[name]) == total
+    assert _sorted(report["annotations"]) == _sorted(found["annotations"])
+
+
+def _without(rows: list[Row], *names: str) -> list[Row]:
+    return [{name: value for name, value in row.items() if name not in names} for row in rows]
+
+
+def _sorted(rows: list[Row]) -> list[str]:
+    return sorted(map(repr, rows))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_of_two_copies_sums_are_double_and_means_the_same(seed: int) -> None:
+    trace = several(seed).traces[0]
+    one = session_report(session(trace))
+    two = session_report(session(renamed(trace, "w-0"), renamed(trace, "w-1")))
+    for name in ("count", "total_ps", "listed_ps"):
+        assert two["gaps"][name] == 2 * one["gaps"][name]
+    assert two["gaps"]["by_class_ps"] == {name: 2 * ps for name, ps in one["gaps"]["by_class_ps"].items()}
+    assert len(two["steps"]) == 2 * len(one["steps"])
+    for name in ("step_ps", "median_ps", "work_ps", "stall_ps", "idle_ps", "by_class_ps", "small_ps"):
+        assert two["step_idle"][name] == one["step_idle"][name], name
+    for row, same in zip(two["gaps"]["patterns"], one["gaps"]["patterns"], strict=True):
+        assert row["per_step_ps"] == same["per_step_ps"]
+    for name in two["transfers"]:
+        assert two["transfers"][name]["per_step"] == one["transfers"][name]["per_step"]
+    for name in ("kind", "share", "load_hidden", "send_hidden", "verdict"):
+        assert two["input_pipeline"][name] == one["input_pipeline"][name], name
+    if one["outside"]:
+        assert two["outside"]["share"] == one["outside"]["share"]
+    assert {row["id"]: row["cost_ps"] for row in two["findings"]} == {
+        row["id"]: 2 * row["cost_ps"] for row in one["findings"]
+    }
+    for row in two["findings"]:
+        same = next(it for it in one["findings"] if it["id"] == row["id"])
+        for name in (
+            "title",
+            "brief",
+            "advice",
+            "severity",
+            "recurs",
+            "gain",
+            "gain_at_worst",
+            "kind",
+            "step_ps",
+        ):
+            assert row[name] == same[name], name
+        assert row["step_if_fixed_ps"] == same["step_if_fixed_ps"]
+        assert row["evidence"]["hosts"] == row["evidence"]["of_hosts"] == 2
+    assert two["mistakes"] == one["mistakes"]
+
+
+def with_findings(
+    host: str, *gains: tuple[str, float], steps: int = 4, device_bound: bool = False
+) -> HostSummary:
+    """A host with steps of 100 ps whose findings gain so much of each."""
+    document = host_report(SessionTrace("session", "run/session", []))
+    document["session"]["hosts"] = [{"name": host, "file": f"{host}.pb", "bytes": 1, "events": 1}]
+    step = {"start_ps": 0, "duration_ps": 100, "name": "train", "source": "annotation", "number": None}
+    document["steps"] = [step | {"index": index, "host_ps": {}} for index in range(steps)]
+    device = {"span_ps": 400, "busy_ps": 200, "ops": 1, "duty": {"capture": {}}}
+    document["devices"] = [device]
+    mean = 100 if steps else None
+    rows: list[Row] = [
+        {
+            "id": id_, "severity": "info", "title": f"{id_} of {host}", "brief": id_, "detail": f"Evidence of {host}.",
+            "advice": "Change it.", "cost_ps": 10, "step_if_fixed_ps": round(100 * (1 - gain)),
+            "step_if_fixed_most_ps": 100, "gain": gain, "gain_at_worst": 0.0, "recurs": "every_step", "evidence": {},
+            "windows": [{"start_ps": 1, "end_ps": 2, "device": None}], "step_ps": mean,
+            "kind": "limit" if id_ == "tracing_bound" else "mistake",
+        }
+        for id_, gain in gains
+    ]  # fmt: skip
+    if device_bound:
+        rows.append(
+            dict.fromkeys(
+                ("step_if_fixed_ps", "step_if_fixed_most_ps", "gain", "gain_at_worst", "recurs", "kind")
+            )
+            | {
+                "id": "device_bound",
+                "severity": "info",
+                "title": "t",
+                "brief": "b",
+                "detail": "d.",
+                "advice": "a",
+            }
+            | {"cost_ps": 0, "evidence": {}, "windows": [], "step_ps": mean}
+        )
+    fixed = round(100 * (1 - sum(gain for id_, gain in gains if id_ != "tracing_bound")))
+    document["findings"] = rows
+    document["mistakes"] = {
+        "count": len(gains), "step_ps": mean, "usual_step_ps": mean, "step_if_fixed_ps": fixed,
+        "step_without_limit_ps": fixed - 10, "gain": 1 - fixed / 100,
+    }  # fmt: skip
+    collectives = dataclasses.replace(
+        NO_COLLECTIVES, step_numbers=np.full(steps, -1), step_work_ps=np.zeros((steps, 0), np.int64)
+    )
+    return HostSummary(host, 1_700_000_000_000_000_000, document, collectives)
+
+
+def found(*summaries: HostSummary) -> dict[str, Row]:
+    return {row["id"]: row for row in merged(summaries)["findings"]}
+
+
+class TestFindings:
+    def test_most_hosts_are_told_by_the_median_one(self) -> None:
+        row = found(
+            *(with_findings(f"w-{n}", ("early_sync", gain)) for n, gain in enumerate((0.1, 0.5, 0.3)))
+        )
+        told = row["early_sync"]
+        assert told["title"] == "early_sync of w-2"
+        assert told["detail"] == "On all 3 hosts (here w-2, the median one): Evidence of w-2."
+        assert told["gain"] == pytest.approx(0.3)
+        assert told["step_if_fixed_ps"] == 70
+        assert told["cost_ps"] == 30
+        assert told["severity"] == "critical" if told["gain"] >= 0.3 else "warning"
+
+    def test_few_hosts_are_told_by_the_worst_one_and_the_others_stay_as_they_are(self) -> None:
+        hosts = [with_findings(f"w-{n}") for n in range(6)]
+        hosts += [with_findings("w-6", ("early_sync", 0.4)), with_findings("w-7", ("early_sync", 0.2))]
+        told = found(*hosts)["early_sync"]
+        assert told["detail"] == "On 2 of 8 hosts, most on w-6: Evidence of w-6."
+        assert told["brief"] == "early_sync on 2 of 8 hosts"
+        assert told["gain"] == pytest.approx(0.6 / 8)
+        assert told["step_if_fixed_ps"] == round((6 * 100 + 60 + 80) / 8)
+        assert told["severity"] == "info"
+        assert told["evidence"] == {"hosts": 2, "of_hosts": 8, "host": "w-6"}
+
+    def test_one_host_alone_is_named(self) -> None:
+        told = found(with_findings("w-0"), with_findings("w-1", ("early_sync", 0.4)))["early_sync"]
+        assert told["detail"] == "On w-1 alone, of 2 hosts: Evidence of w-1."
+        assert told["brief"] == "early_sync on w-1"
+
+    def test_hosts_weigh_what_they_have_steps(self) -> None:
+        many, few = with_findings("a", ("early_sync", 0.4), steps=9), with_findings("b", steps=1)
+        told = found(many, few)["early_sync"]
+        assert told["gain"] == pytest.approx(0.36)
+        assert told["step_if_fixed_ps"] == 64
+
+    def test_windows_are_on_the_session_s_time_base(self) -> None:
+        late = with_findings("b", ("early_sync", 0.4))
+        late = dataclasses.replace(late, base_unix_ns=late.base_unix_ns + 3)
+        (window,) = found(with_findings("a"), late)["early_sync"]["windows"]
+        assert window == {"start_ps": 3001, "end_ps": 3002, "device": None}
+
+    def test_a_limit_of_few_hosts_leaves_the_others_steps(self) -> None:
+        hosts = [with_findings("a", ("tracing_bound", 0.2)), with_findings("b")]
+        assert merged(hosts)["mistakes"]["step_without_limit_ps"] == 95
+
+    def test_the_devices_are_the_bottleneck_where_no_host_has_a_mistake(self) -> None:
+        bound = [with_findings(f"w-{n}", device_bound=True) for n in range(10)]
+        assert "device_bound" in found(*bound)
+        assert "device_bound" in found(*bound[1:], with_findings("w-0"))
+        assert "device_bound" not in found(*bound, with_findings("w-10"), with_findings("w-11"))
+        assert "device_bound" not in found(*bound, with_findings("w-10", ("early_sync", 0.2)))
+
+
+def told(*lines: tuple[str, str]) -> list[Row]:
+    """The diagnostics of hosts that say one thing each."""
+    summaries = []
+    for host, message in lines:
+        summary = with_findings(host)
+        summary.document["diagnostics"] = [{"id": "partial_steps", "severity": "info", "message": message}]
+        summaries.append(summary)
+    rows: list[Row] = merged(summaries)["diagnostics"]
+    return rows
+
+
+class TestDiagnostics:
+    def test_one_host_s_names_it(self) -> None:
+        rows = merged([with_findings("a"), with_findings("b")])["diagnostics"]
+        assert [row["message"].endswith("(on both hosts)") for row in rows] == [True] * len(rows)
+        assert told(("a", "1 step is cut."), ("b", "It is whole."))[0] == {
+            "id": "partial_steps", "severity": "info", "message": "1 step is cut.", "host": "a",
+        }  # fmt: skip
+
+    def test_the_same_of_many_hosts_is_told_once(self) -> None:
+        rows = told(*((f"w-{n}", "2 steps are cut.") for n in range(5)), ("w-5", "Other."))
+        assert rows[0]["message"] == "2 steps are cut. (on 5 of 6 hosts)"
+        assert rows[0]["hosts"] == 5
+        assert "host" not in rows[0]
+
+    def test_what_differs_in_numbers_alone_is_the_same(self) -> None:
+        rows = told(("w-10", "7 steps are cut."), ("w-9", "12 steps are cut."))
+        assert [row["message"] for row in rows] == [
+            "12 steps are cut. (on both hosts; the numbers are those of w-9)"
+        ]
+
+    def test_hosts_that_could_not_be_read_come_first(self) -> None:
+        made = Merged("session", "run/session")
+        made.add(with_findings("a"))
+        made.skip(Diagnostic("skipped_host", "warning", "b.pb: cut", "b"))
+        assert made.document()["diagnostics"][0]["id"] == "skipped_host"
+
+    def test_hosts_that_run_something_else_are_told(self) -> None:
+        hosts = [with_findings(f"w-{n}") for n in range(4)]
+        hosts[2].document["steps"] = [step | {"name": "eval"} for step in hosts[2].document["steps"]]
+        (row,) = (it for it in merged(hosts)["diagnostics"] if it["id"] == "hosts_differ")
+        assert row["message"].startswith(
+            "1 host of 4 run something else than the others (w-2: 4 steps eval; the others: 4 steps train)"
+        )
+
+    @pytest.mark.parametrize(("steps", "differs"), [(4, False), (6, False), (7, True), (1, True), (0, False)])
+    def test_numbers_of_steps_may_differ_by_the_edges(self, steps: int, differs: bool) -> None:
+        hosts = [with_findings("a"), with_findings("b"), with_findings("c", steps=steps)]
+        assert any(row["id"] == "hosts_differ" for row in merged(hosts)["diagnostics"]) == differs
+
+
+def test_no_more_gaps_are_held_than_told() -> None:
+    trace = next(its for its in map(several, SEEDS) if merged(summaries_of(its))["gaps"]["items"]).traces[0]
+    summary = summarise(trace, "session", "run")
+    gap = summary.document["gaps"]["items"][0]
+    summary.document["gaps"]["items"] = [gap | {"duration_ps": 2000 - number} for number in range(1000)]
+    made, every = Merged("session", "run"), Merged("session", "run", all_gaps=True)
+    for number in range(3):
+        made.add(dataclasses.replace(summary, host=f"w-{number}"))
+        every.add(dataclasses.replace(summary, host=f"w-{number}"))
+        assert len(made._gaps.items) == 1000
+    assert [row["duration_ps"] for row in made.document()["gaps"]["items"]] == [
+        2000 - number // 3 for number in range(1000)
+    ]
+    assert len(every.document()["gaps"]["items"]) == 3000
+
+
+def test_a_summary_can_be_sent() -> None:
+    (summary,) = summaries_of(session(several(0).traces[0]))
+    received = pickle.loads(pickle.dumps(summary))
+    assert received.document == summary.document
+    assert merged([received]) == merged([summary])
+
+
+@pytest.mark.parametrize("name", ["torch_xla_early_item", "torch_xla_dynamo_graph_break"])
+def test_all_instants_of_a_real_report_move(name: str) -> None:
+    (first,) = summaries_of(session(demo(name)))
+    trace = demo(name)
+    trace.shift(7_000_000)
+    (second,) = summaries_of(session(trace))
+    for key in first.document.keys() - {"session", "devices", "step_idle"}:
+        assert moved(first.document[key], 7_000_000) == second.document[key], key
+
+
+def test_real_hosts(shared_traces: Path) -> None:
+    """The hosts of a real session, with all that only real captures have."""
+    folder = shared_traces / "torch_xla" / "multihost_server_debug"
+    (path,) = {it.parent for it in folder.rglob("*.xplane.pb")}
+
+    def traces() -> list[Trace]:
+        return [host_trace(file) for file in sorted(path.glob("*.xplane.pb"))]
+
+    summaries = [summarise(trace, "session", "run/session") for trace in traces()]
+    assert len(summaries) > 1
+    assert merged(summaries) == session_report(join_hosts("session", "run/session", traces(), []))
+
+
+def host_trace(file: Path) -> Trace:
+    with open_source(str(file)) as source:
+        return read_trace(source, CATALOG, host=file.name.removesuffix(".xplane.pb"))
