@@ -16,9 +16,9 @@ ENVIRONMENTS ?= build/environments
 BIN := .venv/bin
 # A new pip passes on what setuptools warns its own developers of.
 INSTALL := PYTHONWARNINGS=ignore $(BIN)/pip install --quiet
-# Pip compiles the kernels and packs the page.
+# Pip compiles the kernels, and packs the page where npm is.
 KERNELS := $(shell find tb_xla_insights -name kernels.py -o -name '*.pxd')
-PAGE := $(shell find frontend tb_xla_insights/page -name '*.js' -o -name '*.css' -o -name '*.py')
+PAGE := pack.js package-lock.json $(shell find frontend -name '*.js' -o -name '*.css')
 # Tests that read real, random and damaged files.
 SANITIZE := tests/test_kernels.py tests/test_xplane_read.py tests/test_xplane_damage.py tests/test_xplane_changing.py \
 	tests/test_report_random.py tests/test_report_real.py tests/test_propagation_real.py tests/test_timeline_real.py \
@@ -40,7 +40,7 @@ lint: .venv/installed-test
 types: .venv/installed-test
 	$(BIN)/mypy
 
-unit: .venv/installed-test
+unit: .venv/installed-test node_modules/.package-lock.json
 	$(BIN)/pytest -n 2 --ignore tests/browser
 
 page: node_modules/.package-lock.json
@@ -49,7 +49,7 @@ page: node_modules/.package-lock.json
 
 # Now and then a browser on a busy machine draws no frame any more, for which nothing in it has a time limit: such a test
 # gets a new browser, once. A test that fails has failed.
-browser: .venv/installed-test
+browser: .venv/installed-test frontend/packed/sources.sha256
 	@if chromium=$$(.ci/browser); then \
 		echo "Browser tests with $$chromium"; \
 		CHROMIUM="$$chromium" $(BIN)/pytest -n 2 tests/browser --reruns 1 --only-rerun "$(STALLED)"; \
@@ -99,6 +99,9 @@ clean:
 	@touch $@ .venv/installed
 
 node_modules/.package-lock.json: package.json package-lock.json
-	@command -v npm > /dev/null || { echo "Node.js with npm is needed to check the page: install nodejs and npm." >&2; exit 1; }
-	npm ci --silent
+	@command -v npm > /dev/null || { echo "Node.js with npm is needed to check and pack the page: install nodejs and npm." >&2; exit 1; }
+	npm ci --silent --ignore-scripts
 	@touch $@
+
+frontend/packed/sources.sha256: node_modules/.package-lock.json $(PAGE)
+	npm run --silent pack

@@ -1,10 +1,11 @@
 """What pyproject.toml cannot say: the kernels are compiled, and the page's files are a package of their own, without a
-second copy, and packed."""
+second copy, and packed where npm is."""
 
 import importlib.util
 import os
 import shlex
 import shutil
+import subprocess
 import sys
 import sysconfig
 from pathlib import Path
@@ -13,11 +14,12 @@ from Cython.Build import cythonize
 from setuptools import Extension, find_packages, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
+from setuptools.command.sdist import sdist
 
 ROOT = Path(__file__).parent.resolve()
 sys.path.insert(0, str(ROOT))
 
-from tb_xla_insights.page.pack import pack  # noqa: E402
+from tb_xla_insights.page.packed import is_packed  # noqa: E402
 
 OLDEST = (3, 11)
 """The first Python with buffers in its stable ABI, so that one build serves it and all later ones."""
@@ -28,16 +30,35 @@ COMPILER = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"
 OWN_COMPILER = WINDOWS or bool(shutil.which(shlex.split(COMPILER)[0]))
 
 
-class BuildWithPage(build_py):
-    """Packs the page where it will be served from: in the wheel, or in the checkout of an editable install."""
+def pack_page(command):
+    """Has npm pack the page of a checkout. A source distribution has it packed; without npm it is served as it is."""
+    if is_packed(ROOT / "frontend"):
+        return
+    # What npm needs, once; it waits for no registry that does not answer.
+    fetch = ["ci", "--ignore-scripts", "--fetch-retries=0", "--fetch-timeout=30000"]
+    steps = [] if (ROOT / "node_modules/rolldown").is_dir() else [fetch]
+    try:
+        npm = shutil.which("npm")
+        if not npm:
+            raise FileNotFoundError("there is no npm")
+        for step in [*steps, ["run", "pack"]]:
+            subprocess.run([npm, *step, "--silent"], cwd=ROOT, check=True)
+    except (OSError, subprocess.CalledProcessError) as failure:
+        command.warn(f"{failure}: the page is not packed, and takes longer to load from afar")
 
+
+class BuildWithPage(build_py):
     def run(self):
+        pack_page(self)
+        # A build before this one may have left files there that the page has no more.
+        shutil.rmtree(Path(self.build_lib) / "tb_xla_insights/static", ignore_errors=True)
         super().run()
-        wheel = Path(self.build_lib) / "tb_xla_insights/static"
-        try:
-            pack(ROOT / "frontend" if self.editable_mode else wheel)
-        except ImportError as missing:
-            self.warn(f"{missing}: the page is not minified, and takes longer to load from afar")
+
+
+class DistributeWithPage(sdist):
+    def run(self):
+        pack_page(self)
+        super().run()
 
 
 class BuildKernels(build_ext):
@@ -83,7 +104,7 @@ def kernels():
 
 
 setup(
-    cmdclass={"build_py": BuildWithPage, "build_ext": BuildKernels},
+    cmdclass={"build_py": BuildWithPage, "build_ext": BuildKernels, "sdist": DistributeWithPage},
     ext_modules=kernels(),
     options={
         "build": {"build_base": ".make", "parallel": True},
@@ -96,8 +117,7 @@ setup(
         "tb_xla_insights": ["py.typed", "arrays.pxd"],
         "tb_xla_insights.catalog": ["*.json"],
         "tb_xla_insights.xplane.proto": ["*.proto", "*.pyi"],
-        "tb_xla_insights.static": ["**/*.js", "**/*.css", "**/*.svg"],
+        "tb_xla_insights.static": ["**/*.js", "**/*.css", "packed/*"],
     },
-    exclude_package_data={"tb_xla_insights.static": ["**/*.test.js", "node_modules/**"]},
     include_package_data=False,
 )

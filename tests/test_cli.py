@@ -380,7 +380,9 @@ def test_the_module_runs_as_a_command() -> None:
 def test_progress_says_what_is_waited_for() -> None:
     one = Reading("vm", 4000)
     assert _progress_line([one], 1) == "Preparing"
-    assert _progress_line([one], 3) == "Preparing · kernels are compiled once after installing"
-    one.state, one.bytes_read = "reading", 1000
+    assert _progress_line([one], 3) == "Preparing"
+    one.state = "reading"
+    assert _progress_line([one], 3) == "Waiting for the first bytes of vm"
+    one.bytes_read = 1000
     assert plain(_progress_line([one], 0.5)) == "Reading vm · 1.0 kB of 4.0 kB"
     assert plain(_progress_line([one], 2)).endswith(" · about 6 s left")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib.metadata
 import json
 import os
@@ -9,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import urllib.request
 import zipfile
 from collections.abc import Iterator
@@ -19,16 +21,16 @@ import pytest
 from helpers import serving
 
 from tb_xla_insights.page.folder import page_folder
-from tb_xla_insights.page.pack import SERVED, packed
+from tb_xla_insights.page.packed import is_packed, read_sources
 
 ROOT = Path(__file__).parents[1]
 LARGEST_PAGE = 60_000
-"""In bytes, script and style sheet with Brotli: from afar the page is there after a few round trips."""
+"""In bytes, what the first view takes with Brotli: from afar the page is there after a few round trips."""
 
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of what git tracks of the package."""
+    """A copy of what git tracks of the package, and what npm packs the page with."""
     pytest.importorskip("setuptools", minversion="77", reason="building a wheel needs setuptools 77")
     source = tmp_path_factory.mktemp("source")
     for name in ("tb_xla_insights", "frontend"):
@@ -38,8 +40,10 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 copy = source / path.relative_to(ROOT)
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 copy.write_bytes(path.read_bytes())
-    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
+    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE", "pack.js", "package.json"):
         (source / name).write_bytes((ROOT / name).read_bytes())
+    assert (ROOT / "node_modules/rolldown").is_dir(), "the page cannot be packed: run npm ci"
+    (source / "node_modules").symlink_to(ROOT / "node_modules")
     return source
 
 
@@ -47,8 +51,6 @@ def build(source: Path, target: Path, **environment: str) -> subprocess.Complete
     """Builds the project's wheel without asking the network for anything."""
     options = ["wheel", "-v", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", str(target)]
     command = [sys.executable, "-m", "pip", *options, str(source)]
-    for page in (source / ".make").glob("lib*/tb_xla_insights/static"):  # pip builds in the folder itself
-        shutil.rmtree(page)
     return subprocess.run(
         command,
         stdout=subprocess.PIPE,
@@ -72,55 +74,70 @@ def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> zipfile.Zip
 
 
 def page_of(wheel: zipfile.ZipFile) -> dict[str, int]:
-    """The page's files in a wheel with their sizes in bytes; a digest in a name is left out."""
-    files = {re.sub("packed/[0-9a-f]{16}-", "packed/", it.filename): it.file_size for it in wheel.infolist()}
+    """The page's files in a wheel with their sizes in bytes."""
     static = "tb_xla_insights/static/"
-    return {name.removeprefix(static): size for name, size in files.items() if name.startswith(static)}
-
-
-def sources_of_the_page() -> set[str]:
-    page = ROOT / "frontend"
     return {
-        path.relative_to(page).as_posix()
-        for path in page.rglob("*")
-        if path.suffix in (".js", ".css", ".svg") and ".test." not in path.name
+        it.filename.removeprefix(static): it.file_size
+        for it in wheel.infolist()
+        if it.filename.startswith(static)
     }
 
 
-def test_the_wheel_carries_the_page_once_and_packed(wheel: zipfile.ZipFile) -> None:
-    pytest.importorskip("minify")
-    assert "index.js" in sources_of_the_page()
-    packed = {f"packed/index.{kind}.{encoding}" for kind in ("js", "css") for encoding in ("br", "gzip")}
-    assert set(page_of(wheel)) == sources_of_the_page() | packed
+def test_the_wheel_carries_the_page_once_and_packed(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
+    page = page_of(wheel)
+    sources = set(read_sources(ROOT / "frontend"))
+    assert "index.js" in sources
+    assert {name for name in page if not name.startswith("packed/")} == sources
+    packed = {name.removeprefix("packed/") for name in page if name.startswith("packed/")}
+    scripts = {name.removesuffix(".br") for name in packed if name.endswith(".js.br")}
+    views = {path.parent.name for path in (ROOT / "frontend").glob("*/view.js")} - {"overview"}
+    assert scripts >= {"index.js", *(f"{view}.js" for view in views)}
+    maps = {f"{name}.map.gzip" for name in scripts}
+    files = {f"{name}.{encoding}" for name in {*scripts, "index.css"} for encoding in ("br", "gzip")}
+    assert packed == files | maps | {"sources.sha256"}
     assert not [it for it in wheel.namelist() if it.startswith(("frontend/", "tests/", "demo_logs/"))]
-
-
-def test_the_page_is_small_on_its_way_to_a_browser(wheel: zipfile.ZipFile) -> None:
-    pytest.importorskip("minify")
-    sizes = {name: size for name, size in page_of(wheel).items() if name.endswith(".br")}
-    assert len(sizes) == 2
-    assert sum(sizes.values()) <= LARGEST_PAGE, f"{sum(sizes.values())} bytes: {sizes}"
-
-
-def test_what_a_wheel_carries_packed_is_what_is_served_from_it(
-    wheel: zipfile.ZipFile, tmp_path: Path
-) -> None:
-    pytest.importorskip("minify")
     wheel.extractall(tmp_path)
-    static = tmp_path / "tb_xla_insights/static"
-    for name, (_, link) in SERVED.items():
-        assert set(packed(static, name, link(static / name))) == {"br", "gzip"}
+    assert is_packed(tmp_path / "tb_xla_insights/static")
 
 
-def test_without_the_minifier_the_page_is_as_it_is_and_the_build_says_so(
-    source: Path, tmp_path: Path
-) -> None:
+def test_the_first_load_is_small_on_its_way_to_a_browser(wheel: zipfile.ZipFile) -> None:
+    """`tests/browser/test_packed.py` has that the first view asks for no others."""
+    page = page_of(wheel)
+    first = page["packed/index.js.br"] + page["packed/index.css.br"]
+    assert first <= LARGEST_PAGE, f"{first} bytes"
+
+
+def test_source_maps_lead_to_the_modules_beside_them(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
+    wheel.extractall(tmp_path)
+    packed = tmp_path / "tb_xla_insights/static/packed"
+    maps = [json.loads(gzip.decompress(path.read_bytes())) for path in packed.glob("*.map.gzip")]
+    modules = [(packed / place).resolve() for map_ in maps for place in map_["sources"]]
+    assert sorted(modules) == sorted(packed.parent.resolve().rglob("*.js"))
+    for path in packed.glob("*.js.gzip"):
+        last = gzip.decompress(path.read_bytes()).decode().strip().splitlines()[-1]
+        assert last == f"//# sourceMappingURL={path.stem}.map"
+
+
+def test_a_source_distribution_carries_the_page_packed(source: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "setup.py", "--quiet", "sdist", "--dist-dir", str(tmp_path)]
+    subprocess.run(command, cwd=source, check=True, capture_output=True)
+    [path] = tmp_path.glob("*.tar.gz")
+    with tarfile.open(path) as archive:
+        archive.extractall(tmp_path, filter="data")
+    [unpacked] = (it for it in tmp_path.iterdir() if it.is_dir())
+    assert is_packed(unpacked / "frontend")
+
+
+def test_without_npm_the_page_is_as_it_is_and_the_build_says_so(source: Path, tmp_path: Path) -> None:
     hidden = tmp_path / "hidden"
     hidden.mkdir()
-    (hidden / "minify.py").write_text("raise ImportError('No module named minify')\n")
-    wheel, told = built(source, tmp_path / "wheel", PYTHONPATH=str(hidden))
-    assert set(page_of(wheel)) == sources_of_the_page()
-    assert [line for line in told.splitlines() if "No module named minify: the page is not minified" in line]
+    (hidden / "npm").write_text("#!/bin/sh\nexit 9\n")
+    (hidden / "npm").chmod(0o755)
+    shutil.rmtree(source / "frontend/packed", ignore_errors=True)
+    wheel, told = built(source, tmp_path / "wheel", PATH=f"{hidden}{os.pathsep}{os.environ['PATH']}")
+    assert set(page_of(wheel)) == set(read_sources(ROOT / "frontend"))
+    [line] = [line for line in told.splitlines() if "the page is not packed" in line]
+    assert "returned non-zero exit status 9" in line
 
 
 def test_the_wheel_carries_every_module_and_data_file(wheel: zipfile.ZipFile) -> None:
@@ -202,7 +219,7 @@ def test_tensorboard_finds_the_plugin_by_itself(address: str) -> None:
     tab = json.loads(get("/data/plugins_listing"))["xla_insights"]
     assert (tab["enabled"], tab["tab_name"]) == (True, "XLA Insights")
     entry = re.search(
-        r'import\("\./(static/[0-9a-f]+/index\.js)"\)',
+        r'import\("\./(static/[0-9a-f]+/(?:packed/)?index\.js)"\)',
         get("/data/plugin_entry.html?name=xla_insights").decode(),
     )
     assert entry is not None

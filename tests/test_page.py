@@ -1,134 +1,85 @@
-"""The page's files: linked into one script and one style sheet, and those packed."""
+"""The page's files: what holds of all of them, and that what is packed is only taken for what it was packed from."""
 
 from __future__ import annotations
 
-import gzip
+import re
 from pathlib import Path
 
 import pytest
 
-from tb_xla_insights.errors import InputError
 from tb_xla_insights.page.folder import page_folder
-from tb_xla_insights.page.link import script, sheet
-from tb_xla_insights.page.pack import pack, packed
+from tb_xla_insights.page.packed import is_packed, read_packed, read_sources, source_paths
+
+STATIC = re.compile(r"^import (?:[^']* from )?'(\.[^']+)';|^\} from '(\.[^']+)';", re.MULTILINE)
+LATER = re.compile(r"\bawait import\('(\.[^']+)'\)")
 
 
-def write(folder: Path, **modules: str) -> Path:
-    for name, text in modules.items():
-        (folder / f"{name}.js").write_text(text)
-    return folder / "index.js"
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("index.js", "lib/dom.js", "index.css"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"/* {name} */\n")
+    (tmp_path / "lib/.#dom.js").write_text("an editor's own")
+    (tmp_path / "lib/types.d.ts").write_text("export {};\n")
+    return tmp_path
 
 
-def test_a_module_is_a_scope_after_those_it_imports_from(tmp_path: Path) -> None:
-    entry = write(
-        tmp_path,
-        index="import { f } from './b.js';\nimport {\n  one,\n  K,\n} from './a.js';\n\n"
-        "const own = 2;\nexport const render = () => f(one, K, own);\n",
-        b="import { one } from './a.js';\nconst own = 3;\nexport async function f() {\n  return one + own;\n}\n",
-        a="export const one = 1;\nexport class K {}\n",
-    )
-    assert script(entry) == (
-        "export const { render } = (() => {\n"
-        "let one, K, f, render;\n"
-        "{\none = 1;\nK = class {}\n}\n"
-        "{\nconst own = 3;\nf = async function() {\nreturn one + own;\n};\n}\n"
-        "{\nconst own = 2;\nrender = () => f(one, K, own);\n}\n"
-        "return { render };\n})();\n"
-    )
+def write_packed(folder: Path, digest: str) -> None:
+    packed = folder / "packed"
+    packed.mkdir(exist_ok=True)
+    for name in ("index.js.br", "index.js.gzip", "index.js.map.gzip"):
+        (packed / name).write_bytes(name.encode())
+    (packed / "sources.sha256").write_text(digest)
 
 
-def test_what_only_tests_import_stays_in_its_module(tmp_path: Path) -> None:
-    entry = write(
-        tmp_path,
-        index="import { f } from './a.js';\nexport const render = f;\n",
-        a="export const own = () => f();\nexport function f() { return {}; }\nexport function g({ a }) {\n  f();\n}\n",
-    )
-    assert (
-        "{\nconst own = () => f();\nf = function() { return {}; };\nfunction g({ a }) {\nf();\n}\n}\n"
-        in script(entry)
-    )
+# sha256 over "PLACE NUL LENGTH NUL CONTENT" of index.css, index.js and lib/dom.js
+DIGEST = "53430579068ec02f3f1a6d1b8ce6136ac270249299f97ac2c31ef58a1799d3db"
 
 
-def test_comments_types_and_indentation_stay_at_home(tmp_path: Path) -> None:
-    entry = write(
-        tmp_path,
-        index="/** A\n * b: `c\n * import('./d').E */\n  // f\nlet x = 1; // g\n\n"
-        "  let y = /** @type {import('./h').I} */ ('/* j */  k'); /* l */\n/* m */ x\n",
-    )
-    body = "let x = 1; // g\nlet y = ('/* j */  k'); /* l */\n/* m */ x\n"
-    assert f"{{\n{body}}}\n" in script(entry)
+def test_sources_are_scripts_and_style_sheets_in_one_order(folder: Path) -> None:
+    write_packed(folder, "")
+    assert list(source_paths(folder)) == ["index.css", "index.js", "lib/dom.js"]
+    assert read_sources(folder)["lib/dom.js"] == b"/* lib/dom.js */\n"
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "import x from './a.js';",
-        "import * as x from './a.js';",
-        "import { a as x } from './a.js';",
-        "import './a.js';",
-        "import { a } from 'package';",
-        "export default 1;",
-        "export { a };",
-        "export * from './a.js';",
-        "export let x = 1;",
-        "export const { x } = y;",
-        "const x = () => import('./a.js');",
-        "const x = `a",
-        "const x = import.meta.url;",
-    ],
-)
-def test_what_cannot_be_linked_is_told_with_its_line(tmp_path: Path, line: str) -> None:
-    entry = write(
-        tmp_path, index="import { b } from './b.js';\n", a="export const a = 1;\n",
-        b=f"import {{ a }} from './a.js';\n/**\n * x\n */\nexport const b = a;\n{line}\n",
-    )  # fmt: skip
-    with pytest.raises(InputError, match=r"^b\.js:6: "):
-        script(entry)
+def test_what_is_packed_holds_for_the_very_files_it_was_packed_from(folder: Path) -> None:
+    write_packed(folder, DIGEST)
+    assert read_packed(folder, read_sources(folder)) == {
+        "packed/index.js": {"br": b"index.js.br", "gzip": b"index.js.gzip"},
+        "packed/index.js.map": {"gzip": b"index.js.map.gzip"},
+    }
+    assert is_packed(folder)
+    (folder / "lib/dom.js").write_text("/* edited */\n")
+    assert read_packed(folder, read_sources(folder)) == {}
 
 
-@pytest.mark.parametrize(
-    ("modules", "message"),
-    [
-        ({"a": "import { b } from './b.js';\n", "b": "import { a } from './a.js';\n"}, "a.js -> b.js -> a.js: "),
-        ({"a": "export const x = 1;\n"}, "index.js: a.js does not export a"),
-        ({"a": "import { a } from './b.js';\nexport const a = 1;\n", "b": "export const a = 1;\n"},
-         "a.js: b.js exports a too"),
-    ],
-)  # fmt: skip
-def test_what_does_not_fit_together_is_told(tmp_path: Path, modules: dict[str, str], message: str) -> None:
-    entry = write(tmp_path, index="import { a } from './a.js';\n", **modules)
-    with pytest.raises(InputError) as told:
-        script(entry)
-    assert str(told.value).startswith(message)
+def test_nothing_is_packed_where_nothing_was(folder: Path, tmp_path: Path) -> None:
+    assert not is_packed(folder)
+    assert not is_packed(tmp_path / "missing")
 
 
-def test_the_page_is_written_in_what_can_be_linked() -> None:
-    page = page_folder()
-    linked = script(page / "index.js")
-    assert linked.splitlines()[-2:] == ["return { render };", "})();"]
-    assert "@import" not in sheet(page / "index.css")
-    reached = linked.count("\n{\n")
-    assert reached == len(list(page.rglob("*.js")))  # no module that nothing imports
+def imported(path: Path, found: re.Pattern[str]) -> set[Path]:
+    matches = found.finditer(path.read_text())
+    return {(path.parent / next(filter(None, match.groups()))).resolve() for match in matches}
 
 
-def test_packed_the_script_exports_and_finds_its_place_as_before(tmp_path: Path) -> None:
-    brotli = pytest.importorskip("brotli")
-    pytest.importorskip("minify")
-    entry = write(
-        tmp_path,
-        index="import { shout } from './a.js';\n"
-        "export function render() {\n  const place = import.meta.url;\n  return shout(place, `µ\\n${place}`);\n}\n",
-        a="export function shout(first, second) {\n  return first + second;\n}\n",
-    )
-    (tmp_path / "index.css").write_text("a { color: #ff0000; }\n")
-    pack(tmp_path)
-    files = packed(tmp_path, "index.js", script(entry))
-    text = brotli.decompress(files["br"]).decode()
-    assert gzip.decompress(files["gzip"]).decode() == text
-    assert text.startswith("export const{render}=")
-    assert "import.meta.url" in text
-    assert "µ" in text
-    assert "shout" not in text  # what is shared between modules gets a short name too
-    style = packed(tmp_path, "index.css", sheet(tmp_path / "index.css"))
-    assert brotli.decompress(style["br"]) == b"a{color:red}"
-    assert packed(tmp_path, "index.js", script(entry) + " ") == {}
+def reached(entry: Path) -> set[Path]:
+    """A module and all that it imports at once, directly or not."""
+    seen: set[Path] = set()
+    waiting = [entry.resolve()]
+    while waiting:
+        path = waiting.pop()
+        if path not in seen:
+            seen.add(path)
+            waiting += imported(path, STATIC)
+    return seen
+
+
+def test_every_module_is_imported_at_once_or_with_a_view() -> None:
+    page = page_folder().resolve()
+    first = reached(page / "index.js")
+    views = imported(page / "frame/views.js", LATER)
+    assert {path.parent.name for path in views} >= {"timeline", "compare"}
+    assert not views & first  # else the first load would carry them
+    assert first.union(*map(reached, views)) == set(page.rglob("*.js"))

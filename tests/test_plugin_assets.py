@@ -3,56 +3,71 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 from pathlib import Path
-from typing import Any
 
 import pytest
 from werkzeug.test import Client
 
-from tb_xla_insights.page.pack import pack
+from tb_xla_insights.page.packed import read_sources
 from tb_xla_insights.plugin.assets import Assets
 from tb_xla_insights.plugin.respond import application
 
 YEAR = "private, max-age=31536000"
-SCRIPT = (
-    "export const { render } = (() => {\nlet render;\n{\nrender = function() {};\n}\n"
-    "return { render };\n})();\n"
-)
+ENTRY = "import './lib/other.js';\nexport function render() {}\n"
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     folder = tmp_path / "frontend"
-    folder.mkdir()
-    (folder / "index.js").write_text("export function render() {}\n")
-    (folder / "other.js").write_text("export const other = 1;\n")
-    (folder / "index.css").write_text("@import './more.css';\nb { c: d }\n")
-    (folder / "more.css").write_text("a{}\n")
+    (folder / "lib").mkdir(parents=True)
+    (folder / "index.js").write_text(ENTRY)
+    (folder / "lib/other.js").write_text("export const other = 1;\n")
+    (folder / "lib/types.d.ts").write_text("export {};\n")
+    (folder / "index.css").write_text("a { b: c }\n")
     (tmp_path / "secret.js").write_text("secret")
     return folder
 
 
-@pytest.fixture
-def brotli() -> Any:
-    """The package, where the page can be packed."""
-    pytest.importorskip("minify")
-    return pytest.importorskip("brotli")
+def pack(folder: Path, script: bytes = b"packed") -> None:
+    """As npm does it. What is under Brotli is only passed on."""
+    packed = folder / "packed"
+    packed.mkdir(exist_ok=True)
+    (packed / "index.js.br").write_bytes(b"br of " + script)
+    (packed / "index.js.gzip").write_bytes(gzip.compress(script))
+    (packed / "index.js.map.gzip").write_bytes(gzip.compress(b"{}"))
+    digest = hashlib.sha256()
+    for name, content in read_sources(folder).items():
+        digest.update(f"{name}\0{len(content)}\0".encode() + content)
+    (packed / "sources.sha256").write_text(digest.hexdigest())
 
 
 def client(assets: Assets) -> Client:
     return Client(application(assets.serve))
 
 
+def beside(entry: str, place: str) -> str:
+    """The address of a file under the digest of the entry."""
+    return "/".join([*entry.split("/")[:3], place])
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
 @pytest.mark.parametrize(
-    ("name", "kind", "content"),
-    [("index.js", "text/javascript", SCRIPT), ("index.css", "text/css", "a{}b{c:d}")],
+    ("place", "kind", "content"),
+    [
+        ("index.js", "text/javascript", ENTRY),
+        ("lib/other.js", "text/javascript", "export const other = 1;\n"),
+        ("index.css", "text/css", "a { b: c }\n"),
+    ],
 )
-def test_what_is_served_comes_packed_typed_and_for_keeps(
-    folder: Path, name: str, kind: str, content: str
+def test_modules_are_served_as_they_are_typed_and_for_keeps(
+    folder: Path, place: str, kind: str, content: str, is_packed: bool
 ) -> None:
+    if is_packed:
+        pack(folder)
     assets = Assets(folder)
-    address = f"/static/{assets.digest()}/{name}"
-    answer = client(assets).get(address, headers={"Accept-Encoding": "gzip"})
+    address = beside(assets.entry(), place)
+    answer = client(assets).get(address, headers={"Accept-Encoding": "gzip, br"})
     assert answer.status_code == 200
     assert gzip.decompress(answer.data).decode() == content
     assert answer.headers["Content-Type"] == f"{kind}; charset=utf-8"
@@ -60,19 +75,9 @@ def test_what_is_served_comes_packed_typed_and_for_keeps(
     assert answer.headers["Vary"] == "Accept-Encoding"
     assert answer.headers["Cache-Control"] == YEAR
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
-
-
-def test_a_link_of_an_editor_s_own_is_passed_over(folder: Path) -> None:
-    digest = Assets(folder).digest()
-    (folder / ".#index.js").symlink_to("somebody@somewhere.1:2")
-    assert Assets(folder).digest() == digest
-
-
-def test_who_cannot_unpack_gets_it_plain(folder: Path) -> None:
-    assets = Assets(folder)
-    answer = client(assets).get(f"/static/{assets.digest()}/index.js")
-    assert answer.text == SCRIPT
-    assert "Content-Encoding" not in answer.headers
+    plain = client(assets).get(address)
+    assert plain.text == content
+    assert "Content-Encoding" not in plain.headers
 
 
 @pytest.mark.parametrize(
@@ -88,13 +93,13 @@ def test_who_cannot_unpack_gets_it_plain(folder: Path) -> None:
     ],
 )
 def test_a_packed_page_is_sent_as_the_client_takes_it(
-    folder: Path, brotli: Any, accepted: str, encoding: str | None
+    folder: Path, accepted: str, encoding: str | None
 ) -> None:
     pack(folder)
     assets = Assets(folder)
-    answer = client(assets).get(f"/static/{assets.digest()}/index.js", headers={"Accept-Encoding": accepted})
-    unpack = {"br": brotli.decompress, "gzip": gzip.decompress, None: bytes}[encoding]
-    assert unpack(answer.data).startswith(b"export const{render}=")
+    answer = client(assets).get(assets.entry(), headers={"Accept-Encoding": accepted})
+    data = gzip.decompress(answer.data) if encoding == "gzip" else answer.data
+    assert data == (b"br of packed" if encoding == "br" else b"packed")
     assert answer.headers.get("Content-Encoding") == encoding
     assert answer.headers["Content-Type"] == "text/javascript; charset=utf-8"
     assert answer.headers["Vary"] == "Accept-Encoding"
@@ -102,74 +107,85 @@ def test_a_packed_page_is_sent_as_the_client_takes_it(
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
 
 
-@pytest.mark.usefixtures("brotli")
-def test_only_what_was_packed_from_these_very_files_is_sent(folder: Path) -> None:
+def test_a_source_map_lies_beside_its_script(folder: Path) -> None:
+    pack(folder)
     assets = Assets(folder)
+    answer = client(assets).get(f"{assets.entry()}.map", headers={"Accept-Encoding": "gzip, br"})
+    assert gzip.decompress(answer.data) == b"{}"
+    assert answer.headers["Content-Type"].startswith("application/json")
 
-    def served() -> tuple[str, str | None, str]:
-        digest = assets.digest()
-        take = {"Accept-Encoding": "br"}
-        answer = client(assets).get(f"/static/{digest}/index.js", headers=take)
-        assert answer.headers["Cache-Control"] == YEAR
-        plain = client(assets).get(f"/static/{digest}/index.js").text
-        return digest, answer.headers.get("Content-Encoding"), plain
 
-    linked = served()
+def test_a_link_of_an_editor_s_own_is_passed_over(folder: Path) -> None:
+    entry = Assets(folder).entry()
+    (folder / ".#index.js").symlink_to("somebody@somewhere.1:2")
+    assert Assets(folder).entry() == entry
+
+
+def test_an_edit_is_served_at_once_and_what_was_packed_before_it_no_more(folder: Path) -> None:
+    assets = Assets(folder)
+    plain = assets.entry()
     pack(folder)
-    packed = served()
-    (folder / "index.js").write_text("export function render() { edited(); }\n")
-    edited = served()
-    pack(folder)
-    again = served()
-    assert [encoding for _, encoding, _ in (linked, packed, edited, again)] == [None, "br", None, "br"]
-    assert "edited()" in edited[2]
-    assert "edited()" in again[2]
-    assert len({digest for digest, _, _ in (linked, packed, edited, again)}) == 4
-    assert len(list((folder / "packed").iterdir())) == 4  # nothing is left of what was packed before
+    packed = assets.entry()
+    (folder / "lib/other.js").write_text("export const edited = 1;\n")
+    edited = assets.entry()
+    assert "edited" in client(assets).get(beside(edited, "lib/other.js")).text
+    pack(folder, b"packed again")
+    again = assets.entry()
+    assert client(assets).get(again).text == "packed again"
+    places = [entry.split("/", 3)[3] for entry in (plain, packed, edited, again)]
+    assert places == ["index.js", "packed/index.js", "index.js", "packed/index.js"]
+    assert len({entry.split("/")[2] for entry in (plain, packed, edited, again)}) == 4
 
 
 @pytest.mark.parametrize(
-    "name", ["../secret.js", "%2e%2e/secret.js", "lib/../../secret.js", "other.js", "lib", "", "/etc/passwd"]
+    "place",
+    [
+        "../secret.js",
+        "%2e%2e/secret.js",
+        "lib/../../secret.js",
+        "gone.js",
+        "lib",
+        "lib/types.d.ts",
+        "packed/sources.sha256",
+        "packed/index.js.br",
+        "",
+        "/etc/passwd",
+    ],
 )
-def test_nothing_else_is_served(folder: Path, name: str) -> None:
+def test_nothing_else_is_served(folder: Path, place: str) -> None:
+    pack(folder)
     assets = Assets(folder)
-    answer = client(assets).get(f"/static/{assets.digest()}/{name}")
+    answer = client(assets).get(beside(assets.entry(), place))
     assert answer.status_code == 404
     assert list(answer.get_json(force=True)) == ["error"]
 
 
-def test_the_address_changes_with_any_content(folder: Path) -> None:
+def test_a_script_of_another_version_is_not_mixed_in(folder: Path) -> None:
+    """What is packed calls the shared functions by short names, which mean others in another version."""
     assets = Assets(folder)
-    first = assets.digest()
-    assert assets.digest() == first == Assets(folder).digest()
-    (folder / "more.css").write_text("other{}\n")
-    second = assets.digest()
-    assert second != first
-    old = client(assets).get(f"/static/{first}/index.css")
-    assert old.text.startswith(
-        "other"
-    )  # an open page goes on working, but keeps nothing under a stale address
-    assert old.headers["Cache-Control"] != YEAR
+    first = assets.entry()
+    assert assets.entry() == first == Assets(folder).entry()
+    (folder / "lib/other.js").write_text("export const other = 2;\n")
+    assert assets.entry() != first
+    answer = client(assets).get(beside(first, "lib/other.js"))
+    assert answer.status_code == 404
+    assert "reload the page" in answer.get_json(force=True)["error"]
+
+
+def test_an_address_from_before_a_restart_is_served(folder: Path) -> None:
+    entry = Assets(folder).entry()
+    assert client(Assets(folder)).get(entry).text == ENTRY
 
 
 def test_an_installation_without_the_page_says_so(tmp_path: Path) -> None:
     assets = Assets(tmp_path / "missing")
-    answer = client(assets).get(f"/static/{assets.digest()}/index.js")
+    answer = client(assets).get(assets.entry())
     assert answer.status_code == 404
     assert "reinstall" in answer.get_json(force=True)["error"]
-
-
-def test_a_page_that_cannot_be_linked_shows_why(folder: Path) -> None:
-    (folder / "index.js").write_text("import { a } from './gone.js';\nexport function render() {}\n")
-    assets = Assets(folder)
-    answer = client(assets).get(f"/static/{assets.digest()}/index.js")
-    assert answer.status_code == 200
-    assert answer.text.startswith("export function render()")
-    assert "gone.js: No such file" in answer.text
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
 def test_nothing_is_written(folder: Path, method: str) -> None:
     assets = Assets(folder)
-    answer = client(assets).open(f"/static/{assets.digest()}/index.js", method=method)
+    answer = client(assets).open(assets.entry(), method=method)
     assert (answer.status_code, answer.headers["Allow"]) == (405, "GET, HEAD")

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers import serving
+from webstore import web_store
 
+from tb_xla_insights import load
 from tb_xla_insights.cli.main import main
+from tb_xla_insights.logdir.listing import Listing
+from tb_xla_insights.logdir.sessions import Root, SessionFiles, find_sessions, resolve
+from tb_xla_insights.xplane import blocks, remote
 
 DEMO = Path(__file__).parents[1] / "demo_logs" / "torch_xla_baseline"
 ANNOTATION = "import sys, tb_xla_insights as xi; from tb_xla_insights.trace.details import event_stats; \
@@ -21,22 +29,31 @@ trace = xi.load(sys.argv[1]).trace.traces[0]; \
 print({stat.name: stat.value for stat in event_stats(trace, int(trace.annotations[0]))})"
 
 
+[CAPTURE] = DEMO.rglob("*.xplane.pb")
+CONTENT = CAPTURE.read_bytes()
+
+
+def given(address: str) -> dict[str, str]:
+    """What the environment of a user with access to the endpoint has."""
+    return {
+        "AWS_ENDPOINT_URL": address,
+        "AWS_ACCESS_KEY_ID": "somebody",
+        "AWS_SECRET_ACCESS_KEY": "secret",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_MAX_ATTEMPTS": "1",
+    }
+
+
 @pytest.fixture(scope="module")
 def access() -> Iterator[dict[str, str]]:
     """The environment of a user with access to a bucket `profiles`, which has the demo as `logs/run`."""
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", "0"]
     with serving(command) as address:
-        given = {
-            "AWS_ENDPOINT_URL": address,
-            "AWS_ACCESS_KEY_ID": "somebody",
-            "AWS_SECRET_ACCESS_KEY": "secret",
-            "AWS_DEFAULT_REGION": "us-east-1",
-            "AWS_MAX_ATTEMPTS": "1",
-        }
+        environment = os.environ | given(address)
         upload = "import s3fs, sys; files = s3fs.S3FileSystem(); files.mkdir('profiles'); \
 files.put(sys.argv[1], 'profiles/logs/run', recursive=True)"
-        subprocess.run([sys.executable, "-c", upload, str(DEMO)], env=os.environ | given, check=True)
-        yield os.environ | given
+        subprocess.run([sys.executable, "-c", upload, str(DEMO)], env=environment, check=True)
+        yield environment
 
 
 def run(access: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -94,3 +111,163 @@ def test_what_cannot_be_read_is_one_line(
     assert done.stdout == ""
     (line,) = done.stderr.splitlines()
     assert line.startswith(f"xla-insights: {told}")
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Any, list[str]]]:
+    """An endpoint in this process: its client, and a line per request that it was sent."""
+    import boto3
+    import s3fs
+    from moto.moto_server.threaded_moto_server import ThreadedMotoServer
+
+    lines: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
+    logger = logging.getLogger("werkzeug")
+    monkeypatch.setattr(logger, "level", logging.INFO)
+    monkeypatch.setattr(logger, "handlers", [handler])
+    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    for name, value in given(f"http://{host}:{port}").items():
+        monkeypatch.setenv(name, value)
+    s3fs.S3FileSystem.clear_instance_cache()
+    client = boto3.client("s3")
+    client.create_bucket(Bucket="counted")
+    try:
+        yield client, lines
+    finally:
+        backend().buckets["counted"].keys.clear()
+        client.delete_bucket(Bucket="counted")
+        client.close()
+        server.stop()
+        s3fs.S3FileSystem.clear_instance_cache()
+        remote._keep.clear()
+
+
+def backend() -> Any:
+    """Where the endpoint in this process keeps its buckets."""
+    from moto.s3.models import s3_backends
+
+    [found] = [it for own in s3_backends.values() for it in own.values() if "counted" in it.buckets]
+    return found
+
+
+def put_many(count: int) -> None:
+    """So many sessions, put where the endpoint keeps them: uploads would take minutes."""
+    bucket = backend()
+    for number in range(count):
+        name = f"2026_01_01_{number // 3600:02}_{number // 60 % 60:02}_{number % 60:02}"
+        bucket.put_object("counted", f"logs/run/plugins/profile/{name}/vm.xplane.pb", b"")
+
+
+def test_many_sessions_are_listed_a_thousand_names_a_request_and_once(counted: Any) -> None:
+    _, lines = counted
+    put_many(1_200)
+    looks: list[Callable[[], SessionFiles]] = [
+        lambda: resolve("s3://counted/logs"),
+        lambda: resolve("s3://counted/logs/run/plugins/profile", "2026_01_01_00_00_07"),
+        lambda: find_sessions([Root("s3://counted/logs")])[0],
+    ]
+    for look in looks:
+        lines.clear()
+        assert look().name in ("run/2026_01_01_00_19_59", "2026_01_01_00_00_07")
+        assert len(lines) == 2
+        assert all("list-type=2" in line for line in lines)
+    listing = Listing([Root("s3://counted/logs")])
+    lines.clear()
+    assert len(listing.look(wait=None)) == 1_200
+    listing.look(wait=None)
+    assert len(lines) == 2
+
+
+def put_session(client: Any) -> list[str]:
+    keys = [f"logs/plugins/profile/2026_01_01_00_00_00/{host}.xplane.pb" for host in "ab"]
+    for key in keys:
+        client.put_object(Bucket="counted", Key=key, Body=CONTENT)
+    return keys
+
+
+def test_a_session_is_asked_for_block_by_block_and_each_once(
+    counted: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import s3fs
+
+    client, lines = counted
+    put_session(client)
+    monkeypatch.setattr(blocks, "BLOCK", 64 << 10)
+    ranges: list[tuple[str, str]] = []
+    call = s3fs.S3FileSystem._call_s3
+
+    async def noted(self: Any, method: str, *arguments: Any, **options: Any) -> Any:
+        if method == "get_object":
+            ranges.append((options["Key"], options["Range"]))
+        return await call(self, method, *arguments, **options)
+
+    monkeypatch.setattr(s3fs.S3FileSystem, "_call_s3", noted)
+    lines.clear()
+    assert len(load("s3://counted/logs").trace.traces) == 2
+    assert len(ranges) == len(set(ranges)) == 2 * -(-len(CONTENT) // (64 << 10))
+    kinds = Counter(re.findall(r"(GET|HEAD) /", "\n".join(lines)))
+    # One listing; and a HEAD per host before and after its bytes.
+    assert kinds == {"GET": len(ranges) + 1, "HEAD": 4}
+
+
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [("deleted", ": byte .*: no such file; check the path"), ("replaced", ": the file changed while it was read; .*")],
+)  # fmt: skip
+def test_a_file_that_goes_or_changes_on_the_way_is_told_and_the_others_are_shown(
+    counted: Any, monkeypatch: pytest.MonkeyPatch, how: str, told: str
+) -> None:
+    import s3fs
+
+    client, _ = counted
+    _, key = put_session(client)
+    monkeypatch.setattr(blocks, "BLOCK", 64 << 10)
+    call = s3fs.S3FileSystem._call_s3
+
+    async def then(self: Any, method: str, *arguments: Any, **options: Any) -> Any:
+        answer = await call(self, method, *arguments, **options)
+        if method == "get_object" and options["Key"] == key and options["Range"].startswith("bytes=0-"):
+            if how == "deleted":
+                client.delete_object(Bucket="counted", Key=key)
+            else:
+                client.put_object(Bucket="counted", Key=key, Body=CONTENT[:-1] + b"\0")
+        return answer
+
+    monkeypatch.setattr(s3fs.S3FileSystem, "_call_s3", then)
+    trace = load("s3://counted/logs").trace
+    assert [it.host for it in trace.traces] == ["a"]
+    [skipped] = [it for it in trace.diagnostics if it.id == "skipped_host"]
+    assert re.fullmatch(re.escape(f"s3://counted/{key}") + told, skipped.message)
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        (lambda answer, _: answer.refuse(403), r"access refused \(Forbidden\); check the credentials"),
+        (lambda answer, _: answer.refuse(500), r"cannot be read \(Internal Server Error\)"),
+        (lambda answer, asked: asked.method == "GET" and answer.refuse(403), "byte 0: access refused"),
+        (lambda answer, asked: asked.method == "GET" and answer.refuse(500), "byte 0: cannot be read"),
+        (lambda answer, asked: asked.method == "GET" and answer.reset(), "byte 0: cannot be read"),
+        (lambda answer, asked: asked.method == "GET" and answer.cut(asked), "byte 0: cannot be read"),
+    ],
+)
+def test_an_endpoint_that_fails_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], fault: Any, told: str
+) -> None:
+    import s3fs
+
+    s3fs.S3FileSystem.clear_instance_cache()
+    monkeypatch.setattr(s3fs.S3FileSystem, "retries", 2)
+    with web_store() as store:
+        for name, value in given(store.address).items():
+            monkeypatch.setenv(name, value)
+        path = "/profiles/vm.xplane.pb"
+        store.files[path], store.faults[path] = CONTENT, fault
+        assert main(["report", f"s3:/{path}"]) == 3
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert re.fullmatch(rf"xla-insights: s3:/{path}: {told}.*\n", said.err)
+    s3fs.S3FileSystem.clear_instance_cache()

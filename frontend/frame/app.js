@@ -9,6 +9,7 @@ import { createLink } from '../lib/link.js';
 import { createLive } from '../lib/live.js';
 import { createCapture } from '../capture/dialog.js';
 import { VIEWS } from './views.js';
+import { fetchAhead } from './later.js';
 import { createHeader } from './header.js';
 import { closeMenus } from './pick.js';
 import { createTabs } from './tabs.js';
@@ -57,6 +58,7 @@ export function createApp() {
   let partial = false;
   let looking = false;
   let counted = false;
+  let ahead = false;
   /** @type {Map<string, import('./views.js').View>} */
   const views = new Map();
   /** What each view said of itself: it counts while the view is in front. @type {Map<string, State>} */
@@ -185,11 +187,15 @@ export function createApp() {
 
   /** Brings the view of the link to the front. */
   function show() {
-    const { id, create } = VIEWS.find((view) => view.id === link.state.v) ?? VIEWS[0];
+    const { id, create, load } = VIEWS.find((view) => view.id === link.state.v) ?? VIEWS[0];
     tabs.select(id);
     place.dataset.testid = `view-${id}`;
     place.setAttribute('aria-labelledby', `tab-${id}`);
-    if (!session) return;
+    if (!session) {
+      // Its script comes while the session is asked for.
+      load?.().catch(() => {});
+      return;
+    }
     if (current !== id) views.get(current)?.show(false);
     current = id;
     const known = views.get(id);
@@ -211,8 +217,11 @@ export function createApp() {
   function tell(id) {
     const how = states.get(id) ?? 'loading';
     if (views.get(id)?.element.parentNode === place) place.dataset.state = partial && how === 'ready' ? 'partial' : how;
-    if (how === 'loading' || counted || !session) return;
+    if (how === 'loading' || !session) return;
     // Only now: what is looked at comes first.
+    if (!ahead) fetchAhead(VIEWS);
+    ahead = true;
+    if (counted) return;
     counted = true;
     const own = session;
     get('counts', { session: own.session.name }).then(({ counts }) => { if (own === session) app.counts(counts); }).catch(() => {});

@@ -53,10 +53,10 @@ export function createLoadingCard(stop) {
   };
 }
 
-/** @param {string} message @param {() => void} again */
-export const errorCard = (message, again) => stateCard('error', 'This session cannot be shown',
+/** @param {string} message @param {() => void} again @param {string} [title] @param {string} [label] of the button */
+export const errorCard = (message, again, title = 'This session cannot be shown', label = 'Try again') => stateCard('error', title,
   h('p', null, h('span', { class: 'tag critical' }, 'error'), ' ', message),
-  h('p', null, button('Try again', again, { 'data-testid': 'try-again' })));
+  h('p', null, button(label, again, { 'data-testid': 'try-again' })));
 
 const SERVER_CODE = 'import torch_xla.debug.profiler as xp\nserver = xp.start_server(3294)';
 const CAPTURE_CODE = 'xla-insights capture localhost:3294 LOGDIR --duration-ms 3000';

@@ -1,12 +1,7 @@
-/** The seven views in their order. To add a view: write a module that makes it for an app, put it on its line. */
+/** The views in their order. To add one: write a module that makes it for an app, and put it on its line here. Its folder becomes a script of its own. */
 
 import { overviewView } from '../overview/view.js';
-import { timelineView } from '../timeline/view.js';
-import { gapsView } from '../gaps/view.js';
-import { executionsView } from '../executions/view.js';
-import { propagationView } from '../propagation/view.js';
-import { compilesView } from '../compiles/view.js';
-import { compareView } from '../compare/view.js';
+import { later } from './later.js';
 
 /**
  * @typedef {object} View
@@ -17,15 +12,15 @@ import { compareView } from '../compare/view.js';
  * @property {(on: boolean) => void} show the view comes to the front or leaves it
  * @property {() => void} [recolor] the theme has changed
  */
-/** @typedef {{id: string, label: string, create: (app: import('./app.js').App) => View}} ViewEntry */
+/** @typedef {{id: string, label: string, create: (app: import('./app.js').App) => View, load?: () => Promise<unknown>}} ViewEntry */
 
 /** @type {ViewEntry[]} */
 export const VIEWS = [
   { id: 'overview', label: 'Overview', create: overviewView },
-  { id: 'timeline', label: 'Timeline', create: timelineView },
-  { id: 'gaps', label: 'Gaps', create: gapsView },
-  { id: 'executions', label: 'Executions', create: executionsView },
-  { id: 'propagation', label: 'Propagation', create: propagationView },
-  { id: 'compiles', label: 'Compiles', create: compilesView },
-  { id: 'compare', label: 'Compare', create: compareView },
+  later('timeline', 'Timeline', async () => (await import('../timeline/view.js')).timelineView),
+  later('gaps', 'Gaps', async () => (await import('../gaps/view.js')).gapsView),
+  later('executions', 'Executions', async () => (await import('../executions/view.js')).executionsView),
+  later('propagation', 'Propagation', async () => (await import('../propagation/view.js')).propagationView),
+  later('compiles', 'Compiles', async () => (await import('../compiles/view.js')).compilesView),
+  later('compare', 'Compare', async () => (await import('../compare/view.js')).compareView),
 ];

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from tb_xla_insights.capture.addresses import host_name
 from tb_xla_insights.capture.server import Options, Problem, Server, refusal
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.logdir import files
+from tb_xla_insights.logdir import files, paths
 from tb_xla_insights.xplane.source import is_url
 
 if TYPE_CHECKING:
@@ -55,11 +55,11 @@ class Capture:
     ) -> None:
         self.options = options or Options()
         self.hosts = [Host(address) for address in addresses]
-        place = files.expand(logdir)
+        place = paths.expand(logdir)
         if not place:
             raise InputError("no LOGDIR; name a directory that the profiled process can write to")
         # The server opens this path in a directory of its own.
-        self.root = f"{files.absolute(place).rstrip('/')}/plugins/profile"
+        self.root = f"{paths.absolute(place).rstrip('/')}/plugins/profile"
         self.session = _new_session(self.root)
         self._clock = clock
         self._traced_at: float | None = None
@@ -181,7 +181,7 @@ class Capture:
             return Problem("cancelled")
         except grpc.RpcError as error:
             return refusal(host.address, self.directory, error)
-        path = f"{self.directory}/{host_name(host.address)}{files.SUFFIX}"
+        path = f"{self.directory}/{host_name(host.address)}{paths.SUFFIX}"
         if answer.empty_trace:
             _remove(path)
             return Problem(

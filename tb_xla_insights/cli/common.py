@@ -11,8 +11,9 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
@@ -82,16 +83,20 @@ def read(options: Any, *, meanwhile: Sequence[str] = ()) -> Session:
     from tb_xla_insights.logdir.sessions import resolve
     from tb_xla_insights.session import open_session
 
-    files = resolve(options.path, options.session)
+    with _telling(lambda _: f"Looking for sessions under {options.path}"):
+        files = resolve(options.path, options.session)
     readings = readings_of(files)
-    with _progress(readings), _imported(meanwhile):
+    with _telling(partial(_progress_line, readings)), _imported(meanwhile):
         return open_session(files, options.catalog, readings, options.scheduler)
 
 
 @contextmanager
 def reading(session: Session) -> Iterator[None]:
     """Tells, on a terminal, how many hosts of a session of several are read while an answer reads them."""
-    with _progress(session.hosts.readings if session.hosts.to_read else []):
+    if not session.hosts.to_read:
+        yield
+        return
+    with _telling(partial(_progress_line, session.hosts.readings)):
         yield
 
 
@@ -203,9 +208,9 @@ def _imported(modules: Sequence[str]) -> Iterator[None]:
 
 
 @contextmanager
-def _progress(readings: Sequence[Reading]) -> Iterator[None]:
-    """One line on a terminal, from 0.3 s on, told anew until the reading has ended."""
-    if not readings or not sys.stderr.isatty():
+def _telling(line_after: Callable[[float], str]) -> Iterator[None]:
+    """One line on a terminal, from 0.3 s on, told anew until the block has ended, by the seconds that it takes."""
+    if not sys.stderr.isatty():
         yield
         return
     done = threading.Event()
@@ -213,7 +218,7 @@ def _progress(readings: Sequence[Reading]) -> Iterator[None]:
     def tell() -> None:
         began = time.monotonic()
         while not done.wait(0.3):
-            line = _progress_line(readings, time.monotonic() - began)
+            line = line_after(time.monotonic() - began)
             # One that goes on below could not be told anew.
             sys.stderr.write(f"\r\033[K{line[: shutil.get_terminal_size().columns - 1]}")
             sys.stderr.flush()
@@ -234,9 +239,11 @@ def _progress_line(readings: Sequence[Reading], elapsed: float) -> str:
     if over < len(readings) > 1:
         line = f"{over} of {len(readings)} hosts read"
         return line if not over else f"{line}{_time_left(elapsed, over, len(readings))}"
-    if read in (0, total):  # before the first bytes kernels are loaded, and after the last ones others
-        return "Preparing · kernels are compiled once after installing" if elapsed > 2 else "Preparing"
     names = [it.name for it in readings if it.state == "reading"]
+    if names and not read and elapsed > 2:
+        return f"Waiting for the first bytes of {', '.join(names[:3])}"
+    if read in (0, total):
+        return "Preparing"
     line = f"Reading {', '.join(names[:3])} · {units.byte_size(read)} of {units.byte_size(total)}"
     if elapsed < 1 or not read:
         return line

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
 from tb_xla_insights.cli import common
+
+if TYPE_CHECKING:
+    from tb_xla_insights.logdir.files import FileInfo
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
@@ -18,15 +21,9 @@ def add_to(parser: argparse.ArgumentParser) -> None:
 
 def run(options: Any) -> int:
     """Raises InputError where there is no session."""
-    from tb_xla_insights.errors import InputError
-    from tb_xla_insights.logdir import files
-    from tb_xla_insights.logdir.sessions import find_sessions, resolve, roots
+    from tb_xla_insights.logdir.sessions import sessions_at
 
-    place = files.expand(options.logdir)
-    if files.kind(place) is None:
-        raise InputError(f"{options.logdir}: no such file or directory; check the path")
-    # A session's directory or a capture is answered too, and a logdir without any gets the error that says so.
-    sessions = find_sessions(roots(place)) or [resolve(options.logdir)]
+    sessions = sessions_at(options.logdir)
     if options.json:
         common.print_json(
             {"logdir": options.logdir, "sessions": [_document(session) for session in sessions]}
@@ -36,7 +33,7 @@ def run(options: Any) -> int:
     for session in sessions:
         for place_in, host in enumerate(session.hosts):
             name = session.name if place_in == 0 else ""
-            size = units.byte_size(host.file.bytes)
+            size = units.byte_size(host.file.bytes) if _is_told(host.file) else ""
             listed.add_row(name, host.name, size, units.moment(host.file.modified_ns))
     common.console().print(listed)
     return 0
@@ -48,6 +45,18 @@ def _document(session: Any) -> dict[str, Any]:
         "path": session.path,
         "modified_unix_ns": str(session.modified_unix_ns),
         "hosts": [
-            {"name": host.name, "file": host.file.path, "bytes": host.file.bytes} for host in session.hosts
+            {
+                "name": host.name,
+                "file": host.file.path,
+                "bytes": host.file.bytes if _is_told(host.file) else None,
+            }
+            for host in session.hosts
         ],
     }
+
+
+def _is_told(file: FileInfo) -> bool:
+    """Whether the listing tells the file's size: pages of a web server do not."""
+    from tb_xla_insights.xplane.source import is_url
+
+    return file.bytes > 0 or not is_url(file.path)

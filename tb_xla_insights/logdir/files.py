@@ -7,16 +7,17 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from email.utils import parsedate_to_datetime
+from typing import Any, Literal
 
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.xplane.source import REMOTE_TIMES, is_url, local_mark, remote_mark
+from tb_xla_insights.logdir.paths import DEEPEST, is_capture, is_session_directory, parent
+from tb_xla_insights.logdir.remote import Remote
+from tb_xla_insights.xplane.reasons import reason
+from tb_xla_insights.xplane.remote import TIMES, remote_mark
+from tb_xla_insights.xplane.source import is_url, local_mark
 
-SUFFIX = ".xplane.pb"
-# Deeper than any logdir of a person; ends a walk through links that lead to ever new names.
-_DEEPEST = 40
 _YEAR_10000_NS = 253_402_300_800 * 10**9
-_EXTRA = {"gs": "gcs", "gcs": "gcs", "s3": "s3", "s3a": "s3"}
 
 
 @dataclass(frozen=True)
@@ -29,29 +30,14 @@ class FileInfo:
     mark: str
 
 
-def expand(path: str) -> str:
-    """The place a user meant: `~` and `file://` taken away, no slash at the end."""
-    if is_url(path):
-        return path if path.endswith("://") else path.rstrip("/")
-    local = os.path.expanduser(path.removeprefix("file://"))
-    return local.rstrip("/") or "/" if local else local
-
-
-def absolute(path: str) -> str:
-    return path if is_url(path) else os.path.abspath(path)
-
-
-def parent(path: str) -> str:
-    return path.rpartition("/")[0]
-
-
 def kind(path: str) -> str | None:
     """`file`, `directory` or None where there is nothing. Raises InputError where the place cannot be asked."""
     if is_url(path):
-        with _Remote(path) as remote:
-            if remote.system.isdir(remote.path):
-                return "directory"
-            return "file" if remote.system.exists(remote.path) else None
+        with Remote(path) as remote:
+            info = remote.info()
+        if info is None:
+            return None
+        return "directory" if info.get("type") == "directory" else "file"
     if os.path.isdir(path):
         return "directory"
     return "file" if os.path.lexists(path) else None
@@ -61,50 +47,67 @@ def file_info(path: str) -> FileInfo:
     """One file. Raises InputError where it cannot be asked."""
     if not is_url(path):
         return _local_info(path)
-    with _Remote(path) as remote:
+    with Remote(path) as remote:
         return _remote_info(path, remote.system.info(remote.path))
 
 
-def captures_in(directory: str) -> list[FileInfo]:
-    """The captures that lie directly in a directory, by name. Raises InputError."""
-    if not is_url(directory):
-        try:
-            names = os.listdir(directory)
-        except OSError as error:
-            raise InputError(f"{directory}: {reason(error)}") from error
-        captures = (name for name in sorted(names) if _is_capture(name))
-        return [_local_info(f"{directory}/{name}") for name in captures]
-    with _Remote(directory) as remote:
-        found = remote.system.ls(remote.path, detail=True)
-        paths = {remote.full(info["name"]): info for info in found}
-    return [_remote_info(path, info) for path, info in sorted(paths.items()) if _is_capture(path)]
+@dataclass(frozen=True)
+class Found:
+    """What a place is: a capture, the directory of a session's captures, or a logdir, whose captures are those in
+    `plugins/profile/<session>` directories at any depth; and the captures, by name."""
+
+    kind: Literal["capture", "session", "logdir"]
+    captures: list[FileInfo]
 
 
-def captures_under(root: str) -> Iterator[FileInfo]:
-    """Every capture in a `plugins/profile/<session>` directory at any depth under a place. Raises InputError."""
-    if is_url(root):
-        with _Remote(root) as remote:
-            # One listing of everything: on a bucket that is one request per thousand names, whatever their depth.
-            found = {
-                remote.full(path): info for path, info in remote.system.find(remote.path, detail=True).items()
-            }
-        for path in sorted(found):
-            if _is_capture(path) and _is_session_directory(parent(path)):
-                yield _remote_info(path, found[path])
-        return
-    if not os.path.isdir(root):
-        return
-    yield from _walk(root, frozenset(), 0)
+def find(place: str) -> Found | None:
+    """What lies in a place, None where there is nothing; a remote one is listed once. Raises InputError."""
+    if not is_url(place):
+        what = kind(place)
+        if what == "file":
+            return Found("capture", [_local_info(place)])
+        if what is None:
+            return None
+        direct = _captures_in(place)
+        return Found("session", direct) if direct else Found("logdir", list(_walk(place, frozenset(), 0)))
+    with Remote(place) as remote:
+        if is_capture(place):
+            info = remote.info()
+            return Found("capture", [_remote_info(place, info)]) if info else None
+        listed = remote.listed()
+        if listed and list(listed) != [place]:
+            captures = [_remote_info(path, listed[path]) for path in sorted(listed) if is_capture(path)]
+            direct = [capture for capture in captures if parent(capture.path) == place]
+            inside = [capture for capture in captures if is_session_directory(parent(capture.path))]
+            return Found("session", direct) if direct else Found("logdir", inside)
+        info = remote.info()
+        is_page = info is not None and info.get("mimetype") == "text/html"
+        if info is None or is_page or info.get("type") == "directory":
+            return Found("logdir", []) if info else None
+        return Found("capture", [_remote_info(place, info)])
 
 
-def reason(error: Exception) -> str:
-    """One line for what a file system said, with what to do."""
-    if isinstance(error, FileNotFoundError):
-        return "no such file or directory; check the path"
-    if isinstance(error, PermissionError):
-        return "permission denied; make it readable for this user"
-    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return f"cannot be read ({' '.join(text.split()) or type(error).__name__}); check the path and the access to it"
+def captures_under(root: str) -> list[FileInfo]:
+    """Every capture in a `plugins/profile/<session>` directory at any depth under a place; none where nothing is.
+    Raises InputError."""
+    if not is_url(root):
+        return list(_walk(root, frozenset(), 0))
+    with Remote(root) as remote:
+        listed = remote.listed() or {}
+    return [
+        _remote_info(path, listed[path])
+        for path in sorted(listed)
+        if is_capture(path) and is_session_directory(parent(path))
+    ]
+
+
+def _captures_in(directory: str) -> list[FileInfo]:
+    """The captures that lie directly in a local directory, by name. Raises InputError."""
+    try:
+        names = os.listdir(directory)
+    except OSError as error:
+        raise InputError(f"{directory}: {reason(error, listing=True)}") from error
+    return [_local_info(f"{directory}/{name}") for name in sorted(names) if is_capture(name)]
 
 
 def _walk(directory: str, above: frozenset[tuple[int, int]], depth: int) -> Iterator[FileInfo]:
@@ -115,10 +118,10 @@ def _walk(directory: str, above: frozenset[tuple[int, int]], depth: int) -> Iter
     except OSError:
         return  # a directory that this user may not enter hides its sessions, not those beside it
     here = (status.st_dev, status.st_ino)
-    if here in above or depth > _DEEPEST:
+    if here in above or depth > DEEPEST:
         return
-    if _is_session_directory(directory):
-        yield from captures_in(directory)
+    if is_session_directory(directory):
+        yield from _captures_in(directory)
         return
     for name in names:
         yield from _walk(f"{directory.rstrip('/')}/{name}", above | {here}, depth + 1)
@@ -132,15 +135,6 @@ def _is_directory(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _is_capture(path: str) -> bool:
-    name = path.rpartition("/")[2]
-    return name.endswith(SUFFIX) and name != SUFFIX
-
-
-def _is_session_directory(directory: str) -> bool:
-    return absolute(directory).split("/")[-3:-1] == ["plugins", "profile"]
-
-
 def _local_info(path: str) -> FileInfo:
     try:
         status = os.stat(path)
@@ -151,15 +145,18 @@ def _local_info(path: str) -> FileInfo:
 
 
 def _remote_info(path: str, info: dict[str, Any]) -> FileInfo:
-    times = (info[key] for key in REMOTE_TIMES if info.get(key) is not None)
+    times = (info[key] for key in TIMES if info.get(key) is not None)
     return FileInfo(path, int(info.get("size") or 0), _epoch_ns(next(times, 0)), remote_mark(info))
 
 
 def _epoch_ns(value: object) -> int:
     """Epoch nanoseconds of what a file system calls a modification time; 0 where it says nothing of use."""
     if isinstance(value, str):
+        read = (
+            parsedate_to_datetime if "," in value else datetime.fromisoformat
+        )  # HTTP writes dates as mail does
         try:
-            value = datetime.fromisoformat(value.replace("Z", "+00:00"))
+            value = read(value.replace("Z", "+00:00"))
         except ValueError:
             return 0
     if isinstance(value, datetime):
@@ -171,32 +168,3 @@ def _epoch_ns(value: object) -> int:
 def _in_calendar(unix_ns: float) -> int:
     """A modification time that is a date, else 0: some file systems keep any number, which nobody could be told."""
     return int(unix_ns) if 0 < unix_ns < _YEAR_10000_NS else 0
-
-
-class _Remote:
-    """A URL's file system and path in it; what goes wrong inside `with` becomes an InputError of one line."""
-
-    def __init__(self, url: str) -> None:
-        self.url = url
-
-    def __enter__(self) -> _Remote:
-        try:
-            import fsspec
-
-            self.system, self.path = fsspec.core.url_to_fs(self.url)
-            self.system.invalidate_cache()
-        except ImportError as error:
-            extra = _EXTRA.get(self.url.split("://")[0])
-            remedy = f'pip install "tb-xla-insights[{extra}]"' if extra else " ".join(str(error).split())
-            raise InputError(f"{self.url}: nothing installed opens this kind of URL; {remedy}") from error
-        except Exception as error:  # each file system raises its own kinds
-            raise InputError(f"{self.url}: {reason(error)}") from error
-        return self
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, Exception):
-            raise InputError(f"{self.url}: {reason(error)}") from error
-
-    def full(self, path: str) -> str:
-        """The URL of a path that the file system gave."""
-        return str(self.system.unstrip_protocol(path))

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tb_xla_insights.errors import Diagnostic, InputError
-from tb_xla_insights.logdir.files import absolute
+from tb_xla_insights.logdir.paths import absolute
 from tb_xla_insights.logdir.read import Reading, readings_of
 from tb_xla_insights.logdir.sessions import SessionFiles
 from tb_xla_insights.tasks import Failure, HostInput, HostResult, run

@@ -128,7 +128,7 @@ class Pod:
         from tb_xla_insights.timeline.host import HostTimeline
 
         host = self._inputs[place]
-        trace = read_host(host, self._catalog)
+        trace = read_host(host.path, host.name, self._catalog)
         trace.shift(host.shift_ps)
         return HostTimeline(place, trace, self.report["session"]["duration_ps"])
 

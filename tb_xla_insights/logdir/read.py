@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,12 +11,14 @@ from typing import TYPE_CHECKING, Literal
 from tb_xla_insights.errors import Diagnostic, InputError
 from tb_xla_insights.logdir.sessions import HostFile, SessionFiles
 from tb_xla_insights.parallel import side_by_side
+from tb_xla_insights.tasks.host import fault_text, read_host
+from tb_xla_insights.xplane.source import is_url
 
 if TYPE_CHECKING:
     from tb_xla_insights.catalog import Catalog
     from tb_xla_insights.trace.model import SessionTrace, Trace
 
-_log = logging.getLogger(__name__)
+_REMOTE_AT_ONCE = 4
 
 
 @dataclass
@@ -53,9 +54,11 @@ def read_session(
     traces: list[Trace | None] = [None] * len(readings)
 
     def read(index: int) -> None:
-        traces[index] = _read_host(session.hosts[index], catalog, readings[index], stop)
+        traces[index] = _try_host(session.hosts[index], catalog, readings[index], stop)
 
-    side_by_side([partial(read, index) for index in range(len(readings))], min(os.cpu_count() or 1, 4))
+    # A processor decodes one host at a time; a store sends several.
+    at_once = _REMOTE_AT_ONCE if is_url(session.path) else min(os.cpu_count() or 1, 4)
+    side_by_side([partial(read, index) for index in range(len(readings))], at_once)
     read_ones = [trace for trace in traces if trace is not None]
     failed = [reading for reading in readings if reading.state == "error"]
     if not read_ones:
@@ -68,12 +71,9 @@ def read_session(
     return join_hosts(session.name, session.path, read_ones, diagnostics)
 
 
-def _read_host(host: HostFile, catalog: Catalog, reading: Reading, stop: Callable[[], bool]) -> Trace | None:
-    from tb_xla_insights.trace.read import read_trace
-    from tb_xla_insights.xplane.source import open_source
-
-    def progress(bytes_read: int) -> None:
-        reading.bytes_read = bytes_read
+def _try_host(host: HostFile, catalog: Catalog, reading: Reading, stop: Callable[[], bool]) -> Trace | None:
+    def progress(bytes_read: int, size: int) -> None:
+        reading.bytes_read, reading.bytes = bytes_read, size
 
     path = host.file.path
     if stop():
@@ -81,16 +81,12 @@ def _read_host(host: HostFile, catalog: Catalog, reading: Reading, stop: Callabl
         return None
     reading.state = "reading"
     try:
-        with open_source(path) as source:
-            reading.bytes = source.size
-            trace = read_trace(source, catalog, host=host.name, progress=progress, stop=stop)
+        trace = read_host(path, host.name, catalog, progress, stop)
     except InputError as error:
         reading.fail(str(error))
         return None
     except Exception as error:  # a reader's fault must not take the other hosts with it
-        _log.exception("%s cannot be read", path)
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        reading.fail(f"{path}: cannot be read ({reason}); report this with the file")
+        reading.fail(fault_text(path, error))
         return None
     reading.bytes_read = reading.bytes
     reading.state = "ready"

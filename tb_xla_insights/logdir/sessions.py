@@ -10,8 +10,9 @@ from datetime import UTC, datetime
 
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.host_order import natural_key
-from tb_xla_insights.logdir import files
-from tb_xla_insights.logdir.files import SUFFIX, FileInfo
+from tb_xla_insights.logdir import files, paths
+from tb_xla_insights.logdir.files import FileInfo
+from tb_xla_insights.logdir.paths import SUFFIX
 from tb_xla_insights.xplane.source import is_url
 
 
@@ -65,29 +66,19 @@ class SessionFiles:
 def roots(logdir: str, logdir_spec: str = "") -> list[Root]:
     """The places that TensorBoard's `--logdir PATH` or `--logdir_spec NAME:PATH,PATH,…` names."""
     if logdir:
-        return [Root(files.expand(logdir))]
+        return [Root(paths.expand(logdir))]
     found = []
     for part in filter(None, logdir_spec.split(",")):
         group, path = "", part
         if ":" in part and not is_url(part) and not part.startswith("/"):
             group, _, path = part.partition(":")
-        found.append(Root(files.expand(path), group))
+        found.append(Root(paths.expand(path), group))
     return found
 
 
 def find_sessions(places: Iterable[Root]) -> list[SessionFiles]:
     """All sessions, newest first. Places that do not exist have none. Raises InputError where one cannot be asked."""
-    found: dict[str, SessionFiles] = {}
-    for root in places:
-        by_directory: dict[str, list[FileInfo]] = {}
-        for capture in files.captures_under(root.path):
-            by_directory.setdefault(files.parent(capture.path), []).append(capture)
-        for directory, captures in by_directory.items():
-            name = _name(root, directory)
-            if name in found:  # two unnamed places with runs of the same name
-                name = f"{root.path.strip('/')}/{name}"
-            found[name] = _session(name, directory, captures)
-    return sorted(found.values(), key=lambda session: session.order, reverse=True)
+    return _sessions((root, files.captures_under(root.path)) for root in places)
 
 
 def resolve(path: str, name: str | None = None) -> SessionFiles:
@@ -95,44 +86,63 @@ def resolve(path: str, name: str | None = None) -> SessionFiles:
 
     Raises InputError where there is none.
     """
-    place = files.expand(path)
-    name = None if name is None else _text(name)
-    what = files.kind(place)
-    if what is None:
-        raise InputError(f"{path}: no such file or directory; check the path")
-    if what == "file":
-        session = _of_file(place)
-    elif captures := files.captures_in(place):
-        session = _session(posixpath.basename(files.absolute(place)), place, captures)
-    else:
-        return _of_logdir(path, place, name)
-    if name not in (None, session.name):
-        raise InputError(
-            f"{path}: is session {session.name}, not {name}; leave --session out or name a logdir"
-        )
-    return session
-
-
-def _of_file(place: str) -> SessionFiles:
-    directory, file_name = posixpath.split(files.absolute(place))
-    in_session = posixpath.basename(posixpath.dirname(directory)) == "profile"
-    host = _text(file_name.removesuffix(SUFFIX))
-    name = _text(posixpath.basename(directory)) if in_session else host
-    return SessionFiles(name, place, (HostFile(host, files.file_info(place)),))
-
-
-def _of_logdir(path: str, place: str, name: str | None) -> SessionFiles:
-    sessions = find_sessions([Root(place)])
-    if not sessions:
-        raise InputError(
-            f"{path}: no profile under this directory; captures lie in <run>/plugins/profile/<session>/*{SUFFIX}"
-        )
+    sessions = _at(path)
     if name is None:
         return sessions[0]
+    name = _text(name)
     for session in sessions:
         if session.name == name:
             return session
+    if sessions[0].path == paths.expand(path):
+        raise InputError(
+            f"{path}: is session {sessions[0].name}, not {name}; leave --session out or name a logdir"
+        )
     raise InputError(f"{path}: no session {name}; there {_are(sessions)}")
+
+
+def sessions_at(path: str) -> list[SessionFiles]:
+    """The sessions a command's PATH means, newest first: those of a logdir, wherever in it the path leads, or the one
+    that is no logdir's. Raises InputError where there is none."""
+    return find_sessions([Root(paths.expand(path))]) or _at(path)
+
+
+def _at(path: str) -> list[SessionFiles]:
+    """The session that a place is, or those below it. Raises InputError where there is none."""
+    place = paths.expand(path)
+    found = files.find(place)
+    if found is None:
+        raise InputError(f"{path}: no such file or directory; check the path")
+    if found.kind == "capture":
+        return [_of_file(place, found.captures[0])]
+    if found.kind == "session":
+        return [_session(posixpath.basename(paths.absolute(place)), place, found.captures)]
+    if not found.captures:
+        raise InputError(
+            f"{path}: no profile under this directory; captures lie in <run>/plugins/profile/<session>/*{SUFFIX}"
+        )
+    return _sessions([(Root(place), found.captures)])
+
+
+def _sessions(captures_of: Iterable[tuple[Root, Sequence[FileInfo]]]) -> list[SessionFiles]:
+    found: dict[str, SessionFiles] = {}
+    for root, captures in captures_of:
+        by_directory: dict[str, list[FileInfo]] = {}
+        for capture in captures:
+            by_directory.setdefault(paths.parent(capture.path), []).append(capture)
+        for directory, own in by_directory.items():
+            name = _name(root, directory)
+            if name in found:  # two unnamed places with runs of the same name
+                name = f"{root.path.strip('/')}/{name}"
+            found[name] = _session(name, directory, own)
+    return sorted(found.values(), key=lambda session: session.order, reverse=True)
+
+
+def _of_file(place: str, file: FileInfo) -> SessionFiles:
+    directory, file_name = posixpath.split(paths.absolute(place))
+    in_session = posixpath.basename(posixpath.dirname(directory)) == "profile"
+    host = _text(file_name.removesuffix(SUFFIX))
+    name = _text(posixpath.basename(directory)) if in_session else host
+    return SessionFiles(name, place, (HostFile(host, file),))
 
 
 def _are(sessions: Sequence[SessionFiles]) -> str:
@@ -149,8 +159,8 @@ def _session(name: str, directory: str, captures: Iterable[FileInfo]) -> Session
 
 def _name(root: Root, directory: str) -> str:
     """`<run>/<session>`, just `<session>` for a run at the root; the run is relative to the place looked in."""
-    place = files.absolute(root.path)
-    run_directory, session = posixpath.split(files.absolute(directory))
+    place = paths.absolute(root.path)
+    run_directory, session = posixpath.split(paths.absolute(directory))
     run = posixpath.relpath(posixpath.dirname(posixpath.dirname(run_directory)), place)
     inside = run != "." and not run.startswith("..")
     return "/".join(filter(None, (root.group, run if inside else "", session)))

@@ -1,1 +1,1 @@
-"""The page's files, and what becomes of them. Pip builds the package with this: nothing here needs another package."""
+"""The page's files, and what npm packed of them. Pip builds the package with this: it needs no other package."""

@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.logdir import files
+from tb_xla_insights.logdir import paths
 from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.respond import Handler
@@ -85,7 +85,7 @@ class Captures:
             return
         for _ in range(_LOOKS):
             sessions = self._listing.look(wait=None, fresh=0)
-            found = (it.name for it in sessions if files.absolute(it.path) == capture.directory)
+            found = (it.name for it in sessions if paths.absolute(it.path) == capture.directory)
             self._session = next(found, None)
             if self._session is not None:
                 return

@@ -64,7 +64,7 @@ class XlaInsightsPlugin(base_plugin.TBPlugin):
     def frontend_metadata(self) -> base_plugin.FrontendMetadata:
         # TensorBoard's reload does nothing to a page in a frame; ours looks for new sessions itself.
         return base_plugin.FrontendMetadata(
-            es_module_path=f"/static/{self._assets.digest()}/index.js",
+            es_module_path=self._assets.entry(),
             tab_name="XLA Insights",
             disable_reload=True,
         )

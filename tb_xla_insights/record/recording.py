@@ -15,7 +15,7 @@ from numbers import Real
 from tb_xla_insights import __version__
 from tb_xla_insights.analysis.beside import RECORD, SAMPLES
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.logdir import files
+from tb_xla_insights.logdir import paths
 from tb_xla_insights.record.stderr import DebugText
 from tb_xla_insights.record.tracers import tracer, versions
 from tb_xla_insights.xplane.source import is_url
@@ -38,7 +38,7 @@ class Recorder:
         python: bool,
     ) -> None:
         self._samples = None if samples is None else _number_of_samples(samples)
-        self._logdir = files.absolute(files.expand(logdir))
+        self._logdir = paths.absolute(paths.expand(logdir))
         self._explain = explain
         self._tracer = tracer(server, python)
         self._debug = DebugText() if debug else None

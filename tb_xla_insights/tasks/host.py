@@ -80,24 +80,41 @@ class Task(Generic[Result]):
             give_back()
 
     def _result(self, host: HostInput) -> HostResult[Result]:
-        trace = read_host(host, self.catalog)
+        trace = read_host(host.path, host.name, self.catalog)
         trace.shift(host.shift_ps)
         value = self.function(trace, host)
         return HostResult(host, value, trace.base_unix_ns, trace.span_ps[1], trace.diagnostics)
 
 
 def read_host(
-    host: HostInput,
+    path: str,
+    host: str,
     catalog: Catalog,
-    progress: Callable[[int], None] | None = None,
-    stop: Callable[[], bool] | None = None,
+    progress: Callable[[int, int], None] = lambda _read, _size: None,
+    stop: Callable[[], bool] = lambda: False,
 ) -> Trace:
-    """The host's trace. Raises InputError where nothing of the file can be read."""
-    from tb_xla_insights.trace.read import read_trace
-    from tb_xla_insights.xplane.source import open_source
+    """Reads one capture, local or behind a URL, by itself: in a thread, or in another process or machine.
 
-    with open_source(host.path) as source:
-        return read_trace(source, catalog, host=host.name, progress=progress, stop=stop)
+    `progress` is told bytes read, of a remote file those that have come, and the file's size. Credentials and options
+    of a store are those of fsspec's configuration. Raises InputError.
+    """
+    from tb_xla_insights.trace.read import read_trace
+    from tb_xla_insights.xplane.source import is_url, open_source
+
+    size = 0
+
+    def read(count: int) -> None:
+        if size:
+            progress(count, size)
+
+    remote = is_url(path)
+    with open_source(path, whole=True, arrived=read, stop=stop) as source:
+        size = source.size
+        progress(0, size)
+        trace = read_trace(source, catalog, host=host, progress=None if remote else read, stop=stop)
+        source.check()
+        source.keep(trace.programs.values())
+    return trace
 
 
 def fault_text(path: str, error: Exception) -> str:

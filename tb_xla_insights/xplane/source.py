@@ -11,22 +11,19 @@ import os
 import posixpath
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.xplane.reasons import reason
 
 if TYPE_CHECKING:
     from typing import Self
 
 Bytes = NDArray[np.uint8]
-
-_MARKS = ("ETag", "etag", "md5Hash")
-REMOTE_TIMES = ("LastModified", "last_modified", "mtime", "updated", "created")
-"""Under which names file systems tell when a file was changed, the best first."""
 
 
 class Source(ABC):
@@ -46,6 +43,12 @@ class Source(ABC):
         buffer = np.empty(max(0, min(length, self.size - offset)), np.uint8)
         return buffer[: self.read_into(offset, buffer)]
 
+    def check(self) -> None:  # noqa: B027  a local file has nothing to add
+        """Raises InputError where what was read is of several contents: a remote file was replaced meanwhile."""
+
+    def keep(self, ranges: Iterable[tuple[int, int]]) -> None:  # noqa: B027  the system keeps local ones
+        """Says which ranges (offset, length) will be read again, by whoever opens the file next."""
+
     @abstractmethod
     def close(self) -> None: ...
 
@@ -62,7 +65,7 @@ class _LocalFile(Source):
         try:
             self._descriptor = os.open(path, os.O_RDONLY)
         except OSError as error:
-            raise InputError(f"{path}: {_reason(error)}") from error
+            raise InputError(f"{path}: {reason(error)}") from error
         status = os.fstat(self._descriptor)
         self.size = status.st_size
         self.fingerprint = local_mark(status)
@@ -76,41 +79,11 @@ class _LocalFile(Source):
                     break
                 filled += count
         except OSError as error:
-            raise InputError(f"{self.path}: byte {offset + filled}: {_reason(error)}") from error
+            raise InputError(f"{self.path}: byte {offset + filled}: {reason(error)}") from error
         return filled
 
     def close(self) -> None:
         os.close(self._descriptor)
-
-
-class _RemoteFile(Source):
-    def __init__(self, url: str) -> None:
-        import fsspec
-
-        self.path = url
-        try:
-            self._system, self._path = fsspec.core.url_to_fs(url)
-            info: dict[str, Any] = self._system.info(self._path)
-        except Exception as error:  # each file system raises its own kinds
-            raise InputError(f"{url}: {_reason(error)}") from error
-        if info.get("type") == "directory":
-            raise InputError(f"{url}: is a directory; name a .xplane.pb file")
-        self.size = int(info["size"])
-        self.fingerprint = remote_mark(info)
-
-    def read_into(self, offset: int, buffer: Bytes) -> int:
-        length = min(len(buffer), self.size - offset)
-        if length <= 0:
-            return 0
-        try:
-            data: bytes = self._system.cat_file(self._path, start=offset, end=offset + length)
-        except Exception as error:
-            raise InputError(f"{self.path}: byte {offset}: {_reason(error)}") from error
-        buffer[: len(data)] = np.frombuffer(data, np.uint8)
-        return len(data)
-
-    def close(self) -> None:
-        pass  # each read is a request of its own
 
 
 def is_url(path: str) -> bool:
@@ -123,15 +96,22 @@ def local_mark(status: os.stat_result) -> str:
     return f"{status.st_size}-{status.st_mtime_ns}-{status.st_ino}"
 
 
-def remote_mark(info: Mapping[str, Any]) -> str:
-    """The same of what fsspec says of a file: each file system has other names for what it knows."""
-    return "-".join(str(info[key]) for key in ("size", *_MARKS, *REMOTE_TIMES) if key in info)
+def open_source(
+    path: str,
+    *,
+    whole: bool = False,
+    arrived: Callable[[int], None] = lambda _: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> Source:
+    """Opens a local path or a URL (`gs://…`, `s3://…`, …). Raises InputError where that fails.
 
-
-def open_source(path: str) -> Source:
-    """Opens a local path or a URL (`gs://…`, `s3://…`, …). Raises InputError where that fails."""
+    Of a remote file, which comes block by block: `whole` says that all of it will be read, `arrived` is told how many
+    bytes have come, and once `stop` says so, reading what has not come raises InputError.
+    """
     if is_url(path):
-        return _RemoteFile(path)
+        from tb_xla_insights.xplane.remote import RemoteFile
+
+        return RemoteFile(path, whole, arrived, stop)
     local = path.removeprefix("file://")
     if os.path.isdir(local):
         raise InputError(f"{path}: is a directory; name a .xplane.pb file")
@@ -149,17 +129,3 @@ def file_names(directory: str) -> list[str]:
 
     system, path = fsspec.core.url_to_fs(directory)
     return [posixpath.basename(it["name"]) for it in system.ls(path, detail=True) if it["type"] == "file"]
-
-
-def _reason(error: Exception) -> str:
-    """One line for what an operating or file system said, with what to do."""
-    if isinstance(error, FileNotFoundError):
-        return "no such file; check the path"
-    if isinstance(error, PermissionError):
-        return "permission denied; make the file readable for this user"
-    text = (
-        error.strerror
-        if isinstance(error, OSError) and error.strerror
-        else str(error) or type(error).__name__
-    )
-    return f"cannot be read ({' '.join(text.split())}); try again or copy the file to a local disk"

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from browser.driver import Xi
 from playwright.sync_api import Page
 
 from tb_xla_insights.page.folder import page_folder
-from tb_xla_insights.page.pack import pack
+from tb_xla_insights.page.packed import is_packed
 
 ROOT = Path(__file__).parents[2]
 ARGUMENTS = [
@@ -56,9 +56,11 @@ def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]
 
 @pytest.fixture(scope="session", autouse=True)
 def packed_page() -> None:
-    """What is tested is what users get: the page of this checkout as pip packs it, where it could."""
-    with suppress(ImportError):
-        pack(page_folder())
+    """What is tested is what users get: the page of this checkout, packed."""
+    npm = shutil.which("npm")
+    assert npm, "the page cannot be packed: install nodejs and npm"
+    if not is_packed(page_folder()):
+        subprocess.run([npm, "run", "--silent", "pack"], cwd=ROOT, check=True)
 
 
 @contextmanager

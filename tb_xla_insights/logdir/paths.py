@@ -1,0 +1,36 @@
+"""Paths, local and remote: how people write them, and where in a logdir captures lie."""
+
+from __future__ import annotations
+
+import os
+
+from tb_xla_insights.xplane.source import is_url
+
+SUFFIX = ".xplane.pb"
+# Deeper than any logdir of a person; ends a walk through links that lead to ever new names.
+DEEPEST = 40
+
+
+def expand(path: str) -> str:
+    """The place a user meant: `~` and `file://` taken away, no slash at the end."""
+    if is_url(path):
+        return path if path.endswith("://") else path.rstrip("/")
+    local = os.path.expanduser(path.removeprefix("file://"))
+    return local.rstrip("/") or "/" if local else local
+
+
+def absolute(path: str) -> str:
+    return path if is_url(path) else os.path.abspath(path)
+
+
+def parent(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def is_capture(path: str) -> bool:
+    name = path.rpartition("/")[2]
+    return name.endswith(SUFFIX) and name != SUFFIX
+
+
+def is_session_directory(directory: str) -> bool:
+    return absolute(directory).split("/")[-3:-1] == ["plugins", "profile"]

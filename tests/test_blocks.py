@@ -1,0 +1,92 @@
+"""Blocks of a remote file: whatever is read in whatever order, each is fetched once."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tb_xla_insights.xplane import blocks
+from tb_xla_insights.xplane.blocks import Blocks, patiently
+
+BLOCK = 16
+CONTENT = bytes(range(256)) * 3
+
+
+@pytest.fixture(autouse=True, scope="module")
+def small_blocks() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks, "BLOCK", BLOCK)
+        yield
+
+
+class File:
+    """A file of `CONTENT`, and the ranges that a store was asked for."""
+
+    def __init__(self, *, whole: bool = False, fetch: Callable[[int, int], bytes] | None = None) -> None:
+        self.asked: list[tuple[int, int]] = []
+        self._fetch = fetch or (lambda start, end: CONTENT[start:end])
+        self.blocks = Blocks(len(CONTENT), self._note, whole=whole)
+
+    def _note(self, start: int, end: int) -> bytes:
+        self.asked.append((start, end))
+        return self._fetch(start, end)
+
+    def read(self, offset: int, length: int) -> bytes:
+        buffer = bytearray(length)
+        return bytes(buffer[: self.blocks.read_into(offset, memoryview(buffer))])
+
+
+@given(st.lists(st.tuples(st.integers(0, 800), st.integers(0, 200)), max_size=8), st.booleans())
+def test_what_is_read_is_what_is_there_and_fetched_once(reads: list[tuple[int, int]], whole: bool) -> None:
+    file = File(whole=whole)
+    for offset, length in reads:
+        assert file.read(offset, length) == CONTENT[offset : offset + length]
+    file.blocks.close()
+    assert len(file.asked) == len(set(file.asked))
+    assert all(start % BLOCK == 0 and end - start == BLOCK for start, end in file.asked)
+
+
+def test_who_reads_on_is_read_ahead_for_and_who_hops_is_not() -> None:
+    file = File()
+    for number in (40, 7, 20, 3):
+        file.read(number * BLOCK, 4)
+    assert sorted(file.asked) == [(number * BLOCK, (number + 1) * BLOCK) for number in (3, 7, 20, 40)]
+    on = File()
+    for number in range(6):
+        on.read(number * BLOCK, 4)
+    assert on.read(10 * BLOCK, 4)
+    assert {start // BLOCK for start, _ in on.asked} >= set(range(11))
+
+
+def test_a_file_too_large_to_be_held_is_not_fetched_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "WHOLE", len(CONTENT) - 1)
+    file = File(whole=True)
+    file.read(30 * BLOCK, 1)
+    file.blocks.close()
+    assert file.asked == [(30 * BLOCK, 31 * BLOCK)]
+
+
+def test_a_request_that_is_cancelled_fails_like_others() -> None:
+    def cancelled(_start: int, _end: int) -> bytes:
+        raise asyncio.CancelledError
+
+    file = File(fetch=cancelled)
+    for _ in range(2):
+        with pytest.raises(OSError, match="CancelledError"):
+            file.read(0, 1)
+    assert len(file.asked) == 1
+
+
+def test_a_call_without_an_answer_is_given_up() -> None:
+    over = threading.Event()
+    try:
+        with pytest.raises(OSError, match=r"no answer for 0\.01 s"):
+            patiently(over.wait, 0.01)
+    finally:
+        over.set()
+    assert patiently(lambda: 5) == 5

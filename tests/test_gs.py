@@ -1,0 +1,86 @@
+"""A logdir in a bucket of Google's: gcsfs, and an emulator of the store on loopback."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from helpers import free_port
+
+DEMO = Path(__file__).parents[1] / "demo_logs" / "torch_xla_baseline"
+
+
+@pytest.fixture(scope="module")
+def access() -> Iterator[dict[str, str]]:
+    """The environment of a user with access to a bucket `profiles`, which has the demo as `logs/run`."""
+    port = free_port()
+    address = f"http://127.0.0.1:{port}"
+    environment = os.environ | {
+        "STORAGE_EMULATOR_HOST": address,
+        "FSSPEC_GS_TOKEN": "anon",
+        # Else gcsfs asks for the kind of bucket by an interface that the emulator lacks, for a minute.
+        "GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT": "false",
+    }
+    command = [sys.executable, "-m", "gcp_storage_emulator", "start", "-M", "-H", "127.0.0.1"]
+    command += ["--port", str(port), "--default-bucket", "profiles"]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert server.stdout is not None
+    # What it goes on saying fills no pipe.
+    rest = threading.Thread(target=server.stdout.read, daemon=True)
+    try:
+        if not any("services started" in line for line in server.stdout):
+            pytest.fail("the emulator did not start")
+        threading.Thread(
+            target=server.stdout.read, daemon=True
+        ).start()  # what it goes on saying fills no pipe
+        upload = "import gcsfs, sys; files = gcsfs.GCSFileSystem(token='anon'); \
+files.put(sys.argv[1], 'profiles/logs/run', recursive=True)"
+        subprocess.run([sys.executable, "-c", upload, str(DEMO)], env=environment, check=True)
+        yield environment
+    finally:
+        server.kill()
+        server.wait()
+        if rest.ident is not None:
+            rest.join()
+        server.stdout.close()
+
+
+def run(access: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tb_xla_insights.cli.main", *arguments]
+    return subprocess.run(command, env=access, capture_output=True, text=True, check=False)
+
+
+def test_a_report_of_a_bucket_has_the_figures_of_the_files_on_a_disk(access: dict[str, str]) -> None:
+    done, here = (
+        run(access, "report", "gs://profiles/logs", "--json"),
+        run(access, "report", str(DEMO), "--json"),
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    there, local = json.loads(done.stdout), json.loads(here.stdout)
+    assert there["session"]["path"].startswith("gs://profiles/logs/run/")
+    for key in ("devices", "steps", "gaps", "executions", "propagation"):
+        assert there[key] == local[key]
+
+
+def test_sessions_of_a_bucket(access: dict[str, str]) -> None:
+    done = run(access, "sessions", "gs://profiles/logs", "--json")
+    [session] = json.loads(done.stdout)["sessions"]
+    [capture] = DEMO.rglob("*.xplane.pb")
+    assert [(host["name"], host["bytes"]) for host in session["hosts"]] == [
+        ("demo-host", capture.stat().st_size)
+    ]
+
+
+@pytest.mark.parametrize(
+    "path", ["gs://profiles/nothing", "gs://profiles/logs/x.xplane.pb", "gs://other/logs"]
+)
+def test_what_is_not_there_is_one_line(access: dict[str, str], path: str) -> None:
+    done = run(access, "report", path)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr == f"xla-insights: {path}: no such file or directory; check the path\n"

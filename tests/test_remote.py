@@ -1,0 +1,381 @@
+"""Captures behind URLs: what is asked of a store, and what comes of one that is slow, refuses or fails on the way."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from webstore import Answer, Asked, WebStore, web_store
+
+from tb_xla_insights.catalog import load_catalog
+from tb_xla_insights.cli.main import main
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.logdir.listing import Listing
+from tb_xla_insights.logdir.read import read_session, readings_of
+from tb_xla_insights.logdir.sessions import Root, find_sessions, resolve
+from tb_xla_insights.logdir.store import Store, opener
+from tb_xla_insights.xplane import blocks, remote
+from tb_xla_insights.xplane.source import open_source
+
+[CAPTURE] = (Path(__file__).parents[1] / "demo_logs" / "torch_xla_baseline").rglob("*.xplane.pb")
+CONTENT = CAPTURE.read_bytes()
+BLOCK = 16 << 10
+SESSION = "/logs/run/plugins/profile/2026_01_02_00_00_00"
+HOSTS = [f"{SESSION}/{name}.xplane.pb" for name in ("a", "b", "c", "d")]
+
+
+@pytest.fixture
+def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[WebStore]:
+    """A session of four hosts, in a store that is asked for many blocks."""
+    monkeypatch.setattr(blocks, "BLOCK", BLOCK)
+    remote._keep.clear()
+    with web_store() as served:
+        served.files = dict.fromkeys(HOSTS, CONTENT)
+        yield served
+    remote._keep.clear()
+
+
+def report(store: WebStore, capsys: pytest.CaptureFixture[str], path: str = "/logs") -> tuple[int, Any, str]:
+    """Exit code, document and stderr of a report."""
+    code = main(["report", f"{store.address}{path}", "--json"])
+    said = capsys.readouterr()
+    return code, json.loads(said.out) if said.out else None, said.err
+
+
+def test_each_byte_is_asked_for_once_and_a_file_for_its_state_a_few_times(
+    store: WebStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, document, _ = report(store, capsys)
+    assert code == 0
+    assert len(document["session"]["hosts"]) == 4
+    for path in HOSTS:
+        assert set(store.bytes_asked(path)) == {1}
+        assert len(store.of(path)) == -(-len(CONTENT) // BLOCK)
+        # Before and after decoding, and by each of the two that read compiled programs.
+        assert len(store.of(path, "HEAD")) <= 4
+
+
+def test_what_comes_over_a_network_is_what_lies_on_a_disk(
+    store: WebStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store.files = {f"{SESSION}/{CAPTURE.name}": CONTENT}
+    _, there, _ = report(store, capsys)
+    assert main(["report", str(CAPTURE), "--json"]) == 0
+    here = json.loads(capsys.readouterr().out)
+    for key in ("devices", "steps", "gaps", "executions", "compiles", "propagation", "findings"):
+        if "metrics_report" not in json.dumps(here[key]):
+            assert there[key] == here[key], key
+
+
+def test_hosts_and_blocks_are_asked_for_side_by_side(store: WebStore) -> None:
+    """Answers wait until all that may be under way at a time have been asked for: one after the other none comes."""
+    last = HOSTS[-1]
+    together = threading.Barrier(len(HOSTS))
+    several = threading.Barrier(blocks.AT_ONCE)
+    met: list[str] = []
+
+    def first_blocks(_: Answer, asked: Asked) -> bool:
+        if asked.first == 0:
+            together.wait(60)
+            met.append("hosts")
+        elif asked.path == last and asked.first is not None and asked.first // BLOCK <= blocks.AT_ONCE:
+            several.wait(60)
+            met.append("blocks")
+        return False
+
+    assert len(CONTENT) > (blocks.AT_ONCE + 1) * BLOCK
+    store.faults = dict.fromkeys(HOSTS, first_blocks)
+    trace = read_session(resolve(f"{store.address}/logs"), load_catalog())
+    assert len(trace.traces) == 4
+    assert sorted(met) == ["blocks"] * blocks.AT_ONCE + ["hosts"] * 4
+
+
+def test_progress_counts_the_bytes_that_came(store: WebStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "AT_ONCE", 1)
+    session = resolve(f"{store.address}/logs")
+    readings = readings_of(session)
+    seen: list[tuple[int, int]] = []
+
+    def look(_: Answer, asked: Asked) -> bool:
+        if asked.first is not None:
+            seen.append((readings[0].bytes_read, readings[0].bytes))
+        return False
+
+    store.faults[HOSTS[0]] = look
+    read_session(session, load_catalog(), readings)
+    assert {size for _, size in seen} == {len(CONTENT)}
+    # Each request finds what those before it brought; one block is shorter than the others.
+    assert [-(-read // BLOCK) for read, _ in seen] == list(range(len(seen)))
+    assert len(seen) > 10
+    assert [(it.bytes_read, it.bytes, it.state) for it in readings] == [
+        (len(CONTENT), len(CONTENT), "ready")
+    ] * 4
+
+
+def at_block(number: int, fault: Callable[[Answer, Asked], bool]) -> Callable[[Answer, Asked], bool]:
+    """The fault, of one block only."""
+    return lambda answer, asked: asked.first == number * BLOCK and fault(answer, asked)
+
+
+def replaced(store: WebStore) -> Callable[[Answer, Asked], bool]:
+    """The file is another one, as long as before, from its third block on."""
+
+    def fault(_: Answer, asked: Asked) -> bool:
+        if asked.first == 2 * BLOCK:
+            store.files[asked.path] = store.files[asked.path][:-1] + b"\0"
+        return False
+
+    return fault
+
+
+ANY_FAULT: dict[str, tuple[Callable[[Answer, Asked], bool], str]] = {
+    "refused": (lambda answer, _: answer.refuse(403), r"access refused \(403 Forbidden\); check the credentials"),
+    "unknown user": (lambda answer, _: answer.refuse(401), r"access refused \(401 Unauthorized\)"),
+    "gone": (lambda answer, _: answer.refuse(404), "no such file; check the path"),
+    "fails": (lambda answer, _: answer.refuse(500), r"cannot be read \(500 Internal Server Error\); try again"),
+    "reset": (lambda answer, _: answer.reset(), r"cannot be read \(.*; try again"),
+    "refused on the way": (at_block(3, lambda answer, _: answer.refuse(403)), "byte .*access refused"),
+    "gone on the way": (at_block(3, lambda answer, _: answer.refuse(404)), "byte .*no such file"),
+    "fails on the way": (at_block(3, lambda answer, _: answer.refuse(503)), "byte .*503 Service Unavailable"),
+    "reset on the way": (at_block(3, lambda answer, _: answer.reset()), "byte .*cannot be read"),
+    "cut on the way": (at_block(3, lambda answer, asked: answer.cut(asked)), "byte .*cannot be read"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ANY_FAULT)
+def test_a_host_that_fails_is_told_in_one_line_and_the_others_are_shown(
+    store: WebStore, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    fault, told = ANY_FAULT[kind]
+    store.faults[HOSTS[1]] = fault
+    code, document, said = report(store, capsys)
+    assert code == 0
+    assert "Traceback" not in said
+    assert [host["name"] for host in document["session"]["hosts"]] == ["a", "c", "d"]
+    [skipped] = [it for it in document["diagnostics"] if it["id"] == "skipped_host"]
+    assert skipped["host"] == "b"
+    assert re.match(re.escape(f"{store.address}{HOSTS[1]}: ") + told, skipped["message"])
+    assert "\n" not in skipped["message"]
+
+
+def test_a_file_that_changes_while_it_is_read_is_told(
+    store: WebStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store.faults[HOSTS[1]] = replaced(store)
+    _, document, _ = report(store, capsys)
+    [skipped] = [it for it in document["diagnostics"] if it["id"] == "skipped_host"]
+    assert skipped["message"].endswith(
+        ": the file changed while it was read; read it again once it is written"
+    )
+
+
+@pytest.mark.parametrize("kind", ANY_FAULT)
+def test_only_where_nothing_can_be_read_the_command_fails(
+    store: WebStore, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    fault, told = ANY_FAULT[kind]
+    store.faults = dict.fromkeys(HOSTS, fault)
+    code, document, said = report(store, capsys)
+    assert (code, document) == (3, None)
+    assert re.fullmatch(
+        r"xla-insights: http://\S+/a\.xplane\.pb: " + told + r".* \(4 hosts, all fail\)\n", said
+    )
+
+
+def test_after_a_failure_no_more_is_asked_for(store: WebStore) -> None:
+    store.faults[HOSTS[0]] = lambda answer, asked: asked.first is not None and answer.refuse(403)
+    with pytest.raises(InputError):
+        read_session(resolve(f"{store.address}{HOSTS[0]}"), load_catalog())
+    assert len(store.of(HOSTS[0])) == 1
+
+
+@pytest.mark.parametrize("how", ["whole", "without_length"])
+def test_a_store_that_knows_no_ranges_sends_the_file_once(
+    store: WebStore, capsys: pytest.CaptureFixture[str], how: str
+) -> None:
+    store.files = {HOSTS[0]: CONTENT}
+    store.faults[HOSTS[0]] = lambda answer, _: getattr(answer, how)()
+    code, document, _ = report(store, capsys)
+    assert code == 0
+    assert document["session"]["hosts"][0]["bytes"] == len(CONTENT)
+    # fsspec asks for the size once with GET where HEAD does not tell, and does not read the answer.
+    opened = 4 if how == "without_length" else 0
+    assert len(store.of(HOSTS[0])) - opened == 1
+
+
+def test_an_answer_of_another_length_is_told(store: WebStore) -> None:
+    def short(answer: Answer, _: Asked) -> bool:
+        answer.answer(206, CONTENT[:9])
+        return True
+
+    store.faults[HOSTS[0]] = at_block(2, short)
+    with open_source(f"{store.address}{HOSTS[0]}") as source, pytest.raises(InputError) as raised:
+        source.read(2 * BLOCK, 10)
+    told = f": byte {2 * BLOCK}: cannot be read (9 bytes came where {BLOCK} were asked for); try again or "
+    assert told in str(raised.value)
+
+
+def test_what_few_bytes_are_wanted_of_is_not_fetched_whole(store: WebStore) -> None:
+    with open_source(f"{store.address}{HOSTS[0]}") as source:
+        assert source.read(5 * BLOCK + 7, 9).tobytes() == CONTENT[5 * BLOCK + 7 :][:9]
+        assert source.read(5 * BLOCK + 90, 9).tobytes() == CONTENT[5 * BLOCK + 90 :][:9]
+        assert [it.first for it in store.of(HOSTS[0])] == [5 * BLOCK]
+        across = source.read(2 * BLOCK - 5, 10).tobytes()
+    assert across == CONTENT[2 * BLOCK - 5 :][:10]
+
+
+def test_a_store_that_stalls_is_given_up(
+    store: WebStore, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocks, "PATIENCE_S", 0.5)
+    over = threading.Event()
+    store.faults[HOSTS[1]] = lambda _, asked: asked.first == 2 * BLOCK and over.wait()
+    store.faults[HOSTS[2]] = lambda *_: over.wait()
+    try:
+        code, document, _ = report(store, capsys)
+    finally:
+        over.set()
+    assert code == 0
+    skipped = [it for it in document["diagnostics"] if it["id"] == "skipped_host"]
+    assert [it["host"] for it in skipped] == ["b", "c"]
+    assert all("cannot be read (no answer for 0.5 s); try again" in it["message"] for it in skipped)
+
+
+def test_a_store_that_stalls_is_left_when_reading_is_stopped(store: WebStore) -> None:
+    over, asked_for = threading.Event(), threading.Event()
+
+    def stall(_: Answer, asked: Asked) -> bool:
+        if asked.first != 2 * BLOCK:
+            return False
+        asked_for.set()
+        return over.wait()
+
+    store.faults[HOSTS[1]] = stall
+    try:
+        trace = read_session(resolve(f"{store.address}/logs"), load_catalog(), stop=asked_for.is_set)
+    except InputError as error:
+        assert "stopped before" in str(error)  # noqa: PT017  whether other hosts were whole by then is chance
+    else:
+        skipped = [it for it in trace.diagnostics if it.id == "skipped_host"]
+        assert "b" in [it.host for it in skipped]
+        assert all("not read, stopped before; reload the session" in it.message for it in skipped)
+    finally:
+        over.set()
+
+
+def test_the_tab_shows_bytes_while_a_store_stalls_and_its_stop_ends_that(store: WebStore) -> None:
+    over, asked_for = threading.Event(), threading.Event()
+
+    def stall(_: Answer, asked: Asked) -> bool:
+        if asked.first != 2 * BLOCK:
+            return False
+        asked_for.set()
+        return over.wait()
+
+    store.files = {HOSTS[0]: CONTENT}
+    store.faults[HOSTS[0]] = stall
+    sessions = Store(Listing([Root(f"{store.address}/logs")]), opener())
+    load = sessions.load("run/2026_01_02_00_00_00")
+    try:
+        assert asked_for.wait(60)
+        told = load.progress()
+        assert (told["bytes"], told["hosts"][0]["state"]) == (len(CONTENT), "reading")
+        assert BLOCK <= told["bytes_read"] < len(CONTENT)
+        assert sessions.stop("run/2026_01_02_00_00_00")
+        assert load.wait(60)
+    finally:
+        over.set()
+    assert str(load.error).endswith("a.xplane.pb: not read, stopped before; reload the session to read it")
+
+
+@pytest.mark.parametrize("stalled", [HOSTS[0], SESSION + "/"])
+def test_control_c_ends_a_command_whose_store_stalls(store: WebStore, stalled: str) -> None:
+    over, asked_for = threading.Event(), threading.Event()
+
+    def stall(*_: object) -> bool:
+        asked_for.set()
+        return over.wait()
+
+    store.faults[stalled] = stall
+    command = [sys.executable, "-m", "tb_xla_insights.cli.main", "report", f"{store.address}/logs"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        assert asked_for.wait(60)
+        process.send_signal(signal.SIGINT)
+        out, said = process.communicate(timeout=60)
+    finally:
+        over.set()
+        process.kill()
+    assert (process.returncode, out, said) == (130, "", "xla-insights: stopped\n")
+
+
+def test_a_logdir_over_http_is_listed_directory_by_directory_and_no_capture_is_read(store: WebStore) -> None:
+    for number in range(30):
+        path = f"/logs/other/plugins/profile/2026_01_01_00_00_{number:02}"
+        store.files |= {f"{path}/vm.xplane.pb": b"", f"{path}/deep/x/more.txt": b""}
+    sessions = find_sessions([Root(f"{store.address}/logs")])
+    assert len(sessions) == 31
+    assert (sessions[0].name, [host.name for host in sessions[0].hosts]) == (
+        "run/2026_01_02_00_00_00",
+        ["a", "b", "c", "d"],
+    )
+    asked = [it.path for it in store.asked]
+    assert len(asked) == len(set(asked)) == 1 + 2 * 3 + 31
+    assert not [path for path in asked if path.endswith(".pb") or "deep" in path]
+
+
+@pytest.mark.parametrize(
+    ("place", "told"),
+    [
+        ("/nothing", "no such file or directory; check the path"),
+        (f"{SESSION}/x.xplane.pb", "no such file or directory; check the path"),
+        ("/empty", "no profile under this directory; captures lie in "),
+    ],
+)
+def test_where_nothing_is_the_line_says_so(
+    store: WebStore, capsys: pytest.CaptureFixture[str], place: str, told: str
+) -> None:
+    store.files["/empty/notes.txt"] = b""
+    for command in ("report", "sessions"):
+        assert main([command, f"{store.address}{place}"]) == 3
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert said.err.startswith(f"xla-insights: {store.address}{place}: {told}")
+        assert said.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("status", [401, 403, 500])
+def test_a_logdir_that_cannot_be_listed_is_one_line(
+    store: WebStore, capsys: pytest.CaptureFixture[str], status: int
+) -> None:
+    store.faults["/logs"] = lambda answer, _: answer.refuse(status)
+    assert main(["sessions", f"{store.address}/logs"]) == 3
+    said = capsys.readouterr().err
+    what = "cannot be read" if status == 500 else "access refused"
+    assert re.fullmatch(rf"xla-insights: {store.address}/logs: {what} \({status} .*\); check .*\n", said)
+
+
+def test_a_directory_that_is_refused_hides_no_other(store: WebStore) -> None:
+    store.files["/logs/secret/plugins/profile/s/vm.xplane.pb"] = b""
+    store.faults["/logs/secret/"] = lambda answer, _: answer.refuse(403)
+    assert [it.name for it in find_sessions([Root(f"{store.address}/logs")])] == ["run/2026_01_02_00_00_00"]
+
+
+def test_no_more_of_closed_files_is_kept_than_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "KEPT", 10)
+    keep = blocks.Keep()
+    for name in "abc":
+        keep.put((name, ""), blocks.Kept(9, {0: b"12345"}))
+        keep.get(("a", ""))
+    assert keep.get(("a", "")) == blocks.Kept(9, {0: b"12345"})
+    assert keep.get(("b", "")) is None
+    keep.put(("c", ""), blocks.Kept(9, {1: b"1234567"}))
+    assert keep.get(("c", "")) is None

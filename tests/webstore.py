@@ -1,0 +1,155 @@
+"""A store on loopback: files over HTTP, a note of all that is asked for, and faults on purpose."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request: of a file's bytes [first, end) where it has a range, else of all of it."""
+
+    method: str
+    path: str
+    first: int | None = None
+    end: int | None = None
+
+
+@dataclass
+class WebStore:
+    """`files` by path, `faults` by path: what answers a request of the path instead, and returns whether it did."""
+
+    address: str = ""
+    files: dict[str, bytes] = field(default_factory=dict)
+    faults: dict[str, Callable[[Answer, Asked], bool]] = field(default_factory=dict)
+    asked: list[Asked] = field(default_factory=list)
+
+    def of(self, path: str, method: str = "GET") -> list[Asked]:
+        return [it for it in self.asked if (it.method, it.path) == (method, path)]
+
+    def bytes_asked(self, path: str) -> list[int]:
+        """Of each byte of a file how many times it was asked for."""
+        times = [0] * len(self.files[path])
+        for it in self.of(path):
+            for at in range(it.first or 0, len(times) if it.end is None else it.end):
+                times[at] += 1
+        return times
+
+
+class Answer(BaseHTTPRequestHandler):
+    """Answers one request of a `WebStore`."""
+
+    protocol_version = "HTTP/1.1"
+    store: WebStore
+
+    def do_HEAD(self) -> None:
+        self._answer("HEAD")
+
+    def do_GET(self) -> None:
+        self._answer("GET")
+
+    def _answer(self, method: str) -> None:
+        content = self.store.files.get(self.path)
+        first = end = None
+        if content is not None and (
+            told := re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+        ):
+            first, end = int(told[1]), min(int(told[2]) + 1, len(content))
+        asked = Asked(method, self.path, first, end)
+        self.store.asked.append(asked)
+        fault = self.store.faults.get(self.path)
+        if fault and fault(self, asked):
+            return
+        if content is None:
+            self._index()
+        elif first is None:
+            self.answer(200, content)
+        else:
+            told_range = {"Content-Range": f"bytes {first}-{(end or 0) - 1}/{len(content)}"}
+            self.answer(206, content[first:end], told_range)
+
+    def answer(
+        self, status: int, body: bytes, headers: dict[str, str] | None = None, tag: str | None = None
+    ) -> None:
+        """A whole answer, with the file's ETag or another one."""
+        content = self.store.files.get(self.path, b"")
+        self.send_response(status)
+        self.send_header("ETag", tag or f'"{hashlib.md5(content).hexdigest()}"')
+        for name, value in ({"Content-Length": str(len(body))} | (headers or {})).items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(body)
+
+    def refuse(self, status: int) -> bool:
+        self.send_error(status)
+        return True
+
+    def reset(self) -> bool:
+        """Ends the connection as a machine does that goes away."""
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.close_connection = True
+        self.connection.close()
+        return True
+
+    def cut(self, asked: Asked) -> bool:
+        """Half of what the answer's head promises."""
+        whole = self.store.files[asked.path][asked.first : asked.end]
+        self.answer(206, whole[: len(whole) // 2], {"Content-Length": str(len(whole))})
+        self.close_connection = True
+        return True
+
+    def whole(self) -> bool:
+        """All of the file, whatever was asked for."""
+        self.answer(200, self.store.files[self.path])
+        return True
+
+    def without_length(self) -> bool:
+        """All of the file, with neither its length nor a range told."""
+        self.send_response(200)
+        self.send_header("ETag", '"one"')
+        self.send_header("Connection", "close")
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(self.store.files[self.path])
+        self.close_connection = True
+        return True
+
+    def _index(self) -> None:
+        """A page of links to what lies in a directory."""
+        place = self.path.rstrip("/") + "/"
+        below = {path.removeprefix(place) for path in self.store.files if path.startswith(place)}
+        names = sorted({name.partition("/")[0] + "/" * ("/" in name) for name in below})
+        if not names:
+            self.send_error(404)
+            return
+        page = "".join(f'<a href="{name}">{name}</a>' for name in names).encode()
+        self.answer(200, page, {"Content-Type": "text/html"})
+
+    def log_message(self, format: str, *args: object) -> None: ...
+
+
+@contextmanager
+def web_store() -> Iterator[WebStore]:
+    """A store on a free port, which ends with the block."""
+    store = WebStore()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Answering", (Answer,), {"store": store}))
+    server.daemon_threads = True
+    server.handle_error = lambda *_: None  # type: ignore[method-assign]  # clients that leave are part of the tests
+    store.address = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield store
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
