@@ -154,3 +154,22 @@ def test_the_first_hosts_can_be_looked_at_while_others_are_read(
     overview = data(client, "overview", session="s")
     assert "partial" not in overview
     assert len(overview["devices"]) == HOSTS
+
+
+def test_the_slowest_and_the_median_host_are_the_report_s() -> None:
+    from tb_xla_insights.errors import InputError
+    from tb_xla_insights.logdir.choice import chosen
+
+    rows = [
+        {"name": name, "step_ps": step, "others_wait_ps": None}
+        for name, step in zip("abcde", (3, 9, None, 5, 4), strict=True)
+    ]
+    report: dict[str, Any] = {"session": {"hosts": rows}, "hosts": rows, "findings": []}
+    assert chosen(["slowest"], report) == [1]
+    assert chosen(["median"], report) == [4]
+    rows[3]["others_wait_ps"] = 7
+    report["findings"] = [{"id": "straggler", "evidence": {"median_host": "a"}}]
+    assert chosen(["slowest"], report) == [3]
+    assert chosen(["median"], report) == [0]
+    with pytest.raises(InputError, match="none of the 5 hosts"):
+        chosen(["5"], report)
