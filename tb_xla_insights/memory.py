@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+from pathlib import Path
 
 _ARENAS = -8
 """glibc's `M_ARENA_MAX`."""
+_UNKNOWN_BYTES = 4 << 30
+"""What is taken to be free where the system does not tell."""
+_CONTAINER = Path("/sys/fs/cgroup")
 
 
 def give_back() -> None:
@@ -25,3 +29,26 @@ def keep_one_heap() -> None:
     341 MB with one heap."""
     with contextlib.suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).mallopt(_ARENAS, 1)
+
+
+def available_bytes() -> int:
+    """Memory that can still be had on this machine, and in this container where it has a limit of its own (Linux)."""
+    free = _fields(Path("/proc/meminfo")).get("MemAvailable:", _UNKNOWN_BYTES // 1024) * 1024
+    with contextlib.suppress(OSError, ValueError):  # no limit reads "max", which is no number
+        limit, used = (int((_CONTAINER / f"memory.{name}").read_text()) for name in ("max", "current"))
+        kept = _fields(_CONTAINER / "memory.stat").get(
+            "inactive_file", 0
+        )  # of files, given back when asked for
+        free = min(free, limit - used + kept)
+    return max(free, 0)
+
+
+def _fields(path: Path) -> dict[str, int]:
+    """The numbers of a file of the kernel's with a name and a number per line; none where it has no such file."""
+    try:
+        lines = path.read_text().splitlines()
+    except OSError:
+        return {}
+    return {
+        words[0]: int(words[1]) for words in map(str.split, lines) if len(words) > 1 and words[1].isdigit()
+    }

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from tb_xla_insights.errors import InputError
+from tb_xla_insights.errors import Diagnostic, InputError
+from tb_xla_insights.logdir.hosts import Placed, SessionHosts, skipped
+from tb_xla_insights.logdir.pod import Pod
 from tb_xla_insights.logdir.read import Reading, read_session
 from tb_xla_insights.logdir.sessions import SessionFiles, resolve
 from tb_xla_insights.memory import give_back
+from tb_xla_insights.tasks import HostInput, HostResult
 
 if TYPE_CHECKING:
-    from tb_xla_insights.trace.model import SessionTrace
+    from tb_xla_insights.analysis.window import HostWindow
+    from tb_xla_insights.report.host_parts import Parts
+    from tb_xla_insights.trace.model import SessionTrace, Trace
 
 Row = dict[str, Any]
+Result = TypeVar("Result")
 
 
 class Table(Sequence[Row]):
@@ -45,40 +52,102 @@ class Table(Sequence[Row]):
 
 
 class Session:
-    """A session that was read. All times count from its start, in picoseconds."""
+    """A session that was found. All times count from its start, in picoseconds.
 
-    def __init__(self, trace: SessionTrace) -> None:
-        self.trace = trace
+    One host is in memory from the beginning. Of several hosts each answer reads what it needs, one task per host, and
+    keeps no trace; only what asks for `trace` has all hosts in memory at once.
+    """
+
+    def __init__(self, hosts: SessionHosts) -> None:
+        self.hosts = hosts
+        self._trace: SessionTrace | None = None
+        self._pod: Pod | None = None
+        self._whole_report: dict[str, Any] | None = None
+        if not hosts.to_read:
+            _ = self.trace
+
+    @property
+    def trace(self) -> SessionTrace:
+        """The events of all hosts, read when first asked for. Raises InputError where no host can be read."""
+        if self._trace is None:
+            its = self.hosts
+            self._trace = read_session(its.files, its.catalog, its.readings)
+        return self._trace
 
     @property
     def name(self) -> str:
-        return self.trace.name
+        return self.hosts.files.name
 
     @property
     def duration_ps(self) -> int:
-        return self.trace.duration_ps
+        if self._trace is not None:
+            return self._trace.duration_ps
+        duration: int = self._kept_report()["session"]["duration_ps"]
+        return duration
+
+    @property
+    def diagnostics(self) -> list[Diagnostic]:
+        """What is to be said of the files, as far as they were read by now."""
+        return self._trace.all_diagnostics if self._trace is not None else self.hosts.diagnostics
 
     def report(self, all_gaps: bool = False, samples_per_step: float | None = None) -> dict[str, Any]:
         """The document of `xla-insights report --json`; with all gaps instead of the 1,000 longest ones, and with the
         `throughput` of steps of so many samples, if not of those that the recording was told."""
+        if self._trace is None:
+            return self.hosts.report(all_gaps, samples_per_step)
         from tb_xla_insights.report import session_report
 
-        return session_report(self.trace, all_gaps, samples_per_step)
+        return session_report(self._trace, all_gaps, samples_per_step)
+
+    def _kept_report(self) -> dict[str, Any]:
+        """The report with all gaps, which tables of several hosts are parts of."""
+        if self._whole_report is None:
+            self._whole_report = self.report(all_gaps=True)
+        return self._whole_report
+
+    @cached_property
+    def placed(self) -> list[Placed]:
+        """The hosts of a session of several, on one time base. Raises InputError where none can be read."""
+        return self.hosts.placed()
+
+    @property
+    def device_ids(self) -> list[str]:
+        """The devices of all hosts, in their order."""
+        if self._trace is not None:
+            return [device.id for device in self._trace.devices]
+        return [device for placed in self.placed for device in placed.devices]
 
     def window(self, start_ps: int, end_ps: int, device: str | None = None) -> dict[str, Any]:
         """What every class, thread and device did in [start_ps, end_ps), of one device (by id) or of all.
 
         Raises InputError for an empty window or an unknown device.
         """
-        from tb_xla_insights.analysis.window import window
+        from tb_xla_insights.analysis.window import window, windows_together
 
+        path = self.hosts.files.path
         if end_ps <= start_ps:
-            raise InputError(f"{self.trace.path}: the window ends before it starts; give a later end")
-        known = [it.id for it in self.trace.devices]
+            raise InputError(f"{path}: the window ends before it starts; give a later end")
+        known = self.device_ids
         if device is not None and device not in known:
             have = f"it has {', '.join(known)}" if known else "it has none"
-            raise InputError(f"{self.trace.path}: no device {device}; {have}")
-        return window(self.trace, start_ps, end_ps, device)
+            raise InputError(f"{path}: no device {device}; {have}")
+        if self._trace is not None:
+            return window(self._trace, start_ps, end_ps, device)
+        asked = [it.host for it in self.placed if device is None or device in it.devices]
+        task = partial(window_task, start_ps=start_ps, end_ps=end_ps, device=device)
+        return windows_together([it.value for it in self.read_again(task, asked)], start_ps, end_ps)
+
+    def read_again(
+        self, function: Callable[[Trace, HostInput], Result], hosts: Sequence[HostInput]
+    ) -> Iterator[HostResult[Result]]:
+        """What `function` makes of hosts that were placed, their traces on the session's time base."""
+        met = self.hosts.diagnostics
+        for answer in self.hosts.each(function, hosts):
+            if isinstance(answer, HostResult):
+                yield answer
+            else:  # it could be read a moment ago
+                met.append(skipped(answer))
+        self.hosts.diagnostics = met
 
     def compare(
         self, other: Session, samples_per_step: tuple[float | None, float | None] = (None, None)
@@ -87,7 +156,19 @@ class Session:
         `samples_per_step` of A and of B come before what their recordings were told."""
         from tb_xla_insights.compare import compare
 
-        return compare(self.trace, other.trace, samples_per_step)
+        return compare(self.in_view, other.in_view, samples_per_step)
+
+    @property
+    def in_view(self) -> SessionTrace:
+        """What views and comparisons ask for: of several hosts the report of all, and the trace of one, that of the
+        usual step."""
+        if self._trace is not None:
+            return self._trace
+        if self._pod is None:
+            parts: list[Parts] = []
+            report = self.hosts.report(all_gaps=True, parts=parts)
+            self._pod = Pod(self.hosts, report, parts)
+        return self._pod.usual().trace
 
     def propagation(self, step: int | None = None, device: str | None = None) -> dict[str, Any]:
         """Where annotations went on the device, in one step (an index into `steps()`, or a usual one) on one device (by
@@ -103,83 +184,128 @@ class Session:
         """One row per device core, as in the report."""
         from tb_xla_insights.analysis.busy import device_summaries
 
-        return Table(device_summaries(self.trace))
+        return self._table(device_summaries, lambda report: report["devices"])
 
     def steps(self) -> Table:
         """One row per step, as in the report; `host_ps` is a dict by class."""
         from tb_xla_insights.analysis.step_table import steps_report
 
-        return Table(steps_report(self.trace))
+        return self._table(steps_report, lambda report: report["steps"])
 
     def gaps(self) -> Table:
         """One row per gap of 10 us or more, as in the report, the longest first."""
         from tb_xla_insights.analysis.gaps import gaps_report
 
-        return Table(gaps_report(self.trace, all_gaps=True)["items"])
+        return self._table(
+            lambda trace: gaps_report(trace, all_gaps=True)["items"], lambda report: report["gaps"]["items"]
+        )
 
     def executions(self) -> Table:
         """One row per program and quality of the join, as in the report."""
         from tb_xla_insights.report.host_document import told_executions
 
-        return Table(told_executions(self.trace))
+        return self._table(told_executions, lambda report: report["executions"])
 
     def compiles(self) -> Table:
         """One row per compilation, as in the report."""
         from tb_xla_insights.analysis.compile_table import compiles_report
         from tb_xla_insights.report.beside import beside
 
-        return Table(compiles_report(self.trace, beside(self.trace).causes))
+        return self._table(
+            lambda trace: compiles_report(trace, beside(trace).causes), lambda report: report["compiles"]
+        )
 
     def transfers(self) -> Table:
         """Transfers to the device and from it: `direction`, and what the report has of each."""
         from tb_xla_insights.analysis.transfers import transfers_report
 
-        return Table([{"direction": name, **row} for name, row in transfers_report(self.trace).items()])
+        rows = self._of(transfers_report, lambda report: report["transfers"])
+        return Table([{"direction": name, **row} for name, row in rows.items()])
 
     def collectives(self) -> Table:
         """One row per collective op, as in the report."""
         from tb_xla_insights.analysis.collectives import collectives_report
 
-        return Table(collectives_report(self.trace))
+        return self._table(collectives_report, lambda report: report["collectives"])
 
     def findings(self) -> Table:
         """One row per finding, as in the report: mistakes, then limits, by what a fix buys."""
-        return Table(self.report()["findings"])
+        return Table(self._kept_report()["findings"])
 
     def annotations(self) -> Table:
         """One row per annotation of the user's own: name, host, thread, start_ps, duration_ps."""
-        from tb_xla_insights.trace.threads import thread_labels
-
+        if self._trace is not None:
+            return Table([row for trace in self._trace.traces for row in annotation_rows(trace)])
+        read = [it.value for it in self.hosts.each(annotation_task) if isinstance(it, HostResult)]
         return Table(
             [
-                {
-                    "name": trace.name(row),
-                    "host": trace.host,
-                    "thread": labels[trace.line_of(row).index],
-                    "start_ps": int(trace.start_ps[row]),
-                    "duration_ps": int(trace.duration_ps[row]),
-                }
-                for trace in self.trace.traces
-                for labels in [thread_labels(trace)]
-                for row in map(int, trace.annotations)
+                row | {"start_ps": row["start_ps"] + host.shift_ps}
+                for host, rows in zip(self.hosts.found, read, strict=True)
+                for row in rows
             ]
         )
 
+    def _of(self, one_host: Callable[[SessionTrace], Any], several: Callable[[dict[str, Any]], Any]) -> Any:
+        """From the trace of one host, of several from their merged report."""
+        if self._trace is not None and len(self._trace.traces) == 1:
+            return one_host(self._trace)
+        return several(self._kept_report())
 
-def load(path: str, session: str | None = None, catalog: str | None = None) -> Session:
-    """Reads the session that `path` means: a capture, a session's directory, or a logdir (its newest, or `session`).
+    def _table(
+        self, one_host: Callable[[SessionTrace], Any], several: Callable[[dict[str, Any]], Any]
+    ) -> Table:
+        return Table(self._of(one_host, several))
 
-    `path` is local or a URL that fsspec opens; `catalog` a file with more event names. Raises InputError.
+
+def annotation_rows(trace: Trace) -> list[Row]:
+    """One host's rows of `Session.annotations`."""
+    from tb_xla_insights.trace.threads import thread_labels
+
+    labels = thread_labels(trace)
+    return [
+        {
+            "name": trace.name(row),
+            "host": trace.host,
+            "thread": labels[trace.line_of(row).index],
+            "start_ps": int(trace.start_ps[row]),
+            "duration_ps": int(trace.duration_ps[row]),
+        }
+        for row in map(int, trace.annotations)
+    ]
+
+
+def annotation_task(trace: Trace, _: HostInput) -> list[Row]:
+    """The same as a task."""
+    return annotation_rows(trace)
+
+
+def window_task(trace: Trace, host: HostInput, **options: Any) -> HostWindow:
+    """`analysis.window.window_of_host` as a task."""
+    from tb_xla_insights.analysis.window import window_of_host
+
+    return window_of_host(trace, host.number, **options)
+
+
+def load(
+    path: str, session: str | None = None, catalog: str | None = None, scheduler: str | None = None
+) -> Session:
+    """The session that `path` means: a capture, a session's directory, or a logdir (its newest, or `session`).
+
+    `path` is local or a URL that fsspec opens; `catalog` a file with more event names; `scheduler` the address of a
+    Dask scheduler whose workers read the hosts. Raises InputError.
     """
-    opened = open_session(resolve(str(path), session), catalog)
+    opened = open_session(resolve(str(path), session), catalog, scheduler=scheduler)
     give_back()
     return opened
 
 
 def open_session(
-    files: SessionFiles, catalog: str | None = None, readings: list[Reading] | None = None
+    files: SessionFiles,
+    catalog: str | None = None,
+    readings: list[Reading] | None = None,
+    scheduler: str | None = None,
 ) -> Session:
-    """Reads a session that was found; `readings` show others how far it is. Raises InputError."""
+    """A session that was found; `readings` show others how far it is read. Raises InputError."""
     from tb_xla_insights.catalog import load_catalog
 
-    return Session(read_session(files, load_catalog(catalog), readings))
+    return Session(SessionHosts(files, load_catalog(catalog), scheduler, readings=readings or []))

@@ -24,6 +24,7 @@ LAYERS = [
     "report",
     "compare",
     "timeline",
+    "tasks",
     "logdir",
     "capture",
     "session record",

@@ -12,10 +12,10 @@ from helpers import raising, write_session
 
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.listing import Listing
+from tb_xla_insights.logdir.loaded import Loaded
 from tb_xla_insights.logdir.sessions import Root, SessionFiles, find_sessions
 from tb_xla_insights.logdir.store import (
     Load,
-    Loaded,
     StillReadingError,
     Store,
     UnknownSessionError,

@@ -103,7 +103,7 @@ def test_the_rows_come_once_below_the_ops(tmp_path: Path, monkeypatch: pytest.Mo
         calls.append(more)
         return scopes.scope_tracks(*more)
 
-    monkeypatch.setattr("tb_xla_insights.timeline.timeline.scope_tracks", counted)
+    monkeypatch.setattr("tb_xla_insights.timeline.host.scope_tracks", counted)
     asking = [threading.Thread(target=timeline.find_scopes) for _ in range(4)]
     for one in asking:
         one.start()

@@ -51,6 +51,9 @@ def steps_at(trace: Trace, when: Int64) -> Int32:
 
 def with_offsets(session: SessionTrace) -> Iterator[tuple[Trace, int]]:
     """Each host's trace, and how many steps the hosts before it have: where its own begin in the report's `steps`."""
+    if session.steps_before:
+        yield from zip(session.traces, session.steps_before, strict=True)
+        return
     offset = 0
     for trace in session.traces:
         yield trace, offset

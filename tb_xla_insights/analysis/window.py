@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,25 +40,57 @@ def window(session: SessionTrace, start_ps: int, end_ps: int, device: str | None
 
     `top` has the names of events with most time of their own over all threads, without device ops.
     """
-    devices = [
-        (trace, number)
-        for trace in session.traces
-        for number, it in enumerate(trace.devices)
-        if device in (None, it.id)
+    hosts = [
+        _HostWindow(number, trace, start_ps, end_ps, device)
+        for number, trace in session.numbered()
+        if device is None or any(it.id == device for it in trace.devices)
     ]
-    hosts = session.traces if device is None else list({id(trace): trace for trace, _ in devices}.values())
-    shares = [_shares(trace, start_ps, end_ps) for trace in hosts]
-    main = next((i for i, trace in enumerate(hosts) if trace.lines_with("driving")), 0)
-    parts = [_HostWindow(session.traces.index(trace), trace, start_ps, end_ps) for trace in hosts]
+    names = _top_names([host.own_ps for host in hosts])
+    return windows_together([host.part(names) for host in hosts], start_ps, end_ps)
+
+
+@dataclass(frozen=True)
+class HostWindow:
+    """One host's part of a window, which outlasts its trace. `own_ps` is, per name of an event, its own time by class,
+    the last column without one; `events` tells of names how many there are."""
+
+    host: str
+    driven: bool
+    by_class_ps: dict[str, int]
+    threads: list[dict[str, Any]]
+    devices: list[dict[str, Any]]
+    own_ps: dict[str, Int64]
+    events: dict[str, _Events]
+
+
+class _Events(NamedTuple):
+    """Events of a name that touch the window: their number, their time in it, and the longest one."""
+
+    number: int
+    total_ps: int
+    longest: dict[str, Any]
+
+
+def window_of_host(
+    trace: Trace, number: int, start_ps: int, end_ps: int, device: str | None = None
+) -> HostWindow:
+    """One host's part, for `windows_together`; `number` is its place in the session."""
+    host = _HostWindow(number, trace, start_ps, end_ps, device)
+    return host.part(host.own_ps)
+
+
+def windows_together(parts: Sequence[HostWindow], start_ps: int, end_ps: int) -> dict[str, Any]:
+    """The window of the hosts of a session, as `window` tells it."""
+    main = next((part for part in parts if part.driven), parts[0] if parts else None)
     return {
         "start_ps": start_ps,
         "end_ps": end_ps,
         "duration_ps": end_ps - start_ps,
-        "host": hosts[main].host if hosts else None,
-        "by_class_ps": shares[main] if hosts else {},
-        "hosts": [{"host": trace.host, "by_class_ps": by} for trace, by in zip(hosts, shares, strict=True)],
+        "host": main.host if main else None,
+        "by_class_ps": main.by_class_ps if main else {},
+        "hosts": [{"host": part.host, "by_class_ps": part.by_class_ps} for part in parts],
         "threads": [thread for part in parts for thread in part.threads],
-        "devices": [_device(trace, it, start_ps, end_ps) for trace, it in devices],
+        "devices": [device for part in parts for device in part.devices],
         "top": _top(parts),
     }
 
@@ -89,8 +125,9 @@ def _touching(spans: Spans, start_ps: int, end_ps: int) -> int:
 class _HostWindow:
     """One host's threads in the window: their timelines, and the events behind them."""
 
-    def __init__(self, index: int, trace: Trace, start_ps: int, end_ps: int) -> None:
+    def __init__(self, index: int, trace: Trace, start_ps: int, end_ps: int, device: str | None) -> None:
         self.index, self.trace, self.start_ps, self.end_ps = index, trace, start_ps, end_ps
+        self._device = device
         self._labels = thread_labels(trace)
         self.threads: list[dict[str, Any]] = []
         self.segments: list[Segments] = []
@@ -124,7 +161,8 @@ class _HostWindow:
             }
         )
 
-    def names_by_own_time(self) -> dict[str, Int64]:
+    @cached_property
+    def own_ps(self) -> dict[str, Int64]:
         """Per name of an event, its own time in the window by class, the last column without one. What a device did on
         a thread is told with its ops."""
         if not self.segments:
@@ -137,17 +175,42 @@ class _HostWindow:
             ops[self.trace.stats["hlo_op"].rows] = True
         return _by_name(self.trace, every.where((every.kind >= 0) | ~ops[every.row]))
 
-    def events_named(self, names: list[str]) -> dict[str, Int32]:
-        """The events of these names that touch the window."""
+    def part(self, names: Iterable[str]) -> HostWindow:
+        """What is told of the host, and of events of these names."""
+        trace = self.trace
+        devices = [
+            _device(trace, number, self.start_ps, self.end_ps)
+            for number, it in enumerate(trace.devices)
+            if self._device in (None, it.id)
+        ]
+        return HostWindow(
+            trace.host,
+            bool(trace.lines_with("driving")),
+            _shares(trace, self.start_ps, self.end_ps),
+            self.threads,
+            devices,
+            self.own_ps,
+            dict(self._events([name for name in names if name in self.own_ps])),
+        )
+
+    def _events(self, names: Sequence[str]) -> Iterator[tuple[str, _Events]]:
         place = {name: number for number, name in enumerate(names)}
         trace = self.trace
         of_meta = np.array([place.get(trace.strings[text], -1) for text in trace.metadata.name], np.int32)
         found = [rows[of_meta[trace.meta[rows]] >= 0] for rows in self.rows]
         rows = np.concatenate([*found, np.zeros(0, np.int32)])
         number = of_meta[trace.meta[rows]]
-        return {name: rows[number == wanted] for wanted, name in enumerate(names)}
+        order = np.argsort(number, kind="stable")
+        bounds = np.searchsorted(number[order], np.arange(len(names) + 1)).tolist()
+        for name, (low, high) in zip(names, pairwise(bounds), strict=True):
+            its = rows[order[low:high]]
+            longest = int(its[trace.duration_ps[its].argmax()])
+            yield (
+                name,
+                _Events(high - low, self._clipped_ps(its), self.brief(longest, _class(self.own_ps[name]))),
+            )
 
-    def clipped_ps(self, rows: Int32) -> int:
+    def _clipped_ps(self, rows: Int32) -> int:
         end = np.minimum(self.trace.end_ps[rows], self.end_ps)
         return int((end - np.maximum(self.trace.start_ps[rows], self.start_ps)).sum())
 
@@ -217,27 +280,37 @@ def _ops_of_device(trace: Trace, number: int, start_ps: int, end_ps: int) -> dic
     return {"top_ops": rows[:_TOP_OPS], "more_ops": {"names": len(rest), **sums}}
 
 
-def _top(parts: list[_HostWindow]) -> list[dict[str, Any]]:
-    """The names with most time of their own, over all threads."""
+def _totals(hosts: Sequence[Mapping[str, Int64]]) -> dict[str, Int64]:
     totals: dict[str, Int64] = {}
-    for part in parts:
-        for name, sums in part.names_by_own_time().items():
+    for host in hosts:
+        for name, sums in host.items():
             totals[name] = totals.get(name, 0) + sums
-    names = sorted(totals, key=lambda name: (-totals[name].sum(), name))[:_TOP]
-    events = [(part, part.events_named(names)) for part in parts]
+    return totals
+
+
+def _top_names(hosts: Sequence[Mapping[str, Int64]]) -> list[str]:
+    """The names with most time of their own over all hosts."""
+    totals = _totals(hosts)
+    return sorted(totals, key=lambda name: (-totals[name].sum(), name))[:_TOP]
+
+
+def _top(parts: Sequence[HostWindow]) -> list[dict[str, Any]]:
+    """The names with most time of their own, over all threads."""
+    every = [part.own_ps for part in parts]
+    totals = _totals(every)
     found = []
-    for name in names:
+    for name in _top_names(every):
         class_ = _class(totals[name])
-        here = [(part, rows[name]) for part, rows in events]
-        part, rows = max(here, key=lambda it: it[0].trace.duration_ps[it[1]].max(initial=-1))
+        here = [part.events[name] for part in parts if name in part.events]
+        longest = max(here, key=lambda it: it.longest["duration_ps"]).longest
         found.append(
             {
                 "name": name,
                 "class": class_,
-                "count": sum(len(rows) for _, rows in here),
-                "total_ps": sum(part.clipped_ps(rows) for part, rows in here),
+                "count": sum(it.number for it in here),
+                "total_ps": sum(it.total_ps for it in here),
                 "self_ps": int(totals[name].sum()),
-                "longest": part.brief(int(rows[part.trace.duration_ps[rows].argmax()]), class_),
+                "longest": longest | {"class": class_},
             }
         )
     return found

@@ -46,6 +46,15 @@ def add_session(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--session", metavar="NAME", help="which session of a logdir (the newest)")
     parser.add_argument("--catalog", metavar="FILE", help="a file with more host event names")
+    add_scheduler(parser)
+
+
+def add_scheduler(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="a Dask scheduler, as tcp://HOST:8786, whose workers read the hosts (processes of this machine)",
+    )
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +75,8 @@ def samples(text: str) -> float:
 def read(options: Any, *, meanwhile: Sequence[str] = ()) -> Session:
     """The session that the options name, with progress on a terminal. Raises InputError.
 
-    The modules `meanwhile`, which are needed next, are imported beside: decoding leaves the interpreter free.
+    A session of several hosts is not read yet: its answers read it. The modules `meanwhile`, which are needed next, are
+    imported beside: decoding leaves the interpreter free.
     """
     from tb_xla_insights.logdir.read import readings_of
     from tb_xla_insights.logdir.sessions import resolve
@@ -76,12 +86,22 @@ def read(options: Any, *, meanwhile: Sequence[str] = ()) -> Session:
         files = resolve(options.path, options.session)
     readings = readings_of(files)
     with _telling(partial(_progress_line, readings)), _imported(meanwhile):
-        return open_session(files, options.catalog, readings)
+        return open_session(files, options.catalog, readings, options.scheduler)
+
+
+@contextmanager
+def reading(session: Session) -> Iterator[None]:
+    """Tells, on a terminal, how many hosts of a session of several are read while an answer reads them."""
+    if not session.hosts.to_read:
+        yield
+        return
+    with _telling(partial(_progress_line, session.hosts.readings)):
+        yield
 
 
 def warn(session: Session) -> None:
     """Warnings about the input, on stderr, for commands whose answer has no place for them."""
-    for diagnostic in session.trace.all_diagnostics:
+    for diagnostic in session.diagnostics:
         if diagnostic.severity != "info":
             host = f" ({diagnostic.host})" if diagnostic.host else ""
             print(f"{diagnostic.severity}{host}: {diagnostic.message}", file=sys.stderr)
@@ -218,6 +238,10 @@ def _telling(line_after: Callable[[float], str]) -> Iterator[None]:
 
 def _progress_line(readings: Sequence[Reading], elapsed: float) -> str:
     read, total = sum(it.bytes_read for it in readings), sum(it.bytes for it in readings)
+    over = sum(it.state in ("ready", "error") for it in readings)
+    if over < len(readings) > 1:
+        line = f"{over} of {len(readings)} hosts read"
+        return line if not over else f"{line}{_time_left(elapsed, over, len(readings))}"
     names = [it.name for it in readings if it.state == "reading"]
     if names and not read and elapsed > 2:
         return f"Waiting for the first bytes of {', '.join(names[:3])}"
@@ -226,4 +250,8 @@ def _progress_line(readings: Sequence[Reading], elapsed: float) -> str:
     line = f"Reading {', '.join(names[:3])} · {units.byte_size(read)} of {units.byte_size(total)}"
     if elapsed < 1 or not read:
         return line
-    return f"{line} · about {max(1, round(elapsed * (total - read) / read))}{THIN}s left"
+    return f"{line}{_time_left(elapsed, read, total)}"
+
+
+def _time_left(elapsed: float, done: int, total: int) -> str:
+    return f" · about {max(1, round(elapsed * (total - done) / done))}{THIN}s left"

@@ -32,6 +32,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         "recordings were told)",
     )
     parser.add_argument("--catalog", metavar="FILE", help="a file with more host event names")
+    common.add_scheduler(parser)
     common.add_json(parser)
     parser.set_defaults(run=run, parser=parser)
 
@@ -46,10 +47,11 @@ def run(options: Any) -> int:
         options.parser.error("give two sessions A and B, or --pairs FILE, or both")
     document: dict[str, Any] = {}
     if options.a:
-        from tb_xla_insights.compare import compare
-
         a, b = (_read(options, options.a, options.session_a), _read(options, options.b, options.session_b))
-        document |= compare(a.trace, b.trace, options.samples_per_step)
+        with common.reading(a), common.reading(b):
+            document |= a.compare(b, options.samples_per_step)
+        for session in (a, b):
+            common.warn(session)
     if options.pairs:
         from tb_xla_insights.compare.pairs import read_pairs
 
@@ -64,12 +66,18 @@ def run(options: Any) -> int:
 
 
 def _read(options: Any, path: str, name: str | None) -> Any:
-    session = common.read(argparse.Namespace(path=path, session=name, catalog=options.catalog))
-    common.warn(session)
-    return session
+    asked = {"path": path, "session": name, "catalog": options.catalog, "scheduler": options.scheduler}
+    return common.read(argparse.Namespace(**asked))
 
 
 def _steps(options: Any, path: str) -> Timed:
-    from tb_xla_insights.compare.pairs import steps_to_time
+    from tb_xla_insights.compare.pairs import steps_to_time, told_steps
 
-    return steps_to_time(_read(options, path, None).trace)
+    session = _read(options, path, None)
+    if not session.hosts.to_read:
+        common.warn(session)
+        return steps_to_time(session.trace)
+    with common.reading(session):
+        report = session.report()
+    common.warn(session)
+    return told_steps(session.hosts.files.path, report["steps"], report["recorded"])

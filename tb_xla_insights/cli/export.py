@@ -30,7 +30,8 @@ def add_to(parser: argparse.ArgumentParser) -> None:
 
 def run(options: Any) -> int:
     session = common.read(options)
-    common.warn(session)
+    if not session.hosts.to_read:
+        common.warn(session)
     if options.format == "chrome":
         told = _chrome(session, options.output)
         # What is written to a pipe, a device or a link may be what is printed to: `-o /dev/stdout`.
@@ -40,19 +41,28 @@ def run(options: Any) -> int:
     from tb_xla_insights.export import tables
 
     write = tables.write_csv if options.format == "csv" else tables.write_parquet
-    print("\n".join(write(session, options.output)))
+    with common.reading(session):
+        lines = write(session, options.output)
+    if session.hosts.to_read:
+        common.warn(session)
+    print("\n".join(lines))
     return 0
 
 
 def _chrome(session: Any, path: Path) -> str:
-    from tb_xla_insights.export.chrome import write_chrome
+    from tb_xla_insights.export.chrome import write_chrome, write_chrome_of_hosts
 
     with (
         writing(path, "give a file that can be written with -o"),
         replacing(path) as place,
         _opened(place, path.suffix == ".gz") as file,
     ):
-        count = write_chrome(session.trace, file)
+        if session.hosts.to_read:
+            with common.reading(session):
+                count = write_chrome_of_hosts(session, file)
+            common.warn(session)
+        else:
+            count = write_chrome(session.trace, file)
     return f"{path}: {count} events"
 
 

@@ -54,7 +54,8 @@ def add_to(parser: argparse.ArgumentParser) -> None:
 def run(options: Any) -> int:
     # np.unique imports NumPy's part when it is called first.
     session = common.read(options, meanwhile=("tb_xla_insights.report", "numpy.ma", "orjson"))
-    document = session.report(options.all_gaps, options.samples_per_step)
+    with common.reading(session):
+        document = session.report(options.all_gaps, options.samples_per_step)
     with common.reader_may_leave():
         if options.json:
             common.warn(session)
@@ -73,7 +74,7 @@ def _write_page(session: Session, document: Any, path: Path) -> None:
     from tb_xla_insights.export.html import report_html
     from tb_xla_insights.export.replace import replacing, writing
 
-    page = report_html(session.trace, document)
+    page = report_html(session.in_view, document)
     with writing(path, "give a file that can be written with --html"), replacing(path) as place:
         place.write_text(page, encoding="utf-8", errors="backslashreplace")
     print(f"{path}: the report as a page", file=sys.stderr)

@@ -38,11 +38,13 @@ def run(options: Any) -> int:
     if options.end_ms <= options.start_ms:
         options.parser.error("--end-ms must be greater than --start-ms")
     session = common.read(options)
-    known = [device.id for device in session.trace.devices]
+    with common.reading(session):
+        known = session.device_ids
     if options.device not in (None, *known):
         options.parser.error(f"no device {options.device}; the session has {', '.join(known) or 'none'}")
     common.warn(session)
-    answer = session.window(options.start_ms, options.end_ms, options.device)
+    with common.reading(session):
+        answer = session.window(options.start_ms, options.end_ms, options.device)
     if options.json:
         common.print_json(answer)
     else:

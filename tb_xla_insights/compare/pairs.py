@@ -177,9 +177,11 @@ def _table(models: Sequence[str], columns: Sequence[str], cells: _Cells) -> dict
 
 def steps_to_time(session: SessionTrace) -> Timed:
     """A session's steps. Raises InputError where it has none."""
-    steps = steps_report(session)
+    return told_steps(session.path, steps_report(session), beside(session).recorded)
+
+
+def told_steps(path: str, steps: Sequence[Mapping[str, Any]], recorded: Any) -> Timed:
+    """The same of a report's `steps` and `recorded`."""
     if not steps:
-        raise InputError(
-            f"{session.path}: no steps to take a time from; give a step time in milliseconds instead"
-        )
-    return Timed(steps, recorded_samples(beside(session).recorded))
+        raise InputError(f"{path}: no steps to take a time from; give a step time in milliseconds instead")
+    return Timed(steps, recorded_samples(recorded))

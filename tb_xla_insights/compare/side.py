@@ -7,15 +7,12 @@ from functools import cached_property
 from statistics import median_low
 from typing import Any
 
-import numpy as np
-
 from tb_xla_insights.analysis.environment import FRAMEWORKS
-from tb_xla_insights.analysis.propagation.host import host_annotations
-from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.compare.chance import Steps
+from tb_xla_insights.report.host_parts import of_hosts
 from tb_xla_insights.report.throughput import throughput
 from tb_xla_insights.report.views import whole_report
-from tb_xla_insights.trace.model import SessionTrace
+from tb_xla_insights.trace.model import Int64, SessionTrace
 from tb_xla_insights.units import rounded_parts
 
 Row = Mapping[str, Any]
@@ -96,12 +93,8 @@ class Side:
     @cached_property
     def runs_itself(self) -> bool:
         """Whether the thread that drives runs most programs itself, as a CPU may."""
-        own = total = 0
-        for trace in self.session.traces:
-            for device in trace.devices:
-                own += int(np.isin(trace.lines_of(device.modules.row), trace.driving_lines).sum())
-                total += len(device.modules)
-        return 2 * own > total
+        own, total = (sum(column) for column in zip((0, 0), *of_hosts(self.session, "driven"), strict=True))
+        return bool(2 * own > total)
 
     @cached_property
     def compiled_rarely(self) -> list[int]:
@@ -155,25 +148,24 @@ class Side:
     def annotated(self) -> dict[str, tuple[int, int]]:
         """Time and number of the annotations of each path in whole steps; in the capture where there are no steps."""
         found: dict[str, tuple[int, int]] = {}
-        for trace in self.session.traces:
-            host = host_annotations(trace)
-            times, counts = host.times(trace, in_steps=bool(self.steps))
-            for name, ps, count in zip(host.names, times.tolist(), counts.tolist(), strict=True):
+        for steps, host in self._hosts:
+            for name, (ps, count, _) in host.items():
                 before = found.get(name, (0, 0))
-                found[name] = before[0] + ps, before[1] + count
+                told = steps or not self.steps  # of a host without steps nothing lies in whole ones
+                found[name] = (before[0] + ps, before[1] + count) if told else before
         return found
 
     def annotation_times(self, path: str) -> list[int]:
         """Host time of the annotations of a path, one number per step."""
         times: list[int] = []
-        for trace in self.session.traces:
-            host = host_annotations(trace)
-            of_step = np.zeros(len(steps_of(trace)), np.int64)
-            if path in host.names:
-                mine = (host.path == host.names.index(path)) & (host.step >= 0)
-                np.add.at(of_step, host.step[mine], trace.duration_ps[host.row[mine]])
-            times += of_step.tolist()
+        for steps, host in self._hosts:
+            times += host[path][2].tolist() if path in host else [0] * steps
         return times
+
+    @cached_property
+    def _hosts(self) -> list[tuple[int, dict[str, tuple[int, int, Int64]]]]:
+        """Of each host how many steps it has, and its annotations."""
+        return list(zip(of_hosts(self.session, "steps"), of_hosts(self.session, "annotated"), strict=True))
 
     @cached_property
     def totals(self) -> dict[str, Any]:

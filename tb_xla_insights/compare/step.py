@@ -12,8 +12,10 @@ from tb_xla_insights.analysis.idle import find_gaps
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.shares import class_shares
-from tb_xla_insights.analysis.steps import steps_of
+from tb_xla_insights.analysis.steps import steps_of, with_offsets
 from tb_xla_insights.catalog.classes import CLASSES
+from tb_xla_insights.report.execution_views import usual_step as index_of_usual_step
+from tb_xla_insights.report.views import whole_report
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
 _PIECES = 480
@@ -25,11 +27,11 @@ _MOST = 200
 def usual_step(session: SessionTrace) -> dict[str, Any] | None:
     """The step of median length (the shorter one of two), None without steps. Times count from the session's start;
     `phases`, `host` and `gaps` lie within the step, `runs` touch it. Neighbouring pieces of one class are one."""
-    every = [(trace, index) for trace in session.traces for index in range(len(steps_of(trace)))]
-    if not every:
+    usual = index_of_usual_step(whole_report(session)["steps"])
+    if usual is None:
         return None
-    every.sort(key=lambda it: steps_of(it[0])[it[1]].duration_ps)
-    trace, index = every[(len(every) - 1) // 2]
+    trace, before = next(it for it in with_offsets(session) if 0 <= usual - it[1] < len(steps_of(it[0])))
+    index = usual - before
     step = steps_of(trace)[index]
     return {
         "number": step.number,

@@ -7,10 +7,12 @@ program runs, ops and what else a device records, and its gaps. Plumbing, which 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any, BinaryIO
+from functools import partial
+from itertools import accumulate, chain, pairwise
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +22,11 @@ from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.timeline.pyramid import Lane
 from tb_xla_insights.timeline.rows import HostRows
 from tb_xla_insights.timeline.tracks import Track
-from tb_xla_insights.trace.model import Int64, SessionTrace
+from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
+
+if TYPE_CHECKING:
+    from tb_xla_insights.session import Session
+    from tb_xla_insights.tasks import HostInput
 
 _CHUNK = 1 << 16
 """Events that become text at once."""
@@ -38,44 +44,79 @@ def write_chrome(session: SessionTrace, file: BinaryIO) -> int:
     (see `_microseconds`). `cat` is the class of a host's event, and what a device's track shows. Gaps have `args` with
     cause, kind and the programs before and after.
     """
-    head = {"session": session.name, "start_unix_ns": str(session.start_unix_ns), "producer": "XLA Insights"}
+
+    def hosts() -> Iterator[Iterator[tuple[bytes, int]]]:
+        pid = 1
+        for number, trace in session.numbered():
+            yield _pieces(trace, number, pid, session.duration_ps)
+            pid += 1 + len(trace.devices)
+
+    return _write(file, session.name, session.start_unix_ns, hosts())
+
+
+def write_chrome_of_hosts(session: Session, file: BinaryIO) -> int:
+    """The same of a session of several hosts, of which no trace is kept."""
+    placed = session.placed
+    pids = list(accumulate((1 + len(it.devices) for it in placed), initial=1))
+    task = partial(chrome_task, pids=pids, duration_ps=max(it.end_ps for it in placed))
+    start = next((it.start_unix_ns for it in placed if it.start_unix_ns), 0)
+    texts = session.read_again(task, [it.host for it in placed])
+    return _write(file, session.name, start, (_unpacked(*it.value) for it in texts))
+
+
+def chrome_task(trace: Trace, host: HostInput, pids: Sequence[int], duration_ps: int) -> tuple[bytes, int]:
+    """One host's text, packed, and how many events that are."""
+    parts: list[bytes] = []
+    packer, count = zlib.compressobj(1), 0
+    for piece, events in _pieces(trace, host.number, pids[host.number], duration_ps):
+        parts.append(packer.compress(piece if not parts else b",\n" + piece))
+        count += events
+    return b"".join([*parts, packer.flush()]), count
+
+
+def _unpacked(packed: bytes, count: int) -> Iterator[tuple[bytes, int]]:
+    yield zlib.decompress(packed), count
+
+
+def _write(
+    file: BinaryIO, name: str, start_unix_ns: int, hosts: Iterable[Iterator[tuple[bytes, int]]]
+) -> int:
+    head = {"session": name, "start_unix_ns": str(start_unix_ns), "producer": "XLA Insights"}
     file.write(b'{"displayTimeUnit":"ms","otherData":' + json.dumps(head).encode() + b',"traceEvents":[\n')
     count, first = 0, True
-    for piece, events in _pieces(session):
+    for piece, events in chain.from_iterable(hosts):
         file.write(piece if first else b",\n" + piece)
         count, first = count + events, False
     file.write(b"\n]}\n")
     return count
 
 
-def _pieces(session: SessionTrace) -> Iterator[tuple[bytes, int]]:
-    """Text of some events, and how many that are: names of processes and tracks do not count."""
+def _pieces(trace: Trace, number: int, pid: int, duration_ps: int) -> Iterator[tuple[bytes, int]]:
+    """Text of some events of a host, and how many that are: names of processes and tracks do not count. The host is
+    process `pid`, its devices are those after it."""
     gaps: dict[str, list[dict[str, Any]]] = {}
-    for gap in gaps_report(session, all_gaps=True)["items"]:
+    for gap in gaps_report(SessionTrace(trace.host, trace.path, [trace]), all_gaps=True)["items"]:
         gaps.setdefault(gap["device"], []).append(gap)
-    pid = 0
-    for index, trace in enumerate(session.traces):
-        tracks = HostRows(index, trace, session.duration_ps).tracks
-        processes: list[tuple[str, list[Track], str | None]] = [
-            ("host " + trace.host, [it for it in tracks if it.head.device is None], None)
-        ]
-        for device in trace.devices:
-            name = f"{device.name} of {trace.host}"
-            processes.append((name, [it for it in tracks if it.head.device == device.id], device.id))
-        for name, its, device_id in processes:
-            pid += 1
-            yield _named("process", pid, 0, name), 0
-            tid = 0
-            if device_id is not None:
+    tracks = HostRows(number, trace, duration_ps).tracks
+    processes: list[tuple[str, list[Track], str | None]] = [
+        ("host " + trace.host, [it for it in tracks if it.head.device is None], None)
+    ]
+    for device in trace.devices:
+        name = f"{device.name} of {trace.host}"
+        processes.append((name, [it for it in tracks if it.head.device == device.id], device.id))
+    for process, (name, its, device_id) in enumerate(processes, pid):
+        yield _named("process", process, 0, name), 0
+        tid = 0
+        if device_id is not None:
+            tid += 1
+            yield _named("thread", process, tid, "gaps"), 0
+            yield from _gaps(gaps.get(device_id, []), process, tid)
+        for track in its:
+            for lane, events in enumerate(_flat(track)):
                 tid += 1
-                yield _named("thread", pid, tid, "gaps"), 0
-                yield from _gaps(gaps.get(device_id, []), pid, tid)
-            for track in its:
-                for number, events in enumerate(_flat(track)):
-                    tid += 1
-                    label = f"{track.head.label} {number + 1}" if number else track.head.label
-                    yield _named("thread", pid, tid, label), 0
-                    yield from _events(track, events, pid, tid)
+                label = f"{track.head.label} {lane + 1}" if lane else track.head.label
+                yield _named("thread", process, tid, label), 0
+                yield from _events(track, events, process, tid)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,13 +11,13 @@ from typing import TYPE_CHECKING, Literal
 from tb_xla_insights.errors import Diagnostic, InputError
 from tb_xla_insights.logdir.sessions import HostFile, SessionFiles
 from tb_xla_insights.parallel import side_by_side
+from tb_xla_insights.tasks.host import fault_text, read_host
 from tb_xla_insights.xplane.source import is_url
 
 if TYPE_CHECKING:
     from tb_xla_insights.catalog import Catalog
     from tb_xla_insights.trace.model import SessionTrace, Trace
 
-_log = logging.getLogger(__name__)
 _REMOTE_AT_ONCE = 4
 
 
@@ -72,37 +71,6 @@ def read_session(
     return join_hosts(session.name, session.path, read_ones, diagnostics)
 
 
-def read_host(
-    path: str,
-    host: str,
-    catalog: Catalog,
-    progress: Callable[[int, int], None] = lambda _read, _size: None,
-    stop: Callable[[], bool] = lambda: False,
-) -> Trace:
-    """Reads one capture, local or behind a URL, by itself: in a thread, or in another process or machine.
-
-    `progress` is told bytes read, of a remote file those that have come, and the file's size. Credentials and options
-    of a store are those of fsspec's configuration. Raises InputError.
-    """
-    from tb_xla_insights.trace.read import read_trace
-    from tb_xla_insights.xplane.source import open_source
-
-    size = 0
-
-    def read(count: int) -> None:
-        if size:
-            progress(count, size)
-
-    remote = is_url(path)
-    with open_source(path, whole=True, arrived=read, stop=stop) as source:
-        size = source.size
-        progress(0, size)
-        trace = read_trace(source, catalog, host=host, progress=None if remote else read, stop=stop)
-        source.check()
-        source.keep(trace.programs.values())
-    return trace
-
-
 def _try_host(host: HostFile, catalog: Catalog, reading: Reading, stop: Callable[[], bool]) -> Trace | None:
     def progress(bytes_read: int, size: int) -> None:
         reading.bytes_read, reading.bytes = bytes_read, size
@@ -118,9 +86,7 @@ def _try_host(host: HostFile, catalog: Catalog, reading: Reading, stop: Callable
         reading.fail(str(error))
         return None
     except Exception as error:  # a reader's fault must not take the other hosts with it
-        _log.exception("%s cannot be read", path)
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        reading.fail(f"{path}: cannot be read ({reason}); report this with the file")
+        reading.fail(fault_text(path, error))
         return None
     reading.bytes_read = reading.bytes
     reading.state = "ready"

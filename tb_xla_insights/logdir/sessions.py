@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.host_order import natural_key
 from tb_xla_insights.logdir import files, paths
 from tb_xla_insights.logdir.files import FileInfo
 from tb_xla_insights.logdir.paths import SUFFIX
@@ -33,7 +34,10 @@ class HostFile:
 
 @dataclass(frozen=True)
 class SessionFiles:
-    """A session: one capture per host. Two of them are equal as long as no file of theirs changed."""
+    """A session: one capture per host, in the order in which hosts are told.
+
+    Two of them are equal as long as no file of theirs changed.
+    """
 
     name: str
     path: str
@@ -149,7 +153,8 @@ def _are(sessions: Sequence[SessionFiles]) -> str:
 
 def _session(name: str, directory: str, captures: Iterable[FileInfo]) -> SessionFiles:
     hosts = (HostFile(_text(posixpath.basename(info.path).removesuffix(SUFFIX)), info) for info in captures)
-    return SessionFiles(_text(name), directory, tuple(hosts))
+    ordered = sorted(hosts, key=lambda host: (natural_key(host.name), host.file.path))
+    return SessionFiles(_text(name), directory, tuple(ordered))
 
 
 def _name(root: Root, directory: str) -> str:

@@ -8,23 +8,29 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from functools import cached_property
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.logdir.hosts import SessionHosts
 from tb_xla_insights.logdir.listing import Listing
+from tb_xla_insights.logdir.loaded import Loaded
+from tb_xla_insights.logdir.pod import Pod, reported
 from tb_xla_insights.logdir.read import read_session, readings_of
 from tb_xla_insights.logdir.sessions import SessionFiles
 from tb_xla_insights.memory import give_back
 
 if TYPE_CHECKING:
-    from tb_xla_insights.timeline import Timeline
+    from tb_xla_insights.report.merge import Merged
     from tb_xla_insights.trace.model import SessionTrace
 
 _log = logging.getLogger(__name__)
 # An estimate from less than this much reading is a guess.
 _ESTIMATE_AFTER_SECONDS = 1.0
+_FEW = 8
+"""So many hosts are all in memory, where they fit."""
+_HELD_PER_BYTE = 2.5
+"""Memory that a trace and its timeline hold, per byte of the file: 270 MB of 120 MB with three million events."""
 
 
 class UnknownSessionError(InputError):
@@ -35,40 +41,15 @@ class StillReadingError(InputError):
     """A session is not in memory yet: asking again later helps."""
 
 
-@dataclass(frozen=True, eq=False)
-class Loaded:
-    """A session that is in memory, and what draws it."""
-
-    files: SessionFiles
-    trace: SessionTrace
-    timeline: Timeline
-
-    @property
-    def bytes(self) -> int:
-        return self.trace.nbytes + self.timeline.nbytes
-
-    def find_scopes(self) -> None:
-        """What the first view does not need and others do. Never raises: whoever asks for it gets the error."""
-        try:
-            self.timeline.find_scopes()
-        except Exception:
-            _log.exception("%s: scopes cannot be told", self.files.path)
-
-    @cached_property
-    def head(self) -> dict[str, Any]:
-        """What a page needs before it draws: the report's summary, phases, rows and the overview strip."""
-        from tb_xla_insights.report import session_summary
-
-        return {**session_summary(self.trace), **self.timeline.head()}
-
-
 class Load:
     """One session on its way into memory. Its attributes may be looked at from any thread at any time."""
 
     def __init__(self, files: SessionFiles, clock: Callable[[], float] = time.monotonic) -> None:
         self.files = files
         self.hosts = readings_of(files)
-        self.loaded: Loaded | None = None
+        self.loaded: Loaded | Pod | None = None
+        self.partial: SessionTrace | None = None
+        """What views can tell from the report of the hosts read so far, without any trace; None before the first."""
         self.error: str | None = None
         self._clock = clock
         self._began = clock()
@@ -99,7 +80,14 @@ class Load:
             "bytes": total,
             "seconds_left": left,
             "hosts": list(map(asdict, self.hosts)),
+            "partial": None if self.partial is None else self.hosts_told,
         }
+
+    @property
+    def hosts_told(self) -> dict[str, int]:
+        """How many hosts were read, or failed, of how many."""
+        over = sum(host.state in ("ready", "error") for host in self.hosts)
+        return {"hosts_read": over, "hosts_in_all": len(self.hosts)}
 
     @property
     def stopped(self) -> bool:
@@ -119,26 +107,57 @@ class Load:
             self._done.set()
 
 
-Opener = Callable[[Load], Loaded]
+Opener = Callable[[Load], Loaded | Pod]
 
 
-def opener(catalog_file: str | None = None) -> Opener:
-    """Reads a load's captures, with a file of more event names where one is given, and prepares drawing them."""
+def opener(
+    catalog_file: str | None = None, scheduler: str | None = None, budget: int | None = None
+) -> Opener:
+    """Reads a load's captures, with a file of more event names where one is given, and prepares drawing them.
 
-    def open_session(load: Load) -> Loaded:
+    The hosts of a session that is too large to hold, or that has many, are read by tasks (see `tasks.run`), and of
+    their traces those that are looked at are kept, within `budget` bytes.
+    """
+    budget = default_budget() if budget is None else budget
+
+    def open_session(load: Load) -> Loaded | Pod:
         from tb_xla_insights.catalog import load_catalog
-        from tb_xla_insights.timeline import Timeline
 
         catalog = load_catalog(catalog_file)
-        trace = read_session(load.files, catalog, load.hosts, lambda: load.stopped)
-        loaded = Loaded(load.files, trace, Timeline(trace))
-        _ = loaded.head  # computed here, where nobody waits for it yet
-        loaded.timeline.prepare()
+        if len(load.files.hosts) > 1 and (scheduler or not _fits(load.files, budget)):
+            reader = SessionHosts(load.files, catalog, scheduler, budget, load.hosts, lambda: load.stopped)
+            loaded: Loaded | Pod = _open_pod(load, reader, budget)
+            shown = loaded.choose(None)
+        else:
+            from tb_xla_insights.timeline import Timeline
+
+            trace = read_session(load.files, catalog, load.hosts, lambda: load.stopped)
+            loaded = shown = Loaded(load.files, trace, Timeline(trace))
+        _ = shown.head  # computed here, where nobody waits for it yet
+        shown.timeline.prepare()
         give_back()
-        threading.Thread(target=loaded.find_scopes, daemon=True).start()
+        threading.Thread(target=shown.find_scopes, daemon=True).start()
         return loaded
 
     return open_session
+
+
+def _fits(files: SessionFiles, budget: int) -> bool:
+    """Whether all hosts may be in memory at once."""
+    return len(files.hosts) <= _FEW and files.bytes * _HELD_PER_BYTE <= budget
+
+
+def _open_pod(load: Load, reader: SessionHosts, budget: int) -> Pod:
+    parts: list[dict[str, Any]] = []
+
+    def seen(merged: Merged, count: int) -> None:
+        if (
+            parts and count & (count - 1) == 0
+        ):  # the report is made so often that it costs no more than twice the last
+            load.partial = reported(load.files, reader.document(merged), list(parts))
+
+    report = reader.report(seen=seen, parts=parts)
+    return Pod(reader, report, parts, budget)
 
 
 class Store:
@@ -175,7 +194,7 @@ class Store:
         threading.Thread(target=self._run, args=(fresh,), daemon=True).start()
         return fresh
 
-    def loaded(self, name: str, wait: float | None = None) -> Loaded:
+    def loaded(self, name: str, wait: float | None = None) -> Loaded | Pod:
         """The session once it is in memory. Raises InputError where it cannot be read, StillReadingError after `wait`
         seconds."""
         load = self.load(name)

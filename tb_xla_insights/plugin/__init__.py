@@ -28,6 +28,13 @@ class XlaInsights(base_plugin.TBLoader):
             "(default: a third of the machine's).",
         )
         group.add_argument(
+            "--xla_insights_scheduler",
+            metavar="ADDRESS",
+            default="",
+            help="A Dask scheduler, as tcp://HOST:8786, whose workers read sessions of several hosts (default: "
+            "processes of this machine).",
+        )
+        group.add_argument(
             "--xla_insights_capture",
             choices=("on", "off"),
             default="on",

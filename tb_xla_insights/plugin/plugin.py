@@ -6,7 +6,7 @@ from tensorboard.plugins import base_plugin
 
 from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.sessions import roots
-from tb_xla_insights.logdir.store import Store, opener
+from tb_xla_insights.logdir.store import Store, default_budget, opener
 from tb_xla_insights.page.folder import page_folder
 from tb_xla_insights.plugin.assets import Assets
 from tb_xla_insights.plugin.capture import Captures
@@ -34,7 +34,9 @@ class XlaInsightsPlugin(base_plugin.TBPlugin):
         self._capture = getattr(flags, "xla_insights_capture", "on") == "on"
         host = getattr(flags, "host", None) or "localhost"
         self._loopback = host in _LOOPBACK and not getattr(flags, "bind_all", False)
-        self._store = Store(self._listing, opener(catalog), memory * 10**6 or None)
+        scheduler = getattr(flags, "xla_insights_scheduler", "") or None
+        budget = memory * 10**6 or default_budget()
+        self._store = Store(self._listing, opener(catalog, scheduler, budget), budget)
         self._assets = Assets(page_folder())
         self._active = False
         self._listing.look()

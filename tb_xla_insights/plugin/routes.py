@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.listing import Listing
+from tb_xla_insights.logdir.loaded import Loaded
+from tb_xla_insights.logdir.pod import Pod
 from tb_xla_insights.logdir.sessions import SessionFiles
-from tb_xla_insights.logdir.store import Loaded, Store
+from tb_xla_insights.logdir.store import Store
 from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.respond import Handler
+
+if TYPE_CHECKING:
+    from tb_xla_insights.trace.model import SessionTrace
 
 # A request for data of a session that is not in memory (any more) waits for it this long.
 _READ_SECONDS = 120.0
@@ -66,7 +72,9 @@ class Routes:
     def session(self, arguments: Arguments) -> dict[str, Any]:
         """Starts the reading of a session and tells how far it is; in the end what the page needs to draw it.
 
-        `changed` says that its files are not those that were read.
+        `changed` says that its files are not those that were read. Of a session of which not all hosts are in memory
+        the answer has the rows of `hosts` (see `choice.chosen`); while it is read, `partial` tells how many hosts were
+        read where views have a report of the first ones.
         """
         load = self._store.load(arguments.text("session"), arguments.flag("reload"))
         load.wait(_POLL_SECONDS)
@@ -74,8 +82,9 @@ class Routes:
             return {"state": "loading", **load.progress()}
         if load.loaded is None:
             return {"state": "error", "message": load.error, "hosts": load.progress()["hosts"]}
-        rows = load.loaded.timeline.rows()
-        return {"state": "ready", "changed": self._store.changed(load), **load.loaded.head, **rows}
+        shown = load.loaded.choose(arguments.names("hosts"))
+        told = {"state": "ready", "changed": self._store.changed(load), **shown.head, **shown.timeline.rows()}
+        return told if shown.report is None else told | load.hosts_told
 
     def stop(self, arguments: Arguments) -> dict[str, Any]:
         """Ends the reading of a session; what was read stays."""
@@ -86,33 +95,33 @@ class Routes:
         start, end = arguments.window()
         px = arguments.integer("px", 1, 20_000)
         rows = arguments.names("rows") or []
-        return self._loaded(arguments).timeline.view(start, end, px, rows)
+        return self._shown(arguments, rows).timeline.view(start, end, px, rows)
 
     def event(self, arguments: Arguments) -> dict[str, Any]:
         """One event, by its id or by its place."""
         event = arguments.optional_text("event")
         if event is not None:
-            return self._loaded(arguments).timeline.event(event)
+            return self._shown(arguments, [event]).timeline.event(event)
         row, start = arguments.text("row"), arguments.integer("start_ps")
         depth = arguments.optional_integer("depth", 0, _DEEPEST)
-        return self._loaded(arguments).timeline.event_at(row, start, depth)
+        return self._shown(arguments, [row]).timeline.event_at(row, start, depth)
 
     def neighbor(self, arguments: Arguments) -> dict[str, Any]:
         row, start = arguments.text("row"), arguments.integer("start_ps")
         depth = arguments.integer("depth", 0, _DEEPEST)
         direction = arguments.choice("direction", "next", "previous")
-        return self._loaded(arguments).timeline.neighbor(row, depth, start, direction)
+        return self._shown(arguments, [row]).timeline.neighbor(row, depth, start, direction)
 
     def search(self, arguments: Arguments) -> dict[str, Any]:
         query, rows = arguments.text("q"), arguments.names("rows")
-        return self._loaded(arguments).timeline.search(query, rows)
+        return self._shown(arguments, rows or []).timeline.search(query, rows)
 
     def window(self, arguments: Arguments) -> dict[str, Any]:
         from tb_xla_insights.analysis.window import window
 
         start, end = arguments.window()
-        trace = self._loaded(arguments).trace
         device = arguments.optional_text("device")
+        trace = self._shown(arguments, devices=[device] if device else []).trace
         if device is not None and device not in {it.id for it in trace.devices}:
             raise InputError(f"data/window: no device {device} in this session; leave it out for all")
         return window(trace, start, end, device)
@@ -121,29 +130,29 @@ class Routes:
         start, end = arguments.window()
         limit = arguments.integer("limit", 1, _MOST_EVENTS, default=500)
         rows = arguments.names("rows") or []
-        return self._loaded(arguments).timeline.table(start, end, rows, limit)
+        return self._shown(arguments, rows).timeline.table(start, end, rows, limit)
 
     def overview(self, arguments: Arguments) -> dict[str, Any]:
         from tb_xla_insights.report import views
 
-        return views.overview(self._loaded(arguments).trace)
+        return self._reported(arguments, views.overview)
 
     def counts(self, arguments: Arguments) -> dict[str, Any]:
         from tb_xla_insights.report import views
 
-        return {"counts": views.counts(self._loaded(arguments).trace)}
+        return self._reported(arguments, lambda session: {"counts": views.counts(session)})
 
     def gaps(self, arguments: Arguments) -> dict[str, Any]:
         from tb_xla_insights.report import views
 
-        return views.gaps(self._loaded(arguments).trace)
+        return self._reported(arguments, views.gaps)
 
     def gap(self, arguments: Arguments) -> dict[str, Any]:
         """One gap, by its device and its start."""
         from tb_xla_insights.report import views
 
         device, start = arguments.text("device"), arguments.integer("start_ps")
-        return views.gap(self._loaded(arguments).trace, device, start)
+        return views.gap(self._shown(arguments, devices=[device]).trace, device, start)
 
     def executions(self, arguments: Arguments) -> dict[str, Any]:
         """All executions, or those on `devices`, and the runs of one step."""
@@ -151,19 +160,23 @@ class Routes:
 
         step = arguments.optional_integer("step", 0, _MOST_STEPS)
         devices = arguments.names("devices")
-        return execution_views.executions(self._loaded(arguments).trace, step, devices)
+
+        def view(session: SessionTrace) -> dict[str, Any]:
+            return execution_views.executions(session, step, devices)
+
+        return self._reported(arguments, view, devices or [], step, usual=step is None)
 
     def compiles(self, arguments: Arguments) -> dict[str, Any]:
         from tb_xla_insights.report import execution_views
 
-        return execution_views.compiles(self._loaded(arguments).trace)
+        return self._reported(arguments, execution_views.compiles)
 
     def compare(self, arguments: Arguments) -> dict[str, Any]:
         """Two sessions side by side; the second one is read first where it is not in memory."""
         from tb_xla_insights.compare.document import comparison_view
 
-        other = self._store.loaded(arguments.text("other"), _READ_SECONDS)
-        return comparison_view(self._loaded(arguments).trace, other.trace)
+        other = self._store.loaded(arguments.text("other"), _READ_SECONDS).usual()
+        return comparison_view(self._loaded(arguments).usual().trace, other.trace)
 
     def propagation(self, arguments: Arguments) -> dict[str, Any]:
         """Where annotations went on the device, in one step on one device: those of `step` (an index into the report's
@@ -175,11 +188,12 @@ class Routes:
         """
         from tb_xla_insights.analysis.propagation import propagation_view
 
-        loaded = self._loaded(arguments)
         step = arguments.optional_integer("step", 0, _MOST_STEPS)
         device = arguments.optional_text("device")
         picked, stale = None, False
-        if row := arguments.optional_text("row"):
+        row = arguments.optional_text("row")
+        loaded = self._shown(arguments, [row] if row else [], [device] if device else [], step)
+        if row:
             loaded.timeline.find_scopes()
             start, depth = arguments.integer("start_ps"), arguments.optional_integer("depth", 0, _DEEPEST)
             try:
@@ -195,12 +209,41 @@ class Routes:
 
     def scopes(self, arguments: Arguments) -> dict[str, Any]:
         """All rows of the timeline, those of scopes among them, which are not found yet when a session opens."""
-        timeline = self._loaded(arguments).timeline
+        timeline = self._shown(arguments).timeline
         timeline.find_scopes()
         return timeline.rows()
 
-    def _loaded(self, arguments: Arguments) -> Loaded:
+    def _loaded(self, arguments: Arguments) -> Loaded | Pod:
         return self._store.loaded(arguments.text("session"), _READ_SECONDS)
+
+    def _shown(
+        self,
+        arguments: Arguments,
+        ids: Sequence[str] = (),
+        devices: Sequence[str] = (),
+        step: int | None = None,
+        usual: bool = False,
+    ) -> Loaded:
+        """The hosts that an answer is about: those that `hosts` names (see `choice.chosen`), and those of these rows or
+        events, devices, and of the step, or of the usual one. All where all are in memory."""
+        loaded = self._loaded(arguments)
+        needed = loaded.places(ids, devices) | loaded.places_of_step(step, usual)
+        return loaded.choose(arguments.names("hosts"), needed)
+
+    def _reported(
+        self,
+        arguments: Arguments,
+        view: Callable[[SessionTrace], dict[str, Any]],
+        devices: Sequence[str] = (),
+        step: int | None = None,
+        usual: bool = False,
+    ) -> dict[str, Any]:
+        """A view of what the report tells of all hosts, with the traces of `_shown`. While hosts are read, it is of
+        those that were read by then, and `partial` says so."""
+        load = self._store.load(arguments.text("session"))
+        if load.partial is not None and not load.done:
+            return view(load.partial) | {"partial": load.hosts_told}
+        return view(self._shown(arguments, (), devices, step, usual).trace)
 
 
 def _session(session: SessionFiles) -> dict[str, Any]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.compile_table import graph_names
-from tb_xla_insights.analysis.compiles import find_compiles
 from tb_xla_insights.analysis.executions import Costs, find_costs, launching, runs_on
 from tb_xla_insights.analysis.findings.compile_advice import (
     CAPTURE_AGAIN,
@@ -18,10 +16,9 @@ from tb_xla_insights.analysis.findings.compile_advice import (
     advice,
     advice_without,
     place_text,
-    tracer_of,
+    tracer_named,
 )
 from tb_xla_insights.analysis.graph_words import types_text
-from tb_xla_insights.analysis.idle import find_gaps
 from tb_xla_insights.analysis.launches import KINDS, find_launches
 from tb_xla_insights.analysis.runs import JOINS
 from tb_xla_insights.analysis.steps import steps_of, with_offsets
@@ -30,13 +27,13 @@ from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.compile_text import UNKNOWN, heading_of, reason_of, state_of, what_is_new
 from tb_xla_insights.report.figures import joins_text
 from tb_xla_insights.report.host_document import told_programs
+from tb_xla_insights.report.host_parts import Between, added, between_of, graph, of_hosts, runs_of
 from tb_xla_insights.report.views import kept_view, whole_report
-from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
+from tb_xla_insights.trace.model import SessionTrace, Trace
 
 _TOTALS = ("launches", "count", "host_ps", "device_ps", "queue_ps", "overhead_ps")
 _MOST_RUNS = 2000
 _MOST_GRAPHS = 100
-_MOST_STEPS = 500
 _FROM_LOG = "from the debug log beside the trace"
 _Choice = frozenset[str] | None
 
@@ -59,7 +56,7 @@ def executions(
     on = None if devices is None else frozenset(devices)
     name = "executions" if on is None else f"executions {sorted(on)}"
     common = kept_view(session, name, lambda its: _executions(its, on))
-    chosen = _usual(steps) if step is None else step
+    chosen = usual_step(steps) if step is None else step
     numbers = [step["number"] if step["number"] is not None else step["index"] for step in steps]
     return {
         **common,
@@ -69,7 +66,8 @@ def executions(
     }
 
 
-def _usual(steps: list[dict[str, Any]]) -> int | None:
+def usual_step(steps: Sequence[Mapping[str, Any]]) -> int | None:
+    """The index of the step of median length, of the shorter one of two."""
     order = sorted(range(len(steps)), key=lambda it: steps[it]["duration_ps"])
     return order[(len(order) - 1) // 2] if order else None
 
@@ -82,7 +80,7 @@ def _executions(session: SessionTrace, on: _Choice) -> dict[str, Any]:
         total = kinds.setdefault(row["kind"], dict.fromkeys(_TOTALS, 0))
         for name in _TOTALS:
             total[name] += row[name]
-    told = launching(session, on)
+    told = whole_report(session)["launching"] if on is None else launching(session, on)
     fixed = told["fixed"]
     fit = fixed and {"fixed_ps": fixed["fixed_ps"], "n": fixed["n"], "slope": fixed["per_device"]}
     return {
@@ -96,54 +94,35 @@ def _executions(session: SessionTrace, on: _Choice) -> dict[str, Any]:
 
 
 def _per_step(session: SessionTrace, on: _Choice) -> float | None:
-    runs, of_steps, step_cores = 0, 0, 0
-    for trace in session.traces:
-        chosen = runs_on(trace, on)
-        runs += int(chosen.sum())
-        of_steps += int((chosen & (find_launches(trace).step_of_run >= 0)).sum())
-        step_cores += len(steps_of(trace)) * sum(on is None or device.id in on for device in trace.devices)
+    every = of_hosts(session, "runs") if on is None else [runs_of(trace, on) for trace in session.traces]
+    runs, of_steps, step_cores = (sum(column) for column in zip(*every, strict=True)) if every else (0, 0, 0)
     return runs * step_cores / of_steps if of_steps else None
 
 
 def _between(session: SessionTrace, on: _Choice) -> list[dict[str, Any]]:
     """Pairs of programs that follow each other on a core, with the mean time between them and the cause of most of the
     gaps there; the most time first."""
-    found: dict[tuple[str, str], tuple[list[int], Int64]] = {}
-    for trace in session.traces:
-        launches, gaps = find_launches(trace), find_gaps(trace)
-        runs, names = launches.runs, [name for name, _ in launches.programs]
-        after = np.flatnonzero((runs.device[1:] == runs.device[:-1]) & runs_on(trace, on)[1:]) + 1
-        pause = np.maximum(0, runs.start_ps[after] - runs.end_ps[after - 1])
-        # Gaps between two runs, by the run that ends them; a gap inside of a run is between none.
-        between = (gaps.run >= 0) & ~gaps.inside
-        causes = np.zeros((len(runs), len(CLASSES)), np.int64)
-        np.add.at(causes, (gaps.run[between], gaps.cause[between]), gaps.duration_ps[between])
-        key = runs.program[after - 1].astype(np.int64) * len(names) + runs.program[after]
-        order = np.argsort(key, kind="stable")
-        for its in np.split(order, np.flatnonzero(np.diff(key[order])) + 1) if len(order) else []:
-            pair = int(key[its[0]])
-            ends = names[pair // len(names)], names[pair % len(names)]
-            entry, classes = found.setdefault(ends, ([0, 0], np.zeros(len(CLASSES), np.int64)))
-            entry[0] += len(its)
-            entry[1] += int(pause[its].sum())
-            classes += causes[after[its]].sum(axis=0)
-    rows = [
+    found: dict[tuple[str, str], Between] = {}
+    for host in of_hosts(session, "between") if on is None else [between_of(it, on) for it in session.traces]:
+        for ends, its in host.items():
+            found[ends] = added(found.get(ends), its)
+    most = sorted(found.items(), key=lambda it: -it[1].total_ps)[:50]
+    return [
         {
             "before": before,
             "after": after,
-            "count": number,
-            "total_ps": total,
-            "mean_ps": total // number,
-            "cause": CLASSES[int(classes.argmax())] if classes.any() else None,
+            "count": its.number,
+            "total_ps": its.total_ps,
+            "mean_ps": its.total_ps // its.number,
+            "cause": CLASSES[int(its.by_cause_ps.argmax())] if its.by_cause_ps.any() else None,
         }
-        for (before, after), ((number, total), classes) in found.items()
+        for (before, after), its in most
     ]
-    return sorted(rows, key=lambda row: -row["total_ps"])[:50]  # type: ignore[operator]
 
 
 def _runs(session: SessionTrace, step: int, on: _Choice) -> dict[str, list[Any]] | None:
     for trace, offset in with_offsets(session):
-        if step - offset < len(steps_of(trace)):
+        if 0 <= step - offset < len(steps_of(trace)):
             return _columns(trace, step - offset, on)
     return None
 
@@ -180,10 +159,9 @@ def compiles(session: SessionTrace) -> dict[str, Any]:
 
 def _compiles(session: SessionTrace) -> dict[str, Any]:
     report = whole_report(session)
-    graphs: dict[str, dict[str, Any]] = {}
-    tracer = tracer_of(session)
-    for trace, offset in with_offsets(session):
-        _add_host(trace, offset, graphs)
+    graphs = _graphs(session)
+    dynamo = any(row["kind"] == "dynamo" for row in report["executions"])
+    tracer = tracer_named(dynamo, report["environment"]["framework"])
     ordered = sorted(graphs.values(), key=lambda it: (-it["compiles"], -it["cost_ps"], -len(it["steps"])))
     numbers = [step["number"] if step["number"] is not None else step["index"] for step in report["steps"]]
     return {
@@ -233,24 +211,16 @@ def _counted(metrics: dict[str, Any] | None) -> dict[str, Any] | None:
     }
 
 
-def _add_host(trace: Trace, offset: int, graphs: dict[str, dict[str, Any]]) -> None:
-    """Adds one host's graphs: those compiled, by their hash; those that only ran, by module and program id."""
-    found, launches = find_compiles(trace), find_launches(trace)
-    for it in range(len(found)):
-        name = found.graph(it) or UNKNOWN
-        entry = graphs.setdefault(name, _graph(name, found.module[it]))
-        entry["compiles"] += 1
-        entry["cost_ps"] += int(found.duration_ps[it])
-        if found.step[it] >= 0:
-            entry["steps"][str(int(found.step[it]) + offset)] = "compiled"
-    for program, ((module, id_), name) in enumerate(zip(launches.programs, graph_names(trace), strict=True)):
-        entry = graphs.setdefault(name, _graph(name, module))
-        if id_ and id_ not in entry["program_ids"]:
-            entry["program_ids"].append(id_)
-        mine = launches.step[(launches.program == program) & (launches.step >= 0)]
-        for step in np.unique(mine)[:_MOST_STEPS].tolist():
-            entry["steps"].setdefault(str(step + offset), "run")
-
-
-def _graph(name: str, module: str | None) -> dict[str, Any]:
-    return {"graph": name, "module": module, "program_ids": [], "compiles": 0, "cost_ps": 0, "steps": {}}
+def _graphs(session: SessionTrace) -> dict[str, dict[str, Any]]:
+    """The graphs of all hosts by name, with steps (by index, as text) counted over all of them."""
+    graphs: dict[str, dict[str, Any]] = {}
+    offset = 0
+    for steps, host in zip(of_hosts(session, "steps"), of_hosts(session, "graphs"), strict=True):
+        for name, its in host.items():
+            entry = graphs.setdefault(name, graph(name, its["module"]))
+            entry["compiles"] += its["compiles"]
+            entry["cost_ps"] += its["cost_ps"]
+            entry["program_ids"] += [id_ for id_ in its["program_ids"] if id_ not in entry["program_ids"]]
+            entry["steps"] |= {str(step + offset): state for step, state in its["steps"].items()}
+        offset += steps
+    return graphs

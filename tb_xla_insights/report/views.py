@@ -3,6 +3,7 @@ session."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
@@ -10,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from tb_xla_insights.analysis.busy import stalls_together
-from tb_xla_insights.analysis.environment import environment
+from tb_xla_insights.analysis.gaps import gaps_report
 from tb_xla_insights.analysis.idle import find_gaps
-from tb_xla_insights.analysis.partial import partial_steps
 from tb_xla_insights.analysis.segments import Segments
 from tb_xla_insights.analysis.shares import class_shares, covered
 from tb_xla_insights.analysis.step_work import step_work
@@ -21,6 +21,7 @@ from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.figures import figures
 from tb_xla_insights.report.finding_text import gain_of, groups
+from tb_xla_insights.report.host_parts import of_hosts
 from tb_xla_insights.report.verdict import by_thread, gap_sentence
 from tb_xla_insights.trace.model import SessionTrace
 from tb_xla_insights.units import time_text
@@ -67,6 +68,11 @@ def whole_report(session: SessionTrace) -> dict[str, Any]:
     return kept_view(session, "report", lambda its: session_report(its, all_gaps=True))
 
 
+def keep_report(session: SessionTrace, report: dict[str, Any]) -> None:
+    """Has the session's views tell what a report says that was merged before, whichever hosts are in memory."""
+    kept_view(session, "report", lambda _: report)
+
+
 def overview(session: SessionTrace) -> dict[str, Any]:
     """`data/overview`: verdict, four figures (see `figures`), devices with their duty cycle by three definitions, the
     devices' work and idle time in whole steps (`step_idle`), steps as columns and the device work of each (`work`, see
@@ -88,7 +94,7 @@ def _overview(session: SessionTrace) -> dict[str, Any]:
         "steps": {
             "source": steps[0]["source"] if steps else None,
             "count": len(steps),
-            "partial": sum(partial_steps(trace) for trace in session.traces),
+            "partial": sum(of_hosts(session, "partial_steps")),
             "columns": _columns(steps[:MOST_STEPS]),
             "work": step_work(session, MOST_WORK),
         },
@@ -154,7 +160,7 @@ def gaps(session: SessionTrace) -> dict[str, Any]:
 
 def _gaps(session: SessionTrace) -> dict[str, Any]:
     report = whole_report(session)["gaps"]
-    hosts = {device.id: trace.host for trace in session.traces for device in trace.devices}
+    hosts = {row["id"]: row["host"] for row in whole_report(session)["devices"]}
     groups: list[dict[str, Any]] = []
     latest: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     several = _several(session)
@@ -219,7 +225,7 @@ def gap(session: SessionTrace, device: str, start_ps: int) -> dict[str, Any]:
         raise InputError(f"data/gap: no gap of {device} begins at {start_ps} ps; take one from data/gaps")
     number, host = next(
         (number, trace.host)
-        for number, trace in enumerate(session.traces)
+        for number, trace in session.numbered()
         if any(it.id == device for it in trace.devices)
     )
     chain = [
@@ -235,7 +241,7 @@ def gap(session: SessionTrace, device: str, start_ps: int) -> dict[str, Any]:
         "chain": chain,
         "host": host,
         "by_thread": by_thread(chain),
-        "sentence": gap_sentence(found, environment(session)["framework"])
+        "sentence": gap_sentence(found, whole_report(session)["environment"]["framework"])
         + (_together(found) if host in _several(session) else ""),
         "cores": cores,
         "pattern": pattern,
@@ -245,7 +251,8 @@ def gap(session: SessionTrace, device: str, start_ps: int) -> dict[str, Any]:
 
 def _several(session: SessionTrace) -> set[str]:
     """Hosts with more than one core."""
-    return {trace.host for trace in session.traces if len(trace.devices) > 1}
+    cores = Counter(row["host"] for row in whole_report(session)["devices"])
+    return {host for host, count in cores.items() if count > 1}
 
 
 def _together(gap: dict[str, Any]) -> str:
@@ -262,5 +269,7 @@ def _has_place(item: dict[str, Any], device: str, start_ps: int) -> bool:
 
 
 def _by_place(session: SessionTrace) -> dict[str, Any]:
-    items = whole_report(session)["gaps"]["items"]
+    # Of hosts that were chosen all gaps are there, of others the longest of the session.
+    chosen = gaps_report(session, all_gaps=True)["items"] if session.steps_before else []
+    items = [*chosen, *whole_report(session)["gaps"]["items"]]
     return {f"{item['device']} {item['start_ps']}": item for item in items}

@@ -19,26 +19,20 @@ _MOST_HITS = 1000
 _EXACT = "name:"
 
 
-class Search:
-    """Finds events by a part of their names; each host's names are prepared once."""
+def find(hosts: Sequence[Searchable], query: str, rows: Sequence[Track] | None) -> dict[str, Any]:
+    """Events of these hosts whose name contains the query in any case or, after `name:`, is the query.
 
-    def __init__(self, hosts: Sequence[HostRows]) -> None:
-        self._hosts = [_Searchable(host) for host in hosts]
-
-    def find(self, query: str, rows: Sequence[Track] | None) -> dict[str, Any]:
-        """Events whose name contains the query in any case or, after `name:`, is the query.
-
-        A long name, which tells an op's operands too, is looked into where no name of the page's is found. Each event
-        is found once, in the row it is at home in; where rows are given, in each of those. What threads do not show is
-        found by what its name begins with: the end of an op is not wanted by who looks for the op.
-        """
-        found = _Found()
-        for host in self._hosts if query else []:
-            host.find(query, rows, found)
-        return found.as_json()
+    A long name, which tells an op's operands too, is looked into where no name of the page's is found. Each event
+    is found once, in the row it is at home in; where rows are given, in each of those. What threads do not show is
+    found by what its name begins with: the end of an op is not wanted by who looks for the op.
+    """
+    found = _Found()
+    for host in hosts if query else []:
+        host.find(query, rows, found)
+    return found.as_json()
 
 
-class _Searchable:
+class Searchable:
     """One host's events with their names as they are searched: the page's, and the file's where those differ."""
 
     def __init__(self, host: HostRows) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,12 +11,11 @@ import numpy as np
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.steps import with_offsets
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.timeline.details import Details
-from tb_xla_insights.timeline.rows import HostRows
-from tb_xla_insights.timeline.scopes import ScopeTrack, scope_tracks
-from tb_xla_insights.timeline.search import Search, table
+from tb_xla_insights.timeline.host import HostTimeline
+from tb_xla_insights.timeline.scopes import ScopeTrack
+from tb_xla_insights.timeline.search import find, table
 from tb_xla_insights.timeline.tracks import Place, Track
-from tb_xla_insights.timeline.view import strip, view
+from tb_xla_insights.timeline.view import prepare, strip, view
 from tb_xla_insights.trace.model import Int64, SessionTrace
 
 _NEAR_PS = 1000
@@ -33,15 +31,16 @@ class Timeline:
     raises InputError.
     """
 
-    def __init__(self, session: SessionTrace) -> None:
+    def __init__(self, session: SessionTrace, hosts: Sequence[HostTimeline] | None = None) -> None:
+        """`hosts` are those of the session's hosts where somebody has them already."""
         self._session = session
         duration = session.duration_ps
-        self._hosts = [HostRows(index, trace, duration) for index, trace in enumerate(session.traces)]
-        self._tracks = {track.head.id: track for host in self._hosts for track in host.tracks}
-        self._details = [Details(host) for host in self._hosts]
-        self._search = Search(self._hosts)
-        self._scoping = threading.Lock()
-        self._scoped = False
+        made = hosts or [HostTimeline(number, trace, duration) for number, trace in session.numbered()]
+        self.hosts = {host.number: host for host in made}
+
+    @property
+    def _tracks(self) -> dict[str, Track]:
+        return {id: track for host in self.hosts.values() for id, track in host.tracks.items()}
 
     def head(self) -> Json:
         """What the page needs before it draws: the phases, the strip, and its `rows`."""
@@ -51,27 +50,14 @@ class Timeline:
     def rows(self) -> Json:
         """`rows` in drawing order; `more_rows` says that those of scopes are still to come."""
         return {
-            "more_rows": not self._scoped,
-            "rows": [track.as_json() for track in list(self._tracks.values())],
+            "more_rows": not all(host.scoped for host in self.hosts.values()),
+            "rows": [track.as_json() for track in self._tracks.values()],
         }
 
     def find_scopes(self) -> None:
         """Adds the rows of scopes. Reads the programs that ran, once; whoever comes later waits."""
-        with self._scoping:
-            if self._scoped:
-                return
-            tracks: dict[str, Track] = {}
-            for index, host in enumerate(self._hosts):
-                made = {it.number: it for it in scope_tracks(index, host.trace, self._session.duration_ps)}
-                host.scoped = True
-                for track in host.tracks:
-                    tracks[track.head.id] = track
-                    scopes = made.get(_device_of(track.head.id)) if track.head.kind == "ops" else None
-                    if scopes is not None:
-                        tracks[scopes.head.id] = scopes
-            self._tracks = tracks
-            self._scoped = True
-            self._prepare([track for track in tracks.values() if isinstance(track, ScopeTrack)])
+        for host in self.hosts.values():
+            host.find_scopes()
 
     def view(self, start_ps: int, end_ps: int, px: int, rows: Sequence[str]) -> Json:
         """The slices of these rows that touch [start_ps, end_ps), for a screen of `px` pixels."""
@@ -85,22 +71,16 @@ class Timeline:
     def prepare(self) -> None:
         """Makes what the first view of the whole session needs, on screens of usual widths. The page asks for
         a power of two of picoseconds per pixel."""
-        self._prepare(list(self._tracks.values()))
-
-    def _prepare(self, tracks: list[Track]) -> None:
-        duration = self._session.duration_ps
-        for px in (1250, 2500) if duration and tracks else ():
-            step = 1 << max(0, (duration // px).bit_length() - 1)
-            view(tracks, 0, duration, -(-duration // step))
+        prepare(list(self._tracks.values()), self._session.duration_ps)
 
     def event(self, event_id: str) -> Json:
-        """An event by its id, `<host index>.<event>`, in the row that tells most about it."""
+        """An event by its id, `<host's place in the session>.<event>`, in the row that tells most about it."""
         match = re.fullmatch(r"(\d{1,6})\.(\d{1,12})", event_id)
-        host, number = (int(match[1]), int(match[2])) if match else (0, -1)
-        if match and host < len(self._hosts) and number < len(self._hosts[host].trace):
-            place = self._details[host].find(number)
+        host = self.hosts.get(int(match[1])) if match else None
+        if match and host is not None and int(match[2]) < len(host.trace):
+            place = host.details.find(int(match[2]))
             if place is not None:
-                return self._details[host].full(place)
+                return host.details.full(place)
         raise InputError(
             f"{self._session.path}: no event {event_id} in this session; select one in the timeline"
         )
@@ -109,14 +89,14 @@ class Timeline:
         """The event of a row that starts at an instant, to the nanosecond: the outermost one, or that at a
         depth."""
         place = self._at(row, start_ps, depth)
-        return self._details[place.track.host].full(place)
+        return self.hosts[place.track.host].details.full(place)
 
     def annotation_at(self, row: str, start_ps: int, depth: int | None = None) -> Json:
         """The annotation that an event of a row of annotations or scopes is of: `path` (None: of none), `step` (index
         over all hosts' steps) and `device`, None where they are not known."""
         place = self._at(row, start_ps, depth)
         track = place.track
-        _, offset = list(with_offsets(self._session))[track.host]
+        offset = next(before for trace, before in with_offsets(self._session) if trace is track.trace)
         path, step = None, -1
         if isinstance(track, ScopeTrack):
             path, step = track.path_of(place), track.step_of(place)
@@ -125,7 +105,7 @@ class Timeline:
             at = int(np.searchsorted(host.row, place.event))
             path, step = host.names[host.path[at]], int(host.step[at])
         elif track.head.kind == "scopes":
-            path = "/".join(self._details[track.host].names(place))
+            path = "/".join(self.hosts[track.host].details.names(place))
         elif track.head.kind == "steps":
             step = place.index
         return {"path": path, "step": offset + step if step >= 0 else None, "device": track.head.device}
@@ -164,11 +144,12 @@ class Timeline:
         else:
             index = int(np.searchsorted(lane.start, start_ps, "left")) - 1
         there = 0 <= index < len(lane)
-        return {"event": self._details[track.host].brief(Place(track, depth, index)) if there else None}
+        return {"event": self.hosts[track.host].details.brief(Place(track, depth, index)) if there else None}
 
     def search(self, query: str, rows: Sequence[str] | None = None) -> Json:
         """Events by name: a part of it in any case, or after `name:` the whole; in all rows or in these."""
-        return self._search.find(query, [self._row(row) for row in rows] if rows else None)
+        tracks = [self._row(row) for row in rows] if rows else None
+        return find([host.searchable for host in self.hosts.values()], query, tracks)
 
     def table(self, start_ps: int, end_ps: int, rows: Sequence[str], limit: int) -> Json:
         """What rows show in a window, by start; without rows, all that are drawn unfolded and hold events."""
@@ -177,18 +158,18 @@ class Timeline:
             track for track in self._tracks.values() if track.head.main and track.head.kind != "classes"
         ]
         count, places = table(tracks, start_ps, end_ps, limit)
-        return {"count": count, "items": [self._details[it.track.host].brief(it) for it in places]}
+        return {"count": count, "items": [self.hosts[it.track.host].details.brief(it) for it in places]}
 
     @property
     def nbytes(self) -> int:
         """Memory held beside the traces."""
-        lanes = sum(lane.nbytes for track in list(self._tracks.values()) for lane in track.lanes)
-        return lanes + sum(host.kind.nbytes + 2 * len(host.trace) for host in self._hosts)
+        return sum(host.nbytes for host in self.hosts.values())
 
     def _row(self, row: str) -> Track:
-        if row not in self._tracks:
-            raise InputError(f"{self._session.path}: no row {row[:80]} in this session; reload the page")
-        return self._tracks[row]
+        for host in self.hosts.values():
+            if row in host.tracks:
+                return host.tracks[row]
+        raise InputError(f"{self._session.path}: no row {row[:80]} in this session; reload the page")
 
     def _check(self, start_ps: int, end_ps: int) -> None:
         if end_ps <= start_ps:
@@ -216,8 +197,3 @@ class Timeline:
             for name in np.flatnonzero((here > 0) & (2 * here >= np.sum(counts, axis=0))).tolist():
                 distances.setdefault(track.texts[name], []).append(distance[lane.name == name])
         return sorted(distances, key=lambda name: (float(np.median(np.concatenate(distances[name]))), name))
-
-
-def _device_of(row: str) -> int:
-    """The number of a device's row: 3 of `h0.d3.ops`."""
-    return int(row.split(".")[1][1:])

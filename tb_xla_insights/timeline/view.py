@@ -48,6 +48,14 @@ def view(tracks: Sequence[Track], start_ps: int, end_ps: int, px: int) -> dict[s
     return {"start_ps": start_ps, "end_ps": end_ps, "names": list(names), "rows": rows}
 
 
+def prepare(tracks: Sequence[Track], duration_ps: int) -> None:
+    """Makes what the first view of the whole session needs, on screens of usual widths. The page asks for a power of
+    two of picoseconds per pixel."""
+    for px in (1250, 2500) if duration_ps and tracks else ():
+        step = 1 << max(0, (duration_ps // px).bit_length() - 1)
+        view(tracks, 0, duration_ps, -(-duration_ps // step))
+
+
 def _ways_up(depths: int, rungs: int) -> Iterator[tuple[int, int]]:
     """How many rungs up, at which depth, in the order in which lanes give way."""
     for level in range(1, rungs + _DEEP_FIRST):

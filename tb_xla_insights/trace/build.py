@@ -12,7 +12,7 @@ from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.host_order import natural_key
 from tb_xla_insights.parallel import side_by_side
 from tb_xla_insights.trace.annotations import find_annotations
-from tb_xla_insights.trace.clock import FARTHEST_PS, earliest, is_near, line_starts_ps
+from tb_xla_insights.trace.clock import FARTHEST_PS, host_shifts, line_starts_ps
 from tb_xla_insights.trace.cpu_runs import cpu_devices
 from tb_xla_insights.trace.devices import plane_devices
 from tb_xla_insights.trace.flows import join_flows
@@ -102,13 +102,11 @@ def join_hosts(name: str, path: str, traces: list[Trace], diagnostics: list[Diag
     Hosts are related by their clocks (epoch nanoseconds); one that records none starts with the session,
     and a diagnostic says so. Shifts the traces' columns in place.
     """
-    known = [trace.base_unix_ns for trace in traces if trace.base_unix_ns]
-    first = earliest(known) if known else 0
-    diagnostics = list(diagnostics)
     traces = sorted(traces, key=lambda trace: (natural_key(trace.host), trace.path))
-    for trace in traces:
-        if trace.base_unix_ns and is_near(trace.base_unix_ns, first):
-            trace.shift((trace.base_unix_ns - first) * 1000)
+    diagnostics = list(diagnostics)
+    for trace, shift_ps in zip(traces, host_shifts([it.base_unix_ns for it in traces]), strict=True):
+        if shift_ps is not None:
+            trace.shift(shift_ps)
         elif len(traces) > 1:
             diagnostics.append(clock_unknown(trace.host, trace.base_unix_ns))
     return SessionTrace(name, path, traces, diagnostics)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tb_xla_insights.trace.model import Int64
@@ -40,6 +42,15 @@ def line_starts_ps(space: XSpace) -> tuple[Int64, int, bool]:
     unrelated |= any(line.count and not there for line, there in zip(lines, near, strict=True))
     starts_ps = [start * 1000 if there else 0 for start, there in zip(starts, near, strict=True)]
     return np.array(starts_ps, np.int64), zero, unrelated
+
+
+def host_shifts(bases_ns: Sequence[int]) -> list[int | None]:
+    """How far to move each host's times, in picoseconds, for 0 to be the earliest event of any host; None for hosts
+    that cannot be placed, which start with the session. Bases are the epoch nanoseconds of their own time 0, 0 where a
+    file records none."""
+    known = [base for base in bases_ns if base]
+    first = earliest(known) if known else 0
+    return [(base - first) * 1000 if base and is_near(base, first) else None for base in bases_ns]
 
 
 def earliest(times_ns: list[int]) -> int:

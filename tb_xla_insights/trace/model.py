@@ -6,7 +6,7 @@ them or what an event's name means. All times are integer picoseconds from the s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, overload
@@ -315,9 +315,24 @@ class SessionTrace:
     traces: list[Trace]
     diagnostics: list[Diagnostic] = field(default_factory=list)
     """About the session as a whole, and about hosts that could not be read."""
+    numbers: list[int] = field(default_factory=list)
+    """Each host's place among all hosts of the session that can be read, in their order; none where those are all."""
+    steps_before: list[int] = field(default_factory=list)
+    """Of hosts that are a choice of the session's: how many steps the session's hosts before each of them have."""
+    whole_ps: int | None = None
+    """How long the session of such a choice lasts."""
+
+    def __post_init__(self) -> None:
+        self.numbers = self.numbers or list(range(len(self.traces)))
+
+    def numbered(self) -> Iterator[tuple[int, Trace]]:
+        """Each host's place in the session, as ids of rows and events begin with it, and its trace."""
+        return zip(self.numbers, self.traces, strict=True)
 
     @cached_property
     def duration_ps(self) -> int:
+        if self.whole_ps is not None:
+            return self.whole_ps
         return max((trace.span_ps[1] for trace in self.traces), default=0)
 
     @property

@@ -86,9 +86,14 @@ _ADVICE: Mapping[Change, tuple[_Words, ...]] = {
 
 def tracer_of(session: SessionTrace) -> Tracer:
     """What makes the graphs of a session."""
-    if any((find_launches(trace).kind == DYNAMO_KIND).any() for trace in session.traces):
+    dynamo = any((find_launches(trace).kind == DYNAMO_KIND).any() for trace in session.traces)
+    return tracer_named(dynamo, framework_of(session))
+
+
+def tracer_named(dynamo: bool, framework: str) -> Tracer:
+    """The same of a session whose framework is known, and whether dynamo launched anything."""
+    if dynamo:
         return "dynamo"
-    framework = framework_of(session)
     return "jax" if framework == "jax" else "lazy" if framework == "torch_xla" else "other"
 
 

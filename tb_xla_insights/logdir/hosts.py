@@ -1,0 +1,202 @@
+"""The hosts of a session, one task each: what an answer needs of every host, without any trace that stays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from tb_xla_insights.errors import Diagnostic, InputError
+from tb_xla_insights.logdir.paths import absolute
+from tb_xla_insights.logdir.read import Reading, readings_of
+from tb_xla_insights.logdir.sessions import SessionFiles
+from tb_xla_insights.tasks import Failure, HostInput, HostResult, run
+
+if TYPE_CHECKING:
+    from tb_xla_insights.catalog import Catalog
+    from tb_xla_insights.report.host_parts import Parts
+    from tb_xla_insights.report.merge import Merged
+    from tb_xla_insights.report.summary import HostSummary
+    from tb_xla_insights.trace.model import Trace
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A host on the session's time base: its file, the ids of its devices, the end of its last event, and the epoch
+    nanoseconds of the session's start as it tells them (0: not recorded)."""
+
+    host: HostInput
+    devices: list[str]
+    end_ps: int
+    start_unix_ns: int
+
+
+@dataclass
+class SessionHosts:
+    """How the hosts of a session are read: by the workers of the Dask scheduler at an address, or without one by this
+    machine, within `memory` bytes (see `tasks.run`). `readings` show others how far it is; once `stop` says so no more
+    hosts are read."""
+
+    files: SessionFiles
+    catalog: Catalog
+    scheduler: str | None = None
+    memory: int | None = None
+    readings: list[Reading] = field(default_factory=list)
+    stop: Callable[[], bool] = lambda: False
+
+    diagnostics: list[Diagnostic] = field(default_factory=list, init=False)
+    """What the last pass over the hosts met: hosts left out, clocks that are not related, damage of files."""
+
+    found: list[HostInput] = field(default_factory=list, init=False)
+    """The hosts that the last pass could read, numbered, on one time base."""
+
+    def __post_init__(self) -> None:
+        self.readings = self.readings or readings_of(self.files)
+
+    @property
+    def to_read(self) -> bool:
+        """Whether every answer reads the hosts anew: one host of this machine is kept in memory instead."""
+        return len(self.files.hosts) > 1 or self.scheduler is not None
+
+    def each(
+        self, function: Callable[[Trace, HostInput], Result], hosts: Sequence[HostInput] | None = None
+    ) -> Iterator[HostResult[Result] | Failure]:
+        """What `function` makes of each host (of all, if not of `hosts`), in the session's order.
+
+        Raises InputError in the end where no host could be read.
+        """
+        hosts = self._inputs() if hosts is None else hosts
+        readings = dict(zip((host.path for host in self._inputs()), self.readings, strict=True))
+        told = self._told()
+        failed: list[Failure] = []
+        read: list[HostResult[None]] = []
+        answers = run(hosts, function, self.catalog, self.scheduler, self.memory)
+        for host in hosts:
+            reading = readings[host.path]
+            if self.stop():
+                text = f"{host.path}: not read, stopped before; reload the session to read it"
+                answer: HostResult[Result] | Failure = Failure(host, text)
+            else:
+                reading.state = "reading"
+                answer = next(answers)
+            if isinstance(answer, Failure):
+                answer = Failure(host, answer.message.replace(host.path, told[host.path]))
+                reading.fail(answer.message)
+                failed.append(answer)
+            else:
+                reading.bytes_read, reading.state = reading.bytes, "ready"
+                read.append(HostResult(host, None, answer.base_unix_ns, answer.end_ps, answer.diagnostics))
+            yield answer
+        answers.close()  # processes and connections end now, not when somebody collects garbage
+        if not read:
+            first = failed[0].message if failed else f"{self.files.path}: holds no capture"
+            raise InputError(f"{first} ({len(failed)} hosts, all fail)" if len(failed) > 1 else first)
+        self.found, unplaced = _on_one_clock(read)
+        damage = (diagnostic for it in read for diagnostic in it.diagnostics)
+        self.diagnostics = [*map(skipped, failed), *unplaced, *damage]
+
+    def placed(self) -> list[Placed]:
+        """The hosts that can be read, on one time base. Reads every file once. Raises InputError."""
+        read = [it for it in self.each(_devices) if isinstance(it, HostResult)]
+        return [
+            Placed(
+                host,
+                it.value,
+                it.end_ps + host.shift_ps,
+                it.base_unix_ns - host.shift_ps // 1000 if it.base_unix_ns else 0,
+            )
+            for host, it in zip(self.found, read, strict=True)
+        ]
+
+    def report(
+        self,
+        all_gaps: bool = False,
+        samples_per_step: float | None = None,
+        seen: Callable[[Merged, int], None] = lambda _, __: None,
+        parts: list[Parts] | None = None,
+    ) -> dict[str, Any]:
+        """The session's report, merged from its hosts' summaries; `seen` is told after every host, and how many hosts
+        that were. Where `parts` are wanted each host's are added to them (see `report.host_parts`).
+
+        Raises InputError where no host could be read.
+        """
+        from tb_xla_insights.report.merge import Merged
+
+        merged = Merged(self.files.name, self.files.path, all_gaps)
+        summarise = partial(
+            summary_of,
+            parts=parts is not None,
+            name=self.files.name,
+            path=self._place(self.files.path),
+            all_gaps=all_gaps,
+            samples_per_step=samples_per_step,
+        )
+        for count, answer in enumerate(self.each(summarise), 1):
+            if isinstance(answer, Failure):
+                merged.skip(skipped(answer))
+            else:
+                summary, more = answer.value
+                merged.add(summary)
+                if parts is not None:
+                    parts.append(more)
+            seen(merged, count)
+        return self.document(merged)
+
+    def document(self, merged: Merged) -> dict[str, Any]:
+        """The report as far as it is merged, with paths as the user named them."""
+        document = merged.document()
+        told = self._told()
+        hosts = [row | {"file": told.get(row["file"], row["file"])} for row in document["session"]["hosts"]]
+        session = document["session"] | {"path": self.files.path, "hosts": hosts}
+        return document | {"session": session}
+
+    def _inputs(self) -> list[HostInput]:
+        """Every host's file."""
+        return [
+            HostInput(host.name, self._place(host.file.path), host.file.bytes, number)
+            for number, host in enumerate(self.files.hosts)
+        ]
+
+    def _place(self, path: str) -> str:
+        """Where a task finds what the user named: workers of a scheduler run in other directories."""
+        return absolute(path) if self.scheduler else path
+
+    def _told(self) -> dict[str, str]:
+        """How the user named what tasks find."""
+        return {self._place(host.file.path): host.file.path for host in self.files.hosts}
+
+
+def summary_of(trace: Trace, _: HostInput, parts: bool, **options: Any) -> tuple[HostSummary, Parts]:
+    """`report.summary.summarise` as a task; with `parts` also those, else none."""
+    from tb_xla_insights.report.host_parts import parts_of
+    from tb_xla_insights.report.summary import summarise
+
+    return summarise(trace, **options), parts_of(trace) if parts else {}
+
+
+def skipped(failure: Failure) -> Diagnostic:
+    """Says why a host is left out."""
+    return Diagnostic("skipped_host", "warning", failure.message, failure.host.name)
+
+
+def _devices(trace: Trace, _: HostInput) -> list[str]:
+    """The ids of the host's devices."""
+    return [device.id for device in trace.devices]
+
+
+def _on_one_clock(read: Sequence[HostResult[None]]) -> tuple[list[HostInput], list[Diagnostic]]:
+    """Hosts that were read, numbered, and moved to where they lie on the session's time base; and those of which
+    nobody knows where that is."""
+    from tb_xla_insights.trace.build import clock_unknown
+    from tb_xla_insights.trace.clock import host_shifts
+
+    shifts = host_shifts([it.base_unix_ns for it in read])
+    hosts, unplaced = [], []
+    for number, (it, shift) in enumerate(zip(read, shifts, strict=True)):
+        hosts.append(replace(it.host, number=number, shift_ps=it.host.shift_ps + (shift or 0)))
+        if shift is None and len(read) > 1:
+            unplaced.append(clock_unknown(it.host.name, it.base_unix_ns))
+    return hosts, unplaced

@@ -1,0 +1,62 @@
+"""Hosts that are in memory, and what draws them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from tb_xla_insights.logdir.sessions import SessionFiles
+
+if TYPE_CHECKING:
+    from tb_xla_insights.timeline import Timeline
+    from tb_xla_insights.trace.model import SessionTrace
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """A session that is in memory, or some hosts of one whose `report` is."""
+
+    files: SessionFiles
+    trace: SessionTrace
+    timeline: Timeline
+    report: dict[str, Any] | None = None
+
+    @property
+    def bytes(self) -> int:
+        return self.trace.nbytes + self.timeline.nbytes
+
+    def choose(self, _items: Sequence[str] | None, _needed: Iterable[int] = ()) -> Loaded:
+        """All hosts: they are all in memory."""
+        return self
+
+    def places(self, _ids: Iterable[str] = (), _devices: Iterable[str] = ()) -> set[int]:
+        return set()
+
+    def places_of_step(self, _step: int | None, _usual: bool = False) -> set[int]:
+        return set()
+
+    def usual(self) -> Loaded:
+        return self
+
+    def find_scopes(self) -> None:
+        """What the first view does not need and others do. Never raises: whoever asks for it gets the error."""
+        try:
+            self.timeline.find_scopes()
+        except Exception:
+            _log.exception("%s: scopes cannot be told", self.files.path)
+
+    @cached_property
+    def head(self) -> dict[str, Any]:
+        """What a page needs before it draws: the report's summary, phases, rows and the overview strip; of hosts that
+        were chosen also their places (`chosen`)."""
+        from tb_xla_insights.report import session_summary
+
+        if self.report is None:
+            return {**session_summary(self.trace), **self.timeline.head()}
+        summary = {name: self.report[name] for name in ("session", "environment", "diagnostics", "devices")}
+        return {**summary, **self.timeline.head(), "chosen": self.trace.numbers}

@@ -1,0 +1,133 @@
+"""Tasks on the workers of a Dask scheduler, which read the files themselves. Placing them, repeating them and moving
+results is Dask's work."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Generic
+
+from tb_xla_insights import __version__
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.tasks.host import Answer, Failure, HostInput, Result, Task
+from tb_xla_insights.xplane.source import is_url
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+ANSWER_SECONDS = 10
+"""How long the scheduler may take to answer."""
+WORKER_SECONDS = 60
+"""How long the first worker may take to be there; those that are started on demand take a while."""
+
+
+@dataclass(frozen=True)
+class OnWorker(Generic[Result]):
+    """A task as it is sent. It refuses to run in another version, whose results would be of another shape."""
+
+    task: Task[Result]
+    version: str
+
+    def __call__(self, host: HostInput) -> Answer[Result]:
+        if self.version != __version__:
+            return Failure(host, f"{host.path}: {versions_text(self.version, __version__, _address())}")
+        result = self.task(host)
+        if isinstance(result, Failure):
+            return replace(result, message=_on_this_worker(result))
+        return result
+
+
+def run_on_cluster(
+    hosts: Sequence[HostInput], task: Task[Result], scheduler: str
+) -> Generator[Answer[Result]]:
+    """The tasks' results in the order of the hosts; a host whose workers end again and again is a Failure.
+
+    Raises InputError where the scheduler does not answer, no worker comes, or one has another version.
+    """
+    from distributed import CancelledError, KilledWorker
+
+    with _connected(scheduler) as client:
+        _check_versions(client, scheduler)
+        sent = OnWorker(task, __version__)
+        waiting = [  # not pure: the file may be another one by now than when it was read last
+            client.submit(sent, host, pure=False, priority=-number) for number, host in enumerate(hosts)
+        ]
+        waiting.reverse()
+        for host in hosts:
+            future = waiting.pop()
+            try:
+                yield future.result()
+            except KilledWorker:
+                yield Failure(
+                    host,
+                    f"{host.path}: the workers that read it ended, often for want of memory; "
+                    "give workers more, or fewer threads each",
+                )
+            except (CancelledError, OSError, TimeoutError) as error:
+                raise InputError(
+                    f"{scheduler}: the scheduler went away while {host.name} was read; start it again"
+                ) from error
+            future.release()
+
+
+def _connected(scheduler: str) -> Client:
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise InputError(
+            f'{scheduler}: a scheduler needs Dask; pip install "tb-xla-insights[dask]"'
+        ) from error
+    try:
+        client: Client = Client(scheduler, timeout=ANSWER_SECONDS, set_as_default=False)
+        return client
+    except (OSError, TimeoutError, ValueError) as error:
+        raise InputError(
+            f"{scheduler}: no Dask scheduler answers there within {ANSWER_SECONDS} s; check the address, as "
+            "tcp://HOST:8786, and that it runs"
+        ) from error
+
+
+def _check_versions(client: Client, scheduler: str) -> None:
+    """Asks those workers that are there; those that come later answer for themselves (see `OnWorker`)."""
+    try:
+        client.wait_for_workers(1, timeout=WORKER_SECONDS)
+    except TimeoutError as error:
+        raise InputError(
+            f"{scheduler}: the scheduler has no worker, and none came within {WORKER_SECONDS} s; start some with: "
+            f"dask worker {scheduler}"
+        ) from error
+
+    def version() -> str | None:  # sent as code, since the package may not be there
+        try:
+            import tb_xla_insights
+        except ImportError:
+            return None
+        return tb_xla_insights.__version__
+
+    answers: dict[str, Any] = client.run(version, on_error="ignore")
+    for address, its in sorted(answers.items()):
+        if its != __version__:
+            raise InputError(f"{scheduler}: {versions_text(__version__, its, address)}")
+
+
+def versions_text(here: str, there: str | None, worker: str) -> str:
+    """What to do about a worker of another version."""
+    has = (
+        f"worker {worker} has tb-xla-insights {there}" if there else f"worker {worker} has no tb-xla-insights"
+    )
+    return f"{has} and this command {here}; install {here} on all workers"
+
+
+def _on_this_worker(failure: Failure) -> str:
+    path = failure.host.path
+    if not is_url(path) and not os.path.exists(path):
+        remedy = "mount the logdir there under this path, or name it by a URL such as gs://…"
+        return f"{path}: worker {_address()} sees no such file; {remedy}"
+    return f"{failure.message} (worker {_address()})"
+
+
+def _address() -> str:
+    from distributed import get_worker
+
+    return str(get_worker().address)

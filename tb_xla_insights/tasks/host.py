@@ -1,0 +1,124 @@
+"""What one host's task does, wherever it runs."""
+
+from __future__ import annotations
+
+import gc
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+
+from tb_xla_insights.errors import Diagnostic, InputError
+from tb_xla_insights.memory import give_back
+
+if TYPE_CHECKING:
+    from tb_xla_insights.catalog import Catalog
+    from tb_xla_insights.trace.model import Trace
+
+_log = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class HostInput:
+    """The file of one host, which the task reads itself. `bytes` is its size when the session was listed, `number` the
+    host's place in its session, and `shift_ps` where its time 0 lies on the session's time base, once that is known."""
+
+    name: str
+    path: str
+    bytes: int
+    number: int = 0
+    shift_ps: int = 0
+
+
+@dataclass(frozen=True)
+class HostResult(Generic[Result]):
+    """What a function made of a host's trace, and what is needed to tell it with those of other hosts.
+
+    `base_unix_ns` is the trace's (0: not recorded), `end_ps` the end of its last event.
+    """
+
+    host: HostInput
+    value: Result
+    base_unix_ns: int
+    end_ps: int
+    diagnostics: list[Diagnostic]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A host without a result; `message` is one line: which file, what is wrong, what to do."""
+
+    host: HostInput
+    message: str
+
+
+Answer: TypeAlias = HostResult[Result] | Failure
+
+
+@dataclass(frozen=True)
+class Task(Generic[Result]):
+    """What is done with every host: `function` takes the trace, moved by the host's `shift_ps`.
+
+    The function and what it returns can be pickled, so it is a function of a module, or a `partial` of one.
+    """
+
+    function: Callable[[Trace, HostInput], Result]
+    catalog: Catalog
+
+    def __call__(self, host: HostInput) -> Answer[Result]:
+        """Never raises."""
+        try:
+            return self._result(host)
+        except InputError as error:
+            return Failure(host, str(error))
+        except Exception as error:  # a fault at one host must not take the others with it
+            return Failure(host, fault_text(host.path, error))
+        finally:
+            gc.collect()  # a trace and what is kept with it refer to each other
+            give_back()
+
+    def _result(self, host: HostInput) -> HostResult[Result]:
+        trace = read_host(host.path, host.name, self.catalog)
+        trace.shift(host.shift_ps)
+        value = self.function(trace, host)
+        return HostResult(host, value, trace.base_unix_ns, trace.span_ps[1], trace.diagnostics)
+
+
+def read_host(
+    path: str,
+    host: str,
+    catalog: Catalog,
+    progress: Callable[[int, int], None] = lambda _read, _size: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> Trace:
+    """Reads one capture, local or behind a URL, by itself: in a thread, or in another process or machine.
+
+    `progress` is told bytes read, of a remote file those that have come, and the file's size. Credentials and options
+    of a store are those of fsspec's configuration. Raises InputError.
+    """
+    from tb_xla_insights.trace.read import read_trace
+    from tb_xla_insights.xplane.source import is_url, open_source
+
+    size = 0
+
+    def read(count: int) -> None:
+        if size:
+            progress(count, size)
+
+    remote = is_url(path)
+    with open_source(path, whole=True, arrived=read, stop=stop) as source:
+        size = source.size
+        progress(0, size)
+        trace = read_trace(source, catalog, host=host, progress=None if remote else read, stop=stop)
+        source.check()
+        source.keep(trace.programs.values())
+    return trace
+
+
+def fault_text(path: str, error: Exception) -> str:
+    """One line for a fault of this program; the log has the rest."""
+    _log.error("%s cannot be read", path, exc_info=error)
+    reason = " ".join(f"{type(error).__name__}: {error}".split())
+    return f"{path}: cannot be read ({reason}); report this with the file"

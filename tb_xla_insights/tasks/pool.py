@@ -1,0 +1,80 @@
+"""Tasks in processes of this machine.
+
+The processes are loky's: they are started without running the user's script once more, so that a script without an
+`if __name__ == "__main__"` works, and inside of a server they inherit neither its threads nor its locks.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Generator, Sequence
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+
+import loky
+
+from tb_xla_insights.memory import available_bytes, keep_one_heap
+from tb_xla_insights.tasks.host import Answer, Failure, HostInput, Result, Task
+
+_PER_BYTE = 3
+"""Memory that a task takes at most, per byte of its file (see benchmarks/bench_pod.py) …"""
+_PER_WORKER = 120_000_000
+"""… and beside that: the interpreter, NumPy, and what does not grow with the file."""
+_IDLE_SECONDS = 60
+"""After so long without work a process ends: the one that had work for it may have been killed."""
+
+
+def workers_for(hosts: Sequence[HostInput], memory: int | None = None) -> int:
+    """How many processes work at once: one per core, as far as they fit into `memory` bytes (half of what is free)."""
+    budget = available_bytes() // 2 if memory is None else memory
+    largest = _PER_WORKER + _PER_BYTE * max(host.bytes for host in hosts)
+    return max(1, min(int(loky.cpu_count()), len(hosts), budget // largest))
+
+
+def run_in_processes(
+    hosts: Sequence[HostInput], task: Task[Result], workers: int
+) -> Generator[Answer[Result]]:
+    """The tasks' results in the order of the hosts.
+
+    Where a process dies, as the system ends those that take too much memory, the hosts that have no result yet are read
+    again by half as many. A host whose process dies while no other works is a Failure.
+    """
+    waiting = deque(hosts)
+    while waiting:
+        try:
+            yield from _run_until_broken(waiting, task, workers)
+        except BrokenProcessPool:
+            if workers > 1:
+                workers //= 2
+                continue
+            host = waiting.popleft()
+            yield Failure(
+                host,
+                f"{host.path}: the process that read it was killed, often for want of memory; "
+                "close other programs, or use a machine with more",
+            )
+
+
+def _run_until_broken(
+    waiting: deque[HostInput], task: Task[Result], workers: int
+) -> Generator[Answer[Result]]:
+    """Takes a host from `waiting` once its result is there. Raises BrokenProcessPool where a process dies."""
+    # A lone worker has one host at a time, which is to blame for its end.
+    ahead = 1 if workers == 1 else 2 * workers
+    executor = loky.ProcessPoolExecutor(
+        workers,
+        timeout=_IDLE_SECONDS,
+        initializer=keep_one_heap,
+        # OpenBLAS would start a thread per core in each, and there is no algebra.
+        env={"OPENBLAS_NUM_THREADS": "1"},
+    )
+    submitted: deque[Future[Answer[Result]]] = deque()
+    try:
+        while waiting:
+            for host in list(waiting)[len(submitted) : ahead]:
+                submitted.append(executor.submit(task, host))
+            result = submitted.popleft().result()
+            waiting.popleft()
+            yield result
+    finally:
+        executor.shutdown(wait=True, kill_workers=True)

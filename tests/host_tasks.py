@@ -1,0 +1,31 @@
+"""Tasks of hosts for tests: functions of a module, as processes need them."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+from tb_xla_insights.tasks import HostInput
+from tb_xla_insights.trace.model import Trace
+
+
+def count(trace: Trace, host: HostInput) -> tuple[str, int, int]:
+    """The host's name, its events, and the process that read them."""
+    return host.name, len(trace), os.getpid()
+
+
+def die_once(trace: Trace, host: HostInput, where: str, folder: str) -> tuple[str, int]:
+    """Ends its process at the first attempt at the host `where`, as the system does when memory runs out."""
+    mark = Path(folder, "died")
+    if host.name == where and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return host.name, len(trace)
+
+
+def die(trace: Trace, host: HostInput, where: str) -> tuple[str, int]:
+    """Ends its process at every attempt at the host `where`."""
+    if host.name == where:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return host.name, len(trace)

@@ -1,0 +1,153 @@
+"""Tasks on a Dask cluster of several processes on this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import dask
+import distributed
+import pytest
+from helpers import free_port, write_session
+from host_tasks import count, die, die_once
+
+import tb_xla_insights as xi
+from tb_xla_insights.catalog import load_catalog
+from tb_xla_insights.cli.main import main
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.tasks import Failure, HostInput, HostResult, run
+from tb_xla_insights.tasks import cluster as tasks_cluster
+
+NAMES = ("a", "b", "c", "d", "e")
+
+
+@pytest.fixture(scope="module")
+def scheduler() -> Iterator[str]:
+    """The address of a scheduler with two worker processes."""
+    with (
+        dask.config.set(
+            {
+                "distributed.scheduler.allowed-failures": 2,
+                # One host at a time is at a worker, so that Dask blames no other one for its end.
+                "distributed.scheduler.worker-saturation": 1.0,
+            }
+        ),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", host="127.0.0.1"
+        ) as cluster,
+    ):
+        yield cluster.scheduler_address
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Path:
+    return write_session(tmp_path / "plugins/profile/s", *NAMES)
+
+
+@pytest.fixture
+def hosts(session: Path) -> list[HostInput]:
+    paths = [session / f"{name}.xplane.pb" for name in NAMES]
+    return [HostInput(name, str(path), 0, i) for i, (name, path) in enumerate(zip(NAMES, paths, strict=True))]
+
+
+def values(answers: Iterator[object]) -> list[Any]:
+    return [it.value if isinstance(it, HostResult) else it for it in answers]
+
+
+def test_workers_read_the_hosts_in_their_order(scheduler: str, hosts: list[HostInput]) -> None:
+    found = values(run(hosts, count, load_catalog(), scheduler))
+    assert [it[0] for it in found] == list(NAMES)
+    assert os.getpid() not in {it[2] for it in found}
+
+
+def test_a_report_is_the_same_to_the_byte(
+    scheduler: str, session: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logdir = session.parents[2]
+    monkeypatch.chdir(logdir.parent)
+    for path in (str(logdir), logdir.name):
+        told = []
+        for more in ([], ["--scheduler", scheduler]):
+            assert main(["report", path, "--json", *more]) == 0
+            told.append(capsys.readouterr().out)
+        assert told[0] == told[1]
+        assert [it["name"] for it in json.loads(told[0])["session"]["hosts"]] == list(NAMES)
+
+
+def test_one_host_is_read_by_a_worker_too(scheduler: str, session: Path) -> None:
+    path = str(session / "a.xplane.pb")
+    assert xi.load(path, scheduler=scheduler).report() == xi.load(path).report()
+
+
+def test_a_killed_worker_costs_no_host(scheduler: str, hosts: list[HostInput], tmp_path: Path) -> None:
+    once = partial(die_once, where="c", folder=str(tmp_path))
+    found = values(run(hosts, once, load_catalog(), scheduler))
+    assert (tmp_path / "died").exists()
+    assert [it[0] for it in found] == list(NAMES)
+
+
+def test_a_host_that_kills_every_worker_is_said(scheduler: str, hosts: list[HostInput]) -> None:
+    found = values(run(hosts, partial(die, where="c"), load_catalog(), scheduler))
+    assert [it.host.name for it in found if isinstance(it, Failure)] == ["c"]
+    assert len(found) == len(NAMES)
+
+
+def test_a_worker_that_cannot_see_a_file_is_named(scheduler: str, session: Path) -> None:
+    found = xi.load(str(session), scheduler=scheduler)
+    (session / "b.xplane.pb").unlink()
+    report = found.report()
+    assert [it["name"] for it in report["session"]["hosts"]] == ["a", "c", "d", "e"]
+    [told] = [it for it in report["diagnostics"] if it["id"] == "skipped_host"]
+    assert told["host"] == "b"
+    assert "worker tcp://127.0.0.1:" in told["message"]
+    assert "under this path" in told["message"]
+    for name in ("a", "c", "d", "e"):
+        (session / f"{name}.xplane.pb").unlink()
+    with pytest.raises(InputError, match="5 hosts, all fail"):
+        found.report()
+
+
+def test_a_scheduler_that_is_not_there_is_one_line(
+    session: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks_cluster, "ANSWER_SECONDS", 1)
+    address = f"tcp://127.0.0.1:{free_port()}"
+    assert main(["report", str(session), "--scheduler", address]) == 3
+    [line] = capsys.readouterr().err.splitlines()
+    assert f"{address}: no Dask scheduler answers" in line
+    assert main(["report", str(session), "--scheduler", "nonsense://x"]) == 3
+    [line] = capsys.readouterr().err.splitlines()
+    assert "nonsense://x" in line
+
+
+def test_a_scheduler_without_workers_is_one_line(
+    session: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks_cluster, "WORKER_SECONDS", 1)
+    with distributed.LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0", host="127.0.0.1") as empty:
+        assert main(["report", str(session), "--scheduler", empty.scheduler_address]) == 3
+    [line] = capsys.readouterr().err.splitlines()
+    assert "no worker" in line
+
+
+def test_workers_of_another_version_are_refused(
+    scheduler: str, session: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(tasks_cluster, "__version__", "99.9")
+    assert main(["report", str(session), "--scheduler", scheduler]) == 3
+    [line] = capsys.readouterr().err.splitlines()
+    assert f"tb-xla-insights {xi.__version__}" in line
+    assert "99.9" in line
+
+
+def test_a_worker_that_comes_later_in_another_version_answers_for_itself(
+    scheduler: str, hosts: list[HostInput], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks_cluster, "_check_versions", lambda *_: None)
+    monkeypatch.setattr(tasks_cluster, "__version__", "99.9")
+    found = values(run(hosts, count, load_catalog(), scheduler))
+    assert all(isinstance(it, Failure) and "99.9" in it.message for it in found)

@@ -1,0 +1,182 @@
+"""Sessions of many hosts in the tab: the report of all, the traces of those that are looked at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers import MS, small_space
+from test_plugin import data, document, get, opened, tensorboard
+from werkzeug.test import Client
+
+HOSTS = 12
+LATE = 9
+
+
+@pytest.fixture
+def pod(tmp_path: Path) -> Path:
+    """A logdir with one session of 12 hosts, `w-0` to `w-11`; each has one step more than the one before, and host 9
+    begins a millisecond after the others."""
+    folder = tmp_path / "plugins/profile/s"
+    folder.mkdir(parents=True)
+    for number in range(HOSTS):
+        space = small_space(steps=2 + number)
+        if number == LATE:
+            for plane in space.planes:
+                for line in plane.lines:
+                    line.timestamp_ns += 1_000_000
+        space.write(folder / f"w-{number}.xplane.pb")
+    return tmp_path
+
+
+@pytest.fixture
+def client(pod: Path) -> Client:
+    return tensorboard("--logdir", str(pod))
+
+
+@pytest.fixture
+def whole(pod: Path, monkeypatch: pytest.MonkeyPatch) -> Client:
+    """The same with all hosts in memory."""
+    monkeypatch.setattr("tb_xla_insights.logdir.store._FEW", HOSTS)
+    client = tensorboard("--logdir", str(pod))
+    opened(client, "s")
+    monkeypatch.undo()
+    return client
+
+
+def test_two_hosts_are_in_memory_and_all_in_the_report(client: Client) -> None:
+    ready = opened(client, "s")
+    assert [host["name"] for host in ready["session"]["hosts"]] == [f"w-{i}" for i in range(HOSTS)]
+    assert len(ready["devices"]) == HOSTS
+    assert (ready["hosts_read"], ready["hosts_in_all"]) == (HOSTS, HOSTS)
+    assert len(ready["chosen"]) == 2
+    assert {row["host"] for row in ready["rows"]} == {f"w-{i}" for i in ready["chosen"]}
+    assert {int(row["id"].partition(".")[0][1:]) for row in ready["rows"]} == set(ready["chosen"])
+
+
+def test_hosts_are_chosen_by_place_range_and_word(client: Client) -> None:
+    usual = opened(client, "s")["chosen"]
+    assert data(client, "session", session="s", hosts="slowest,median")["chosen"] == usual
+    assert data(client, "session", session="s", hosts="11,1-3")["chosen"] == [1, 2, 3, 11]
+    assert data(client, "session", session="s", hosts="all")["chosen"] == list(range(HOSTS))
+    for wrong in ("12", "3-1", "x", "-1"):
+        answer = get(client, "data/session", session="s", hosts=wrong)
+        assert answer.status_code == 400
+        assert "12 hosts" in document(answer)["error"]
+
+
+def test_views_tell_of_all_hosts_what_they_tell_with_all_in_memory(client: Client, whole: Client) -> None:
+    opened(client, "s")
+    for route in ("overview", "counts", "gaps", "executions", "compiles"):
+        found, expected = data(client, route, session="s"), data(whole, route, session="s")
+        for answer in (found, expected):
+            answer.pop("strip", None)  # of the hosts that are looked at
+            answer.get("steps", {}).pop("work", None) if route == "overview" else None
+        assert found == expected, route
+
+
+def test_rows_events_gaps_and_steps_bring_their_host(client: Client, whole: Client) -> None:
+    opened(client, "s")
+    window = {"start_ps": 0, "end_ps": 50 * MS, "px": 1000, "rows": "h4.ann,h11.ann,h11.d0.ops"}
+    assert data(client, "timeline", session="s", **window) == data(whole, "timeline", session="s", **window)
+    asked: list[tuple[str, dict[str, Any]]] = [
+        ("event", {"event": "7.3"}),
+        ("event", {"row": "h9.ann", "start_ps": 21 * MS}),
+        ("neighbor", {"row": "h10.ann", "depth": 0, "start_ps": 0, "direction": "next"}),
+        ("search", {"q": "forward", "rows": "h3.ann,h4.ann"}),
+        ("window", {"start_ps": 0, "end_ps": 20 * MS, "device": "w-8/TPU:0"}),
+        ("executions", {"step": 40}),
+        ("propagation", {"step": 40}),
+    ]
+    devices = {row["host"]: row["id"] for row in data(client, "overview", session="s")["devices"]}
+    for route, arguments in asked:
+        if "device" in arguments:
+            arguments["device"] = devices["w-8"]
+        found, expected = (data(it, route, session="s", **arguments) for it in (client, whole))
+        for answer in (found, expected):
+            if route == "propagation":  # totals and means are of the hosts in view
+                for name in ("total", "means", "tree", "unannotated"):
+                    answer.pop(name)
+        assert found == expected, (route, arguments)
+    gaps = data(whole, "gaps", session="s")["items"]
+    for gap in gaps[:3]:
+        place = {"device": gap["device"], "start_ps": gap["start_ps"]}
+        assert data(client, "gap", session="s", **place) == data(whole, "gap", session="s", **place)
+
+
+def test_hosts_used_longest_ago_are_let_go(pod: Path) -> None:
+    from tb_xla_insights.logdir.listing import Listing
+    from tb_xla_insights.logdir.pod import Pod
+    from tb_xla_insights.logdir.sessions import Root
+    from tb_xla_insights.logdir.store import Store, opener
+
+    opened_with = opener(budget=1)
+    loaded = Store(Listing([Root(str(pod))]), opened_with, 1).loaded("s")
+    assert isinstance(loaded, Pod)
+    first = loaded.choose(["3"]).trace
+    assert loaded.choose(["3"]).trace is first
+    loaded.choose(["5"])
+    again = loaded.choose(["3"]).trace
+    assert again is not first
+    assert again.traces[0] is not first.traces[0]
+    assert 0 < loaded.bytes < 10**6
+
+
+def test_the_first_hosts_can_be_looked_at_while_others_are_read(
+    pod: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import threading
+
+    from tb_xla_insights.tasks.host import Task
+
+    may_go_on, begun = threading.Event(), threading.Event()
+    read = Task.__call__
+
+    def slowly(task: Any, host: Any) -> Any:
+        if host.name == "w-5":
+            begun.set()
+            may_go_on.wait()
+        return read(task, host)
+
+    monkeypatch.setattr(Task, "__call__", slowly)
+    client = tensorboard("--logdir", str(pod))
+    data(client, "session", session="s")
+    begun.wait()
+    told = data(client, "session", session="s")
+    assert told["state"] == "loading"
+    assert told["partial"] == {"hosts_read": 5, "hosts_in_all": HOSTS}
+    overview = data(client, "overview", session="s")
+    assert overview["partial"] == {"hosts_read": 5, "hosts_in_all": HOSTS}
+    assert {row["host"] for row in overview["devices"]} == {f"w-{i}" for i in range(4)}
+    assert data(client, "executions", session="s")["runs"] is None
+    assert data(client, "stop", session="s") == {"stopped": True}
+    may_go_on.set()
+    ready = opened(client, "s")
+    assert [host["name"] for host in ready["session"]["hosts"]] == [f"w-{i}" for i in range(6)]
+    left = [it for it in ready["diagnostics"] if it["id"] == "skipped_host"]
+    assert len(left) == HOSTS - 6
+    assert all("stopped before" in it["message"] for it in left)
+    opened(client, "s", reload=1)
+    overview = data(client, "overview", session="s")
+    assert "partial" not in overview
+    assert len(overview["devices"]) == HOSTS
+
+
+def test_the_slowest_and_the_median_host_are_the_report_s() -> None:
+    from tb_xla_insights.errors import InputError
+    from tb_xla_insights.logdir.choice import chosen
+
+    rows = [
+        {"name": name, "step_ps": step, "others_wait_ps": None}
+        for name, step in zip("abcde", (3, 9, None, 5, 4), strict=True)
+    ]
+    report: dict[str, Any] = {"session": {"hosts": rows}, "hosts": rows, "findings": []}
+    assert chosen(["slowest"], report) == [1]
+    assert chosen(["median"], report) == [4]
+    rows[3]["others_wait_ps"] = 7
+    report["findings"] = [{"id": "straggler", "evidence": {"median_host": "a"}}]
+    assert chosen(["slowest"], report) == [3]
+    assert chosen(["median"], report) == [0]
+    with pytest.raises(InputError, match="none of the 5 hosts"):
+        chosen(["5"], report)
