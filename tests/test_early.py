@@ -137,10 +137,10 @@ def test_reads_in_half_of_the_steps() -> None:
         loop.step(100 * i, 90, i)
         loop.launch(100 * i + 60, (100 * i + 70, 5), (100 * i + 80, 5), by="marker")
     loop.on_main("PjRtComputationClient::TransferFromDevice", 10, 20)
-    assert not reads_report(session(loop.trace()))["every_step"]
+    assert not reads_report(loop.trace())["every_step"]
     loop.on_main("PjRtComputationClient::TransferFromDevice", 130, 20)
     loop.on_main("PjRtComputationClient::GetDataShard", 132, 5)  # a part of that read
-    found = reads_report(session(loop.trace()))
+    found = reads_report(loop.trace())
     assert (found["steps"], found["steps_with_reads"], found["reads"], found["every_step"]) == (4, 2, 2, True)
     assert found["duration_ps"] == 40_000_000
     assert found["idle_ps"] == 20_000_000  # the first read lies before the device's first run
@@ -225,4 +225,4 @@ def test_real_items_are_fetched_in_forward(shared_traces: Path) -> None:
     found = early_executions(trace)
     assert {(it["annotation"], it["how"]) for it in found} == {("Training_Step/forward", "read")}
     assert [it["program"] for it in found[:2]] == ["SyncTensorsGraph.30", "SyncTensorsGraph.44"]
-    assert reads_report(trace)["every_step"]
+    assert reads_report(trace.traces[0])["every_step"]

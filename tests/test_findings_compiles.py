@@ -38,9 +38,10 @@ class TestRecompilation:
         [window] = found.windows
         assert (us(window.start_ps), us(window.end_ps)) == (1290, 1690)
 
-    def test_a_step_in_which_several_hosts_compile_is_named_once(self) -> None:
-        hosts = session(with_compile(6).trace(), with_compile(6).trace())
-        found = next(it for it in find_findings(hosts) if it.id == "recompilation")
+    def test_a_step_that_compiles_twice_is_named_once(self) -> None:
+        made = with_compile(6)
+        made.on_main("XLAGraphExecutor::Compile", STEP + LAUNCH - 600, 100, graph_hash="0000000a")
+        found = findings(made.trace())["recompilation"]
         assert found.title == "2 compilations after warm-up in step 6"
         assert found.evidence["steps"] == [6]
 

@@ -15,7 +15,7 @@ from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.analysis.thresholds import READS_SHARE
 from tb_xla_insights.trace.annotations import annotated
 from tb_xla_insights.trace.entries import rows_of_entries
-from tb_xla_insights.trace.model import Int32, SessionTrace, Trace
+from tb_xla_insights.trace.model import Int32, Trace
 from tb_xla_insights.trace.nesting import outermost
 
 
@@ -41,16 +41,16 @@ def blocked(trace: Trace) -> Intervals:
     return union(trace.start_ps[rows], trace.end_ps[rows])
 
 
-def blocks_report(session: SessionTrace) -> dict[str, Any]:
+def blocks_report(trace: Trace) -> dict[str, Any]:
     """Whether the program waits for the device in every step: `steps`, `steps_with_waits`, `every_step` (at least half
     of them), `waits` and `duration_ps` (without those before the first step)."""
-    totals = {"steps": 0, "steps_with_waits": 0, "waits": 0, "duration_ps": 0}
-    for trace in session.traces:
-        rows = find_blocks(trace)
-        step = last_steps(trace, rows)
-        totals["steps"] += len(steps_of(trace))
-        totals["steps_with_waits"] += len(np.unique(step[step >= 0]))
-        totals["waits"] += int((step >= 0).sum())
-        totals["duration_ps"] += int(trace.duration_ps[rows[step >= 0]].sum())
-    with_waits = totals["steps_with_waits"]
-    return totals | {"every_step": with_waits > 0 and with_waits >= READS_SHARE * totals["steps"]}
+    rows, steps = find_blocks(trace), len(steps_of(trace))
+    step = last_steps(trace, rows)
+    with_waits = len(np.unique(step[step >= 0]))
+    return {
+        "steps": steps,
+        "steps_with_waits": with_waits,
+        "waits": int((step >= 0).sum()),
+        "duration_ps": int(trace.duration_ps[rows[step >= 0]].sum()),
+        "every_step": with_waits > 0 and with_waits >= READS_SHARE * steps,
+    }

@@ -176,19 +176,19 @@ def early_executions(session: SessionTrace) -> list[dict[str, Any]]:
     return found
 
 
-def reads_report(session: SessionTrace) -> dict[str, Any]:
+def reads_report(trace: Trace) -> dict[str, Any]:
     """Whether the host reads from the device in every step: `steps`, `steps_with_reads`, `every_step` (at least half
     of them), `reads` and `duration_ps` (without those before the first step), and `idle_ps`, the part of starved gaps
     in which the host read."""
-    totals = {"steps": 0, "steps_with_reads": 0, "reads": 0, "duration_ps": 0, "idle_ps": 0}
-    for trace in session.traces:
-        early, gaps = find_early(trace), find_gaps(trace)
-        per_step = early.per_step(trace)[2]
-        inside = last_steps(trace, early.reads) >= 0
-        totals["steps"] += len(per_step)
-        totals["steps_with_reads"] += int(np.count_nonzero(per_step))
-        totals["reads"] += int(per_step.sum())
-        totals["duration_ps"] += int(trace.duration_ps[early.reads[inside]].sum())
-        totals["idle_ps"] += int(gaps.shares[gaps.kind == STARVED, _FROM_DEVICE].sum())
-    with_reads = totals["steps_with_reads"]
-    return totals | {"every_step": with_reads > 0 and with_reads >= READS_SHARE * totals["steps"]}
+    early, gaps = find_early(trace), find_gaps(trace)
+    per_step = early.per_step(trace)[2]
+    inside = last_steps(trace, early.reads) >= 0
+    with_reads = int(np.count_nonzero(per_step))
+    return {
+        "steps": len(per_step),
+        "steps_with_reads": with_reads,
+        "reads": int(per_step.sum()),
+        "duration_ps": int(trace.duration_ps[early.reads[inside]].sum()),
+        "idle_ps": int(gaps.shares[gaps.kind == STARVED, _FROM_DEVICE].sum()),
+        "every_step": with_reads > 0 and with_reads >= READS_SHARE * len(per_step),
+    }

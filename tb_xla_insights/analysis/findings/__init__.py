@@ -20,7 +20,13 @@ from tb_xla_insights.analysis.findings.host import (
 from tb_xla_insights.analysis.findings.lost import annotations_not_propagated
 from tb_xla_insights.analysis.findings.reads import sync_every_step
 from tb_xla_insights.analysis.findings.small import many_small_executions
-from tb_xla_insights.analysis.findings.worth import kind_of, leaves_nothing, mistakes_together, valued
+from tb_xla_insights.analysis.findings.worth import (
+    NO_MISTAKES,
+    kind_of,
+    leaves_nothing,
+    mistakes_together,
+    valued,
+)
 from tb_xla_insights.trace.model import SessionTrace
 
 __all__ = ["Finding", "Window", "find_findings", "findings_report"]
@@ -35,7 +41,8 @@ last."""
 
 
 def find_findings(session: SessionTrace, beside: Beside = NOTHING) -> list[Finding]:
-    """The findings of a session: mistakes, then limits; in each what recurs first, then by what a fix buys (`worth`).
+    """The findings of a session of one host: mistakes, then limits; in each what recurs first, then by what a fix buys
+    (`worth`).
 
     Idle time that one host finding takes is no other one's, so their costs never add up to more than the starved gaps.
     `device_bound` is there only where no mistake is worth a change and no limit a warning.
@@ -49,13 +56,15 @@ def find_findings(session: SessionTrace, beside: Beside = NOTHING) -> list[Findi
 
 
 def findings_report(session: SessionTrace, beside: Beside = NOTHING) -> dict[str, Any]:
-    """The report's `findings` and `mistakes`.
+    """The report's `findings` and `mistakes`, of a session of one host or none.
 
     `step_ps` of a finding is the mean of the report's steps, to be compared with `step_if_fixed_ps`; None where nothing
     can be replayed. `kind` is `mistake` or `limit`, None for what is no fault (`device_bound`).
     """
+    if not session.traces:
+        return {"findings": [], "mistakes": NO_MISTAKES}
     found = find_findings(session, beside)
-    together = mistakes_together(session, found)
+    together = mistakes_together(session.traces[0], found)
     rows = [
         finding.as_json() | {"kind": kind_of(finding), "step_ps": together["step_ps"]} for finding in found
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -18,9 +18,9 @@ from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.findings.ledger import Ledger
 from tb_xla_insights.analysis.frameworks import WORDS, Words, host_does
 from tb_xla_insights.analysis.step_sources import recorded_steps
-from tb_xla_insights.analysis.steps import step_times, steps_of
+from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.analysis.thresholds import EVERY_SHARE, Severity
-from tb_xla_insights.analysis.what_if import Fix, step_without
+from tb_xla_insights.analysis.what_if import Fix
 from tb_xla_insights.catalog.classes import CLASS_INDEX
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 from tb_xla_insights.units import count, share, time_text
@@ -42,9 +42,6 @@ class Window:
 
 Recurs = Literal["every_step", "some_steps", "once"]
 
-Fixes = Sequence[Fix | None]
-"""What to take away from the replay of each host; None for hosts that have nothing of the finding."""
-
 
 @dataclass(frozen=True)
 class Finding:
@@ -52,9 +49,9 @@ class Finding:
 
     `title`: at most LONGEST_TITLE letters. `brief`: what a sentence calls it, `a compile in step 1209`. `detail`: the
     evidence in at most two sentences, without advice. `advice`: one sentence, what to change and where. `cost_ps`: the
-    idle time (or repeated work) that it explains, over all devices. `recurs`: None where no step has it. `fixes`:
-    what its fix takes away, None where there is nothing to replay. Times in `evidence` are ps under keys that end in
-    `_ps`. What the fix buys (`gain` at best, `gain_at_worst`, `severity`, and the mean step after it,
+    idle time (or repeated work) that it explains, over all devices. `recurs`: None where no step has it. `fix`:
+    what to take away from the replay, None where there is nothing to replay. Times in `evidence` are ps under keys that
+    end in `_ps`. What the fix buys (`gain` at best, `gain_at_worst`, `severity`, and the mean step after it,
     `step_if_fixed_ps` at best and `step_if_fixed_most_ps` at worst) is filled in by `findings.worth`.
     """
 
@@ -67,7 +64,7 @@ class Finding:
     evidence: dict[str, Any]
     windows: list[Window] = field(default_factory=list)
     recurs: Recurs | None = None
-    fixes: Fixes | None = None
+    fix: Fix | None = None
     gain: float | None = None
     gain_at_worst: float | None = None
     severity: Severity = "info"
@@ -97,27 +94,28 @@ class Finding:
 
 
 class Facts:
-    """One session's idle time as it is given out to findings, and what their texts need."""
+    """One host's idle time as it is given out to findings, and what their texts need."""
 
     def __init__(self, session: SessionTrace, beside: Beside) -> None:
+        """`session` has one host; the findings of several are merged (`report.merge`)."""
         self.session = session
         self.beside = beside
-        self.traces = session.traces
-        self.ledgers = [Ledger(trace) for trace in session.traces]
+        (self.trace,) = session.traces
+        self.ledger = Ledger(self.trace)
 
     @cached_property
     def span_ps(self) -> int:
         """The devices' spans together."""
-        return sum(end - start for trace in self.traces for start, end in map(device_span, trace.devices))
+        return sum(end - start for start, end in map(device_span, self.trace.devices))
 
     @cached_property
     def steps(self) -> int:
-        return sum(len(steps_of(trace)) for trace in self.traces)
+        return len(steps_of(self.trace))
 
     @cached_property
     def core_steps(self) -> int:
         """The steps of every core."""
-        return sum(len(steps_of(trace)) * len(trace.devices) for trace in self.traces)
+        return self.steps * len(self.trace.devices)
 
     @cached_property
     def counted(self) -> Metrics | None:
@@ -140,107 +138,61 @@ class Facts:
         """What the host does, by class, after `the host`."""
         return host_does(self.framework)
 
-    @cached_property
-    def of_hosts(self) -> str:
-        """What follows a sum over hosts where there are several: ` (of 4 hosts together)`."""
-        hosts = len(self.traces)
-        return f" (of {hosts} hosts together)" if hosts > 1 else ""
-
     def share(self, cost_ps: int) -> float:
         return cost_ps / self.span_ps if self.span_ps else 0.0
 
     def per_core(self, sum_ps: int) -> str:
         """A sum over all cores as `22.145 ms`; of several cores the mean, `22.145 ms per core`."""
-        cores = len(self.session.devices)
+        cores = len(self.trace.devices)
         return f"{time_text(sum_ps // cores)} per core" if cores > 1 else time_text(sum_ps)
 
     def of_span(self, cost_ps: int) -> str:
         """`22.145 ms, 71.4 % of the device's span`; of several cores the mean."""
-        whose = "devices' spans" if len(self.session.devices) > 1 else "device's span"
+        whose = "devices' spans" if len(self.trace.devices) > 1 else "device's span"
         return f"{self.per_core(cost_ps)}, {share(self.share(cost_ps))} of the {whose}"
 
     def shared(self, cost_ps: int, *classes: str) -> str:
         """What follows a cost that is not all starved idle time of some classes, as other findings took some first:
         ` (20.585 ms with what other findings have)`."""
         columns = [CLASS_INDEX[name] for name in classes]
-        whole = sum(int(ledger.shares[:, columns].sum()) for ledger in self.ledgers)
+        whole = int(self.ledger.shares[:, columns].sum())
         return f" ({self.per_core(whole)} with what other findings have)" if whole > cost_ps else ""
 
-    def gap_windows(self, taken: Sequence[Int64]) -> list[Window]:
-        """The gaps, one array per host as `Ledger.take` gives them, that a finding takes most of."""
-        found: list[tuple[int, tuple[int, int, str]]] = []
-        for trace, ledger, its in zip(self.traces, self.ledgers, taken, strict=True):
-            most = np.argsort(-its, kind="stable")[:MOST_WINDOWS].tolist()
-            found += [(int(its[gap]), ledger.window(trace, gap)) for gap in most if its[gap]]
-        found.sort(key=lambda it: -it[0])
-        return [Window(*window) for _, window in found[:MOST_WINDOWS]]
+    def gap_windows(self, taken: Int64) -> list[Window]:
+        """The gaps that a finding takes most of; `taken` from each, as `Ledger.take` gives it."""
+        most = np.argsort(-taken, kind="stable")[:MOST_WINDOWS].tolist()
+        return [Window(*self.ledger.window(self.trace, gap)) for gap in most if taken[gap]]
 
-    def steps_taken(self, taken: Sequence[Int64]) -> list[set[int]]:
-        """Per host, the steps (indices) that end the gaps from which `Ledger.take` took something. A gap that lies for
-        the most part before the first step is no step's."""
-        found = []
-        for trace, ledger, time in zip(self.traces, self.ledgers, taken, strict=True):
-            begin = min((step.start_ps for step in steps_of(trace)), default=0)
-            inside = ledger.start_ps + ledger.end_ps >= 2 * begin
-            found.append(set(ledger.step[(time > 0) & inside].tolist()) - {-1})
-        return found
+    def steps_taken(self, taken: Int64) -> set[int]:
+        """The steps (indices) that end the gaps from which `Ledger.take` took something. A gap that lies for the most
+        part before the first step is no step's."""
+        begin = min((step.start_ps for step in steps_of(self.trace)), default=0)
+        inside = self.ledger.start_ps + self.ledger.end_ps >= 2 * begin
+        return set(self.ledger.step[(taken > 0) & inside].tolist()) - {-1}
 
-    def recurs(self, steps: Sequence[Collection[int]]) -> Recurs | None:
-        """How often something happens, from the steps (indices, per host) that have it. The first and the last step of
-        a host lack what the capture's edges hide, so they count only where they have it. Hosts of one training do the
-        same in the same steps. None where no step has it; the only step of a capture is taken for a usual one."""
-        number = sum(len(host) for host in steps)
-        if not self.steps or not number:
+    def recurs(self, steps: Set[int]) -> Recurs | None:
+        """How often something happens, from the steps (indices) that have it. The first and the last step lack what the
+        capture's edges hide, so they count only where they have it. None where no step has it; the only step of a
+        capture is taken for a usual one."""
+        if not self.steps or not steps:
             return None
-        edges = sum(
-            len({0, len(steps_of(trace)) - 1} - set(host))
-            for trace, host in zip(self.traces, steps, strict=True)
-        )
-        if self.steps == 1 or number >= EVERY_SHARE * (self.steps - edges):
+        edges = len({0, self.steps - 1} - steps)
+        if self.steps == 1 or len(steps) >= EVERY_SHARE * (self.steps - edges):
             return "every_step"
-        return "once" if len(set().union(*steps)) <= 1 else "some_steps"
+        return "once" if len(steps) == 1 else "some_steps"
 
-    def without(
-        self, steps: Sequence[Collection[int]], *classes: str, aside: bool = False
-    ) -> list[Fix | None]:
-        """The fix that takes host time of some classes away (`aside`: to another thread): that of the one step
-        (indices, per host) where it happens once, else all of it."""
-        if self.recurs(steps) != "once":
-            return [Fix(classes, aside=aside) for _ in self.traces]
-        return [
-            Fix(classes, windows=_bounds(trace, host), aside=aside) if host else None
-            for trace, host in zip(self.traces, steps, strict=True)
-        ]
+    def without(self, steps: Set[int], *classes: str, aside: bool = False) -> Fix:
+        """The fix that takes host time of some classes away (`aside`: to another thread): that of the one step (an
+        index) where it happens once, else all of it."""
+        once = self.recurs(steps) == "once"
+        return Fix(classes, windows=_bounds(self.trace, steps) if once else None, aside=aside)
 
 
-def _bounds(trace: Trace, steps: Collection[int]) -> tuple[Int64, Int64]:
+def _bounds(trace: Trace, steps: Set[int]) -> tuple[Int64, Int64]:
     """When the host is in steps (indices)."""
     chosen = [recorded_steps(trace)[index] for index in sorted(steps)]
     starts = np.array([step.start_ps for step in chosen], np.int64)
     return starts, starts + np.array([step.duration_ps for step in chosen], np.int64)
-
-
-def mean_step_without(session: SessionTrace, *at_best: Fixes, at_worst: Fixes | None = None) -> int | None:
-    """The mean over the report's steps, those of all hosts, after some fixes together, those `at_worst` at worst. Hosts
-    without any, or that cannot be replayed, keep the steps they have; None where no host can be replayed."""
-    total = count = 0
-    replayed = False
-    for number, trace in enumerate(session.traces):
-        steps = steps_of(trace)
-        starts, ends = step_times(trace)
-        own = int((ends - starts).sum())
-        best = [fix for fixes in at_best if (fix := fixes[number]) is not None]
-        worst = [fix] if at_worst and (fix := at_worst[number]) is not None else []
-        mean = step_without(trace, *best, at_worst=worst)
-        replayed |= mean is not None and bool(best or worst or not (at_best or at_worst))
-        total += own if mean is None else own - (round(own / len(steps)) - mean) * len(steps)
-        count += len(steps)
-    return round(total / count) if replayed else None
-
-
-def total_ps(taken: Sequence[Int64]) -> int:
-    """What was taken from all gaps of all hosts."""
-    return sum(int(its.sum()) for its in taken)
 
 
 def longest_windows(found: Iterable[Window]) -> list[Window]:
@@ -263,14 +215,11 @@ def paths(trace: Trace, rows: Iterable[int]) -> list[str | None]:
 
 
 def step_names(trace: Trace, steps: Iterable[int]) -> list[int]:
-    """The numbers of steps (indices; those outside of steps are left out), their indices where they have
-    none."""
+    """The numbers of steps (indices; those outside of steps are left out), their indices where they have none; each
+    once, in order."""
     known = steps_of(trace)
-    return [
-        index if (number := known[index].number) is None else number
-        for index in sorted(set(steps))
-        if index >= 0
-    ]
+    numbers = {index: known[index].number for index in set(steps) if index >= 0}
+    return sorted({index if number is None else number for index, number in numbers.items()})
 
 
 def steps_text(numbers: Sequence[int], total: int) -> str:

@@ -35,31 +35,29 @@ _NAMES = {
 
 def host_callback(facts: Facts) -> Finding | None:
     """Time in which cores wait for Python functions that their programs call."""
-    count, whole = 0, 0
+    trace, count, whole = facts.trace, 0, 0
     times, kinds, places = Counter[str](), Counter[str](), Counter[Frame]()
     windows: list[Window] = []
-    steps: list[set[int]] = []
-    for trace in facts.traces:
-        ops, launches = find_ops(trace), find_launches(trace)
-        steps.append(set())
-        for index, device in enumerate(trace.devices):
-            found = find_callbacks(trace, index)
-            whole += found.alone.total_ps
-            count += len(found.op)
-            length = device.ops.end_ps[found.op] - device.ops.start_ps[found.op]
-            for key in np.unique(ops.devices[index].key[found.op]).tolist():
-                time = int(length[ops.devices[index].key[found.op] == key].sum())
-                kind = str(primitive(ops, key))
-                kinds[_NAMES.get(kind, kind)] += time
-                if place := place_of(ops, key):
-                    places[place] += time
-            run = runs_of_ops(trace, index)[found.op]
-            steps[-1] |= set(launches.step_of_run[run[run >= 0]].tolist()) - {-1}
-            windows += [
-                Window(int(device.ops.start_ps[it]), int(device.ops.end_ps[it]), device.id)
-                for it in found.op.tolist()
-            ]
-            times += functions(trace, device.ops.row[found.op])
+    steps: set[int] = set()
+    ops, launches = find_ops(trace), find_launches(trace)
+    for index, device in enumerate(trace.devices):
+        found = find_callbacks(trace, index)
+        whole += found.alone.total_ps
+        count += len(found.op)
+        length = device.ops.end_ps[found.op] - device.ops.start_ps[found.op]
+        for key in np.unique(ops.devices[index].key[found.op]).tolist():
+            time = int(length[ops.devices[index].key[found.op] == key].sum())
+            kind = str(primitive(ops, key))
+            kinds[_NAMES.get(kind, kind)] += time
+            if place := place_of(ops, key):
+                places[place] += time
+        run = runs_of_ops(trace, index)[found.op]
+        steps |= set(launches.step_of_run[run[run >= 0]].tolist()) - {-1}
+        windows += [
+            Window(int(device.ops.start_ps[it]), int(device.ops.end_ps[it]), device.id)
+            for it in found.op.tolist()
+        ]
+        times += functions(trace, device.ops.row[found.op])
     if not count:
         return None
     kind = kinds.most_common(1)[0][0]
@@ -67,7 +65,7 @@ def host_callback(facts: Facts) -> Finding | None:
     place = places.most_common(1)[0][0] if places else None
     where = f" ({PurePath(place.file).name}:{place.line})" if place else ""
     called = f"; {name} takes {facts.per_core(times[name])}" if name else ""
-    whom = "cores" if len(facts.session.devices) > 1 else "the device"
+    whom = "cores" if len(trace.devices) > 1 else "the device"
     return Finding(
         "host_callback",
         first_that_fits(f"The program waits for Python: {name or kind}", "The program waits for Python"),
@@ -86,7 +84,7 @@ def host_callback(facts: Facts) -> Finding | None:
         },
         longest_windows(windows),
         facts.recurs(steps),
-        [Fix(CLASSES, windows=_held_up(trace), device_ps=_waited(trace)) for trace in facts.traces],
+        Fix(CLASSES, windows=_held_up(trace), device_ps=_waited(trace)),
     )
 
 

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.graph_diff import Change
-from tb_xla_insights.analysis.launches import DYNAMO_KIND, find_launches
-from tb_xla_insights.trace.model import SessionTrace
 
 Tracer = Literal["lazy", "dynamo", "jax", "other"]
 """What makes graphs: PyTorch/XLA's lazy tensors, torch.compile, jax.jit, or something else."""
@@ -84,14 +81,8 @@ _ADVICE: Mapping[Change, tuple[_Words, ...]] = {
 }
 
 
-def tracer_of(session: SessionTrace) -> Tracer:
-    """What makes the graphs of a session."""
-    dynamo = any((find_launches(trace).kind == DYNAMO_KIND).any() for trace in session.traces)
-    return tracer_named(dynamo, framework_of(session))
-
-
 def tracer_named(dynamo: bool, framework: str) -> Tracer:
-    """The same of a session whose framework is known, and whether dynamo launched anything."""
+    """What makes the graphs, by whether dynamo launched anything, and the framework."""
     if dynamo:
         return "dynamo"
     return "jax" if framework == "jax" else "lazy" if framework == "torch_xla" else "other"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -54,6 +53,6 @@ def slow_first_runs(trace: Trace, compiled_ps: Int64) -> tuple[Int64, NDArray[np
     return excess, np.unique(runs.launch[unknown]).astype(np.intp)
 
 
-def known_elsewhere(fixes: Sequence[Fix | None]) -> list[Fix | None]:
-    """Fixes of what happened in one step: the others tell how long a step's work takes."""
-    return [fix and replace(fix, unknown=NO_LAUNCHES) for fix in fixes]
+def known_elsewhere(fix: Fix) -> Fix:
+    """The fix of what happened in one step: the others tell how long a step's work takes."""
+    return replace(fix, unknown=NO_LAUNCHES)

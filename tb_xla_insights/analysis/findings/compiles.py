@@ -24,14 +24,13 @@ from tb_xla_insights.analysis.findings.base import (
     plural,
     step_names,
     steps_text,
-    total_ps,
 )
 from tb_xla_insights.analysis.findings.compile_advice import (
     CAPTURE_AGAIN,
     advice,
     advice_without,
     place_text,
-    tracer_of,
+    tracer_named,
 )
 from tb_xla_insights.analysis.findings.compile_costs import (
     BUILDS,
@@ -42,9 +41,8 @@ from tb_xla_insights.analysis.findings.compile_costs import (
 from tb_xla_insights.analysis.graph_diff import Change, GraphDiff, find_graph_diffs
 from tb_xla_insights.analysis.graph_words import difference_text, types_text
 from tb_xla_insights.analysis.intervals import union, union_of
-from tb_xla_insights.analysis.launches import find_launches
+from tb_xla_insights.analysis.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.what_if import Fix
-from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.units import time_text
 
 _NEW: dict[Change, str] = {
@@ -85,28 +83,20 @@ class _Again:
 def recompilation(facts: Facts) -> Finding | None:
     """Compilations other than warm-up and those of `dynamo_recompilation`. They cost the time in which devices idle
     meanwhile."""
-    taken, numbers, steps = [], [], []
-    fixes: list[Fix | None] = []
-    found: list[_Again] = []
-    total = 0
+    trace, compiles = facts.trace, find_compiles(facts.trace)
     gave_up = any(guard.limit for guard in facts.beside.guards)
-    for trace, ledger in zip(facts.traces, facts.ledgers, strict=True):
-        compiles = find_compiles(trace)
-        again = np.flatnonzero(~compiles.warm_up & ~extracted_again(trace, gave_up).compiles)
-        when = union(compiles.start_ps[again], compiles.end_ps[again])
-        calls = union_of([when, calls_that_compile(trace, compiles.row[again])])
-        taken.append(ledger.take_within(BUILDS, trace, calls))
-        slow, unknown = slow_first_runs(trace, compiles.end_ps[again])
-        fix = Fix(BUILDS, windows=(calls.start_ps, calls.end_ps), device_ps=slow, unknown=unknown)
-        fixes.append(fix if len(again) else None)
-        steps.append(set(compiles.step[again].tolist()) - {-1})
-        numbers += step_names(trace, compiles.step[again].tolist())
-        total += when.total_ps
-        found += _compilations(trace, again.tolist(), facts)
-    if not found:
+    again = np.flatnonzero(~compiles.warm_up & ~extracted_again(trace, gave_up).compiles)
+    if not again.size:
         return None
-    count, cost = len(found), total_ps(taken)
-    numbers = sorted(set(numbers))  # hosts of one training compile in the same steps
+    when = union(compiles.start_ps[again], compiles.end_ps[again])
+    calls = union_of([when, calls_that_compile(trace, compiles.row[again])])
+    cost = int(facts.ledger.take_within(BUILDS, trace, calls).sum())
+    slow, unknown = slow_first_runs(trace, compiles.end_ps[again])
+    fix = Fix(BUILDS, windows=(calls.start_ps, calls.end_ps), device_ps=slow, unknown=unknown)
+    steps = set(compiles.step[again].tolist()) - {-1}
+    numbers = step_names(trace, steps)
+    found = _compilations(facts, again.tolist())
+    count, total = len(found), when.total_ps
     where = _where(found, numbers, facts)
     module = most_common(it.module for it in found)
     variants = _variants(facts, module)
@@ -115,12 +105,12 @@ def recompilation(facts: Facts) -> Finding | None:
     new = _main_change(found)
     brief = where if all(it.in_step or it.cut for it in found) else "after warm-up"
     detail = f"{plural(count, 'compilation')} {where} {'takes' if count == 1 else 'take'} {time_text(total)}"
-    fixes = known_elsewhere(fixes) if len(numbers) <= 1 else fixes
+    fix = known_elsewhere(fix) if len(numbers) <= 1 else fix
     idle = (
         f"devices idle meanwhile for {facts.of_span(cost)}" if cost else "no device waits for it in its span"
     )
     detail += f"{_cut_text(found)}; {idle}"
-    if any(fix and len(fix.unknown) for fix in fixes):
+    if len(fix.unknown):
         detail += "; no run of what they compile is a later one, so how long those take is not known"
     detail += f".{_new_text(found, new)}"
     if new is None and variants > 1:
@@ -152,12 +142,12 @@ def recompilation(facts: Facts) -> Finding | None:
         },
         longest_windows(Window(it.start_ps, it.end_ps) for it in found),
         "once" if len(numbers) <= 1 else facts.recurs(steps),
-        fixes,
+        fix,
     )
 
 
-def _compilations(trace: Trace, numbers: Sequence[int], facts: Facts) -> list[_Again]:
-    compiles, diffs = find_compiles(trace), find_graph_diffs(trace)
+def _compilations(facts: Facts, numbers: Sequence[int]) -> list[_Again]:
+    compiles, diffs = find_compiles(facts.trace), find_graph_diffs(facts.trace)
     return [
         _Again(
             int(compiles.start_ps[number]),
@@ -166,7 +156,7 @@ def _compilations(trace: Trace, numbers: Sequence[int], facts: Facts) -> list[_A
             bool(compiles.step[number] >= 0),
             compiles.module[number],
             compiles.graph(number),
-            annotation_path(trace, int(compiles.annotation[number])),
+            annotation_path(facts.trace, int(compiles.annotation[number])),
             facts.beside.causes.get(compiles.graph_hash[number] or "", {}),
             diffs[number],
         )
@@ -242,7 +232,8 @@ def _advice(
     if new is not None and new.diff.change is not None:
         differences = new.diff.nearest.differences if new.diff.nearest else ()
         types = types_text((it.before, it.after) for it in differences)
-        return advice(new.diff.change, tracer_of(facts.session), at, types)
+        dynamo = bool((find_launches(facts.trace).kind == DYNAMO_KIND).any())
+        return advice(new.diff.change, tracer_named(dynamo, facts.framework), at, types)
     if all(it.cut for it in found):
         return CAPTURE_AGAIN
     return advice_without(at, f" of step {numbers[0]}" if len(numbers) == 1 else "", variants)
@@ -252,13 +243,7 @@ def _variants(facts: Facts, name: str | None) -> int:
     """The programs and graphs that have a module's name."""
     if name is None:
         return 0
-    programs = {
-        id_ for trace in facts.traces for n, id_ in find_launches(trace).programs if n == name and id_
-    }
-    compiled = {
-        compiles.graph(it)
-        for compiles in map(find_compiles, facts.traces)
-        for it in range(len(compiles))
-        if compiles.module[it] == name
-    }
+    programs = {id_ for n, id_ in find_launches(facts.trace).programs if n == name and id_}
+    compiles = find_compiles(facts.trace)
+    compiled = {compiles.graph(it) for it in range(len(compiles)) if compiles.module[it] == name}
     return max(len(programs), len(compiled))

@@ -37,16 +37,17 @@ from tb_xla_insights.units import share, time_text
 
 def device_stalls(facts: Facts) -> Finding | None:
     """Busy time in which ops only wait for asynchronous ones."""
-    parts = [(trace, device, stalls(trace, device)) for trace in facts.traces for device in trace.devices]
-    cost = sum(part.total_ps for _, _, part in parts)
+    trace = facts.trace
+    parts = [(device, stalls(trace, device)) for device in trace.devices]
+    cost = sum(part.total_ps for _, part in parts)
     if not cost:
         return None
-    at_work = sum(busy(trace, device).total_ps for trace, device, _ in parts)
-    ops = _waiting_ops(facts)
+    at_work = sum(busy(trace, device).total_ps for device in trace.devices)
+    ops = _waiting_ops(trace)
     name = ops[0][0] if ops else "an asynchronous op"
     windows = (
         Window(start, end, device.id)
-        for _, device, part in parts
+        for device, part in parts
         for start, end in _longest(part.start_ps, part.end_ps)
     )
     copies = name.startswith(("copy", "slice", "dynamic"))
@@ -70,7 +71,7 @@ def device_stalls(facts: Facts) -> Finding | None:
         },
         longest_windows(windows),
         "every_step" if facts.steps else None,
-        [Fix(device_ps=_stalled(trace)) for trace in facts.traces],
+        Fix(device_ps=_stalled(trace)),
     )
 
 
@@ -79,13 +80,12 @@ def _longest(start_ps: Int64, end_ps: Int64) -> Iterable[tuple[int, int]]:
     return zip(start_ps[its].tolist(), end_ps[its].tolist(), strict=True)
 
 
-def _waiting_ops(facts: Facts) -> list[tuple[str, int]]:
+def _waiting_ops(trace: Trace) -> list[tuple[str, int]]:
     """What devices stall in, by kind of op, the longest first."""
     found: Counter[str] = Counter()
-    for trace in facts.traces:
-        for device in trace.devices:
-            for row in stall_ops(trace, device):
-                found[opcode(row["op"])] += row["duration_ps"]
+    for device in trace.devices:
+        for row in stall_ops(trace, device):
+            found[opcode(row["op"])] += row["duration_ps"]
     return found.most_common()
 
 
@@ -100,23 +100,23 @@ def _stalled(trace: Trace) -> Int64:
 
 def exposed_collectives(facts: Facts) -> Finding | None:
     """Time in collectives that no computation on the same core hides."""
-    cost = sum(int(exposed_ps(trace).sum()) for trace in facts.traces)
+    trace = facts.trace
+    cost = int(exposed_ps(trace).sum())
     if not cost:
         return None
     total, by_kind, whole = 0, Counter[str](), Counter[str]()
     windows = []
-    for trace in facts.traces:
-        for index, device in enumerate(trace.devices):
-            found = find_collectives(trace, index)
-            total += int(found.duration_ps.sum())
-            for kind in np.unique(found.kind).tolist():
-                mine = found.kind == kind
-                by_kind[COLLECTIVES[kind]] += int(found.exposed_ps[mine].sum())
-                whole[COLLECTIVES[kind]] += int(found.duration_ps[mine].sum())
-            most = found.op[np.argsort(-found.exposed_ps, kind="stable")[:MOST_WINDOWS]].tolist()
-            windows += [
-                Window(int(device.ops.start_ps[it]), int(device.ops.end_ps[it]), device.id) for it in most
-            ]
+    for index, device in enumerate(trace.devices):
+        found = find_collectives(trace, index)
+        total += int(found.duration_ps.sum())
+        for kind in np.unique(found.kind).tolist():
+            of_kind = found.kind == kind
+            by_kind[COLLECTIVES[kind]] += int(found.exposed_ps[of_kind].sum())
+            whole[COLLECTIVES[kind]] += int(found.duration_ps[of_kind].sum())
+        most = found.op[np.argsort(-found.exposed_ps, kind="stable")[:MOST_WINDOWS]].tolist()
+        windows += [
+            Window(int(device.ops.start_ps[it]), int(device.ops.end_ps[it]), device.id) for it in most
+        ]
     kinds = [kind for kind, time in by_kind.most_common() if time >= INFO_SHARE * cost]
     names = [joined(kinds), "collectives"]
     unhidden = sum(by_kind[it] for it in kinds) >= UNHIDDEN_SHARE * sum(whole[it] for it in kinds)
@@ -131,12 +131,12 @@ def exposed_collectives(facts: Facts) -> Finding | None:
         title,
         f"nothing hides the time in {name}",
         f"Collectives take {facts.per_core(total)}; for {facts.of_span(cost)}, cores compute nothing meanwhile.",
-        _hide(name, {device.kind for trace in facts.traces for device in trace.devices}),
+        _hide(name, {device.kind for device in trace.devices}),
         cost,
         {"duration_ps": total, "exposed_ps": cost, "kinds": dict(by_kind.most_common())},
         longest_windows(windows),
         "every_step" if facts.steps else None,
-        [Fix(device_ps=_exposed(trace)) for trace in facts.traces],
+        Fix(device_ps=_exposed(trace)),
     )
 
 
@@ -181,19 +181,15 @@ def device_bound(facts: Facts) -> Finding | None:
     change. A core that ran once has no gaps to show, so its span alone says nothing; where no run has a known call,
     nothing tells whether the host keeps up; and without ops, whether the runs compute or wait for a callback, another
     core or memory."""
-    useful = waited = 0
-    several = known = unseen = False
-    for trace in facts.traces:
-        known |= bool((find_launches(trace).runs.join != NONE).any())
-        for device in trace.devices:
-            useful += busy(trace, device).total_ps
-            waited += stalls(trace, device).total_ps
-            several |= len(device.modules) > 1
-            unseen |= not len(device.ops)
-        waited += int(exposed_ps(trace).sum())
-        waited += sum(find_callbacks(trace, index).alone.total_ps for index in range(len(trace.devices)))
+    trace = facts.trace
+    known = bool((find_launches(trace).runs.join != NONE).any())
+    several = any(len(device.modules) > 1 for device in trace.devices)
+    unseen = any(not len(device.ops) for device in trace.devices)
+    useful = sum(busy(trace, device).total_ps for device in trace.devices)
+    waited = sum(stalls(trace, device).total_ps for device in trace.devices) + int(exposed_ps(trace).sum())
+    waited += sum(find_callbacks(trace, index).alone.total_ps for index in range(len(trace.devices)))
     part = (useful - waited) / facts.span_ps if facts.span_ps else 0.0
-    of_step = _share_of_steps(facts)
+    of_step = _share_of_steps(trace)
     if (
         not several
         or not known
@@ -208,7 +204,7 @@ def device_bound(facts: Facts) -> Finding | None:
         f"The device is the bottleneck: {share(duty)} busy",
         "the device is the bottleneck",
         f"Cores are busy for {share(duty)} of their spans and compute for {share(part)}; the host "
-        + (f"runs ahead: {_ahead(facts)}." if _runs_ahead(facts) else "keeps up."),
+        + (f"runs ahead: {_ahead(trace)}." if find_launches(trace).handed_over is not None else "keeps up."),
         "To go faster, make the device's work itself cheaper: larger or lower-precision matrix products, fewer ops "
         "that only move data, more cores.",
         0,
@@ -216,22 +212,16 @@ def device_bound(facts: Facts) -> Finding | None:
     )
 
 
-def _runs_ahead(facts: Facts) -> bool:
-    """Whether all hosts only hand their steps over."""
-    return all(find_launches(trace).handed_over is not None for trace in facts.traces)
-
-
-def _ahead(facts: Facts) -> str:
+def _ahead(trace: Trace) -> str:
     """`a step's work takes the device 28.530 ms, and the host is done with a step in 20.776 ms`."""
-    work = sum(int(device_busy_ps(trace).sum()) for trace in facts.traces)
-    host = sum(
-        int(np.subtract(*recorded_times(trace)[::-1])[: len(steps_of(trace))].sum()) for trace in facts.traces
-    )
-    work_text, host_text = time_text(work // facts.steps), time_text(host // facts.steps)
+    steps = len(steps_of(trace))
+    work = int(device_busy_ps(trace).sum())
+    host = int(np.subtract(*recorded_times(trace)[::-1])[:steps].sum())
+    work_text, host_text = time_text(work // steps), time_text(host // steps)
     return f"a step's work takes the device {work_text}, and the host is done with a step in {host_text}"
 
 
-def _share_of_steps(facts: Facts) -> float | None:
+def _share_of_steps(trace: Trace) -> float | None:
     """The device's work in the steps, of the busiest core, as a share of their time; None without steps."""
-    total = sum(step.duration_ps for trace in facts.traces for step in steps_of(trace))
-    return sum(int(device_busy_ps(trace).sum()) for trace in facts.traces) / total if total else None
+    total = sum(step.duration_ps for step in steps_of(trace))
+    return int(device_busy_ps(trace).sum()) / total if total else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +25,6 @@ from tb_xla_insights.analysis.findings.base import (
     plural,
     step_names,
     steps_text,
-    total_ps,
 )
 from tb_xla_insights.analysis.findings.compile_costs import known_elsewhere, slow_first_runs
 from tb_xla_insights.analysis.findings.graphs import CUT
@@ -86,30 +84,23 @@ _NUMBER = re.compile(r"==\s*[-+]?\d*\.?\d+(e[-+]?\d+)?$")
 def dynamo_recompilation(facts: Facts) -> Finding | None:
     """Graphs that torch.compile extracts again, since a guard fails: Dynamo traces the function again, AOTAutograd its
     backward pass, and XLA compiles what is new. They cost the idle time in that."""
+    trace = facts.trace
     gave_up = any(guard.limit for guard in facts.beside.guards)
-    parts = [extracted_again(trace, gave_up) for trace in facts.traces]
-    count = sum(len(part.step) for part in parts)
+    again, calls = extracted_again(trace, gave_up), find_compiles(trace)
+    count = len(again.step)
     if not count:
         return None
-    taken, windows, numbers = [], [], []
-    fixes: list[Fix | None] = []
-    dynamo = compiling = compiles = 0
-    for trace, ledger, part in zip(facts.traces, facts.ledgers, parts, strict=True):
-        calls = find_compiles(trace)
-        when = union_of((part.when, union(calls.start_ps, calls.end_ps, part.compiles)))
-        taken.append(ledger.take_within(_EXTRACTING, trace, when))
-        slow, unknown = slow_first_runs(trace, calls.end_ps[part.compiles])
-        fix = Fix(_EXTRACTING, windows=(when.start_ps, when.end_ps), device_ps=slow, unknown=unknown)
-        fixes.append(fix if len(when) else None)
-        spent = class_shares(partition(trace), when.start_ps, when.end_ps).sum(axis=0)
-        dynamo, compiling = dynamo + int(spent[DYNAMO]), compiling + int(spent[CLASS_INDEX["compile"]])
-        compiles += int(part.compiles.sum())
-        windows += [Window(*its) for its in zip(when.start_ps.tolist(), when.end_ps.tolist(), strict=True)]
-        numbers += step_names(trace, part.step.tolist())
-    cost = total_ps(taken)
-    numbers = sorted(set(numbers))
+    when = union_of((again.when, union(calls.start_ps, calls.end_ps, again.compiles)))
+    cost = int(facts.ledger.take_within(_EXTRACTING, trace, when).sum())
+    slow, unknown = slow_first_runs(trace, calls.end_ps[again.compiles])
+    fix = Fix(_EXTRACTING, windows=(when.start_ps, when.end_ps), device_ps=slow, unknown=unknown)
+    spent = class_shares(partition(trace), when.start_ps, when.end_ps).sum(axis=0)
+    dynamo, compiling = int(spent[DYNAMO]), int(spent[CLASS_INDEX["compile"]])
+    compiles = int(again.compiles.sum())
+    steps = set(again.step.tolist()) - {-1}
+    numbers = step_names(trace, steps)
     where = steps_text(numbers, facts.steps)
-    fixes = known_elsewhere(fixes) if len(numbers) <= 1 else fixes
+    fix = known_elsewhere(fix) if len(numbers) <= 1 else fix
     guard = facts.beside.guards[-1] if facts.beside.guards else None
     detail = (
         f"{plural(count, 'extraction')} of graphs after warm-up, {where}, take{'s' if count == 1 else ''} "
@@ -141,9 +132,9 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
             "limit": next((it.limit for it in facts.beside.guards if it.limit), None),
             "idle_ps": cost,
         },
-        longest_windows(windows),
-        facts.recurs([set(part.step.tolist()) - {-1} for part in parts]),
-        fixes,
+        longest_windows(map(Window, when.start_ps.tolist(), when.end_ps.tolist())),
+        facts.recurs(steps),
+        fix if len(when) else None,
     )
 
 
@@ -191,20 +182,13 @@ def graph_breaks(facts: Facts) -> Finding | None:
     """Breaks that dynamo's explanation names; without one, more dynamo executions a step than forward and
     backward. They cost the starved gaps before the dynamo executions beyond those two."""
     known = facts.beside.breaks
-    extra = [extra_launches(trace) for trace in facts.traces]
-    graphs = max((its.graphs for its in extra), default=0)
+    trace, extra = facts.trace, extra_launches(facts.trace)
+    graphs, launches = extra.graphs, find_launches(trace)
     if (known.breaks if known else 0) == 0 and (known is not None or graphs <= DYNAMO_GRAPHS):
         return None
-    taken = [
-        ledger.take(CUT, mask(len(find_launches(trace)) + 1, its.launch)[ledger.after])
-        for trace, ledger, its in zip(facts.traces, facts.ledgers, extra, strict=True)
-    ]
-    cost = total_ps(taken)
-    steps = [
-        set(find_launches(trace).step[its.launch].tolist())
-        for trace, its in zip(facts.traces, extra, strict=True)
-    ]
-    fixes = [Fix(CUT, before=its.launch) if len(its.launch) else None for its in extra]
+    taken = facts.ledger.take(CUT, mask(len(launches) + 1, extra.launch)[facts.ledger.after])
+    cost = int(taken.sum())
+    steps = set(launches.step[extra.launch].tolist())
     reason = next((it["reason"] for it in known.reasons if it["reason"]), None) if known else None
     place = next((it["place"] for it in known.reasons if it["place"]), None) if known else None
     if known:
@@ -219,13 +203,13 @@ def graph_breaks(facts: Facts) -> Finding | None:
         detail = (
             f"torch.compile executes {graphs} graphs in a step, where one forward and one backward are usual."
         )
-    if more := sum(len(its.launch) for its in extra):
+    if more := len(extra.launch):
         executions = plural(more, "extra execution")
         idle = f" Devices idle before the {executions} for {facts.of_span(cost)}."
         detail += (
             idle if cost else f" What devices idle before the {executions}, if at all, other findings have."
         )
-        detail += _behind_reads(facts, extra)
+        detail += _behind_reads(trace, extra)
     else:
         detail += f" {'No more than two' if graphs else 'No'} dynamo graphs run in a step of the capture."
     advice = (
@@ -244,17 +228,15 @@ def graph_breaks(facts: Facts) -> Finding | None:
             "reasons": known.reasons if known else [],
             "idle_ps": cost,
         },
-        facts.gap_windows(taken), facts.recurs(steps), fixes,
+        facts.gap_windows(taken), facts.recurs(steps), Fix(CUT, before=extra.launch) if more else None,
     )  # fmt: skip
 
 
-def _behind_reads(facts: Facts, extra: Sequence[ExtraLaunches]) -> str:
+def _behind_reads(trace: Trace, extra: ExtraLaunches) -> str:
     """How many of the extra executions follow a value that is read in the middle of a step, and where."""
-    places: list[str | None] = []
-    for trace, found in zip(facts.traces, extra, strict=True):
-        early = find_early(trace)
-        behind = np.isin(early.launch + 1, found.launch) & (early.read >= 0)
-        places += paths(trace, early.annotation[behind].tolist())
+    early = find_early(trace)
+    behind = np.isin(early.launch + 1, extra.launch) & (early.read >= 0)
+    places = paths(trace, early.annotation[behind].tolist())
     place = most_common(places)
     return (
         f" A value is read before {len(places)} of them{f' in {place}' if place else ''}." if places else ""

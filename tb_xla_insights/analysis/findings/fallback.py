@@ -14,7 +14,6 @@ from tb_xla_insights.analysis.findings.base import (
     most_common,
     paths,
     plural,
-    total_ps,
 )
 from tb_xla_insights.analysis.findings.graphs import CUT, cut_parts, one_graph
 from tb_xla_insights.analysis.findings.round_trips import round_trips
@@ -29,25 +28,16 @@ def cpu_fallback(facts: Facts) -> Finding | None:
     metrics = facts.counted
     operators = metrics.fallbacks() if metrics else {}
     whole = metrics is not None and not metrics.cleared
-    suspected = 0
-    taken, windows, fixes, steps = [], [], [], []
-    places: list[str | None] = []
-    for trace, ledger, back in zip(facts.traces, facts.ledgers, round_trips(facts), strict=True):
-        early = find_early(trace)
-        its = np.flatnonzero(back >= 0)
-        suspected += len(its)
-        steps.append(set(early.step[its].tolist()) - {-1})
-        taken.append(ledger.take(CUT, np.isin(ledger.before, early.launch[its])))
-        places += paths(trace, early.annotation[its].tolist())
-        syncs = find_launches(trace).sync[early.launch[its]]
-        windows += [
-            Window(int(trace.start_ps[sync]), int(trace.end_ps[end]))
-            for sync, end in zip(syncs.tolist(), back[its].tolist(), strict=True)
-        ]
-        fixes.append(one_graph(trace, early, its, back[its]) if len(its) else None)
+    trace, early, back = facts.trace, find_early(facts.trace), round_trips(facts)
+    trips = np.flatnonzero(back >= 0)
+    suspected = len(trips)
+    cost = int(facts.ledger.take(CUT, np.isin(facts.ledger.before, early.launch[trips])).sum())
     if not operators and (whole or not suspected):
         return None
-    cost, path = total_ps(taken), most_common(places)
+    places = paths(trace, early.annotation[trips].tolist())
+    path = most_common(places)
+    syncs = find_launches(trace).sync[early.launch[trips]]
+    windows = map(Window, trace.start_ps[syncs].tolist(), trace.end_ps[back[trips]].tolist())
     inside = f" in {cut_parts(places)[1]}" if path else ""
     if operators:
         most = sorted(operators, key=lambda name: -operators[name])[:3]
@@ -86,5 +76,7 @@ def cpu_fallback(facts: Facts) -> Finding | None:
             "annotation": path,
             "idle_ps": cost,
         },
-        longest_windows(windows), facts.recurs(steps) if suspected else None, fixes,
+        longest_windows(windows),
+        facts.recurs(set(early.step[trips].tolist()) - {-1}),
+        one_graph(trace, early, trips, back[trips]) if suspected else None,
     )  # fmt: skip

@@ -20,7 +20,6 @@ from tb_xla_insights.analysis.findings.base import (
     plural,
     step_names,
     steps_text,
-    total_ps,
 )
 from tb_xla_insights.analysis.findings.round_trips import round_trips
 from tb_xla_insights.analysis.intervals import union
@@ -37,35 +36,24 @@ CUT = ("tracing", "sync_prepare", "program_load", "to_device", "from_device", "d
 def early_sync(facts: Facts) -> Finding | None:
     """Early executions, but for those of operators on the CPU. They cost the starved gaps after them: the host had to
     wait for the value, so it had not built what comes next."""
-    taken, fixes, windows, numbers, steps = [], [], [], [], []
-    places: list[str | None] = []
-    count = marked = read_behind = behind = device = runs = 0
-    others = [back < 0 for back in round_trips(facts)]
-    for trace, ledger, own in zip(facts.traces, facts.ledgers, others, strict=True):
-        early, launches = find_early(trace).only(own), find_launches(trace)
-        cut = np.isin(ledger.before, early.launch) & (ledger.before >= 0)
-        taken.append(ledger.take(CUT, cut))
-        every = np.arange(len(early.launch))
-        until = np.where(early.read >= 0, early.read, launches.sync[early.launch])
-        fixes.append(one_graph(trace, early, every, until) if len(every) else None)
-        numbers += step_names(trace, early.step.tolist())
-        steps.append(set(early.step.tolist()) - {-1})
-        places += paths(trace, early.annotation.tolist())
-        count += len(early.launch)
-        marked += int((early.read < 0).sum())
-        read_behind += _read_behind(trace, early)
-        of_backward = np.isin(trace.lines_of(launches.sync[early.launch]), trace.lines_with("autograd"))
-        behind += int((of_backward & (early.read < 0)).sum())
-        device += int(early.device_ps.sum())
-        runs += int(np.isin(launches.runs.launch, early.launch).sum())
-        for launch, read in zip(early.launch.tolist(), early.read.tolist(), strict=True):
-            sync = int(launches.sync[launch])
-            end = int(max(trace.end_ps[sync], trace.end_ps[read] if read >= 0 else 0))
-            windows.append(Window(int(trace.start_ps[sync]), end))
+    trace, launches = facts.trace, find_launches(facts.trace)
+    others = round_trips(facts) < 0
+    early = find_early(trace).only(others)
+    count = len(early.launch)
     if not count:
         return None
-    cost = total_ps(taken)
-    numbers = sorted(set(numbers))
+    cost = int(facts.ledger.take(CUT, np.isin(facts.ledger.before, early.launch)).sum())
+    syncs = launches.sync[early.launch]
+    until = np.where(early.read >= 0, early.read, syncs)
+    steps = set(early.step.tolist()) - {-1}
+    numbers = step_names(trace, steps)
+    places = paths(trace, early.annotation.tolist())
+    marked, read_behind = int((early.read < 0).sum()), _read_behind(trace, early)
+    of_backward = np.isin(trace.lines_of(syncs), trace.lines_with("autograd"))
+    behind = int((of_backward & (early.read < 0)).sum())
+    device = int(early.device_ps.sum())
+    runs = int(np.isin(launches.runs.launch, early.launch).sum())
+    ends = np.maximum(trace.end_ps[syncs], trace.end_ps[until])
     where, path = steps_text(numbers, facts.steps), most_common(places)
     who, inside = cut_parts(places)
     by = "a StepMarker" if marked == count else "a read" if not marked else "syncs"
@@ -73,17 +61,15 @@ def early_sync(facts: Facts) -> Finding | None:
         by = "a StepMarker and a read"
     times = _times(count, numbers, facts)
     does = "runs" if count == 1 else "run"
-    cores = f" in {runs} runs on {len(facts.session.devices)} cores" if runs > count else ""
+    cores = f" in {runs} runs on {len(trace.devices)} cores" if runs > count else ""
     steps_with = f"in all {len(numbers)} steps" if where == "in every step" else where
     detail = f"{plural(count, 'execution')} before the step is over, {steps_with}, {does} the graph so far "
     detail += f"for {time_text(device)}{cores}; devices idle after that for {facts.of_span(cost)}."
     blocks = early_blocks(facts.session, facts.beside.executions)
-    frame = most_common(
-        it.frame for it, own in zip(blocks, np.concatenate(others), strict=True) if it and own
-    )
+    frame = most_common(it.frame for it, own in zip(blocks, others, strict=True) if it and own)
     at = f" at {frame}" if frame else ""
     # Operators on the CPU without a cut that is known to be theirs may have made these.
-    on_cpu = facts.counted is not None and facts.counted.fallbacks() and all(map(np.all, others))
+    on_cpu = facts.counted is not None and facts.counted.fallbacks() and others.all()
     fetch = "Replace the operator that runs on the CPU, or keep" if on_cpu else "Keep"
     fetch += f" the value on the device: take .item(), print or a comparison{at} out of {inside}, "
     fetch += "or read it after the step in xm.add_step_closure."
@@ -114,9 +100,9 @@ def early_sync(facts: Facts) -> Finding | None:
             "device_ps": device,
             "idle_ps": cost,
         },
-        longest_windows(windows),
+        longest_windows(map(Window, trace.start_ps[syncs].tolist(), ends.tolist())),
         facts.recurs(steps),
-        fixes,
+        one_graph(trace, early, np.arange(count), until),
     )  # fmt: skip
 
 

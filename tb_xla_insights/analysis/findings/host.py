@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,6 @@ from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
     rounded,
-    total_ps,
 )
 from tb_xla_insights.analysis.findings.small import LAUNCHING
 from tb_xla_insights.analysis.findings.waiting import Waiting, idle_inside_runs, take_waiting
@@ -28,7 +26,7 @@ from tb_xla_insights.analysis.step_table import device_busy_ps, host_times
 from tb_xla_insights.analysis.steps import annotated_steps
 from tb_xla_insights.analysis.what_if import Fix
 from tb_xla_insights.catalog.classes import CLASS_INDEX, TRACING
-from tb_xla_insights.trace.model import Trace
+from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.units import time_text
 
 _ONE_LAUNCH = 1.5
@@ -48,32 +46,32 @@ _NO_OP = "a launched program is in flight, but no op of it runs"
 
 def dispatch_overhead(facts: Facts) -> Finding | None:
     """Idle time in which the host prepares, loads and launches what it has built, or waits between launches."""
-    by_class = {name: [ledger.take((name,)) for ledger in facts.ledgers] for name in LAUNCHING}
-    launching = [np.sum(its, axis=0) for its in zip(*by_class.values(), strict=True)]
+    by_class = {name: facts.ledger.take((name,)) for name in LAUNCHING}
+    costs = {name: int(its.sum()) for name, its in by_class.items()}
+    launching: Int64 = np.sum([*by_class.values()], axis=0)
     resting, flying = take_waiting(facts)
-    launching_ps, resting_ps, flying_ps = map(total_ps, (launching, resting.taken, flying.taken))
+    launching_ps, resting_ps, flying_ps = sum(costs.values()), resting.total_ps, flying.total_ps
     cost = launching_ps + resting_ps + flying_ps
     if not cost:
         return None
-    taken = [np.sum(its, axis=0) for its in zip(launching, resting.taken, flying.taken, strict=True)]
-    most = max(by_class, key=lambda name: total_ps(by_class[name]))
+    taken = launching + resting.taken + flying.taken
+    most = max(costs, key=lambda name: costs[name])
     title, advice = f"The device waits while the host {_DOES[most]}", _launch_less(facts, most)
-    fixes = facts.without(facts.steps_taken(launching), *LAUNCHING)
+    fix = facts.without(facts.steps_taken(launching), *LAUNCHING)
     if most == "program_load" and facts.recurs(facts.steps_taken(by_class[most])) in ("once", None):
         advice = _LOADS_ONCE
     if flying_ps > max(launching_ps, resting_ps):
         title, advice = _NO_OP[0].upper() + _NO_OP[1:], _let_run(facts)
-        both = zip(facts.traces, facts.ledgers, strict=True)
-        fixes = [Fix(LAUNCHING, device_ps=idle_inside_runs(trace, ledger)) for trace, ledger in both]
+        fix = Fix(LAUNCHING, device_ps=idle_inside_runs(facts.trace, facts.ledger))
     elif resting_ps > launching_ps:
         title, advice = "Nothing is queued while the host waits between launches", ""
         # The host launches ahead: it waits for no run, and launching takes none of its time.
-        fixes = [Fix((*LAUNCHING, "wait"), waits=True) for _ in facts.traces]
+        fix = Fix((*LAUNCHING, "wait"), waits=True)
     if resting_ps:
         place = f" ({resting.place})" if resting.place else ""
         advice += f" Do not wait for results between launches{place}: that keeps the host from running ahead."
-    cores = max(1, len(facts.session.devices))
-    times = [(total_ps(its) // cores, facts.host_does[name]) for name, its in by_class.items()]
+    cores = max(1, len(facts.trace.devices))
+    times = [(time // cores, facts.host_does[name]) for name, time in costs.items()]
     parts = ", ".join(f"{does} ({time_text(time)})" for time, does in sorted(times, reverse=True) if time)
     told = [
         (launching_ps, f"the host {parts}{facts.shared(launching_ps, *LAUNCHING)}"),
@@ -84,7 +82,7 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
     (first_ps, first), *others = told
     detail = f"Devices idle for {facts.of_span(first_ps)}, while {first}."
     detail += "".join(f" For another {facts.of_span(time)}, {does}." for time, does in others)
-    runs, median = _usual_overhead(facts.traces)
+    runs, median = _usual_overhead(facts.trace)
     usual = f" The usual execution has {time_text(median)} of overhead." if median is not None else ""
     return Finding(
         "dispatch_overhead",
@@ -93,7 +91,7 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
         detail + usual,
         advice.lstrip(),
         cost,
-        {f"{name}_ps": total_ps(its) for name, its in by_class.items()}
+        {f"{name}_ps": time for name, time in costs.items()}
         | {
             "runs": runs,
             "median_overhead_ps": median,
@@ -103,7 +101,7 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
         },
         facts.gap_windows(taken),
         facts.recurs(facts.steps_taken(taken)),
-        fixes,
+        fix,
     )
 
 
@@ -113,7 +111,7 @@ def _mostly_in(waiting: Waiting) -> str:
 
 def _let_run(facts: Facts) -> str:
     """What lets ops run that have been launched."""
-    if any(device.made for trace in facts.traces for device in trace.devices):
+    if any(device.made for device in facts.trace.devices):
         return (
             "Leave processors free for the threads that run ops: this device is the host's own processors, which they "
             "share with all other threads and processes."
@@ -121,32 +119,29 @@ def _let_run(facts: Facts) -> str:
     return "Find out what launched programs wait for before their ops run: arguments that arrive late, or memory."
 
 
-def _usual_overhead(traces: Sequence[Trace]) -> tuple[int, int | None]:
+def _usual_overhead(trace: Trace) -> tuple[int, int | None]:
     """The median overhead in ps of the executions with known calls, but for the first of each program on each core,
     where some ran more than once: what loads a program and allocates its memory is no cost of launching. How many
     executions that are; None without any."""
-    first, again = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    for trace in traces:
-        runs = find_launches(trace).runs
-        shown = np.flatnonzero(runs.join != NONE)
-        shown = shown[np.argsort(runs.start_ps[shown], kind="stable")]
-        key = runs.program[shown].astype(np.int64) * (len(trace.devices) + 1) + runs.device[shown]
-        of_program = np.unique(key, return_index=True)[1]
-        overhead = find_costs(trace).overhead_ps[shown]
-        first.append(overhead[of_program])
-        again.append(np.delete(overhead, of_program))
-    some = np.sort(np.concatenate(again if any(map(len, again)) else first))
-    return len(some), int(some[(len(some) - 1) // 2]) if len(some) else None
+    runs = find_launches(trace).runs
+    shown = np.flatnonzero(runs.join != NONE)
+    shown = shown[np.argsort(runs.start_ps[shown], kind="stable")]
+    key = runs.program[shown].astype(np.int64) * (len(trace.devices) + 1) + runs.device[shown]
+    first = np.unique(key, return_index=True)[1]
+    overhead = find_costs(trace).overhead_ps[shown]
+    again = np.delete(overhead, first)
+    usual = np.sort(again if len(again) else overhead)
+    return len(usual), int(usual[(len(usual) - 1) // 2]) if len(usual) else None
 
 
 def _launch_less(facts: Facts, most: str) -> str:
     """What makes launching cost less, by the class that takes most of it, launches a step, and reads."""
     if most == "program_load":
         return "Keep programs loaded: fewer graphs that take turns, so that none is loaded again."
-    launches = [find_launches(trace) for trace in facts.traces]
-    each = sum(int((its.step >= 0).sum()) for its in launches) / facts.steps if facts.steps else 0.0
+    launches = find_launches(facts.trace)
+    each = int((launches.step >= 0).sum()) / facts.steps if facts.steps else 0.0
     if most == "sync_prepare":
-        if any(((its.step >= 0) & (its.kind == DYNAMO_KIND)).any() for its in launches):
+        if ((launches.step >= 0) & (launches.kind == DYNAMO_KIND)).any():
             return (
                 "Leave nothing lazy between the graphs of torch.compile: each step prepares what is left there as "
                 "graphs of its own, while a graph of torch.compile is prepared once."
@@ -163,7 +158,7 @@ def _launch_less(facts: Facts, most: str) -> str:
         advice += f"in one graph{facts.words.steps_at_once}"
     else:
         advice = f"Launch less often than {rounded(each)} times a step: one graph a step"
-    if reads_report(facts.session)["every_step"]:
+    if reads_report(facts.trace)["every_step"]:
         advice += ", and no reads in between that keep the host from running ahead"
     return f"{advice}."
 
@@ -188,27 +183,26 @@ def _doing(facts: Facts, name: str) -> tuple[str, str, str]:
 def tracing_bound(facts: Facts) -> Finding | None:
     """Idle time in which the host builds graphs or runs other Python code; where it records nothing for longer than
     that, as between annotations without the Python tracer, that too."""
-    by_class = {name: [ledger.take((name,)) for ledger in facts.ledgers] for name in ("tracing", "python")}
-    unrecorded = CLASS_INDEX["unrecorded"]
-    hidden = sum(int(ledger.left[:, unrecorded].sum()) for ledger in facts.ledgers)
-    if hidden > sum(map(total_ps, by_class.values())):
-        by_class["unrecorded"] = [ledger.take(("unrecorded",)) for ledger in facts.ledgers]
-    costs = {name: total_ps(its) for name, its in by_class.items()}
+    by_class = {name: facts.ledger.take((name,)) for name in ("tracing", "python")}
+    hidden = int(facts.ledger.left[:, CLASS_INDEX["unrecorded"]].sum())
+    if hidden > sum(int(its.sum()) for its in by_class.values()):
+        by_class["unrecorded"] = facts.ledger.take(("unrecorded",))
+    costs = {name: int(its.sum()) for name, its in by_class.items()}
     cost = sum(costs.values())
     if not cost:
         return None
-    taken = [sum(its) for its in zip(*by_class.values(), strict=True)]
+    taken: Int64 = np.sum([*by_class.values()], axis=0)
     steps = facts.steps_taken(taken)
     most = _largest(facts, costs)
-    places = {name: _longest_phases(facts, name) for name, time in costs.items() if time}
+    places = {name: _longest_phases(facts.trace, name) for name, time in costs.items() if time}
     name = places[most][0][0] if places.get(most) else None
-    cores = " and core" if len(facts.session.devices) > len(facts.traces) else ""
+    cores = " and core" if len(facts.trace.devices) > 1 else ""
     each = f", {time_text(cost // facts.core_steps)} a step{cores}" if facts.core_steps else ""
-    one = len(facts.session.devices) == 1
+    one = len(facts.trace.devices) == 1
     does = _doing(facts, most)[1]
     title = f"The device waits while the host {does}"
     brief = f"{'the device waits' if one else 'the cores wait'} while the host {does}"
-    if most == "tracing" and _builds_slower(facts):
+    if most == "tracing" and _builds_slower(facts.trace):
         brief = f"the host {facts.words.builds_slower}"
     return Finding(
         "tracing_bound",
@@ -255,9 +249,9 @@ def _most_of_it(facts: Facts, places: dict[str, list[tuple[str, int]]], most: st
         name: ", ".join(f"{place} {time_text(time)}" for place, time in places[name][:3]) for name in names
     }
     if len(places) == 1:
-        return "".join(f" Most of that host time{facts.of_hosts} is in {text}." for text in listed.values())
+        return "".join(f" Most of that host time is in {text}." for text in listed.values())
     told = "; ".join(f"{_doing(facts, name)[2]} mostly in {text}" for name, text in listed.items())
-    return f" Of the host's time{facts.of_hosts}, {told}." if told else ""
+    return f" Of the host's time, {told}." if told else ""
 
 
 def _record_more(facts: Facts) -> str:
@@ -270,7 +264,7 @@ def _build_less(facts: Facts, name: str | None, builds: bool) -> str:
     """What makes steps need less of the host, whose longest annotation has this name."""
     if not name:
         return f"Give a step more work, or compile more of it at once{facts.words.steps_at_once}."
-    if name in _compiled_phases(facts):
+    if name in _compiled_phases(facts.trace):
         less = f"Keep less Python around the graphs of torch.compile in {name} (guards, arguments, what they leave out)"
     elif builds:
         less = f"Build less in {name} ({facts.words.compiles}fewer and larger operations, a scan over equal layers)"
@@ -279,25 +273,22 @@ def _build_less(facts: Facts, name: str | None, builds: bool) -> str:
     return f"{less}, or give a step more work (a larger batch, several steps in one graph{facts.words.steps_at_once})."
 
 
-def _builds_slower(facts: Facts) -> bool:
+def _builds_slower(trace: Trace) -> bool:
     """Whether building the graphs of the steps takes longer than running them on the busiest core."""
-    built = sum(int(host_times(trace)[:, TRACING].sum()) for trace in facts.traces)
-    return built > sum(int(device_busy_ps(trace).sum()) for trace in facts.traces)
+    return bool(host_times(trace)[:, TRACING].sum() > device_busy_ps(trace).sum())
 
 
-def _longest_phases(facts: Facts, class_: str) -> list[tuple[str, int]]:
+def _longest_phases(trace: Trace, class_: str) -> list[tuple[str, int]]:
     """Annotations right below the steps with the time of a class in them, the longest first; those without any, and
     those that load data, left out."""
-    totals = Counter[str]()
-    for trace in facts.traces:
-        rows = _phases(trace)
-        rows = rows[~loading(trace)[trace.meta[rows]]]
-        shares = class_shares(partition(trace), trace.start_ps[rows], trace.end_ps[rows])
-        names, of_row = np.unique(trace.metadata.name[trace.meta[rows]], return_inverse=True)
-        times = np.zeros(len(names), np.int64)
-        np.add.at(times, of_row, shares[:, CLASS_INDEX[class_]])
-        totals.update({trace.strings[name]: time for name, time in zip(names, times.tolist(), strict=True)})
-    return sorted(((name, time) for name, time in totals.items() if time), key=lambda it: (-it[1], it[0]))
+    rows = _phases(trace)
+    rows = rows[~loading(trace)[trace.meta[rows]]]
+    shares = class_shares(partition(trace), trace.start_ps[rows], trace.end_ps[rows])
+    names, of_row = np.unique(trace.metadata.name[trace.meta[rows]], return_inverse=True)
+    times = np.zeros(len(names), np.int64)
+    np.add.at(times, of_row, shares[:, CLASS_INDEX[class_]])
+    told = [(trace.strings[name], time) for name, time in zip(names, times.tolist(), strict=True) if time]
+    return sorted(told, key=lambda it: (-it[1], it[0]))
 
 
 def _phases(trace: Trace) -> NDArray[np.int32]:
@@ -306,15 +297,10 @@ def _phases(trace: Trace) -> NDArray[np.int32]:
     return trace.annotations[np.isin(trace.parent[trace.annotations], roots)]
 
 
-def _compiled_phases(facts: Facts) -> set[str]:
+def _compiled_phases(trace: Trace) -> set[str]:
     """Names of the annotations right below the steps in most of which dynamo launches."""
-    found: set[str] = set()
-    for trace in facts.traces:
-        launches, rows = find_launches(trace), _phases(trace)
-        at = np.sort(trace.start_ps[launches.sync[launches.kind == DYNAMO_KIND]])
-        some = np.searchsorted(at, trace.end_ps[rows]) > np.searchsorted(at, trace.start_ps[rows])
-        all_, with_some = (
-            Counter(trace.metadata.name[trace.meta[its]].tolist()) for its in (rows, rows[some])
-        )
-        found |= {trace.strings[name] for name, number in with_some.items() if 2 * number > all_[name]}
-    return found
+    launches, rows = find_launches(trace), _phases(trace)
+    at = np.sort(trace.start_ps[launches.sync[launches.kind == DYNAMO_KIND]])
+    some = np.searchsorted(at, trace.end_ps[rows]) > np.searchsorted(at, trace.start_ps[rows])
+    all_, with_some = (Counter(trace.metadata.name[trace.meta[its]].tolist()) for its in (rows, rows[some]))
+    return {trace.strings[name] for name, number in with_some.items() if 2 * number > all_[name]}

@@ -6,7 +6,7 @@ from tb_xla_insights.analysis.findings.base import Facts, Finding, Window
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.lost import ADVICE, AUTOGRAD, DYNAMO, FLAG_OFF, OPTIMISED
 from tb_xla_insights.analysis.propagation.report import session_coverage, session_lost
-from tb_xla_insights.trace.model import SessionTrace, Trace
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.units import share
 
 _LOUD = (FLAG_OFF, DYNAMO, AUTOGRAD, OPTIMISED)
@@ -72,7 +72,7 @@ def annotations_not_propagated(facts: Facts) -> Finding | None:
             "unexplained_ps": unexplained,
             **times,
         },
-        _windows(session, set(missed)),
+        _windows(facts.trace, set(missed)),
     )
 
 
@@ -80,22 +80,13 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")
 
 
-def _windows(session: SessionTrace, paths: set[str]) -> list[Window]:
-    """The longest annotation of each lost path, on its host."""
-    longest: dict[str, tuple[int, int]] = {}
-    for trace in session.traces:
-        for path, start, end in _longest(trace, paths):
-            if path not in longest or end - start > longest[path][1] - longest[path][0]:
-                longest[path] = start, end
-    return [Window(start, end) for start, end in longest.values()]
-
-
-def _longest(trace: Trace, paths: set[str]) -> list[tuple[str, int, int]]:
+def _windows(trace: Trace, paths: set[str]) -> list[Window]:
+    """The longest annotation of each lost path."""
     host = host_annotations(trace)
     found = []
     for number, name in enumerate(host.names):
         if name in paths:
             rows = host.row[host.path == number]
             row = int(rows[trace.duration_ps[rows].argmax()])
-            found.append((name, int(trace.start_ps[row]), int(trace.end_ps[row])))
+            found.append(Window(int(trace.start_ps[row]), int(trace.end_ps[row])))
     return found

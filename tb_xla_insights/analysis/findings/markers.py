@@ -16,7 +16,7 @@ from tb_xla_insights.trace.model import Trace
 def sync_once(facts: Facts, each: float) -> str:
     """What to advise where steps sync at `each` markers in the mean, by what lies between most of them: one annotation,
     several ones (a micro-batch), or none."""
-    between = sum((_between(trace) for trace in facts.traces), Counter[tuple[str, ...]]())
+    between = _between(facts.trace)
     most = between.most_common(1)[0][0] if between else ()
     advice = f"Sync once a step, not at {rounded(each)} StepMarkers: "
     if len(most) == 1:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,6 @@ from tb_xla_insights.analysis.findings.base import (
     most_common,
     paths,
     plural,
-    total_ps,
 )
 from tb_xla_insights.analysis.findings.round_trips import round_trips
 from tb_xla_insights.analysis.intervals import union, union_of
@@ -30,45 +28,39 @@ from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.analysis.thresholds import EVERY_SHARE, WARNING_SHARE
 from tb_xla_insights.analysis.what_if import Fix, late_ps
 from tb_xla_insights.catalog.classes import FROM_DEVICE, WAIT
-from tb_xla_insights.trace.model import Int64, Trace
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.units import share, time_text
 
 
 def sync_every_step(facts: Facts) -> Finding | None:
     """Reads in at least half of the steps, or calls in which the program waits for the device. They cost the part of
     starved gaps in which the host reads or waits there; what follows an early execution counts there."""
-    reads, waits = reads_report(facts.session), blocks_report(facts.session)
+    trace, ledger = facts.trace, facts.ledger
+    reads, waits = reads_report(trace), blocks_report(trace)
     if not reads["every_step"] and not waits["every_step"]:
         return None
-    taken = []
-    for trace, ledger in zip(facts.traces, facts.ledgers, strict=True):
-        taken.append(
-            ledger.take(("from_device",)) if reads["every_step"] else np.zeros(len(ledger), np.int64)
-        )
-        if waits["every_step"]:
-            taken[-1] = taken[-1] + ledger.take_within(("wait",), trace, blocked(trace))
-    cost = total_ps(taken)
-    elsewhere = (
-        sum(int(idle.sum()) for idle in _idle_in_them(facts, reads["every_step"], waits["every_step"])) - cost
-    )
+    cost = int(ledger.take(("from_device",)).sum()) if reads["every_step"] else 0
+    if waits["every_step"]:
+        cost += int(ledger.take_within(("wait",), trace, blocked(trace)).sum())
+    elsewhere = _idle_in_them(facts, reads["every_step"], waits["every_step"]) - cost
     # Reads of early executions go with those.
-    early = [find_early(trace) for trace in facts.traces]
-    others = any(np.setdiff1d(found.reads, found.read).size for found in early)
-    reads_too, gain = reads["every_step"] and others, others or waits["every_step"]
-    trips = np.concatenate(round_trips(facts)) >= 0
+    early = find_early(trace)
+    others = bool(np.setdiff1d(early.reads, early.read).size)
+    reads_too = reads["every_step"] and others
+    trips = round_trips(facts) >= 0
     by = " and ".join(["early syncs"] * bool((~trips).any()) + ["operators on the CPU"] * bool(trips.any()))
     by = by or "other findings"
     part = max(_share(reads, "reads"), _share(waits, "waits"))
     both = [(report, what) for report, what in ((reads, "reads"), (waits, "waits")) if report["every_step"]]
     told = " and ".join(_counted(report, what) for report, what in both)
     kept_ps = sum(report["duration_ps"] for report, _ in both)
-    fixes = [_fix(trace, reads_too, waits["every_step"]) for trace in facts.traces] if gain else None
-    late = _late_ps(facts, fixes) if fixes else 0
+    fix = _fix(trace, reads_too, waits["every_step"]) if others or waits["every_step"] else None
+    late = _late_ps(trace, fix) if fix else 0
     return Finding(
         "sync_every_step",
         _title(part, reads["every_step"], waits["every_step"]),
         _brief(part, reads["every_step"], late),
-        f"{told} keep the host for {time_text(kept_ps)}{facts.of_hosts}; "
+        f"{told} keep the host for {time_text(kept_ps)}; "
         + _idle_text(facts, cost, elsewhere, by)
         + _late_text(late, reads_too),
         _advice(facts, reads_too, waits["every_step"], by),
@@ -77,24 +69,21 @@ def sync_every_step(facts: Facts) -> Finding | None:
         | {"waits": waits["waits"], "steps_with_waits": waits["steps_with_waits"]},
         longest_windows(
             Window(int(trace.start_ps[row]), int(trace.end_ps[row]))
-            for trace in facts.traces
             for row in _rows(trace, reads["every_step"], waits["every_step"])
         ),
         "every_step" if part >= EVERY_SHARE else "some_steps",
-        fixes,
+        fix,
     )
 
 
-def _idle_in_them(facts: Facts, reads: bool, waits: bool) -> list[Int64]:
-    """Per host and starved gap, its part in which the host reads or waits, whatever other findings took of it."""
-    found = []
-    for trace, ledger in zip(facts.traces, facts.ledgers, strict=True):
-        idle = np.zeros(len(ledger), np.int64)
-        if reads:
-            idle += ledger.shares[:, FROM_DEVICE]
-        if waits:
-            idle += shares_inside(partition(trace), blocked(trace), ledger.start_ps, ledger.end_ps)[:, WAIT]
-        found.append(idle)
+def _idle_in_them(facts: Facts, reads: bool, waits: bool) -> int:
+    """The part of starved gaps in which the host reads or waits, whatever other findings took of it."""
+    trace, ledger, found = facts.trace, facts.ledger, 0
+    if reads:
+        found += int(ledger.shares[:, FROM_DEVICE].sum())
+    if waits:
+        inside = shares_inside(partition(trace), blocked(trace), ledger.start_ps, ledger.end_ps)
+        found += int(inside[:, WAIT].sum())
     return found
 
 
@@ -108,11 +97,11 @@ def _idle_text(facts: Facts, cost: int, elsewhere: int, by: str) -> str:
     return "no device idles in them."
 
 
-def _late_ps(facts: Facts, fixes: Sequence[Fix]) -> int:
+def _late_ps(trace: Trace, fix: Fix) -> int:
     """How long a step's reads and waits last beyond the runs that they wait for; 0 below a tenth of the step."""
-    together = sum(late_ps(trace, fix) for trace, fix in zip(facts.traces, fixes, strict=True))
-    steps_ps = sum(step.duration_ps for trace in facts.traces for step in steps_of(trace))
-    return together // facts.steps if together >= WARNING_SHARE * steps_ps else 0
+    together, steps = late_ps(trace, fix), steps_of(trace)
+    steps_ps = sum(step.duration_ps for step in steps)
+    return together // len(steps) if together >= WARNING_SHARE * steps_ps else 0
 
 
 def _late_text(late: int, reads: bool) -> str:
@@ -187,20 +176,16 @@ def _in_the_middle(facts: Facts) -> str | None:
     """Where the program reads inside an annotation below the step, with launches of the same step to come, if most
     reads that cut no graph are such; with the line that breaks a graph of torch.compile because of it. What is logged
     is read behind them."""
-    places: list[str | None] = []
-    count = 0
-    for trace in facts.traces:
-        early, launches = find_early(trace), find_launches(trace)
-        rows = np.setdiff1d(early.reads, early.read)
-        count += len(rows)
-        asked = np.where(launches.origin >= 0, trace.start_ps[launches.origin], -1)
-        last = np.full(len(steps_of(trace)) + 1, -1, np.int64)  # the last one: of no step
-        inside = (launches.step >= 0) & (launches.step < len(last) - 1)
-        np.maximum.at(last, launches.step[inside], asked[inside])
-        rows = rows[last[last_steps(trace, rows)] > trace.end_ps[rows]]
-        around = np.array([annotation_at(trace, row) for row in rows.tolist()], np.int32)
-        places += paths(trace, around[~np.isin(around, step_rows(trace)) & (around >= 0)].tolist())
-    if 2 * len(places) <= count or (path := most_common(places)) is None:
+    trace, early, launches = facts.trace, find_early(facts.trace), find_launches(facts.trace)
+    others = np.setdiff1d(early.reads, early.read)
+    asked = np.where(launches.origin >= 0, trace.start_ps[launches.origin], -1)
+    last = np.full(len(steps_of(trace)) + 1, -1, np.int64)  # the last one: of no step
+    inside = (launches.step >= 0) & (launches.step < len(last) - 1)
+    np.maximum.at(last, launches.step[inside], asked[inside])
+    rows = others[last[last_steps(trace, others)] > trace.end_ps[others]]
+    around = np.array([annotation_at(trace, row) for row in rows.tolist()], np.int32)
+    places = paths(trace, around[~np.isin(around, step_rows(trace)) & (around >= 0)].tolist())
+    if 2 * len(places) <= len(others) or (path := most_common(places)) is None:
         return None
     breaks = facts.beside.breaks.reasons if facts.beside.breaks else []
     lines = [it["place"] for it in breaks if ".item()" in (it["reason"] or "") and it["place"]]

@@ -11,14 +11,15 @@ from tb_xla_insights.analysis.transfers import find_transfers
 from tb_xla_insights.trace.model import Int64, Trace
 
 
-def round_trips(facts: Facts) -> list[Int64]:
-    """Per host and early execution, the transfer to the device that follows its read in the same annotation; -1: none,
+def round_trips(facts: Facts) -> Int64:
+    """Per early execution, the transfer to the device that follows its read in the same annotation; -1: none,
     as for all where a metrics report tells that no operator ran on the CPU. One whose counters torch.compile cleared
     does not tell that. What makes these cuts is `cpu_fallback`'s, all others are `early_sync`'s."""
     metrics = facts.counted
     if metrics and not metrics.cleared and not metrics.fallbacks():
-        return [np.full(len(find_early(trace).launch), -1, np.int64) for trace in facts.traces]
-    return [_sent_back(trace) for trace in facts.traces]
+        return np.full(len(find_early(facts.trace).launch), -1, np.int64)
+    found: Int64 = _sent_back(facts.trace)
+    return found
 
 
 @kept

@@ -15,7 +15,6 @@ from tb_xla_insights.analysis.findings.base import (
     mask,
     plural,
     rounded,
-    total_ps,
 )
 from tb_xla_insights.analysis.findings.ledger import Ledger
 from tb_xla_insights.analysis.findings.markers import sync_once
@@ -111,30 +110,21 @@ def _chained(trace: Trace, single: NDArray[np.bool_]) -> NDArray[np.intp]:
 def many_small_executions(facts: Facts) -> Finding | None:
     """Steps of many launches of which most are small. They cost what it takes to launch the small ones while
     the device idles; early executions count on their own."""
-    parts = [_small(trace, ledger) for trace, ledger in zip(facts.traces, facts.ledgers, strict=True)]
-    launches, small = sum(len(part.all) for part in parts), sum(len(part.small) for part in parts)
-    each = launches / facts.steps if facts.steps else 0.0
-    if each < FEWEST_LAUNCHES or small < SMALL_SHARE * launches:
+    trace, ledger, launches = facts.trace, facts.ledger, find_launches(facts.trace)
+    found = _small(trace, ledger)
+    count, small = len(found.all), len(found.small)
+    each = count / facts.steps if facts.steps else 0.0
+    if each < FEWEST_LAUNCHES or small < SMALL_SHARE * count:
         return None
-    taken = [
-        ledger.take((*LAUNCHING, "wait"), mask(len(find_launches(trace)) + 1, part.small)[ledger.after])
-        for trace, ledger, part in zip(facts.traces, facts.ledgers, parts, strict=True)
-    ]
-    cost = total_ps(taken)
-    idle, device = sum(part.idle_ps for part in parts), sum(part.device_ps for part in parts)
-    of_kind = [find_launches(trace) for trace in facts.traces]
-    dynamo = sum(
-        int((its.kind[part.all] == DYNAMO_KIND).sum()) for its, part in zip(of_kind, parts, strict=True)
-    )
-    markers = sum(int((its.marker[part.all] >= 0).sum()) for its, part in zip(of_kind, parts, strict=True))
-    pending = sum(
-        len(np.intersect1d(find_early(trace).input_syncs, part.all))
-        for trace, part in zip(facts.traces, parts, strict=True)
-    )
-    single, chained = sum(len(part.single) for part in parts), sum(len(part.chained) for part in parts)
+    taken = ledger.take((*LAUNCHING, "wait"), mask(len(launches) + 1, found.small)[ledger.after])
+    cost, idle = int(taken.sum()), found.idle_ps
+    dynamo = int((launches.kind[found.all] == DYNAMO_KIND).sum())
+    markers = int((launches.marker[found.all] >= 0).sum())
+    pending = len(np.intersect1d(find_early(trace).input_syncs, found.all))
+    single, chained = len(found.single), len(found.chained)
     fixed = fixed_cost(facts.session)
-    each_small = small * max(1, len(facts.session.devices))
-    work, pause = time_text(device // each_small), time_text(idle // each_small)
+    each_small = small * max(1, len(trace.devices))
+    work, pause = time_text(found.device_ps // each_small), time_text(idle // each_small)
     operation = "a single element-wise operation"
     before = f"the device idles before ({pause}) or " if idle else ""
     does = f"work for less time ({work} on average) than {before}the launch takes"
@@ -147,20 +137,20 @@ def many_small_executions(facts: Facts) -> Finding | None:
         "many_small_executions",
         f"{rounded(each)} executions a step, most of them small",
         f"{rounded(each)} mostly small executions a step",
-        f"{small} of {launches} executions in {plural(facts.steps, 'step')}{facts.of_hosts} {does}. {costs}"
+        f"{small} of {count} executions in {plural(facts.steps, 'step')} {does}. {costs}"
         + (", and XLA fuses nothing across programs" if chained else "")
         + f"{_pending_inputs(pending, facts.steps)}.",
         _merge(facts, dynamo, markers),
         cost,
         {
             "executions_per_step": each,
-            "executions": launches,
+            "executions": count,
             "small": small,
             "single_op": single,
             "op_by_op": chained,
             "small_idle_ps": idle,
-            "small_device_ps": device,
-            "small_overhead_ps": sum(part.overhead_ps for part in parts),
+            "small_device_ps": found.device_ps,
+            "small_overhead_ps": found.overhead_ps,
             "step_markers_per_step": markers / facts.steps,
             "dynamo": dynamo,
             "input_syncs": pending,
@@ -168,7 +158,7 @@ def many_small_executions(facts: Facts) -> Finding | None:
         },
         facts.gap_windows(taken),
         "every_step",
-        [_one_program(facts, part) if len(part.small) else None for part in parts],
+        _one_program(facts, found),
     )
 
 
@@ -192,14 +182,14 @@ def _merge(facts: Facts, dynamo: int, markers: int) -> str:
     return facts.words.one_graph
 
 
-def _one_program(facts: Facts, part: _Small) -> Fix:
+def _one_program(facts: Facts, found: _Small) -> Fix:
     """The small launches become part of what is launched behind them. At best, element-wise ops that ran one by one are
     fused into what makes or needs their values; and a function that JAX compiled runs no Python again."""
     again = ("python",) if facts.framework == "jax" else ()
     return Fix(
         (*LAUNCHING, "wait", *again),
-        before=part.small,
-        merged=part.small,
-        unknown=part.chained,
+        before=found.small,
+        merged=found.small,
+        unknown=found.chained,
         moved=("sync_prepare", *again),
     )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.classes import partition
-from tb_xla_insights.analysis.findings.base import Facts, total_ps
+from tb_xla_insights.analysis.findings.base import Facts
 from tb_xla_insights.analysis.findings.ledger import Ledger
 from tb_xla_insights.analysis.intervals import Intervals, union
 from tb_xla_insights.analysis.launches import find_launches
@@ -22,34 +22,33 @@ from tb_xla_insights.trace.model import Int64, Trace
 
 @dataclass(frozen=True)
 class Waiting:
-    """Idle time of one kind: `taken` from each gap, one array per host as `Ledger.take` gives them, and `place`, the
-    event in which the host waits longest (None: not known)."""
+    """Idle time of one kind: `taken` from each gap, as `Ledger.take` gives it, and `place`, the event in which the
+    host waits longest (None: not known)."""
 
-    taken: list[Int64]
+    taken: Int64
     place: str | None
 
     @property
     def total_ps(self) -> int:
-        return total_ps(self.taken)
+        return int(self.taken.sum())
 
 
 def take_waiting(facts: Facts) -> tuple[Waiting, Waiting]:
     """Takes what is left of the starved gaps' waiting: that in which nothing is queued, and that in which a launched
     program is in flight, though no op of it runs. Of a kind that cannot be told from chance nothing is taken.
     (docs/definitions.md, "Why a gap ended")"""
-    flying = [_flying(trace, ledger) for trace, ledger in zip(facts.traces, facts.ledgers, strict=True)]
-    resting = [ledger.left[:, WAIT] - its for ledger, its in zip(facts.ledgers, flying, strict=True)]
+    flying = _flying(facts.trace, facts.ledger)
+    resting = facts.ledger.left[:, WAIT] - flying
     return _take(facts, resting, in_flight=False), _take(facts, flying, in_flight=True)
 
 
-def _take(facts: Facts, taken: list[Int64], in_flight: bool) -> Waiting:
-    if severity_of(facts.share(total_ps(taken))) is None:
-        return Waiting([np.zeros_like(its) for its in taken], None)
+def _take(facts: Facts, taken: Int64, in_flight: bool) -> Waiting:
+    if severity_of(facts.share(int(taken.sum()))) is None:
+        return Waiting(np.zeros_like(taken), None)
     names = Counter[str]()
-    for trace, ledger, its in zip(facts.traces, facts.ledgers, taken, strict=True):
-        ledger.left[:, WAIT] -= its
-        for _, idle, flight in _by_device(trace, ledger):
-            names.update(_events(trace, idle.within(flight) if in_flight else idle.without(flight)))
+    facts.ledger.left[:, WAIT] -= taken
+    for _, idle, flight in _by_device(facts.trace, facts.ledger):
+        names.update(_events(facts.trace, idle.within(flight) if in_flight else idle.without(flight)))
     most = names.most_common(1)
     return Waiting(taken, most[0][0] if most and most[0][1] else None)
 

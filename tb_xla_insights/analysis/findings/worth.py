@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from tb_xla_insights.analysis.findings.base import Facts, Finding, Fixes, mean_step_without
-from tb_xla_insights.analysis.steps import steps_of
+from tb_xla_insights.analysis.findings.base import Facts, Finding
 from tb_xla_insights.analysis.thresholds import INFO_SHARE, WARNING_SHARE, Severity, severity_of
-from tb_xla_insights.analysis.what_if import shorter_runs
-from tb_xla_insights.trace.model import SessionTrace
+from tb_xla_insights.analysis.what_if import Fix, shorter_runs, step_without
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.units import time_text
 
 LIMITS = frozenset(("tracing_bound", "dispatch_overhead", "device_stalls", "exposed_collectives"))
@@ -42,20 +41,20 @@ def valued(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
     the share of the mean step; that of a limit is the share of the step that remains without all mistakes. Where
     nothing can be replayed, it is the share of the devices' spans that the finding explains.
     """
-    once = _fixes_of_once(findings)
-    step, usual = mean_step_without(facts.session), mean_step_without(facts.session, *once)
+    trace, once = facts.trace, _fixes_of_once(findings)
+    step, usual = step_without(trace), step_without(trace, *once)
     found: list[Finding] = []
     for finding in sorted(findings, key=lambda finding: finding.id in LIMITS):
         fixed = most = gain = worst = None
-        if finding.fixes is not None and any(finding.fixes) and step and usual:
-            fixed = mean_step_without(facts.session, finding.fixes)
-            most = mean_step_without(facts.session, at_worst=finding.fixes)
+        if finding.fix and step and usual:
+            fixed = step_without(trace, finding.fix)
+            most = step_without(trace, at_worst=[finding.fix])
             if finding.id in LIMITS:
-                gain, worst = _parts(facts, step, _fixes_of("mistake", found), finding.fixes)
+                gain, worst = _parts(trace, step, _fixes_of("mistake", found), finding.fix)
             elif finding.recurs == "once":
-                gain, worst = _parts(facts, step, [], finding.fixes)
+                gain, worst = _parts(trace, step, [], finding.fix)
             else:
-                gain, worst = _parts(facts, usual, once, finding.fixes)
+                gain, worst = _parts(trace, usual, once, finding.fix)
         elif finding.cost_ps:
             gain = facts.share(finding.cost_ps)
         # A limit that hides behind another one is told all the same.
@@ -63,47 +62,41 @@ def valued(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
         if worth >= _LEAST.get(finding.id, 0.0):
             loud = severity_of_finding(finding, gain or 0.0)
             told = replace(
-                finding, severity=loud, gain=gain, gain_at_worst=worst, detail=_detail(facts, finding, step)
+                finding, severity=loud, gain=gain, gain_at_worst=worst, detail=_detail(trace, finding, step)
             )
             found.append(replace(told, step_if_fixed_ps=fixed, step_if_fixed_most_ps=most))
     return in_order(found)
 
 
-def _detail(facts: Facts, finding: Finding, step_ps: int | None) -> str:
+def _detail(trace: Trace, finding: Finding, step_ps: int | None) -> str:
     """A mistake's detail, with the time of runs that goes with it: else nobody understands a step that is shorter than
     what the device works now."""
-    if finding.id in LIMITS or not finding.fixes or not step_ps:
+    if finding.id in LIMITS or not finding.fix or not step_ps:
         return finding.detail
-    pairs = zip(facts.traces, finding.fixes, strict=True)
-    gone = sum(shorter_runs(trace, fix) * len(steps_of(trace)) for trace, fix in pairs if fix) // facts.steps
+    gone = shorter_runs(trace, finding.fix)
     if gone < INFO_SHARE * step_ps:
         return finding.detail
     return f"{finding.detail.removesuffix('.')}; at best a step's runs are {time_text(gone)} shorter too."
 
 
-def _parts(facts: Facts, step_ps: int, gone: Sequence[Fixes], fixes: Fixes) -> tuple[float, float]:
+def _parts(trace: Trace, step_ps: int, gone: Sequence[Fix], fix: Fix) -> tuple[float, float]:
     """The share of a step that goes with a fix, at best and at worst, where some others have gone before at best;
     `step_ps` where those cannot be replayed."""
-    before = (mean_step_without(facts.session, *gone) if gone else None) or step_ps
-    fixed = mean_step_without(facts.session, *gone, fixes) or before
-    most = mean_step_without(facts.session, *gone, at_worst=fixes) or before
+    before = (step_without(trace, *gone) if gone else None) or step_ps
+    fixed = step_without(trace, *gone, fix) or before
+    most = step_without(trace, *gone, at_worst=[fix]) or before
     # What the others free at best, the turns that host and devices take at worst may use up.
     most = max(fixed, min(most, before))
     return (before - fixed) / before, (before - most) / before
 
 
-def _fixes_of_once(findings: Sequence[Finding]) -> list[Fixes]:
+def _fixes_of_once(findings: Sequence[Finding]) -> list[Fix]:
     """What to take away for the usual step: all that happened once."""
-    return [fixes for finding, fixes in _replayable(findings) if finding.recurs == "once"]
+    return [finding.fix for finding in findings if finding.fix and finding.recurs == "once"]
 
 
-def _fixes_of(kind: str, findings: Sequence[Finding]) -> list[Fixes]:
-    return [fixes for finding, fixes in _replayable(findings) if kind_of(finding) == kind]
-
-
-def _replayable(findings: Sequence[Finding]) -> list[tuple[Finding, Fixes]]:
-    """Findings that take something away from a replay, and what."""
-    return [(finding, fixes) for finding in findings if (fixes := finding.fixes) and any(fixes)]
+def _fixes_of(kind: str, findings: Sequence[Finding]) -> list[Fix]:
+    return [finding.fix for finding in findings if finding.fix and kind_of(finding) == kind]
 
 
 def _likely(finding: Finding) -> float:
@@ -143,21 +136,32 @@ def leaves_nothing(findings: Sequence[Finding]) -> bool:
     )
 
 
-def mistakes_together(session: SessionTrace, findings: Sequence[Finding]) -> dict[str, Any]:
+NO_MISTAKES: dict[str, Any] = {
+    "count": 0,
+    "step_ps": None,
+    "usual_step_ps": None,
+    "step_if_fixed_ps": None,
+    "step_without_limit_ps": None,
+    "gain": None,
+}
+"""The report's `mistakes` where there is no host."""
+
+
+def mistakes_together(trace: Trace, findings: Sequence[Finding]) -> dict[str, Any]:
     """The report's `mistakes`: `count` of those worth telling apart from chance, `step_ps` (the mean step),
     `usual_step_ps`, `step_if_fixed_ps` (without all mistakes, from one replay), `gain`, the share of the mean step that
     goes with them, and `step_without_limit_ps`, without the largest limit as well; None where nothing can be replayed.
     """
     mistakes, limit = _fixes_of("mistake", findings), _fixes_of("limit", findings)[:1]
-    step = mean_step_without(session)
-    fixed = mean_step_without(session, *mistakes) if mistakes else step
+    step = step_without(trace)
+    fixed = step_without(trace, *mistakes) if mistakes else step
     return {
         "count": sum(
             (finding.gain or 0.0) >= INFO_SHARE for finding in findings if kind_of(finding) == "mistake"
         ),
         "step_ps": step,
-        "usual_step_ps": mean_step_without(session, *_fixes_of_once(findings)),
+        "usual_step_ps": step_without(trace, *_fixes_of_once(findings)),
         "step_if_fixed_ps": fixed,
-        "step_without_limit_ps": mean_step_without(session, *mistakes, *limit) if limit else fixed,
+        "step_without_limit_ps": step_without(trace, *mistakes, *limit) if limit else fixed,
         "gain": (step - fixed) / step if step and fixed is not None else None,
     }
