@@ -95,7 +95,7 @@ def cost_of_a_task(file: Path) -> tuple[float, int]:
 
     from tb_xla_insights.catalog import load_catalog
     from tb_xla_insights.logdir.hosts import summary_of
-    from tb_xla_insights.tasks import HostInput
+    from tb_xla_insights.tasks import HostCapture
     from tb_xla_insights.tasks.host import Task
 
     summarise = partial(summary_of, parts=False, name="s", path=str(file.parent))
@@ -103,7 +103,7 @@ def cost_of_a_task(file: Path) -> tuple[float, int]:
     times = []
     for _ in range(3):
         start = time.perf_counter()
-        result = task(HostInput("host", str(file), file.stat().st_size))
+        result = task(HostCapture("host", str(file), file.stat().st_size))
         times.append(time.perf_counter() - start)
     return min(times), len(pickle.dumps(result))
 

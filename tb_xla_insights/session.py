@@ -12,7 +12,7 @@ from tb_xla_insights.logdir.pod import Pod
 from tb_xla_insights.logdir.read import Reading, read_session
 from tb_xla_insights.logdir.sessions import SessionFiles, resolve
 from tb_xla_insights.memory import give_back
-from tb_xla_insights.tasks import HostInput, HostResult
+from tb_xla_insights.tasks import HostCapture, HostResult
 
 if TYPE_CHECKING:
     from tb_xla_insights.analysis.window import HostWindow
@@ -138,7 +138,7 @@ class Session:
         return windows_together([it.value for it in self.read_again(task, asked)], start_ps, end_ps)
 
     def read_again(
-        self, function: Callable[[Trace, HostInput], Result], hosts: Sequence[HostInput]
+        self, function: Callable[[Trace, HostCapture], Result], hosts: Sequence[HostCapture]
     ) -> Iterator[HostResult[Result]]:
         """What `function` makes of hosts that were placed, their traces on the session's time base."""
         met = self.hosts.diagnostics
@@ -274,12 +274,12 @@ def annotation_rows(trace: Trace) -> list[Row]:
     ]
 
 
-def annotation_task(trace: Trace, _: HostInput) -> list[Row]:
+def annotation_task(trace: Trace, _: HostCapture) -> list[Row]:
     """The same as a task."""
     return annotation_rows(trace)
 
 
-def window_task(trace: Trace, host: HostInput, **options: Any) -> HostWindow:
+def window_task(trace: Trace, host: HostCapture, **options: Any) -> HostWindow:
     """`analysis.window.window_of_host` as a task."""
     from tb_xla_insights.analysis.window import window_of_host
 

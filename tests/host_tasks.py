@@ -6,16 +6,16 @@ import os
 import signal
 from pathlib import Path
 
-from tb_xla_insights.tasks import HostInput
+from tb_xla_insights.tasks import HostCapture
 from tb_xla_insights.trace.model import Trace
 
 
-def count(trace: Trace, host: HostInput) -> tuple[str, int, int]:
+def count(trace: Trace, host: HostCapture) -> tuple[str, int, int]:
     """The host's name, its events, and the process that read them."""
     return host.name, len(trace), os.getpid()
 
 
-def die_once(trace: Trace, host: HostInput, where: str, folder: str) -> tuple[str, int]:
+def die_once(trace: Trace, host: HostCapture, where: str, folder: str) -> tuple[str, int]:
     """Ends its process at the first attempt at the host `where`, as the system does when memory runs out."""
     mark = Path(folder, "died")
     if host.name == where and not mark.exists():
@@ -24,7 +24,7 @@ def die_once(trace: Trace, host: HostInput, where: str, folder: str) -> tuple[st
     return host.name, len(trace)
 
 
-def die(trace: Trace, host: HostInput, where: str) -> tuple[str, int]:
+def die(trace: Trace, host: HostCapture, where: str) -> tuple[str, int]:
     """Ends its process at every attempt at the host `where`."""
     if host.name == where:
         os.kill(os.getpid(), signal.SIGKILL)

@@ -19,7 +19,7 @@ import tb_xla_insights as xi
 from tb_xla_insights.catalog import load_catalog
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.tasks import Failure, HostInput, HostResult, run
+from tb_xla_insights.tasks import Failure, HostCapture, HostResult, run
 from tb_xla_insights.tasks import cluster as tasks_cluster
 
 NAMES = ("a", "b", "c", "d", "e")
@@ -49,16 +49,18 @@ def session(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def hosts(session: Path) -> list[HostInput]:
+def hosts(session: Path) -> list[HostCapture]:
     paths = [session / f"{name}.xplane.pb" for name in NAMES]
-    return [HostInput(name, str(path), 0, i) for i, (name, path) in enumerate(zip(NAMES, paths, strict=True))]
+    return [
+        HostCapture(name, str(path), 0, i) for i, (name, path) in enumerate(zip(NAMES, paths, strict=True))
+    ]
 
 
 def values(answers: Iterator[object]) -> list[Any]:
     return [it.value if isinstance(it, HostResult) else it for it in answers]
 
 
-def test_workers_read_the_hosts_in_their_order(scheduler: str, hosts: list[HostInput]) -> None:
+def test_workers_read_the_hosts_in_their_order(scheduler: str, hosts: list[HostCapture]) -> None:
     found = values(run(hosts, count, load_catalog(), scheduler))
     assert [it[0] for it in found] == list(NAMES)
     assert os.getpid() not in {it[2] for it in found}
@@ -83,14 +85,14 @@ def test_one_host_is_read_by_a_worker_too(scheduler: str, session: Path) -> None
     assert xi.load(path, scheduler=scheduler).report() == xi.load(path).report()
 
 
-def test_a_killed_worker_costs_no_host(scheduler: str, hosts: list[HostInput], tmp_path: Path) -> None:
+def test_a_killed_worker_costs_no_host(scheduler: str, hosts: list[HostCapture], tmp_path: Path) -> None:
     once = partial(die_once, where="c", folder=str(tmp_path))
     found = values(run(hosts, once, load_catalog(), scheduler))
     assert (tmp_path / "died").exists()
     assert [it[0] for it in found] == list(NAMES)
 
 
-def test_a_host_that_kills_every_worker_is_said(scheduler: str, hosts: list[HostInput]) -> None:
+def test_a_host_that_kills_every_worker_is_said(scheduler: str, hosts: list[HostCapture]) -> None:
     found = values(run(hosts, partial(die, where="c"), load_catalog(), scheduler))
     assert [it.host.name for it in found if isinstance(it, Failure)] == ["c"]
     assert len(found) == len(NAMES)
@@ -145,7 +147,7 @@ def test_workers_of_another_version_are_refused(
 
 
 def test_a_worker_that_comes_later_in_another_version_answers_for_itself(
-    scheduler: str, hosts: list[HostInput], monkeypatch: pytest.MonkeyPatch
+    scheduler: str, hosts: list[HostCapture], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tasks_cluster, "_check_versions", lambda *_: None)
     monkeypatch.setattr(tasks_cluster, "__version__", "99.9")

@@ -15,7 +15,7 @@ from helpers import write_session
 from host_tasks import count, die, die_once
 
 from tb_xla_insights.catalog import load_catalog
-from tb_xla_insights.tasks import Failure, HostInput, HostResult, run
+from tb_xla_insights.tasks import Failure, HostCapture, HostResult, run
 from tb_xla_insights.tasks.host import Task
 from tb_xla_insights.tasks.pool import run_in_processes, workers_for
 from tb_xla_insights.trace.model import Trace
@@ -24,46 +24,46 @@ NAMES = ("a", "b", "c", "d", "e")
 
 
 @pytest.fixture
-def hosts(tmp_path: Path) -> list[HostInput]:
+def hosts(tmp_path: Path) -> list[HostCapture]:
     folder = write_session(tmp_path / "s", *NAMES)
     paths = [folder / f"{name}.xplane.pb" for name in NAMES]
     return [
-        HostInput(path.name.partition(".")[0], str(path), path.stat().st_size, number)
+        HostCapture(path.name.partition(".")[0], str(path), path.stat().st_size, number)
         for number, path in enumerate(paths)
     ]
 
 
-def in_processes(hosts: list[HostInput], function: Callable[[Trace, HostInput], Any]) -> list[Any]:
+def in_processes(hosts: list[HostCapture], function: Callable[[Trace, HostCapture], Any]) -> list[Any]:
     """What two processes make of each host, or its Failure."""
     answers = run_in_processes(hosts, Task(function, load_catalog()), 2)
     return [it.value if isinstance(it, HostResult) else it for it in answers]
 
 
-def test_small_sessions_are_read_in_this_process_in_order(hosts: list[HostInput]) -> None:
+def test_small_sessions_are_read_in_this_process_in_order(hosts: list[HostCapture]) -> None:
     found = [it.value for it in run(hosts, count, load_catalog()) if isinstance(it, HostResult)]
     assert [name for name, _, _ in found] == list(NAMES)
     assert {process for _, _, process in found} == {os.getpid()}
 
 
-def test_processes_give_the_same_in_the_same_order(hosts: list[HostInput]) -> None:
+def test_processes_give_the_same_in_the_same_order(hosts: list[HostCapture]) -> None:
     here = [it.value for it in run(hosts, count, load_catalog()) if isinstance(it, HostResult)]
     there = in_processes(hosts, count)
     assert [it[:2] for it in there] == [it[:2] for it in here]
     assert os.getpid() not in {process for _, _, process in there}
 
 
-def test_a_result_tells_where_the_host_lies_in_time(hosts: list[HostInput]) -> None:
+def test_a_result_tells_where_the_host_lies_in_time(hosts: list[HostCapture]) -> None:
     first = next(iter(run(hosts, count, load_catalog())))
     assert isinstance(first, HostResult)
     assert first.base_unix_ns == 1_700_000_000_000_000_000
     assert first.end_ps == 29 * 10**9
-    moved = next(iter(run([HostInput("a", hosts[0].path, 0, shift_ps=1000)], count, load_catalog())))
+    moved = next(iter(run([HostCapture("a", hosts[0].path, 0, shift_ps=1000)], count, load_catalog())))
     assert isinstance(moved, HostResult)
     assert (moved.base_unix_ns, moved.end_ps) == (first.base_unix_ns - 1, first.end_ps + 1000)
 
 
 @pytest.mark.parametrize("processes", [False, True])
-def test_a_host_that_fails_leaves_the_others(hosts: list[HostInput], processes: bool) -> None:
+def test_a_host_that_fails_leaves_the_others(hosts: list[HostCapture], processes: bool) -> None:
     Path(hosts[1].path).write_text("<html>")
     Path(hosts[3].path).unlink()
     task = Task(count, load_catalog())
@@ -72,13 +72,13 @@ def test_a_host_that_fails_leaves_the_others(hosts: list[HostInput], processes: 
     assert all(it.message.startswith(it.host.path) for it in found if isinstance(it, Failure))
 
 
-def test_a_process_that_dies_once_costs_no_host(hosts: list[HostInput], tmp_path: Path) -> None:
+def test_a_process_that_dies_once_costs_no_host(hosts: list[HostCapture], tmp_path: Path) -> None:
     found = in_processes(hosts, partial(die_once, where="c", folder=str(tmp_path)))
     assert (tmp_path / "died").exists()
     assert [name for name, _ in found] == list(NAMES)
 
 
-def test_a_host_whose_process_always_dies_is_said(hosts: list[HostInput]) -> None:
+def test_a_host_whose_process_always_dies_is_said(hosts: list[HostCapture]) -> None:
     found = in_processes(hosts, partial(die, where="c"))
     assert [it.host.name for it in found if isinstance(it, Failure)] == ["c"]
     assert [it[0] for it in found if isinstance(it, tuple)] == ["a", "b", "d", "e"]
@@ -88,24 +88,24 @@ def test_a_host_whose_process_always_dies_is_said(hosts: list[HostInput]) -> Non
     assert hosts[2].path in failure.message
 
 
-def test_the_budget_decides_how_many_processes_work(hosts: list[HostInput]) -> None:
-    large = [HostInput(host.name, host.path, 10**9) for host in hosts]
+def test_the_budget_decides_how_many_processes_work(hosts: list[HostCapture]) -> None:
+    large = [HostCapture(host.name, host.path, 10**9) for host in hosts]
     assert workers_for(large, memory=10**9) == 1
     assert workers_for(hosts[:1], memory=10**12) == 1
     assert 1 <= workers_for(large, memory=10**12) <= len(large)
 
 
-def test_a_script_without_a_main_guard_reads_in_processes(tmp_path: Path, hosts: list[HostInput]) -> None:
+def test_a_script_without_a_main_guard_reads_in_processes(tmp_path: Path, hosts: list[HostCapture]) -> None:
     """The user's script is not run once more in each process."""
     script = tmp_path / "script.py"
     script.write_text(
         "from tb_xla_insights.catalog import load_catalog\n"
-        "from tb_xla_insights.tasks import HostInput\n"
+        "from tb_xla_insights.tasks import HostCapture\n"
         "from tb_xla_insights.tasks.host import Task\n"
         "from tb_xla_insights.tasks.pool import run_in_processes\n"
         "from host_tasks import count\n"
         "print('script')\n"
-        f"hosts = [HostInput(name, path, 0) for name, path in {[(it.name, it.path) for it in hosts]}]\n"
+        f"hosts = [HostCapture(name, path, 0) for name, path in {[(it.name, it.path) for it in hosts]}]\n"
         "print([it.value[0] for it in run_in_processes(hosts, Task(count, load_catalog()), 2)])\n"
     )
     done = subprocess.run(

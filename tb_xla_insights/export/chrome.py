@@ -26,7 +26,7 @@ from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 
 if TYPE_CHECKING:
     from tb_xla_insights.session import Session
-    from tb_xla_insights.tasks import HostInput
+    from tb_xla_insights.tasks import HostCapture
 
 _CHUNK = 1 << 16
 """Events that become text at once."""
@@ -64,7 +64,7 @@ def write_chrome_of_hosts(session: Session, file: BinaryIO) -> int:
     return _write(file, session.name, start, (_unpacked(*it.value) for it in texts))
 
 
-def chrome_task(trace: Trace, host: HostInput, pids: Sequence[int], duration_ps: int) -> tuple[bytes, int]:
+def chrome_task(trace: Trace, host: HostCapture, pids: Sequence[int], duration_ps: int) -> tuple[bytes, int]:
     """One host's text, packed, and how many events that are."""
     parts: list[bytes] = []
     packer, count = zlib.compressobj(1), 0

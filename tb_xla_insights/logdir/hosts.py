@@ -11,7 +11,7 @@ from tb_xla_insights.errors import Diagnostic, InputError
 from tb_xla_insights.logdir.paths import absolute
 from tb_xla_insights.logdir.read import Reading, readings_of
 from tb_xla_insights.logdir.sessions import SessionFiles
-from tb_xla_insights.tasks import Failure, HostInput, HostResult, run
+from tb_xla_insights.tasks import Failure, HostCapture, HostResult, run
 
 if TYPE_CHECKING:
     from tb_xla_insights.catalog import Catalog
@@ -28,7 +28,7 @@ class Placed:
     """A host on the session's time base: its file, the ids of its devices, the end of its last event, and the epoch
     nanoseconds of the session's start as it tells them (0: not recorded)."""
 
-    host: HostInput
+    host: HostCapture
     devices: list[str]
     end_ps: int
     start_unix_ns: int
@@ -50,7 +50,7 @@ class SessionHosts:
     diagnostics: list[Diagnostic] = field(default_factory=list, init=False)
     """What the last pass over the hosts met: hosts left out, clocks that are not related, damage of files."""
 
-    found: list[HostInput] = field(default_factory=list, init=False)
+    found: list[HostCapture] = field(default_factory=list, init=False)
     """The hosts that the last pass could read, numbered, on one time base."""
 
     def __post_init__(self) -> None:
@@ -62,7 +62,7 @@ class SessionHosts:
         return len(self.files.hosts) > 1 or self.scheduler is not None
 
     def each(
-        self, function: Callable[[Trace, HostInput], Result], hosts: Sequence[HostInput] | None = None
+        self, function: Callable[[Trace, HostCapture], Result], hosts: Sequence[HostCapture] | None = None
     ) -> Iterator[HostResult[Result] | Failure]:
         """What `function` makes of each host (of all, if not of `hosts`), in the session's order.
 
@@ -153,10 +153,10 @@ class SessionHosts:
         session = document["session"] | {"path": self.files.path, "hosts": hosts}
         return document | {"session": session}
 
-    def _inputs(self) -> list[HostInput]:
+    def _inputs(self) -> list[HostCapture]:
         """Every host's file."""
         return [
-            HostInput(host.name, self._place(host.file.path), host.file.bytes, number)
+            HostCapture(host.name, self._place(host.file.path), host.file.bytes, number)
             for number, host in enumerate(self.files.hosts)
         ]
 
@@ -169,7 +169,7 @@ class SessionHosts:
         return {self._place(host.file.path): host.file.path for host in self.files.hosts}
 
 
-def summary_of(trace: Trace, _: HostInput, parts: bool, **options: Any) -> tuple[HostSummary, Parts]:
+def summary_of(trace: Trace, _: HostCapture, parts: bool, **options: Any) -> tuple[HostSummary, Parts]:
     """`report.summary.summarise` as a task; with `parts` also those, else none."""
     from tb_xla_insights.report.host_parts import parts_of
     from tb_xla_insights.report.summary import summarise
@@ -182,12 +182,12 @@ def skipped(failure: Failure) -> Diagnostic:
     return Diagnostic("skipped_host", "warning", failure.message, failure.host.name)
 
 
-def _devices(trace: Trace, _: HostInput) -> list[str]:
+def _devices(trace: Trace, _: HostCapture) -> list[str]:
     """The ids of the host's devices."""
     return [device.id for device in trace.devices]
 
 
-def _on_one_clock(read: Sequence[HostResult[None]]) -> tuple[list[HostInput], list[Diagnostic]]:
+def _on_one_clock(read: Sequence[HostResult[None]]) -> tuple[list[HostCapture], list[Diagnostic]]:
     """Hosts that were read, numbered, and moved to where they lie on the session's time base; and those of which
     nobody knows where that is."""
     from tb_xla_insights.trace.build import clock_unknown

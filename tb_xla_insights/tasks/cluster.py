@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from tb_xla_insights import __version__
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.tasks.host import Answer, Failure, HostInput, Result, Task
+from tb_xla_insights.tasks.host import Answer, Failure, HostCapture, Result, Task
 from tb_xla_insights.xplane.source import is_url
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class OnWorker(Generic[Result]):
     task: Task[Result]
     version: str
 
-    def __call__(self, host: HostInput) -> Answer[Result]:
+    def __call__(self, host: HostCapture) -> Answer[Result]:
         if self.version != __version__:
             return Failure(host, f"{host.path}: {versions_text(self.version, __version__, _address())}")
         result = self.task(host)
@@ -39,7 +39,7 @@ class OnWorker(Generic[Result]):
 
 
 def run_on_cluster(
-    hosts: Sequence[HostInput], task: Task[Result], scheduler: str
+    hosts: Sequence[HostCapture], task: Task[Result], scheduler: str
 ) -> Generator[Answer[Result]]:
     """The tasks' results in the order of the hosts; a host whose workers end again and again is a Failure.
 

@@ -21,9 +21,10 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
-class HostInput:
-    """The file of one host, which the task reads itself. `bytes` is its size when the session was listed, `number` the
-    host's place in its session, and `shift_ps` where its time 0 lies on the session's time base, once that is known."""
+class HostCapture:
+    """The capture of one host, which the task reads itself. `bytes` is its size when the session was listed, `number`
+    the host's place in its session, and `shift_ps` where its time 0 lies on the session's time base, once that is
+    known."""
 
     name: str
     path: str
@@ -39,7 +40,7 @@ class HostResult(Generic[Result]):
     `base_unix_ns` is the trace's (0: not recorded), `end_ps` the end of its last event.
     """
 
-    host: HostInput
+    host: HostCapture
     value: Result
     base_unix_ns: int
     end_ps: int
@@ -50,7 +51,7 @@ class HostResult(Generic[Result]):
 class Failure:
     """A host without a result; `message` is one line: which file, what is wrong, what to do."""
 
-    host: HostInput
+    host: HostCapture
     message: str
 
 
@@ -64,10 +65,10 @@ class Task(Generic[Result]):
     The function and what it returns can be pickled, so it is a function of a module, or a `partial` of one.
     """
 
-    function: Callable[[Trace, HostInput], Result]
+    function: Callable[[Trace, HostCapture], Result]
     catalog: Catalog
 
-    def __call__(self, host: HostInput) -> Answer[Result]:
+    def __call__(self, host: HostCapture) -> Answer[Result]:
         """Never raises."""
         try:
             return self._result(host)
@@ -79,7 +80,7 @@ class Task(Generic[Result]):
             gc.collect()  # a trace and what is kept with it refer to each other
             give_back()
 
-    def _result(self, host: HostInput) -> HostResult[Result]:
+    def _result(self, host: HostCapture) -> HostResult[Result]:
         trace = read_host(host.path, host.name, self.catalog)
         trace.shift(host.shift_ps)
         value = self.function(trace, host)

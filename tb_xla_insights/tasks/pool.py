@@ -14,7 +14,7 @@ from concurrent.futures.process import BrokenProcessPool
 import loky
 
 from tb_xla_insights.memory import available_bytes, keep_one_heap
-from tb_xla_insights.tasks.host import Answer, Failure, HostInput, Result, Task
+from tb_xla_insights.tasks.host import Answer, Failure, HostCapture, Result, Task
 
 _PER_BYTE = 3
 """Memory that a task takes at most, per byte of its file (see benchmarks/bench_pod.py) …"""
@@ -24,7 +24,7 @@ _IDLE_SECONDS = 60
 """After so long without work a process ends: the one that had work for it may have been killed."""
 
 
-def workers_for(hosts: Sequence[HostInput], memory: int | None = None) -> int:
+def workers_for(hosts: Sequence[HostCapture], memory: int | None = None) -> int:
     """How many processes work at once: one per core, as far as they fit into `memory` bytes (half of what is free)."""
     budget = available_bytes() // 2 if memory is None else memory
     largest = _PER_WORKER + _PER_BYTE * max(host.bytes for host in hosts)
@@ -32,7 +32,7 @@ def workers_for(hosts: Sequence[HostInput], memory: int | None = None) -> int:
 
 
 def run_in_processes(
-    hosts: Sequence[HostInput], task: Task[Result], workers: int
+    hosts: Sequence[HostCapture], task: Task[Result], workers: int
 ) -> Generator[Answer[Result]]:
     """The tasks' results in the order of the hosts.
 
@@ -56,7 +56,7 @@ def run_in_processes(
 
 
 def _run_until_broken(
-    waiting: deque[HostInput], task: Task[Result], workers: int
+    waiting: deque[HostCapture], task: Task[Result], workers: int
 ) -> Generator[Answer[Result]]:
     """Takes a host from `waiting` once its result is there. Raises BrokenProcessPool where a process dies."""
     # A lone worker has one host at a time, which is to blame for its end.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from typing import TYPE_CHECKING
 
-from tb_xla_insights.tasks.host import Answer, HostInput, Result, Task
+from tb_xla_insights.tasks.host import Answer, HostCapture, Result, Task
 
 if TYPE_CHECKING:
     from tb_xla_insights.catalog import Catalog
@@ -16,8 +16,8 @@ _SMALL_BYTES = 8_000_000
 
 
 def run(
-    hosts: Sequence[HostInput],
-    function: Callable[[Trace, HostInput], Result],
+    hosts: Sequence[HostCapture],
+    function: Callable[[Trace, HostCapture], Result],
     catalog: Catalog,
     scheduler: str | None = None,
     memory: int | None = None,
