@@ -161,7 +161,7 @@ class Facts:
     def gap_windows(self, taken: Int64) -> list[Window]:
         """The gaps that a finding takes most of; `taken` from each, as `Ledger.take` gives it."""
         most = np.argsort(-taken, kind="stable")[:MOST_WINDOWS].tolist()
-        return [Window(*self.ledger.window(self.trace, gap)) for gap in most if taken[gap]]
+        return [Window(*self.ledger.window(gap)) for gap in most if taken[gap]]
 
     def steps_taken(self, taken: Int64) -> set[int]:
         """The steps (indices) that end the gaps from which `Ledger.take` took something. A gap that lies for the most
@@ -184,15 +184,12 @@ class Facts:
     def without(self, steps: Set[int], *classes: str, aside: bool = False) -> Fix:
         """The fix that takes host time of some classes away (`aside`: to another thread): that of the one step (an
         index) where it happens once, else all of it."""
-        once = self.recurs(steps) == "once"
-        return Fix(classes, windows=_bounds(self.trace, steps) if once else None, aside=aside)
-
-
-def _bounds(trace: Trace, steps: Set[int]) -> tuple[Int64, Int64]:
-    """When the host is in steps (indices)."""
-    chosen = [recorded_steps(trace)[index] for index in sorted(steps)]
-    starts = np.array([step.start_ps for step in chosen], np.int64)
-    return starts, starts + np.array([step.duration_ps for step in chosen], np.int64)
+        if self.recurs(steps) != "once":
+            return Fix(classes, aside=aside)
+        (index,) = steps
+        step = recorded_steps(self.trace)[index]
+        start = np.array([step.start_ps], np.int64)
+        return Fix(classes, windows=(start, start + step.duration_ps), aside=aside)
 
 
 def longest_windows(found: Iterable[Window]) -> list[Window]:

@@ -90,7 +90,7 @@ def recompilation(facts: Facts) -> Finding | None:
         return None
     when = union(compiles.start_ps[again], compiles.end_ps[again])
     calls = union_of([when, calls_that_compile(trace, compiles.row[again])])
-    cost = int(facts.ledger.take_within(BUILDS, trace, calls).sum())
+    cost = int(facts.ledger.take_within(BUILDS, calls).sum())
     slow, unknown = slow_first_runs(trace, compiles.end_ps[again])
     fix = Fix(BUILDS, windows=(calls.start_ps, calls.end_ps), device_ps=slow, unknown=unknown)
     steps = set(compiles.step[again].tolist()) - {-1}

@@ -91,7 +91,7 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
     if not count:
         return None
     when = union_of((again.when, union(calls.start_ps, calls.end_ps, again.compiles)))
-    cost = int(facts.ledger.take_within(_EXTRACTING, trace, when).sum())
+    cost = int(facts.ledger.take_within(_EXTRACTING, when).sum())
     slow, unknown = slow_first_runs(trace, calls.end_ps[again.compiles])
     fix = Fix(_EXTRACTING, windows=(when.start_ps, when.end_ps), device_ps=slow, unknown=unknown)
     spent = class_shares(partition(trace), when.start_ps, when.end_ps).sum(axis=0)

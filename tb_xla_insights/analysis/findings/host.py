@@ -62,7 +62,7 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
         advice = _LOADS_ONCE
     if flying_ps > max(launching_ps, resting_ps):
         title, advice = _NO_OP[0].upper() + _NO_OP[1:], _let_run(facts)
-        fix = Fix(LAUNCHING, device_ps=idle_inside_runs(facts.trace, facts.ledger))
+        fix = Fix(LAUNCHING, device_ps=idle_inside_runs(facts.ledger))
     elif resting_ps > launching_ps:
         title, advice = "Nothing is queued while the host waits between launches", ""
         # The host launches ahead: it waits for no run, and launching takes none of its time.

@@ -23,19 +23,20 @@ class Ledger:
     """
 
     def __init__(self, trace: Trace) -> None:
+        self.trace = trace
         gaps, launches = find_gaps(trace), find_launches(trace)
-        self.which = np.flatnonzero(gaps.kind == STARVED)
-        self.start_ps, self.end_ps = gaps.start_ps[self.which], gaps.end_ps[self.which]
-        self.device = gaps.device[self.which]
-        self.step: Int32 = gaps.step[self.which]
-        self.shares = gaps.shares[self.which]
+        starved = np.flatnonzero(gaps.kind == STARVED)
+        self.start_ps, self.end_ps = gaps.start_ps[starved], gaps.end_ps[starved]
+        self.device = gaps.device[starved]
+        self.step: Int32 = gaps.step[starved]
+        self.shares = gaps.shares[starved]
         self.left = self.shares.copy()
         of_run = np.append(launches.runs.launch, np.int32(-1))
-        self.before: Int32 = of_run[gaps.before_run[self.which]]
-        self.after: Int32 = of_run[gaps.run[self.which]]
+        self.before: Int32 = of_run[gaps.before_run[starved]]
+        self.after: Int32 = of_run[gaps.run[starved]]
 
     def __len__(self) -> int:
-        return len(self.which)
+        return len(self.start_ps)
 
     def take(self, classes: tuple[str, ...], gaps: NDArray[np.bool_] | None = None) -> Int64:
         """Takes what is left of some classes, in all gaps or those of a mask; the time taken from each gap."""
@@ -47,15 +48,15 @@ class Ledger:
         self.left[rows if gaps is None else rows[:, None], columns] = 0  # type: ignore[index]
         return taken
 
-    def take_within(self, classes: tuple[str, ...], trace: Trace, windows: Intervals) -> Int64:
+    def take_within(self, classes: tuple[str, ...], windows: Intervals) -> Int64:
         """Takes the time of some classes that lies in some windows; the time taken from each gap."""
         columns = np.array([CLASSES.index(name) for name in classes], np.intp)
-        inside = shares_inside(partition(trace), windows, self.start_ps, self.end_ps)
+        inside = shares_inside(partition(self.trace), windows, self.start_ps, self.end_ps)
         taken = np.minimum(inside[:, columns], self.left[:, columns])
         self.left[:, columns] -= taken
         total: Int64 = taken.sum(axis=1)
         return total
 
-    def window(self, trace: Trace, gap: int) -> tuple[int, int, str]:
+    def window(self, gap: int) -> tuple[int, int, str]:
         """Start, end and device of a gap."""
-        return int(self.start_ps[gap]), int(self.end_ps[gap]), trace.devices[int(self.device[gap])].id
+        return int(self.start_ps[gap]), int(self.end_ps[gap]), self.trace.devices[int(self.device[gap])].id

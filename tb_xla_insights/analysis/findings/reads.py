@@ -41,7 +41,7 @@ def sync_every_step(facts: Facts) -> Finding | None:
         return None
     cost = int(ledger.take(("from_device",)).sum()) if reads["every_step"] else 0
     if waits["every_step"]:
-        cost += int(ledger.take_within(("wait",), trace, blocked(trace)).sum())
+        cost += int(ledger.take_within(("wait",), blocked(trace)).sum())
     elsewhere = _idle_in_them(facts, reads["every_step"], waits["every_step"]) - cost
     # Reads of early executions go with those.
     early = find_early(trace)

@@ -16,7 +16,6 @@ from tb_xla_insights.analysis.findings.base import (
     plural,
     rounded,
 )
-from tb_xla_insights.analysis.findings.ledger import Ledger
 from tb_xla_insights.analysis.findings.markers import sync_once
 from tb_xla_insights.analysis.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.names import tagged
@@ -49,7 +48,8 @@ class _Small:
     overhead_ps: int
 
 
-def _small(trace: Trace, ledger: Ledger) -> _Small:
+def _small(facts: Facts) -> _Small:
+    trace, ledger = facts.trace, facts.ledger
     launches, costs = find_launches(trace), find_costs(trace)
     overhead, device = launches.sums(costs.overhead_ps), launches.sums(costs.device_ps)
     idle = np.zeros(len(launches) + 1, np.int64)
@@ -110,13 +110,13 @@ def _chained(trace: Trace, single: NDArray[np.bool_]) -> NDArray[np.intp]:
 def many_small_executions(facts: Facts) -> Finding | None:
     """Steps of many launches of which most are small. They cost what it takes to launch the small ones while
     the device idles; early executions count on their own."""
-    trace, ledger, launches = facts.trace, facts.ledger, find_launches(facts.trace)
-    found = _small(trace, ledger)
+    trace, launches, found = facts.trace, find_launches(facts.trace), _small(facts)
     count, small = len(found.all), len(found.small)
     each = count / facts.steps if facts.steps else 0.0
     if each < FEWEST_LAUNCHES or small < SMALL_SHARE * count:
         return None
-    taken = ledger.take((*LAUNCHING, "wait"), mask(len(launches) + 1, found.small)[ledger.after])
+    before_small = mask(len(launches) + 1, found.small)[facts.ledger.after]
+    taken = facts.ledger.take((*LAUNCHING, "wait"), before_small)
     cost, idle = int(taken.sum()), found.idle_ps
     dynamo = int((launches.kind[found.all] == DYNAMO_KIND).sum())
     markers = int((launches.marker[found.all] >= 0).sum())

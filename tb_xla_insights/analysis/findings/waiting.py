@@ -37,7 +37,7 @@ def take_waiting(facts: Facts) -> tuple[Waiting, Waiting]:
     """Takes what is left of the starved gaps' waiting: that in which nothing is queued, and that in which a launched
     program is in flight, though no op of it runs. Of a kind that cannot be told from chance nothing is taken.
     (docs/definitions.md, "Why a gap ended")"""
-    flying = _flying(facts.trace, facts.ledger)
+    flying = _flying(facts.ledger)
     resting = facts.ledger.left[:, WAIT] - flying
     return _take(facts, resting, in_flight=False), _take(facts, flying, in_flight=True)
 
@@ -47,24 +47,24 @@ def _take(facts: Facts, taken: Int64, in_flight: bool) -> Waiting:
         return Waiting(np.zeros_like(taken), None)
     names = Counter[str]()
     facts.ledger.left[:, WAIT] -= taken
-    for _, idle, flight in _by_device(facts.trace, facts.ledger):
+    for _, idle, flight in _by_device(facts.ledger):
         names.update(_events(facts.trace, idle.within(flight) if in_flight else idle.without(flight)))
     most = names.most_common(1)
     return Waiting(taken, most[0][0] if most and most[0][1] else None)
 
 
-def _flying(trace: Trace, ledger: Ledger) -> Int64:
+def _flying(ledger: Ledger) -> Int64:
     """Per gap, what is left of its waiting in which a run of its device is in flight."""
     found = np.zeros(len(ledger), np.int64)
-    for gaps, _, flight in _by_device(trace, ledger):
-        inside = shares_inside(partition(trace), flight, ledger.start_ps[gaps], ledger.end_ps[gaps])
+    for gaps, _, flight in _by_device(ledger):
+        inside = shares_inside(partition(ledger.trace), flight, ledger.start_ps[gaps], ledger.end_ps[gaps])
         found[gaps] = inside[:, WAIT]
     return np.minimum(found, ledger.left[:, WAIT])
 
 
-def _by_device(trace: Trace, ledger: Ledger) -> Iterator[tuple[NDArray[np.intp], Intervals, Intervals]]:
+def _by_device(ledger: Ledger) -> Iterator[tuple[NDArray[np.intp], Intervals, Intervals]]:
     """Per device its starved gaps (which, and when), and when one of its runs was enqueued and has not ended."""
-    runs = find_launches(trace).runs
+    runs = find_launches(ledger.trace).runs
     since = np.where(runs.enqueue_row >= 0, runs.enqueue_ps, runs.start_ps)
     for device in np.unique(ledger.device).tolist():
         gaps, its = np.flatnonzero(ledger.device == device), runs.of_device(device)
@@ -85,12 +85,14 @@ def _events(trace: Trace, where: Intervals) -> Counter[str]:
     return found
 
 
-def idle_inside_runs(trace: Trace, ledger: Ledger) -> Int64:
+def idle_inside_runs(ledger: Ledger) -> Int64:
     """Per run of Launches.runs, how long its device idles in it while the host waits."""
-    runs = find_launches(trace).runs
+    runs = find_launches(ledger.trace).runs
     found = np.zeros(len(runs), np.int64)
     for device in np.unique(ledger.device).tolist():
         gaps, its = ledger.device == device, runs.of_device(device)
         idle = union(ledger.start_ps, ledger.end_ps, gaps)
-        found[its] = shares_inside(partition(trace), idle, runs.start_ps[its], runs.end_ps[its])[:, WAIT]
+        found[its] = shares_inside(partition(ledger.trace), idle, runs.start_ps[its], runs.end_ps[its])[
+            :, WAIT
+        ]
     return found
