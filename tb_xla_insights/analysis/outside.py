@@ -11,7 +11,7 @@ import numpy as np
 
 from tb_xla_insights.analysis.busy import device_span
 from tb_xla_insights.analysis.classes import partition
-from tb_xla_insights.analysis.environment import environment
+from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.frameworks import host_does
 from tb_xla_insights.analysis.names import tagged
 from tb_xla_insights.analysis.shares import by_class, class_shares
@@ -95,7 +95,7 @@ def outside_report(session: SessionTrace) -> dict[str, Any] | None:
     found = find_outside(session)
     if found is None:
         return None
-    return outside_of(found, len(session.devices), environment(session)["framework"])
+    return outside_of(found, len(session.devices), framework_of(session))
 
 
 def outside_of(found: Outside, devices: int, framework: str) -> dict[str, Any]:

@@ -7,7 +7,6 @@ import importlib
 import json
 import math
 import os
-import shutil
 import sys
 import threading
 import time
@@ -133,6 +132,8 @@ def print_no_more() -> None:
 
 
 def console() -> Console:
+    import shutil
+
     from rich.console import Console
 
     class Printing(Console):
@@ -213,6 +214,8 @@ def _telling(line_after: Callable[[float], str]) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
+    import shutil
+
     done = threading.Event()
 
     def tell() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from tb_xla_insights.analysis.environment import environment
+from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.graph_diff import Change
 from tb_xla_insights.analysis.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.trace.model import SessionTrace
@@ -87,7 +87,7 @@ _ADVICE: Mapping[Change, tuple[_Words, ...]] = {
 def tracer_of(session: SessionTrace) -> Tracer:
     """What makes the graphs of a session."""
     dynamo = any((find_launches(trace).kind == DYNAMO_KIND).any() for trace in session.traces)
-    return tracer_named(dynamo, environment(session)["framework"])
+    return tracer_named(dynamo, framework_of(session))
 
 
 def tracer_named(dynamo: bool, framework: str) -> Tracer:
