@@ -2,7 +2,7 @@
 
     python benchmarks/bench_pod.py FILE [HOSTS]
 
-Makes a session of HOSTS hosts (64) that are links to one capture, and takes `xla-insights report --json` of it: "pod" is
+Makes a session of HOSTS hosts (64), links to one capture, and takes `xla-insights report --json` of it: "pod" is
 that command, from its start to its end, with the highest sum of what all its processes held at one time (proportional
 set size, so that shared pages count once). "single" is the same command on the file alone, three times, the median; the
 pod's time is compared with HOSTS times that. Prints the cost of one task and the size of one summary too, which
@@ -106,7 +106,9 @@ def main(file: Path, hosts: int) -> None:
     print(f"single: {single:.2f} s; cores: {os.cpu_count()}, load {os.getloadavg()[0]:.1f}")
     print(f"pod of {hosts}: {seconds:.1f} s, {seconds / hosts:.2f} s a host")
     print(f"{seconds / (hosts * single):.2f} of the time of {hosts} single reports")
-    print(f"at most {most / 1e6:.0f} MB in all processes, of which the command's own at most {own / 1e6:.0f} MB")
+    print(
+        f"at most {most / 1e6:.0f} MB in all processes, of which the command's own at most {own / 1e6:.0f} MB"
+    )
     task, size = cost_of_a_task(file)
     print(f"one task, warm: {task:.2f} s; its result: {size} bytes")
 

@@ -149,8 +149,34 @@ def test_the_first_hosts_can_be_looked_at_while_others_are_read(
     overview = data(client, "overview", session="s")
     assert overview["partial"] == {"hosts_read": 5, "hosts_in_all": HOSTS}
     assert {row["host"] for row in overview["devices"]} == {f"w-{i}" for i in range(4)}
+    assert data(client, "executions", session="s")["runs"] is None
+    assert data(client, "stop", session="s") == {"stopped": True}
     may_go_on.set()
-    opened(client, "s")
+    ready = opened(client, "s")
+    assert [host["name"] for host in ready["session"]["hosts"]] == [f"w-{i}" for i in range(6)]
+    left = [it for it in ready["diagnostics"] if it["id"] == "skipped_host"]
+    assert len(left) == HOSTS - 6
+    assert all("stopped before" in it["message"] for it in left)
+    opened(client, "s", reload=1)
     overview = data(client, "overview", session="s")
     assert "partial" not in overview
     assert len(overview["devices"]) == HOSTS
+
+
+def test_the_slowest_and_the_median_host_are_the_report_s() -> None:
+    from tb_xla_insights.errors import InputError
+    from tb_xla_insights.logdir.choice import chosen
+
+    rows = [
+        {"name": name, "step_ps": step, "others_wait_ps": None}
+        for name, step in zip("abcde", (3, 9, None, 5, 4), strict=True)
+    ]
+    report: dict[str, Any] = {"session": {"hosts": rows}, "hosts": rows, "findings": []}
+    assert chosen(["slowest"], report) == [1]
+    assert chosen(["median"], report) == [4]
+    rows[3]["others_wait_ps"] = 7
+    report["findings"] = [{"id": "straggler", "evidence": {"median_host": "a"}}]
+    assert chosen(["slowest"], report) == [3]
+    assert chosen(["median"], report) == [0]
+    with pytest.raises(InputError, match="none of the 5 hosts"):
+        chosen(["5"], report)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from statistics import median
 from typing import Any
 
 from tb_xla_insights.errors import InputError
@@ -36,16 +35,20 @@ def chosen(items: Sequence[str], report: dict[str, Any]) -> list[int]:
 
 
 def _by_word(report: dict[str, Any]) -> dict[str, int]:
-    """The host with the longest median step, and the one in the middle; of equal ones the first."""
-    order = _by_step(report)
-    return {"slowest": order[0], "median": order[len(order) // 2]}
+    """The host that the others wait for longest (where hosts are not compared, that with the longest median step), and
+    the median one as the finding on late hosts names it (else the one in the middle by its steps); of equal ones the
+    first."""
+    rows = report["hosts"]
+    late = max(
+        range(len(rows)), key=lambda place: (rows[place]["others_wait_ps"] or 0, _step_ps(rows[place]))
+    )
+    order = sorted(range(len(rows)), key=lambda place: -_step_ps(rows[place]))
+    names = [row["name"] for row in rows]
+    told = (it["evidence"]["median_host"] for it in report["findings"] if it["id"] == "straggler")
+    median = next((names.index(name) for name in told if name in names), order[len(order) // 2])
+    return {"slowest": late, "median": median}
 
 
-def _by_step(report: dict[str, Any]) -> list[int]:
-    """Hosts by their median step, the longest first; those without steps come last."""
-    durations: dict[str, list[int]] = {}
-    for step in report["steps"]:
-        durations.setdefault(step["host"], []).append(step["duration_ps"])
-    names = [host["name"] for host in report["session"]["hosts"]]
-    steps = [median(durations[name]) if name in durations else -1 for name in names]
-    return sorted(range(len(names)), key=lambda place: -steps[place])
+def _step_ps(row: dict[str, Any]) -> int:
+    """A host without steps comes after all others."""
+    return -1 if row["step_ps"] is None else int(row["step_ps"])

@@ -160,8 +160,11 @@ class Routes:
 
         step = arguments.optional_integer("step", 0, _MOST_STEPS)
         devices = arguments.names("devices")
-        shown = self._shown(arguments, devices=devices or [], step=step, usual=step is None)
-        return execution_views.executions(shown.trace, step, devices)
+
+        def view(session: SessionTrace) -> dict[str, Any]:
+            return execution_views.executions(session, step, devices)
+
+        return self._reported(arguments, view, devices or [], step, usual=step is None)
 
     def compiles(self, arguments: Arguments) -> dict[str, Any]:
         from tb_xla_insights.report import execution_views
@@ -228,14 +231,19 @@ class Routes:
         return loaded.choose(arguments.names("hosts"), needed)
 
     def _reported(
-        self, arguments: Arguments, view: Callable[[SessionTrace], dict[str, Any]]
+        self,
+        arguments: Arguments,
+        view: Callable[[SessionTrace], dict[str, Any]],
+        devices: Sequence[str] = (),
+        step: int | None = None,
+        usual: bool = False,
     ) -> dict[str, Any]:
-        """A view of what the report tells of all hosts. While they are read, it is of those that were read by then, and
-        `partial` says so."""
+        """A view of what the report tells of all hosts, with the traces that `_shown` tells. While hosts are read, it is
+        of those that were read by then, and `partial` says so."""
         load = self._store.load(arguments.text("session"))
         if load.partial is not None and not load.done:
             return view(load.partial) | {"partial": load.hosts_told}
-        return view(self._shown(arguments).trace)
+        return view(self._shown(arguments, (), devices, step, usual).trace)
 
 
 def _session(session: SessionFiles) -> dict[str, Any]:
