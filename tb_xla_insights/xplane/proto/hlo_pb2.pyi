@@ -20,7 +20,7 @@ class OpMetadata(_message.Message):
     def __init__(self, op_type: _Optional[str] = ..., op_name: _Optional[str] = ..., source_file: _Optional[str] = ..., source_line: _Optional[int] = ..., stack_frame_id: _Optional[int] = ...) -> None: ...
 
 class HloInstruction(_message.Message):
-    __slots__ = ("name", "opcode", "metadata", "literal", "channel_id", "id", "operand_ids", "control_predecessor_ids", "called_computation_ids", "statistics_viz", "original_value")
+    __slots__ = ("name", "opcode", "metadata", "literal", "channel_id", "id", "operand_ids", "control_predecessor_ids", "called_computation_ids", "replica_groups", "statistics_viz", "collective_device_list", "original_value")
     NAME_FIELD_NUMBER: _ClassVar[int]
     OPCODE_FIELD_NUMBER: _ClassVar[int]
     METADATA_FIELD_NUMBER: _ClassVar[int]
@@ -30,7 +30,9 @@ class HloInstruction(_message.Message):
     OPERAND_IDS_FIELD_NUMBER: _ClassVar[int]
     CONTROL_PREDECESSOR_IDS_FIELD_NUMBER: _ClassVar[int]
     CALLED_COMPUTATION_IDS_FIELD_NUMBER: _ClassVar[int]
+    REPLICA_GROUPS_FIELD_NUMBER: _ClassVar[int]
     STATISTICS_VIZ_FIELD_NUMBER: _ClassVar[int]
+    COLLECTIVE_DEVICE_LIST_FIELD_NUMBER: _ClassVar[int]
     ORIGINAL_VALUE_FIELD_NUMBER: _ClassVar[int]
     name: str
     opcode: str
@@ -41,9 +43,37 @@ class HloInstruction(_message.Message):
     operand_ids: _containers.RepeatedScalarFieldContainer[int]
     control_predecessor_ids: _containers.RepeatedScalarFieldContainer[int]
     called_computation_ids: _containers.RepeatedScalarFieldContainer[int]
+    replica_groups: _containers.RepeatedCompositeFieldContainer[ReplicaGroup]
     statistics_viz: bytes
+    collective_device_list: CollectiveDeviceList
     original_value: bytes
-    def __init__(self, name: _Optional[str] = ..., opcode: _Optional[str] = ..., metadata: _Optional[_Union[OpMetadata, _Mapping]] = ..., literal: _Optional[bytes] = ..., channel_id: _Optional[int] = ..., id: _Optional[int] = ..., operand_ids: _Optional[_Iterable[int]] = ..., control_predecessor_ids: _Optional[_Iterable[int]] = ..., called_computation_ids: _Optional[_Iterable[int]] = ..., statistics_viz: _Optional[bytes] = ..., original_value: _Optional[bytes] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., opcode: _Optional[str] = ..., metadata: _Optional[_Union[OpMetadata, _Mapping]] = ..., literal: _Optional[bytes] = ..., channel_id: _Optional[int] = ..., id: _Optional[int] = ..., operand_ids: _Optional[_Iterable[int]] = ..., control_predecessor_ids: _Optional[_Iterable[int]] = ..., called_computation_ids: _Optional[_Iterable[int]] = ..., replica_groups: _Optional[_Iterable[_Union[ReplicaGroup, _Mapping]]] = ..., statistics_viz: _Optional[bytes] = ..., collective_device_list: _Optional[_Union[CollectiveDeviceList, _Mapping]] = ..., original_value: _Optional[bytes] = ...) -> None: ...
+
+class ReplicaGroup(_message.Message):
+    __slots__ = ("replica_ids",)
+    REPLICA_IDS_FIELD_NUMBER: _ClassVar[int]
+    replica_ids: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, replica_ids: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class IotaReplicaGroups(_message.Message):
+    __slots__ = ("num_replica_groups", "num_devices_per_group", "iota_reshape_dims", "iota_transpose_perm")
+    NUM_REPLICA_GROUPS_FIELD_NUMBER: _ClassVar[int]
+    NUM_DEVICES_PER_GROUP_FIELD_NUMBER: _ClassVar[int]
+    IOTA_RESHAPE_DIMS_FIELD_NUMBER: _ClassVar[int]
+    IOTA_TRANSPOSE_PERM_FIELD_NUMBER: _ClassVar[int]
+    num_replica_groups: int
+    num_devices_per_group: int
+    iota_reshape_dims: _containers.RepeatedScalarFieldContainer[int]
+    iota_transpose_perm: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, num_replica_groups: _Optional[int] = ..., num_devices_per_group: _Optional[int] = ..., iota_reshape_dims: _Optional[_Iterable[int]] = ..., iota_transpose_perm: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class CollectiveDeviceList(_message.Message):
+    __slots__ = ("replica_groups", "iota_replica_group_list")
+    REPLICA_GROUPS_FIELD_NUMBER: _ClassVar[int]
+    IOTA_REPLICA_GROUP_LIST_FIELD_NUMBER: _ClassVar[int]
+    replica_groups: _containers.RepeatedCompositeFieldContainer[ReplicaGroup]
+    iota_replica_group_list: IotaReplicaGroups
+    def __init__(self, replica_groups: _Optional[_Iterable[_Union[ReplicaGroup, _Mapping]]] = ..., iota_replica_group_list: _Optional[_Union[IotaReplicaGroups, _Mapping]] = ...) -> None: ...
 
 class HloComputation(_message.Message):
     __slots__ = ("name", "instructions", "id", "root_id")

@@ -1,0 +1,219 @@
+"""When what happens on a pod: hosts that train together, of which some may come late, each with a clock of its own.
+
+All times here are true picoseconds, the same for all hosts; `pod` writes them as each host's clock tells them.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from synthetic.times import MS, US, jitter
+
+Cause = Literal["input", "python", "tracing", "compile", "device"]
+Groups = tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class Late:
+    """What takes a host longer: `extra_ps` in each of `steps` (their places; None: in all), on one core of it where
+    the device does. The device's is added before its first collective."""
+
+    host: int
+    cause: Cause
+    extra_ps: int
+    steps: tuple[int, ...] | None = None
+    core: int | None = None
+
+    def at(self, host: int, step: int) -> bool:
+        return host == self.host and (self.steps is None or step in self.steps)
+
+
+@dataclass(frozen=True)
+class Clock:
+    """How far a host's clock is ahead of the true time at 0, and how much it gains on it."""
+
+    ahead_ps: int = 0
+    drift_ppm: float = 0.0
+
+    def shown(self, true_ps: int) -> int:
+        return true_ps + self.ahead_ps + round(true_ps * self.drift_ppm / 1e6)
+
+
+@dataclass(frozen=True)
+class Pod:
+    """A pod and what happens on it.
+
+    `groups`: which hosts reduce the gradients together (None: all do); with `joined` all hosts exchange the loss at the
+    end of a step. `overlapped`: the first collective is asynchronous. `clocks`, `captured` (the first and the last step
+    in the file) and `scripts` (module names) of hosts that differ. `tells_groups`: programs say who takes part.
+    """
+
+    hosts: int = 16
+    cores: int = 4
+    steps: int = 12
+    late: tuple[Late, ...] = ()
+    clocks: Mapping[int, Clock] = field(default_factory=dict)
+    groups: Groups | None = None
+    joined: bool = True
+    overlapped: bool = False
+    captured: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    scripts: Mapping[int, str] = field(default_factory=dict)
+    tells_groups: bool = True
+    numbered: bool = True
+    run_ids: bool = True
+    first_step: int = 1204
+    input_ps: int = 2 * MS
+    tracing_ps: int = 9 * MS
+    prepare_ps: int = 3 * MS
+    dispatch_ps: int = 300 * US
+    compute_ps: tuple[int, ...] = (18 * MS, 6 * MS, 2 * MS)
+    reduce_ps: int = 1_500 * US
+    noise_ps: int = 40 * US
+    ops: int = 5
+
+    def group_of(self, host: int) -> tuple[int, ...]:
+        """The hosts with which one reduces its gradients."""
+        return next((group for group in self.groups or () if host in group), tuple(range(self.hosts)))
+
+    def extra_ps(self, host: int, step: int, *causes: Cause, core: int | None = None) -> int:
+        return sum(
+            late.extra_ps
+            for late in self.late
+            if late.at(host, step) and late.cause in causes and late.core in (None, core)
+        )
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A stretch of the host's step; its name decides its class."""
+
+    name: str
+    start_ps: int
+    end_ps: int
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A collective on one core: when it is begun, from when on the core waits in it, and its end."""
+
+    name: str
+    begin_ps: int
+    wait_ps: int
+    end_ps: int
+
+
+@dataclass(frozen=True)
+class HostStep:
+    """One step of one host. Per core: `runs` (start, end), `exchanges` in order."""
+
+    place: int
+    start_ps: int
+    end_ps: int
+    phases: tuple[Phase, ...]
+    barrier: Phase
+    dispatch: Phase
+    runs: tuple[tuple[int, int], ...]
+    exchanges: tuple[tuple[Exchange, ...], ...]
+
+
+def schedule(pod: Pod) -> list[list[HostStep]]:
+    """Per host its steps. Every host begins a step when it has launched the one before; its runs wait for one another
+    in collectives."""
+    free = [0] * pod.hosts
+    done = [[0] * pod.cores for _ in range(pod.hosts)]
+    found: list[list[HostStep]] = [[] for _ in range(pod.hosts)]
+    for step in range(pod.steps):
+        hosts = [_host(pod, host, step, free[host], max(done[host])) for host in range(pod.hosts)]
+        begins = [
+            [
+                dispatch.end_ps + 20 * US + abs(jitter(f"run {host} {core} {step}", pod.noise_ps // 4))
+                for core in range(pod.cores)
+            ]
+            for host, (_, _, dispatch) in enumerate(hosts)
+        ]
+        exchanges, ends = _devices(pod, step, begins)
+        for host, (phases, barrier, dispatch) in enumerate(hosts):
+            runs = tuple(zip(begins[host], ends[host], strict=True))
+            end = dispatch.end_ps + 30 * US
+            made = tuple(tuple(core) for core in exchanges[host])
+            found[host].append(HostStep(step, free[host], end, phases, barrier, dispatch, runs, made))
+            free[host], done[host] = end, ends[host]
+    return found
+
+
+def _host(pod: Pod, host: int, step: int, start_ps: int, device_done_ps: int) -> tuple[tuple[Phase, ...], Phase, Phase]:
+    """What the host does in a step: its phases, the wait for the run before, and the launch."""
+    lengths = {
+        "next_batch": pod.input_ps + pod.extra_ps(host, step, "input"),
+        "$augment.py:31 crop": pod.extra_ps(host, step, "python"),
+        "forward": pod.tracing_ps // 3,
+        "backward": pod.tracing_ps - pod.tracing_ps // 3 + pod.extra_ps(host, step, "tracing"),
+        "CollectSyncTensors": pod.prepare_ps,
+        "PjRtComputationClient::Compile": pod.extra_ps(host, step, "compile"),
+    }
+    now, phases = start_ps, []
+    for name, length in lengths.items():
+        if length:
+            end = now + length + abs(jitter(f"{name} {host} {step}", min(pod.noise_ps, length)))
+            phases.append(Phase(name, now, end))
+            now = end
+    waited = max(now + 5 * US, device_done_ps)
+    return (
+        tuple(phases),
+        Phase("TensorCollectionBarrier", now, waited),
+        Phase("PjRtComputationClient::ExecuteReplicated", waited + 10 * US, waited + 10 * US + pod.dispatch_ps),
+    )
+
+
+def _devices(
+    pod: Pod, step: int, begins: Sequence[Sequence[int]]
+) -> tuple[list[list[list[Exchange]]], list[list[int]]]:
+    """Per host and core the collectives of a step's run, and the run's end."""
+    now = [list(cores) for cores in begins]
+    made: list[list[list[Exchange]]] = [[[] for _ in range(pod.cores)] for _ in range(pod.hosts)]
+    posted = [list(cores) for cores in begins]
+    for place, compute in enumerate(pod.compute_ps):
+        for host, core in _cores(pod):
+            extra = pod.extra_ps(host, step, "device", core=core) if place == 0 else 0
+            now[host][core] += compute + extra + jitter(f"{place} {host} {core} {step}", pod.noise_ps)
+            if place == 0:
+                posted[host][core] = now[host][core]
+        asynchronous = pod.overlapped and place == 0
+        if asynchronous:
+            continue
+        if place == 1:
+            if pod.overlapped:
+                _exchange(pod, step, "all-reduce.1", posted, now, made)
+            else:
+                _exchange(pod, step, "all-reduce.2", now, now, made)
+        elif place == 0:
+            _exchange(pod, step, "all-reduce.1", now, now, made)
+        elif pod.joined:
+            _exchange(pod, step, "all-reduce.3", now, now, made, everyone=True)
+    for host, core in _cores(pod):
+        now[host][core] += 100 * US
+    return made, now
+
+
+def _exchange(
+    pod: Pod,
+    step: int,
+    name: str,
+    begin: list[list[int]],
+    now: list[list[int]],
+    made: list[list[list[Exchange]]],
+    everyone: bool = False,
+) -> None:
+    """One collective: it ends some time after the last core of its group came, at one instant but for a microsecond."""
+    for group in {tuple(range(pod.hosts)) if everyone else pod.group_of(host) for host in range(pod.hosts)}:
+        members = [(host, core) for host in sorted(group) for core in range(pod.cores)]
+        end = max(begin[host][core] for host, core in members) + pod.reduce_ps
+        for host, core in members:
+            wait = now[host][core]
+            until = max(wait + US, end) + jitter(f"end {name} {host} {core} {step}", US)
+            made[host][core].append(Exchange(name, begin[host][core], wait, until))
+            now[host][core] = until
+
+
+def _cores(pod: Pod) -> list[tuple[int, int]]:
+    return [(host, core) for host in range(pod.hosts) for core in range(pod.cores)]

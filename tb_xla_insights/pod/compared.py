@@ -1,0 +1,163 @@
+"""All hosts of a session compared: whether they can be, who holds up the others, and why. (docs/definitions.md, "Pods")"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from tb_xla_insights.pod.arrivals import Arrivals, find_arrivals, find_core_arrivals, waiting_for_others
+from tb_xla_insights.pod.causes import Cause, find_cause
+from tb_xla_insights.pod.hosts import HostInput, Table, side_by_side
+from tb_xla_insights.pod.late import LateOnes, every_step, find_late
+
+State = Literal["compared", "one_host", "no_collectives", "clocks_apart"]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What a session's hosts are when compared. `arrivals` are those of hosts; `cores` those of the cores, in a session of
+    one host; `late`: who holds up the others, of hosts, or with `cores` of these; `causes`: per late one (and where
+    another one is late each time, of all together), why; `note`: a sentence about hosts that could not be compared."""
+
+    hosts: tuple[HostInput, ...]
+    state: State
+    note: str | None
+    arrivals: Arrivals
+    cores: Arrivals | None
+    table: Table
+    late: LateOnes
+    causes: tuple[Cause | None, ...]
+
+    @property
+    def told(self) -> Arrivals:
+        """The arrivals that `late` is about."""
+        return self.cores or self.arrivals
+
+    @property
+    def kind(self) -> str | None:
+        """What most of the compared collectives are."""
+        its = self.told
+        kinds = Counter(its.shared.instructions[it].kind for it in its.instances.instruction.tolist())
+        return kinds.most_common(1)[0][0] if kinds else None
+
+    @property
+    def sampled(self) -> float:
+        """Which share of the recorded collectives is compared at most."""
+        recorded = sum(host.collectives.recorded for host in self.hosts)
+        return sum(len(host.collectives) for host in self.hosts) / recorded if recorded else 1.0
+
+    def late_ps(self, place: int) -> int:
+        """How late one of the late ones usually is, in the steps in which it is last."""
+        party, steps = self.late.parties[place], self.late.steps[place]
+        latest = self.told.latest()[:, party]
+        some = latest[steps] if len(steps) else latest[latest >= 0]
+        return int(np.median(some)) if len(some) else 0
+
+    @property
+    def recurs(self) -> str | None:
+        """As the findings say it."""
+        if self.late.kind == "changing" or (self.late.alike or every_step(self.late, self.told.steps)):
+            return "every_step"
+        return self.late.recurs
+
+    @property
+    def step_if_fixed_ps(self) -> int | None:
+        """The mean step, at best, if nobody were late; never under what a host, or its devices, work in it."""
+        step = self.table.mean_step_ps
+        if step is None or self.late.kind not in ("late", "changing"):
+            return None
+        return min(step, max(step - self.late.saved_ps, self._least_ps()))
+
+    def _least_ps(self) -> int:
+        """What the median host's devices need for the mean step: their own work, and what of collectives is no waiting
+        for others."""
+        median = self.table.median_host
+        if median is None:
+            return 0
+        host = self.hosts[median].collectives
+        exposed = int(host.exposed_ps[host.run_step[host.run] >= 0].sum())
+        waits = waiting_for_others(self.told)
+        left = exposed - int(waits.sum() if self.cores else waits[median])
+        each = len(host.cores) * len(host.step_numbers)
+        return int(self.table.means_ps[median, -1]) + (max(left, 0) // each if each else 0)
+
+
+def compare_hosts(hosts: Sequence[HostInput]) -> Compared:
+    """Compares the hosts of a session, given in the order in which their cores are counted: by name, numbers as
+    numbers."""
+    collectives = [host.collectives for host in hosts]
+    arrivals = find_arrivals(collectives)
+    cores = find_core_arrivals(collectives[0]) if len(hosts) == 1 else None
+    table = side_by_side(hosts, arrivals)
+    late = find_late(cores or arrivals, table.mean_step_ps)
+    made = Compared(
+        tuple(hosts), _state(collectives, arrivals), _note(arrivals), arrivals, cores, table, late, ()
+    )  # fmt: skip
+    if cores:
+        causes: list[Cause | None] = [_core_cause(hosts[0], party) for party in late.parties]
+    elif late.kind == "changing":
+        causes = [_changing_cause(made)]
+    else:
+        recurs = [len(steps) * 2 >= arrivals.steps or late.alike for steps in late.steps]
+        causes = [
+            find_cause(table, party, made.late_ps(place), None if recurs[place] else late.steps[place])
+            for place, party in enumerate(late.parties)
+        ]
+    return Compared(**{**vars(made), "causes": tuple(causes)})
+
+
+def _state(hosts: Sequence[Any], arrivals: Arrivals) -> State:
+    if len(hosts) == 1:
+        return "one_host"
+    if len(arrivals.instances):
+        return "compared"
+    names = [{(it.program, it.name) for it in host.instructions} for host in hosts]
+    several = Counter(name for some in names for name in some)
+    return "clocks_apart" if any(count > 1 for count in several.values()) else "no_collectives"
+
+
+def _note(arrivals: Arrivals) -> str | None:
+    if len(arrivals.parties) < 2 or not len(arrivals.instances):
+        return None
+    lost = int((~arrivals.clocks.known).sum())
+    if lost:
+        which = "1 host is" if lost == 1 else f"{lost} hosts are"
+        return f"Clocks of {which} not related to the others': arrival there is not compared."
+    parts = len(set(arrivals.component.tolist()))
+    return f"The hosts are {parts} groups that share no collective: each is compared in itself." if parts > 1 else None
+
+
+def _core_cause(host: HostInput, core: int) -> Cause | None:
+    """Why one core of a host is late: nothing but its own work is known."""
+    work = host.collectives.step_work_ps
+    if not work.size:
+        return None
+    means = work.mean(axis=0)
+    usual = float(np.median(np.delete(means, core)))
+    if means[core] - usual < 0.01 * usual:
+        return None
+    return Cause("device", int(means[core]), int(usual), None, host.collectives.cores[core])
+
+
+def _changing_cause(made: Compared) -> Cause | None:
+    """What takes longer on whoever is last than on the median host, over all steps."""
+    charges = made.arrivals.charges()[:-1]
+    found: Counter[str] = Counter()
+    sums: dict[str, list[int]] = {}
+    steps = np.flatnonzero(charges.any(axis=1)).tolist()
+    for step in steps:
+        host = int(charges[step].argmax())
+        cause = find_cause(made.table, host, 0, np.array([step]))
+        if cause is not None:
+            found[cause.name] += cause.longer_ps
+            total = sums.setdefault(cause.name, [0, 0])
+            total[0] += cause.own_ps
+            total[1] += cause.median_ps
+    if not found:
+        return None
+    name = found.most_common(1)[0][0]
+    return Cause(name, sums[name][0] // len(steps), sums[name][1] // len(steps), None, None)

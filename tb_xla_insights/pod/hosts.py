@@ -1,0 +1,93 @@
+"""What hosts did in the steps that they took together, side by side. (docs/definitions.md, "Pods")"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES
+from tb_xla_insights.pod.arrivals import NOBODY, Arrivals
+from tb_xla_insights.pod.collectives import HostCollectives
+from tb_xla_insights.trace.model import Int64
+
+DEVICE = "device"
+COLUMNS = (*CLASSES, DEVICE)
+"""What a step is compared by: the classes of host time, and how long the busiest core computed."""
+
+WAITING = frozenset(("wait", "from_device"))
+"""Classes in which a host only waits for its devices, so for the other hosts: never a cause."""
+
+
+@dataclass(frozen=True)
+class HostInput:
+    """What one host tells on its own: its name, its report's document, and its collectives."""
+
+    name: str
+    document: Mapping[str, Any]
+    collectives: HostCollectives
+
+
+@dataclass(frozen=True)
+class Table:
+    """Hosts by common steps: `there`, whether the host has that step; `step_ps`, its length; `start_ps`, its start on
+    the session's common clock; and by COLUMNS, `parts_ps`. Per step its `number` (None: not recorded) and `name`."""
+
+    hosts: tuple[HostInput, ...]
+    there: NDArray[np.bool_]
+    step_ps: Int64
+    start_ps: Int64
+    parts_ps: Int64
+    number: list[int | None]
+    name: list[str]
+
+    @cached_property
+    def means_ps(self) -> Int64:
+        """Per host and column, of its mean step; 0 without steps."""
+        count = np.maximum(self.there.sum(axis=1), 1)
+        found: Int64 = self.parts_ps.sum(axis=1) // count[:, None]
+        return found
+
+    @cached_property
+    def mean_step_ps(self) -> int | None:
+        """Of the steps of all hosts."""
+        count = int(self.there.sum())
+        return int(self.step_ps.sum()) // count if count else None
+
+    @cached_property
+    def median_host(self) -> int | None:
+        """The host that is closest to the medians of all columns, None without steps."""
+        some = np.flatnonzero(self.there.any(axis=1))
+        if not len(some):
+            return None
+        means = self.means_ps[some]
+        return int(some[np.abs(means - np.median(means, axis=0)).sum(axis=1).argmin()])
+
+
+def side_by_side(hosts: Sequence[HostInput], arrivals: Arrivals) -> Table:
+    """The steps of all hosts. `arrivals` of the same hosts tell which steps of theirs are the same."""
+    shape = len(hosts), arrivals.steps
+    there = np.zeros(shape, np.bool_)
+    step_ps, start_ps = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    parts = np.zeros((*shape, len(COLUMNS)), np.int64)
+    number: list[int | None] = [None] * arrivals.steps
+    name = [""] * arrivals.steps
+    for which, (host, common) in enumerate(zip(hosts, arrivals.step_of, strict=True)):
+        rows = host.document["steps"]
+        starts = np.array([row["start_ps"] for row in rows], np.int64)
+        starts = arrivals.clocks.common(which, starts)
+        for place, row, start in zip(common.tolist(), rows, starts.tolist(), strict=True):
+            there[which, place] = True
+            step_ps[which, place], start_ps[which, place] = row["duration_ps"], start
+            for kind, time in row["host_ps"].items():
+                parts[which, place, CLASS_INDEX[kind]] = time
+            number[place] = row["number"] if number[place] is None else number[place]
+            name[place] = name[place] or row["name"]
+        work = host.collectives.step_work_ps
+        if work.size:
+            parts[which, common[common != NOBODY], len(CLASSES)] = work.max(axis=1)
+    return Table(tuple(hosts), there, step_ps, start_ps, parts, number, name)

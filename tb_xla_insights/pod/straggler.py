@@ -1,0 +1,280 @@
+"""The finding about who holds up the others, and what is left of exposed collectives without waiting for them.
+
+(docs/definitions.md, "Pods")
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tb_xla_insights.analysis.findings.base import Finding, Window, first_that_fits, joined, longest_windows
+from tb_xla_insights.analysis.thresholds import severity_of
+from tb_xla_insights.catalog.classes import label
+from tb_xla_insights.pod.arrivals import waiting_for_others
+from tb_xla_insights.pod.causes import Cause
+from tb_xla_insights.pod.compared import Compared
+from tb_xla_insights.pod.hosts import DEVICE
+from tb_xla_insights.units import share, time_text
+
+MOST_NAMED = 3
+"""Hosts that a sentence names."""
+
+_ADVICE = {
+    "input": "Feed {host} as fast as the rest: look at its storage and network, at the size of its part of the data, and "
+    "give its loader more workers and more batches to prefetch.",
+    "compile": "Find out why {host} compiles when the others do not: another shape, another branch, or a compilation "
+    "cache that it does not reach.",
+    "program_load": "Find out why {host} loads programs when the others do not: another branch, or too little memory to "
+    "keep them.",
+    "dynamo": "Find out why {host} goes through torch.compile again when the others do not: a guard on a value of its own.",
+    "to_device": "Send as much from {host} as from the rest: look at the size of its batches and at what else it sends.",
+    DEVICE: "Look at the device before the program: {host} computes the same for longer, as a hot or faulty chip does, or "
+    "its part of the work is larger; shard evenly, or take it out of the job.",
+}
+_ADVICE_ELSE = (
+    "Give {host} no more to do than the rest: move what only it does{where} to another thread, or out of the steps "
+    "(logs, checkpoints, evaluation, garbage collection)."
+)
+_ADVICE_UNKNOWN = (
+    "Capture {host} and {median} again with more of the host recorded (Python's calls, annotations): nothing in this capture "
+    "takes longer on it."
+)
+_ADVICE_CHANGING = (
+    "Make all hosts' steps more even, as no single one is to blame: {what}; work that not every step has is best done by "
+    "all hosts in the same one."
+)
+_EVEN = {
+    "input": "prefetch more batches, so that a slow one is hidden",
+    "compile": "let no host compile alone: pad shapes alike everywhere",
+    "python": "let all of them collect garbage and write logs in the same step",
+    DEVICE: "give each the same amount of work, as with batches padded or packed to one length",
+}
+
+
+def straggler(compared: Compared) -> Finding | None:
+    """Who holds up the others; None where nobody does, or nothing tells. Its gain is that of the mean step."""
+    late, step = compared.late, compared.table.mean_step_ps
+    if late.kind not in ("late", "changing") or not step:
+        return None
+    fixed = compared.step_if_fixed_ps
+    gain = (step - fixed) / step if fixed is not None else None
+    severity = severity_of(gain or 0.0) or "info"
+    recurs = compared.recurs
+    return Finding(
+        "straggler",
+        _title(compared),
+        _brief(compared),
+        _detail(compared),
+        advice(compared),
+        _cost_ps(compared),
+        _evidence(compared),
+        _windows(compared),
+        recurs,  # type: ignore[arg-type]
+        None,
+        gain,
+        gain,
+        "warning" if severity == "critical" and recurs == "once" else severity,
+        fixed,
+        fixed,
+    )
+
+
+def straggler_json(compared: Compared) -> dict[str, Any] | None:
+    """The finding as it stands in the report, a mistake."""
+    found = straggler(compared)
+    return found.as_json() | {"kind": "mistake", "step_ps": compared.table.mean_step_ps} if found else None
+
+
+def names(compared: Compared) -> list[str]:
+    """The late ones, the worst first."""
+    if compared.cores:
+        return [compared.hosts[0].collectives.cores[party].rsplit("/", 1)[-1] for party in compared.late.parties]
+    return [compared.hosts[party].name for party in compared.late.parties]
+
+
+def _title(compared: Compared) -> str:
+    found = names(compared)
+    others = "other cores" if compared.cores else "others"
+    if not found:
+        return f"Another {'core' if compared.cores else 'host'} holds up the {others} each time"
+    once = ""
+    if compared.recurs == "once" and (step := _step(compared)) is not None:
+        once = f" in step {step}"
+    if len(found) == 1:
+        verb = "held" if once else "holds"
+        core = compared.causes[0].core if compared.causes[0] and not compared.cores else None
+        exact = [f"{core.rsplit('/', 1)[-1]} of {found[0]} {verb} up the others{once}"] if core else []
+        whole = f"{found[0]} {verb} up the {others}{once}"
+        return first_that_fits(*exact, whole, f"One host {verb} up the {others}{once}")
+    what = "cores" if compared.cores else "hosts"
+    short = [f"{joined(found)} hold up the {others}"] if len(found) <= MOST_NAMED else []
+    return first_that_fits(*short, f"{len(found)} of {len(compared.told.parties)} {what} hold up the {others}")
+
+
+def _step(compared: Compared) -> int | None:
+    """The number of the step in which it happened, its place where it has none."""
+    steps = compared.late.steps[0] if compared.late.steps else []
+    if not len(steps):
+        return None
+    number = compared.table.number[int(steps[0])]
+    return int(steps[0]) if number is None else number
+
+
+def _brief(compared: Compared) -> str:
+    found = names(compared)
+    if not found:
+        return "another host is late each time"
+    what = found[0] if len(found) == 1 else f"{len(found)} {'cores' if compared.cores else 'hosts'}"
+    cause = compared.causes[0]
+    why = f" ({', '.join(_words(cause))})" if cause else ""
+    return f"{what} {'comes' if len(found) == 1 else 'come'} late{why}"
+
+
+def what_takes(cause: Cause) -> str:
+    """What takes longer: `next_batch (input)`, or the class alone."""
+    first, *rest = _words(cause)
+    return f"{first} ({rest[0]})" if rest else first
+
+
+def _words(cause: Cause) -> list[str]:
+    """The annotation by its own name, where one is known, and the class."""
+    name = "device work" if cause.name == DEVICE else label(cause.name)
+    return [cause.annotation.rsplit("/", 1)[-1], name] if cause.annotation else [name]
+
+
+def _detail(compared: Compared) -> str:
+    late, told, found = compared.late, compared.told, names(compared)
+    waits = time_text(late.waits_ps)
+    kind = f"{compared.kind}s" if compared.kind else "collectives"
+    who = "a core" if compared.cores else "a host"
+    if not found:
+        last = told.last_count
+        most = share(int(last.max()) / max(len(told.instances), 1))
+        text = f"{waits} of the mean step {who} waits for the last one to come, and none is last to more than {most} of the {kind}"
+        cause = compared.causes[0]
+        more = f"; whoever is takes {time_text(cause.longer_ps)} longer in {what_takes(cause)}" if cause else ""
+        return f"{text}{more}."
+    party, steps = late.parties[0], late.steps[0]
+    last, shared = int(told.last_count[party]), int(told.shared_count[party])
+    if len(found) == 1:
+        whose = f"{found[0]}, which is {time_text(compared.late_ps(0))} late in {len(steps)} of {told.steps} steps and last to "
+        whose += f"{share(last / shared)} of the {kind}"
+    else:
+        some = ", ".join(found[:MOST_NAMED]) + (", …" if len(found) > MOST_NAMED else "")
+        whose = f"{some}, the first of which is {time_text(compared.late_ps(0))} late in {len(steps)} of {told.steps} steps"
+    head = f"{time_text(late.saved_ps)} of the mean step {who} waits for {whose}."
+    return f"{head} {_because(compared, found[0])}"
+
+
+def _because(compared: Compared, name: str) -> str:
+    cause, median = compared.causes[0], compared.table.median_host
+    if cause is None:
+        return "Nothing that is recorded takes longer there than elsewhere."
+    other = "its neighbours" if compared.cores else "" if median is None else compared.hosts[median].name
+    every = "in such a step" if compared.recurs in ("once", "some_steps") else "a step"
+    where = name
+    if cause.core and not compared.cores:
+        where = f"{cause.core.rsplit('/', 1)[-1]} of {name}"
+    return (
+        f"There, {what_takes(cause)} takes {time_text(cause.own_ps)} {every}; on {other}, {time_text(cause.median_ps)}."
+        if where == name
+        else f"On {where}, {what_takes(cause)} takes {time_text(cause.own_ps)} {every}; on {other}, "
+        f"{time_text(cause.median_ps)}."
+    )
+
+
+def advice(compared: Compared) -> str:
+    """One sentence: what to change, and where."""
+    cause = compared.causes[0] if compared.causes else None
+    if compared.late.kind == "changing":
+        what = _EVEN.get(cause.name if cause else "", "look for what only some of them do in a step")
+        return _ADVICE_CHANGING.format(what=what)
+    found = names(compared)
+    host = found[0] if len(found) == 1 else "these cores" if compared.cores else "these hosts"
+    median = compared.table.median_host
+    if cause is None:
+        return _ADVICE_UNKNOWN.format(host=host, median="" if median is None else compared.hosts[median].name)
+    if cause.core and not compared.cores and len(found) == 1:
+        host = f"{cause.core.rsplit('/', 1)[-1]} of {host}"
+    where = f" ({cause.annotation})" if cause.annotation else ""
+    return _ADVICE.get(cause.name, _ADVICE_ELSE).format(host=host, where=where)
+
+
+def _cost_ps(compared: Compared) -> int:
+    """What the others' cores wait for the late ones."""
+    told = compared.told
+    cores = np.array([1 if compared.cores else len(host.cores) for host in told.parties], np.int64)
+    some = told.charged >= 0
+    if compared.late.parties:
+        some &= np.isin(told.charged, compared.late.parties)
+    return int((np.where(some, told.waits_ps, 0).sum(axis=0) * cores).sum())
+
+
+def _evidence(compared: Compared) -> dict[str, Any]:
+    late, told, table = compared.late, compared.told, compared.table
+    parties = late.parties
+    cause = compared.causes[0] if compared.causes else None
+    residuals = told.clocks.residual_ps
+    first = late.steps[0].tolist() if late.steps else []
+    return {
+        "kind": late.kind,
+        "alike": late.alike,
+        "hosts": names(compared),
+        "steps": [table.number[it] if table.number[it] is not None else it for it in first],
+        "steps_compared": told.steps,
+        "collectives": len(told.instances),
+        "last": [int(told.last_count[party]) for party in parties],
+        "last_share": [
+            int(told.last_count[party]) / max(int(told.shared_count[party]), 1) for party in parties
+        ],
+        "late_ps": [compared.late_ps(place) for place in range(len(parties))],
+        "residual_ps": [int(residuals[party]) for party in parties],
+        "others_wait_ps": [int(told.others_wait_ps[party]) for party in parties],
+        "waits_per_step_ps": late.waits_ps,
+        "saved_per_step_ps": late.saved_ps,
+        "cause": cause.name if cause else None,
+        "cause_ps": cause.own_ps if cause else None,
+        "median_cause_ps": cause.median_ps if cause else None,
+        "annotation": cause.annotation if cause else None,
+        "core": cause.core if cause else None,
+        "median_host": None if table.median_host is None else compared.hosts[table.median_host].name,
+    }
+
+
+def _windows(compared: Compared) -> list[Window]:
+    """Where the late ones keep others waiting: from when the one in the middle comes until they do, on their own clocks
+    as their files have them."""
+    told = compared.told
+    its = told.instances
+    found = []
+    for row, party in enumerate(told.last.tolist()):
+        if compared.late.parties and party not in compared.late.parties:
+            continue
+        late = int(told.late_ps[row, party])
+        if late > 0:
+            until = int(its.begin_ps[row, party]) + int(told.clocks.offset_ps[party])
+            found.append(Window(until - late, until, _core_of(compared, row, party)))
+    return longest_windows(found)
+
+
+def _core_of(compared: Compared, row: int, party: int) -> str:
+    """The core of a party that comes last."""
+    told = compared.told
+    host = told.parties[party]
+    rows = np.flatnonzero(told.instances.of_row[party] == row)
+    return host.cores[int(host.core[rows[host.begin_ps[rows].argmax()]])]
+
+
+def exposed_without_waiting(compared: Compared) -> list[dict[str, int]]:
+    """Per host `exposed_ps`, the exposed time in collectives of its report, `waiting_ps`, what of that is only waiting
+    for others to come, and `left_ps`, the rest: what no other host can take away."""
+    waits = waiting_for_others(compared.told)
+    per_host = [int(waits.sum())] if compared.cores else waits.tolist()
+    found = []
+    for host, waiting in zip(compared.hosts, per_host, strict=True):
+        exposed = sum(row["exposed_ps"] for row in host.document["collectives"])
+        waiting = min(waiting, exposed)
+        found.append({"exposed_ps": exposed, "waiting_ps": waiting, "left_ps": exposed - waiting})
+    return found

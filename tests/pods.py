@@ -1,0 +1,63 @@
+"""Pods of which the truth is known, as what each host tells on its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from pathlib import Path
+
+from build import trace_of
+from captures import session
+from synthetic import pod
+from synthetic.pod_schedule import Pod
+
+from tb_xla_insights.catalog import load_catalog
+from tb_xla_insights.pod.collectives import host_collectives
+from tb_xla_insights.pod.compared import Compared, compare_hosts
+from tb_xla_insights.pod.hosts import HostInput
+from tb_xla_insights.report.document import session_report
+from tb_xla_insights.trace.model import Trace
+from tb_xla_insights.trace.read import read_trace
+from tb_xla_insights.xplane.source import open_source
+
+EXAMPLE = Path(__file__).parent / "recorded" / "hosts_view.json"
+
+
+def inputs(made: Pod, missing: Collection[int] = ()) -> list[HostInput]:
+    """What each host of a pod tells; the files of some are missing."""
+    return [
+        host_input(trace_of(space.to_bytes(), pod.name_of(host)))
+        for host, space in enumerate(pod.files(made))
+        if host not in missing
+    ]
+
+
+def compared(made: Pod, missing: Collection[int] = ()) -> Compared:
+    return compare_hosts(inputs(made, missing))
+
+
+def host_input(trace: Trace) -> HostInput:
+    """What one host tells, counted from its first event."""
+    trace.shift(-trace.span_ps[0])
+    return HostInput(trace.host, session_report(session(trace)), host_collectives(trace))
+
+
+def recorded(directory: Path) -> list[HostInput]:
+    """What the hosts of a recorded session tell, by name."""
+    found = []
+    for path in sorted(directory.rglob("*.xplane.pb")):
+        with open_source(str(path)) as source:
+            found.append(host_input(read_trace(source, load_catalog(), host=path.name.split(".")[0])))
+    return found
+
+
+def example_text() -> str:
+    """The document of the view Hosts of the demo pod."""
+    from tb_xla_insights.pod.view import hosts_view
+
+    document = hosts_view(compared(pod.DEMO))
+    return "{\n" + ",\n".join(f'"{key}": {json.dumps(value)}' for key, value in document.items()) + "\n}\n"
+
+
+if __name__ == "__main__":
+    EXAMPLE.write_text(example_text())
