@@ -14,7 +14,9 @@ from synthetic.writer import EventMetadata, Line, Plane, Space, Stat, Uint
 RUN = "synthetic_pod_16_hosts"
 SESSION = "2026_05_04_10_12_08_synthetic"
 START_UNIX_NS = 1_777_889_528_000_000_000
-NOTE = "Written by demo_logs/synthetic, not recorded: 16 hosts with 4 TPU v4 cores each, PyTorch/XLA over PJRT."
+NOTE = (
+    "Written by demo_logs/synthetic, not recorded: 16 hosts with 4 TPU v4 cores each, PyTorch/XLA over PJRT."
+)
 PROGRAM_ID = 9007199254741
 SCRIPT = "SyncTensorsGraph.5120"
 LATE_HOST = 5
@@ -79,7 +81,9 @@ class _File:
     def _groups(self, everyone: bool) -> str:
         """As HLO's text has them: cores are numbered host by host."""
         pod = self.pod
-        groups = ((tuple(range(pod.hosts)),) if everyone else None) or pod.groups or (tuple(range(pod.hosts)),)
+        groups = (
+            ((tuple(range(pod.hosts)),) if everyone else None) or pod.groups or (tuple(range(pod.hosts)),)
+        )
         texts = [
             ",".join(str(host * pod.cores + core) for host in group for core in range(pod.cores))
             for group in groups

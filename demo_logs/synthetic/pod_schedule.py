@@ -141,7 +141,9 @@ def schedule(pod: Pod) -> list[list[HostStep]]:
     return found
 
 
-def _host(pod: Pod, host: int, step: int, start_ps: int, device_done_ps: int) -> tuple[tuple[Phase, ...], Phase, Phase]:
+def _host(
+    pod: Pod, host: int, step: int, start_ps: int, device_done_ps: int
+) -> tuple[tuple[Phase, ...], Phase, Phase]:
     """What the host does in a step: its phases, the wait for the run before, and the launch."""
     lengths = {
         "next_batch": pod.input_ps + pod.extra_ps(host, step, "input"),
@@ -161,7 +163,9 @@ def _host(pod: Pod, host: int, step: int, start_ps: int, device_done_ps: int) ->
     return (
         tuple(phases),
         Phase("TensorCollectionBarrier", now, waited),
-        Phase("PjRtComputationClient::ExecuteReplicated", waited + 10 * US, waited + 10 * US + pod.dispatch_ps),
+        Phase(
+            "PjRtComputationClient::ExecuteReplicated", waited + 10 * US, waited + 10 * US + pod.dispatch_ps
+        ),
     )
 
 

@@ -86,7 +86,9 @@ def align(hosts: Sequence[HostCollectives], shared: Shared, base_ps: Int64) -> A
     return Aligned(component, shift, label)
 
 
-def _anchors(host: HostCollectives, shared: Shared, number: int) -> Iterator[tuple[Anchor, tuple[Int32, Int64]]]:
+def _anchors(
+    host: HostCollectives, shared: Shared, number: int
+) -> Iterator[tuple[Anchor, tuple[Int32, Int64]]]:
     """Per instruction and group that others may share, the host's runs that have it, in order, and its ends; the
     earliest core's, as an end can only be recorded late."""
     rows = np.flatnonzero((host.repetition == 0) & (shared.group[number] >= 0) & shared.tells[number])
@@ -112,7 +114,9 @@ class _Table:
     run_ids: list[int] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
 
-    def place(self, host: HostCollectives, anchors: dict[Anchor, tuple[Int32, Int64]], base_ps: int) -> int | None:
+    def place(
+        self, host: HostCollectives, anchors: dict[Anchor, tuple[Int32, Int64]], base_ps: int
+    ) -> int | None:
         """What to add to the host's times, None where no answer fits."""
         common = [anchor for anchor in anchors if anchor in self.ends]
         if not common:
@@ -163,7 +167,11 @@ def _places(host: HostCollectives) -> Int64:
     number = np.append(host.step_numbers, -1)[step]
     key = np.stack((step.astype(np.int64), host.run_program.astype(np.int64)))
     order = np.lexsort((host.run_start_ps, *key))
-    same = np.append(False, (key[:, order][:, 1:] == key[:, order][:, :-1]).all(axis=0)) if len(step) else order > 0
+    same = (
+        np.append(False, (key[:, order][:, 1:] == key[:, order][:, :-1]).all(axis=0))
+        if len(step)
+        else order > 0
+    )
     first = np.maximum.accumulate(np.where(same, 0, np.arange(len(order)))) if len(step) else order
     rank = np.empty(len(step), np.int64)
     rank[order] = np.arange(len(order)) - first

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,19 +37,25 @@ class Cause:
         return self.own_ps - self.median_ps
 
 
-def find_cause(table: Table, host: int, late_ps: int, steps: NDArray[np.intp] | None = None) -> Cause | None:
-    """What explains that a host is late by so much, in some common steps (None: in all); None where nothing does, as
-    where nothing of it is recorded. What it did in the step before counts, too: a host may be ahead of its devices."""
-    median = table.median_host
+def find_cause(
+    table: Table, host: int, median: int | None, late_ps: int, steps: NDArray[np.intp] | None = None
+) -> Cause | None:
+    """What explains that a host is late by so much, in some common steps (None: in all), against the median host; None
+    where nothing does, as where nothing of it is recorded."""
     if median is None or median == host:
         return None
     both = table.there[host] & table.there[median]
-    counted, number = np.flatnonzero(both), int(both.sum())
-    if steps is not None:
-        counted, number = np.intersect1d(counted, np.union1d(steps, steps - 1)), len(steps)
+    counted = np.flatnonzero(both) if steps is None else np.intersect1d(np.flatnonzero(both), steps)
     if not len(counted):
         return None
-    own, usual = (table.parts_ps[it, counted].sum(axis=0) // number for it in (host, median))
+    own, usual = table.parts_ps[host, counted], table.parts_ps[median, counted]
+    if steps is not None:
+        # A host may be ahead of its devices: what delays a step's work may be in the step before.
+        before = np.maximum(counted - 1, 0)
+        earlier, then = table.parts_ps[host, before], table.parts_ps[median, before]
+        better = (earlier - then > own - usual) & both[before, None]
+        own, usual = np.where(better, earlier, own), np.where(better, then, usual)
+    own, usual = own.sum(axis=0) // len(counted), usual.sum(axis=0) // len(counted)
     longer = [(int(own[at] - usual[at]), name) for at, name in enumerate(COLUMNS) if name not in WAITING]
     most, name = max(longer, key=lambda it: it[0])
     if most <= 0 or most < EXPLAINS * late_ps:
@@ -58,7 +64,7 @@ def find_cause(table: Table, host: int, late_ps: int, steps: NDArray[np.intp] | 
     found = Cause(name, int(own[at]), int(usual[at]), None, None)
     annotation = _annotation(table, host, median, found, steps) if name != DEVICE else None
     core = _core(table, host, median) if name == DEVICE else None
-    return Cause(name, found.own_ps, found.median_ps, annotation, core)
+    return replace(found, annotation=annotation, core=core)
 
 
 def _annotation(

@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 class Clocks:
     """Per host: `add_ps`, what makes its times those of the session's common clock, at `middle_ps` on its own; `offset_ps`,
     how far its clock is ahead of that one, beyond what its file says (the host in the middle has 0); `gain`, how much it gains a picosecond; `residual_ps`, how far the ends still are apart, as one standard
-    deviation; `count` of the ends that tell. `known`: whether there are enough of them."""
+    deviation, or what one collective says from what all say; `count` of the ends that tell. `known`: whether there are enough of them."""
 
     add_ps: Int64
     offset_ps: Int64
@@ -48,10 +48,15 @@ class Clocks:
 
 
 def relate(
-    ends_ps: Int64, there: NDArray[np.bool_], component: Int32, shift_ps: Int64, base_ps: Int64
+    ends_ps: Int64,
+    there: NDArray[np.bool_],
+    kind: Int32,
+    component: Int32,
+    shift_ps: Int64,
+    base_ps: Int64,
 ) -> Clocks:
     """The clocks of hosts, from the ends of what they did together: a row per instance, a column per host, valid where
-    `there`. `shift_ps`: about what to add to each host's times, `base_ps`: what its file says; `component`: hosts with other numbers (or negative ones)
+    `there`. `kind`: which collective each instance is one of. `shift_ps`: about what to add to each host's times, `base_ps`: what its file says; `component`: hosts with other numbers (or negative ones)
     are not related.
 
     Medians twice over: an instance ends when the host in the middle says so, a host is late by what it is in its middle
@@ -59,7 +64,11 @@ def relate(
     """
     count, hosts = ends_ps.shape
     shared = np.flatnonzero(there.sum(axis=1) >= 2)
-    chosen = shared[np.linspace(0, len(shared) - 1, min(MOST, len(shared))).astype(np.intp)] if len(shared) else shared
+    chosen = (
+        shared[np.linspace(0, len(shared) - 1, min(MOST, len(shared))).astype(np.intp)]
+        if len(shared)
+        else shared
+    )
     ends, valid = ends_ps[chosen], there[chosen]
     counts = valid.sum(axis=0).astype(np.int32)
     known = (counts >= FEWEST) & (component >= 0)
@@ -76,7 +85,12 @@ def relate(
             times -= np.where(valid, (ends - middle) * gain, 0.0)
             add = _settled(times, add)
             apart = _apart(times + add) * _others(times)
-    residual = np.array([_spread(apart[:, host]) if known[host] else 0 for host in range(hosts)])
+    residual = np.array(
+        [
+            max(_spread(apart[:, host]), _disagreement(apart[:, host], kind[chosen])) if known[host] else 0
+            for host in range(hosts)
+        ]
+    )
     ahead = np.where(known, base_ps - shift_ps - np.rint(add).astype(np.int64), 0)
     for which in np.unique(component[known]).tolist():
         some = known & (component == which)
@@ -145,10 +159,25 @@ def _spread(values: Floats) -> float:
     return float(_NORMAL * np.median(np.abs(values - np.median(values)))) if len(values) else 0.0
 
 
+def _disagreement(apart: Floats, kind: Int32) -> float:
+    """How far what one collective says of a clock is from what all of them say."""
+    there = ~np.isnan(apart)
+    medians = [
+        np.median(apart[there & (kind == it)])
+        for it in np.unique(kind[there])
+        if (there & (kind == it)).sum() >= FEWEST
+    ]
+    return float(np.abs(medians).max()) if len(medians) > 1 else 0.0
+
+
 def offset_rows(clocks: Clocks) -> list[dict[str, Any]]:
     """Per host `clock_offset_ps` and `residual_ps`, null where too little is shared, and `drift_ppm`."""
     rows = zip(
-        clocks.offset_ps.tolist(), clocks.residual_ps.tolist(), clocks.gain.tolist(), clocks.known.tolist(), strict=True
+        clocks.offset_ps.tolist(),
+        clocks.residual_ps.tolist(),
+        clocks.gain.tolist(),
+        clocks.known.tolist(),
+        strict=True,
     )
     return [
         {

@@ -202,7 +202,11 @@ def _run_ids(trace: Trace) -> Int64:
 
 def _of_device(trace: Trace, device: int, run_of: Int32) -> dict[str, Int64]:
     """The collective ops of a device that belong to a run. `key`: which distinct op of `find_ops`."""
-    found, ops, told = find_collectives(trace, device), trace.devices[device].ops, find_ops(trace).devices[device]
+    found, ops, told = (
+        find_collectives(trace, device),
+        trace.devices[device].ops,
+        find_ops(trace).devices[device],
+    )
     kept = told.run[found.op] >= 0
     op = found.op[kept]
     return {
@@ -265,7 +269,8 @@ def _kinds(trace: Trace) -> dict[int, str]:
         collectives = find_collectives(trace, device)
         keys, first = np.unique(ops.key[collectives.op], return_index=True)
         found |= {
-            key: COLLECTIVES[kind] for key, kind in zip(keys.tolist(), collectives.kind[first].tolist(), strict=True)
+            key: COLLECTIVES[kind]
+            for key, kind in zip(keys.tolist(), collectives.kind[first].tolist(), strict=True)
         }
     return found
 
@@ -277,7 +282,11 @@ def _texts(trace: Trace) -> dict[int, str]:
         op = find_collectives(trace, device).op
         keys, first = np.unique(ops.key[op], return_index=True)
         rows = trace.devices[device].ops.row[op[first]].tolist()
-        found |= {key: text for key, row in zip(keys.tolist(), rows, strict=True) if " = " in (text := trace.name(row))}
+        found |= {
+            key: text
+            for key, row in zip(keys.tolist(), rows, strict=True)
+            if " = " in (text := trace.name(row))
+        }
     return found
 
 
@@ -287,7 +296,9 @@ def _read_groups(trace: Trace, asked: list[tuple[int, int]]) -> dict[int, Groups
     by_program: dict[int, list[tuple[int, str]]] = {}
     for place, key in asked:
         if ops.program[key] and int(ops.program[key]) % 2**64 in trace.programs:
-            by_program.setdefault(int(ops.program[key]) % 2**64, []).append((place, instruction(ops.name[key])))
+            by_program.setdefault(int(ops.program[key]) % 2**64, []).append(
+                (place, instruction(ops.name[key]))
+            )
     if not by_program:
         return {}
     try:
@@ -322,7 +333,11 @@ def _joined(rows: dict[str, Int64], half: NDArray[np.int8]) -> dict[str, Int64]:
     kept = np.flatnonzero((half == _WHOLE) | ((half == _START) & (end_of >= 0)))
     until = end_of[kept]
     joined = {name: rows[name][kept] for name in ("instruction", "run", "core", "begin_ps")}
-    joined |= {"repetition": repetition[kept], "wait_ps": rows["begin_ps"][until], "end_ps": rows["end_ps"][until]}
+    joined |= {
+        "repetition": repetition[kept],
+        "wait_ps": rows["begin_ps"][until],
+        "end_ps": rows["end_ps"][until],
+    }
     exposed = rows["exposed_ps"][kept] + np.where(until == kept, 0, rows["exposed_ps"][until])
     return joined | {"exposed_ps": exposed}
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
+from tb_xla_insights.analysis.thresholds import EVERY_SHARE
 from tb_xla_insights.pod.arrivals import Arrivals, find_arrivals, find_core_arrivals, waiting_for_others
 from tb_xla_insights.pod.causes import Cause, find_cause
 from tb_xla_insights.pod.hosts import HostInput, Table, side_by_side
@@ -36,6 +38,12 @@ class Compared:
     def told(self) -> Arrivals:
         """The arrivals that `late` is about."""
         return self.cores or self.arrivals
+
+    @cached_property
+    def median_host(self) -> int | None:
+        """The host in the middle of those that are not late, None without steps."""
+        late = set() if self.cores else set(self.late.parties)
+        return self.table.median_of(set(range(len(self.hosts))) - late)
 
     @property
     def kind(self) -> str | None:
@@ -75,7 +83,7 @@ class Compared:
     def _least_ps(self) -> int:
         """What the median host's devices need for the mean step: their own work, and what of collectives is no waiting
         for others."""
-        median = self.table.median_host
+        median = self.median_host
         if median is None:
             return 0
         host = self.hosts[median].collectives
@@ -83,7 +91,10 @@ class Compared:
         waits = waiting_for_others(self.told)
         left = exposed - int(waits.sum() if self.cores else waits[median])
         each = len(host.cores) * len(host.step_numbers)
-        return int(self.table.means_ps[median, -1]) + (max(left, 0) // each if each else 0)
+        if not each:
+            return 0
+        works = host.step_work_ps.mean(axis=0)
+        return int(np.median(works) if self.cores else works.max()) + max(left, 0) // each
 
 
 def compare_hosts(hosts: Sequence[HostInput]) -> Compared:
@@ -96,18 +107,24 @@ def compare_hosts(hosts: Sequence[HostInput]) -> Compared:
     late = find_late(cores or arrivals, table.mean_step_ps)
     made = Compared(
         tuple(hosts), _state(collectives, arrivals), _note(arrivals), arrivals, cores, table, late, ()
-    )  # fmt: skip
+    )
     if cores:
         causes: list[Cause | None] = [_core_cause(hosts[0], party) for party in late.parties]
     elif late.kind == "changing":
         causes = [_changing_cause(made)]
     else:
-        recurs = [len(steps) * 2 >= arrivals.steps or late.alike for steps in late.steps]
+        always = [len(steps) >= EVERY_SHARE * arrivals.steps or late.alike for steps in late.steps]
         causes = [
-            find_cause(table, party, made.late_ps(place), None if recurs[place] else late.steps[place])
+            find_cause(
+                table,
+                party,
+                made.median_host,
+                made.late_ps(place),
+                None if always[place] else late.steps[place],
+            )
             for place, party in enumerate(late.parties)
         ]
-    return Compared(**{**vars(made), "causes": tuple(causes)})
+    return replace(made, causes=tuple(causes))
 
 
 def _state(hosts: Sequence[Any], arrivals: Arrivals) -> State:
@@ -125,10 +142,14 @@ def _note(arrivals: Arrivals) -> str | None:
         return None
     lost = int((~arrivals.clocks.known).sum())
     if lost:
-        which = "1 host is" if lost == 1 else f"{lost} hosts are"
-        return f"Clocks of {which} not related to the others': arrival there is not compared."
+        whose = "The clock of 1 host is" if lost == 1 else f"The clocks of {lost} hosts are"
+        return f"{whose} not related to the others': when it came to a collective is not compared."
     parts = len(set(arrivals.component.tolist()))
-    return f"The hosts are {parts} groups that share no collective: each is compared in itself." if parts > 1 else None
+    return (
+        f"The hosts are {parts} groups that share no collective: each is compared in itself."
+        if parts > 1
+        else None
+    )
 
 
 def _core_cause(host: HostInput, core: int) -> Cause | None:
@@ -151,7 +172,7 @@ def _changing_cause(made: Compared) -> Cause | None:
     steps = np.flatnonzero(charges.any(axis=1)).tolist()
     for step in steps:
         host = int(charges[step].argmax())
-        cause = find_cause(made.table, host, 0, np.array([step]))
+        cause = find_cause(made.table, host, made.median_host, 0, np.array([step]))
         if cause is not None:
             found[cause.name] += cause.longer_ps
             total = sums.setdefault(cause.name, [0, 0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES
-from tb_xla_insights.pod.arrivals import NOBODY, Arrivals
+from tb_xla_insights.pod.arrivals import Arrivals
 from tb_xla_insights.pod.collectives import HostCollectives
+from tb_xla_insights.pod.instances import NOBODY
 from tb_xla_insights.trace.model import Int64
 
 DEVICE = "device"
@@ -58,10 +59,9 @@ class Table:
         count = int(self.there.sum())
         return int(self.step_ps.sum()) // count if count else None
 
-    @cached_property
-    def median_host(self) -> int | None:
-        """The host that is closest to the medians of all columns, None without steps."""
-        some = np.flatnonzero(self.there.any(axis=1))
+    def median_of(self, hosts: Collection[int]) -> int | None:
+        """Of some hosts the one that is closest to the medians of all columns, None where none has steps."""
+        some = np.array([host for host in sorted(hosts) if self.there[host].any()], np.intp)
         if not len(some):
             return None
         means = self.means_ps[some]

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import exp, lgamma, log, log1p
 from typing import Literal
 
@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.thresholds import EVERY_SHARE, INFO_SHARE
-from tb_xla_insights.pod.arrivals import Arrivals, charge, middle_of
+from tb_xla_insights.pod.arrivals import Arrivals
+from tb_xla_insights.pod.replay import in_time
 from tb_xla_insights.trace.model import Int64
 
 TIMES_ITS_SHARE = 2
@@ -31,6 +32,9 @@ LEAST_SHARE = 0.01
 ONCE_SHARE = 0.5
 """Of all waiting, what is charged to a host that stands out in a few steps only."""
 
+MUCH_MORE = 1.25
+"""How many times more the mean step must gain with a class of hosts than with those that stand out one by one."""
+
 MOST_FOUND = 8
 """Hosts that are looked for one after the other."""
 
@@ -43,8 +47,8 @@ class LateOnes:
     `none`; `unknown`, nothing compares them. `alike`: the parties are late together, as a class of their own. Per party
     `steps`, those in which most waiting is charged to it, once those before it in the list are as the middle one.
 
-    `waits_ps`: what a party waits for others in the mean step; `saved_ps`: what one that is
-    not late waits less if none of them is.
+    `waits_ps`: what a party waits for others in the mean step; `saved_ps`: how much
+    shorter that step is if none of them is late.
     """
 
     kind: Kind
@@ -66,53 +70,54 @@ def find_late(arrivals: Arrivals, step_ps: int | None) -> LateOnes:
     if not len(arrivals.instances) or not arrivals.steps or not step_ps:
         return LateOnes("unknown", [], [], False, 0, 0)
     waits = _per_step(arrivals, arrivals.waits_ps)
-    found, steps, left = [], [], arrivals
+    parties, steps, saved = _one_by_one(arrivals, step_ps)
+    several = _class_of_late(arrivals, step_ps)
+    if several:
+        _, sooner = in_time(arrivals, several)
+        last = _last_of_steps(arrivals)
+        if _mean(arrivals, sooner) > saved * MUCH_MORE:
+            steps = [np.flatnonzero(last == party) for party in several]
+            return LateOnes("late", several, steps, True, waits, _mean(arrivals, sooner))
+    if parties:
+        return LateOnes("late", parties, steps, False, waits, saved)
+    if waits >= INFO_SHARE * step_ps and _beyond_clocks(arrivals):
+        _, sooner = in_time(arrivals, list(range(len(arrivals.parties))))
+        return LateOnes("changing", [], [], False, waits, _mean(arrivals, sooner))
+    return LateOnes("none", [], [], False, waits, 0)
+
+
+def _one_by_one(arrivals: Arrivals, step_ps: int) -> tuple[list[int], list[NDArray[np.intp]], int]:
+    """Parties that stand out, each once those before it come in time; the steps in which they are last; and how much
+    shorter the mean step is without all of that."""
+    found: list[int] = []
+    steps: list[NDArray[np.intp]] = []
+    left, saved = arrivals, 0
     while len(found) < min(MOST_FOUND, len(arrivals.parties) - 1):
         worst = _worst(left, arrivals, step_ps)
         if worst is None:
             break
         found.append(worst[0])
         steps.append(worst[1])
-        left = in_time(left, found)
-    alike = False
-    if not found and (several := _class_of_late(arrivals, step_ps)):
-        found, alike, left = several, True, in_time(arrivals, several)
-        last = _last_of_steps(arrivals)
-        steps = [np.flatnonzero(last == party) for party in found]
-    if found:
-        return LateOnes("late", found, steps, alike, waits, _saved(arrivals, left, len(found)))
-    if waits >= INFO_SHARE * step_ps and _beyond_clocks(arrivals):
-        left = in_time(arrivals, list(range(len(arrivals.parties))))
-        return LateOnes("changing", [], [], False, waits, _saved(arrivals, left, 1))
-    return LateOnes("none", [], [], False, waits, 0)
+        left, sooner = in_time(arrivals, found)
+        saved = _mean(arrivals, sooner)
+    return found, steps, saved
 
 
-def in_time(arrivals: Arrivals, parties: list[int]) -> Arrivals:
-    """The same, had these parties come when the one in the middle does, where they were later."""
+def _mean(arrivals: Arrivals, sooner: Int64) -> int:
+    """How much sooner the mean step is, of those who do something together; each in as many steps as it has."""
     its = arrivals.instances
-    others = its.there.copy()
-    others[:, parties] = False
-    # Of those that are all late, the ones that are there.
-    middle = middle_of(its.begin_ps, np.where(others.any(axis=1)[:, None], others, its.there))
-    begin, wait = its.begin_ps.copy(), its.wait_ps.copy()
-    late = np.maximum(begin[:, parties] - middle[:, None], 0) * its.there[:, parties]
-    begin[:, parties] -= late
-    wait[:, parties] -= late
-    return charge(arrivals, replace(its, begin_ps=begin, wait_ps=wait))
+    has = np.zeros((arrivals.steps + 1, len(arrivals.parties)), np.bool_)
+    rows, which = np.nonzero(its.there)
+    has[its.step[rows], which] = True
+    steps = has[:-1].sum(axis=0)
+    some = steps > 0
+    return max(int((sooner[some] / steps[some]).mean()), 0) if some.any() else 0
 
 
 def _per_step(arrivals: Arrivals, waits_ps: Int64) -> int:
     """What a party waits in the mean step, the mean of all parties."""
     inside = waits_ps[arrivals.instances.step >= 0]
     return int(inside.sum()) // (len(arrivals.parties) * arrivals.steps)
-
-
-def _saved(before: Arrivals, after: Arrivals, late: int) -> int:
-    """What a party that is not late itself waits less in the mean step; where another one is late each time, one of them
-    is at any time."""
-    waits = before.waits_ps - after.waits_ps
-    saved = int(waits[before.instances.step >= 0].sum())
-    return max(saved, 0) // (max(len(before.parties) - late, 1) * before.steps)
 
 
 def _last_of_steps(arrivals: Arrivals) -> NDArray[np.intp]:
@@ -136,7 +141,8 @@ def _worst(left: Arrivals, all_: Arrivals, step_ps: int) -> tuple[int, NDArray[n
             return None
         if cost < LEAST_SHARE * theirs:
             continue
-        steps = np.flatnonzero(last == party)
+        matters = charges[:, party] * left.steps >= LEAST_SHARE * theirs
+        steps = np.flatnonzero((last == party) & matters)
         if not len(steps) or np.median(latest[steps, party]) <= noise_ps(all_, party):
             continue
         needed = min(TIMES_ITS_SHARE * share, MOST_NEEDED) * counted

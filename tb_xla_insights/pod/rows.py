@@ -31,7 +31,9 @@ def host_rows(compared: Compared) -> list[dict[str, Any]]:
         strict=True,
     )
     rows = []
-    for which, (host, (clock, last, shared, others, waits)) in enumerate(zip(compared.hosts, numbers, strict=True)):
+    for which, (host, (clock, last, shared, others, waits)) in enumerate(
+        zip(compared.hosts, numbers, strict=True)
+    ):
         document = host.document
         known = compares and clock["clock_offset_ps"] is not None
         span = sum(row["span_ps"] for row in document["devices"])
@@ -58,9 +60,9 @@ def host_rows(compared: Compared) -> list[dict[str, Any]]:
 def differs(compared: Compared, host: int) -> dict[str, Any] | None:
     """The class in which a host's mean step differs most from the median host's; not what it only waits."""
     table = compared.table
-    if table.median_host is None or not table.there[host].any():
+    if compared.median_host is None or not table.there[host].any():
         return None
-    apart = table.means_ps[host] - table.means_ps[table.median_host]
+    apart = table.means_ps[host] - table.means_ps[compared.median_host]
     some = [(int(apart[at]), name) for at, name in enumerate(COLUMNS) if name not in WAITING]
     most, name = max(some, key=lambda it: abs(it[0]))
     return {"class": name, "longer_ps": most} if abs(most) >= ALIKE_PS else None

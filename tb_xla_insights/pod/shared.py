@@ -72,7 +72,10 @@ def numberings(hosts: Sequence[HostCollectives]) -> list[list[Int64] | None]:
     ordinals, or host by host in their order; then None, not known."""
     told = [number for host in hosts for number in host.ordinals]
     first = np.cumsum([0, *(len(host.cores) for host in hosts)])
-    by_host = [np.arange(len(host.cores), dtype=np.int64) + low for host, low in zip(hosts, first.tolist(), strict=False)]
+    by_host = [
+        np.arange(len(host.cores), dtype=np.int64) + low
+        for host, low in zip(hosts, first.tolist(), strict=False)
+    ]
     if told and min(told) >= 0 and len(set(told)) == len(told):
         rank = np.argsort(np.argsort(told)).astype(np.int64)
         return [[rank[low:high] for low, high in zip(first[:-1], first[1:], strict=True)], None]

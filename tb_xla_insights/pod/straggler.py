@@ -21,25 +21,28 @@ from tb_xla_insights.units import share, time_text
 MOST_NAMED = 3
 """Hosts that a sentence names."""
 
+MOST_CAUSES = 2
+"""Causes that it names."""
+
 _ADVICE = {
-    "input": "Feed {host} as fast as the rest: look at its storage and network, at the size of its part of the data, and "
-    "give its loader more workers and more batches to prefetch.",
-    "compile": "Find out why {host} compiles when the others do not: another shape, another branch, or a compilation "
-    "cache that it does not reach.",
-    "program_load": "Find out why {host} loads programs when the others do not: another branch, or too little memory to "
+    "input": "Feed {host} as fast as the rest: look at the storage and network there, at the size of the part of the data, and "
+    "give the loader more workers and more batches to prefetch.",
+    "compile": "Find out what {host} must compile when the others need not: another shape, another branch, or a compilation "
+    "cache out of reach.",
+    "program_load": "Find out which programs {host} must load when the others need not: another branch, or too little memory to "
     "keep them.",
-    "dynamo": "Find out why {host} goes through torch.compile again when the others do not: a guard on a value of its own.",
-    "to_device": "Send as much from {host} as from the rest: look at the size of its batches and at what else it sends.",
-    DEVICE: "Look at the device before the program: {host} computes the same for longer, as a hot or faulty chip does, or "
-    "its part of the work is larger; shard evenly, or take it out of the job.",
+    "dynamo": "Find out what makes {host} go through torch.compile when the others need not: a guard on a value that differs.",
+    "to_device": "Send as much from {host} as from the rest: look at the size of batches, and at what else is sent.",
+    DEVICE: "Look at the device before the program: the same takes {host} longer, as it does a hot or faulty chip, or the part "
+    "of the work is larger; shard evenly, or take {host} out of the job.",
 }
 _ADVICE_ELSE = (
-    "Give {host} no more to do than the rest: move what only it does{where} to another thread, or out of the steps "
-    "(logs, checkpoints, evaluation, garbage collection)."
+    "Give {host} no more to do than the rest: move what the others do not do{where} to another thread, or out of the "
+    "steps (logs, checkpoints, evaluation, garbage collection)."
 )
 _ADVICE_UNKNOWN = (
-    "Capture {host} and {median} again with more of the host recorded (Python's calls, annotations): nothing in this capture "
-    "takes longer on it."
+    "Capture {host} and {median} again with more of the host recorded (Python's calls, annotations): this capture does "
+    "not tell what takes longer."
 )
 _ADVICE_CHANGING = (
     "Make all hosts' steps more even, as no single one is to blame: {what}; work that not every step has is best done by "
@@ -90,7 +93,9 @@ def straggler_json(compared: Compared) -> dict[str, Any] | None:
 def names(compared: Compared) -> list[str]:
     """The late ones, the worst first."""
     if compared.cores:
-        return [compared.hosts[0].collectives.cores[party].rsplit("/", 1)[-1] for party in compared.late.parties]
+        return [
+            compared.hosts[0].collectives.cores[party].rsplit("/", 1)[-1] for party in compared.late.parties
+        ]
     return [compared.hosts[party].name for party in compared.late.parties]
 
 
@@ -98,7 +103,7 @@ def _title(compared: Compared) -> str:
     found = names(compared)
     others = "other cores" if compared.cores else "others"
     if not found:
-        return f"Another {'core' if compared.cores else 'host'} holds up the {others} each time"
+        return f"In each step another {'core' if compared.cores else 'host'} holds up the {others}"
     once = ""
     if compared.recurs == "once" and (step := _step(compared)) is not None:
         once = f" in step {step}"
@@ -110,7 +115,9 @@ def _title(compared: Compared) -> str:
         return first_that_fits(*exact, whole, f"One host {verb} up the {others}{once}")
     what = "cores" if compared.cores else "hosts"
     short = [f"{joined(found)} hold up the {others}"] if len(found) <= MOST_NAMED else []
-    return first_that_fits(*short, f"{len(found)} of {len(compared.told.parties)} {what} hold up the {others}")
+    return first_that_fits(
+        *short, f"{len(found)} of {len(compared.told.parties)} {what} hold up the {others}"
+    )
 
 
 def _step(compared: Compared) -> int | None:
@@ -146,43 +153,53 @@ def _words(cause: Cause) -> list[str]:
 
 def _detail(compared: Compared) -> str:
     late, told, found = compared.late, compared.told, names(compared)
-    waits = time_text(late.waits_ps)
     kind = f"{compared.kind}s" if compared.kind else "collectives"
-    who = "a core" if compared.cores else "a host"
     if not found:
-        last = told.last_count
-        most = share(int(last.max()) / max(len(told.instances), 1))
-        text = f"{waits} of the mean step {who} waits for the last one to come, and none is last to more than {most} of the {kind}"
+        most = share(int(told.last_count.max()) / max(len(told.instances), 1))
+        who = "core" if compared.cores else "host"
+        text = f"{time_text(late.waits_ps)} of the mean step a {who} waits for the last one to come, and none is last to "
         cause = compared.causes[0]
-        more = f"; whoever is takes {time_text(cause.longer_ps)} longer in {what_takes(cause)}" if cause else ""
-        return f"{text}{more}."
+        more = (
+            f"; the last one takes {time_text(cause.longer_ps)} longer in {what_takes(cause)}"
+            if cause
+            else ""
+        )
+        return f"{text}more than {most} of the {kind}{more}."
+    head = f"{time_text(late.saved_ps)} of the mean step go with waiting for {_some(found)}"
     party, steps = late.parties[0], late.steps[0]
-    last, shared = int(told.last_count[party]), int(told.shared_count[party])
-    if len(found) == 1:
-        whose = f"{found[0]}, which is {time_text(compared.late_ps(0))} late in {len(steps)} of {told.steps} steps and last to "
-        whose += f"{share(last / shared)} of the {kind}"
-    else:
-        some = ", ".join(found[:MOST_NAMED]) + (", …" if len(found) > MOST_NAMED else "")
-        whose = f"{some}, the first of which is {time_text(compared.late_ps(0))} late in {len(steps)} of {told.steps} steps"
-    head = f"{time_text(late.saved_ps)} of the mean step {who} waits for {whose}."
-    return f"{head} {_because(compared, found[0])}"
+    last = share(int(told.last_count[party]) / int(told.shared_count[party]))
+    how = f"{time_text(compared.late_ps(0))} late in {len(steps)} of {told.steps} steps"
+    which = f", {how} and last to {last} of the {kind}" if len(found) == 1 else f", the first of them {how}"
+    return f"{head}{which}. {_because(compared, found)}"
 
 
-def _because(compared: Compared, name: str) -> str:
-    cause, median = compared.causes[0], compared.table.median_host
-    if cause is None:
-        return "Nothing that is recorded takes longer there than elsewhere."
+def _some(found: list[str]) -> str:
+    """Names, the first ones of many."""
+    more = len(found) - MOST_NAMED
+    return joined(found) if more <= 0 else f"{', '.join(found[:MOST_NAMED])} and {more} more"
+
+
+def _because(compared: Compared, found: list[str]) -> str:
+    """What takes longer meanwhile, on the first host for each cause."""
+    median = compared.median_host
     other = "its neighbours" if compared.cores else "" if median is None else compared.hosts[median].name
-    every = "in such a step" if compared.recurs in ("once", "some_steps") else "a step"
-    where = name
-    if cause.core and not compared.cores:
-        where = f"{cause.core.rsplit('/', 1)[-1]} of {name}"
-    return (
-        f"There, {what_takes(cause)} takes {time_text(cause.own_ps)} {every}; on {other}, {time_text(cause.median_ps)}."
-        if where == name
-        else f"On {where}, {what_takes(cause)} takes {time_text(cause.own_ps)} {every}; on {other}, "
-        f"{time_text(cause.median_ps)}."
-    )
+    first: dict[str, tuple[str, Cause]] = {}
+    for name, cause in zip(found, compared.causes, strict=True):
+        if cause is not None:
+            first.setdefault(cause.name, (name, cause))
+    if not first:
+        return f"Nothing that is recorded takes longer there than on {other}."
+    parts = []
+    for name, cause in [*first.values()][:MOST_CAUSES]:
+        where = name
+        if cause.core and not compared.cores:
+            where = f"{cause.core.rsplit('/', 1)[-1]} of {name}"
+        every = "in such a step" if compared.recurs in ("once", "some_steps") else "a step"
+        usual = time_text(cause.median_ps) if cause.median_ps else "nothing"
+        parts.append(
+            f"{what_takes(cause)} takes {time_text(cause.own_ps)} {every} on {where}, {usual} on {other}"
+        )
+    return f"Meanwhile {'; '.join(parts)}."
 
 
 def advice(compared: Compared) -> str:
@@ -192,11 +209,13 @@ def advice(compared: Compared) -> str:
         what = _EVEN.get(cause.name if cause else "", "look for what only some of them do in a step")
         return _ADVICE_CHANGING.format(what=what)
     found = names(compared)
-    host = found[0] if len(found) == 1 else "these cores" if compared.cores else "these hosts"
-    median = compared.table.median_host
+    alike = len({it.name if it else None for it in compared.causes}) == 1
+    several = "these cores" if compared.cores else "these hosts"
+    host = several if alike and len(found) > 1 else found[0]
+    median = compared.median_host
     if cause is None:
         return _ADVICE_UNKNOWN.format(host=host, median="" if median is None else compared.hosts[median].name)
-    if cause.core and not compared.cores and len(found) == 1:
+    if cause.core and not compared.cores and host == found[0]:
         host = f"{cause.core.rsplit('/', 1)[-1]} of {host}"
     where = f" ({cause.annotation})" if cause.annotation else ""
     return _ADVICE.get(cause.name, _ADVICE_ELSE).format(host=host, where=where)
@@ -239,7 +258,7 @@ def _evidence(compared: Compared) -> dict[str, Any]:
         "median_cause_ps": cause.median_ps if cause else None,
         "annotation": cause.annotation if cause else None,
         "core": cause.core if cause else None,
-        "median_host": None if table.median_host is None else compared.hosts[table.median_host].name,
+        "median_host": None if compared.median_host is None else compared.hosts[compared.median_host].name,
     }
 
 

@@ -44,7 +44,7 @@ def verdict_text(compared: Compared) -> str:
         text = f"{several}{found[0]} alone arrives last in {share(shares[party])} of the {kind}"
     if cause is not None:
         steps = f"in {len(late.steps[0])} of {told.steps} steps"
-        median = compared.table.median_host
+        median = compared.median_host
         other = "its neighbours" if compared.cores else "" if median is None else compared.hosts[median].name
         text += f": {what_takes(cause)} takes {time_text(cause.own_ps)} {steps}, {time_text(cause.median_ps)} on {other}"
     total = time_text(int(told.others_wait_ps[late.parties].sum()))

@@ -84,7 +84,7 @@ def hosts_view(compared: Compared, of: int | None = None) -> dict[str, Any]:
     named = _named(compared)
     present = np.flatnonzero(table.parts_ps.any(axis=(0, 1))).tolist()
     charges = told.charges()[:-1]
-    shown = sorted({*named, *([] if table.median_host is None else [table.median_host])})
+    shown = sorted({*named, *([] if compared.median_host is None else [compared.median_host])})
     return {
         "schema": SCHEMA,
         "state": compared.state,
@@ -100,13 +100,15 @@ def hosts_view(compared: Compared, of: int | None = None) -> dict[str, Any]:
             "waits_ps": compared.late.waits_ps if compared.late.kind != "unknown" else None,
             "step_if_fixed_ps": compared.step_if_fixed_ps,
         },
-        "median_host": table.median_host,
+        "median_host": compared.median_host,
         "steps": _steps(compared, charges),
         "hosts": _columns(compared, rows, named),
         "order": _order(compared),
         "late_us": [_us(row) for row in told.latest().T] if compares else [],
         "step_apart_us": _apart(compared),
-        "charges": _charges(compared, charges) if compares else {"host": [], "step": [], "last": [], "waits_us": []},
+        "charges": _charges(compared, charges)
+        if compares
+        else {"host": [], "step": [], "last": [], "waits_us": []},
         "class_us": [_us(row) for row in table.means_ps[:, present]],
         "step_class_us": {str(host): _difference(compared, host, present) for host in shown},
         "cores": _cores(compared),
@@ -169,7 +171,9 @@ def _verdict(compared: Compared) -> dict[str, Any]:
 
 def _steps(compared: Compared, charges: Int64) -> dict[str, Any]:
     table, told = compared.table, compared.arrivals
-    last = np.where(charges.any(axis=1), charges.argmax(axis=1), -1) if charges.size else np.full(told.steps, -1)
+    last = (
+        np.where(charges.any(axis=1), charges.argmax(axis=1), -1) if charges.size else np.full(told.steps, -1)
+    )
     latest = told.latest()
     clear = [
         host in compared.late.parties and int(latest[step, host]) > noise_ps(told, host)
@@ -186,7 +190,10 @@ def _steps(compared: Compared, charges: Int64) -> dict[str, Any]:
 
 def _medians(values: Int64, there: NDArray[np.bool_]) -> Int64:
     """Per step, the lower median over the hosts that have it; -1 where none does."""
-    found = [np.sort(column[some])[(some.sum() - 1) // 2] if some.any() else -1 for column, some in zip(values.T, there.T, strict=True)]
+    found = [
+        np.sort(column[some])[(some.sum() - 1) // 2] if some.any() else -1
+        for column, some in zip(values.T, there.T, strict=True)
+    ]
     return np.array(found, np.int64)
 
 
@@ -203,7 +210,9 @@ def _apart(compared: Compared) -> list[list[int | None]]:
 def _columns(compared: Compared, rows: list[dict[str, Any]], named: list[int]) -> dict[str, list[Any]]:
     told, charges = compared.arrivals, compared.arrivals.charges()[:-1]
     latest = told.latest()
-    last = np.where(charges.any(axis=1), charges.argmax(axis=1), -1) if charges.size else np.full(told.steps, -1)
+    last = (
+        np.where(charges.any(axis=1), charges.argmax(axis=1), -1) if charges.size else np.full(told.steps, -1)
+    )
     found: dict[str, list[Any]] = {name: [row[name] for row in rows] for name in _SAME}
     found["collectives"] = found.pop("shared")
     found["waits_us"] = [_or_none(row["others_wait_ps"]) for row in rows]
@@ -241,7 +250,7 @@ def _of_host(compared: Compared, host: int, last: NDArray[np.intp], latest: Int6
 def _once(compared: Compared, host: int) -> bool:
     """Whether most of what differs is in one step."""
     table, apart = compared.table, differs(compared, host)
-    median = table.median_host
+    median = compared.median_host
     if apart is None or median is None or table.there[host].sum() < 3:
         return False
     at = COLUMNS.index(apart["class"])

@@ -1,0 +1,45 @@
+"""How a session had gone on if some had not come late. (docs/definitions.md, "Pods")"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from tb_xla_insights.pod.arrivals import Arrivals, charge
+from tb_xla_insights.trace.model import Int64
+
+
+def in_time(arrivals: Arrivals, parties: list[int]) -> tuple[Arrivals, Int64]:
+    """The same replayed, with these parties coming when the one in the middle of the others does, where they were later:
+    what is over sooner makes all who took part sooner by as much from then on. And how much sooner each party is in the
+    end than in the beginning."""
+    its = arrivals.instances
+    late = np.zeros(len(arrivals.parties), np.bool_)
+    late[parties] = True
+    others = its.there & ~late
+    sooner = np.zeros(len(arrivals.parties), np.int64)
+    first = sooner.copy()
+    seen = np.zeros(len(arrivals.parties), np.bool_)
+    shift, moved = np.zeros_like(its.begin_ps), np.zeros(len(its), np.int64)
+    for row in range(len(its)):
+        there = its.there[row]
+        new = there & ~seen
+        if new.any() and (known := there & seen).any():
+            # Its capture begins here: until then it went along with the others.
+            sooner[new] = first[new] = int(np.median(sooner[known]))
+        seen |= there
+        begin = its.begin_ps[row] - sooner
+        some = np.sort(begin[others[row] if others[row].any() else there])
+        shift[row] = sooner + np.where(late, np.maximum(begin - some[(len(some) - 1) // 2], 0), 0)
+        latest = int((its.begin_ps[row] - shift[row])[there].max())
+        moved[row] = int(its.begin_ps[row, arrivals.last[row]]) - latest
+        # Who does not come to wait, as the work before takes that long, is no sooner than that.
+        least = its.end_ps[row] - its.wait_ps[row] + shift[row]
+        sooner[there] = np.minimum(moved[row], least)[there]
+    shift = np.where(its.there, shift, 0)
+    end = np.where(its.there, its.end_ps - moved[:, None], 0)
+    made = replace(its, begin_ps=its.begin_ps - shift, wait_ps=its.wait_ps - shift, end_ps=end)
+    last, late_ps, waits, charged = charge(made)
+    replayed = replace(arrivals, instances=made, last=last, late_ps=late_ps, waits_ps=waits, charged=charged)
+    return replayed, sooner - first
