@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.listing import Listing
@@ -10,6 +11,9 @@ from tb_xla_insights.logdir.sessions import SessionFiles
 from tb_xla_insights.logdir.store import Loaded, Store
 from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.respond import Handler
+
+if TYPE_CHECKING:
+    from tb_xla_insights.pod.compared import Compared
 
 # A request for data of a session that is not in memory (any more) waits for it this long.
 _READ_SECONDS = 120.0
@@ -28,6 +32,7 @@ class Routes:
         self._listing = listing
         self._store = store
         self._captures = captures
+        self._compared: WeakKeyDictionary[Loaded, Compared] = WeakKeyDictionary()
 
     def handlers(self) -> dict[str, Handler]:
         """Every handler by its address below `data/`."""
@@ -50,6 +55,7 @@ class Routes:
             "compare": self.compare,
             "propagation": self.propagation,
             "scopes": self.scopes,
+            "hosts": self.hosts,
         }
 
     def sessions(self, _: Arguments) -> dict[str, Any]:
@@ -199,8 +205,47 @@ class Routes:
         timeline.find_scopes()
         return timeline.rows()
 
+    def hosts(self, arguments: Arguments) -> dict[str, Any]:
+        """Which host holds up the others, and why: `pod.view` tells every key. With `host`, what that one did in each
+        step: `step_class_us` as in the whole document, and `start_ps` and `duration_ps`, null without the step."""
+        from tb_xla_insights.pod.view import difference, hosts_view
+
+        loaded = self._loaded(arguments)
+        compared = self._compared.get(loaded)
+        if compared is None:
+            compared = self._compared[loaded] = _compared_hosts(loaded)
+        host = arguments.optional_text("host")
+        if host is None:
+            return hosts_view(compared, len(loaded.files.hosts))
+        names = [own.name for own in compared.hosts]
+        if host not in names:
+            raise InputError(f"data/hosts: no host {host} in this session; leave it out for all")
+        at = names.index(host)
+        steps = compared.hosts[at].document["steps"]
+        places = compared.arrivals.step_of[at].tolist()
+        times = {place: step for place, step in zip(places, steps, strict=True)}
+        found = [times.get(place, {}) for place in range(compared.arrivals.steps)]
+        columns = {key: [step.get(key) for step in found] for key in ("start_ps", "duration_ps")}
+        return {"step_class_us": difference(compared, at), **columns}
+
     def _loaded(self, arguments: Arguments) -> Loaded:
         return self._store.loaded(arguments.text("session"), _READ_SECONDS)
+
+
+def _compared_hosts(loaded: Loaded) -> Compared:
+    from tb_xla_insights.pod.collectives import host_collectives
+    from tb_xla_insights.pod.compared import compare_hosts
+    from tb_xla_insights.pod.hosts import HostInput
+    from tb_xla_insights.report import session_report
+    from tb_xla_insights.trace.model import SessionTrace
+
+    name, path = loaded.trace.name, loaded.trace.path
+    return compare_hosts(
+        [
+            HostInput(trace.host, session_report(SessionTrace(name, path, [trace])), host_collectives(trace))
+            for trace in loaded.trace.traces
+        ]
+    )
 
 
 def _session(session: SessionFiles) -> dict[str, Any]:
