@@ -168,6 +168,7 @@ export function createApp() {
     header.open(next, app.chosen(), link.state.c);
     tabs.environment(next.environment.label);
     tabs.clear();
+    if (hosts.length > 1) tabs.count('hosts', count(hosts.length));
     counted = false;
     partial = all > hosts.length;
     /** @type {import('./diagnostics.js').Note[]} */
@@ -284,8 +285,8 @@ export function createApp() {
     views.get(current)?.move?.();
   });
   keys.add([
-    ...VIEWS.map(({ id }, index) => ({
-      code: `Digit${index + 1}`, shift: false, label: index ? '' : `1…${VIEWS.length}`, does: 'views', run: () => go(id) })),
+    ...VIEWS.map(({ id, key }, index) => ({
+      code: `Digit${key ?? index + 1}`, shift: false, label: index ? '' : '1…9', does: 'views', run: () => go(id) })),
     { code: 'KeyY', label: 'y', does: 'copy link', run: () => { void copyLink(); } },
     { code: 'Slash', shift: true, label: '?', does: 'this list', run: () => help() },
   ]);
