@@ -6,7 +6,7 @@ import { card } from '../lib/cards.js';
 import { difference, timeText, UNITS } from '../lib/format.js';
 import { total } from '../lib/items.js';
 import { table, timeColumn } from '../lib/table.js';
-import { DEVICE, meanOf, stepName } from './data.js';
+import { DEVICE, meanOf, stepName, stepsIn } from './data.js';
 import { classLabel, rangeName, US } from './verdict.js';
 
 /** @typedef {import('./types').HostsDocument} HostsDocument */
@@ -31,7 +31,7 @@ export function differenceCard(document, rows, host, range, steps, on) {
   const { classes, class_us, median_host, order } = document;
   const own = rows[host];
   const choice = pick('host', order.map((at) => /** @type {[string, string]} */ ([String(at), rows[at].short])), String(host), (at) => on.choose(Number(at)), 'host-difference-select');
-  const title = range ? `${own.short === own.name ? 'This host' : own.short} against the median` : 'This host against the median';
+  const title = range ? `${own.name} against the median` : 'This host against the median';
   const more = { note: range && rangeName(document.steps, range), right: choice, class: 'difference' };
   if (median_host === null) return marked(card(title, more, h('p', null, 'No steps: there is nothing to compare by.')));
   const other = rows[median_host];
@@ -72,13 +72,13 @@ function marked(element) {
  * @param {HostsDocument} document @param {HostRow} own @param {HostRow} other @param {StepRange|null} range
  * @param {{name: string, own: number, other: number, apart: number}[]} items @param {number|undefined} work the busiest core's, µs @param {number|undefined} otherWork
  */
-export function sentence({ verdict, kind, steps }, own, other, range, items, work, otherWork) {
+export function sentence({ verdict, kind, steps, state, late_us }, own, other, range, items, work, otherWork) {
   if (own === other) return 'This is the median host: the one that is closest to what all of them do.';
   const [first] = [...items].sort((a, b) => b.apart - a.apart);
   const wait = items.find(({ name }) => name === 'wait');
   const step = total(items, 'apart');
   const length = total(items, 'own');
-  const alike = Math.abs(step) <= 0.01 * length;
+  const alike = Math.abs(step) <= 0.05 * length;
   const blamed = !range && verdict.hosts[0] === own.at && verdict.cause !== null && verdict.cause_us !== null;
   const text = [];
   if (blamed) {
@@ -86,7 +86,14 @@ export function sentence({ verdict, kind, steps }, own, other, range, items, wor
     text.push(`${name} takes ${timeText((verdict.cause_us ?? 0) * US)} in ${verdict.steps.length} of ${steps.number.length} steps, ${timeText((verdict.median_cause_us ?? 0) * US)} on ${other.short}.`);
   } else if (first && first.apart > 0.005 * length) text.push(`${classLabel(first.name)} takes ${timeText(first.apart * US)} longer than on ${other.short}.`);
   else text.push('No class takes clearly longer.');
-  if (first && first.apart > 0.005 * length && wait && wait.apart < 0 && alike) text.push(`The step is as long on both: what ${own.short} takes longer, ${other.short} waits in the ${kind ?? 'collective'}.`);
+  if (state === 'compared' && first && first.apart > 0.005 * length && wait && wait.apart < 0 && alike) {
+    const places = stepsIn(range, steps.number.length);
+    const late = total(places, (/** @type {number} */ step) => Math.max(0, late_us[own.at][step])) / places.length;
+    // A host that works ahead of its device is late only by what it does not have in hand.
+    text.push(late >= 0.5 * first.apart ? `The step is as long on both: what ${own.short} takes longer, ${other.short} waits in the ${kind ?? 'collective'}.`
+      : late >= 0.05 * first.apart ? `${own.short} arrives ${timeText(late * US)} late for it${places.length > 1 ? ' in the mean' : ''}; for the rest it waits less for its device.`
+        : `${own.short} arrives no later for it: it waits less for its device instead.`);
+  }
   if (work !== undefined && otherWork !== undefined && Math.abs(work - otherWork) > 0.005 * length) text.push(`Its busiest core works for ${timeText(work * US)}, that of ${other.short} for ${timeText(otherWork * US)}.`);
   return text.join(' ');
 }

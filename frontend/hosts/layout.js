@@ -11,7 +11,7 @@ const NAMED = 33;
 const AFTER_NAMED = 3;
 const BEFORE_THIN = 6;
 const THIN_TOGETHER = 90;
-const THIN_MOST = 3;
+const THIN_MOST = 9;
 /** Room for the words beside the thin rows. */
 const THIN_WORDS = 48;
 const LEAST_COLUMN = 6;
@@ -51,7 +51,7 @@ export const rowAt = (rows, y) => rows.findIndex((row) => y >= row.y && y < row.
 /** Scales fit the 95th percentile: one wild value does not flatten the rest. @param {number[]} values @param {number} [part] */
 export function percentile(values, part = 0.95) {
   const sorted = [...values].sort((a, b) => a - b);
-  return sorted.length ? sorted[Math.ceil(part * sorted.length) - 1] : 0;
+  return sorted.length ? sorted[Math.max(0, Math.ceil(part * sorted.length) - 1)] : 0;
 }
 
 /** How much of the scale a value is. @param {number} value @param {number} from @param {number} to */

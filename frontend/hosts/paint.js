@@ -132,7 +132,6 @@ export function paint({ g, box, write, textWidth, fitText, drawSlice, outline },
     if (arrival) for (const row of thin) for (const step of steps) if (isLast(row, step)) box(palette.dev.fill, x(step), row.y, wide(step), Math.max(row.h, 2));
     const own = thin.find(({ hosts }) => hosts.includes(chosen));
     if (own) {
-      box(palette.accent, 0, own.y, 3, Math.max(own.h, 2));
       outline(palette.accent, 1, x(first) - 1, own.y - 1, x(first + fits) - x(first) + 1, own.h + 2);
     }
   }

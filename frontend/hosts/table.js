@@ -71,7 +71,7 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
   const middle = [...listed].map(({ step_us }) => step_us ?? 0).sort((a, b) => a - b)[(listed.length - 1) >> 1];
   const sums = listed.length ? {
     host: filtered ? `${count(rows.length)} of ${plural(all.length, 'host')}` : plural(all.length, 'host'), steps: steady((row) => row.steps), step: digits(middle / 1000, 3),
-    last: known ? count(total(listed, 'last')) : MISSING, share: known && listed.some(({ share: own }) => own !== null) ? share(total(listed, (row) => shareOf(row) ?? 0)) : MISSING,
+    last: known ? count(total(listed, 'last')) : MISSING, share: known && listed.some(({ share: own }) => own !== null) ? share(Math.round(total(listed, (row) => (shareOf(row) ?? 0) * 1000)) / 1000) : MISSING,
     waits: h('span', { 'data-ps': total(listed, 'waits_us') * US }, partial && known ? '≥\u202f' : '', sum(listed)), duty: meanDuty(listed),
   } : { host: `0 of ${plural(all.length, 'host')}` };
   const note = known ? 'wait for another host counts as busy: the one that is late has the lowest duty cycle' : '';
@@ -81,11 +81,12 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
     selected: ({ at }) => at === chosen, rowid: ({ at }) => `host-row-${at}`,
   });
   if (folds) restRow(view.element, columns, rest, opened, toggle, steady, sum);
-  const noted = view.element.querySelectorAll('tfoot tr:last-child td')[columns.findIndex(({ head }) => head.startsWith('Against'))];
   // The note goes on over what has no sum.
-  if (noted) {
-    noted.setAttribute('colspan', '2');
-    noted.nextElementSibling?.remove();
+  const noteAt = columns.findIndex(({ head }) => head.startsWith('Against'));
+  const cells = [...view.element.querySelectorAll('tfoot tr:last-child td')];
+  if (noteAt >= 0) {
+    cells[noteAt].setAttribute('colspan', String(columns.length - noteAt));
+    cells.slice(noteAt + 1).forEach((cell) => cell.remove());
   }
   return view;
 }

@@ -1,6 +1,6 @@
 /** Who holds up the others, in one sentence, and three figures; of all steps as the server tells them, or of some. */
 
-import { h } from '../lib/dom.js';
+import { button, h } from '../lib/dom.js';
 import { LABELS } from '../lib/classes.js';
 import { headline, MISSING, plural, share, timeText } from '../lib/format.js';
 import { total } from '../lib/items.js';
@@ -45,14 +45,14 @@ export function rangeFigures(document, rows, range) {
   return { step_ps: times.length ? (total(times, Number) / times.length) * US : null, waits_ps: waits, step_if_fixed_ps: null };
 }
 
-/** Names of hosts and shares stand out. @param {string} text @param {string[]} names */
+/** Names of hosts and how often one is last stand out. @param {string} text @param {string[]} names */
 function emphasized(text, names) {
   const escaped = names.map((name) => name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   return text.split(new RegExp(`((?<![\\w.-])(?:${[...escaped, '(?<=last in )[\\d.]+\\u202f%'].join('|')})(?![\\w-]))`)).map((part, index) => (index % 2 ? h('b', null, part) : part));
 }
 
-/** @param {HostsDocument} document @param {HostRow[]} rows @param {StepRange|null} range */
-export function verdictBlock(document, rows, range) {
+/** @param {HostsDocument} document @param {HostRow[]} rows @param {StepRange|null} range @param {(() => void)|null} capture opens the dialog of capturing */
+export function verdictBlock(document, rows, range, capture) {
   const { verdict, read, hosts, figures, steps } = document;
   const compared = document.state === 'compared';
   const partial = read.hosts < read.of;
@@ -66,7 +66,8 @@ export function verdictBlock(document, rows, range) {
   const number = range ? stepsIn(range, 0).length : steps.number.length;
   return h('div', { class: 'verdict' },
     h('div', { 'data-testid': 'hosts-verdict', class: partial ? 'sec' : '' }, 
-      h('p', null, ['critical', 'warning'].includes(verdict.severity) && !range && h('span', { class: 'hidden' }, `${verdict.severity}: `), emphasized(text, late.length ? late.map(({ name }) => name) : hosts.name)),
+      h('p', null, ['critical', 'warning'].includes(verdict.severity) && !range && h('span', { class: 'hidden' }, `${verdict.severity}: `), range || late.length ? emphasized(text, hosts.name) : text),
+      document.state === 'one_host' && capture && h('p', null, button('Capture…', capture)),
       partial && h('p', { class: 'small muted', role: 'status' }, `${read.hosts} of ${read.of} hosts read; the last one may still come.`)),
     h('dl', { class: 'figures' },
       figure('step', step_ps, `mean step, ${plural(number, 'step')}`),

@@ -82,7 +82,7 @@ export function hostsView(app) {
   function follow() {
     const steps = range();
     rows = hostRows(answer, wide() ? steps : null);
-    fill(verdict, verdictBlock(answer, rows, wide() ? steps : null));
+    fill(verdict, verdictBlock(answer, rows, wide() ? steps : null, app.capture()));
     drawHeat();
     drawDifference();
     drawList();
@@ -152,7 +152,7 @@ export function hostsView(app) {
     const counted = arrival();
     const values = counted ? steps.last.flatMap((at, step) => (at >= 0 ? Math.max(0, valueOf(at, step) ?? 0) : [])) : hosts.name.flatMap((_, at) => steps.number.flatMap((__, step) => valueOf(at, step) ?? []));
     const to = counted ? Math.max(percentile(values), LEAST_SCALE * (answer.figures.step_ps ?? 0) / US) : percentile(values);
-    const from = counted ? 0 : Math.min(to, percentile(values, 0));
+    const from = counted ? 0 : Math.min(to, percentile(values, 0.05));
     const waits = waitTexts(rows);
     const all = steps.number.length;
     const lastOf = (/** @type {number} */ at) => `last in ${count(rows[at].last_steps)} of ${count(wide() ? rows[at].steps : all)}`;
