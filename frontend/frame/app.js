@@ -7,6 +7,7 @@ import { onActivity } from '../lib/activity.js';
 import { createKeys } from '../lib/keys.js';
 import { createLink } from '../lib/link.js';
 import { createLive } from '../lib/live.js';
+import { linkedHosts, WORDS } from '../lib/hosts.js';
 import { createCapture } from '../capture/dialog.js';
 import { VIEWS } from './views.js';
 import { fetchAhead } from './later.js';
@@ -33,6 +34,7 @@ import { createLoadingCard, errorCard, loadingText, noSessionsCard } from './sta
  * @property {(id: string, error: unknown) => void} fail says what went wrong, while the view stays
  * @property {(how?: State) => void} ready what the view shows: data, unless it says otherwise
  * @property {(changes: import('../lib/link.js').LinkState) => void} open goes to a place as a link does: `{v: 'timeline', sel: …}`
+ * @property {() => (() => void)|null} capture opens the dialog of capturing; null where this page may not
  * @property {(view: string, text: string) => void} count writes a number beside the name of a tab
  * @property {(counts: Record<string, number>) => void} counts writes those that the server counted for all tabs
  * @property {(text: string, what: string) => Promise<boolean>} copy puts a text on the clipboard, and says so; false where the browser forbids it
@@ -58,6 +60,8 @@ export function createApp() {
   let partial = false;
   let looking = false;
   let counted = false;
+  /** Hosts of the open session that a link may name by a word. @type {Partial<Record<'slowest'|'median', string>>} */
+  let ranks = {};
   let ahead = false;
   /** @type {Map<string, import('./views.js').View>} */
   const views = new Map();
@@ -74,9 +78,11 @@ export function createApp() {
     open(changes) {
       link.set(changes, 'push');
       if (session && wanted() !== session.session.name) return void open(wanted());
-      show();
+      if ('h' in changes) filtered();
+      else show();
       views.get(current)?.move?.();
     },
+    capture: () => (list?.capture ? () => capture.click() : null),
     count: (view, text) => tabs.count(view, text),
     counts({ lost, ...numbers }) {
       counted = true;
@@ -88,7 +94,9 @@ export function createApp() {
         const some = (text ?? '').split(',').filter((name) => all.includes(name));
         return some.length ? some : all;
       };
-      const hosts = named(link.state.h, (session?.session.hosts ?? []).map(({ name }) => name));
+      const all = (session?.session.hosts ?? []).map(({ name }) => name);
+      const some = linkedHosts(link.state.h, all, ranks);
+      const hosts = some.length ? some : all;
       const there = (session?.devices ?? []).filter(({ host }) => hosts.includes(host));
       return { hosts, devices: named(link.state.d, there.map(({ id }) => id)) };
     },
@@ -122,7 +130,7 @@ export function createApp() {
   const capture = createCapture(live.say, (name) => { void look().then(() => choose(name)); });
   const header = createHeader({
     session: choose,
-    hosts: (hosts) => { link.set({ h: hosts.join(',') }, 'push'); filtered(); },
+    hosts: (below) => void pickHosts(below),
     devices: (devices) => { link.set({ d: devices.join(',') }, 'push'); filtered(); },
     compare: (name) => app.open({ c: name }),
     copy: copyLink,
@@ -165,9 +173,12 @@ export function createApp() {
     const { name, hosts } = next.session;
     const all = list?.sessions.find((entry) => entry.name === name)?.hosts.length ?? 0;
     session = next;
+    ranks = {};
+    void rank();
     header.open(next, app.chosen(), link.state.c);
     tabs.environment(next.environment.label);
     tabs.clear();
+    if (hosts.length > 1) tabs.count('hosts', count(hosts.length));
     counted = false;
     partial = all > hosts.length;
     /** @type {import('./diagnostics.js').Note[]} */
@@ -233,6 +244,36 @@ export function createApp() {
     show();
   }
 
+  /** Learns whom `slowest` and `median` name, where the link says them; until then all hosts are shown. */
+  async function rank() {
+    const own = session;
+    if (!own || !WORDS.some((word) => link.state.h?.split(',').includes(word)) || ranks.median) return;
+    const { hosts, order, median_host } = await get('hosts', { session: own.session.name }).catch(() => ({}));
+    if (own !== session || median_host == null) return;
+    ranks = { slowest: hosts.name[order[0]], median: hosts.name[median_host] };
+    filtered();
+  }
+
+  /** @param {HTMLElement} below */
+  async function pickHosts(below) {
+    const own = session;
+    if (!own) return;
+    try {
+      const { openPicker } = await import('../picker/dialog.js');
+      openPicker({
+        session: own.session.name, names: own.session.hosts.map(({ name }) => name), linked: link.state.h, rows: own.rows.length / own.session.hosts.length, below,
+        apply(h) {
+          link.set({ h }, 'push');
+          void rank();
+          filtered();
+        },
+        say: live.answer, fail: (error) => app.fail('hosts', error),
+      });
+    } catch (error) {
+      app.fail('hosts', error);
+    }
+  }
+
   function filtered() {
     if (session) header.open(session, app.chosen(), link.state.c);
     show();
@@ -280,12 +321,13 @@ export function createApp() {
   link.onMove(() => {
     if (!list) return;
     if (session && wanted() !== session.session.name) return void open(wanted());
+    void rank();
     filtered();
     views.get(current)?.move?.();
   });
   keys.add([
-    ...VIEWS.map(({ id }, index) => ({
-      code: `Digit${index + 1}`, shift: false, label: index ? '' : `1…${VIEWS.length}`, does: 'views', run: () => go(id) })),
+    ...VIEWS.map(({ id, key }, index) => ({
+      code: `Digit${key ?? index + 1}`, shift: false, label: index ? '' : '1…9', does: 'views', run: () => go(id) })),
     { code: 'KeyY', label: 'y', does: 'copy link', run: () => { void copyLink(); } },
     { code: 'Slash', shift: true, label: '?', does: 'this list', run: () => help() },
   ]);

@@ -56,6 +56,7 @@ class Routes:
             "compare": self.compare,
             "propagation": self.propagation,
             "scopes": self.scopes,
+            "hosts": self.hosts,
         }
 
     def sessions(self, _: Arguments) -> dict[str, Any]:
@@ -212,6 +213,27 @@ class Routes:
         timeline = self._shown(arguments).timeline
         timeline.find_scopes()
         return timeline.rows()
+
+    def hosts(self, arguments: Arguments) -> dict[str, Any]:
+        """Which host holds up the others, and why: `pod.view` tells every key. With `host`, what that one did in each
+        step: `step_class_us` as in the whole document, and `start_ps` and `duration_ps`, null without the step."""
+        from tb_xla_insights.pod.view import difference, hosts_view
+
+        loaded = self._loaded(arguments)
+        compared = loaded.compared
+        host = arguments.optional_text("host")
+        if host is None:
+            return hosts_view(compared, len(loaded.files.hosts))
+        names = [own.name for own in compared.hosts]
+        if host not in names:
+            raise InputError(f"data/hosts: no host {host} in this session; leave it out for all")
+        at = names.index(host)
+        steps = compared.hosts[at].document["steps"]
+        places = compared.arrivals.step_of[at].tolist()
+        times = dict(zip(places, steps, strict=True))
+        found = [times.get(place, {}) for place in range(compared.arrivals.steps)]
+        columns = {key: [step.get(key) for step in found] for key in ("start_ps", "duration_ps")}
+        return {"step_class_us": difference(compared, at), **columns}
 
     def _loaded(self, arguments: Arguments) -> Loaded | Pod:
         return self._store.loaded(arguments.text("session"), _READ_SECONDS)
