@@ -54,13 +54,14 @@ class Loaded:
     @cached_property
     def head(self) -> dict[str, Any]:
         """What a page needs before it draws: the report's summary, phases, rows and the overview strip; of hosts that
-        were chosen also their places (`chosen`)."""
+        were chosen also their places (`chosen`), and which to look at first (`ranks`, see `report.ranks`)."""
         from tb_xla_insights.report import session_summary
+        from tb_xla_insights.report.ranks import ranks
 
         if self.report is None:
             return {**session_summary(self.trace), **self.timeline.head()}
         summary = {name: self.report[name] for name in ("session", "environment", "diagnostics", "devices")}
-        return {**summary, **self.timeline.head(), "chosen": self.trace.numbers}
+        return {**summary, **self.timeline.head(), "chosen": self.trace.numbers, "ranks": ranks(self.report)}
 
     @cached_property
     def compared(self) -> Compared:

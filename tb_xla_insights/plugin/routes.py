@@ -25,6 +25,7 @@ _FIRST_LOOK_SECONDS = 5.0
 _DEEPEST = 2**15
 _MOST_EVENTS = 5000
 _MOST_STEPS = 2**31
+_MOST_HOSTS = 10**6 - 1
 
 
 class Routes:
@@ -149,11 +150,13 @@ class Routes:
         return self._reported(arguments, views.gaps)
 
     def gap(self, arguments: Arguments) -> dict[str, Any]:
-        """One gap, by its device and its start."""
+        """One gap, by its device and its start; with `beside`, a host's place, also its gap of the same step."""
         from tb_xla_insights.report import views
 
         device, start = arguments.text("device"), arguments.integer("start_ps")
-        return views.gap(self._shown(arguments, devices=[device]).trace, device, start)
+        beside = arguments.optional_integer("beside", 0, _MOST_HOSTS)
+        ids = [] if beside is None else [f"h{beside}."]
+        return views.gap(self._shown(arguments, ids, [device]).trace, device, start, beside)
 
     def executions(self, arguments: Arguments) -> dict[str, Any]:
         """All executions, or those on `devices`, and the runs of one step."""
@@ -260,8 +263,8 @@ class Routes:
         step: int | None = None,
         usual: bool = False,
     ) -> dict[str, Any]:
-        """A view of what the report tells of all hosts, with the traces that `_shown` tells. While hosts are read, it is
-        of those that were read by then, and `partial` says so."""
+        """A view of what the report tells of all hosts, with the traces that `_shown` tells. While hosts are read, it
+        is of those that were read by then, and `partial` says so."""
         load = self._store.load(arguments.text("session"))
         if load.partial is not None and not load.done:
             return view(load.partial) | {"partial": load.hosts_told}
