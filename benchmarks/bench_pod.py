@@ -4,15 +4,17 @@
 
 Makes a session of HOSTS hosts (64), links to one capture, and takes `xla-insights report --json` of it: "pod" is
 that command, from its start to its end, with the highest sum of what all its processes held at one time (proportional
-set size, so that shared pages count once). "single" is the same command on the file alone, three times, the median; the
-pod's time is compared with HOSTS times that. Prints the cost of one task and the size of one summary too, which
-`bench_pod_scale.py` reckons with. Reads `/proc`, so it needs Linux.
+set size, so that shared pages count once). "single" is the same command on the file alone, three times before and three
+after, the median; the pod's time is compared with HOSTS times that. Where others use the machine meanwhile, processor
+time tells more. Prints what one task costs and how large its result is, too, which `bench_pod_scale.py` reckons with.
+Reads `/proc`, so it needs Linux.
 """
 
 from __future__ import annotations
 
 import os
 import pickle
+import resource
 import statistics
 import subprocess
 import sys
@@ -31,15 +33,22 @@ def pod_of(file: Path, hosts: int, folder: Path) -> Path:
     return folder
 
 
-def seconds_of(path: Path) -> float:
-    start = time.perf_counter()
+def processor_seconds() -> float:
+    """Of all processes that ended below this one."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def seconds_of(path: Path) -> tuple[float, float]:
+    """From start to end, and of processors."""
+    start, before = time.perf_counter(), processor_seconds()
     subprocess.run([*COMMAND, str(path)], stdout=subprocess.DEVNULL, check=True)
-    return time.perf_counter() - start
+    return time.perf_counter() - start, processor_seconds() - before
 
 
-def measured(path: Path) -> tuple[float, int, int]:
-    """Seconds, the highest sum over all processes in bytes, and the highest of the command's own process."""
-    start = time.perf_counter()
+def measured(path: Path) -> tuple[float, float, int, int]:
+    """The same, the highest sum over all processes in bytes, and the highest of the command's own process."""
+    start, before = time.perf_counter(), processor_seconds()
     process = subprocess.Popen([*COMMAND, str(path)], stdout=subprocess.DEVNULL)
     most, most_own, done = 0, 0, threading.Event()
 
@@ -57,7 +66,7 @@ def measured(path: Path) -> tuple[float, int, int]:
     watcher.join()
     if code:
         sys.exit(f"report ended with {code}")
-    return seconds, most, most_own
+    return seconds, processor_seconds() - before, most, most_own
 
 
 def family(pid: int) -> list[int]:
@@ -100,12 +109,16 @@ def cost_of_a_task(file: Path) -> tuple[float, int]:
 
 
 def main(file: Path, hosts: int) -> None:
-    single = statistics.median(seconds_of(file) for _ in range(3))
+    alone = [seconds_of(file) for _ in range(3)]
     with tempfile.TemporaryDirectory() as folder:
-        seconds, most, own = measured(pod_of(file, hosts, Path(folder)))
-    print(f"single: {single:.2f} s; cores: {os.cpu_count()}, load {os.getloadavg()[0]:.1f}")
-    print(f"pod of {hosts}: {seconds:.1f} s, {seconds / hosts:.2f} s a host")
-    print(f"{seconds / (hosts * single):.2f} of the time of {hosts} single reports")
+        seconds, processors, most, own = measured(pod_of(file, hosts, Path(folder)))
+    alone += [seconds_of(file) for _ in range(3)]
+    single, single_processors = (statistics.median(column) for column in zip(*alone, strict=True))
+    print(f"cores: {os.cpu_count()}, load of the last minute, ours included: {os.getloadavg()[0]:.1f}")
+    print(f"single: {single:.2f} s, of processors {single_processors:.2f} s")
+    print(f"pod of {hosts}: {seconds:.1f} s, of processors {processors:.1f} s")
+    of_time, of_work = seconds / (hosts * single), processors / (hosts * single_processors)
+    print(f"{of_time:.2f} of the time of {hosts} single reports, {of_work:.2f} of their processor time")
     print(
         f"at most {most / 1e6:.0f} MB in all processes, of which the command's own at most {own / 1e6:.0f} MB"
     )

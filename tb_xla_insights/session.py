@@ -230,12 +230,7 @@ class Session:
 
     def findings(self) -> Table:
         """One row per finding, as in the report: mistakes, then limits, by what a fix buys."""
-        from tb_xla_insights.analysis.findings import findings_report
-        from tb_xla_insights.report.beside import beside
-
-        return self._table(
-            lambda trace: findings_report(trace, beside(trace))["findings"], lambda report: report["findings"]
-        )
+        return Table(self._kept_report()["findings"])
 
     def annotations(self) -> Table:
         """One row per annotation of the user's own: name, host, thread, start_ps, duration_ps."""

@@ -331,6 +331,15 @@ class TestFindings:
         assert told["gain"] == pytest.approx(0.36)
         assert told["step_if_fixed_ps"] == 64
 
+    def test_a_gain_is_the_share_of_the_mean_step_that_goes(self) -> None:
+        slow, fast = with_findings("a", ("early_sync", 0.5)), with_findings("b")
+        for step in fast.document["steps"]:
+            step["duration_ps"] = 20
+        fast.document["mistakes"] |= {"step_ps": 20, "usual_step_ps": 20, "step_if_fixed_ps": 20}
+        told = found(slow, fast)["early_sync"]
+        assert (told["step_ps"], told["step_if_fixed_ps"]) == (60, 35)
+        assert told["gain"] == pytest.approx((60 - 35) / 60)
+
     def test_windows_are_on_the_session_s_time_base(self) -> None:
         late = with_findings("b", ("early_sync", 0.4))
         late = dataclasses.replace(late, base_unix_ns=late.base_unix_ns + 3)

@@ -232,21 +232,37 @@ def test_what_few_bytes_are_wanted_of_is_not_fetched_whole(store: WebStore) -> N
     assert across == CONTENT[2 * BLOCK - 5 :][:10]
 
 
-def test_a_store_that_stalls_is_given_up(
-    store: WebStore, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(blocks, "PATIENCE_S", 0.5)
-    over = threading.Event()
+def test_a_store_that_stalls_is_given_up(store: WebStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    session, over = resolve(f"{store.address}/logs"), threading.Event()
+    readings = readings_of(session)
+
+    def others_are_done() -> bool:
+        """Asked while somebody waits for the store: no patience is left once nobody else needs any."""
+        if [it.state for it in readings] == ["ready", "reading", "ready", "ready"]:
+            monkeypatch.setattr(blocks, "PATIENCE_S", 0)
+        return False
+
     store.faults[HOSTS[1]] = lambda _, asked: asked.first == 2 * BLOCK and over.wait()
-    store.faults[HOSTS[2]] = lambda *_: over.wait()
     try:
-        code, document, _ = report(store, capsys)
+        trace = read_session(session, load_catalog(), readings, others_are_done)
     finally:
         over.set()
-    assert code == 0
-    skipped = [it for it in document["diagnostics"] if it["id"] == "skipped_host"]
-    assert [it["host"] for it in skipped] == ["b", "c"]
-    assert all("cannot be read (no answer for 0.5 s); try again" in it["message"] for it in skipped)
+    [skipped] = [it for it in trace.diagnostics if it.id == "skipped_host"]
+    assert skipped.host == "b"
+    assert "cannot be read (no answer for 0 s); try again or copy" in skipped.message
+
+
+def test_a_store_that_never_answers_is_given_up(store: WebStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    session, over = resolve(f"{store.address}{HOSTS[0]}"), threading.Event()
+    monkeypatch.setattr(blocks, "PATIENCE_S", 0.2)
+    store.faults[HOSTS[0]] = lambda *_: over.wait()
+    try:
+        with pytest.raises(
+            InputError, match=r"a\.xplane\.pb: cannot be read \(no answer for 0\.2 s\); try again"
+        ):
+            read_session(session, load_catalog())
+    finally:
+        over.set()
 
 
 def test_a_store_that_stalls_is_left_when_reading_is_stopped(store: WebStore) -> None:

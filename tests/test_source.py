@@ -12,6 +12,7 @@ import pytest
 from helpers import raising
 
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.xplane.reasons import reason
 from tb_xla_insights.xplane.source import Source, open_source
 
 DATA = bytes(range(256)) * 4
@@ -102,3 +103,17 @@ def test_a_file_that_loses_its_end_gives_what_is_there(tmp_path: Path) -> None:
         os.truncate(path, 100)
         assert source.read(90, 50).tobytes() == DATA[90:100]
         assert source.read(100, 50).tobytes() == b""
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (TimeoutError(), "cannot be read (no answer in time); try again or copy the file to a local disk"),
+        (KeyError(), "cannot be read (KeyError); try again or copy the file to a local disk"),
+        (PermissionError(13, "Forbidden"), "access refused (Forbidden); check the credentials and what they may read"),
+        (OSError("Forbidden:\nx"), "access refused (Forbidden: x); check the credentials and what they may read"),
+        (OSError(5, "Internal\nError"), "cannot be read (Internal Error); try again or copy the file to a local disk"),
+    ],
+)  # fmt: skip
+def test_what_a_store_says_is_one_line_with_what_to_do(error: Exception, told: str) -> None:
+    assert reason(error) == told

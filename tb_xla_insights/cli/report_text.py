@@ -10,7 +10,9 @@ from tb_xla_insights.cli import common
 from tb_xla_insights.cli.beside_text import print_beside
 from tb_xla_insights.cli.host_text import print_compiles, print_early, print_executions, print_transfers
 from tb_xla_insights.cli.idle_text import print_gaps, print_idle, print_input
+from tb_xla_insights.cli.many_text import print_devices, print_hosts, print_steps
 from tb_xla_insights.cli.propagation_text import print_annotations
+from tb_xla_insights.report.many import MANY
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,6 +42,7 @@ def print_report(out: Console, document: Document, duty: str = "ops") -> None:
     out.print(f"Duration  {units.time_text(session['duration_ps'])}\n")
     _findings(out, document)
     _devices(out, document["devices"], duty)
+    print_hosts(out, document["hosts"])
     print_idle(out, document["step_idle"], document["outside"])
     print_input(out, document["input_pipeline"], len(session["hosts"]))
     _steps(out, document["steps"])
@@ -55,13 +58,24 @@ def print_report(out: Console, document: Document, duty: str = "ops") -> None:
     _stalls(out, document["devices"])
     print_annotations(out, document["annotations"], document["propagation"])
     print_beside(out, document)
-    hosts = common.table("Hosts", "Host", "Size", "Events", "File", left=(0, 3))
-    for host in session["hosts"]:
-        hosts.add_row(host["name"], units.byte_size(host["bytes"]), units.count(host["events"]), host["file"])
-    out.print(hosts)
+    _files(out, session["hosts"])
     for diagnostic in document["diagnostics"]:
         host = f" ({diagnostic['host']})" if "host" in diagnostic else ""
         common.say(out, f"{diagnostic['severity'].capitalize()}{host}: {diagnostic['message']}")
+
+
+def _files(out: Console, hosts: Sequence[Document]) -> None:
+    """The hosts' files; of many hosts the largest ones and the smallest one."""
+    more = ""
+    ordered = hosts
+    if len(hosts) >= MANY:
+        ordered = sorted(hosts, key=lambda host: -host["bytes"])
+        ordered = [*ordered[: common.ROWS - 1], ordered[-1]]
+        more = f" ({units.count(len(hosts))}; the largest and the smallest)"
+    table = common.table(f"Hosts{more}", "Host", "Size", "Events", "File", left=(0, 3))
+    for host in ordered:
+        table.add_row(host["name"], units.byte_size(host["bytes"]), units.count(host["events"]), host["file"])
+    out.print(table)
 
 
 def _findings(out: Console, document: Document) -> None:
@@ -91,6 +105,16 @@ def _findings(out: Console, document: Document) -> None:
 def _devices(out: Console, devices: Sequence[Document], duty: str) -> None:
     if not devices:
         return
+    if len(devices) >= MANY:
+        print_devices(out, devices, duty)
+    else:
+        _each_device(out, devices, duty)
+    meaning = f"Duty cycle = busy / span. {DUTY[duty]}. Stall is the part of busy in which an op only waits."
+    common.say(out, meaning)
+    out.print()
+
+
+def _each_device(out: Console, devices: Sequence[Document], duty: str) -> None:
     told = [device["duty"][duty] for device in devices]
     unit = units.column_unit([it["span_ps"] for it in told])
     times = [f"{name}, {unit}" for name in ("Span", "Busy", "Idle", "Stall")]
@@ -108,9 +132,6 @@ def _devices(out: Console, devices: Sequence[Document], duty: str) -> None:
             units.count(device["ops"]),
         )
     out.print(table)
-    meaning = f"Duty cycle = busy / span. {DUTY[duty]}. Stall is the part of busy in which an op only waits."
-    common.say(out, meaning)
-    out.print()
 
 
 def _steps(out: Console, steps: Sequence[Document]) -> None:
@@ -122,6 +143,10 @@ def _steps(out: Console, steps: Sequence[Document]) -> None:
     unit = units.column_unit(durations)
     mean, median = (units.time_text(ps) for ps in (sum(durations) // len(steps), median_low(durations)))
     title = f"Steps ({units.count(len(steps))}, mean {mean}, median {median}{_longest(steps)})"
+    hosts = len({step["host"] for step in steps})
+    if hosts >= MANY:
+        print_steps(out, steps, hosts, title)
+        return
     heads = ("Start, ms", f"Duration, {unit}", f"Device (busiest core), {unit}")
     counts = {
         "Executions": "executions",

@@ -12,6 +12,7 @@ from tb_xla_insights.export.markup import Child, Row, card, code, element, numbe
 from tb_xla_insights.export.markup import Column as Col
 from tb_xla_insights.export.style import style
 from tb_xla_insights.report.finding_text import Gain, Group, gain_of, groups
+from tb_xla_insights.report.many import MANY
 from tb_xla_insights.report.views import overview
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -124,6 +125,9 @@ def _files(document: Row) -> Markup:
         )
         for it in document["diagnostics"]
     )
+    count = len(document["session"]["hosts"])
+    if count >= MANY:
+        hosts = element("details", element("summary", f"{units.count(count)} hosts and their files"), hosts)
     return card("Hosts, and what to know about the capture", None, notes, hosts, wide=True)
 
 

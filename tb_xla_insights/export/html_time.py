@@ -26,6 +26,7 @@ from tb_xla_insights.export.markup import (
     time,
 )
 from tb_xla_insights.report.figures import idle_rows, left_out
+from tb_xla_insights.report.many import MANY, devices_apart, same_steps
 from tb_xla_insights.report.throughput import throughput_text
 from tb_xla_insights.report.verdict import gap_sentence
 
@@ -48,8 +49,15 @@ def devices(document: Row) -> Markup:
     rows = document["devices"]
     if not rows:
         return card("Devices", None, element("p", "No device was traced: what the host did is shown alone."))
+    told = _each_device(rows) if len(rows) < MANY else _many_devices(rows)
+    return card(
+        "Devices", "each core, from its first to its last run", told, element("p", _DUTY, class_="note")
+    )
+
+
+def _each_device(rows: Sequence[Row]) -> Markup:
     unit = units.column_unit([it["span_ps"] for it in rows])
-    told = table(
+    return table(
         rows,
         text("Device", "name"),
         text("Host", "host"),
@@ -57,8 +65,38 @@ def devices(document: Row) -> Markup:
         Column("", lambda it: bar(it["duty_cycle"] or 0.0), left=True),
         *(time(name, f"{name.lower()}_ps", unit) for name in ("Span", "Busy", "Idle", "Stall")),
     )
-    return card(
-        "Devices", "each core, from its first to its last run", told, element("p", _DUTY, class_="note")
+
+
+def _many_devices(devices: Sequence[Row]) -> Markup:
+    """Those far below the one in the middle, all others, and all, with the times of a core."""
+    named, others, every = devices_apart(devices, "ops")
+    unit = units.column_unit([every.span_ps])
+    told = [(", ".join(it.names), it) for it in named]
+    if others and named:
+        told.append((f"{units.count(len(others.names))} others", others))
+    told.append((f"all {units.count(len(every.names))} cores", every))
+    rows = [
+        {
+            "name": name,
+            "host": it.host,
+            "duty": it.duty,
+            "span_ps": it.span_ps,
+            "busy_ps": it.busy_ps,
+            "idle_ps": it.span_ps - it.busy_ps,
+            "stall_ps": it.stall_ps,
+        }
+        for name, it in told
+    ]
+    return table(
+        rows,
+        text("Device", "name"),
+        text("Host", "host"),
+        Column("Duty cycle", lambda it: units.share(it["duty"])),
+        Column("", lambda it: bar(it["duty"]), left=True),
+        *(
+            time(f"{name} of a core", f"{name.lower()}_ps", unit)
+            for name in ("Span", "Busy", "Idle", "Stall")
+        ),
     )
 
 
@@ -92,11 +130,15 @@ def steps(document: Row) -> Markup | None:
     every = document["steps"]
     if not every:
         return None
-    rows = every[:_STEPS]
+    hosts = len({it["host"] for it in every})
+    longest = hosts >= MANY
+    chosen = [row.longest for row in same_steps(every)] if longest else every
+    rows = chosen[:_STEPS]
     unit = units.column_unit([it["duration_ps"] for it in rows])
     told = table(
         rows,
         Column("Step", lambda it: units.step_name(it["index"], it["number"]), left=True),
+        *([text("Host", "host")] if hosts > 1 else []),
         time("Start", "start_ps", "ms"),
         time("Duration", "duration_ps", unit),
         time("Device (busiest core)", "device_busy_ps", unit),
@@ -109,7 +151,8 @@ def steps(document: Row) -> Markup | None:
     used = [name for name in CLASSES if any(name in it["host_ps"] for it in rows)]
     legend = element("div", (element("span", chip(name)) for name in used), class_="legend")
     mean = sum(it["duration_ps"] for it in every) // len(every)
-    first = f"; the first {_STEPS}" if len(every) > _STEPS else ""
+    first = f"; of each number the longest one of {hosts} hosts" if longest else ""
+    first += f"; the first {_STEPS}" if len(chosen) > _STEPS else ""
     line = "the line is the device work that the step launched, of the busiest core"
     note = f"{units.count(len(every))}{first}; mean {units.time_text(mean)}; {line}"
     if document["throughput"]:

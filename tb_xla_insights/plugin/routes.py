@@ -263,8 +263,8 @@ class Routes:
         step: int | None = None,
         usual: bool = False,
     ) -> dict[str, Any]:
-        """A view of what the report tells of all hosts, with the traces that `_shown` tells. While hosts are read, it
-        is of those that were read by then, and `partial` says so."""
+        """A view of what the report tells of all hosts, with the traces of `_shown`. While hosts are read, it is of
+        those that were read by then, and `partial` says so."""
         load = self._store.load(arguments.text("session"))
         if load.partial is not None and not load.done:
             return view(load.partial) | {"partial": load.hosts_told}

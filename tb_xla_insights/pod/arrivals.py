@@ -101,10 +101,11 @@ def find_arrivals(hosts: Sequence[HostCollectives]) -> Arrivals:
         shared = share(hosts, number)
         aligned = align(hosts, shared, base)
         found = _of(hosts, shared, aligned, base)
-        if _possible(found):
-            return found
+        wrong = _impossible(found)
+        if len(wrong) and wrong.mean() <= _IMPOSSIBLE:
+            return charge(found, found.instances.chosen(np.flatnonzero(~wrong)))
     assert found is not None
-    return found
+    return charge(found, found.instances.chosen(np.zeros(0, np.intp)))
 
 
 def find_core_arrivals(host: HostCollectives) -> Arrivals:
@@ -120,6 +121,12 @@ def find_core_arrivals(host: HostCollectives) -> Arrivals:
     none = np.zeros(len(parties), np.int64)
     aligned = Aligned(np.zeros(len(parties), np.int32), none, [same] * len(parties))
     return _of(parties, shared, aligned, none)
+
+
+def charge(arrivals: Arrivals, instances: Instances) -> Arrivals:
+    """The same parties, had they come as `instances` says, and who is charged then."""
+    last, late, waits, charged = charges_of(instances)
+    return replace(arrivals, instances=instances, last=last, late_ps=late, waits_ps=waits, charged=charged)
 
 
 def _bases(hosts: Sequence[HostCollectives]) -> Int64:
@@ -145,7 +152,7 @@ def _of(parties: Sequence[HostCollectives], shared: Shared, aligned: Aligned, ba
     )
     placed = placed_on(rough, clocks)
     return Arrivals(
-        tuple(parties), shared, placed, clocks, aligned.component, *charge(placed), step_of, steps
+        tuple(parties), shared, placed, clocks, aligned.component, *charges_of(placed), step_of, steps
     )  # fmt: skip
 
 
@@ -159,7 +166,7 @@ def _telling(rough: Instances, shared: Shared, parties: Sequence[HostCollectives
     return found
 
 
-def charge(placed: Instances) -> tuple[Int32, Int64, Int64, Int32]:
+def charges_of(placed: Instances) -> tuple[Int32, Int64, Int64, Int32]:
     """Who is last, lateness, waiting, and to whom it is charged.
 
     The last one is charged, but for what it lost itself by waiting for another one, in a collective of which the waiting
@@ -181,7 +188,7 @@ def charge(placed: Instances) -> tuple[Int32, Int64, Int64, Int32]:
 
 
 def _passed_on(there: NDArray[np.bool_], last: Int32, waits: Int64, charged: Int32) -> Int32:
-    """Charges after what hosts lost themselves was passed on; see `charge`. A wait that is only in part another one's
+    """Charges after what hosts lost themselves was passed on; see `charges_of`. A wait that is only in part another one's
     fault is charged to whom most of it is due."""
     charged = charged.copy()
     everybody = there.any(axis=0)
@@ -229,14 +236,12 @@ def waiting_for_others(arrivals: Arrivals) -> Int64:
     return found
 
 
-def _possible(found: Arrivals) -> bool:
-    """Whether nobody is done before the last one came, in all but a few instances."""
+def _impossible(found: Arrivals) -> NDArray[np.bool_]:
+    """The instances in which somebody is done before the last one comes: what is not the same on all of them. An
+    asynchronous one may be over before anybody waits for its end."""
     its = found.instances
-    if not len(its):
-        return False
     latest = its.begin_ps[np.arange(len(its)), found.last]
-    first = np.where(its.there, its.end_ps, HIGH).min(axis=1)
-    slack = max(_SLACK_PS, 3 * int(np.median(found.clocks.residual_ps[found.clocks.known])))
-    asynchronous = np.where(its.there, its.wait_ps - its.begin_ps, 0).any(axis=1)
-    early = (first + slack < latest) & ~asynchronous
-    return bool(early.sum() <= _IMPOSSIBLE * len(its))
+    first = np.where(its.there, its.end_ps, HIGH).min(axis=1, initial=HIGH)
+    residuals = found.clocks.residual_ps[found.clocks.known]
+    slack = max(_SLACK_PS, 3 * int(residuals.max(initial=0)))
+    return (first + slack < latest) & (its.wait_ps == its.begin_ps).all(axis=1)

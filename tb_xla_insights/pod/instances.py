@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,13 @@ class Instances:
 
     def __len__(self) -> int:
         return len(self.step)
+
+    def chosen(self, rows: NDArray[np.intp]) -> Instances:
+        """Only some instances, in that order."""
+        place = np.full(len(self) + 1, -1, np.int32)
+        place[rows] = np.arange(len(rows), dtype=np.int32)
+        columns = (self.instruction, self.step, self.there, self.begin_ps, self.wait_ps, self.end_ps)
+        return Instances(*(column[rows] for column in columns), [place[it] for it in self.of_row])
 
 
 def common_steps(
@@ -99,47 +106,53 @@ def find_instances(
     parties: Sequence[HostCollectives],
     shared: Shared,
     aligned: Aligned,
-    step_of_label: dict[tuple[int, int], int],
+    step_of_run: dict[tuple[int, int], int],
 ) -> Instances:
-    """What two parties or more recorded, on the clocks of each."""
-    columns = []
-    for number, party in enumerate(parties):
-        label = aligned.label[number][party.run] if len(party) else np.zeros(0, np.int32)
-        component = np.full(len(party), aligned.component[number], np.int32)
-        columns.append(
-            np.stack((component, shared.instruction[number], shared.group[number], label, party.repetition))
-        )
-    keys = np.concatenate(columns, axis=1).astype(np.int64)
-    kept = (keys[0] >= 0) & (keys[2] >= 0) & (keys[3] >= 0)
-    rows, of = np.flatnonzero(kept), np.repeat(np.arange(len(parties)), [len(party) for party in parties])
-    kinds, inverse = np.unique(keys[:, rows], axis=1, return_inverse=True)
-    which = np.full(keys.shape[1], -1, np.int64)
-    which[rows] = inverse.reshape(-1)
-    several = np.zeros((kinds.shape[1], len(parties)), np.bool_)
-    several[which[rows], of[rows]] = True
-    number = np.full(kinds.shape[1] + 1, -1, np.int64)
-    chosen = np.flatnonzero(several.sum(axis=1) >= 2)
-    begin, wait, end = (
-        np.concatenate([getattr(party, name) for party in parties])
-        for name in ("begin_ps", "wait_ps", "end_ps")
+    """What two parties or more recorded, on the clocks of each. `step_of_run`: as `common_steps` gives it."""
+    keys = [_keys(party, shared, aligned, number) for number, party in enumerate(parties)]
+    columns = [np.concatenate([key[at] for key in keys]).astype(np.int64) for at in range(5)]
+    party_of = np.repeat(np.arange(len(parties)), [len(party) for party in parties])
+    component, instruction, group, label, _ = columns
+    rows = np.flatnonzero((component >= 0) & (group >= 0) & (label >= 0))
+    key = np.zeros(len(rows), np.int64)
+    for column in columns:  # all of them in one number
+        key = key * (int(column.max(initial=0)) + 1) + column[rows]
+    _, first, which = np.unique(key, return_index=True, return_inverse=True)
+    there = np.zeros((len(first), len(parties)), np.bool_)
+    there[which, party_of[rows]] = True
+    several = there.sum(axis=1) >= 2
+    place = np.where(several, np.cumsum(several) - 1, -1)
+    instance = np.full(len(party_of), -1, np.int32)
+    instance[rows] = place[which]
+    there, first = there[several], rows[first[several]]
+    step = [
+        step_of_run.get(run, NOBODY)
+        for run in zip(component[first].tolist(), label[first].tolist(), strict=True)
+    ]
+    rows = np.flatnonzero(instance >= 0)
+    cells = instance[rows], party_of[rows]
+    begin, wait, end = (np.full(there.shape, limit, np.int64) for limit in (LOW, LOW, HIGH))
+    for column, name in ((begin, "begin_ps"), (wait, "wait_ps")):
+        np.maximum.at(column, cells, np.concatenate([getattr(party, name) for party in parties])[rows])
+    np.minimum.at(end, cells, np.concatenate([party.end_ps for party in parties])[rows])
+    begin, wait, end = (np.where(there, column, 0) for column in (begin, wait, end))
+    bounds = np.cumsum([len(party) for party in parties])[:-1]
+    return Instances(
+        instruction[first].astype(np.int32),
+        np.array(step, np.int32),
+        there,
+        begin,
+        wait,
+        end,
+        np.split(instance, bounds),
     )
-    number[chosen] = np.arange(len(chosen))
-    which = number[which]
-    rows = np.flatnonzero(which >= 0)
-    there = several[chosen]
-    made = [np.full(there.shape, low, np.int64) for low in (LOW, LOW, HIGH)]
-    np.maximum.at(made[0], (which[rows], of[rows]), begin[rows])
-    np.maximum.at(made[1], (which[rows], of[rows]), wait[rows])
-    np.minimum.at(made[2], (which[rows], of[rows]), end[rows])
-    for column in made:
-        column[~there] = 0
-    kinds = kinds[:, chosen]
-    step = np.array(
-        [step_of_label.get((it, text), NOBODY) for it, text in kinds[[0, 3]].T.tolist()], np.int32
-    )
-    bounds = np.cumsum([0, *(len(party) for party in parties)])
-    of_row = [which[low:high].astype(np.int32) for low, high in zip(bounds[:-1], bounds[1:], strict=True)]
-    return Instances(kinds[1].astype(np.int32), step, there, made[0], made[1], made[2], of_row)
+
+
+def _keys(party: HostCollectives, shared: Shared, aligned: Aligned, number: int) -> tuple[Int32, ...]:
+    """Per row what it shares with those of the same instance elsewhere."""
+    label = aligned.label[number][party.run] if len(party) else np.zeros(0, np.int32)
+    component = np.full(len(party), aligned.component[number], np.int32)
+    return component, shared.instruction[number], shared.group[number], label, party.repetition
 
 
 def placed_on(rough: Instances, clocks: Clocks) -> Instances:
@@ -153,11 +166,7 @@ def placed_on(rough: Instances, clocks: Clocks) -> Instances:
     kept = np.flatnonzero(there.sum(axis=1) >= 2)
     latest = np.where(there[kept], columns[0][kept], LOW).max(axis=1, initial=LOW)
     order = kept[np.argsort(latest, kind="stable")]
-    place = np.full(len(rough) + 1, -1, np.int32)
-    place[order] = np.arange(len(order), dtype=np.int32)
-    of_row = [
-        place[rows] if known else np.full_like(rows, -1)
-        for rows, known in zip(rough.of_row, clocks.known.tolist(), strict=True)
-    ]
-    begin, wait, end = (column[order] for column in columns)
-    return Instances(rough.instruction[order], rough.step[order], there[order], begin, wait, end, of_row)
+    begin, wait, end = columns
+    made = Instances(rough.instruction, rough.step, there, begin, wait, end, rough.of_row)
+    known = [np.where(has, rows, -1) for rows, has in zip(made.of_row, clocks.known.tolist(), strict=True)]
+    return replace(made, of_row=known).chosen(order)

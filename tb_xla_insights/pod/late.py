@@ -32,6 +32,9 @@ LEAST_SHARE = 0.01
 ONCE_SHARE = 0.5
 """Of all waiting, what is charged to a host that stands out in a few steps only."""
 
+MATTERS_SHARE = 0.1
+"""Of what is charged to such a host, what a step must have to be one of those few."""
+
 MUCH_MORE = 1.25
 """How many times more the mean step must gain with a class of hosts than with those that stand out one by one."""
 
@@ -93,7 +96,7 @@ def _one_by_one(arrivals: Arrivals, step_ps: int) -> tuple[list[int], list[NDArr
     steps: list[NDArray[np.intp]] = []
     left, saved = arrivals, 0
     while len(found) < min(MOST_FOUND, len(arrivals.parties) - 1):
-        worst = _worst(left, arrivals, step_ps)
+        worst = _worst(left, arrivals, found, step_ps)
         if worst is None:
             break
         found.append(worst[0])
@@ -126,30 +129,29 @@ def _last_of_steps(arrivals: Arrivals) -> NDArray[np.intp]:
     return np.where(charges.any(axis=1), charges.argmax(axis=1), -1)
 
 
-def _worst(left: Arrivals, all_: Arrivals, step_ps: int) -> tuple[int, NDArray[np.intp]] | None:
-    """Of the parties that stand out the one that others wait for longest, and the steps in which it is last."""
+def _worst(
+    left: Arrivals, all_: Arrivals, found: list[int], step_ps: int
+) -> tuple[int, NDArray[np.intp]] | None:
+    """Of the parties that stand out, but for those found already, the one that others wait for longest, and the steps
+    in which they do."""
     charges, last, latest = left.charges()[:-1], _last_of_steps(left), left.latest()
-    parties = len(left.parties)
-    share = 1 / parties
-    counted = int((last >= 0).sum())
-    total = int(charges.sum())
-    for party in np.argsort(-charges.sum(axis=0), kind="stable").tolist():
-        cost = int(charges[:, party].sum())
-        # The time of the steps of those who may wait for it.
-        theirs = step_ps * left.steps * _companions(left, party)
-        if not cost:
-            return None
-        if cost < LEAST_SHARE * theirs:
+    share, counted = 1 / len(left.parties), int((last >= 0).sum())
+    costs, total = charges.sum(axis=0), int(all_.waits_ps.sum())
+    for party in np.argsort(-costs, kind="stable").tolist():
+        cost = int(costs[party])
+        # The time of a step of those who may wait for it.
+        theirs = step_ps * _companions(left, party)
+        if party in found or not cost or cost < LEAST_SHARE * theirs * left.steps:
             continue
-        matters = charges[:, party] * left.steps >= LEAST_SHARE * theirs
-        steps = np.flatnonzero((last == party) & matters)
-        if not len(steps) or np.median(latest[steps, party]) <= noise_ps(all_, party):
-            continue
+        late = latest[:, party] > noise_ps(all_, party)
+        steps = np.flatnonzero((last == party) & late & (charges[:, party] >= LEAST_SHARE * theirs))
         needed = min(TIMES_ITS_SHARE * share, MOST_NEEDED) * counted
-        often = len(steps) > needed and _tail(len(steps), counted, share) * parties < LEVEL
-        once = cost >= ONCE_SHARE * total and cost >= INFO_SHARE * theirs
-        if often or once:
+        if len(steps) > needed and _tail(len(steps), counted, share) * len(left.parties) < LEVEL:
             return party, steps
+        if cost >= ONCE_SHARE * total and cost >= INFO_SHARE * theirs * left.steps:
+            few = np.flatnonzero(late & (charges[:, party] >= MATTERS_SHARE * cost))
+            if len(few):
+                return party, few
     return None
 
 

@@ -40,6 +40,4 @@ def in_time(arrivals: Arrivals, parties: list[int]) -> tuple[Arrivals, Int64]:
     shift = np.where(its.there, shift, 0)
     end = np.where(its.there, its.end_ps - moved[:, None], 0)
     made = replace(its, begin_ps=its.begin_ps - shift, wait_ps=its.wait_ps - shift, end_ps=end)
-    last, late_ps, waits, charged = charge(made)
-    replayed = replace(arrivals, instances=made, last=last, late_ps=late_ps, waits_ps=waits, charged=charged)
-    return replayed, sooner - first
+    return charge(arrivals, made), sooner - first

@@ -20,8 +20,6 @@ ANSWER_SECONDS = 10
 """How long the scheduler may take to answer."""
 WORKER_SECONDS = 60
 """How long the first worker may take to be there; those that are started on demand take a while."""
-_RETRIES = 2
-"""How often Dask repeats a task that its worker's end cut off."""
 
 
 @dataclass(frozen=True)
@@ -52,11 +50,8 @@ def run_on_cluster(
     with _connected(scheduler) as client:
         _check_versions(client, scheduler)
         sent = OnWorker(task, __version__)
-        waiting = [
-            client.submit(
-                sent, host, pure=False, retries=_RETRIES, priority=-number, key=f"{host.name}-{number}"
-            )
-            for number, host in enumerate(hosts)
+        waiting = [  # not pure: the file may be another one by now than when it was read last
+            client.submit(sent, host, pure=False, priority=-number) for number, host in enumerate(hosts)
         ]
         waiting.reverse()
         for host in hosts:

@@ -20,6 +20,8 @@ _PER_BYTE = 3
 """Memory that a task takes at most, per byte of its file (see benchmarks/bench_pod.py) …"""
 _PER_WORKER = 120_000_000
 """… and beside that: the interpreter, NumPy, and what does not grow with the file."""
+_IDLE_SECONDS = 60
+"""After so long without work a process ends: the one that had work for it may have been killed."""
 
 
 def workers_for(hosts: Sequence[HostInput], memory: int | None = None) -> int:
@@ -57,11 +59,15 @@ def _run_until_broken(
     waiting: deque[HostInput], task: Task[Result], workers: int
 ) -> Generator[Answer[Result]]:
     """Takes a host from `waiting` once its result is there. Raises BrokenProcessPool where a process dies."""
-    ahead = (
-        1 if workers == 1 else 2 * workers
-    )  # a lone worker has one host at a time, which is to blame for its end
-    # OpenBLAS would start a thread per core in each, and there is no algebra.
-    executor = loky.ProcessPoolExecutor(workers, initializer=keep_one_heap, env={"OPENBLAS_NUM_THREADS": "1"})
+    # A lone worker has one host at a time, which is to blame for its end.
+    ahead = 1 if workers == 1 else 2 * workers
+    executor = loky.ProcessPoolExecutor(
+        workers,
+        timeout=_IDLE_SECONDS,
+        initializer=keep_one_heap,
+        # OpenBLAS would start a thread per core in each, and there is no algebra.
+        env={"OPENBLAS_NUM_THREADS": "1"},
+    )
     submitted: deque[Future[Answer[Result]]] = deque()
     try:
         while waiting:

@@ -57,4 +57,4 @@ def _text(error: Exception) -> str:
     status, message = getattr(error, "status", None), getattr(error, "message", None)
     if status and isinstance(message, str):  # aiohttp's text repeats the URL
         return f"{status} {message}"
-    return str(error) or type(error).__name__
+    return str(error) or ("no answer in time" if isinstance(error, TimeoutError) else type(error).__name__)

@@ -97,14 +97,15 @@ def _whose(count: int, hosts: int, host: str, few: bool) -> str:
         return f"On {host} alone, of {hosts} hosts"
     if few:
         return f"On {count} of {hosts} hosts, most on {host}"
-    every = f"all {hosts}" if count == hosts else f"{count} of {hosts}"
+    every = "both" if count == hosts == 2 else f"all {hosts}" if count == hosts else f"{count} of {hosts}"
     return f"On {every} hosts (here {host}, the median one)"
 
 
 def _weights(parts: Sequence[Part]) -> Callable[[Part], int]:
-    """What hosts weigh in means of shares: their steps, or where none has any the spans of their devices."""
+    """What hosts weigh in means of shares: the time of their steps, so that a gain is the share of the mean step of all
+    that goes; where none has steps the spans of their devices."""
     if any(part.steps for part in parts):
-        return lambda part: part.steps
+        return lambda part: part.steps_ps
     return lambda part: part.span_ps
 
 

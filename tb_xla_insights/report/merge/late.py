@@ -38,7 +38,8 @@ def with_arrivals(document: Row, hosts: Sequence[HostInput]) -> Row:
     if exposed and left < exposed:
         found, mistakes = _without_waiting(document, found, mistakes, left, exposed)
     if late:
-        found, mistakes = [*found, late], _with_late(mistakes, late, compared.table.mean_step_ps)
+        late, mistakes = _with_late(mistakes, late, compared.table.mean_step_ps)
+        found = [*found, late]
     told = in_order([finding for finding in found if finding.id not in NO_FAULT])
     told += [finding for finding in found if finding.id in NO_FAULT and leaves_nothing(told)]
     findings = [it.as_json() | {"kind": kind_of(it), "step_ps": mistakes["step_ps"]} for it in told]
@@ -88,15 +89,18 @@ def _without_waiting(
     return [*others, *([less] if worth_telling else [])], mistakes
 
 
-def _with_late(mistakes: Row, late: Finding, mean_step_ps: int | None) -> Row:
-    """The mistakes with a late host among them. No replay has hosts that come earlier, and what makes one late may be
-    another mistake: together they gain what the larger of both does."""
+def _with_late(mistakes: Row, late: Finding, mean_step_ps: int | None) -> tuple[Finding, Row]:
+    """The finding about late hosts as a part of the mean step that all findings are told against (which is no shorter
+    than what devices work in it), and the mistakes with it among them. No replay has hosts that come earlier, and what
+    makes one late may be another mistake: together they gain what the larger of both does."""
     step = mistakes["step_ps"] or mean_step_ps
     if step is None or late.step_if_fixed_ps is None:
-        return mistakes
-    fixed = min(mistakes["step_if_fixed_ps"] or step, round(step * (1 - (late.gain or 0.0))))
+        return late, mistakes
+    alone = round(step * (1 - (late.gain or 0.0)))
+    late = replace(late, step_if_fixed_ps=alone, step_if_fixed_most_ps=alone)
+    fixed = min(mistakes["step_if_fixed_ps"] or step, alone)
     without = mistakes["step_without_limit_ps"]
-    return mistakes | {
+    return late, mistakes | {
         "count": mistakes["count"] + ((late.gain or 0.0) >= INFO_SHARE),
         "step_ps": step,
         "usual_step_ps": mistakes["usual_step_ps"] or step,

@@ -37,13 +37,20 @@ class Part:
 
 def moved(value: Any, by_ps: int) -> Any:
     """A part of a document with every instant in it so much later: what stands under `start_ps` and `end_ps`, however
-    deep. Everything else is a length and stays."""
-    if isinstance(value, dict):
-        return {
-            key: it + by_ps if key in ("start_ps", "end_ps") and isinstance(it, int) else moved(it, by_ps)
-            for key, it in value.items()
-        }
-    return [moved(it, by_ps) for it in value] if isinstance(value, list) else value
+    deep. Everything else is a length and stays; what has no instant in it is not copied."""
+    if not by_ps:
+        return value
+    if isinstance(value, list):
+        rows = [moved(it, by_ps) for it in value]
+        return value if all(new is it for new, it in zip(rows, value, strict=True)) else rows
+    if not isinstance(value, dict):
+        return value
+    changed = {}
+    for key, it in value.items():
+        new = it + by_ps if key in ("start_ps", "end_ps") and isinstance(it, int) else moved(it, by_ps)
+        if new is not it:
+            changed[key] = new
+    return value | changed if changed else value
 
 
 def weighted_mean(values: Iterable[tuple[float | None, int]]) -> float | None:

@@ -82,6 +82,13 @@ def unlike_hosts(parts: Sequence[Part]) -> Row | None:
     more = f" and {len(unlike) - _MOST_NAMED} more" if len(unlike) > _MOST_NAMED else ""
     others = next(host for host in of_host if host not in unlike) if len(unlike) < len(of_host) else None
     usual_text = f"; the others: {_told(of_host[others], kinds[others])}" if others else ""
+    if all(kinds[host] == usual for host in unlike):
+        text = f"have other numbers of steps than the others ({named}{more}{usual_text}): in means they weigh by these."
+        return {
+            "id": "hosts_differ",
+            "severity": "info",
+            "message": f"{plural(len(unlike), 'host')} of {len(of_host)} {text} Capture all hosts for the same time.",
+        }
     return {
         "id": "hosts_differ",
         "severity": "warning",

@@ -1,0 +1,187 @@
+"""What is told of many devices, hosts and steps in place of a row for each, as text and as a page."""
+
+from __future__ import annotations
+
+import functools
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from captures import CATALOG, session
+from rich.console import Console
+from synthetic.__main__ import LOGDIR
+
+from tb_xla_insights.cli.report_text import print_report
+from tb_xla_insights.export.html import report_html
+from tb_xla_insights.report import session_report
+from tb_xla_insights.report.many import MANY, MOST_DEVICES, MOST_HOSTS, devices_apart, hosts_apart, same_steps
+from tb_xla_insights.trace.build import join_hosts
+from tb_xla_insights.trace.model import SessionTrace, Trace
+from tb_xla_insights.trace.read import read_trace
+from tb_xla_insights.xplane.source import open_source
+
+Row = dict[str, Any]
+FILES = sorted((Path(LOGDIR) / "synthetic_pod_16_hosts").rglob("*.xplane.pb"))
+
+
+def pod() -> SessionTrace:
+    traces = []
+    for file in FILES:
+        with open_source(str(file)) as source:
+            traces.append(read_trace(source, CATALOG, host=file.name.split(".")[0]))
+    return join_hosts("pod", "run/pod", traces, [])
+
+
+@functools.cache
+def report() -> Row:
+    return session_report(pod())
+
+
+def device(host: int, core: int, busy_ps: int) -> Row:
+    told = {"span_ps": 1000, "busy_ps": busy_ps, "stall_ps": 10}
+    return {"name": f"TPU:{core}", "host": f"w-{host}", "duty": {"ops": told}}
+
+
+class TestDevices:
+    def test_cores_of_a_host_that_agree_are_one_row(self) -> None:
+        devices = [device(host, core, 600 if host == 5 else 990) for host in range(16) for core in range(4)]
+        (low,), others, every = devices_apart(devices, "ops")
+        assert (low.names, low.host, low.duty, low.busy_ps) == (
+            ["TPU:0", "TPU:1", "TPU:2", "TPU:3"], "w-5", 0.6, 600,
+        )  # fmt: skip
+        assert others is not None
+        assert (len(others.names), others.duty) == (60, 0.99)
+        assert every.duty == (60 * 0.99 + 4 * 0.6) / 64
+
+    def test_devices_that_are_all_alike_are_none_by_name(self) -> None:
+        named, others, every = devices_apart([device(host, 0, 900 + host) for host in range(20)], "ops")
+        assert named == []
+        assert others == every
+
+    def test_the_lowest_ones_are_named(self) -> None:
+        devices = [device(host, 0, 900) for host in range(20)]
+        devices += [device(30 + host, 0, 100 * host) for host in range(MOST_DEVICES + 1)]
+        named, others, _ = devices_apart(devices, "ops")
+        assert [it.host for it in named] == [f"w-{30 + host}" for host in range(MOST_DEVICES)]
+        assert others is not None
+        assert len(others.names) == 21
+
+    def test_a_device_without_work_is_the_lowest_one(self) -> None:
+        idle = device(9, 0, 0)
+        idle["duty"]["ops"] = dict.fromkeys(("span_ps", "busy_ps", "stall_ps"), 0)
+        named, _, _ = devices_apart([*(device(host, 0, 900) for host in range(20)), idle], "ops")
+        assert [(it.host, it.duty) for it in named] == [("w-9", 0.0)]
+
+
+class TestHosts:
+    def test_few_hosts_are_all_named(self) -> None:
+        hosts: list[Row] = [{"name": f"w-{n}", "others_wait_ps": n} for n in range(MANY - 1)]
+        assert hosts_apart(hosts) == (hosts, [])
+
+    def test_of_many_those_are_named_that_others_wait_for(self) -> None:
+        hosts: list[Row] = [{"name": f"w-{n}", "others_wait_ps": 1} for n in range(MANY)]
+        hosts[3]["others_wait_ps"], hosts[5]["others_wait_ps"] = 500, 900
+        named, others = hosts_apart(hosts)
+        assert [row["name"] for row in named] == ["w-5", "w-3"]
+        assert len(others) == MANY - 2
+
+    def test_no_more_than_a_few_are_named(self) -> None:
+        hosts: list[Row] = [{"name": f"w-{n}", "others_wait_ps": 1} for n in range(40)]
+        assert len(hosts_apart(hosts)[0]) == MOST_HOSTS
+
+    def test_where_nobody_waits_nobody_is_named(self) -> None:
+        hosts: list[Row] = [{"name": f"w-{n}", "others_wait_ps": None} for n in range(MANY)]
+        assert hosts_apart(hosts) == ([], hosts)
+
+
+def test_steps_of_all_hosts_by_their_numbers() -> None:
+    steps = [
+        {"name": f"train#{number}", "number": number, "host": host, "index": index, "duration_ps": time}
+        for index, (host, number, time) in enumerate(
+            (("a", 1, 5), ("a", 2, 6), ("b", 1, 9), ("b", 2, 7), ("c", 2, 8))
+        )
+    ]
+    first, second = same_steps(steps)
+    assert (first.name, first.number, first.hosts, first.median_ps, first.longest["host"]) == (
+        "train",
+        1,
+        2,
+        5,
+        "b",
+    )
+    assert (second.number, second.hosts, second.median_ps, second.longest["host"]) == (2, 3, 7, "c")
+
+
+def test_steps_without_numbers_go_by_their_place() -> None:
+    steps = [
+        {"name": "m", "number": None, "host": host, "index": index, "duration_ps": 1}
+        for index, host in enumerate("aabb")
+    ]
+    assert [(row.number, row.hosts) for row in same_steps(steps)] == [(0, 2), (1, 2)]
+
+
+def text_of(document: Row) -> str:
+    out = Console(file=io.StringIO(), width=100_000, highlight=False, markup=False, emoji=False)
+    print_report(out, document)
+    assert isinstance(out.file, io.StringIO)
+    return out.file.getvalue().replace("\u202f", " ")
+
+
+class TestPod:
+    """Sixteen hosts of four cores, of which one loads slowly."""
+
+    def test_the_late_host_is_the_first_mistake(self) -> None:
+        first, *others = report()["findings"]
+        assert first["id"] == "straggler"
+        assert first["kind"] == "mistake"
+        assert "w-5" in first["title"]
+        assert report()["mistakes"]["step_if_fixed_ps"] == first["step_if_fixed_ps"]
+        assert "w-5 comes late" in report()["verdict"]["text"]
+        assert len(report()["verdict"]["text"]) <= 230
+        slow = next(row for row in others if row["id"] == "input_bound")
+        assert slow["detail"].startswith("On t1v-n-7f-w-5 alone, of 16 hosts: ")
+
+    def test_waiting_for_it_is_no_cost_of_the_collectives(self) -> None:
+        exposed = sum(row["exposed_ps"] for row in report()["collectives"])
+        (limit,) = (row for row in report()["findings"] if row["id"] == "exposed_collectives")
+        assert limit["cost_ps"] < exposed / 4
+        assert "is waiting for others to come" in limit["detail"]
+
+    def test_idle_time_per_step_and_core_is_the_mean_of_the_hosts_own(self) -> None:
+        told = report()["step_idle"]
+        each = [session_report(session(trace))["step_idle"] for trace in pod().traces]
+        assert len({it["steps"] for it in each}) == 1
+        for name in ("work_ps", "idle_ps"):
+            assert told[name] == pytest.approx(sum(it[name] for it in each) / len(each), abs=len(each))
+
+    def test_text_tells_of_many_devices_the_low_ones(self) -> None:
+        text = text_of(report())
+        assert "TPU:0 to TPU:3   t1v-n-7f-w-5       60.7 %" in text
+        assert "60 others" in text
+        assert text.count("TPU:3") < 10
+
+    def test_text_tells_all_of_few_hosts_side_by_side(self) -> None:
+        text = text_of(report())
+        table = text[text.index("Hosts side by side") :].split("\n\n")[0]
+        assert table.count("t1v-n-7f-w-") == 16
+        assert "input, 38.0 ms a step longer" in table
+
+    def test_text_of_many_hosts_has_no_row_for_each(self) -> None:
+        document = session_report(join_hosts("pod", "run/pod", many(MANY), []))
+        assert len(document["hosts"]) == MANY
+        text = text_of(document)
+        for title in ("Hosts side by side", "Steps (", "Hosts ("):
+            table = text[text.index(title) :].split("\n\n")[0]
+            assert table.count("\n") < MANY, title
+        page = report_html(session(many(1)[0]), document)
+        assert f"of each number the longest one of {MANY} hosts" in page
+
+
+def many(count: int) -> list[Trace]:
+    """So many hosts, of the first one's capture."""
+    found = []
+    for number in range(count):
+        with open_source(str(FILES[0])) as source:
+            found.append(read_trace(source, CATALOG, host=f"w-{number}"))
+    return found
