@@ -1,13 +1,13 @@
 /** The host picker: which of many hosts the page shows, by name, number or range, with those that matter first. */
 
-import { button, fill, h, onKeys } from '../lib/dom.js';
+import { button, fill, h, onKeys, refill } from '../lib/dom.js';
 import { clamp } from '../lib/axis.js';
 import { get } from '../lib/api.js';
 import { count, digits, MISSING, plural, unitFor } from '../lib/format.js';
 import { findHosts, hostsText, linkedHosts } from '../lib/hosts.js';
 import { total } from '../lib/items.js';
 
-/** @typedef {import('../hosts/types').HostsDocument} HostsDocument */
+/** @typedef {import('./types').HostsDocument} HostsDocument */
 
 const ROW = 24;
 const ROWS_IN_SIGHT = 11;
@@ -81,10 +81,8 @@ export function openPicker({ session, names, linked, rows, below, apply, say, fa
   }
 
   function draw() {
-    const focused = sets.contains(document.activeElement) ? document.activeElement?.getAttribute('data-testid') : null;
-    fill(sets, choices().map(({ id, label, hosts, words: as }) => button(label, () => take(hosts, as), { class: 'small-button', 'aria-pressed': String(same(hosts)), 'data-testid': `host-picker-${id}` })),
+    refill(sets, choices().map(({ id, label, hosts, words: as }) => button(label, () => take(hosts, as), { class: 'small-button', 'aria-pressed': String(same(hosts)), 'data-testid': `host-picker-${id}` })),
       search.value.trim() !== '' && found.length > 0 && button(`these ${count(found.length)}`, () => take(found), { class: 'small-button', 'aria-pressed': String(same(found)), 'data-testid': 'host-picker-found' }));
-    if (focused) /** @type {HTMLElement|null} */ (sets.querySelector(`[data-testid=${focused}]`))?.focus();
     const unit = unitFor(total(order, (/** @type {number} */ at) => (waitOf(at) ?? 0) * 1e6));
     fill(head, h('span', null), h('span', null, ranks?.state === 'compared' ? 'Host, by how long others wait' : 'Host'), h('span', { class: 'num' }, ranks ? 'Last in' : ''), h('span', { class: 'num' }, ranks ? `Others wait, ${unit.name}` : ''));
     hits.textContent = `${count(found.length)} of ${count(names.length)}`;
