@@ -261,7 +261,7 @@ export function createApp() {
     try {
       const { openPicker } = await import('../hosts/view.js');
       openPicker({
-        session: own.session.name, names: own.session.hosts.map(({ name }) => name), linked: link.state.h, rows: own.rows.length / own.session.hosts.length, below,
+        session: own.session.name, hosts: own.session.hosts.map(({ name }) => name), linked: link.state.h, rows: own.rows.length / own.session.hosts.length, below,
         apply(h) {
           link.set({ h }, 'push');
           void rank();

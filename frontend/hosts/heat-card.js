@@ -128,7 +128,9 @@ export function createHeatCard(on) {
 
   function drawBody() {
     drawHeat();
-    fill(body, listed ? h('div', { class: 'heat-table fill' }, stepsTable()) : [heat.element, below]);
+    if (listed) fill(body, h('div', { class: 'heat-table fill' }, stepsTable()));
+    // Stays where it is: it may have the focus.
+    else if (heat.element.parentElement !== body) fill(body, heat.element, below);
   }
 
   function drawCard() {

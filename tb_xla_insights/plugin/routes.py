@@ -233,6 +233,7 @@ class Routes:
 
 
 def _compared_hosts(loaded: Loaded) -> Compared:
+    from tb_xla_insights.host_order import natural_key
     from tb_xla_insights.pod.collectives import host_collectives
     from tb_xla_insights.pod.compared import compare_hosts
     from tb_xla_insights.pod.hosts import HostInput
@@ -243,7 +244,7 @@ def _compared_hosts(loaded: Loaded) -> Compared:
     return compare_hosts(
         [
             HostInput(trace.host, session_report(SessionTrace(name, path, [trace])), host_collectives(trace))
-            for trace in loaded.trace.traces
+            for trace in sorted(loaded.trace.traces, key=lambda trace: natural_key(trace.host))
         ]
     )
 
