@@ -259,9 +259,9 @@ export function createApp() {
     const own = session;
     if (!own) return;
     try {
-      const { openPicker } = await import('../picker/dialog.js');
+      const { openPicker } = await import('../hosts/view.js');
       openPicker({
-        session: own.session.name, names: own.session.hosts.map(({ name }) => name), linked: link.state.h, rows: own.rows.length / own.session.hosts.length, below,
+        session: own.session.name, hosts: own.session.hosts.map(({ name }) => name), linked: link.state.h, rows: own.rows.length / own.session.hosts.length, below,
         apply(h) {
           link.set({ h }, 'push');
           void rank();

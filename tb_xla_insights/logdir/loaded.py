@@ -66,6 +66,7 @@ class Loaded:
     @cached_property
     def compared(self) -> Compared:
         """How its hosts came to what all did together."""
+        from tb_xla_insights.host_order import natural_key
         from tb_xla_insights.pod.collectives import host_collectives
         from tb_xla_insights.pod.compared import compare_hosts
         from tb_xla_insights.pod.hosts import HostInput
@@ -76,6 +77,6 @@ class Loaded:
         return compare_hosts(
             [
                 HostInput(it.host, session_report(SessionTrace(name, path, [it])), host_collectives(it))
-                for it in self.trace.traces
+                for it in sorted(self.trace.traces, key=lambda it: natural_key(it.host))
             ]
         )

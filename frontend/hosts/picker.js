@@ -1,13 +1,13 @@
 /** The host picker: which of many hosts the page shows, by name, number or range, with those that matter first. */
 
-import { button, fill, h, onKeys } from '../lib/dom.js';
+import { button, fill, h, onKeys, refill } from '../lib/dom.js';
 import { clamp } from '../lib/axis.js';
 import { get } from '../lib/api.js';
 import { count, digits, MISSING, plural, unitFor } from '../lib/format.js';
 import { findHosts, hostsText, linkedHosts } from '../lib/hosts.js';
 import { total } from '../lib/items.js';
 
-/** @typedef {import('../hosts/types').HostsDocument} HostsDocument */
+/** @typedef {import('./types').HostsDocument} HostsDocument */
 
 const ROW = 24;
 const ROWS_IN_SIGHT = 11;
@@ -17,12 +17,13 @@ const MANY_IN_TIMELINE = 16;
 
 /**
  * @param {object} about
- * @param {string} about.session @param {string[]} about.names of its hosts @param {string|undefined} about.linked what the link says
+ * @param {string} about.session @param {string[]} about.hosts their names @param {string|undefined} about.linked what the link says
  * @param {number} about.rows how many rows of the timeline a host has @param {HTMLElement} about.below what it stands under
  * @param {(text: string) => void} about.apply the hosts as a link writes them; empty: all
  * @param {(text: string) => void} about.say @param {(error: unknown) => void} about.fail
  */
-export function openPicker({ session, names, linked, rows, below, apply, say, fail }) {
+export function openPicker({ session, hosts, linked, rows, below, apply, say, fail }) {
+  const names = [...hosts].sort(new Intl.Collator('en', { numeric: true }).compare);
   /** @type {Set<number>} */
   let chosen = new Set();
   /** The set whose words the link keeps, as long as nothing else was clicked. */
@@ -47,9 +48,14 @@ export function openPicker({ session, names, linked, rows, below, apply, say, fa
     h('div', { class: 'pick-head' }, h('span', { class: 'field' }, search, hits), sets), head, scroller, pinned,
     h('footer', null, sum, h('span', { class: 'grow' }), button('Cancel', () => dialog.close(), { 'data-testid': 'host-picker-cancel' }), done));
 
-  const medianHost = () => ranks?.median_host ?? null;
-  const lastOf = (/** @type {number} */ at) => ranks?.hosts.last[at] ?? null;
-  const waitOf = (/** @type {number} */ at) => ranks?.hosts.waits_us[at] ?? null;
+  function medianHost() {
+    const at = ranks && ranks.median_host !== null ? names.indexOf(ranks.hosts.name[ranks.median_host]) : -1;
+    return at < 0 ? null : at;
+  }
+  /** Hosts that are still to come have no numbers. @template T @param {(hosts: HostsDocument['hosts']) => T[]} of @param {number} at */
+  const known = (of, at) => (ranks ? of(ranks.hosts)[ranks.hosts.name.indexOf(names[at])] ?? null : null);
+  const lastOf = (/** @type {number} */ at) => known(({ last }) => last, at);
+  const waitOf = (/** @type {number} */ at) => known(({ waits_us }) => waits_us, at);
 
   /** @returns {{id: string, label: string, hosts: number[], words: string}[]} */
   function choices() {
@@ -81,10 +87,8 @@ export function openPicker({ session, names, linked, rows, below, apply, say, fa
   }
 
   function draw() {
-    const focused = sets.contains(document.activeElement) ? document.activeElement?.getAttribute('data-testid') : null;
-    fill(sets, choices().map(({ id, label, hosts, words: as }) => button(label, () => take(hosts, as), { class: 'small-button', 'aria-pressed': String(same(hosts)), 'data-testid': `host-picker-${id}` })),
+    refill(sets, choices().map(({ id, label, hosts, words: as }) => button(label, () => take(hosts, as), { class: 'small-button', 'aria-pressed': String(same(hosts)), 'data-testid': `host-picker-${id}` })),
       search.value.trim() !== '' && found.length > 0 && button(`these ${count(found.length)}`, () => take(found), { class: 'small-button', 'aria-pressed': String(same(found)), 'data-testid': 'host-picker-found' }));
-    if (focused) /** @type {HTMLElement|null} */ (sets.querySelector(`[data-testid=${focused}]`))?.focus();
     const unit = unitFor(total(order, (/** @type {number} */ at) => (waitOf(at) ?? 0) * 1e6));
     fill(head, h('span', null), h('span', null, ranks?.state === 'compared' ? 'Host, by how long others wait' : 'Host'), h('span', { class: 'num' }, ranks ? 'Last in' : ''), h('span', { class: 'num' }, ranks ? `Others wait, ${unit.name}` : ''));
     hits.textContent = `${count(found.length)} of ${count(names.length)}`;
@@ -166,8 +170,8 @@ export function openPicker({ session, names, linked, rows, below, apply, say, fa
   /** What is chosen at first: the link's; of many hosts the slowest and the median one. */
   function begin() {
     const median = medianHost();
-    const known = /** @type {Partial<Record<'slowest'|'median', string>>} */ (ranks && median !== null ? { slowest: names[order[0]], median: names[median] } : {});
-    const own = linkedHosts(linked, names, known).map((name) => names.indexOf(name));
+    const ranked = /** @type {Partial<Record<'slowest'|'median', string>>} */ (ranks && median !== null ? { slowest: names[order[0]], median: names[median] } : {});
+    const own = linkedHosts(linked, names, ranked).map((name) => names.indexOf(name));
     if (own.length) take(own, /slowest|median/.test(linked ?? '') ? linked : '');
     else if (names.length > MANY && median !== null) take([order[0], median], 'slowest,median');
     else take(names.length > MANY && !ranks ? [] : order);
@@ -181,10 +185,9 @@ export function openPicker({ session, names, linked, rows, below, apply, say, fa
   begin();
   dialog.showModal();
   get('hosts', { session }).then((/** @type {HostsDocument} */ document) => {
-    // The session may have other hosts by now.
-    if (document.hosts.name.join() !== names.join()) return;
     ranks = document;
-    order = document.order;
+    const told = document.order.map((at) => names.indexOf(document.hosts.name[at])).filter((at) => at >= 0);
+    order = [...new Set([...told, ...order])];
     if (!touched) begin();
     find();
   }).catch(fail);
