@@ -8,6 +8,7 @@ import { createKeys } from '../lib/keys.js';
 import { createLink } from '../lib/link.js';
 import { createLive } from '../lib/live.js';
 import { linkedHosts, WORDS } from '../lib/hosts.js';
+import { askedHosts } from './asked.js';
 import { createCapture } from '../capture/dialog.js';
 import { VIEWS } from './views.js';
 import { fetchAhead } from './later.js';
@@ -30,6 +31,9 @@ import { createLoadingCard, errorCard, loadingText, noSessionsCard } from './sta
  * @property {import('../lib/keys.js').Keys} keys
  * @property {(note: import('./diagnostics.js').Note) => void} note adds a line under the tabs
  * @property {() => {hosts: string[], devices: string[]}} chosen hosts by name and devices by id: all of the session, unless the link names some
+ * @property {() => {hosts: string[], devices: string[]}} traced the same of what the timeline has rows of
+ * @property {(hosts: number[]) => void} need brings the rows of hosts, by their places, that a selection is on
+ * @property {(below: HTMLElement) => void} pickHosts opens the host picker under an element
  * @property {<T extends {id: string}>(devices: T[]) => T[]} among those devices that are chosen
  * @property {(id: string, error: unknown) => void} fail says what went wrong, while the view stays
  * @property {(how?: State) => void} ready what the view shows: data, unless it says otherwise
@@ -62,6 +66,10 @@ export function createApp() {
   let counted = false;
   /** Hosts of the open session that a link may name by a word. @type {Partial<Record<'slowest'|'median', string>>} */
   let ranks = {};
+  /** Hosts that a selection needs beside those of the link. @type {Set<number>} */
+  const needed = new Set();
+  /** What the link said of hosts when `needed` began. @type {string|undefined} */
+  let linked = '';
   let ahead = false;
   /** @type {Map<string, import('./views.js').View>} */
   const views = new Map();
@@ -100,6 +108,22 @@ export function createApp() {
       const there = (session?.devices ?? []).filter(({ host }) => hosts.includes(host));
       return { hosts, devices: named(link.state.d, there.map(({ id }) => id)) };
     },
+    traced() {
+      const own = app.chosen();
+      if (!session?.chosen) return own;
+      const hosts = session.chosen.map((at) => session?.session.hosts[at].name ?? '');
+      const there = session.devices.filter(({ host }) => hosts.includes(host)).map(({ id }) => id);
+      const some = there.filter((id) => link.state.d?.split(',').includes(id));
+      return { hosts, devices: some.length ? some : there };
+    },
+    need(hosts) {
+      const own = session;
+      const more = hosts.filter((at) => own?.chosen && own.session.hosts[at] && !own.chosen.includes(at) && !needed.has(at));
+      if (!own || !more.length) return;
+      more.forEach((at) => needed.add(at));
+      void open(own.session.name);
+    },
+    pickHosts: (below) => void pickHosts(below),
     among(all) {
       const { devices } = app.chosen();
       return all.filter(({ id }) => devices.includes(id));
@@ -130,7 +154,7 @@ export function createApp() {
   const capture = createCapture(live.say, (name) => { void look().then(() => choose(name)); });
   const header = createHeader({
     session: choose,
-    hosts: (below) => void pickHosts(below),
+    hosts: app.pickHosts,
     devices: (devices) => { link.set({ d: devices.join(',') }, 'push'); filtered(); },
     compare: (name) => app.open({ c: name }),
     copy: copyLink,
@@ -173,9 +197,8 @@ export function createApp() {
     const { name, hosts } = next.session;
     const all = list?.sessions.find((entry) => entry.name === name)?.hosts.length ?? 0;
     session = next;
-    ranks = {};
+    ranks = next.ranks ? { slowest: hosts[next.ranks.slowest].name, median: hosts[next.ranks.median].name } : {};
     void rank();
-    header.open(next, app.chosen(), link.state.c);
     tabs.environment(next.environment.label);
     tabs.clear();
     if (hosts.length > 1) tabs.count('hosts', count(hosts.length));
@@ -209,6 +232,7 @@ export function createApp() {
     }
     if (current !== id) views.get(current)?.show(false);
     current = id;
+    header.open(session, id === 'timeline' ? app.traced() : app.chosen(), link.state.c);
     const known = views.get(id);
     const view = known ?? create({ ...app, ready: (how = 'ready') => {
       states.set(id, how);
@@ -235,7 +259,7 @@ export function createApp() {
     if (counted) return;
     counted = true;
     const own = session;
-    get('counts', { session: own.session.name }).then(({ counts }) => { if (own === session) app.counts(counts); }).catch(() => {});
+    get('counts', own.of).then(({ counts }) => { if (own === session) app.counts(counts); }).catch(() => {});
   }
 
   /** @param {string} id */
@@ -275,14 +299,22 @@ export function createApp() {
   }
 
   function filtered() {
-    if (session) header.open(session, app.chosen(), link.state.c);
-    show();
+    if (session?.chosen && askedNow(session.session.name) !== session.of.hosts) void open(session.session.name);
+    else show();
+  }
+
+  /** Whose traces the link and the selection want. @param {string} name of the session */
+  function askedNow(name) {
+    if (linked !== link.state.h || session?.session.name !== name) needed.clear();
+    linked = link.state.h;
+    const entry = session?.session.name === name ? session.session : list?.sessions.find((own) => own.name === name);
+    return askedHosts(linked, (entry?.hosts ?? []).map((host) => host.name), needed);
   }
 
   /** @param {string} name @param {boolean} [reload] */
   async function open(name, reload) {
     header.sessions(list?.sessions ?? [], name);
-    await loader.load(name, reload);
+    await loader.load(name, askedNow(name), reload);
   }
 
   async function copyLink() {

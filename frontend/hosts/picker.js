@@ -141,7 +141,7 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
 
   function accept() {
     const all = chosen.size === names.length;
-    apply(words || (all ? '' : hostsText([...chosen], names)));
+    apply(words || (all ? (names.length > MANY ? 'all' : '') : hostsText([...chosen], names)));
     dialog.close();
     say(`${plural(chosen.size, 'host')} of ${count(names.length)} chosen.`);
   }

@@ -68,6 +68,7 @@ export const WORDS = /** @type {const} */ (['slowest', 'median']);
  */
 export function linkedHosts(text, names, ranks) {
   const found = (text ?? '').split(',').flatMap((term) => {
+    if (term === 'all') return names;
     const word = WORDS.find((own) => own === term);
     if (word) return ranks[word] ?? [];
     if (names.includes(term)) return term;
