@@ -53,7 +53,7 @@ def test_work_that_waits_is_told() -> None:
 
 def test_work_that_waits_for_other_hosts_is_told_instead() -> None:
     hosts = [{"steps": 10, "waits_ps": 280 * MS}, {"steps": 10, "waits_ps": 4 * MS}]
-    text = "60.0 ms: busy per step and core, 14.2 of it waits for other hosts"
+    text = "60.0 ms: busy per step and core, 14.2 of it waits"
     assert shown(told(stall_ps=15 * MS), hosts)["work"] == text
     alone = [{"steps": 10, "waits_ps": None}]
     assert shown(told(), alone)["work"] == "60.0 ms: device work per step and core"

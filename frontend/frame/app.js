@@ -33,6 +33,7 @@ import { createLoadingCard, errorCard, loadingText, noSessionsCard } from './sta
  * @property {() => {hosts: string[], devices: string[]}} chosen hosts by name and devices by id: all of the session, unless the link names some
  * @property {() => {hosts: string[], devices: string[]}} traced the same of what the timeline has rows of
  * @property {(hosts: number[]) => void} need brings the rows of hosts, by their places, that a selection is on
+ * @property {(host: string) => string} firstDevice the id of a host's first device; empty without
  * @property {(below: HTMLElement) => void} pickHosts opens the host picker under an element
  * @property {<T extends {id: string}>(devices: T[]) => T[]} among those devices that are chosen
  * @property {(id: string, error: unknown) => void} fail says what went wrong, while the view stays
@@ -124,6 +125,7 @@ export function createApp() {
       void open(own.session.name);
     },
     pickHosts: (below) => void pickHosts(below),
+    firstDevice: (host) => session?.devices.find((device) => device.host === host)?.id ?? '',
     among(all) {
       const { devices } = app.chosen();
       return all.filter(({ id }) => devices.includes(id));

@@ -30,7 +30,7 @@ export const groupOf = ({ id }) => /h\d+/.exec(id)?.[0] ?? id;
  * they did by class and that device's runs, to compare with. Anything opens.
  * @param {import('./layout.js').Stack} stack @param {Row[]} rows @param {import('./layout.js').LayoutOptions} options
  */
-export function layoutGroups(stack, rows, { open, taking, all, shift, first = [], last = [], ranks = new Map(), focus = null }) {
+export function layoutGroups(stack, rows, { open, taking, all, shift, first = [], last = [], ranks = new Map(), short = new Map(), focus = null }) {
   const present = [...new Set(rows.map(({ host }) => host))];
   const names = [...first.filter((name) => present.includes(name) && !last.includes(name)), ...present.filter((name) => !first.includes(name) && !last.includes(name)), ...last.filter((name) => present.includes(name))];
   const known = new Map(all.map((device) => [device.id, device]));
@@ -43,7 +43,7 @@ export function layoutGroups(stack, rows, { open, taking, all, shift, first = []
     const id = groupOf(own[0]);
     const shown = open.get(id) ?? (names.length <= MOST_OPEN || name === whole);
     const steps = own.find(({ kind }) => kind === 'steps');
-    const head = { label: name, bold: true, right: ranks.get(name) ?? '', rule: place > 0, fold: { id, open: shown } };
+    const head = { label: name, short: short.get(name), bold: true, right: ranks.get(name) ?? '', rule: place > 0, fold: { id, open: shown } };
     if (steps) stack.addRow(steps, head);
     else stack.add({ id: `${id}.head`, kind: 'head', row: own[0], rows: [], depth: 0, ...head }, 17, 2);
     if (!shown) return;

@@ -3,8 +3,9 @@
 import { h, fill } from '../lib/dom.js';
 import { begin } from '../lib/activity.js';
 import { readPalette } from '../lib/theme.js';
+import { shortNames } from '../lib/hosts.js';
 import { shiftText } from './align.js';
-import { createScale } from './scale.js';
+import { createScale, isSmall } from './scale.js';
 import { layoutRows } from './layout.js';
 import { arrowsOf, paint, RULER } from './paint.js';
 import { penOn } from './draw.js';
@@ -61,7 +62,8 @@ export function createLanes(model, on) {
     const taking = new Map();
     for (const { row, depth } of [...partners(), ...(selection ? [selection] : [])]) taking.set(row, Math.max(depth, taking.get(row) ?? 0));
     if (selection?.kind === 'gap') focus = selection.device;
-    layout = layoutRows(session.rows, { ...on.chosen(), ...orderOf(session), open, taking, all: session.devices, unit: palette.unit, focus,
+    else if (revealing) focus = revealing;
+    layout = layoutRows(session.rows, { ...on.chosen(), ...orderOf(session), open, taking, all: session.devices, unit: palette.unit, focus, tight: isSmall() ? 1 : 0,
       shift: (row) => (align ? shiftText(align, row, (span.start_ps + span.end_ps) / 2) : '') });
     const key = layout.lanes.map(({ id, label, right }) => id + label + right).join();
     if (key === listed) return;
@@ -119,7 +121,7 @@ export function createLanes(model, on) {
   /** Scrolls to a device and its host; false where its rows are not there yet. @param {string} device */
   function bringGap(device) {
     const own = layout.lanes.filter(({ row }) => row.device === device);
-    const lane = own.find(({ row }) => row.kind === 'gaps');
+    const lane = own.find(({ row }) => row.kind === 'gaps') ?? (session?.devices.find(({ id }) => id === device)?.idle_ps ? null : own[0]);
     if (!lane) return false;
     const bottom = Math.max(...own.map(({ y, h: tall }) => y + tall)) + 4;
     const room = element.clientHeight - TOP;
@@ -203,9 +205,11 @@ export function createLanes(model, on) {
 /** What is said of hosts; of many the slowest on top and the median one below all others. @param {Ready} session */
 function orderOf({ session: { hosts }, ranks, chosen }) {
   const several = hosts.length > 1;
-  if (!several || !ranks) return { several };
+  const names = hosts.map(({ name }) => name);
+  const short = new Map(shortNames(names).map((text, at) => [names[at], text]));
+  if (!several || !ranks) return { several, short };
   const [slowest, median] = [hosts[ranks.slowest].name, hosts[ranks.median].name];
-  const names = new Map([[median, 'median'], [slowest, 'slowest']]);
+  const told = new Map([[median, 'median'], [slowest, 'slowest']]);
   // Where all hosts are there, they were drawn in their order before anybody knew more.
-  return chosen ? { several, first: [slowest], last: [median], ranks: names } : { several, ranks: names };
+  return chosen ? { several, short, first: [slowest], last: [median], ranks: told } : { several, short, ranks: told };
 }

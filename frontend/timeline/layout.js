@@ -15,7 +15,7 @@ import { gapRow } from './selection.js';
  * @property {Row[]} rows all rows that it draws from
  * @property {number} depth
  * @property {number} y @property {number} h
- * @property {string} label @property {string} [sub] @property {string} [right]
+ * @property {string} label @property {string} [short] where the label does not fit @property {string} [sub] @property {string} [right]
  * @property {boolean} bold @property {number} indent
  * @property {{id: string, open: boolean}|null} fold
  * @property {boolean} rule a line above
@@ -29,8 +29,10 @@ import { gapRow } from './selection.js';
  * @property {Device[]} all devices of the session
  * @property {number} unit 1 at a root size of 16 px
  * @property {(row: string) => string} shift how far the rows of the device are moved that this one belongs to; empty: they are not
+ * @property {number} [tight] px that rows are lower by
  * @property {boolean} [several] the session has several hosts: each is a group of its own
  * @property {string[]} [first] names of hosts that come first, the others follow in the session's order @property {string[]} [last]
+ * @property {Map<string, string>} [short] names of hosts where the whole one does not fit
  * @property {Map<string, string>} [ranks] what is said of a host beside its name
  * @property {string|null} [focus] the device of the gap that was selected last
  */
@@ -41,6 +43,8 @@ const DEPTHS_OPEN = 4;
 const DEPTHS_OF_MANY = 2;
 const MOST_HELPERS = 5;
 const RULE_SPACE = 5;
+/** Rows higher than this are tighter in a low window. */
+const LEAST_TIGHT = 12;
 
 /** Height of a depth, and the space after it and after the last one. @type {Partial<Record<import('../lib/types').RowKind, number[]>>} */
 const HEIGHTS = { steps: [17, 2, 2], annotations: [16, 1, 7], classes: [22, 3, 3], thread: [15, 1, 4], gaps: [15, 1, 1], scopes: [16, 1, 5] };
@@ -69,7 +73,7 @@ const NAMES = { steps: 'Steps', annotations: 'Annotations', classes: 'Host, by c
  * Lanes one below the other.
  * @param {LayoutOptions} options
  */
-function createStack({ open, taking, unit, several }) {
+function createStack({ open, taking, unit, several, tight = 0 }) {
   /** @type {Lane[]} */
   const lanes = [];
   const mostOpen = several ? DEPTHS_OF_MANY : DEPTHS_OPEN;
@@ -78,8 +82,9 @@ function createStack({ open, taking, unit, several }) {
   /** @param {Omit<Lane, 'y'|'h'|'bold'|'indent'|'rule'|'fold'> & Partial<Lane>} lane @param {number} h @param {number} after */
   function add(lane, h, after) {
     if (lane.rule) y += RULE_SPACE;
-    lanes.push({ bold: false, indent: 0, rule: false, fold: null, ...lane, y: Math.round(y), h: Math.round(h * unit) });
-    y += h * unit + after;
+    const tall = (h > LEAST_TIGHT ? h - tight : h) * unit;
+    lanes.push({ bold: false, indent: 0, rule: false, fold: null, ...lane, y: Math.round(y), h: Math.round(tall) });
+    y += tall + after;
   }
 
   /** @param {Row} row @param {Partial<Lane>} first what the first lane of the row has beside */

@@ -229,10 +229,11 @@ export function paint({ g, box, write, tag, tagWidth, textWidth, fitText, clippe
     write(palette.ink3, fitText('ms from session start', edge - 12), 12, 10);
     clipped(0, RULER + 1, left, height, () => {
       for (const lane of lanes) {
-        const { fold, indent, label, right = '', sub, bold, h } = lane;
+        const { fold, indent, right = '', sub, bold, h } = lane;
         const y = laneTop(scene, lane) + h / 2;
         const x = indent ? 34 : 22;
         if (fold) write(palette.ink3, fold.open ? '▾' : '▸', x - 14, y);
+        const label = lane.short && textWidth(lane.label) * 1.08 > edge - x - textWidth(right) - 8 ? lane.short : lane.label;
         const room = edge - x - textWidth(label) - 12;
         const aside = textWidth(right) > room ? right.replace('shifted ', '') : right;
         const end = edge - textWidth(aside);

@@ -33,7 +33,7 @@ export function gapContent(gap, act, on) {
     body: h('div', { class: 'gap-body' }, h('p', { class: 'sec', 'data-testid': 'gap-sentence' }, sentence, gap.beside && ` In the same step ${besideText(gap.beside, act)}.`), h('div', { class: 'columns' },
       h('section', { 'data-testid': 'gap-parts' }, stackedBar(by_class_ps), partsTable(by_class_ps, 'Gap', where, beside),
         differ(gap) && h('p', { class: 'sec' }, 'These are what the driving thread did at each instant. The list follows the launch from thread to thread, so its classes differ.')),
-      h('section', null, chainTable(gap, on, after ? `Device run ${after} begins on ${name}` : `${name} works again`, beside)))),
+      h('section', null, chainTable(gap, on, !after ? `${name} works again` : beside ? `${after} begins` : `Device run ${after} begins on ${name}`, beside)))),
   };
 }
 
@@ -65,17 +65,18 @@ function chainTable({ chain, start_ps, duration_ps }, on, end, beside) {
     selected: (piece) => piece === marked,
     columns: [
       { head: '#', number: true, cell: (piece) => String(chain.indexOf(piece) + 1) },
-      { head: 'Why it ended: in order, from the device’s last op to its next run', title: ({ name }) => name,
+      { head: other ? 'Why it ended, in order' : 'Why it ended: in order, from the device’s last op to its next run', title: ({ name, class: own }) => `${name}, ${LABELS[own]}`,
         cell: (piece) => [classChip(piece.class), piece.event ? link(cutMiddle(piece.name, 44), () => on.open(piece))
           : h('span', { class: 'sec' }, piece.class === 'unrecorded' ? 'nothing recorded' : cutMiddle(piece.name, 44))] },
-      quietColumn('Class', (/** @type {Piece} */ piece) => LABELS[piece.class]),
+      // Two hosts' times have its place: the class is in the title, and in the table of parts.
+      ...(other ? [] : [quietColumn('Class', (/** @type {Piece} */ piece) => LABELS[piece.class])]),
       quietColumn('Thread', (/** @type {Piece} */ { thread }) => thread || '–'),
       timeColumn('From', unit, (piece) => piece.start_ps - start_ps, { cell: (piece) => from(piece.start_ps - start_ps) }),
       time, ...(other ? [other.time] : []),
       { head: 'Within the gap', cell: (piece) => h('span', { class: 'bar bare w-bar' }, h('i', { style: {
         background: hue(piece.class), 'margin-left': percent((piece.start_ps - start_ps) / duration_ps), width: percent(piece.duration_ps / duration_ps), 'min-width': '2px' } })) },
     ],
-    foot: ['', end, '', '', from(duration_ps), sum, ...(other ? [other.sum] : []), ''],
+    foot: ['', end, '', ...(other ? [] : ['']), from(duration_ps), sum, ...(other ? [other.sum] : []), ''],
   });
   return element;
 }

@@ -73,9 +73,9 @@ export function partsTable(parts, whole, where, beside = null) {
   return table({
     label: 'Time by class', items, sort: '-Time',
     columns: [
-      classColumn('Class', ({ name }) => name), quietColumn('Mostly on', ({ name }) => where(name)), time, ...(other ? [other.time] : []), part,
+      classColumn('Class', ({ name }) => name), ...(other ? [] : [quietColumn('Mostly on', (/** @type {typeof items[number]} */ { name }) => where(name))]), time, ...(other ? [other.time] : []), part,
     ],
-    foot: [whole, '', sum, ...(other ? [other.sum] : []), share(items.length ? 1 : 0)],
+    foot: other ? [whole, sum, other.sum, share(items.length ? 1 : 0)] : [whole, '', sum, share(items.length ? 1 : 0)],
   });
 }
 

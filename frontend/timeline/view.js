@@ -92,7 +92,8 @@ export function timelineView(app) {
   });
   const tooltip = createTooltip();
   const panel = createPanel({
-    open, select: (brief) => model.select(ofBrief(brief)), frame, list, close: showPanel, row: revealRow, name: deviceName, short: shortName, among: app.among,
+    open, select: (brief) => model.select(ofBrief(brief)), frame, list, close: showPanel, row: revealRow, name: deviceName, short: shortName,
+    among: (devices) => devices.filter(({ id }) => app.traced().devices.includes(id)),
     label: (row) => session?.rows.find(({ id }) => id === row)?.label ?? row,
     finding(own) { void overview().then(({ steps }) => app.open(findingPlace(own, steps.columns))); },
   }, {
@@ -241,11 +242,11 @@ export function timelineView(app) {
     return [ranks?.median, ranks?.slowest].find((at) => at !== undefined && here.includes(at)) ?? here[0] ?? null;
   }
 
-  /** What is selected is on a host that has rows. */
-  function bringHost() {
-    const { selection } = state;
-    const at = selection && selection.kind !== 'window' ? hostOf(selection) : NaN;
-    if (at >= 0) app.need([at]);
+  /** The hosts of what is selected, and of devices that a link opens, have rows. */
+  function bringHosts() {
+    const { selection, open: folds } = state;
+    const opened = [...folds].flatMap(([device, on]) => (on ? hostOf({ device, row: '' }) : []));
+    app.need([...(selection && selection.kind !== 'window' ? [hostOf(selection)] : []), ...opened].filter((at) => at >= 0));
   }
 
   /** @param {import('../lib/api.js').RequestError} error */
@@ -277,7 +278,7 @@ export function timelineView(app) {
     if (['window', 'flows', 'align'].some((key) => changed.has(/** @type {'window'} */ (key)))) toolbar.set(state, model.duration);
     if (!changed.has('selection')) return;
     gaps.count();
-    bringHost();
+    bringHosts();
     if (settling) return;
     showPanel();
     if (state.selection?.kind === 'window') live.say('A window is selected.');
@@ -381,7 +382,10 @@ export function timelineView(app) {
     // A gap is shown where it is.
     const aligned = link.state.al === '1' && state.selection?.kind !== 'gap';
     if (aligned !== Boolean(state.align)) void align(aligned, true);
-    if (state.selection?.kind === 'gap' && lanes.grouped) lanes.revealGap(state.selection.device);
+    bringHosts();
+    const [opened] = [...state.open].find(([id, on]) => on && session?.devices.some((device) => device.id === id)) ?? [];
+    const device = state.selection?.kind === 'gap' ? state.selection.device : opened;
+    if (device && lanes.grouped) lanes.revealGap(device);
     if (stale.length) app.note({ id: 'stale', message: stale.join(' ') });
   }
 

@@ -62,8 +62,7 @@ def _work(told: Document, each: str, for_hosts_ps: int) -> str:
     if not work or waits < INFO_SHARE * work:
         return f"device work {each}"
     unit = units.time_unit(told["step_ps"] or work + told["idle_ps"])
-    text = f"{units.time_in(min(waits, work), unit, 1)} of it waits"
-    return f"busy {each}, {text} for other hosts" if for_hosts_ps else f"device work {each}, {text}"
+    return f"{'busy' if for_hosts_ps else 'device work'} {each}, {units.time_in(min(waits, work), unit, 1)} of it waits"
 
 
 def _waits_for_hosts(report: Document) -> int:
