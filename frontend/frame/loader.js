@@ -17,8 +17,8 @@ export function createLoader(on) {
   let ticket = 0;
   let name = '';
   return {
-    /** @param {string} session @param {boolean} [reload] read the files again */
-    async load(session, reload = false) {
+    /** @param {string} session @param {string|null} hosts whose traces are wanted, where not all are in memory @param {boolean} [reload] read the files again */
+    async load(session, hosts, reload = false) {
       const own = ++ticket;
       const done = begin();
       const began = performance.now();
@@ -26,9 +26,9 @@ export function createLoader(on) {
       try {
         for (let again = reload; own === ticket; again = false) {
           /** @type {import('../lib/types').SessionAnswer} */
-          const answer = await get('session', { session, reload: again ? 1 : null });
+          const answer = await get('session', { session, hosts, reload: again ? 1 : null });
           if (own !== ticket) return;
-          if (answer.state === 'ready') return on.ready(answer);
+          if (answer.state === 'ready') return on.ready({ ...answer, of: { session, hosts: answer.chosen ? hosts : null } });
           if (answer.state === 'error') return on.error(answer.message);
           on.progress(answer, performance.now() - began);
           await pause(ASK_AGAIN_MS);

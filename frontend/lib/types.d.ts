@@ -35,6 +35,13 @@ export interface Ready {
   state: "ready";
   /** The files are not those that were read. */
   changed?: boolean;
+  /** What requests about it say: its name, and whose traces they are about where not all hosts are in memory. */
+  of: { session: string; hosts: string | null };
+  /** Places of the hosts whose rows these are, where not all are in memory; and which to look at first. */
+  chosen?: number[];
+  ranks?: Ranks;
+  /** Not all hosts are read yet: the answers are of those that are. */
+  partial?: { hosts_read: number; hosts_in_all: number };
   session: {
     name: string; path: string; start_unix_ns: string; duration_ps: number;
     hosts: { name: string; file: string; bytes: number; events: number }[];
@@ -50,6 +57,8 @@ export interface Ready {
   more_rows?: boolean;
   strip: Strip;
 }
+/** Places of hosts; `late`: those that others wait for, longest first. */
+export interface Ranks { slowest: number; median: number; late: number[] }
 export type SessionAnswer = Loading | LoadError | Ready;
 
 /** Slices of one depth of one row: starts and event ids are differences; k and b may be absent. */

@@ -18,6 +18,9 @@ import { keysOf, onLanes } from './keys.js';
 import { frameSpan, zoomSpan } from './scale.js';
 import { find, laneAt, laneFor } from './scene.js';
 import { createGaps } from './gaps.js';
+import { createMoreHosts } from './more-hosts.js';
+import { deviceName as withHost } from '../lib/cards.js';
+import { shortNames } from '../lib/hosts.js';
 import { ofBrief, ofFound, ofGap, ofWindow, selectionText, selectionValue } from './selection.js';
 
 /** @typedef {import('../lib/types').Brief} Brief */
@@ -65,20 +68,21 @@ export function timelineView(app) {
   const element = h('div', { class: 'view' });
   const splitter = createSplitter(() => lanes.request(), () => element.clientHeight);
   const lanes = createLanes(model, {
-    chosen: app.chosen,
+    chosen: app.traced,
     // A gap has no place among moved rows.
     slices: () => (state.align ? feeds.slices() : gaps.into(feeds.slices())),
     frame: ({ scale }, rows) => feeds.want(name(), scale, rows.filter(({ kind }) => kind !== 'gaps')),
-    height: (natural) => splitter.lanes(natural, lanes.element.offsetTop),
+    height: (natural) => splitter.lanes(natural, lanes.element.offsetTop + moreHosts.element.offsetHeight),
     drawn: (palette) => strip.draw(palette),
   });
   const gaps = createGaps(model, lanes, {
-    arrived: () => openRows(true), failed, session: () => session, devices: () => app.chosen().devices, say: live.answer, name: deviceName,
-    count: (at, all) => toolbar.setGap(at, all), open,
+    arrived: () => openRows(true), failed, session: () => session, devices: () => app.traced().devices, say: live.answer, name: deviceName,
+    count: (at, all) => toolbar.setGap(at, all), open, beside,
   });
-  const strip = createStrip({ window: model.look, left: lanes.left, shown: () => state.window, devices: () => app.chosen().devices, causes: () => gaps.strip });
+  const moreHosts = createMoreHosts(app, lanes.left);
+  const strip = createStrip({ window: model.look, left: lanes.left, shown: () => state.window, devices: () => app.traced().devices, causes: () => gaps.strip });
   const toolbar = createToolbar({
-    session: name, from: () => state.window.start_ps, hit: open, error: failed,
+    of: () => session?.of ?? {}, from: () => state.window.start_ps, hit: open, error: failed,
     found(hits, text, said) {
       model.set({ hits });
       link.set({ q: text }, 'replace');
@@ -88,7 +92,8 @@ export function timelineView(app) {
   });
   const tooltip = createTooltip();
   const panel = createPanel({
-    open, select: (brief) => model.select(ofBrief(brief)), frame, list, close: showPanel, row: revealRow, name: deviceName, among: app.among,
+    open, select: (brief) => model.select(ofBrief(brief)), frame, list, close: showPanel, row: revealRow, name: deviceName, short: shortName,
+    among: (devices) => devices.filter(({ id }) => app.traced().devices.includes(id)),
     label: (row) => session?.rows.find(({ id }) => id === row)?.label ?? row,
     finding(own) { void overview().then(({ steps }) => app.open(findingPlace(own, steps.columns))); },
   }, {
@@ -106,7 +111,7 @@ export function timelineView(app) {
   const cursor = createCursor(model, lanes, { session: name, say: live.answer, far: open });
   let settling = false;
 
-  fill(element, toolbar.element, strip.element, lanes.element, splitter.element, panel.element, tooltip.element);
+  fill(element, toolbar.element, strip.element, lanes.element, moreHosts.element, splitter.element, panel.element, tooltip.element);
   fill(app.skip, button('Timeline as table', list, { class: 'skip' }));
 
   /** @param {Partial<import('./model.js').TimelineState>} patch the panel shows it already */
@@ -133,7 +138,7 @@ export function timelineView(app) {
 
   function toggleAlign() { void align(!state.align); }
 
-  const overview = () => (asked ??= get('overview', { session: name() }).catch((error) => {
+  const overview = () => (asked ??= get('overview', session?.of).catch((error) => {
     asked = null;
     throw error;
   }));
@@ -142,7 +147,11 @@ export function timelineView(app) {
   async function bringFindings() {
     const own = session;
     const answer = await overview().catch(() => null);
-    if (own === session && answer) panel.findings(answer.findings);
+    if (own?.of !== session?.of || !session || !answer) return;
+    panel.findings(answer.findings);
+    if (!answer.ranks || session.ranks) return;
+    session = { ...session, ranks: answer.ranks };
+    openRows(true);
   }
 
   /** Moves device rows under the steps of the host, or back. @param {boolean} on @param {boolean} [quiet] as a link says */
@@ -207,7 +216,38 @@ export function timelineView(app) {
   }
 
   /** @param {string} id */
-  function deviceName(id) { return session?.devices.find((device) => device.id === id)?.name ?? id; }
+  function deviceName(id) {
+    const device = session?.devices.find((each) => each.id === id);
+    return device && session ? withHost(device, session.session.hosts) : id;
+  }
+
+  /** @param {string} host */
+  function shortName(host) {
+    const names = session?.session.hosts.map(({ name }) => name) ?? [];
+    return shortNames(names)[names.indexOf(host)] ?? host;
+  }
+
+  /** The place of the host of a device or row. @param {{device: string, row: string}} selection */
+  function hostOf({ device, row }) {
+    const name = session?.devices.find(({ id }) => id === device)?.host;
+    return name ? session?.session.hosts.findIndex((host) => host.name === name) ?? -1 : parseInt(row.slice(1), 10);
+  }
+
+  /** The host to compare a gap's with: of those in sight the median one, or the slowest; null without another one. @param {string} device */
+  function beside(device) {
+    if (!session) return null;
+    const { session: { hosts }, ranks } = session;
+    const own = hostOf({ device, row: '' });
+    const here = app.traced().hosts.map((name) => hosts.findIndex((host) => host.name === name)).filter((at) => at !== own);
+    return [ranks?.median, ranks?.slowest].find((at) => at !== undefined && here.includes(at)) ?? here[0] ?? null;
+  }
+
+  /** The hosts of what is selected, and of devices that a link opens, have rows. */
+  function bringHosts() {
+    const { selection, open: folds } = state;
+    const opened = [...folds].flatMap(([device, on]) => (on ? hostOf({ device, row: '' }) : []));
+    app.need([...(selection && selection.kind !== 'window' ? [hostOf(selection)] : []), ...opened].filter((at) => at >= 0));
+  }
 
   /** @param {import('../lib/api.js').RequestError} error */
   function panelFailed(error) {
@@ -224,7 +264,7 @@ export function timelineView(app) {
 
   function showPanel() {
     listed = false;
-    if (session) panel.select(session, state.selection, app.chosen().hosts);
+    if (session) panel.select(session, state.selection, app.traced().hosts);
   }
 
   function list() {
@@ -238,6 +278,7 @@ export function timelineView(app) {
     if (['window', 'flows', 'align'].some((key) => changed.has(/** @type {'window'} */ (key)))) toolbar.set(state, model.duration);
     if (!changed.has('selection')) return;
     gaps.count();
+    bringHosts();
     if (settling) return;
     showPanel();
     if (state.selection?.kind === 'window') live.say('A window is selected.');
@@ -319,6 +360,7 @@ export function timelineView(app) {
   function openRows(more) {
     if (!session) return;
     lanes.open({ ...session, rows: gaps.rows(session.rows) }, more);
+    moreHosts.draw(session);
     gaps.count();
     if (state.align) void align(true, true);
   }
@@ -326,7 +368,7 @@ export function timelineView(app) {
   async function bringScopes() {
     const own = session;
     if (!own?.more_rows) return;
-    const { rows } = await get('scopes', { session: name() }).catch(() => own);
+    const { rows } = await get('scopes', own.of).catch(() => own);
     if (own !== session) return;
     session = { ...own, rows };
     openRows(true);
@@ -340,6 +382,10 @@ export function timelineView(app) {
     // A gap is shown where it is.
     const aligned = link.state.al === '1' && state.selection?.kind !== 'gap';
     if (aligned !== Boolean(state.align)) void align(aligned, true);
+    bringHosts();
+    const [opened] = [...state.open].find(([id, on]) => on && session?.devices.some((device) => device.id === id)) ?? [];
+    const device = state.selection?.kind === 'gap' ? state.selection.device : opened;
+    if (device && lanes.grouped) lanes.revealGap(device);
     if (stale.length) app.note({ id: 'stale', message: stale.join(' ') });
   }
 

@@ -25,6 +25,7 @@ _FIRST_LOOK_SECONDS = 5.0
 _DEEPEST = 2**15
 _MOST_EVENTS = 5000
 _MOST_STEPS = 2**31
+_MOST_HOSTS = 10**6 - 1
 
 
 class Routes:
@@ -56,6 +57,7 @@ class Routes:
             "compare": self.compare,
             "propagation": self.propagation,
             "scopes": self.scopes,
+            "hosts": self.hosts,
         }
 
     def sessions(self, _: Arguments) -> dict[str, Any]:
@@ -148,11 +150,13 @@ class Routes:
         return self._reported(arguments, views.gaps)
 
     def gap(self, arguments: Arguments) -> dict[str, Any]:
-        """One gap, by its device and its start."""
+        """One gap, by its device and its start; with `beside`, a host's place, also its gap of the same step."""
         from tb_xla_insights.report import views
 
         device, start = arguments.text("device"), arguments.integer("start_ps")
-        return views.gap(self._shown(arguments, devices=[device]).trace, device, start)
+        beside = arguments.optional_integer("beside", 0, _MOST_HOSTS)
+        ids = [] if beside is None else [f"h{beside}."]
+        return views.gap(self._shown(arguments, ids, [device]).trace, device, start, beside)
 
     def executions(self, arguments: Arguments) -> dict[str, Any]:
         """All executions, or those on `devices`, and the runs of one step."""
@@ -212,6 +216,27 @@ class Routes:
         timeline = self._shown(arguments).timeline
         timeline.find_scopes()
         return timeline.rows()
+
+    def hosts(self, arguments: Arguments) -> dict[str, Any]:
+        """Which host holds up the others, and why: `pod.view` tells every key. With `host`, what that one did in each
+        step: `step_class_us` as in the whole document, and `start_ps` and `duration_ps`, null without the step."""
+        from tb_xla_insights.pod.view import difference, hosts_view
+
+        loaded = self._loaded(arguments)
+        compared = loaded.compared
+        host = arguments.optional_text("host")
+        if host is None:
+            return hosts_view(compared, len(loaded.files.hosts))
+        names = [own.name for own in compared.hosts]
+        if host not in names:
+            raise InputError(f"data/hosts: no host {host} in this session; leave it out for all")
+        at = names.index(host)
+        steps = compared.hosts[at].document["steps"]
+        places = compared.arrivals.step_of[at].tolist()
+        times = dict(zip(places, steps, strict=True))
+        found = [times.get(place, {}) for place in range(compared.arrivals.steps)]
+        columns = {key: [step.get(key) for step in found] for key in ("start_ps", "duration_ps")}
+        return {"step_class_us": difference(compared, at), **columns}
 
     def _loaded(self, arguments: Arguments) -> Loaded | Pod:
         return self._store.loaded(arguments.text("session"), _READ_SECONDS)
