@@ -2,44 +2,43 @@
 
 from __future__ import annotations
 
-import queue
-import threading
+from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
+from threading import Thread
 from typing import Any
 
 
 def side_by_side(tasks: Sequence[Callable[[], Any]], threads: int = 2) -> list[Any]:
-    """What each task answers. They are begun in their order, by so many threads at most, the caller's among them.
+    """What each task answers. Tasks begin in order, on at most `threads` threads, of which the caller's is one.
 
-    The others are daemons rather than an executor's: what they do keeps no process from ending. Raises what the first
-    of the tasks raised that failed; those that were not begun by then are left out.
+    Raises what the first of the failed tasks raised; tasks that had not begun by then are left out.
+
+    Python waits for an executor's threads before it exits: Ctrl-C while TensorBoard reads 120 MB from a bucket at
+    10 MB/s per thread would take 5.7 s rather than 0.3 s. `multiprocessing.pool.ThreadPool` has daemon threads as here,
+    and makes a report on a small capture take 0.58 s rather than 0.51 s.
     """
-    waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
-    for number in range(len(tasks)):
-        waiting.put(number)
-    answers: dict[int, Any] = {}
-    failures: dict[int, Exception] = {}
+    answers: list[Future[Any]] = [Future() for _ in tasks]
+    waiting = deque(zip(answers, tasks, strict=True))
 
     def work() -> None:
-        while not failures:
-            try:
-                number = waiting.get_nowait()
-            except queue.Empty:
-                return
-            try:
-                answers[number] = tasks[number]()
-            except Exception as failure:
-                failures[number] = failure
+        with suppress(IndexError):  # nothing is waiting any more
+            while True:
+                answer, task = waiting.popleft()
+                try:
+                    answer.set_result(task())
+                except Exception as failure:
+                    waiting.clear()
+                    answer.set_exception(failure)
 
-    others = [threading.Thread(target=work, daemon=True) for _ in range(min(threads, len(tasks)) - 1)]
-    with suppress(RuntimeError):  # the interpreter is about to end and starts no threads any more
-        for other in others:
+    others: list[Thread] = []
+    with suppress(RuntimeError):  # the interpreter is exiting and starts no more threads
+        while len(others) < min(threads, len(tasks)) - 1:
+            other = Thread(target=work, daemon=True)
             other.start()
+            others.append(other)
     work()
     for other in others:
-        if other.ident is not None:
-            other.join()
-    if failures:
-        raise failures[min(failures)]
-    return [answers[number] for number in range(len(tasks))]
+        other.join()
+    return [answer.result() for answer in answers]

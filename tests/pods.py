@@ -20,7 +20,8 @@ from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.read import read_trace
 from tb_xla_insights.xplane.source import open_source
 
-EXAMPLE = Path(__file__).parent / "recorded" / "hosts_view.json"
+RECORDED = Path(__file__).parent / "recorded"
+EXAMPLE = RECORDED / "hosts_view.json"
 
 
 def inputs(made: Pod, missing: Collection[int] = ()) -> list[HostInput]:
@@ -42,13 +43,16 @@ def host_input(trace: Trace) -> HostInput:
     return HostInput(trace.host, session_report(session(trace)), host_collectives(trace))
 
 
-def recorded(directory: Path) -> list[HostInput]:
-    """What the hosts of a recorded session tell, by name."""
-    found = []
-    for path in sorted(directory.rglob("*.xplane.pb")):
-        with open_source(str(path)) as source:
-            found.append(host_input(read_trace(source, load_catalog(), host=path.name.split(".")[0])))
-    return found
+def recorded_trace(name: str, rank: int) -> Trace:
+    """The trace of one process of a recorded training."""
+    [path] = (RECORDED / "pods" / name).rglob(f"demo-w-{rank}.xplane.pb")
+    with open_source(str(path)) as source:
+        return read_trace(source, load_catalog(), host=f"demo-w-{rank}")
+
+
+def recorded(name: str) -> list[HostInput]:
+    """What the processes of a recorded training tell."""
+    return [host_input(recorded_trace(name, rank)) for rank in range(4)]
 
 
 def example_text() -> str:

@@ -105,7 +105,7 @@ class TestRealServer:
         assert made.message is None
 
     def test_an_empty_trace_leaves_nothing(self, profiler_server: str, tmp_path: Path) -> None:
-        nothing = Options(duration_ms=50, host_level=0, device_level=0, retries=0)
+        nothing = Options(duration_ms=50, host_level=0, retries=0)
         with pytest.raises(InputError, match=f"{profiler_server}: the trace is empty"):
             capture([profiler_server], str(tmp_path), nothing)
         assert not list(tmp_path.glob("plugins/profile/*"))

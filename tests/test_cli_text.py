@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 from captures import Core, capture, session, thread
+from rich.cells import cell_len
 from rich.console import Console
 from synthetic.__main__ import LOGDIR
 
@@ -346,3 +347,20 @@ def test_of_several_hosts_rows_tell_whose_they_are(logdir: Path) -> None:
     [compiled] = report(CASE)["compiles"]
     host_text.print_compiles(out, [compiled, compiled | {"host": "other"}])
     assert [line.split().count("other") for line in told(out).splitlines() if "other " in line] == [1, 1]
+
+
+@pytest.mark.parametrize("width", [100, 42, 30])
+def test_wide_characters_take_two_cells(width: int) -> None:
+    """No line is wider than the terminal, nothing of a name is cut off, and numbers stand below each other."""
+    out, said = console(width), "Most of that is in 训练步骤模型训练加速器训练步骤模型训练加速器."
+    table = common.table("Programs", "Name", "Count", "Place", left=(0, 2))
+    table.add_row("训练步骤", "1", "/home/数据/训练/train.py")
+    table.add_row("ab", "22", "模型训练加速器")
+    out.print(table)
+    common.say(out, said)
+    lines = told(out).splitlines()
+    assert max(map(cell_len, lines)) <= width
+    assert ("/home/数据/训练/train.py" in lines[3]) == (width > 40)
+    assert plain(said).replace(" ", "") in told(out).replace(" ", "").replace("\n", "")
+    first, second = lines[3].index("1"), lines[4].index("22")
+    assert cell_len(lines[3][:first]) == cell_len(lines[4][:second]) + 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,11 +14,13 @@ PACKAGE = Path(__file__).parents[1] / "tb_xla_insights"
 # From the top of the design's list to its bottom: a module imports its own layer and those before it.
 LAYERS = [
     "errors json_text memory parallel units",
+    "built",
     "arrays page",
     "xplane",
     "catalog",
     "trace",
     "analysis",
+    "pod",
     "report",
     "compare",
     "timeline",
@@ -83,3 +86,26 @@ def test_the_public_names_are_there() -> None:
     assert dir(xi) == sorted(xi.__all__)
     with pytest.raises(AttributeError, match="nothing"):
         _ = xi.nothing
+
+
+def test_a_checkout_that_was_never_built_says_what_to_do(tmp_path: Path) -> None:
+    unbuilt = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
+    shutil.copytree(PACKAGE, tmp_path / PACKAGE.name, ignore=unbuilt)
+    command = [sys.executable, "-m", "tb_xla_insights.cli.main", "report", "x.xplane.pb"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    line = f"{tmp_path / PACKAGE.name}: the kernels are not compiled; run pip install -e . in {tmp_path}"
+    assert (done.returncode, done.stderr) == (3, f"xla-insights: {line}\n")
+    modules = ["analysis.busy", "timeline.kernels", "trace.build", "xplane.read"]
+    program = f"""
+import importlib
+from tb_xla_insights.errors import InputError
+for module in {modules}:
+    try:
+        importlib.import_module("tb_xla_insights." + module)
+    except InputError as error:
+        print(error)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    assert done.stdout == f"{line}\n" * len(modules)

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from tb_xla_insights.report.debug_text import parse_debug
 from tb_xla_insights.report.explain_text import parse_explain
-from tb_xla_insights.report.metrics_text import parse_metrics
-from tb_xla_insights.report.numbers import decimal, quantity, whole
+from tb_xla_insights.report.metrics_text import count, parse_metrics, quantity
 
 REPORT = """step 3 done
 Metric: CompileTime
@@ -124,20 +123,6 @@ class TestMetrics:
         assert (found.metrics["C"]["samples"], found.metrics["C"]["total"]) == (None, None)
         assert [it.line for it in found.unread] == [2]
 
-    def test_under_another_locale(self) -> None:
-        german = (
-            REPORT.replace("508.595us", "508,595us")
-            .replace("171.02KB", "171,02KB")
-            .replace("716.00", "1.716,00")
-        )
-        found = parse_metrics(german.replace("TotalSamples: 29", "TotalSamples: 1.029"))
-        assert found
-        assert found.metrics["CompileTime"]["total"] == 1_147_508_595_000
-        assert found.metrics["OutboundData"]["samples"] == 1029
-        assert found.metrics["OutboundData"]["total"] == round(171.02 * 1024)
-        assert found.metrics["TensorsGraphSize"]["total"] == 1716
-        assert found.unread == []
-
     @given(st.integers(0, len(REPORT)))
     def test_cut_anywhere_no_value_is_wrong(self, length: int) -> None:
         """What a cut report has, the whole one has; a number without an end is left out and said."""
@@ -165,22 +150,23 @@ class TestNumbers:
 
     @pytest.mark.parametrize(
         ("text", "value"),
-        [("12", 12), ("11,520", 11520), ("11.520", 11520), ("1 011 520", 1011520), ("-3", -3), ("1,2", None),
-         ("1,520.3", None), ("1,52,000", None), ("", None), ("many", None), ("1,5\n20", None), ("٣", None)],
+        [("12", 12), ("-3", -3), ("9" * 18, 10**18 - 1), ("9" * 19, None), ("11,520", None), ("1 520", None),
+         ("1.0", None), ("", None), ("many", None), ("٣", None)],
     )  # fmt: skip
     def test_counts(self, text: str, value: int | None) -> None:
-        assert whole(text) == value
+        assert count(text) == value
 
     @pytest.mark.parametrize(
-        ("text", "value"),
-        [("716.00", 716.0), ("716,5", 716.5), ("1.716,25", 1716.25), ("1,716.25", 1716.25), ("1,234,567", 1234567.0),
-         ("1654", 1654.0), ("0.123", 0.123), ("1.234", None), ("1,234", None), ("1.2.3", None), ("", None),
-         ("٣", None)],
+        ("text", "found"),
+        [("716.00", (716.0, None)), ("1654", (1654.0, None)), ("-0.25", (-0.25, None)), ("12.00B", (12, "bytes")),
+         ("171.02KB", (175_124, "bytes")), ("1.50PB", (3 << 49, "bytes"))],
     )  # fmt: skip
-    def test_a_number_that_can_be_read_in_two_ways_is_not_read(self, text: str, value: float | None) -> None:
-        assert decimal(text) == value
+    def test_numbers_and_sizes(self, text: str, found: tuple[float, str | None]) -> None:
+        assert quantity(text) == found
 
-    @pytest.mark.parametrize("text", ["", "KB", "3 parsecs", "1s-2ms", "1.234KB", "ms", "1e5"])
+    @pytest.mark.parametrize(
+        "text", ["", "KB", "3 parsecs", "1s-2ms", "1,234KB", "1,5", "1.2.3", "ms", "1e5", "٣"]
+    )
     def test_what_is_no_quantity(self, text: str) -> None:
         assert quantity(text) == (None, None)
 

@@ -10,6 +10,7 @@ from simulated import SYNC, Simulation, simulate
 
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.what_if import Fix, step_without
+from tb_xla_insights.units import time_text
 
 STEPS = 6
 US = 1_000_000
@@ -90,6 +91,78 @@ def test_a_wait_and_a_read_in_every_step(host: int, device: int) -> None:
     found = findings(trace)["sync_every_step"]
     assert found.title == "Every step reads from the device and waits for it"
     assert found.step_if_fixed_ps == mean(without)
+
+
+BLOCKS, READS = "$api.py:9 block_until_ready", "PjRtComputationClient::TransferFromDevice"
+
+
+def returning_late(made: Simulation, host: int, device: int, late: int, waits: str | None) -> None:
+    """A step that waits for what it launches and goes on late; or that does not wait, and is held up for as long."""
+    made.host("forward", host)
+    made.launch(device, marker=True)
+    if waits:
+        made.wait(waits, late)
+    else:
+        made.host("forward", late)
+
+
+@given(
+    HOST,
+    DEVICE,
+    st.integers(20, 2000),
+    st.sampled_from([BLOCKS, READS]),
+)
+@examples
+def test_a_wait_that_returns_late(host: int, device: int, late: int, name: str) -> None:
+    """At best that goes with the wait, at worst something holds the host up for as long without it."""
+    trace, now = simulate(STEPS, lambda made, _: returning_late(made, host, device, late, name))
+    _, without = simulate(STEPS, lambda made, _: returning_late(made, host, device, 0, None))
+    _, held_up = simulate(STEPS, lambda made, _: returning_late(made, host, device, late, None))
+    found = findings(trace)["sync_every_step"]
+    assert found.step_if_fixed_ps == mean(without)
+    assert found.step_if_fixed_most_ps == mean(held_up)
+    # Once another fix takes the wait away, this one leaves nothing of it.
+    fix = Fix(("from_device", "wait"), reads=True, blocks=True)
+    assert step_without(trace, fix, at_worst=[fix]) == mean(without)
+    told = f"They last {time_text(late * US)} a step beyond the runs"
+    assert (told in found.detail) == (late * US * STEPS >= 0.1 * now)
+
+
+@given(st.integers(100, 900), st.integers(20, 2000))
+@examples
+def test_a_wait_for_a_run_that_has_ended_before_it(device: int, late: int) -> None:
+    """All of it is late. A read then takes its own time, which goes with it."""
+
+    def step(made: Simulation, name: str, duration: int) -> None:
+        made.launch(device, marker=True)
+        made.host("forward", 1000)
+        made.host(name, duration)
+
+    _, without = simulate(STEPS, lambda made, _: step(made, "forward", 0))
+    _, held_up = simulate(STEPS, lambda made, _: step(made, "forward", late))
+    waits, _ = simulate(STEPS, lambda made, _: step(made, BLOCKS, late))
+    reads, _ = simulate(STEPS, lambda made, _: step(made, READS, late))
+    found = findings(waits)["sync_every_step"]
+    assert (found.step_if_fixed_ps, found.step_if_fixed_most_ps) == (mean(without), mean(held_up))
+    found = findings(reads)["sync_every_step"]
+    assert (found.step_if_fixed_ps, found.step_if_fixed_most_ps) == (mean(without), mean(without))
+
+
+def test_a_loader_comes_before_a_longer_wait_that_returns_late() -> None:
+    """Without the wait the host may be held up for as long, and nothing is gained."""
+
+    def step(made: Simulation) -> None:
+        made.host("next_batch", 450)
+        returning_late(made, 100, 100, 400, BLOCKS)
+
+    trace, _ = simulate(STEPS, lambda made, _: step(made))
+    found = findings(trace)
+    loader, wait = found["input_bound"], found["sync_every_step"]
+    assert loader.gain is not None
+    assert wait.gain is not None
+    assert wait.gain > loader.gain
+    assert list(found).index("input_bound") < list(found).index("sync_every_step")
+    assert wait.brief == "a wait for the device in every step (returns 0.4\u202fms late)"
 
 
 @given(HOST, DEVICE, st.integers(900, 3000))

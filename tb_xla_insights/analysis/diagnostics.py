@@ -9,7 +9,7 @@ import numpy as np
 from tb_xla_insights.analysis.classes import partition
 from tb_xla_insights.analysis.clocks import disagreement
 from tb_xla_insights.analysis.compile_calls import CUTS, find_compile_calls
-from tb_xla_insights.analysis.environment import environment
+from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.frameworks import WORDS
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.names import tagged
@@ -50,7 +50,7 @@ def diagnose(session: SessionTrace) -> list[Diagnostic]:
     """What the capture lacks, per host: devices, steps, a host level that shows op events. The readers' own diagnostics
     are not repeated."""
     several = len(session.traces) > 1
-    framework = environment(session)["framework"]
+    framework = framework_of(session)
     found = []
     for trace in session.traces:
         host = trace.host if several else None

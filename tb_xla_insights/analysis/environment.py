@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import chain
 from typing import Any
 
 from tb_xla_insights.analysis.kept import kept
@@ -38,20 +39,8 @@ def environment(session: SessionTrace) -> dict[str, Any]:
     text (`unknown` without devices); `hlo_scopes` says whether device ops tell the scope they come from, `synthetic`
     whether a generator wrote the file; `label` says it all in a line.
     """
-    names = {text for trace in session.traces for text in _names(trace)}
-    framework = next(
-        (name for name, words in (("torch_xla", _XLA), ("torch_tpu", _TPU), ("jax", _JAX), ("tensorflow", _TENSORFLOW))
-         if any(words.match(text) for text in names)),
-        "unknown",
-    )  # fmt: skip
-    runtime = next(
-        (
-            name
-            for name, words in (("xrt", _XRT), ("pjrt", _PJRT))
-            if any(words.match(text) for text in names)
-        ),
-        "unknown",
-    )
+    framework = framework_of(session)
+    runtime = _first_named(session, {"xrt": _XRT, "pjrt": _PJRT})
     accelerator = _accelerator(session)
     parts = [
         FRAMEWORKS.get(framework),
@@ -66,6 +55,19 @@ def environment(session: SessionTrace) -> dict[str, Any]:
         "synthetic": any(trace_is_synthetic(trace) for trace in session.traces),
         "label": " · ".join(part for part in parts if part) or "Unknown framework",
     }
+
+
+def framework_of(session: SessionTrace) -> str:
+    """The `framework` of the session's environment."""
+    return _first_named(
+        session, {"torch_xla": _XLA, "torch_tpu": _TPU, "jax": _JAX, "tensorflow": _TENSORFLOW}
+    )
+
+
+def _first_named(session: SessionTrace, words: dict[str, re.Pattern[str]]) -> str:
+    """The first of some whose words a host's events or threads have; `unknown` where none is."""
+    names = [_names(trace) for trace in session.traces]
+    return next((it for it, word in words.items() if any(map(word.match, chain(*names)))), "unknown")
 
 
 @kept
@@ -89,6 +91,7 @@ def trace_is_synthetic(trace: Trace) -> bool:
     )
 
 
+@kept
 def _names(trace: Trace) -> set[str]:
     """Of events, and of threads."""
     return {line.name for line in trace.lines} | {

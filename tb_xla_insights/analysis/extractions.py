@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +69,7 @@ def find_extractions(trace: Trace) -> Extractions:
     found: list[tuple[int, int, int, int, int]] = []
     if count_of_entries(tagged(trace, "graph_order"), trace.meta):
         for line in trace.driving_lines:
-            edges = [_Edges.of(trace, it) for it in dict.fromkeys((line, trace.driving_lines[0]))]
+            edges = [_Edges(trace, it) for it in dict.fromkeys((line, trace.driving_lines[0]))]
             for first, last in _of_the_bridge(trace, line, edges[0]):
                 since, until = int(trace.start_ps[first]), int(trace.end_ps[last])
                 start = max((edge for it in edges for edge in it.before(since)), default=since)
@@ -111,26 +112,29 @@ def _recorded(trace: Trace, line: int) -> NDArray[np.bool_]:
     return recorded
 
 
-@dataclass(frozen=True)
 class _Edges:
     """Where something begins or ends on a thread; `behind` and `ahead` count what was recorded as a whole, by its end
     or its start, and each edge of annotations, which `annotations` has alone. All ascending."""
 
-    behind: Int64
-    ahead: Int64
-    annotations: Int64
-
-    @classmethod
-    def of(cls, trace: Trace, line: int) -> _Edges:
+    def __init__(self, trace: Trace, line: int) -> None:
+        self._trace, self._line = trace, line
         rows = trace.lines[line].rows
-        its = np.flatnonzero(_recorded(trace, line)) + rows.start
         own = trace.annotations[(trace.annotations >= rows.start) & (trace.annotations < rows.stop)]
-        edges = np.concatenate((trace.start_ps[own], trace.end_ps[own]))
-        return cls(
-            np.sort(np.concatenate((trace.end_ps[its], edges))),
-            np.sort(np.concatenate((trace.start_ps[its], edges))),
-            np.sort(edges),
-        )
+        self.annotations = np.sort(np.concatenate((trace.start_ps[own], trace.end_ps[own])))
+
+    # Most captures hold no extraction: nobody asks for what follows.
+
+    @cached_property
+    def behind(self) -> Int64:
+        return np.sort(np.concatenate((self._trace.end_ps[self._rows], self.annotations)))
+
+    @cached_property
+    def ahead(self) -> Int64:
+        return np.sort(np.concatenate((self._trace.start_ps[self._rows], self.annotations)))
+
+    @cached_property
+    def _rows(self) -> NDArray[np.intp]:
+        return np.flatnonzero(_recorded(self._trace, self._line)) + self._trace.lines[self._line].first
 
     def before(self, when_ps: int) -> list[int]:
         """The last edge that is no later, if there is one."""

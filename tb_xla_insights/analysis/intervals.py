@@ -54,13 +54,11 @@ class Intervals:
 
     def gaps(self, start_ps: int, end_ps: int, least_ps: int = 1) -> Intervals:
         """The instants of the window that are none of these, in stretches of at least some length."""
-        inside = self.clipped(start_ps, end_ps)
-        since, until = (
-            np.append(np.int64(start_ps), inside.end_ps),
-            np.append(inside.start_ps, np.int64(end_ps)),
-        )
-        whole = until - since >= max(least_ps, 1)
-        return Intervals(since[whole], until[whole])
+        found = span_intervals(start_ps, end_ps).without(self.clipped(start_ps, end_ps))
+        if least_ps <= 1:
+            return found
+        whole = found.end_ps - found.start_ps >= least_ps
+        return Intervals(found.start_ps[whole], found.end_ps[whole])
 
 
 def span_intervals(start_ps: int, end_ps: int) -> Intervals:

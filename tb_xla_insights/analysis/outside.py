@@ -11,7 +11,7 @@ import numpy as np
 
 from tb_xla_insights.analysis.busy import device_span
 from tb_xla_insights.analysis.classes import partition
-from tb_xla_insights.analysis.environment import environment
+from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.frameworks import host_does
 from tb_xla_insights.analysis.names import tagged
 from tb_xla_insights.analysis.shares import by_class, class_shares
@@ -94,7 +94,7 @@ def outside_report(session: SessionTrace) -> dict[str, Any] | None:
     found = find_outside(session)
     if found is None:
         return None
-    does = host_does(environment(session)["framework"])
+    does = host_does(framework_of(session))
     return {
         "before": {"duration_ps": found.before_ps, "by_class_ps": by_class(found.before)},
         "after": {"duration_ps": found.after_ps, "by_class_ps": by_class(found.after)},

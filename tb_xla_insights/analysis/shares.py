@@ -51,7 +51,8 @@ def covered(seg_start: Int64, seg_end: Int64, start_ps: Int64, end_ps: Int64) ->
     """How much of each window sorted stretches that lie apart cover."""
     if not seg_start.size:
         return np.zeros(len(start_ps), np.int64)
-    until = np.append(0, np.cumsum(seg_end - seg_start))  # how much lies before each stretch
+    until = np.zeros(len(seg_start) + 1, np.int64)  # how much lies before each stretch
+    np.cumsum(seg_end - seg_start, out=until[1:])
 
     def before(instants: Int64) -> Int64:
         at = np.searchsorted(seg_start, instants, "right") - 1

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import lcm
-from statistics import median_low
 from typing import Any
 
 import numpy as np
@@ -112,7 +111,7 @@ def step_idle_report(session: SessionTrace) -> dict[str, Any]:
         "steps": len(durations),
         "cores": len(rows),
         "step_ps": sum(durations) // len(durations) if durations else None,
-        "median_ps": median_low(durations) if durations else None,
+        "median_ps": sorted(durations)[(len(durations) - 1) // 2] if durations else None,
         **per_step_and_core(rows),
         "all_cores": _together(rows) if rows else None,
         "devices": rows,

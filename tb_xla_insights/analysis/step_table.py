@@ -10,6 +10,7 @@ from tb_xla_insights.analysis.busy import busy
 from tb_xla_insights.analysis.classes import partition
 from tb_xla_insights.analysis.compile_calls import find_compile_calls
 from tb_xla_insights.analysis.early import find_early
+from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.shares import by_class, class_shares, covered
 from tb_xla_insights.analysis.step_idle import work_per_core
@@ -27,8 +28,13 @@ def steps_report(session: SessionTrace) -> list[dict[str, Any]]:
     """
     rows: list[dict[str, Any]] = []
     for trace in session.traces:
-        host = class_shares(partition(trace), *step_times(trace))
-        counts = (_device_ps(trace), _executions(trace), _compiles(trace), *find_early(trace).per_step(trace))
+        host = host_times(trace)
+        counts = (
+            device_busy_ps(trace),
+            _executions(trace),
+            _compiles(trace),
+            *find_early(trace).per_step(trace),
+        )
         columns = zip(*(column.tolist() for column in counts), strict=True)
         work = work_per_core(trace)
         for number, (step, (device, executions, compiles, early, inputs, reads)) in enumerate(
@@ -56,7 +62,14 @@ def steps_report(session: SessionTrace) -> list[dict[str, Any]]:
     return rows
 
 
-def _device_ps(trace: Trace) -> Int64:
+@kept
+def host_times(trace: Trace) -> Int64:
+    """The host's time in each step, one column per class."""
+    return class_shares(partition(trace), *step_times(trace))
+
+
+@kept
+def device_busy_ps(trace: Trace) -> Int64:
     """Per step, the most that one core was busy with the step's runs, or in the steps that a device tells."""
     launches, steps = find_launches(trace), steps_of(trace)
     runs = launches.runs

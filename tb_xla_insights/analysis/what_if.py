@@ -42,8 +42,9 @@ class Fix:
     waits for their runs. `device_ps`: per run of Launches.runs, device time that goes.
 
     At best only: the work of the launches `repeated` goes, some of `merged`, since what they become part of does it
-    again; so does that of the launches `unknown`, of which the capture does not tell what is left, and host time of
-    the classes `moved`. With `aside`, one other thread does what goes, and steps wait for it at worst.
+    again; so does that of the launches `unknown`, of which the capture does not tell what is left, host time of the
+    classes `moved`, and what `reads`, `blocks` and `waits` last beyond the runs' ends (`late_ps`). With `aside`, one
+    other thread does what goes, and steps wait for it at worst.
     """
 
     classes: tuple[str, ...] = ()
@@ -191,6 +192,8 @@ def step_without(trace: Trace, *at_best: Fix, at_worst: Sequence[Fix] = ()) -> i
     waits_for: Int32 = np.where(free, -1, host.waits_for).astype(np.int32)
     goes = _host_time(trace, schedule, fixes)
     left = host.work_ps - goes
+    stays = free & ~merged[host.waits_for] & ~_freed(host, at_best)
+    left[:, WAIT] += np.where(stays, host.late_ps, 0)
     changed = _device_work(trace, work, fixes)
     host_ps, done_ps, devices_ps = replayed(schedule, left.sum(axis=1), waits_for, changed)
     least_ps = _least(trace, work, changed.device_ps)
@@ -225,6 +228,17 @@ def shorter_runs(trace: Trace, fix: Fix) -> int:
     return round((_least(trace, work, work.device_ps) - left) / len(steps))
 
 
+def late_ps(trace: Trace, fix: Fix) -> int:
+    """How long the waits that a fix takes away last beyond the ends of the runs that they are for, in all steps
+    together, in ps; a wait in which no run ends is late from its start. 0 where nothing can be replayed."""
+    schedule = schedule_of(trace)
+    if schedule is None:
+        return 0
+    host = schedule.host
+    without_run = _host_time(trace, schedule, [fix])[:, WAIT]
+    return int(host.late_ps[_freed(host, [fix])].sum() + without_run.sum())
+
+
 def _freed(host: Host, fixes: Sequence[Fix]) -> NDArray[np.bool_]:
     """Per stretch, whether a fix takes the kind of wait away that is at its end."""
     reads, blocks = any(fix.reads for fix in fixes), any(fix.blocks for fix in fixes)
@@ -239,7 +253,8 @@ def _with_lead(devices_ps: int, busy_ps: int, steps: int) -> int:
 
 def _worse(fix: Fix) -> Fix:
     """What a fix takes away at worst."""
-    classes = tuple(name for name in fix.classes if name not in fix.moved)
+    stays = (*fix.moved, "wait") if fix.blocks or fix.waits else fix.moved
+    classes = tuple(name for name in fix.classes if name not in stays)
     return replace(fix, classes=classes, repeated=NO_LAUNCHES, unknown=NO_LAUNCHES)
 
 

@@ -119,7 +119,6 @@ class Capture:
     def run(self) -> None:
         """Captures, and returns when every server has answered, failed or was cancelled. To be called once."""
         try:
-            self._stop.wait(self.options.delay_ms / 1000)
             threads = [threading.Thread(target=self._host, args=(host,), daemon=True) for host in self.hosts]
             for thread in threads:
                 thread.start()

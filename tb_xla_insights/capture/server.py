@@ -31,13 +31,12 @@ _FILE_TROUBLE = re.compile(
 
 @dataclass(frozen=True)
 class Options:
-    """What to record. Levels as in `torch_xla.debug.profiler.trace`: host 1 critical, 2 info, 3 verbose; 0 is off."""
+    """What to record beside the devices. Levels as in `torch_xla.debug.profiler.trace`: host 1 critical, 2 info,
+    3 verbose; Python 1 every call; 0 is off."""
 
     duration_ms: int = 2000
     host_level: int = 2
-    device_level: int = 1
     python_level: int = 0
-    delay_ms: int = 0
     retries: int = 2
 
 
@@ -45,9 +44,7 @@ LONGEST_MS = 3_600_000
 LIMITS = {
     "duration_ms": (1, LONGEST_MS),
     "host_level": (0, 3),
-    "device_level": (0, 1),
     "python_level": (0, 1),
-    "delay_ms": (0, LONGEST_MS),
     "retries": (0, 100),
 }
 """The least and the most that a person may ask for, by option."""
@@ -94,7 +91,7 @@ class Server:
             opts=ProfileOptions(
                 version=1,
                 host_tracer_level=options.host_level,
-                device_tracer_level=options.device_level,
+                device_tracer_level=1,
                 python_tracer_level=options.python_level,
                 enable_hlo_proto=True,
                 duration_ms=options.duration_ms,

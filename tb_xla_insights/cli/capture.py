@@ -23,9 +23,7 @@ _TELL_SECONDS = 0.25
 _OPTIONS = {
     "duration_ms": "how long to trace",
     "host_level": "host tracer: 1 critical, 2 info, 3 verbose, 0 off",
-    "device_level": "device tracer: 1 on, 0 off",
     "python_level": "every Python call: 1 on, 0 off",
-    "delay_ms": "wait this long before it starts",
     "retries": "how often to try again where nothing listens yet or the trace is empty",
 }
 

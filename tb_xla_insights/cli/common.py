@@ -7,7 +7,6 @@ import importlib
 import json
 import math
 import os
-import shutil
 import sys
 import threading
 import time
@@ -111,6 +110,8 @@ def print_no_more() -> None:
 
 
 def console() -> Console:
+    import shutil
+
     from rich.console import Console
 
     class Printing(Console):
@@ -191,6 +192,8 @@ def _progress(readings: Sequence[Reading]) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
+    import shutil
+
     done = threading.Event()
 
     def tell() -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
 from tb_xla_insights.cli import common
-from tb_xla_insights.report.compile_text import state_of, what_is_new
 from tb_xla_insights.units import THIN
 
 if TYPE_CHECKING:
@@ -124,6 +123,8 @@ def _fixed(fixed: Document | None) -> list[str]:
 
 def print_compiles(out: Console, rows: Sequence[Document]) -> None:
     """The compilations in order of time."""
+    from tb_xla_insights.report.compile_text import state_of, what_is_new
+
     if not rows:
         return
     unit = units.column_unit([row["duration_ps"] for row in rows])

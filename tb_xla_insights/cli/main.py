@@ -14,7 +14,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from tb_xla_insights import __version__
 from tb_xla_insights.cli import common
@@ -69,16 +69,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
             logging.getLogger(name).addHandler(logging.NullHandler())
             logging.getLogger(name).propagate = False
     arguments = sys.argv[1:] if arguments is None else arguments
-    options = parser(arguments[0] if arguments and arguments[0] in _COMMANDS else None).parse_args(arguments)
     try:
-        return _run(options)
+        return _run(arguments)
     except BrokenPipeError:  # `| head` has seen enough
         common.print_no_more()
         return 0
 
 
-def _run(options: Any) -> int:
+def _run(arguments: Sequence[str]) -> int:
+    command = arguments[0] if arguments and arguments[0] in _COMMANDS else None
     try:
+        options = parser(command).parse_args(arguments)
         code = int(options.run(options))
         sys.stdout.flush()
         return code

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from statistics import median_low
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
@@ -115,6 +114,8 @@ def _devices(out: Console, devices: Sequence[Document], duty: str) -> None:
 
 
 def _steps(out: Console, steps: Sequence[Document]) -> None:
+    from statistics import median_low
+
     if not steps:
         return
     durations = [step["duration_ps"] for step in steps]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.pod.collectives import HostCollectives
+from tb_xla_insights.pod.recorded import HostCollectives
 from tb_xla_insights.pod.shared import Shared
 from tb_xla_insights.trace.model import Int32, Int64
 
@@ -130,8 +130,7 @@ class _Table:
             base_ps,
         )
         best = _best(own, known, told, None)
-        if best is None or best.spread_ps > _CERTAIN_PS:
-            best = _best(own, known, _shifts(own, known, base_ps), best)
+        best = _best(own, known, _shifts(own, known, base_ps), best)
         return best.shift_ps if best else None
 
     def add(
@@ -206,8 +205,10 @@ class _Fit:
 
 
 def _best(own: Int64, known: Int64, shifts: Iterable[int], best: _Fit | None) -> _Fit | None:
-    """The first shift that fits, or a later one under which ends agree much better."""
+    """The first shift that fits, or a later one under which ends agree much better. Nothing is better than certain."""
     for shift in shifts:
+        if best and best.spread_ps <= _CERTAIN_PS:
+            break
         found = _fit(own, known, shift)
         if found and (
             best is None or (found.count >= 0.8 * best.count and _BETTER * found.spread_ps < best.spread_ps)

@@ -16,6 +16,9 @@ FEWEST = 5
 MOST = 2_000
 """Ends that are used at most, evenly over the capture: more make the median no better."""
 
+WIDEST = 8
+"""A clock is not known if its residual is more than this part of the time between two ends of one collective."""
+
 _ROUNDS = 30
 _SETTLED_PS = 1_000.0
 _NORMAL = 1.4826
@@ -29,9 +32,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Clocks:
-    """Per host: `add_ps`, what makes its times those of the session's common clock, at `middle_ps` on its own; `offset_ps`,
-    how far its clock is ahead of that one, beyond what its file says (the host in the middle has 0); `gain`, how much it gains a picosecond; `residual_ps`, how far the ends still are apart, as one standard
-    deviation, or what one collective says from what all say; `count` of the ends that tell. `known`: whether there are enough of them."""
+    """Per host: `add_ps`, what makes its times those of the session's common clock, at `middle_ps` on its own;
+    `offset_ps`, how far its clock is ahead of that one, beyond what its file says (the host in the middle has 0);
+    `gain`, how much it gains a picosecond; `residual_ps`, how far the ends still are apart, as one standard deviation,
+    or how far what one collective says is from what all say, if that is more; `count` of the ends that tell; `known`:
+    whether there are enough of them, and agree."""
 
     add_ps: Int64
     offset_ps: Int64
@@ -44,7 +49,8 @@ class Clocks:
     def common(self, host: int, times_ps: Int64) -> Int64:
         """Times of a host's clock, on the common one."""
         drift = np.rint((times_ps - self.middle_ps[host]) * self.gain[host]).astype(np.int64)
-        return times_ps + self.add_ps[host] - drift
+        common: Int64 = times_ps + self.add_ps[host] - drift
+        return common
 
 
 def relate(
@@ -56,13 +62,13 @@ def relate(
     base_ps: Int64,
 ) -> Clocks:
     """The clocks of hosts, from the ends of what they did together: a row per instance, a column per host, valid where
-    `there`. `kind`: which collective each instance is one of. `shift_ps`: about what to add to each host's times, `base_ps`: what its file says; `component`: hosts with other numbers (or negative ones)
-    are not related.
+    `there`. `kind`: which collective each instance is one of. `shift_ps`: about what to add to each host's times,
+    `base_ps`: what its file says. `component`: hosts with other numbers (or negative ones) are not related.
 
     Medians twice over: an instance ends when the host in the middle says so, a host is late by what it is in its middle
     instance; so a quarter of both may be wrong.
     """
-    count, hosts = ends_ps.shape
+    hosts = ends_ps.shape[1]
     shared = np.flatnonzero(there.sum(axis=1) >= 2)
     chosen = (
         shared[np.linspace(0, len(shared) - 1, min(MOST, len(shared))).astype(np.intp)]
@@ -79,23 +85,33 @@ def relate(
     add, gain = np.zeros(hosts), np.zeros(hosts)
     with np.errstate(invalid="ignore"):
         add = _settled(times, add)
-        apart = _apart(times + add) * _others(times)
-        gain = _drifts(ends - middle, apart, known)
+        gain = _drifts(ends - middle, _apart(times + add), known)
         if gain.any():
             times -= np.where(valid, (ends - middle) * gain, 0.0)
             add = _settled(times, add)
-            apart = _apart(times + add) * _others(times)
+        apart = _apart(times + add) * _others(times)
     residual = np.array(
         [
             max(_spread(apart[:, host]), _disagreement(apart[:, host], kind[chosen])) if known[host] else 0
             for host in range(hosts)
         ]
     )
+    known &= residual <= _between(ends, valid, kind[chosen]) / WIDEST
     ahead = np.where(known, base_ps - shift_ps - np.rint(add).astype(np.int64), 0)
     for which in np.unique(component[known]).tolist():
         some = known & (component == which)
         ahead[some] -= int(np.sort(ahead[some])[(some.sum() - 1) // 2])
     return Clocks(base_ps - ahead, ahead, gain, np.rint(residual).astype(np.int64), middle, counts, known)
+
+
+def _between(ends: Int64, valid: NDArray[np.bool_], kind: Int32) -> float:
+    """The usual time between two ends of one collective, on the host that has most."""
+    if not len(ends):
+        return 0.0
+    host = int(valid.sum(axis=0).argmax())
+    gaps = [np.diff(np.sort(ends[valid[:, host] & (kind == it), host])) for it in np.unique(kind).tolist()]
+    together = np.concatenate(gaps)
+    return float(np.median(together)) if len(together) else 0.0
 
 
 def _middle(times: Int64) -> int:
@@ -182,7 +198,7 @@ def offset_rows(clocks: Clocks) -> list[dict[str, Any]]:
     return [
         {
             "clock_offset_ps": offset if known else None,
-            "residual_ps": residual if known else None,
+            "residual_ps": residual if known or residual else None,
             "drift_ppm": gain * 1e6 if known else None,
         }
         for offset, residual, gain, known in rows

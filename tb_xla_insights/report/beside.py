@@ -9,16 +9,15 @@ import posixpath
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.beside import RECORD, Beside, Block, GraphBreaks, Guard, Metrics, Unread
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.report.debug_text import parse_debug
-from tb_xla_insights.report.explain_text import parse_explain
-from tb_xla_insights.report.guards_text import parse_guards
-from tb_xla_insights.report.metrics_text import parse_metrics
 from tb_xla_insights.trace.model import SessionTrace
 from tb_xla_insights.xplane.source import file_names, open_source
+
+if TYPE_CHECKING:
+    from tb_xla_insights.report.debug_text import DebugText
 
 _ENDS = (".txt", ".log", ".out", ".err")
 _MOST_FILES = 32
@@ -67,9 +66,7 @@ def _read(session: SessionTrace) -> Beside:
         if name == RECORD:
             recorded = recorded or _recorded(text)
             continue
-        text = _LONG_LINE.sub(r"\1…", text)
-        report, explained, log = parse_metrics(text, name), parse_explain(text, name), parse_debug(text, name)
-        failed = parse_guards(text, name)
+        report, explained, log, failed = _parsed(_LONG_LINE.sub(r"\1…", text), name)
         told = [*(report.unread if report else ()), *(explained.unread if explained else ()), *log.unread]
         if report or explained or failed or log.compilations or log.executions or log.advice:
             files.append(name)
@@ -85,6 +82,22 @@ def _read(session: SessionTrace) -> Beside:
         advice += [it for it in log.advice if it not in advice]
     before, after = _pair(reports)
     return Beside(after, before, breaks, guards, compilations, executions, advice, recorded, files, unread)
+
+
+def _parsed(text: str, name: str) -> tuple[Metrics | None, GraphBreaks | None, DebugText, list[Guard]]:
+    """What a file's text is: any of them, or nothing that is known."""
+    # Not above: most captures have no such files beside them.
+    from tb_xla_insights.report.debug_text import parse_debug
+    from tb_xla_insights.report.explain_text import parse_explain
+    from tb_xla_insights.report.guards_text import parse_guards
+    from tb_xla_insights.report.metrics_text import parse_metrics
+
+    return (
+        parse_metrics(text, name),
+        parse_explain(text, name),
+        parse_debug(text, name),
+        parse_guards(text, name),
+    )
 
 
 def _pair(reports: list[Metrics]) -> tuple[Metrics | None, Metrics | None]:

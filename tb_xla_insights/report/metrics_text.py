@@ -6,13 +6,18 @@ import re
 from typing import Any
 
 from tb_xla_insights.analysis.beside import Metrics, Unread
-from tb_xla_insights.report.numbers import quantity, whole
 
 _HEAD = re.compile(r"^(Metric|Counter): (\S.*?)\s*$")
 _FIELD = re.compile(r"^\s+(\w+): (.*?)\s*$")
 _PERCENTILE = re.compile(r"\s*(\d+(?:\.\d+)?)%=(\S+)\s*")
 # Rates follow from the rest, over a time that the report does not tell.
 _PASSED_OVER = ("ValueRate", "Rate")
+# PyTorch/XLA prints 64-bit numbers in C++'s own locale: 18 digits at most, a point, no groups.
+_COUNT = re.compile(r"-?\d{1,18}", re.ASCII)
+_NUMBER = re.compile(r"(-?\d{1,18}(?:\.\d+)?)([KMGTP]?B)?", re.ASCII)
+_PART = re.compile(r"(\d{1,18}(?:\.\d+)?)(d|h|ms|us|m|s)", re.ASCII)
+_PS = {"d": 86_400 * 10**12, "h": 3_600 * 10**12, "m": 60 * 10**12, "s": 10**12, "ms": 10**9, "us": 10**6}
+_BYTES = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40, "PB": 1 << 50}
 
 
 def parse_metrics(text: str, file: str = "") -> Metrics | None:
@@ -75,7 +80,7 @@ class _Report:
             self.unread.append(place)
 
     def _of_counter(self, name: str, value: str) -> bool:
-        number = whole(value) if name == "Value" else None
+        number = count(value) if name == "Value" else None
         if number is not None:
             self.counters[self._name] = number
         return number is not None
@@ -84,7 +89,7 @@ class _Report:
         empty: dict[str, Any] = {"samples": None, "total": None, "unit": None, "percentiles": {}}
         entry = self.metrics.setdefault(self._name, empty)
         if name == "TotalSamples":
-            number = whole(value)
+            number = count(value)
             entry["samples"] = number if number is None or number >= 0 else None
             return entry["samples"] is not None
         if name == "Accumulator":
@@ -96,3 +101,20 @@ class _Report:
             entry["percentiles"] = {name: value for name, value in read.items() if value is not None}
             return len(entry["percentiles"]) == len(parts)
         return False
+
+
+def count(text: str) -> int | None:
+    """A whole number; None where the text is none."""
+    return int(text) if _COUNT.fullmatch(text) else None
+
+
+def quantity(text: str) -> tuple[float | int | None, str | None]:
+    """Value and unit (`ps`, `bytes` or None) of what a metric has accumulated: `01s147ms508.595us`, `171.02KB`,
+    `716.00`; a value of None where it is not understood."""
+    if found := _NUMBER.fullmatch(text):
+        number = float(found[1])
+        return (round(number * _BYTES[found[2]]), "bytes") if found[2] else (number, None)
+    parts = _PART.findall(text)
+    if parts and "".join(number + unit for number, unit in parts) == text:
+        return sum(round(float(number) * _PS[unit]) for number, unit in parts), "ps"
+    return None, None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from statistics import median_low
 from typing import Any
 
 from tb_xla_insights import units
@@ -19,10 +18,11 @@ def throughput(
     and `samples_per_s` with the `median` step and with the `mean` one, which is all samples over all the time. None
     where the samples are not known, or there are no steps."""
     samples = samples_per_step or recorded_samples(recorded)
-    durations = [step["duration_ps"] for step in steps]
-    if samples is None or not durations or not median_low(durations):
+    durations = sorted(step["duration_ps"] for step in steps)
+    median = durations[(len(durations) - 1) // 2] if durations else 0
+    if samples is None or not median:
         return None
-    median, mean = median_low(durations), sum(durations) / len(durations)
+    mean = sum(durations) / len(durations)
     return {
         "samples_per_step": samples,
         "samples_per_s": {

@@ -1,1 +1,3 @@
 """One data model for captures of every runtime: planes, lines, events, flows, threads, devices, annotations."""
+
+import tb_xla_insights.built  # noqa: F401

@@ -54,7 +54,7 @@ def cpu_devices(trace: Trace, catalog: Catalog, stretches: Stretches | None) -> 
         _run_names(trace, runs, keys.run, rows),
     )
     devices = []
-    for number in np.unique(np.append(core, core_of_op)).tolist():
+    for number in np.union1d(core, np.unique(core_of_op)).tolist():
         its = core == number
         device = _device(trace, number, _of(modules, its), _of(ops, core_of_op == number))
         devices.append(replace(device, run_ids=_run_ids(device.modules, runs[its], regions.row, keys.run_id)))
@@ -73,6 +73,8 @@ _NOTHING: _Columns = (
 
 
 def _of(columns: _Columns, chosen: NDArray[np.bool_]) -> _Columns:
+    if chosen.all():  # there is one core
+        return columns
     rows, start, end, name = columns
     return rows[chosen], start[chosen], end[chosen], name[chosen]
 
@@ -120,13 +122,13 @@ def _place(launch: Int32, start: Int64, end: Int64) -> Int64:
     """The virtual core of each run."""
     known = launch[launch >= 0]
     cores = int(np.unique(known, return_counts=True)[1].max()) if known.size else 1
-    free = np.full(cores, np.iinfo(np.int64).min)
+    free = [np.iinfo(np.int64).min] * cores
     core = np.zeros(len(start), np.int64)
-    for run in np.lexsort((end, start)).tolist():
-        able = np.flatnonzero(free <= start[run])
-        chosen = int(able[0] if able.size else free.argmin())
-        core[run] = chosen
-        free[chosen] = max(free[chosen], end[run])
+    order = np.lexsort((end, start))
+    for run, begin, finish in zip(order.tolist(), start[order].tolist(), end[order].tolist(), strict=True):
+        able = (number for number, since in enumerate(free) if since <= begin)
+        core[run] = chosen = next(able, free.index(min(free)))
+        free[chosen] = max(free[chosen], finish)
     return core
 
 

@@ -3,7 +3,6 @@ compiler numbered their instructions, computations and channels on."""
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 
 from tb_xla_insights.xplane.proto.hlo_pb2 import HloInstruction, HloModule
@@ -28,6 +27,8 @@ class Code:
 def code_of(module: HloModule) -> Code:
     """What a program computes. Instructions and computations are told by their position; fields that the parser does
     not know count as they are. Takes the names and ids away from `module`."""
+    import hashlib  # few captures have programs to compare
+
     whole, formula, structure = (hashlib.sha256() for _ in range(3))
     place = {computation.id: number for number, computation in enumerate(module.computations)}
     for computation in module.computations:

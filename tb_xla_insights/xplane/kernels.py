@@ -3,6 +3,9 @@
 A kernel sees a *window*: `size` consecutive bytes of the file, and PADDING behind them. Positions count from its begin.
 A message may go on behind its window's end, so every kernel tells "the window ends here" (MORE: read on from
 there) from "this cannot be" (BAD: a length that leaves its parent, a varint without end).
+
+All of it is in one file: what a loop calls is inlined, which Cython does across modules only for what is written in a
+`.pxd`, in Cython's own syntax.
 """
 
 from __future__ import annotations

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from tb_xla_insights.analysis.beside import Beside, Metrics
 from tb_xla_insights.analysis.busy import device_span
 from tb_xla_insights.analysis.enclosing import annotation_path
-from tb_xla_insights.analysis.environment import environment
+from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.findings.ledger import Ledger
 from tb_xla_insights.analysis.frameworks import WORDS, Words, host_does
 from tb_xla_insights.analysis.step_sources import recorded_steps
-from tb_xla_insights.analysis.steps import steps_of
+from tb_xla_insights.analysis.steps import step_times, steps_of
 from tb_xla_insights.analysis.thresholds import EVERY_SHARE, Severity
 from tb_xla_insights.analysis.what_if import Fix, step_without
 from tb_xla_insights.catalog.classes import CLASS_INDEX
@@ -128,7 +128,7 @@ class Facts:
     @cached_property
     def framework(self) -> str:
         """As the report's `environment` names it."""
-        return str(environment(self.session)["framework"])
+        return framework_of(self.session)
 
     @cached_property
     def words(self) -> Words:
@@ -227,7 +227,8 @@ def mean_step_without(session: SessionTrace, *at_best: Fixes, at_worst: Fixes | 
     replayed = False
     for number, trace in enumerate(session.traces):
         steps = steps_of(trace)
-        own = sum(step.duration_ps for step in steps)
+        starts, ends = step_times(trace)
+        own = int((ends - starts).sum())
         best = [fix for fixes in at_best if (fix := fixes[number]) is not None]
         worst = [fix] if at_worst and (fix := at_worst[number]) is not None else []
         mean = step_without(trace, *best, at_worst=worst)

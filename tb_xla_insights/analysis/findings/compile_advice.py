@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from tb_xla_insights.analysis.environment import environment
+from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.graph_diff import Change
 from tb_xla_insights.analysis.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.trace.model import SessionTrace
@@ -88,7 +88,7 @@ def tracer_of(session: SessionTrace) -> Tracer:
     """What makes the graphs of a session."""
     if any((find_launches(trace).kind == DYNAMO_KIND).any() for trace in session.traces):
         return "dynamo"
-    framework = environment(session)["framework"]
+    framework = framework_of(session)
     return "jax" if framework == "jax" else "lazy" if framework == "torch_xla" else "other"
 
 

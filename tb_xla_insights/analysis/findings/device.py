@@ -27,7 +27,7 @@ from tb_xla_insights.analysis.propagation.columns import runs_of_ops
 from tb_xla_insights.analysis.runs import NONE
 from tb_xla_insights.analysis.shares import covered
 from tb_xla_insights.analysis.step_sources import recorded_times
-from tb_xla_insights.analysis.step_table import steps_report
+from tb_xla_insights.analysis.step_table import device_busy_ps
 from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.analysis.thresholds import BOUND_SHARE, INFO_SHARE, UNHIDDEN_SHARE
 from tb_xla_insights.analysis.what_if import Fix
@@ -223,7 +223,7 @@ def _runs_ahead(facts: Facts) -> bool:
 
 def _ahead(facts: Facts) -> str:
     """`a step's work takes the device 28.530 ms, and the host is done with a step in 20.776 ms`."""
-    work = sum(step["device_busy_ps"] for step in steps_report(facts.session))
+    work = sum(int(device_busy_ps(trace).sum()) for trace in facts.traces)
     host = sum(
         int(np.subtract(*recorded_times(trace)[::-1])[: len(steps_of(trace))].sum()) for trace in facts.traces
     )
@@ -233,6 +233,5 @@ def _ahead(facts: Facts) -> str:
 
 def _share_of_steps(facts: Facts) -> float | None:
     """The device's work in the steps, of the busiest core, as a share of their time; None without steps."""
-    steps = steps_report(facts.session)
-    total = sum(step["duration_ps"] for step in steps)
-    return sum(step["device_busy_ps"] for step in steps) / total if total else None
+    total = sum(step.duration_ps for trace in facts.traces for step in steps_of(trace))
+    return sum(int(device_busy_ps(trace).sum()) for trace in facts.traces) / total if total else None

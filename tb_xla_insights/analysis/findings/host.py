@@ -20,13 +20,14 @@ from tb_xla_insights.analysis.findings.base import (
 from tb_xla_insights.analysis.findings.small import LAUNCHING
 from tb_xla_insights.analysis.findings.waiting import Waiting, idle_inside_runs, take_waiting
 from tb_xla_insights.analysis.launches import DYNAMO_KIND, find_launches
+from tb_xla_insights.analysis.names import loading
 from tb_xla_insights.analysis.runs import NONE
 from tb_xla_insights.analysis.shares import class_shares
 from tb_xla_insights.analysis.step_idle import step_idle_report
-from tb_xla_insights.analysis.step_table import steps_report
+from tb_xla_insights.analysis.step_table import device_busy_ps, host_times
 from tb_xla_insights.analysis.steps import annotated_steps
 from tb_xla_insights.analysis.what_if import Fix
-from tb_xla_insights.catalog.classes import CLASS_INDEX
+from tb_xla_insights.catalog.classes import CLASS_INDEX, TRACING
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.units import time_text
 
@@ -280,25 +281,23 @@ def _build_less(facts: Facts, name: str | None, builds: bool) -> str:
 
 def _builds_slower(facts: Facts) -> bool:
     """Whether building the graphs of the steps takes longer than running them on the busiest core."""
-    steps = steps_report(facts.session)
-    built = sum(int(step["host_ps"].get("tracing", 0)) for step in steps)
-    return built > sum(int(step["device_busy_ps"]) for step in steps)
+    built = sum(int(host_times(trace)[:, TRACING].sum()) for trace in facts.traces)
+    return built > sum(int(device_busy_ps(trace).sum()) for trace in facts.traces)
 
 
 def _longest_phases(facts: Facts, class_: str) -> list[tuple[str, int]]:
     """Annotations right below the steps with the time of a class in them, the longest first; those without any, and
     those that load data, left out."""
-    totals: dict[str, int] = {}
+    totals = Counter[str]()
     for trace in facts.traces:
         rows = _phases(trace)
-        times = class_shares(partition(trace), trace.start_ps[rows], trace.end_ps[rows])[
-            :, CLASS_INDEX[class_]
-        ]
-        for row, time in zip(rows.tolist(), times.tolist(), strict=True):
-            name = trace.name(row)
-            if time and not trace.catalog.loads(name):
-                totals[name] = totals.get(name, 0) + time
-    return sorted(totals.items(), key=lambda it: (-it[1], it[0]))
+        rows = rows[~loading(trace)[trace.meta[rows]]]
+        shares = class_shares(partition(trace), trace.start_ps[rows], trace.end_ps[rows])
+        names, of_row = np.unique(trace.metadata.name[trace.meta[rows]], return_inverse=True)
+        times = np.zeros(len(names), np.int64)
+        np.add.at(times, of_row, shares[:, CLASS_INDEX[class_]])
+        totals.update({trace.strings[name]: time for name, time in zip(names, times.tolist(), strict=True)})
+    return sorted(((name, time) for name, time in totals.items() if time), key=lambda it: (-it[1], it[0]))
 
 
 def _phases(trace: Trace) -> NDArray[np.int32]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,8 @@ from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.shares import shares_inside
 from tb_xla_insights.analysis.step_sources import step_rows
 from tb_xla_insights.analysis.steps import steps_of
-from tb_xla_insights.analysis.thresholds import EVERY_SHARE
-from tb_xla_insights.analysis.what_if import Fix
+from tb_xla_insights.analysis.thresholds import EVERY_SHARE, WARNING_SHARE
+from tb_xla_insights.analysis.what_if import Fix, late_ps
 from tb_xla_insights.catalog.classes import FROM_DEVICE, WAIT
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.units import share, time_text
@@ -61,12 +62,15 @@ def sync_every_step(facts: Facts) -> Finding | None:
     both = [(report, what) for report, what in ((reads, "reads"), (waits, "waits")) if report["every_step"]]
     told = " and ".join(_counted(report, what) for report, what in both)
     kept_ps = sum(report["duration_ps"] for report, _ in both)
+    fixes = [_fix(trace, reads_too, waits["every_step"]) for trace in facts.traces] if gain else None
+    late = _late_ps(facts, fixes) if fixes else 0
     return Finding(
         "sync_every_step",
         _title(part, reads["every_step"], waits["every_step"]),
-        _brief(part, reads["every_step"]),
+        _brief(part, reads["every_step"], late),
         f"{told} keep the host for {time_text(kept_ps)}{facts.of_hosts}; "
-        + _idle_text(facts, cost, elsewhere, by),
+        + _idle_text(facts, cost, elsewhere, by)
+        + _late_text(late, reads_too),
         _advice(facts, reads_too, waits["every_step"], by),
         cost,
         {key: value for key, value in reads.items() if key != "every_step"}
@@ -77,7 +81,7 @@ def sync_every_step(facts: Facts) -> Finding | None:
             for row in _rows(trace, reads["every_step"], waits["every_step"])
         ),
         "every_step" if part >= EVERY_SHARE else "some_steps",
-        [_fix(trace, reads_too, waits["every_step"]) for trace in facts.traces] if gain else None,
+        fixes,
     )
 
 
@@ -104,6 +108,22 @@ def _idle_text(facts: Facts, cost: int, elsewhere: int, by: str) -> str:
     return "no device idles in them."
 
 
+def _late_ps(facts: Facts, fixes: Sequence[Fix]) -> int:
+    """How long a step's reads and waits last beyond the runs that they wait for; 0 below a tenth of the step."""
+    together = sum(late_ps(trace, fix) for trace, fix in zip(facts.traces, fixes, strict=True))
+    steps_ps = sum(step.duration_ps for trace in facts.traces for step in steps_of(trace))
+    return together // facts.steps if together >= WARNING_SHARE * steps_ps else 0
+
+
+def _late_text(late: int, reads: bool) -> str:
+    """Why little may be gained at worst."""
+    if not late:
+        return ""
+    delay = "what delays the host there (see its other threads) may stay"
+    unless = "where that is no transfer, " if reads else ""
+    return f" They last {time_text(late)} a step beyond the runs that they wait for: {unless}{delay}."
+
+
 def _share(report: dict[str, Any], what: str) -> float:
     """Of the steps, how many read or wait; 0 where that is no habit."""
     return report[f"steps_with_{what}"] / report["steps"] if report["every_step"] else 0.0
@@ -125,9 +145,12 @@ def _title(part: float, reads: bool, waits: bool) -> str:
     return f"{who} {does[0]} {prepositions[does[0]]} the device"
 
 
-def _brief(part: float, reads: bool) -> str:
+def _brief(part: float, reads: bool, late: int) -> str:
     what = "a read from the device" if reads else "a wait for the device"
-    return f"{what} {'in every step' if part == 1 else f'in {share(part)} of the steps'}"
+    returns = (
+        f" (returns {time_text(late, 1)} late)" if late and not reads else ""
+    )  # a read may have to fetch much
+    return f"{what} {'in every step' if part == 1 else f'in {share(part)} of the steps'}{returns}"
 
 
 def _advice(facts: Facts, reads: bool, waits: bool, by: str) -> str:

@@ -78,8 +78,8 @@ def _single(trace: Trace) -> NDArray[np.bool_]:
         run = runs_of_ops(trace, number)
         of_run = (run >= 0) & (trace.told(device.ops.name, contains) == 0)
         plain = trace.told(device.ops.name, element_wise)[of_run] == 1
-        np.add.at(ops, run[of_run], 1)
-        np.add.at(others, run[of_run], ~plain)
+        ops += np.bincount(run[of_run], minlength=len(runs))
+        others += np.bincount(run[of_run][~plain], minlength=len(runs))
     alone = (ops == 1) & (others == 0)
     each, without = (launches.sums(column.astype(np.int64)) for column in (alone, ~alone))
     found: NDArray[np.bool_] = (each > 0) & (without == 0)

@@ -26,7 +26,6 @@ from tb_xla_insights.analysis.propagation.kernels import own_times, tally
 from tb_xla_insights.analysis.propagation.reading import Reading, modules_of
 from tb_xla_insights.analysis.propagation.source import Frames
 from tb_xla_insights.errors import Diagnostic
-from tb_xla_insights.memory import give_back
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
 _FINEST = 1024
@@ -115,7 +114,6 @@ def find_ops(trace: Trace) -> Ops:
             else ops.self_ps
         )
         found.append(DeviceOps(mine, own, runs[number]))
-    give_back()  # programs are large, and gone again
     return Ops(
         found, program, name, origin, np.array([it.state for it in origin], np.int8), caller, known, parts.first,
         parts.scope, parts.upto, parts.scopes, frozenset(reading.mentioned), frozenset(reading.working), reading.frames,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tb_xla_insights.analysis.environment import environment
+from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.propagation.lost import (
     AUTOGRAD,
     DYNAMO,
@@ -103,7 +103,7 @@ def session_coverage(session: SessionTrace) -> dict[str, int]:
 def session_lost(session: SessionTrace) -> dict[str, str]:
     """Why annotations are lost, by path. What one host's devices carry is not lost; frameworks whose annotations never
     name ops lose none."""
-    if environment(session)["framework"] in _NAMED_OTHERWISE:
+    if framework_of(session) in _NAMED_OTHERWISE:
         return {}
     lost: dict[str, str] = {}
     carried = {row.path for row in session_rows(session) if row.device_ps}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -34,21 +36,25 @@ class Frames:
     def stack(self, frame: int) -> list[Frame]:
         """The frames from a `stack_frame_id` outward, the innermost first. Ids count from 1 and 0 is none, as do those
         of places and names; an id that the index does not have ends the stack, and so does a circle."""
-        found: list[Frame] = []
-        seen: set[int] = set()
-        while 0 < frame <= len(self._frames) and frame not in seen and len(found) < _DEEPEST:
-            seen.add(frame)
-            place, frame = self._frames[frame - 1]
-            if 0 < place <= len(self._places):
-                file, function, line = self._places[place - 1]
-                found.append(Frame(_at(self._files, file), _at(self._functions, function), line))
-        return found
+        return list(islice(self._outward(frame), _DEEPEST))
 
     def own(self, frame: int) -> Frame | None:
         """The innermost frame in the user's own code: outside of installed packages and the standard library; the
         innermost one where all are inside."""
-        stack = self.stack(frame)
-        return next((it for it in stack if _is_own(it.file)), stack[0] if stack else None)
+        stack = islice(self._outward(frame), _DEEPEST)
+        innermost = next(stack, None)
+        if innermost is None or _is_own(innermost.file):
+            return innermost
+        return next((it for it in stack if _is_own(it.file)), innermost)
+
+    def _outward(self, frame: int) -> Iterator[Frame]:
+        seen: set[int] = set()
+        while 0 < frame <= len(self._frames) and frame not in seen:
+            seen.add(frame)
+            place, frame = self._frames[frame - 1]
+            if 0 < place <= len(self._places):
+                file, function, line = self._places[place - 1]
+                yield Frame(_at(self._files, file), _at(self._functions, function), line)
 
 
 def _is_own(file: str) -> bool:

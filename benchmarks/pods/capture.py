@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Record a training of several processes, each as a host of its own name, as one session.
+
+    sudo python benchmarks/pods/capture.py OUT --python PYTHON [--late SECONDS]
+
+PYTHON has JAX. One machine is all hosts, so that their clocks are the same: what the report says of the clocks' offsets
+is its error. As root, processes get host names of their own, so that files do not tell the machine's.
+"""
+
+import argparse
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "what_if"))
+
+from neutral import environment_of  # noqa: E402
+
+PROCESSES, TIMEOUT_S = 4, 300
+SESSION = "2026_11_22_12_00_00"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("out", type=lambda text: Path(text).resolve())
+    parser.add_argument("--python", required=True, help="an interpreter that has JAX")
+    parser.add_argument("--late", type=float, default=0.0, metavar="SECONDS")
+    options = parser.parse_args()
+    shutil.rmtree(options.out, ignore_errors=True)
+    session = options.out / "plugins" / "profile" / SESSION
+    session.mkdir(parents=True)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    script = shutil.copy(HERE / "train_jax.py", options.out)
+    # Gloo looks its own host up by name.
+    hosts = options.out / "hosts"
+    hosts.write_text("127.0.0.1 localhost " + " ".join(map(_name, range(PROCESSES))) + "\n")
+    command = [options.python, Path(script).name]
+    processes = [
+        subprocess.Popen(
+            _as_host(
+                rank, [*command, str(rank), str(PROCESSES), str(port), str(options.late), f"rank{rank}"]
+            ),
+            cwd=options.out,
+            env=environment_of(options.out),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+        for rank in range(PROCESSES)
+    ]
+    said = [process.communicate(timeout=TIMEOUT_S)[1] for process in processes]
+    Path(script).unlink()
+    hosts.unlink()
+    if failed := [text for process, text in zip(processes, said, strict=True) if process.returncode]:
+        sys.exit(failed[0].decode()[-2000:])
+    for rank in range(PROCESSES):
+        place = options.out / f"rank{rank}"
+        [file] = place.rglob("*.xplane.pb")
+        shutil.move(file, session / f"{_name(rank)}.xplane.pb")
+        shutil.rmtree(place)
+
+
+def _name(rank: int) -> str:
+    return f"demo-w-{rank}"
+
+
+def _as_host(rank: int, command: list[str]) -> list[str]:
+    """The command under a host name of its own; as it is where only root may do that."""
+    if os.geteuid() != 0:
+        return command
+    alone = f'hostname {_name(rank)}; mount --bind hosts /etc/hosts; exec "$@"'
+    return ["unshare", "--uts", "--mount", "sh", "-c", alone, "-", *command]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""The finding about graphs that torch.compile breaks."""
+
+from __future__ import annotations
+
+import pytest
+from launching import Tpu
+from loops import STEP, findings
+
+from tb_xla_insights.analysis.beside import Beside, GraphBreaks
+
+
+def compiled(graphs: int) -> Tpu:
+    """Steps of several dynamo graphs, each launched once."""
+    made = Tpu()
+    for i in range(3):
+        made.step(i * STEP, STEP, 5 + i)
+        for k in range(graphs):
+            at = i * STEP + 50 + k * 200
+            made.launch(at, (at + 6, 10), (at + 30, 40 + 20 * k), by="dynamo", program=f"graph{k}({k + 1})")
+    return made
+
+
+class TestGraphBreaks:
+    def test_more_graphs_than_forward_and_backward_are_suspected(self) -> None:
+        found = findings(compiled(4).trace())["graph_breaks"]
+        assert found.evidence["suspected"]
+        assert found.evidence["graphs_per_step"] == 4
+        # The two graphs with most device time are forward and backward; gaps before the other two count.
+        assert found.cost_ps == sum(it.end_ps - it.start_ps for it in found.windows)
+        assert len(found.windows) == 3 + 2
+
+    @pytest.mark.parametrize(
+        ("programs", "executions"),
+        [
+            ("ffbb", 4),  # a break between two equal layers
+            ("fbfb", None),  # two micro-batches
+            ("ffbbffbb", 4),  # two micro-batches with a break each
+            ("ffff", None),
+        ],
+    )
+    def test_executions_count_and_not_programs(self, programs: str, executions: int | None) -> None:
+        made = Tpu()
+        for i in range(3):
+            made.step(i * STEP, STEP, 5 + i)
+            for k, program in enumerate(programs):
+                at = i * STEP + 20 + k * 110
+                made.launch(
+                    at, (at + 6, 10), (at + 30, 40), by="dynamo", program=f"{program}({ord(program)})"
+                )
+        found = findings(made.trace()).get("graph_breaks")
+        assert (found and found.evidence["graphs_per_step"]) == executions
+        if found:
+            extra = 3 * (len(programs) - 2 * len(programs) // 4)
+            assert f"Devices idle before the {extra} extra executions" in found.detail
+
+    def test_a_value_that_is_read_between_two_executions_is_told_with_its_place(self) -> None:
+        """The second of three graphs follows a read: the gap before it is the early execution's."""
+        made = Tpu()
+        for i in range(3):
+            at = i * STEP
+            made.step(at, STEP, 5 + i)
+            made.on_main("forward", at + 90, 400)
+            made.launch(at + 100, (at + 105, 4), (at + 120, 60), by="dynamo", program="f(1)")
+            made.launch(at + 190, (at + 200, 10), (at + 220, 20), program="value(2)")
+            made.on_main("PjRtComputationClient::TransferFromDevice", at + 242, 10)
+            made.launch(at + 400, (at + 405, 4), (at + 420, 60), by="dynamo", program="f(1)")
+            made.launch(at + 600, (at + 605, 4), (at + 620, 90), by="dynamo", program="b(3)")
+        found = findings(made.trace())
+        assert found["early_sync"].cost_ps > 0
+        broken = found["graph_breaks"]
+        assert (broken.evidence["graphs_per_step"], broken.cost_ps, broken.recurs) == (3, 0, "every_step")
+        assert broken.detail.endswith(
+            " What devices idle before the 3 extra executions, if at all, other findings have."
+            " A value is read before 3 of them in Training_Step/forward."
+        )
+
+    def test_two_graphs_are_usual(self) -> None:
+        assert "graph_breaks" not in findings(compiled(2).trace())
+
+    def test_dynamos_explanation_decides(self) -> None:
+        whole = Beside(breaks=GraphBreaks("dynamo_explain.txt", 1, 0))
+        assert "graph_breaks" not in findings(compiled(4).trace(), whole)
+        reason: dict[str, str | None] = {"reason": "Tensor.item()", "place": "train.py:9 in forward"}
+        found = findings(compiled(2).trace(), Beside(breaks=GraphBreaks("d.txt", 2, 1, [reason])))[
+            "graph_breaks"
+        ]
+        assert found.title == "torch.compile breaks the graph once"
+        assert found.detail.endswith(" No more than two dynamo graphs run in a step of the capture.")
+        assert "train.py:9" in found.advice
+        assert found.step_if_fixed_ps is None

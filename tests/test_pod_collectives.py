@@ -1,0 +1,145 @@
+"""The collectives of one host: which instance each is, who takes part, and how they are made fewer."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from build import trace_of
+from helpers import small_space
+from pods import recorded_trace
+from programs import module, read
+from synthetic import pod
+from synthetic.hlo import Instruction as Hlo
+from synthetic.pod_schedule import Late, Pod, schedule
+from synthetic.times import MS
+from synthetic.writer import Space
+
+from tb_xla_insights.pod.collectives import HostCollectives, host_collectives
+from tb_xla_insights.pod.thin import thinned
+
+SMALL = Pod(hosts=2, cores=2, steps=3)
+
+
+def first_host(made: Pod) -> HostCollectives:
+    return host_collectives(trace_of(pod.files(made)[0].to_bytes()))
+
+
+def test_every_execution_on_every_core_has_a_row() -> None:
+    host = first_host(SMALL)
+    assert [(it.program, it.name, it.kind) for it in host.instructions] == [
+        (pod.SCRIPT, f"all-reduce.{number}", "all-reduce") for number in (1, 2, 3)
+    ]
+    assert len(host) == host.recorded == 3 * 3 * 2
+    assert host.run_id.tolist() == [1000, 1001, 1002]
+    assert host.run_step.tolist() == [0, 1, 2]
+    assert host.step_numbers.tolist() == [1204, 1205, 1206]
+    made = schedule(SMALL)[0]
+    for row in range(len(host)):
+        exchange = made[host.run[row]].exchanges[host.core[row]][host.instruction[row]]
+        assert host.end_ps[row] - host.begin_ps[row] == exchange.end_ps - exchange.begin_ps
+        assert host.exposed_ps[row] == exchange.end_ps - exchange.begin_ps
+    assert len(pickle.loads(pickle.dumps(host))) == len(host)
+
+
+def test_an_asynchronous_one_is_one_row_that_waits_at_its_end() -> None:
+    host = first_host(replace(SMALL, overlapped=True))
+    assert [it.name for it in host.instructions] == ["all-reduce-start.1", "all-reduce.3"]
+    rows = host.instruction == 0
+    assert (host.wait_ps[rows] - host.begin_ps[rows] > 5 * MS).all()
+    exchange = schedule(replace(SMALL, overlapped=True))[0][0].exchanges[0][0]
+    assert host.wait_ps[rows][0] - host.begin_ps[rows][0] == exchange.wait_ps - exchange.begin_ps
+    assert host.end_ps[rows][0] - host.wait_ps[rows][0] == exchange.end_ps - exchange.wait_ps
+
+
+def test_a_start_without_its_end_is_left_out() -> None:
+    space = Space()
+    device = space.plane("/device:TPU:0")
+    device.line("XLA Modules").event("jit_f(7)", 0, 100, run_id=1)
+    ops = device.line("XLA Ops")
+    ops.event("all-reduce-start.1", 10, 2)
+    ops.event("all-reduce-done.1", 40, 10)
+    ops.event("all-reduce-start.1", 60, 2)
+    host = host_collectives(trace_of(space.to_bytes()))
+    assert (host.begin_ps.tolist(), host.wait_ps.tolist(), host.end_ps.tolist()) == ([10], [40], [50])
+
+
+def test_rounds_of_a_loop_are_repetitions() -> None:
+    space = Space()
+    device = space.plane("/device:TPU:0")
+    modules, ops = device.line("XLA Modules"), device.line("XLA Ops")
+    for run in range(2):
+        modules.event("jit_f(7)", 100 * run, 90, run_id=run + 1)
+        for number in range(3):
+            ops.event("all-gather.4", 100 * run + 20 * number, 10)
+        ops.event("collective-permute.1", 100 * run + 70, 10)
+    host = host_collectives(trace_of(space.to_bytes()))
+    assert [it.name for it in host.instructions] == ["all-gather.4"]
+    assert list(zip(host.run.tolist(), host.repetition.tolist(), strict=True)) == [
+        (run, number) for run in range(2) for number in range(3)
+    ]
+
+
+def test_groups_come_from_the_text_or_the_program(tmp_path: Path) -> None:
+    host = first_host(replace(SMALL, hosts=4, groups=((0, 1), (2, 3))))
+    told = [host.groups[it.groups] for it in host.instructions if it.groups is not None]
+    assert told == [((0, 1, 2, 3), (4, 5, 6, 7))] * 2 + [()]
+    space = Space()
+    device = space.plane("/device:TPU:0")
+    device.line("XLA Modules").event("jit_f(7)", 0, 40)
+    known = device.event_metadata("psum.7", stats={"hlo_category": "all-reduce", "program_id": 7})
+    device.line("XLA Ops").event(known, 0, 30)
+    proto = module([Hlo(1, "psum.7", "all-reduce", groups=[[0, 1], [2, 3]])], name="jit_f")
+    space.plane("/host:metadata").event_metadata("jit_f(7)", 7, stats={"Hlo Proto": proto})
+    host = host_collectives(read(space, tmp_path))
+    [instruction] = host.instructions
+    assert instruction.groups is not None
+    assert host.groups[instruction.groups] == ((0, 1), (2, 3))
+
+
+def test_work_of_a_step_is_without_collectives() -> None:
+    host, made = first_host(SMALL), schedule(SMALL)[0]
+    for step, work in zip(made, host.step_work_ps.tolist(), strict=True):
+        for core, time in enumerate(work):
+            start, end = step.runs[core]
+            assert time == end - start - sum(it.end_ps - it.begin_ps for it in step.exchanges[core])
+
+
+@pytest.mark.parametrize("most", [17, 12, 5])
+def test_hosts_leave_the_same_ones_out(most: int) -> None:
+    """One that recorded less keeps no other ones than those that recorded more, but for those at the end."""
+    host = first_host(SMALL)
+    fewer = thinned(host, most)
+    assert 0 < len(fewer) <= most
+    assert fewer.recorded == host.recorded
+    rows = set(zip(host.instruction.tolist(), host.run.tolist(), host.core.tolist(), strict=True))
+    assert set(zip(fewer.instruction.tolist(), fewer.run.tolist(), fewer.core.tolist(), strict=True)) < rows
+    if most >= 12:
+        assert set(fewer.instruction.tolist()) >= {0, 2}  # the first and the last one of the program
+
+
+def test_nothing_to_compare_is_no_error() -> None:
+    idle = Space()
+    idle.plane("/host:CPU").line("python").event("Training_Step", 0, 10, _r=1, step_num=2)
+    for space, cores in ((idle, 0), (small_space(), 1)):
+        host = host_collectives(trace_of(space.to_bytes()))
+        assert (len(host), host.instructions, len(host.cores)) == (0, (), cores)
+
+
+def test_collectives_of_a_real_training_carry_the_run_ids_that_all_processes_have() -> None:
+    hosts = [host_collectives(recorded_trace("late_loader", rank)) for rank in range(4)]
+    assert len({host.instructions for host in hosts}) == 1
+    assert {(it.program, it.kind) for it in hosts[0].instructions} == {("jit_train_step", "all-reduce")}
+    for host in hosts:
+        assert np.array_equal(host.run_id, hosts[0].run_id)
+        assert host.step_numbers.tolist() == list(range(5, 17))
+    assert sorted(ordinal for host in hosts for ordinal in host.ordinals) == [0, 2048, 4096, 6144]
+
+
+def test_a_late_host_waits_least() -> None:
+    late = Pod(hosts=2, cores=1, steps=3, late=(Late(0, "input", 30 * MS),))
+    own, other = (host_collectives(trace_of(space.to_bytes())) for space in pod.files(late))
+    assert own.exposed_ps.sum() < other.exposed_ps.sum() / 3
