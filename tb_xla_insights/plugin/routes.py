@@ -223,7 +223,7 @@ class Routes:
         at = names.index(host)
         steps = compared.hosts[at].document["steps"]
         places = compared.arrivals.step_of[at].tolist()
-        times = {place: step for place, step in zip(places, steps, strict=True)}
+        times = dict(zip(places, steps, strict=True))
         found = [times.get(place, {}) for place in range(compared.arrivals.steps)]
         columns = {key: [step.get(key) for step in found] for key in ("start_ps", "duration_ps")}
         return {"step_class_us": difference(compared, at), **columns}

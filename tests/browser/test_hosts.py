@@ -45,10 +45,9 @@ def made_board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def made(page: Page, made_board: str) -> Iterator[Xi]:
+def made(page: Page, made_board: str) -> Xi:
     page.unroute_all()
-    found = Xi(page, made_board)
-    yield found
+    return Xi(page, made_board)
 
 
 def document(xi: Xi, session: str, **more: str) -> dict[str, Any]:
@@ -201,7 +200,8 @@ def test_a_double_click_shows_the_step_of_the_host_and_the_median_one(xi: Xi, pa
     selection = xi.drawn("selection")
     assert [selection["start_ps"], selection["end_ps"]] == pytest.approx([start, end], abs=1000)
     labels = " ".join(row["label"] for row in xi.drawn("rows"))
-    assert LATE in labels and "t1v-n-7f-w-0" not in labels
+    assert LATE in labels
+    assert "t1v-n-7f-w-0" not in labels
 
 
 def test_dragging_over_columns_selects_steps_for_all_hosts(xi: Xi, page: Page, demo: str) -> None:
@@ -352,7 +352,9 @@ def test_the_difference_goes_below_the_heat_map_where_it_is_narrow(xi: Xi, page:
     heat, apart, table = (
         page.get_by_test_id(name).bounding_box() for name in ("hosts-heat", "host-difference", "hosts-table")
     )
-    assert heat and apart and table
+    assert heat
+    assert apart
+    assert table
     assert heat["y"] + heat["height"] <= apart["y"]
     assert apart["y"] + apart["height"] <= table["y"]
     assert page.evaluate("document.documentElement.scrollWidth") <= 1000
