@@ -8,7 +8,7 @@ import { total } from '../lib/items.js';
 /** @typedef {import('./types').StepRange} StepRange */
 
 /** Classes in which a host only waits for its devices, so for the others: never a cause. */
-const WAITING = ['wait', 'from_device'];
+export const WAITING = ['wait', 'from_device'];
 /** The devices' own work: beside the classes of host time, no part of the step. */
 export const DEVICE = 'device';
 

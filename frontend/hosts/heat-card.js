@@ -88,19 +88,20 @@ export function createHeatCard(on) {
     }, steps.number.map((_, step) => Math.max(0, ...hosts.name.map((__, host) => valueOf(host, step) ?? 0))),
     ({ hosts: own }) => own.map((host) => `${rows[host].name}, ${arrival ? `${lastOf(host)} steps, the others wait ${waits.sum([rows[host]])}\u202f${waits.unit.name}` : stepOf(host)}`).join('; '));
     heat.mark({ host: shown.host, range: shown.range });
-    drawLegend(named, thin.length > 0, from, to);
+    drawLegend(named, thin, from, to);
   }
 
-  /** @param {number[]} named @param {boolean} thin @param {number} from µs @param {number} to */
+  /** @param {number[]} named @param {number[]} thin @param {number} from µs @param {number} to */
   function drawLegend(named, thin, from, to) {
     const { answer: { steps }, arrival } = shown;
+    const lastThin = steps.last.some((host) => thin.includes(host));
     const causes = arrival ? [...new Set(steps.last.flatMap((host, step) => (named.includes(host) ? [causeOf(host, step) ?? ''] : [])))] : [];
     const scale = h('span', { class: 'tones', 'aria-hidden': 'true' });
     const ends = arrival ? ['0', `${timeText(to * US, to < 1000 ? 3 : to < 10_000 ? 1 : 0)} late`] : [digits(from / 1000, 1), `${digits(to / 1000, 1)}\u202fms`];
-    const how = !arrival ? 'step time:' : !named.length ? 'tone:' : thin ? 'height, or tone in thin rows:' : 'height:';
+    const how = !arrival ? 'step time:' : !named.length ? 'tone:' : thin.length ? 'height, or tone in thin rows:' : 'height:';
     fill(below, legend([
       ...causes.map((name) => [name === DEVICE ? chip('dev-coll') : name ? chip(`c-${name}`, `k-${name}`) : chip('dev'), `last, ${name ? classLabel(name) : 'no class longer'}`]),
-      ...(arrival && named.length ? [[chip('dev-2'), 'not last']] : []), ...(arrival && thin ? [[chip('dev'), named.length ? 'last, in a thin row' : 'last']] : []),
+      ...(arrival && named.length ? [[chip('dev-2'), 'not last']] : []), ...(arrival && lastThin ? [[chip('dev'), named.length ? 'last, in a thin row' : 'last']] : []),
       [how, ` ${ends[0]} `, scale, ` ${ends[1]}`],
     ]));
   }
