@@ -1,7 +1,7 @@
 /** The document of the view as rows: of all steps, or of those between two. */
 
 import { hostNumber, shortNames } from '../lib/hosts.js';
-import { total } from '../lib/items.js';
+import { grouped, total } from '../lib/items.js';
 
 /** @typedef {import('./types').HostsDocument} HostsDocument */
 /** @typedef {import('./types').HostRow} HostRow */
@@ -26,8 +26,9 @@ export function hostRows(document, range) {
   const inRange = (/** @type {number} */ step) => !range || (step >= range[0] && step <= range[1]);
   const places = [...charges.step.keys()].filter((at) => inRange(charges.step[at]));
   const all = total(places, (/** @type {number} */ at) => charges.last[at]);
+  const charged = grouped(places, (/** @type {number} */ at) => charges.host[at]);
   return hosts.name.map((name, at) => {
-    const own = places.filter((place) => charges.host[place] === at);
+    const own = charged.get(at) ?? [];
     const last = total(own, (/** @type {number} */ place) => charges.last[place]);
     const times = stepsIn(range, document.steps.number.length).flatMap((step) => stepUs(document, at, step) ?? []);
     return {

@@ -4,7 +4,7 @@ import { button, fill, h, refill } from '../lib/dom.js';
 import { card } from '../lib/cards.js';
 import { chip, legend } from '../lib/classes.js';
 import { count, digits, plural, timeText, UNITS } from '../lib/format.js';
-import { total } from '../lib/items.js';
+import { grouped, total } from '../lib/items.js';
 import { countColumn, liveTable, timeColumn } from '../lib/table.js';
 import { DEVICE, longestClass, stepName, stepUs } from './data.js';
 import { createHeat } from './heat.js';
@@ -110,9 +110,10 @@ export function createHeatCard(on) {
   function stepsTable() {
     const { answer: { steps, charges, state, late_us }, rows, range, host } = shown;
     const compared = state === 'compared';
+    const charged = grouped([...charges.step.keys()], (/** @type {number} */ at) => charges.step[at]);
     const items = steps.number.map((_, step) => {
       const last = compared ? steps.last[step] : -1;
-      const places = [...charges.step.keys()].filter((at) => charges.step[at] === step);
+      const places = charged.get(step) ?? [];
       return { step, last, late: last < 0 ? null : (late_us[last]?.[step] ?? 0) * US, waits: total(places, (/** @type {number} */ at) => charges.waits_us[at]) * US, length: steps.step_us[step] * US };
     });
     /** @typedef {typeof items[number]} Item */
@@ -154,8 +155,11 @@ export function createHeatCard(on) {
     /** @param {Shown} next */
     draw(next) {
       const anew = !shown || shown.answer !== next.answer || shown.arrival !== next.arrival;
+      // In a large pod only what is selected is drawn anew.
+      const marks = !anew && !listed && shown.rows === next.rows;
       const again = listed && !anew && body.contains(document.activeElement) ? document.activeElement?.closest('tr')?.dataset.index : undefined;
       shown = next;
+      if (marks) return heat.mark({ host: next.host, range: next.range });
       if (anew) drawCard();
       drawBody();
       /** @type {HTMLElement|null} */ (body.querySelector(`tr[data-index="${again}"]`))?.focus();
