@@ -73,8 +73,8 @@ export function createHeatCard(on) {
     const { from, to } = scaleOf();
     const layout = heatRows(named, thin);
     const waits = waitTexts(rows);
-    const all = steps.number.length;
-    const lastOf = (/** @type {number} */ host) => `last in ${count(rows[host].last_steps)} of ${count(wide ? rows[host].steps : all)}`;
+    const all = wide && shown.range ? shown.range[1] - shown.range[0] + 1 : steps.number.length;
+    const lastOf = (/** @type {number} */ host) => `last in ${count(rows[host].last_steps)} of ${count(all)}`;
     const stepOf = (/** @type {number} */ host) => (rows[host].step_us === null ? '' : `median ${timeText((rows[host].step_us ?? 0) * US, 1)}`);
     const lastTogether = total(thin, (/** @type {number} */ host) => rows[host].last_steps);
     const latest = Math.max(0, ...thin.map((host) => hosts.late_us[host] ?? 0));

@@ -68,7 +68,7 @@ export function verdictBlock(document, rows, range, capture) {
   const number = range ? stepsIn(range, 0).length : steps.number.length;
   return h('div', { class: 'verdict' },
     h('div', { 'data-testid': 'hosts-verdict', class: partial ? 'sec' : '' }, 
-      h('p', null, ['critical', 'warning'].includes(verdict.severity) && !range && h('span', { class: 'hidden' }, `${verdict.severity}: `), range || late.length ? emphasized(text, hosts.name) : text),
+      h('p', null, ['critical', 'warning'].includes(verdict.severity) && !range && h('span', { class: 'hidden' }, `${verdict.severity}: `), text.startsWith('No ') ? text : emphasized(text, hosts.name)),
       document.state === 'one_host' && capture && h('p', null, button('Capture…', capture)),
       partial && h('p', { class: 'small muted', role: 'status' }, `${read.hosts} of ${read.of} hosts read; the last one may still come.`)),
     h('dl', { class: 'figures' },
