@@ -177,6 +177,12 @@ def test_the_first_hosts_can_be_looked_at_while_others_are_read(
     told = data(client, "session", session="s")
     assert told["state"] == "loading"
     assert told["partial"] == {"hosts_read": 5, "hosts_in_all": HOSTS}
+    assert "head" not in told
+    head = data(client, "session", session="s", seen=3)["head"]
+    assert [host["name"] for host in head["session"]["hosts"]] == [f"w-{i}" for i in range(4)]
+    assert len(head["devices"]) == 4
+    assert (head["rows"], head["chosen"]) == ([], [])
+    assert "head" not in data(client, "session", session="s", seen=4)
     overview = data(client, "overview", session="s")
     assert overview["partial"] == {"hosts_read": 5, "hosts_in_all": HOSTS}
     assert {row["host"] for row in overview["devices"]} == {f"w-{i}" for i in range(4)}

@@ -47,6 +47,8 @@ import { createLoadingCard, errorCard, loadingText, noSessionsCard } from './sta
  */
 
 const BUSY_AFTER_MS = 300;
+/** Views that a report is enough for: they tell of the first hosts while others are read. */
+const OF_REPORT = ['overview', 'gaps', 'compiles', 'executions'];
 
 export function createApp() {
   // Before all other keys: Escape in a menu is the menu's.
@@ -167,6 +169,11 @@ export function createApp() {
 
   const loader = createLoader({
     progress(loading, elapsed) {
+      if (loading.partial && session?.partial) {
+        diagnostics.add(partialNote(loading.partial));
+        loadingCard.update(loading);
+        return;
+      }
       if (elapsed < BUSY_AFTER_MS) return;
       const shown = elapsed < 1000 ? { ...loading, seconds_left: null } : loading;
       loadingCard.update(shown);
@@ -206,20 +213,26 @@ export function createApp() {
     if (hosts.length > 1) tabs.count('hosts', count(hosts.length));
     counted = false;
     partial = all > hosts.length;
+    place.toggleAttribute('data-reading', Boolean(next.partial));
     /** @type {import('./diagnostics.js').Note[]} */
     const notes = [];
     if (next.changed) {
       notes.push({ id: 'changed', message: 'The files of this session have changed since they were read.',
         action: { label: 'Read again', run: () => { void open(name, true); } } });
     }
-    if (partial) notes.push({ id: 'partial', severity: 'warning', message: `${count(hosts.length)} of ${count(all)} hosts read.` });
+    if (next.partial) notes.push(partialNote(next.partial));
+    else if (partial) notes.push({ id: 'partial', severity: 'warning', message: `${count(hosts.length)} of ${count(all)} hosts read.` });
     diagnostics.set(name, [...notes, ...next.diagnostics]);
     states.clear();
     choices.clear();
-    views.forEach((view) => view.open(next));
+    views.forEach((view, id) => { if (!next.partial || OF_REPORT.includes(id)) view.open(next); });
     show();
     live.say(`${name} is open.`);
   }
+
+  /** @param {NonNullable<Ready['partial']>} of @returns {import('./diagnostics.js').Note} */
+  const partialNote = ({ hosts_read, hosts_in_all }) => ({ id: 'partial', severity: 'warning', action: { label: 'Stop', run: loader.stop },
+    message: `${count(hosts_read)} of ${count(hosts_in_all)} hosts read; the last one may still come.` });
 
   /** Brings the view of the link to the front. */
   function show() {
@@ -234,6 +247,7 @@ export function createApp() {
     }
     if (current !== id) views.get(current)?.show(false);
     current = id;
+    if (session.partial && !OF_REPORT.includes(id)) return state('loading', loadingCard.element);
     header.open(session, id === 'timeline' ? app.traced() : app.chosen(), link.state.c);
     const known = views.get(id);
     const view = known ?? create({ ...app, ready: (how = 'ready') => {

@@ -14,6 +14,9 @@ export interface HostProgress {
 }
 export interface Loading {
   state: "loading"; bytes_read: number; bytes: number; seconds_left: number | null; hosts: HostProgress[];
+  /** Views answer of the hosts read so far; what draws them, where there are more than were seen. */
+  partial?: { hosts_read: number; hosts_in_all: number } | null;
+  head?: Omit<Ready, "state" | "of" | "partial">;
 }
 export interface LoadError { state: "error"; message: string; hosts: HostProgress[] }
 

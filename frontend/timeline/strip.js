@@ -58,7 +58,7 @@ export function createStrip(on) {
       });
     }
     const what = all.length ? `${plural(devices.length, 'device')} · gaps by cause` : 'host by class';
-    write(palette.ink3, each ? 'whole session' : fitText(`session, ${what}`, left - 20), 12, 13);
+    write(palette.ink3, each ? 'whole session' : fitText(all.length ? `session, ${plural(devices.length, 'device')}` : 'session', left - 20), 12, 13);
     if (each) write(palette.ink3, fitText(what, left - 20), 12, 28);
     box(palette.line, left - 1, 0, 1, height);
     box(palette.line, 0, height - 1, element.clientWidth, 1);

@@ -19,8 +19,7 @@ import { frameSpan, zoomSpan } from './scale.js';
 import { find, laneAt, laneFor } from './scene.js';
 import { createGaps } from './gaps.js';
 import { createMoreHosts } from './more-hosts.js';
-import { deviceName as withHost } from '../lib/cards.js';
-import { shortNames } from '../lib/hosts.js';
+import { createHostsHere } from './hosts-here.js';
 import { ofBrief, ofFound, ofGap, ofWindow, selectionText, selectionValue } from './selection.js';
 
 /** @typedef {import('../lib/types').Brief} Brief */
@@ -65,6 +64,7 @@ export function timelineView(app) {
     failed,
   });
   const { state } = model;
+  const { deviceName, shortName, beside, bringHosts } = createHostsHere(app, state, () => session);
   const element = h('div', { class: 'view' });
   const splitter = createSplitter(() => lanes.request(), () => element.clientHeight);
   const lanes = createLanes(model, {
@@ -213,40 +213,6 @@ export function timelineView(app) {
     const lane = laneFor(lanes.lanes, row, 0);
     if (lane?.kind === 'more') toggle(lane);
     lanes.reveal(row);
-  }
-
-  /** @param {string} id */
-  function deviceName(id) {
-    const device = session?.devices.find((each) => each.id === id);
-    return device && session ? withHost(device, session.session.hosts) : id;
-  }
-
-  /** @param {string} host */
-  function shortName(host) {
-    const names = session?.session.hosts.map(({ name }) => name) ?? [];
-    return shortNames(names)[names.indexOf(host)] ?? host;
-  }
-
-  /** The place of the host of a device or row. @param {{device: string, row: string}} selection */
-  function hostOf({ device, row }) {
-    const name = session?.devices.find(({ id }) => id === device)?.host;
-    return name ? session?.session.hosts.findIndex((host) => host.name === name) ?? -1 : parseInt(row.slice(1), 10);
-  }
-
-  /** The host to compare a gap's with: of those in sight the median one, or the slowest; null without another one. @param {string} device */
-  function beside(device) {
-    if (!session) return null;
-    const { session: { hosts }, ranks } = session;
-    const own = hostOf({ device, row: '' });
-    const here = app.traced().hosts.map((name) => hosts.findIndex((host) => host.name === name)).filter((at) => at !== own);
-    return [ranks?.median, ranks?.slowest].find((at) => at !== undefined && here.includes(at)) ?? here[0] ?? null;
-  }
-
-  /** The hosts of what is selected, and of devices that a link opens, have rows. */
-  function bringHosts() {
-    const { selection, open: folds } = state;
-    const opened = [...folds].flatMap(([device, on]) => (on ? hostOf({ device, row: '' }) : []));
-    app.need([...(selection && selection.kind !== 'window' ? [hostOf(selection)] : []), ...opened].filter((at) => at >= 0));
   }
 
   /** @param {import('../lib/api.js').RequestError} error */

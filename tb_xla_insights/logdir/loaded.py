@@ -56,12 +56,10 @@ class Loaded:
         """What a page needs before it draws: the report's summary, phases, rows and the overview strip; of hosts that
         were chosen also their places (`chosen`), and which to look at first (`ranks`, see `report.ranks`)."""
         from tb_xla_insights.report import session_summary
-        from tb_xla_insights.report.ranks import ranks
 
         if self.report is None:
             return {**session_summary(self.trace), **self.timeline.head()}
-        summary = {name: self.report[name] for name in ("session", "environment", "diagnostics", "devices")}
-        return {**summary, **self.timeline.head(), "chosen": self.trace.numbers, "ranks": ranks(self.report)}
+        return {**head_without_rows(self.report), **self.timeline.head(), "chosen": self.trace.numbers}
 
     @cached_property
     def compared(self) -> Compared:
@@ -80,3 +78,12 @@ class Loaded:
                 for it in sorted(self.trace.traces, key=lambda it: natural_key(it.host))
             ]
         )
+
+
+def head_without_rows(report: dict[str, Any]) -> dict[str, Any]:
+    """What a page needs before it draws views that a report is enough for: as `Loaded.head`, with no host chosen."""
+    from tb_xla_insights.report.ranks import ranks
+
+    summary = {name: report[name] for name in ("session", "environment", "diagnostics", "devices")}
+    empty: dict[str, Any] = {"phases": [], "rows": [], "more_rows": False, "chosen": []}
+    return {**summary, **empty, "strip": {"buckets": 0, "devices": [], "host": []}, "ranks": ranks(report)}

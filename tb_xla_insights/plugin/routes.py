@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.listing import Listing
-from tb_xla_insights.logdir.loaded import Loaded
+from tb_xla_insights.logdir.loaded import Loaded, head_without_rows
 from tb_xla_insights.logdir.pod import Pod
 from tb_xla_insights.logdir.sessions import SessionFiles
-from tb_xla_insights.logdir.store import Store
+from tb_xla_insights.logdir.store import Load, Store
 from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.respond import Handler
 
@@ -76,12 +76,13 @@ class Routes:
 
         `changed` says that its files are not those that were read. Of a session of which not all hosts are in memory
         the answer has the rows of `hosts` (see `choice.chosen`); while it is read, `partial` tells how many hosts were
-        read where views have a report of the first ones.
+        read where views have a report of the first ones, and `head`, where that has more than `seen` hosts, what the
+        page needs to draw them.
         """
         load = self._store.load(arguments.text("session"), arguments.flag("reload"))
         load.wait(_POLL_SECONDS)
         if not load.done:
-            return {"state": "loading", **load.progress()}
+            return {"state": "loading", **load.progress(), **_first_hosts(load, arguments)}
         if load.loaded is None:
             return {"state": "error", "message": load.error, "hosts": load.progress()["hosts"]}
         shown = load.loaded.choose(arguments.names("hosts"))
@@ -269,6 +270,17 @@ class Routes:
         if load.partial is not None and not load.done:
             return view(load.partial) | {"partial": load.hosts_told}
         return view(self._shown(arguments, (), devices, step, usual).trace)
+
+
+def _first_hosts(load: Load, arguments: Arguments) -> dict[str, Any]:
+    """`head` of the hosts that were read so far, where they are more than the page has seen."""
+    from tb_xla_insights.report.views import whole_report
+
+    seen = arguments.integer("seen", 0, _MOST_HOSTS, default=_MOST_HOSTS)
+    if load.partial is None:
+        return {}
+    report = whole_report(load.partial)
+    return {"head": head_without_rows(report)} if len(report["session"]["hosts"]) > seen else {}
 
 
 def _session(session: SessionFiles) -> dict[str, Any]:
