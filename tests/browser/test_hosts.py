@@ -191,7 +191,7 @@ def test_a_double_click_shows_the_step_of_the_host_and_the_median_one(xi: Xi, pa
     page.mouse.dblclick(*place(xi, 5, 4))
     page.wait_for_selector("[data-testid=view-timeline][data-state=ready]")
     median = told["median_host"]
-    expect(page.get_by_test_id("host-select")).to_have_text("2 of 16")
+    expect(page.get_by_test_id("host-select")).to_have_text("2 of 16: w-3, w-5")
     link = xi.link()
     assert link["h"] == ",".join(map(str, sorted((5, median))))
     steps = [document(xi, demo, host=f"t1v-n-7f-w-{host}") for host in (5, median)]
@@ -327,7 +327,7 @@ def _hosts_of(text: str) -> list[int]:
 def test_words_in_a_link_name_the_session_s_own_hosts(xi: Xi, page: Page, demo: str) -> None:
     xi.open(demo, v="overview", h="slowest,median")
     button = page.get_by_test_id("host-select")
-    expect(button).to_have_text("2 of 16")
+    expect(button).to_have_text("2 of 16: w-3, w-5")
     button.click()
     expect(page.get_by_test_id("host-picker-row-5").get_by_role("checkbox")).to_be_checked()
     expect(page.get_by_test_id("host-picker-median").get_by_role("checkbox")).to_be_checked()
