@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -26,8 +27,8 @@ def told(**more: Any) -> dict[str, Any]:
     return {"steps": 10, "cores": 1, "left_out": [], **means, **more}
 
 
-def shown(step_idle: dict[str, Any]) -> dict[str, str]:
-    report = {"devices": [{"span_ps": 100, "busy_ps": 60}], "step_idle": step_idle}
+def shown(step_idle: dict[str, Any], hosts: Sequence[dict[str, Any]] = ()) -> dict[str, str]:
+    report = {"devices": [{"span_ps": 100, "busy_ps": 60}], "step_idle": step_idle, "hosts": hosts}
     return {row["name"]: f"{row['text']}: {row['meaning']}".replace("\u202f", " ") for row in figures(report)}
 
 
@@ -48,6 +49,14 @@ def test_the_median_is_told_where_it_is_another_one() -> None:
 def test_work_that_waits_is_told() -> None:
     assert shown(told(stall_ps=15 * MS))["work"] == "60.0 ms: device work per step and core, 15.0 of it waits"
     assert shown(told(stall_ps=MS // 10))["work"] == "60.0 ms: device work per step and core"
+
+
+def test_work_that_waits_for_other_hosts_is_told_instead() -> None:
+    hosts = [{"steps": 10, "waits_ps": 280 * MS}, {"steps": 10, "waits_ps": 4 * MS}]
+    text = "60.0 ms: busy per step and core, 14.2 of it waits"
+    assert shown(told(stall_ps=15 * MS), hosts)["work"] == text
+    alone = [{"steps": 10, "waits_ps": None}]
+    assert shown(told(), alone)["work"] == "60.0 ms: device work per step and core"
 
 
 @pytest.mark.parametrize(

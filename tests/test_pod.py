@@ -10,6 +10,7 @@ from helpers import MS, small_space
 from test_plugin import data, document, get, opened, tensorboard
 from werkzeug.test import Client
 
+DEMO = Path(__file__).parents[1] / "demo_logs/synthetic_pod_16_hosts"
 HOSTS = 12
 LATE = 9
 
@@ -72,8 +73,38 @@ def test_views_tell_of_all_hosts_what_they_tell_with_all_in_memory(client: Clien
         found, expected = data(client, route, session="s"), data(whole, route, session="s")
         for answer in (found, expected):
             answer.pop("strip", None)  # of the hosts that are looked at
-            answer.get("steps", {}).pop("work", None) if route == "overview" else None
+            for name in ("work", "columns") if route == "overview" else ():
+                answer["steps"].pop(name)
         assert found == expected, route
+
+
+def test_steps_are_those_of_the_hosts_that_are_looked_at(client: Client, whole: Client) -> None:
+    chosen = opened(client, "s")["chosen"]
+    columns = data(client, "overview", session="s")["steps"]["columns"]
+    assert set(columns["host"]) == {f"w-{place}" for place in chosen}
+    every = data(whole, "overview", session="s")["steps"]["columns"]
+    same = [at for at, host in enumerate(every["host"]) if host in columns["host"]]
+    assert columns["index"] == [every["index"][at] for at in same]
+    assert columns["duration_ps"] == [every["duration_ps"][at] for at in same]
+    other = data(client, "overview", session="s", hosts="4")["steps"]["columns"]
+    assert set(other["host"]) == {"w-4"}
+
+
+def test_a_gap_has_that_of_another_host_in_the_same_step_beside_it() -> None:
+    client = tensorboard("--logdir", str(DEMO))
+    name = data(client, "sessions")["sessions"][0]["name"]
+    late, median = (opened(client, name)["ranks"][word] for word in ("slowest", "median"))
+    gaps = data(client, "gaps", session=name)["items"]
+    gap = next(it for it in gaps if it["host"].endswith(f"-{late}"))
+    place = {"session": name, "device": gap["device"], "start_ps": gap["start_ps"]}
+    assert data(client, "gap", **place)["beside"] is None
+    beside = data(client, "gap", **place, beside=median)["beside"]
+    assert beside["device"] == gap["device"].replace(f"-{late}/", f"-{median}/")
+    own = data(client, "gap", session=name, device=beside["device"], start_ps=beside["start_ps"])
+    assert own["step_number"] == gap["step_number"]
+    assert (own["duration_ps"], own["by_class_ps"]) == (beside["duration_ps"], beside["by_class_ps"])
+    assert sum(beside["chain_ps"].values()) == beside["duration_ps"] < gap["duration_ps"]
+    assert data(client, "gap", **place, beside=late)["beside"] is None
 
 
 def test_rows_events_gaps_and_steps_bring_their_host(client: Client, whole: Client) -> None:
@@ -146,6 +177,12 @@ def test_the_first_hosts_can_be_looked_at_while_others_are_read(
     told = data(client, "session", session="s")
     assert told["state"] == "loading"
     assert told["partial"] == {"hosts_read": 5, "hosts_in_all": HOSTS}
+    assert "head" not in told
+    head = data(client, "session", session="s", seen=3)["head"]
+    assert [host["name"] for host in head["session"]["hosts"]] == [f"w-{i}" for i in range(4)]
+    assert len(head["devices"]) == 4
+    assert (head["rows"], head["chosen"]) == ([], [])
+    assert "head" not in data(client, "session", session="s", seen=4)
     overview = data(client, "overview", session="s")
     assert overview["partial"] == {"hosts_read": 5, "hosts_in_all": HOSTS}
     assert {row["host"] for row in overview["devices"]} == {f"w-{i}" for i in range(4)}

@@ -7,6 +7,8 @@ import { onActivity } from '../lib/activity.js';
 import { createKeys } from '../lib/keys.js';
 import { createLink } from '../lib/link.js';
 import { createLive } from '../lib/live.js';
+import { linkedHosts, WORDS } from '../lib/hosts.js';
+import { askedHosts } from './asked.js';
 import { createCapture } from '../capture/dialog.js';
 import { VIEWS } from './views.js';
 import { fetchAhead } from './later.js';
@@ -29,10 +31,15 @@ import { createLoadingCard, errorCard, loadingText, noSessionsCard } from './sta
  * @property {import('../lib/keys.js').Keys} keys
  * @property {(note: import('./diagnostics.js').Note) => void} note adds a line under the tabs
  * @property {() => {hosts: string[], devices: string[]}} chosen hosts by name and devices by id: all of the session, unless the link names some
+ * @property {() => {hosts: string[], devices: string[]}} traced the same of what the timeline has rows of
+ * @property {(hosts: number[]) => void} need brings the rows of hosts, by their places, that a selection is on
+ * @property {(host: string) => string} firstDevice the id of a host's first device; empty without
+ * @property {(below: HTMLElement) => void} pickHosts opens the host picker under an element
  * @property {<T extends {id: string}>(devices: T[]) => T[]} among those devices that are chosen
  * @property {(id: string, error: unknown) => void} fail says what went wrong, while the view stays
  * @property {(how?: State) => void} ready what the view shows: data, unless it says otherwise
  * @property {(changes: import('../lib/link.js').LinkState) => void} open goes to a place as a link does: `{v: 'timeline', sel: …}`
+ * @property {() => (() => void)|null} capture opens the dialog of capturing; null where this page may not
  * @property {(view: string, text: string) => void} count writes a number beside the name of a tab
  * @property {(counts: Record<string, number>) => void} counts writes those that the server counted for all tabs
  * @property {(text: string, what: string) => Promise<boolean>} copy puts a text on the clipboard, and says so; false where the browser forbids it
@@ -40,6 +47,8 @@ import { createLoadingCard, errorCard, loadingText, noSessionsCard } from './sta
  */
 
 const BUSY_AFTER_MS = 300;
+/** Views that a report is enough for: they tell of the first hosts while others are read. */
+const OF_REPORT = ['overview', 'gaps', 'compiles', 'executions'];
 
 export function createApp() {
   // Before all other keys: Escape in a menu is the menu's.
@@ -58,6 +67,12 @@ export function createApp() {
   let partial = false;
   let looking = false;
   let counted = false;
+  /** Hosts of the open session that a link may name by a word. @type {Partial<Record<'slowest'|'median', string>>} */
+  let ranks = {};
+  /** Hosts that a selection needs beside those of the link. @type {Set<number>} */
+  const needed = new Set();
+  /** What the link said of hosts when `needed` began. @type {string|undefined} */
+  let linked = '';
   let ahead = false;
   /** @type {Map<string, import('./views.js').View>} */
   const views = new Map();
@@ -74,9 +89,11 @@ export function createApp() {
     open(changes) {
       link.set(changes, 'push');
       if (session && wanted() !== session.session.name) return void open(wanted());
-      show();
+      if ('h' in changes) filtered();
+      else show();
       views.get(current)?.move?.();
     },
+    capture: () => (list?.capture ? () => capture.click() : null),
     count: (view, text) => tabs.count(view, text),
     counts({ lost, ...numbers }) {
       counted = true;
@@ -88,10 +105,29 @@ export function createApp() {
         const some = (text ?? '').split(',').filter((name) => all.includes(name));
         return some.length ? some : all;
       };
-      const hosts = named(link.state.h, (session?.session.hosts ?? []).map(({ name }) => name));
+      const all = (session?.session.hosts ?? []).map(({ name }) => name);
+      const some = linkedHosts(link.state.h, all, ranks);
+      const hosts = some.length ? some : all;
       const there = (session?.devices ?? []).filter(({ host }) => hosts.includes(host));
       return { hosts, devices: named(link.state.d, there.map(({ id }) => id)) };
     },
+    traced() {
+      const own = app.chosen();
+      if (!session?.chosen) return own;
+      const hosts = session.chosen.map((at) => session?.session.hosts[at].name ?? '');
+      const there = session.devices.filter(({ host }) => hosts.includes(host)).map(({ id }) => id);
+      const some = there.filter((id) => link.state.d?.split(',').includes(id));
+      return { hosts, devices: some.length ? some : there };
+    },
+    need(hosts) {
+      const own = session;
+      const more = hosts.filter((at) => own?.chosen && own.session.hosts[at] && !own.chosen.includes(at) && !needed.has(at));
+      if (!own || !more.length) return;
+      more.forEach((at) => needed.add(at));
+      void open(own.session.name);
+    },
+    pickHosts: (below) => void pickHosts(below),
+    firstDevice: (host) => session?.devices.find((device) => device.host === host)?.id ?? '',
     among(all) {
       const { devices } = app.chosen();
       return all.filter(({ id }) => devices.includes(id));
@@ -122,7 +158,7 @@ export function createApp() {
   const capture = createCapture(live.say, (name) => { void look().then(() => choose(name)); });
   const header = createHeader({
     session: choose,
-    hosts: (hosts) => { link.set({ h: hosts.join(',') }, 'push'); filtered(); },
+    hosts: app.pickHosts,
     devices: (devices) => { link.set({ d: devices.join(',') }, 'push'); filtered(); },
     compare: (name) => app.open({ c: name }),
     copy: copyLink,
@@ -133,6 +169,11 @@ export function createApp() {
 
   const loader = createLoader({
     progress(loading, elapsed) {
+      if (loading.partial && session?.partial) {
+        diagnostics.add(partialNote(loading.partial));
+        loadingCard.update(loading);
+        return;
+      }
       if (elapsed < BUSY_AFTER_MS) return;
       const shown = elapsed < 1000 ? { ...loading, seconds_left: null } : loading;
       loadingCard.update(shown);
@@ -165,25 +206,33 @@ export function createApp() {
     const { name, hosts } = next.session;
     const all = list?.sessions.find((entry) => entry.name === name)?.hosts.length ?? 0;
     session = next;
-    header.open(next, app.chosen(), link.state.c);
+    ranks = next.ranks ? { slowest: hosts[next.ranks.slowest].name, median: hosts[next.ranks.median].name } : {};
+    void rank();
     tabs.environment(next.environment.label);
     tabs.clear();
+    if (hosts.length > 1) tabs.count('hosts', count(hosts.length));
     counted = false;
     partial = all > hosts.length;
+    place.toggleAttribute('data-reading', Boolean(next.partial));
     /** @type {import('./diagnostics.js').Note[]} */
     const notes = [];
     if (next.changed) {
       notes.push({ id: 'changed', message: 'The files of this session have changed since they were read.',
         action: { label: 'Read again', run: () => { void open(name, true); } } });
     }
-    if (partial) notes.push({ id: 'partial', severity: 'warning', message: `${count(hosts.length)} of ${count(all)} hosts read.` });
+    if (next.partial) notes.push(partialNote(next.partial));
+    else if (partial) notes.push({ id: 'partial', severity: 'warning', message: `${count(hosts.length)} of ${count(all)} hosts read.` });
     diagnostics.set(name, [...notes, ...next.diagnostics]);
     states.clear();
     choices.clear();
-    views.forEach((view) => view.open(next));
+    views.forEach((view, id) => { if (!next.partial || OF_REPORT.includes(id)) view.open(next); });
     show();
     live.say(`${name} is open.`);
   }
+
+  /** @param {NonNullable<Ready['partial']>} of @returns {import('./diagnostics.js').Note} */
+  const partialNote = ({ hosts_read, hosts_in_all }) => ({ id: 'partial', severity: 'warning', action: { label: 'Stop', run: loader.stop },
+    message: `${count(hosts_read)} of ${count(hosts_in_all)} hosts read; the last one may still come.` });
 
   /** Brings the view of the link to the front. */
   function show() {
@@ -198,6 +247,8 @@ export function createApp() {
     }
     if (current !== id) views.get(current)?.show(false);
     current = id;
+    if (session.partial && !OF_REPORT.includes(id)) return state('loading', loadingCard.element);
+    header.open(session, id === 'timeline' ? app.traced() : app.chosen(), link.state.c);
     const known = views.get(id);
     const view = known ?? create({ ...app, ready: (how = 'ready') => {
       states.set(id, how);
@@ -224,7 +275,7 @@ export function createApp() {
     if (counted) return;
     counted = true;
     const own = session;
-    get('counts', { session: own.session.name }).then(({ counts }) => { if (own === session) app.counts(counts); }).catch(() => {});
+    get('counts', own.of).then(({ counts }) => { if (own === session) app.counts(counts); }).catch(() => {});
   }
 
   /** @param {string} id */
@@ -233,15 +284,53 @@ export function createApp() {
     show();
   }
 
+  /** Learns whom `slowest` and `median` name, where the link says them; until then all hosts are shown. */
+  async function rank() {
+    const own = session;
+    if (!own || !WORDS.some((word) => link.state.h?.split(',').includes(word)) || ranks.median) return;
+    const { hosts, order, median_host } = await get('hosts', { session: own.session.name }).catch(() => ({}));
+    if (own !== session || median_host == null) return;
+    ranks = { slowest: hosts.name[order[0]], median: hosts.name[median_host] };
+    filtered();
+  }
+
+  /** @param {HTMLElement} below */
+  async function pickHosts(below) {
+    const own = session;
+    if (!own) return;
+    try {
+      const { openPicker } = await import('../hosts/view.js');
+      openPicker({
+        session: own.session.name, hosts: own.session.hosts.map(({ name }) => name), linked: link.state.h, rows: own.rows.length / own.session.hosts.length, below,
+        apply(h) {
+          link.set({ h }, 'push');
+          void rank();
+          filtered();
+        },
+        say: live.answer, fail: (error) => app.fail('hosts', error),
+      });
+    } catch (error) {
+      app.fail('hosts', error);
+    }
+  }
+
   function filtered() {
-    if (session) header.open(session, app.chosen(), link.state.c);
-    show();
+    if (session?.chosen && askedNow(session.session.name) !== session.of.hosts) void open(session.session.name);
+    else show();
+  }
+
+  /** Whose traces the link and the selection want. @param {string} name of the session */
+  function askedNow(name) {
+    if (linked !== link.state.h || session?.session.name !== name) needed.clear();
+    linked = link.state.h;
+    const entry = session?.session.name === name ? session.session : list?.sessions.find((own) => own.name === name);
+    return askedHosts(linked, (entry?.hosts ?? []).map((host) => host.name), needed);
   }
 
   /** @param {string} name @param {boolean} [reload] */
   async function open(name, reload) {
     header.sessions(list?.sessions ?? [], name);
-    await loader.load(name, reload);
+    await loader.load(name, askedNow(name), reload);
   }
 
   async function copyLink() {
@@ -280,12 +369,13 @@ export function createApp() {
   link.onMove(() => {
     if (!list) return;
     if (session && wanted() !== session.session.name) return void open(wanted());
+    void rank();
     filtered();
     views.get(current)?.move?.();
   });
   keys.add([
-    ...VIEWS.map(({ id }, index) => ({
-      code: `Digit${index + 1}`, shift: false, label: index ? '' : `1…${VIEWS.length}`, does: 'views', run: () => go(id) })),
+    ...VIEWS.map(({ id, key }, index) => ({
+      code: `Digit${key ?? index + 1}`, shift: false, label: index ? '' : '1…9', does: 'views', run: () => go(id) })),
     { code: 'KeyY', label: 'y', does: 'copy link', run: () => { void copyLink(); } },
     { code: 'Slash', shift: true, label: '?', does: 'this list', run: () => help() },
   ]);

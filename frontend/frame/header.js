@@ -3,19 +3,21 @@
 import { button, h, pick, setChoices } from '../lib/dom.js';
 import { deviceName } from '../lib/cards.js';
 import { share } from '../lib/format.js';
+import { shortNames } from '../lib/hosts.js';
 import { pickSome } from './pick.js';
 
 const COPIED_MS = 1500;
 
 /**
  * @param {object} on
- * @param {(name: string) => void} on.session @param {(names: string[]) => void} on.hosts
+ * @param {(name: string) => void} on.session @param {(below: HTMLElement) => void} on.hosts
  * @param {(ids: string[]) => void} on.devices @param {(name: string) => void} on.compare @param {() => void} on.copy @param {() => void} on.help
  * @param {HTMLElement} notes @param {HTMLElement} capture
  */
 export function createHeader(on, notes, capture) {
   const sessions = pick('session', [], '', on.session, 'session-select');
-  const hosts = pickSome('hosts', 'host-select', on.hosts);
+  const hosts = button('', () => on.hosts(hosts), { class: 'ghost', 'aria-haspopup': 'dialog', 'data-testid': 'host-select' });
+  const hostPick = h('span', { class: 'pick none', title: 'hosts' }, h('span', null, 'hosts'), hosts);
   const devices = pickSome('devices', 'device-select', on.devices);
   const others = pick('compare with', [], '', on.compare, 'compare-select');
   /** @type {string[]} */
@@ -25,7 +27,7 @@ export function createHeader(on, notes, capture) {
   const synthetic = h('span', { class: 'tag warning none', 'data-testid': 'synthetic', title: 'Made by a program, not recorded on a machine.' }, 'synthetic');
   const copy = button('Copy link', on.copy, { 'data-testid': 'copy-link' });
   const element = h('header', { class: 'header', 'data-testid': 'header' },
-    h('h1', null, 'XLA Insights'), sessions, synthetic, hosts.element, devices.element, others, h('span', { class: 'grow' }), notes, capture, copy,
+    h('h1', null, 'XLA Insights'), sessions, synthetic, hostPick, devices.element, others, h('span', { class: 'grow' }), notes, capture, copy,
     button('?', on.help, { class: 'ghost', 'aria-label': 'Keys', 'data-testid': 'help-button' }));
   let timer = 0;
   return {
@@ -41,9 +43,15 @@ export function createHeader(on, notes, capture) {
       others.classList.toggle('none', known.length < 2);
       setChoices(/** @type {HTMLSelectElement} */ (others.lastElementChild), [['', 'none'], ...known.filter((own) => own !== ready.session.name)], other);
       synthetic.classList.toggle('none', !ready.environment.synthetic);
-      hosts.set(ready.session.hosts.map(({ name }) => ({ value: name, label: name })), chosen.hosts);
+      const all = ready.session.hosts.map(({ name }) => name);
+      hostPick.classList.toggle('none', !all.length);
+      const short = shortNames(all);
+      const shortOf = (/** @type {string} */ name) => short[all.indexOf(name)] ?? name;
+      const named = chosen.hosts.length === 2 && all.length > 2 ? `: ${chosen.hosts.map(shortOf).join(', ')}` : '';
+      hosts.textContent = chosen.hosts.length === 1 ? chosen.hosts[0] : `${chosen.hosts.length} of ${all.length}${named}`;
+      hosts.setAttribute('aria-label', `hosts, ${hosts.textContent}`);
       const visible = ready.devices.filter(({ host }) => chosen.hosts.includes(host));
-      devices.set(visible.map((device) => ({ value: device.id, label: deviceName(device, ready.session.hosts), note: share(device.duty_cycle) })), chosen.devices);
+      devices.set(visible.map((device) => ({ value: device.id, label: deviceName({ ...device, host: shortOf(device.host) }, all), note: share(device.duty_cycle) })), chosen.devices, ready.devices.length);
     },
     /** Says that the link is copied, in place, without a change of width. */
     copied() {

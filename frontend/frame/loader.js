@@ -10,26 +10,32 @@ const ASK_AGAIN_MS = 150;
 /**
  * @param {object} on
  * @param {(loading: import('../lib/types').Loading, elapsed_ms: number) => void} on.progress
- * @param {(session: Ready) => void} on.ready
+ * @param {(session: Ready) => void} on.ready maybe several times: first with some of the hosts
  * @param {(message: string) => void} on.error
  */
 export function createLoader(on) {
   let ticket = 0;
   let name = '';
   return {
-    /** @param {string} session @param {boolean} [reload] read the files again */
-    async load(session, reload = false) {
+    /** @param {string} session @param {string|null} hosts whose traces are wanted, where not all are in memory @param {boolean} [reload] read the files again */
+    async load(session, hosts, reload = false) {
       const own = ++ticket;
       const done = begin();
       const began = performance.now();
+      let seen = 0;
       name = session;
       try {
         for (let again = reload; own === ticket; again = false) {
           /** @type {import('../lib/types').SessionAnswer} */
-          const answer = await get('session', { session, reload: again ? 1 : null });
+          const answer = await get('session', { session, hosts, reload: again ? 1 : null, seen });
           if (own !== ticket) return;
-          if (answer.state === 'ready') return on.ready(answer);
+          if (answer.state === 'ready') return on.ready({ ...answer, of: { session, hosts: answer.chosen ? hosts : null } });
           if (answer.state === 'error') return on.error(answer.message);
+          const { head, partial } = answer;
+          if (head && partial) {
+            seen = head.session.hosts.length;
+            on.ready({ ...head, state: 'ready', of: { session, hosts: null }, partial });
+          }
           on.progress(answer, performance.now() - began);
           await pause(ASK_AGAIN_MS);
         }

@@ -31,7 +31,7 @@ export function loadOnce(app, route, element, draw, more) {
       if (own === session && !element.hasChildNodes()) fill(element, h('p', { class: 'lead' }, 'The session is being analysed.'));
     }, SAY_AFTER_MS);
     try {
-      const answer = await channel.get({ session: own.session.name, ...more?.(own) });
+      const answer = await channel.get({ ...own.of, ...more?.(own) });
       if (own !== session) return;
       drawn = own;
       app.ready(draw(answer, own));

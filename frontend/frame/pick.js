@@ -11,23 +11,33 @@ import { h, fill } from '../lib/dom.js';
 export function pickSome(label, testid, changed) {
   const summary = h('summary', { 'data-testid': testid, 'aria-label': label });
   const menu = h('div', { class: 'menu', role: 'group', 'aria-label': label });
-  const element = h('span', { class: 'pick none', title: label }, h('span', null, label), h('details', null, summary, menu));
+  const details = h('details', null, summary, menu);
+  const element = h('span', { class: 'pick none', title: label }, h('span', null, label), details);
+  let draw = () => {};
+  // There may be thousands: they are made when they are looked at.
+  details.addEventListener('toggle', () => { if (details.open) draw(); });
   return {
     element,
-    /** @param {Choice[]} choices @param {string[]} chosen */
-    set(choices, chosen) {
-      const focused = menu.contains(document.activeElement) && document.activeElement?.getAttribute('value');
-      const boxes = choices.map(({ value }) => h('input', { type: 'checkbox', value, checked: chosen.includes(value), onchange() {
-        const on = boxes.filter((box) => box.checked).map((box) => box.value);
-        changed(on.length < choices.length ? on : []);
-      } }));
+    /** @param {Choice[]} choices @param {string[]} chosen @param {number} [all] how many there are beside the choices */
+    set(choices, chosen, all = choices.length) {
       element.classList.toggle('none', !choices.length);
-      summary.textContent = chosen.length === 1 ? choices.find(({ value }) => value === chosen[0])?.label ?? '' : `${chosen.length} of ${choices.length}`;
-      fill(menu, choices.map(({ label: text, note }, at) => h('label', null, boxes[at], text, note && h('span', { class: 'num' }, note))),
-        choices.length > 1 && h('p', { class: 'small muted' }, 'Numbers beside the tabs are of the whole session.'));
-      boxes.find(({ value }) => value === focused)?.focus();
+      summary.textContent = chosen.length === 1 ? choices.find(({ value }) => value === chosen[0])?.label ?? '' : `${chosen.length} of ${all}`;
+      draw = () => drawMenu(choices, chosen);
+      if (details.open) draw();
     },
   };
+
+  /** @param {Choice[]} choices @param {string[]} chosen */
+  function drawMenu(choices, chosen) {
+    const focused = menu.contains(document.activeElement) && document.activeElement?.getAttribute('value');
+    const boxes = choices.map(({ value }) => h('input', { type: 'checkbox', value, checked: chosen.includes(value), onchange() {
+      const on = boxes.filter((box) => box.checked).map((box) => box.value);
+      changed(on.length < choices.length ? on : []);
+    } }));
+    fill(menu, choices.map(({ label: text, note }, at) => h('label', null, boxes[at], text, note && h('span', { class: 'num' }, note))),
+      choices.length > 1 && h('p', { class: 'small muted' }, 'Numbers beside the tabs are of the whole session.'));
+    boxes.find(({ value }) => value === focused)?.focus();
+  }
 }
 
 /** Menus close by Escape, which gives the focus back, and by a click elsewhere. */

@@ -12,7 +12,7 @@ import { later } from './later.js';
  * @property {(on: boolean) => void} show the view comes to the front or leaves it
  * @property {() => void} [recolor] the theme has changed
  */
-/** @typedef {{id: string, label: string, create: (app: import('./app.js').App) => View, load?: () => Promise<unknown>}} ViewEntry */
+/** @typedef {{id: string, label: string, create: (app: import('./app.js').App) => View, load?: () => Promise<unknown>, key?: number}} ViewEntry `key`: the digit, where that is not its place */
 
 /** @type {ViewEntry[]} */
 export const VIEWS = [
@@ -22,5 +22,6 @@ export const VIEWS = [
   later('executions', 'Executions', async () => (await import('../executions/view.js')).executionsView),
   later('propagation', 'Propagation', async () => (await import('../propagation/view.js')).propagationView),
   later('compiles', 'Compiles', async () => (await import('../compiles/view.js')).compilesView),
-  later('compare', 'Compare', async () => (await import('../compare/view.js')).compareView),
+  later('hosts', 'Hosts', async () => (await import('../hosts/view.js')).hostsView),
+  { ...later('compare', 'Compare', async () => (await import('../compare/view.js')).compareView), key: 9 },
 ];

@@ -36,6 +36,13 @@ export function fill(element, ...children) {
   element.replaceChildren(...present(children));
 }
 
+/** The same; what has the focus there gives it to what comes in its place, by its test id. @param {Element} element @param {...(Child|Child[])} children */
+export function refill(element, ...children) {
+  const id = element.contains(document.activeElement) ? document.activeElement?.getAttribute('data-testid') : null;
+  fill(element, ...children);
+  if (id) /** @type {HTMLElement|null} */ (element.querySelector(`[data-testid="${id}"]`))?.focus();
+}
+
 /** A button, also within a row that is clicked. @param {Child|Child[]} label @param {() => void} action @param {Record<string, any>} [attributes] @param {...Child} more */
 export const button = (label, action, attributes, ...more) => h('button', { type: 'button', ...attributes, onclick: (/** @type {Event} */ event) => {
   event.stopPropagation();

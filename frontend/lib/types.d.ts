@@ -14,6 +14,9 @@ export interface HostProgress {
 }
 export interface Loading {
   state: "loading"; bytes_read: number; bytes: number; seconds_left: number | null; hosts: HostProgress[];
+  /** Views answer of the hosts read so far; what draws them, where there are more than were seen. */
+  partial?: { hosts_read: number; hosts_in_all: number } | null;
+  head?: Omit<Ready, "state" | "of" | "partial">;
 }
 export interface LoadError { state: "error"; message: string; hosts: HostProgress[] }
 
@@ -35,6 +38,13 @@ export interface Ready {
   state: "ready";
   /** The files are not those that were read. */
   changed?: boolean;
+  /** What requests about it say: its name, and whose traces they are about where not all hosts are in memory. */
+  of: { session: string; hosts: string | null };
+  /** Places of the hosts whose rows these are, where not all are in memory; and which to look at first. */
+  chosen?: number[];
+  ranks?: Ranks;
+  /** Not all hosts are read yet: the answers are of those that are. */
+  partial?: { hosts_read: number; hosts_in_all: number };
   session: {
     name: string; path: string; start_unix_ns: string; duration_ps: number;
     hosts: { name: string; file: string; bytes: number; events: number }[];
@@ -50,6 +60,8 @@ export interface Ready {
   more_rows?: boolean;
   strip: Strip;
 }
+/** Places of hosts; `late`: those that others wait for, longest first. */
+export interface Ranks { slowest: number; median: number; late: number[] }
 export type SessionAnswer = Loading | LoadError | Ready;
 
 /** Slices of one depth of one row: starts and event ids are differences; k and b may be absent. */

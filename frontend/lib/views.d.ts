@@ -1,6 +1,6 @@
 /** What the routes of the views answer. Times are integer picoseconds from the session's start. */
 
-import type { ByClass, ClassName, Device } from "./types";
+import type { ByClass, ClassName, Device, Ranks } from "./types";
 
 export type Severity = "good" | "info" | "warning" | "critical";
 
@@ -16,13 +16,15 @@ export interface Gain { share: string; of: string; change: string }
 export interface FindingGroup { title: string; note: string; gain: string; findings: (Gain & { id: string })[] }
 export type DutyDefinition = "ops" | "modules" | "capture";
 export interface StepColumns {
-  index: number[]; number: (number | null)[]; start_ps: number[]; duration_ps: number[]; device_busy_ps: number[];
+  index: number[]; number: (number | null)[]; host: string[]; start_ps: number[]; duration_ps: number[]; device_busy_ps: number[];
   executions: number[]; compiles: number[]; early_syncs: number[]; input_syncs: number[]; from_device: number[];
   host_ps: Partial<Record<ClassName, number[]>>;
 }
 /** What a device worked on for steps (indices), by start; those from `steps[0]` to before `steps[1]` are of its host. */
 export interface StepWork { device: string; steps: [number, number]; step: number[]; start_ps: number[]; end_ps: number[] }
 export interface Overview {
+  /** Of a session of several hosts: which to look at first. */
+  ranks: Ranks | null;
   verdict: { text: string; severity: Severity };
   /** The value is a share (duty) or ps; `text` is how it is shown, `note` what is left out of it. */
   figures: { name: "duty" | "step" | "work" | "idle"; value: number | null; text: string; meaning: string; note: string | null }[];
@@ -62,6 +64,8 @@ export interface GapItem {
 export interface GapDetail extends GapItem {
   chain: { name: string; class: ClassName; thread: string; start_ps: number; duration_ps: number; event: string | null }[];
   by_thread: { class: ClassName; thread: string; ps: number }[]; sentence: string;
+  /** The gap of another host in the same step; `chain_ps` by name of an event. */
+  beside: { host: string; device: string; start_ps: number; duration_ps: number; by_class_ps: ByClass; chain_ps: Record<string, number> } | null;
   /** Index of its pattern, and how many gaps that has. */
   pattern: number; occurrences: number;
 }

@@ -3,7 +3,8 @@
 import { fill, h, percent } from '../lib/dom.js';
 import { grouped, total } from '../lib/items.js';
 import { card, cores, deviceName, lengthBar, link, noDeviceCard } from '../lib/cards.js';
-import { cutMiddle, share } from '../lib/format.js';
+import { count, cutMiddle, digits, share } from '../lib/format.js';
+import { shortNames } from '../lib/hosts.js';
 import { partColumns, shareColumn, table } from '../lib/table.js';
 import { readPref, writePref } from '../lib/prefs.js';
 
@@ -25,6 +26,7 @@ const MANY = 17;
 const LOWEST = 3;
 /** Bars of a distribution. */
 const BINS = 80;
+const MOST_TICKS = 6;
 
 /** @typedef {{device: DutyDevice, whole: number, busy: number, stall: number, part: number}} DutyRow */
 
@@ -68,7 +70,7 @@ export function dutyCard(all, session, app) {
   const shown = app.among(all);
   const { name, choice, body } = byDefinition((definition) => {
     const rows = rowsOf(shown, definition);
-    return [...(all.length < MANY ? [dutyTable(rows, all.length, session, app)] : distribution(rows, all.length, session)),
+    return [...(all.length < MANY ? [dutyTable(rows, all.length, session, app)] : distribution(rows, all.length, session, app)),
       definition !== 'capture' && h('p', { class: 'small muted' }, 'First to last run, not only whole steps.'), stallNote(shown)];
   });
   return card('Duty cycle', { note: cores(all.length, shown.length), right: [name, choice], class: 'duty' }, h('div', { 'data-testid': 'duty-card' }, body));
@@ -110,19 +112,24 @@ function dutyTable(rows, all, session, app) {
 }
 
 /**
- * How many cores have which duty cycle, and the lowest ones: cores of a host that agree are one row.
- * @param {DutyRow[]} rows @param {number} all @param {Ready} session
+ * How many cores have which duty cycle, and the lowest ones: cores of a host that agree are one row, which leads to Hosts.
+ * @param {DutyRow[]} rows @param {number} all @param {Ready} session @param {App} app
  */
-function distribution(rows, all, session) {
+function distribution(rows, all, session, app) {
+  const hosts = session.session.hosts.map(({ name }) => name);
+  const short = shortNames(hosts);
   const groups = [...grouped(rows, ({ device, part }) => `${device.host} ${share(part)}`).values()].sort((a, b) => a[0].part - b[0].part);
   const low = groups.slice(0, LOWEST);
   const rest = groups.slice(low.length).flat().sort((a, b) => a.part - b.part);
-  const nameOf = (/** @type {DutyRow[]} */ [{ device }, ...others]) => (others.length ? `${device.host}, ${cores(others.length + 1)}` : deviceName(device, session.session.hosts));
+  const nameOf = (/** @type {DutyRow[]} */ [{ device }, ...others]) => {
+    const host = hosts.length > 1 ? link(short[hosts.indexOf(device.host)] ?? device.host, () => app.open({ v: 'hosts', hs: device.host }), { title: device.host }) : '';
+    return others.length ? [host, host && ', ', cores(others.length + 1)] : [device.name, host && ' · ', host];
+  };
   const items = [...low.map((group, at) => ({ name: nameOf(group), note: at ? '' : 'lowest', part: group[0].part })),
-    ...(rest.length ? [{ name: `${cores(rest.length)} more`, note: 'median', part: rest[(rest.length - 1) >> 1].part }] : [])];
+    ...(rest.length ? [{ name: [`${count(rest.length)} more ${rest.length > 1 ? 'cores' : 'core'}`], note: 'median', part: rest[(rest.length - 1) >> 1].part }] : [])];
   return [histogram(rows.map(({ part }) => part)), table({
     label: 'Duty cycle, lowest first', testid: 'duty-table', items, fixed: true,
-    columns: [{ head: 'Cores', cell: ({ name, note }) => [cutMiddle(name, 30), note && h('span', { class: 'muted' }, ` ${note}`)], title: ({ name }) => name }, shareColumn('Busy', 'part')],
+    columns: [{ head: 'Cores', cell: ({ name, note }) => [...name, note && h('span', { class: 'muted' }, ` ${note}`)] }, shareColumn('Busy', 'part')],
     foot: [cores(all, rows.length), together(rows)],
   })];
 }
@@ -134,9 +141,13 @@ function histogram(parts) {
   const bins = new Array(BINS).fill(0);
   for (const part of parts) bins[Math.round((part - low) / (high - low) * (BINS - 1))] += 1;
   const most = Math.max(...bins);
+  const steps = Math.round((high - low) * 20);
+  const every = Math.ceil(steps / MOST_TICKS);
+  const ticks = [...Array(steps + 1).keys()].filter((at) => at % every === 0);
   return h('div', { 'data-testid': 'duty-distribution', 'aria-hidden': 'true' },
-    h('div', { class: 'bins' }, bins.map((some) => h('i', { style: { height: percent(some / most) } }))),
-    h('div', { class: 'row muted small' }, share(low), h('span', { class: 'grow' }), share(high)));
+    // A bin of a few is seen beside one of thousands.
+    h('div', { class: 'bins' }, bins.map((some) => h('i', { style: { height: percent(some / most), 'min-height': some ? '4px' : '0' } }))),
+    h('div', { class: 'bin-ticks muted small' }, ticks.map((at) => h('span', { style: { left: percent(at / steps) } }, digits((low + at / 20) * 100), at ? '' : '\u202f%'))));
 }
 
 /** @param {DutyDevice[]} devices */

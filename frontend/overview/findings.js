@@ -11,22 +11,25 @@ import { grouped } from '../lib/items.js';
 /** Where the rest of a finding's evidence is: in Gaps, where nothing else is said. @type {Record<string, string>} */
 const MORE = {
   recompilation: 'Compiles', many_small_executions: 'Executions', dispatch_overhead: 'Executions', transfer_bound: 'Executions', graph_breaks: 'Executions',
-  annotations_not_propagated: 'Propagation', device_stalls: '', exposed_collectives: '', device_bound: '',
+  annotations_not_propagated: 'Propagation', straggler: 'Hosts', device_stalls: '', exposed_collectives: '', device_bound: '',
 };
+/** Findings whose places are no gaps, whatever else is said of them. */
+const NO_GAPS = ['straggler'];
 
 /**
  * Link state of a place of a finding: a gap, a window, or an annotation in Propagation, in its step.
  * @param {Finding} finding @param {import('../lib/views').StepColumns} steps
  */
-export function findingPlace({ id, windows }, { start_ps, duration_ps, number }, at = 0) {
+export function findingPlace({ id, windows }, { start_ps, duration_ps, number, host = [] }, at = 0) {
   const { device, start_ps: from, end_ps } = windows[at];
   const place = windowPlace(from, end_ps);
   if (MORE[id] === 'Propagation') {
     const step = start_ps.findIndex((start, index) => start <= from && from < start + duration_ps[index]);
     return { v: 'propagation', sel: place.sel, st: step < 0 ? '' : String(number[step] ?? step) };
   }
-  // What runs is no gap.
-  return device && MORE[id] !== '' ? gapPlace({ device, start_ps: from, duration_ps: end_ps - from }) : place;
+  // What runs is no gap. Of several hosts the window does not say which is meant: its device does.
+  if (!device || MORE[id] === '' || NO_GAPS.includes(id)) return device && new Set(host).size > 1 ? { ...place, x: device } : place;
+  return gapPlace({ device, start_ps: from, duration_ps: end_ps - from });
 }
 
 /** @param {import('../lib/views').Overview} answer @param {App} app */

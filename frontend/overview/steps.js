@@ -1,11 +1,11 @@
 /** Steps as stacked bars of what the driving thread did, a line across each for the device work it launched, of the busiest core. */
 
-import { button, fill, h, onDrag, onKeys, percent } from '../lib/dom.js';
+import { button, fill, h, onDrag, onKeys, percent, pick, setChoices } from '../lib/dom.js';
 import { columnUnit } from '../lib/items.js';
 import { CLASSES, LABELS, classCell, legend, tone } from '../lib/classes.js';
 import { card, link, linked, windowPlace } from '../lib/cards.js';
 import { count, digits, plural, timeText, unitFor } from '../lib/format.js';
-import { countColumn, liveTable, startColumn, timeColumn } from '../lib/table.js';
+import { countColumn, liveTable, startColumn, textColumn, timeColumn } from '../lib/table.js';
 import { begin } from '../lib/activity.js';
 import { niceTicks } from '../lib/axis.js';
 import { stepRows } from './step-data.js';
@@ -33,6 +33,13 @@ export function createSteps(app) {
   let from = 0;
   let fits = MOST_WIDE;
   let listed = false;
+  /** Of all hosts that are told; `steps` are those of one. @type {Step[]} */
+  let every = [];
+  /** @type {string[]} */
+  let hosts = [];
+  let host = '';
+  let ranks = /** @type {Map<string, string>} */ (new Map());
+  const whose = pick('host', [], '', (name) => { takeHost(name); draw(); }, 'steps-host');
   /** @type {Set<number|null>} */
   let twice = new Set();
   /** @type {ReturnType<typeof liveTable>|null} */
@@ -44,20 +51,22 @@ export function createSteps(app) {
   const nameOf = (/** @type {Step} */ { number, index }) => String(number ?? index);
   const namesOf = (/** @type {Step[]} */ all) => CLASSES.filter((name) => all.some(({ host_ps }) => host_ps[name]));
   const chosen = () => steps.find((step) => keyOf(step) === app.link.state.st) ?? null;
-  const show = (/** @type {Step} */ step) => app.open({ ...windowPlace(step.start_ps, step.start_ps + step.duration_ps), st: keyOf(step) });
+  /** Said of a step where there are several hosts. */
+  const onHost = () => (hosts.length ? ` on ${host}` : '');
+  const show = (/** @type {Step} */ step) => app.open({ ...windowPlace(step.start_ps, step.start_ps + step.duration_ps), st: keyOf(step), ...(hosts.length && { x: app.firstDevice(step.host) }) });
 
   /** @param {Step|null} step */
   function choose(step) {
     app.link.set({ st: step ? keyOf(step) : '' }, 'push');
     mark();
-    if (step) app.live.answer(`Step ${nameOf(step)}, ${timeText(step.duration_ps)}.`);
+    if (step) app.live.answer(`Step ${nameOf(step)}${onHost()}, ${timeText(step.duration_ps)}.`);
   }
 
   function mark() {
     const step = chosen();
     bars().forEach((own, at) => { own.ariaSelected = String(steps[from + at] === step); });
     rows?.refresh();
-    fill(note, step ? [h('b', null, `Step ${nameOf(step)}`), ` ${timeText(step.duration_ps)} · device work ${timeText(step.device_busy_ps)}, busiest core · `,
+    fill(note, step ? [h('b', null, `Step ${nameOf(step)}${onHost()}`), ` ${timeText(step.duration_ps)} · device work ${timeText(step.device_busy_ps)}, busiest core · `,
       COUNTS.filter(([key]) => step[key] || key === 'executions').map(([key,, one]) => plural(step[key], one)).join(' · '), ' ',
       link('Show', () => show(step), { 'data-testid': 'step-show' })] : h('span', { class: 'muted' }, 'Click a bar to select a step.'));
   }
@@ -92,7 +101,7 @@ export function createSteps(app) {
     const stack = h('div', { class: 'pile' }, namesOf([step]).map((name) => h('i', {
       ...tone(name, { height: percent((step.host_ps[name] ?? 0) / top) }), title: `${LABELS[name]} ${timeText(step.host_ps[name])}` })),
     value ? h('span', { class: 'value' }, digits(step.duration_ps / unit.ps, 1)) : null);
-    const title = `Step ${nameOf(step)}, ${timeText(step.duration_ps)}, device work ${timeText(step.device_busy_ps)}, busiest core`;
+    const title = `Step ${nameOf(step)}${onHost()}, ${timeText(step.duration_ps)}, device work ${timeText(step.device_busy_ps)}, busiest core`;
     return h('div', {
       role: 'option', 'data-step': keyOf(step), tabindex: -1, 'aria-selected': 'false', 'data-ps': step.duration_ps, 'aria-label': title, title,
       onclick: () => choose(step), ondblclick: () => show(step),
@@ -153,12 +162,20 @@ export function createSteps(app) {
     return liveTable({
       label: 'Steps', testid: 'steps-table', items: steps, open: show, select: choose, selected: (step) => step === chosen(),
       columns: [
-        countColumn('Step', (step) => step.number ?? step.index, { cell: nameOf }),
+        countColumn('Step', (step) => step.number ?? step.index, { cell: nameOf }), ...(hosts.length ? [textColumn('Host', 'host')] : []),
         linked(startColumn('start_ps'), show), timeColumn('Time', unit, 'duration_ps'), timeColumn('Device, busiest core', unit, 'device_busy_ps'),
         ...COUNTS.map(([key, head]) => countColumn(head, (/** @type {Step} */ step) => step[key])),
         ...namesOf(steps).map((name) => timeColumn(LABELS[name], unit, (/** @type {Step} */ { host_ps }) => host_ps[name] ?? 0)),
       ],
     });
+  }
+
+  /** Shows the steps of one host: those of several side by side would be no order in time. @param {string} name */
+  function takeHost(name) {
+    host = name;
+    steps = hosts.length ? every.filter((step) => step.host === name) : every;
+    from = 0;
+    /** @type {HTMLSelectElement} */ (whose.lastElementChild).value = name;
   }
 
   let timer = 0;
@@ -180,6 +197,11 @@ export function createSteps(app) {
 
   /** Brings the step that the link names into sight. */
   function select() {
+    const linked = every.find((step) => keyOf(step) === app.link.state.st);
+    if (linked && hosts.length && linked.host !== host) {
+      takeHost(linked.host);
+      draw();
+    }
     const own = chosen();
     const at = own ? steps.indexOf(own) : -1;
     if (!listed && at >= 0 && (at < from || at >= from + fits)) moveTo(at - fits / 2);
@@ -193,16 +215,21 @@ export function createSteps(app) {
       { code: 'Comma', shift: false, label: ', .', does: 'previous, next step', run: () => move(-1) },
       { code: 'Period', shift: false, run: () => move(1) },
     ],
-    /** @param {import('../lib/views').Overview['steps']} answer */
-    open({ columns }) {
-      steps = stepRows(columns);
+    /** @param {import('../lib/views').Overview} answer @param {import('../lib/types').Ready} session */
+    open({ steps: { columns }, ranks: first }, { session }) {
+      every = stepRows(columns);
       const seen = new Set();
-      twice = new Set(steps.map(({ number }) => number).filter((number) => seen.size === seen.add(number).size));
-      from = 0;
-      const names = namesOf(steps);
+      twice = new Set(every.map(({ number }) => number).filter((number) => seen.size === seen.add(number).size));
+      hosts = session.hosts.length > 1 ? [...new Set(columns.host)] : [];
+      const rank = (/** @type {number|undefined} */ at) => session.hosts[at ?? -1]?.name ?? '';
+      ranks = new Map([[rank(first?.median), 'median'], [rank(first?.slowest), 'slowest']]);
+      setChoices(/** @type {HTMLSelectElement} */ (whose.lastElementChild), hosts.map((name) => [name, ranks.has(name) ? `${name}, ${ranks.get(name)}` : name]), host);
+      const linked = every.find((step) => keyOf(step) === app.link.state.st)?.host;
+      takeHost(linked ?? (hosts.includes(host) ? host : hosts.includes(rank(first?.slowest)) ? rank(first?.slowest) : hosts[0] ?? ''));
+      const names = namesOf(every);
       const busy = [h('i', { class: 'line-mark', 'aria-hidden': 'true' }), 'device work, busiest core'];
       fill(element, steps.length
-        ? card('Step time', { note: 'by class of the driving thread', class: 'steps-card', right: toggle },
+        ? card('Step time', { note: 'by class of the driving thread', class: 'steps-card', right: [hosts.length > 0 && whose, toggle] },
           legend([...names.map(classCell), busy]), body)
         : card('Step time', {}, h('p', null, 'This capture has no steps: no step annotation, no StepMarker, no rhythm of modules.'),
           h('p', { class: 'sec' }, 'Wrap the loop in xp.StepTrace, or capture more than one step.')));

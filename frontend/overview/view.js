@@ -26,7 +26,7 @@ export function overviewView(app) {
     const note = some ? `All but duty cycle and idle time by cause is of all ${cores(devices.length)}.` : '';
     fill(element, verdict(answer, note), findingsCard(answer, app), idleCard(answer, session, app), devices.length === 1 ? null : dutyCard(devices, session, app),
       steps.element, dataCards(answer, app));
-    steps.open(answer.steps);
+    steps.open(answer, session);
   }
 
   const data = loadOnce(app, 'overview', element, (/** @type {Overview} */ next, own) => {

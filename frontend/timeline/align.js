@@ -15,18 +15,22 @@ import { timeText } from '../lib/format.js';
  * Null where no device work is known to belong to a step of a host; steps that a device tells are none.
  * @param {import('../lib/views').Overview['steps']} steps @param {import('../lib/types').Row[]} rows @returns {Alignment|null}
  */
-export function alignmentOf({ source, columns: { start_ps: starts, duration_ps: lengths }, work }, rows) {
+export function alignmentOf({ source, columns, work }, rows) {
+  // Steps are told of some hosts; work says which by their index over all.
+  const place = new Map(columns.index.map((index, at) => [index, at]));
+  const at = (/** @type {number} */ index) => place.get(index) ?? -1;
+  const [starts, lengths] = [columns.start_ps, columns.duration_ps];
   /** @type {Map<number, number>} */
   const first = new Map();
-  for (const { step, start_ps } of work) step.forEach((index, at) => first.set(index, Math.min(first.get(index) ?? Infinity, start_ps[at])));
+  for (const { step, start_ps } of work) step.forEach((index, own) => first.set(index, Math.min(first.get(index) ?? Infinity, start_ps[own])));
   /** @type {Alignment} */
   const align = { rows: new Map(), edges: new Map(), steps: first.size };
   for (const { id, kind, device, host } of rows.filter((row) => row.device)) {
     const own = work.find((each) => each.device === device);
     const [from, to] = own?.steps ?? [0, 0];
-    if (own) align.edges.set(host, starts.slice(from, to).flatMap((start, index) => [start, start + lengths[from + index]]));
-    align.rows.set(id, !own || kind === 'gaps' ? [] : own.step.map((index, at) => ({
-      start_ps: own.start_ps[at], end_ps: own.end_ps[at], shift: (first.get(index) ?? 0) - starts[index], until: index + 1 < to ? starts[index + 1] : Infinity,
+    if (own) align.edges.set(host, columns.index.flatMap((index, row) => (index >= from && index < to ? [starts[row], starts[row] + lengths[row]] : [])));
+    align.rows.set(id, !own || kind === 'gaps' ? [] : own.step.map((index, piece) => ({
+      start_ps: own.start_ps[piece], end_ps: own.end_ps[piece], shift: (first.get(index) ?? 0) - starts[at(index)], until: index + 1 < to ? starts[at(index + 1)] ?? Infinity : Infinity,
     })));
   }
   return first.size && /annotation|step_marker/.test(source ?? '') ? align : null;

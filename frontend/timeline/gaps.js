@@ -55,6 +55,7 @@ export function withGapRows(rows, gaps) {
  * @param {() => void} on.arrived @param {(error: Error) => void} on.failed
  * @param {() => Ready|null} on.session @param {() => string[]} on.devices ids of those that are chosen
  * @param {(text: string) => void} on.say @param {(device: string) => string} on.name
+ * @param {(device: string) => number|null} on.beside the place of the host to compare that device's with
  * @param {(at: number, all: number) => void} on.count which gap of how many on its device
  * @param {(brief: import('../lib/types').Brief) => void} on.open
  */
@@ -68,10 +69,10 @@ export function createGaps(model, lanes, on) {
   let ready = Promise.resolve();
   const [list, one] = [latest('gaps'), latest('gap')];
 
-  /** @param {string} session */
-  async function bring(session) {
+  /** @param {Ready['of']} of */
+  async function bring(of) {
     try {
-      const { items } = answer = await list.get({ session });
+      const { items } = answer = await list.get(of);
       all = byDevice(eachCore(/** @type {GapItem[]} */ (items)));
       columns = new Map([...all].map(([device, gaps]) => [gapRow(device), [gapColumns(gaps)]]));
       on.arrived();
@@ -95,7 +96,8 @@ export function createGaps(model, lanes, on) {
     const end_ps = start_ps + duration_ps;
     model.bring({ start_ps, end_ps }, 1.5, true);
     model.select(ofGap(device, start_ps, end_ps));
-    lanes.reveal(gapRow(device));
+    if (lanes.grouped) lanes.revealGap(device);
+    else lanes.reveal(gapRow(device));
     on.say(`Gap of ${timeText(duration_ps)} on ${on.name(device)}.`);
   }
 
@@ -106,19 +108,19 @@ export function createGaps(model, lanes, on) {
     /** Per device the causes over the whole session. */
     get strip() { return answer?.strip; },
     /** Asks for a session's gaps. @param {Ready} session */
-    open({ session, devices }) {
+    open({ of, devices }) {
       answer = null;
       all = new Map();
       columns = new Map();
       list.cancel();
-      ready = devices.length ? bring(session.name) : Promise.resolve();
+      ready = devices.length ? bring(of) : Promise.resolve();
     },
     /** One gap with its chain. One that is not among all that there are is not asked for. @param {{session: string, device: string, start_ps: number}} query */
     async one(query) {
       await ready;
       const listed = [...all.values()].reduce((sum, gaps) => sum + gaps.length, 0);
       if (answer?.count === listed && !all.get(query.device)?.some(({ start_ps }) => start_ps === query.start_ps)) throw new RequestError('No such gap.', 404);
-      return one.get(query);
+      return one.get({ ...query, beside: on.beside(query.device) });
     },
     /** Adds the gaps to slices that came from the server. @param {import('./columns.js').Slices|null} slices */
     into(slices) {

@@ -3,8 +3,9 @@
 import { h, fill } from '../lib/dom.js';
 import { begin } from '../lib/activity.js';
 import { readPalette } from '../lib/theme.js';
+import { shortNames } from '../lib/hosts.js';
 import { shiftText } from './align.js';
-import { createScale } from './scale.js';
+import { createScale, isSmall } from './scale.js';
 import { layoutRows } from './layout.js';
 import { arrowsOf, paint, RULER } from './paint.js';
 import { penOn } from './draw.js';
@@ -46,6 +47,10 @@ export function createLanes(model, on) {
   let pending = null;
   /** @type {{lanes: import('./layout.js').Lane[], height: number}} */
   let layout = { lanes: [], height: 0 };
+  /** The device of the gap that was selected last. @type {string|null} */
+  let focus = null;
+  /** The device whose gaps come into sight once they are there. @type {string|null} */
+  let revealing = null;
 
   const left = () => (innerWidth < NARROW_BELOW ? LABELS_PX.narrow : LABELS_PX.wide);
   const partners = () => (state.detail ? [...state.detail.flow.from, ...state.detail.flow.to] : []);
@@ -56,7 +61,9 @@ export function createLanes(model, on) {
     /** Rows that the selection involves, down to which depth: never folded away. @type {Map<string, number>} */
     const taking = new Map();
     for (const { row, depth } of [...partners(), ...(selection ? [selection] : [])]) taking.set(row, Math.max(depth, taking.get(row) ?? 0));
-    layout = layoutRows(session.rows, { ...on.chosen(), open, taking, all: session.devices, unit: palette.unit,
+    if (selection?.kind === 'gap') focus = selection.device;
+    else if (revealing) focus = revealing;
+    layout = layoutRows(session.rows, { ...on.chosen(), ...orderOf(session), open, taking, all: session.devices, unit: palette.unit, focus, tight: isSmall() ? 1 : 0,
       shift: (row) => (align ? shiftText(align, row, (span.start_ps + span.end_ps) / 2) : '') });
     const key = layout.lanes.map(({ id, label, right }) => id + label + right).join();
     if (key === listed) return;
@@ -83,6 +90,10 @@ export function createLanes(model, on) {
     element.style.height = `${on.height(natural)}px`;
     const now = scene();
     spacer.style.height = `${Math.max(0, natural - now.height)}px`;
+    if (revealing && bringGap(revealing)) {
+      revealing = null;
+      now.scroll = element.scrollTop;
+    }
     on.frame(now, wanted(now));
     now.slices = on.slices();
     const pen = penOn(canvas, now.width, now.height, palette);
@@ -105,6 +116,20 @@ export function createLanes(model, on) {
       selection: state.selection, hover: state.hover, cursor: state.cursor, window: state.window, piece, edges: align && Object.fromEntries(align.edges),
     } });
     on.drawn(palette);
+  }
+
+  /** Scrolls to a device and its host; false where its rows are not there yet. @param {string} device */
+  function bringGap(device) {
+    const own = layout.lanes.filter(({ row }) => row.device === device);
+    const lane = own.find(({ row }) => row.kind === 'gaps') ?? (session?.devices.find(({ id }) => id === device)?.idle_ps ? null : own[0]);
+    if (!lane) return false;
+    const bottom = Math.max(...own.map(({ y, h: tall }) => y + tall)) + 4;
+    const room = element.clientHeight - TOP;
+    const group = layout.lanes.filter(({ row, y }) => row.host === lane.row.host && y <= lane.y);
+    // All of the host, or what of it stands next above the device.
+    const first = group.find(({ y }) => bottom - y + 4 <= room) ?? lane;
+    if (first.y - 4 < element.scrollTop || bottom > element.scrollTop + room) element.scrollTop = first.y - 4;
+    return true;
   }
 
   function request() {
@@ -139,11 +164,14 @@ export function createLanes(model, on) {
   return {
     element, scene, left, request,
     get lanes() { return layout.lanes; },
+    /** Whether hosts are groups with their devices. */
+    get grouped() { return (session?.session.hosts.length ?? 0) > 1; },
     /** @param {Ready} next @param {boolean} [more] the same session with more rows */
     open(next, more = false) {
       session = next;
       tones = phaseTones(next.phases);
       if (!more) element.scrollTop = 0;
+      if (!next.devices.some(({ id }) => id === focus)) focus = null;
       arrange();
       request();
     },
@@ -154,6 +182,11 @@ export function createLanes(model, on) {
     /** @param {boolean} shown */
     show(shown) {
       visible = shown;
+      request();
+    },
+    /** Brings the gaps of a device into sight with the next drawing, and of its host as much as there is room for. @param {string} device */
+    revealGap(device) {
+      revealing = device;
       request();
     },
     /** Brings a row into sight. @param {string} row @param {number} [depth] */
@@ -168,3 +201,15 @@ export function createLanes(model, on) {
   };
 }
 /** @typedef {ReturnType<typeof createLanes>} Lanes */
+
+/** What is said of hosts; of many the slowest on top and the median one below all others. @param {Ready} session */
+function orderOf({ session: { hosts }, ranks, chosen }) {
+  const several = hosts.length > 1;
+  const names = hosts.map(({ name }) => name);
+  const short = new Map(shortNames(names).map((text, at) => [names[at], text]));
+  if (!several || !ranks) return { several, short };
+  const [slowest, median] = [hosts[ranks.slowest].name, hosts[ranks.median].name];
+  const told = new Map([[median, 'median'], [slowest, 'slowest']]);
+  // Where all hosts are there, they were drawn in their order before anybody knew more.
+  return chosen ? { several, short, first: [slowest], last: [median], ranks: told } : { several, short, ranks: told };
+}

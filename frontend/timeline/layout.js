@@ -1,7 +1,7 @@
 /** Which lanes there are, from top to bottom, and how high: rows of the session, folded as the person left them. */
 
-import { deviceName } from '../lib/cards.js';
 import { plural, share } from '../lib/format.js';
+import { devicesOf, layoutGroups, mostActive } from './host-groups.js';
 import { gapRow } from './selection.js';
 
 /** @typedef {import('../lib/types').Row} Row */
@@ -10,12 +10,12 @@ import { gapRow } from './selection.js';
  * One horizontal band of the canvas.
  * @typedef {object} Lane
  * @property {string} id unique; what folding is remembered by, in `fold.id`
- * @property {'slices'|'more'|'device'} kind slices of one depth; threads folded into one; a folded device
+ * @property {'slices'|'more'|'device'|'head'} kind slices of one depth; threads folded into one; a folded device, or several; the name of a host
  * @property {Row} row the row whose slices it shows (of folded ones: the first)
  * @property {Row[]} rows all rows that it draws from
  * @property {number} depth
  * @property {number} y @property {number} h
- * @property {string} label @property {string} [sub] @property {string} [right]
+ * @property {string} label @property {string} [short] where the label does not fit @property {string} [sub] @property {string} [right]
  * @property {boolean} bold @property {number} indent
  * @property {{id: string, open: boolean}|null} fold
  * @property {boolean} rule a line above
@@ -29,12 +29,22 @@ import { gapRow } from './selection.js';
  * @property {Device[]} all devices of the session
  * @property {number} unit 1 at a root size of 16 px
  * @property {(row: string) => string} shift how far the rows of the device are moved that this one belongs to; empty: they are not
+ * @property {number} [tight] px that rows are lower by
+ * @property {boolean} [several] the session has several hosts: each is a group of its own
+ * @property {string[]} [first] names of hosts that come first, the others follow in the session's order @property {string[]} [last]
+ * @property {Map<string, string>} [short] names of hosts where the whole one does not fit
+ * @property {Map<string, string>} [ranks] what is said of a host beside its name
+ * @property {string|null} [focus] the device of the gap that was selected last
  */
 
 const DEPTHS_OF_ANNOTATIONS = 5;
 const DEPTHS_OPEN = 4;
+/** Where hosts stand below each other. */
+const DEPTHS_OF_MANY = 2;
 const MOST_HELPERS = 5;
 const RULE_SPACE = 5;
+/** Rows higher than this are tighter in a low window. */
+const LEAST_TIGHT = 12;
 
 /** Height of a depth, and the space after it and after the last one. @type {Partial<Record<import('../lib/types').RowKind, number[]>>} */
 const HEIGHTS = { steps: [17, 2, 2], annotations: [16, 1, 7], classes: [22, 3, 3], thread: [15, 1, 4], gaps: [15, 1, 1], scopes: [16, 1, 5] };
@@ -59,26 +69,29 @@ export function foldedThreads(rows, taking) {
 /** @type {Partial<Record<import('../lib/types').RowKind, string>>} */
 const NAMES = { steps: 'Steps', annotations: 'Annotations', classes: 'Host, by class' };
 
-/** @param {Row[]} rows in drawing order @param {LayoutOptions} options @returns {{lanes: Lane[], height: number}} */
-export function layoutRows(rows, { hosts, devices, open, taking, all, unit, shift }) {
+/**
+ * Lanes one below the other.
+ * @param {LayoutOptions} options
+ */
+function createStack({ open, taking, unit, several, tight = 0 }) {
   /** @type {Lane[]} */
   const lanes = [];
+  const mostOpen = several ? DEPTHS_OF_MANY : DEPTHS_OPEN;
   let y = 3;
-  const there = [...new Set(rows.map(({ host }) => host))];
-  const several = there.length > 1;
 
   /** @param {Omit<Lane, 'y'|'h'|'bold'|'indent'|'rule'|'fold'> & Partial<Lane>} lane @param {number} h @param {number} after */
   function add(lane, h, after) {
     if (lane.rule) y += RULE_SPACE;
-    lanes.push({ bold: false, indent: 0, rule: false, fold: null, ...lane, y: Math.round(y), h: Math.round(h * unit) });
-    y += h * unit + after;
+    const tall = (h > LEAST_TIGHT ? h - tight : h) * unit;
+    lanes.push({ bold: false, indent: 0, rule: false, fold: null, ...lane, y: Math.round(y), h: Math.round(tall) });
+    y += tall + after;
   }
 
   /** @param {Row} row @param {Partial<Lane>} first what the first lane of the row has beside */
   function addRow(row, first) {
     const depths = Math.max(1, row.depths);
-    const most = row.kind === 'annotations' ? DEPTHS_OF_ANNOTATIONS : DEPTHS_OPEN;
-    const closed = row.kind === 'annotations' ? most : depths <= most ? 1 : row.role === 'driving' ? most : 2;
+    const most = row.kind === 'annotations' ? DEPTHS_OF_ANNOTATIONS : mostOpen;
+    const closed = row.kind === 'annotations' ? most : depths <= most ? 1 : row.role === 'driving' ? most : Math.min(2, most);
     const folds = depths > closed;
     const shown = !folds || (open.get(row.id) ?? depths <= most) ? depths : Math.min(depths, Math.max(closed, (taking.get(row.id) ?? 0) + 1));
     const [tall, after, last] = HEIGHTS[row.kind] ?? [17, 1, 1];
@@ -90,42 +103,56 @@ export function layoutRows(rows, { hosts, devices, open, taking, all, unit, shif
     }
   }
 
-  const visible = rows.filter(({ host, device }) => (device ? devices.includes(device) : hosts.includes(host)));
-  const host = visible.filter((row) => !row.device);
-  for (const name of new Set(host.map((row) => row.host))) {
-    const own = host.filter((row) => row.host === name);
-    const folded = foldedThreads(own, taking);
-    for (const row of own.filter((each) => !folded.includes(each))) {
-      const known = NAMES[row.kind];
-      const label = known ? (several ? `${known} · ${name}` : known) : row.label;
-      addRow(row, { label, bold: row.kind === 'classes', rule: row.kind === 'classes' || (several && row.kind === 'steps' && lanes.length > 0) });
-    }
-    if (folded.length) {
-      const fold = { id: `more.${name}`, open: open.get(`more.${name}`) ?? false };
-      const label = plural(folded.length, 'more thread');
-      add({ id: fold.id, kind: 'more', row: folded[0], rows: folded, depth: 0, label, fold }, 11, fold.open ? 3 : 8);
+  return {
+    lanes, add, addRow,
+    /** Rows of one host: those that only fill in stand in one folded lane. @param {Row[]} rows @param {(row: Row) => Partial<Lane>} first */
+    addHost(rows, first) {
+      const folded = foldedThreads(rows, taking);
+      for (const row of rows.filter((each) => !folded.includes(each))) addRow(row, { label: NAMES[row.kind] ?? row.label, bold: row.kind === 'classes', ...first(row) });
+      if (!folded.length) return;
+      const id = `more.${rows[0].host}`;
+      const fold = { id, open: open.get(id) ?? false };
+      add({ id, kind: 'more', row: folded[0], rows: folded, depth: 0, label: plural(folded.length, 'more thread'), fold }, 11, fold.open ? 3 : 8);
       if (fold.open) folded.forEach((row) => addRow(row, { label: row.label, indent: 1 }));
-    }
-  }
+    },
+    /** A folded device, or several. @param {string} id @param {Row[]} rows @param {Partial<Lane> & {label: string}} head @param {number} [tall] */
+    addFolded(id, rows, head, tall = 11) {
+      add({ id, kind: 'device', row: rows[0], rows: rows.filter(({ kind }) => kind === 'modules' || kind === 'ops'), depth: 0, ...head }, tall, 1);
+    },
+    /** All rows of a device. @param {Row[]} rows @param {Partial<Lane>} head */
+    addDevice(rows, head) {
+      rows.forEach((row, index) => addRow(row, index === 0 ? { ...head, bold: true, sub: row.kind } : { label: row.label, indent: 1 }));
+      y += 4;
+    },
+    get height() { return Math.ceil(y) + 3; },
+  };
+}
+/** @typedef {ReturnType<typeof createStack>} Stack */
 
-  const ids = [...new Set(visible.flatMap((row) => (row.device ? [row.device] : [])))];
-  const active = ids.find((id) => (all.find((each) => each.id === id)?.busy_ps ?? 0) > 0) ?? ids[0];
+/** @param {Row[]} rows in drawing order @param {LayoutOptions} options @returns {{lanes: Lane[], height: number}} */
+export function layoutRows(rows, options) {
+  const { hosts, devices, open, taking, all, shift, several } = options;
+  const stack = createStack(options);
+  const visible = rows.filter(({ host, device }) => (device ? devices.includes(device) : hosts.includes(host)));
+  if (several) {
+    layoutGroups(stack, visible, options);
+    return stack;
+  }
+  const host = visible.filter((row) => !row.device);
+  if (host.length) stack.addHost(host, ({ kind }) => ({ rule: kind === 'classes' }));
+  const ids = devicesOf(visible);
+  const active = mostActive(ids, all);
   ids.forEach((id, place) => {
     const own = visible.filter((row) => row.device === id);
     const device = all.find((each) => each.id === id);
     const head = {
-      label: device ? deviceName(device, there) : id, right: shift(own[own.length - 1].id) || (device ? share(device.duty_cycle) : ''), rule: place === 0,
+      label: device?.name ?? id, right: shift(own[own.length - 1].id) || (device ? share(device.duty_cycle) : ''), rule: place === 0,
       fold: { id, open: (open.get(id) ?? id === active) || taking.has(gapRow(id)) },
     };
-    if (!head.fold.open) {
-      add({ id, kind: 'device', row: own[0], rows: own.filter(({ kind }) => kind === 'modules' || kind === 'ops'), depth: 0, ...head }, 11, 1);
-      return;
-    }
-    own.forEach((row, index) => addRow(row, index === 0
-      ? { ...head, bold: true, sub: row.kind } : { label: row.label, indent: 1 }));
-    y += 4;
+    if (head.fold.open) stack.addDevice(own, head);
+    else stack.addFolded(id, own, head);
   });
-  return { lanes, height: Math.ceil(y) + 3 };
+  return stack;
 }
 
 /** Whether a fold is open or closed as a link writes it: `h0.t3,-d1` (a minus closes). @param {Map<string, boolean>} open */

@@ -109,13 +109,15 @@ export function paint({ g, box, write, tag, tagWidth, textWidth, fitText, clippe
     });
   }
 
-  /** A folded device: its modules, collectives in them. @param {Lane} lane @param {number} y */
+  /** A folded device: its modules, collectives in them; of several one line each. @param {Lane} lane @param {number} y */
   function drawFolded(lane, y) {
-    for (const { id, kind } of lane.rows) {
+    const devices = [...new Set(lane.rows.map(({ device }) => device))];
+    const pitch = (lane.h - 2) / devices.length;
+    for (const { id, kind, device } of lane.rows) {
       const columns = slices?.rows.get(id)?.[0];
       const module = kind === 'modules' || lane.rows.length === 1;
       eachSlice(columns, scale, (i, x, w) => {
-        if (module || columns?.kind[i] === 1) box((module ? palette.dev : palette.devColl).fill, x, y, Math.max(1, w), lane.h - 3);
+        if (module || columns?.kind[i] === 1) box((module ? palette.dev : palette.devColl).fill, x, y + pitch * devices.indexOf(device), Math.max(1, w), devices.length > 1 ? Math.max(1, pitch - 1) : lane.h - 3);
       });
     }
   }
@@ -227,10 +229,11 @@ export function paint({ g, box, write, tag, tagWidth, textWidth, fitText, clippe
     write(palette.ink3, fitText('ms from session start', edge - 12), 12, 10);
     clipped(0, RULER + 1, left, height, () => {
       for (const lane of lanes) {
-        const { fold, indent, label, right = '', sub, bold, h } = lane;
+        const { fold, indent, right = '', sub, bold, h } = lane;
         const y = laneTop(scene, lane) + h / 2;
         const x = indent ? 34 : 22;
         if (fold) write(palette.ink3, fold.open ? '▾' : '▸', x - 14, y);
+        const label = lane.short && textWidth(lane.label) * 1.08 > edge - x - textWidth(right) - 8 ? lane.short : lane.label;
         const room = edge - x - textWidth(label) - 12;
         const aside = textWidth(right) > room ? right.replace('shifted ', '') : right;
         const end = edge - textWidth(aside);

@@ -6,7 +6,7 @@ import { kindTag, hue, link } from '../lib/cards.js';
 import { count, cutMiddle, digits, rangeText, timeText } from '../lib/format.js';
 import { stepOf } from '../gaps/group.js';
 import { liveTable, partColumns, timeColumn } from '../lib/table.js';
-import { frameButton, partsTable, quietColumn, stackedBar } from './parts.js';
+import { besideColumn, frameButton, partsTable, quietColumn, stackedBar } from './parts.js';
 
 /** @typedef {import('../lib/views').GapDetail} GapDetail */
 /** @typedef {GapDetail['chain'][number]} Piece */
@@ -21,6 +21,7 @@ import { frameButton, partsTable, quietColumn, stackedBar } from './parts.js';
 export function gapContent(gap, act, on) {
   const { device, duration_ps, start_ps, kind, sentence, by_class_ps, by_thread, after, cores, occurrences } = gap;
   const name = act.name(device);
+  const beside = gap.beside && { ...gap.beside, name: act.short(gap.beside.host) };
   const where = (/** @type {import('../lib/types').ClassName} */ own) => (own === 'unrecorded' ? '' : by_thread.filter((part) => part.class === own).sort((a, b) => b.ps - a.ps)[0]?.thread ?? '');
   return {
     title: `Gap of ${timeText(duration_ps)} on ${name}`, tags: [kindTag(kind), ...stepTag(gap)],
@@ -29,10 +30,10 @@ export function gapContent(gap, act, on) {
       frameButton(act),
       button(`Occurrences: ${count(occurrences)}`, () => on.occurrences(gap), { 'data-testid': 'gap-occurrences' }), button('Copy as text', () => on.copy(wordsOf(gap, name)), { 'data-testid': 'gap-copy' }),
     ],
-    body: h('div', { class: 'columns stacked' },
-      h('section', { 'data-testid': 'gap-parts' }, h('p', { class: 'sec' }, sentence), stackedBar(by_class_ps), partsTable(by_class_ps, 'Gap', where),
+    body: h('div', { class: 'gap-body' }, h('p', { class: 'sec', 'data-testid': 'gap-sentence' }, sentence, gap.beside && ` In the same step ${besideText(gap.beside, act)}.`), h('div', { class: 'columns' },
+      h('section', { 'data-testid': 'gap-parts' }, stackedBar(by_class_ps), partsTable(by_class_ps, 'Gap', where, beside),
         differ(gap) && h('p', { class: 'sec' }, 'These are what the driving thread did at each instant. The list follows the launch from thread to thread, so its classes differ.')),
-      h('section', null, chainTable(gap, on, after ? `Device run ${after} begins on ${name}` : `${name} works again`))),
+      h('section', null, chainTable(gap, on, !after ? `${name} works again` : beside ? `${after} begins` : `Device run ${after} begins on ${name}`, beside)))),
   };
 }
 
@@ -46,10 +47,15 @@ function differ({ by_class_ps, chain, duration_ps }) {
 /** @param {GapDetail} gap */
 const stepTag = (gap) => (stepOf(gap) ? [`step ${stepOf(gap)}`] : []);
 
-/** @param {GapDetail} gap @param {GapActions} on @param {string} end */
-function chainTable({ chain, start_ps, duration_ps }, on, end) {
+/** @param {NonNullable<GapDetail['beside']>} beside @param {import('./parts.js').PanelActions} act */
+const besideText = ({ host, duration_ps }, act) => `it is ${timeText(duration_ps)} on ${act.short(host)}`;
+
+/** @param {GapDetail} gap @param {GapActions} on @param {string} end @param {import('./parts.js').Beside|null} beside */
+function chainTable({ chain, start_ps, duration_ps }, on, end, beside) {
   const { time, sum, unit } = partColumns('Time', chain, 'duration_ps');
   const from = (/** @type {number} */ ps) => '+' + digits(ps / unit.ps, 3);
+  // An event that comes twice stands beside its time at the first place.
+  const other = beside && besideColumn(beside, unit, chain, (piece) => (chain.find(({ name }) => name === piece.name) === piece ? beside.chain_ps[piece.name] : undefined));
   /** @type {Piece|null} */
   let marked = null;
   const { element, refresh } = liveTable({
@@ -59,17 +65,18 @@ function chainTable({ chain, start_ps, duration_ps }, on, end) {
     selected: (piece) => piece === marked,
     columns: [
       { head: '#', number: true, cell: (piece) => String(chain.indexOf(piece) + 1) },
-      { head: 'Why it ended: in order, from the device’s last op to its next run', title: ({ name }) => name,
+      { head: other ? 'Why it ended, in order' : 'Why it ended: in order, from the device’s last op to its next run', title: ({ name, class: own }) => `${name}, ${LABELS[own]}`,
         cell: (piece) => [classChip(piece.class), piece.event ? link(cutMiddle(piece.name, 44), () => on.open(piece))
           : h('span', { class: 'sec' }, piece.class === 'unrecorded' ? 'nothing recorded' : cutMiddle(piece.name, 44))] },
-      quietColumn('Class', (/** @type {Piece} */ piece) => LABELS[piece.class]),
+      // Two hosts' times have its place: the class is in the title, and in the table of parts.
+      ...(other ? [] : [quietColumn('Class', (/** @type {Piece} */ piece) => LABELS[piece.class])]),
       quietColumn('Thread', (/** @type {Piece} */ { thread }) => thread || '–'),
       timeColumn('From', unit, (piece) => piece.start_ps - start_ps, { cell: (piece) => from(piece.start_ps - start_ps) }),
-      time,
+      time, ...(other ? [other.time] : []),
       { head: 'Within the gap', cell: (piece) => h('span', { class: 'bar bare w-bar' }, h('i', { style: {
         background: hue(piece.class), 'margin-left': percent((piece.start_ps - start_ps) / duration_ps), width: percent(piece.duration_ps / duration_ps), 'min-width': '2px' } })) },
     ],
-    foot: ['', end, '', '', from(duration_ps), sum, ''],
+    foot: ['', end, '', ...(other ? [] : ['']), from(duration_ps), sum, ...(other ? [other.sum] : []), ''],
   });
   return element;
 }

@@ -3,7 +3,8 @@
 import { h, button } from '../lib/dom.js';
 import { columnUnit, total } from '../lib/items.js';
 import { CLASSES, LABELS, classChip, inked, tone } from '../lib/classes.js';
-import { cutMiddle, deviceTimeCell, share, timeText } from '../lib/format.js';
+import { cutMiddle, deviceTimeCell, digits, MISSING, share, timeText } from '../lib/format.js';
+import { roundTimes } from '../lib/parts.js';
 import { classColumn, deviceName, lengthBar, link } from '../lib/cards.js';
 import { countColumn, partColumns, shareColumn, table, textColumn, timeColumn } from '../lib/table.js';
 
@@ -18,6 +19,7 @@ import { countColumn, partColumns, shareColumn, table, textColumn, timeColumn } 
  * @property {() => void} close back from the table to the selection
  * @property {(row: string) => void} row bring a row into sight
  * @property {(device: string) => string} name of a device
+ * @property {(host: string) => string} short what tells a host apart from the others
  * @property {import('../frame/app.js').App['among']} among those devices that are chosen
  * @property {(row: string) => string} label of a row on the canvas
  * @property {(finding: import('../lib/views').Finding) => void} finding show its first place
@@ -61,17 +63,35 @@ export function stackedBar(parts) {
 /**
  * @param {ByClass} parts @param {string} whole what the sum row is called
  * @param {(name: ClassName) => string} where the thread that did most of it
+ * @param {Beside|null} [beside] the same elsewhere
  */
-export function partsTable(parts, whole, where) {
+export function partsTable(parts, whole, where, beside = null) {
   const items = partsOf(parts);
-  const { time, share: part, sum } = partColumns('Time', items, 'ps');
+  for (const { name } of partsOf(beside?.by_class_ps ?? {})) if (!parts[name]) items.push({ name, ps: 0 });
+  const { time, share: part, sum, unit } = partColumns('Time', items, 'ps');
+  const other = beside && besideColumn(beside, unit, items, ({ name }) => beside.by_class_ps[name]);
   return table({
     label: 'Time by class', items, sort: '-Time',
     columns: [
-      classColumn('Class', ({ name }) => name), quietColumn('Mostly on', ({ name }) => where(name)), time, part,
+      classColumn('Class', ({ name }) => name), ...(other ? [] : [quietColumn('Mostly on', (/** @type {typeof items[number]} */ { name }) => where(name))]), time, ...(other ? [other.time] : []), part,
     ],
-    foot: [whole, '', sum, share(items.length ? 1 : 0)],
+    foot: other ? [whole, sum, other.sum, share(items.length ? 1 : 0)] : [whole, '', sum, share(items.length ? 1 : 0)],
   });
+}
+
+/** What another host's gap of the same step consists of. @typedef {{name: string, duration_ps: number, by_class_ps: ByClass, chain_ps: Record<string, number>}} Beside */
+
+/**
+ * A column of the other host's times, and its sum: all of that gap, of which the items may leave out a part.
+ * @template T
+ * @param {Beside} beside @param {import('../lib/format.js').Unit} unit @param {T[]} items @param {(item: T) => number|undefined} of
+ */
+export function besideColumn({ name, duration_ps }, unit, items, of) {
+  const parts = items.map((item) => of(item) ?? 0);
+  const { texts } = roundTimes([...parts, Math.max(0, duration_ps - total(parts, Number))], unit);
+  const cell = (/** @type {T} */ item) => (of(item) === undefined ? MISSING : texts[items.indexOf(item)]);
+  const time = timeColumn(name, unit, (/** @type {T} */ item) => of(item) ?? null, { cell: (item) => h('span', { class: 'sec' }, cell(item)) });
+  return { time, sum: h('span', { 'data-ps': duration_ps }, digits(duration_ps / unit.ps, 3)) };
 }
 
 /**

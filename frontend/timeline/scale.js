@@ -79,3 +79,6 @@ export function rulerTicks(scale, leastPx) {
   const first = Math.ceil(scale.start_ps / step);
   return { step, ticks: Array.from({ length: Math.floor(scale.end_ps / step) - first + 1 }, (_, at) => ({ ps: (first + at) * step, label: (first + at) % 2 === 0 })) };
 }
+
+/** Whether the window is so low that rows and strip are tighter. */
+export const isSmall = () => innerHeight < 760;

@@ -4,16 +4,13 @@ import { clamp } from '../lib/axis.js';
 import { h, onDrag } from '../lib/dom.js';
 import { plural } from '../lib/format.js';
 import { penOn } from './draw.js';
-import { createScale } from './scale.js';
+import { createScale, isSmall } from './scale.js';
 
 /** @typedef {import('../lib/types').Ready} Ready */
 /** @typedef {import('./scale.js').Span} Span */
 
-const HEIGHT = 40;
-const LINES_TOP = 4;
-const LINES_ROOM = 24;
-const BAND_TOP = 30;
-const BAND = 6;
+const USUAL = { height: 40, linesTop: 4, room: 24, bandTop: 30, band: 6, lines: true };
+const SMALL = { height: 26, linesTop: 3, room: 14, bandTop: 18, band: 5, lines: false };
 const GRIP = 6;
 
 /**
@@ -31,55 +28,60 @@ export function createStrip(on) {
   /** What the strip was drawn from. @type {any[]} */
   let last = [];
 
+  const sizes = () => (isSmall() ? SMALL : USUAL);
   const scale = () => createScale({ start_ps: 0, end_ps: session?.session.duration_ps ?? 1 }, on.left(), element.clientWidth);
 
   /** What does not change with the window. @param {Ready} session @param {import('../lib/theme.js').Palette} palette @param {string[]} chosen */
   function drawSession({ strip: { devices: all, host: hosts, buckets } }, palette, chosen) {
     const whole = scale();
     const { left } = whole;
-    const { box, write, fitText } = penOn(base, element.clientWidth, HEIGHT, palette);
+    const { height, linesTop, room, bandTop, band: bandTall, lines: each } = sizes();
+    const { box, write, fitText } = penOn(base, element.clientWidth, height, palette);
     const devices = all.filter(({ id }) => chosen.includes(id));
-    const lines = devices.length > 1 && devices.length < 9;
+    const lines = each && devices.length > 1 && devices.length < 9;
     const bands = all.length ? devices.map(({ id }) => on.causes()?.find((own) => own.id === id)?.cause ?? '') : hosts.map((host) => host.class);
-    box(palette.surface2, 0, 0, element.clientWidth, HEIGHT);
+    box(palette.surface2, 0, 0, element.clientWidth, height);
     for (let bucket = 0; bucket < buckets; bucket += 1) {
       const [x, end] = [bucket, bucket + 1].map((at) => Math.round(left + ((whole.right - left) * at) / buckets));
       const w = Math.max(1, end - x);
       const digits = devices.map(({ busy }) => parseInt(busy[bucket], 16));
       digits.forEach((digit, line) => {
-        if (lines && digit) box(palette.dev.fill, x, LINES_TOP + line * 3, w, 2, 0.25 + (0.75 * digit) / 15);
+        if (lines && digit) box(palette.dev.fill, x, linesTop + line * 3, w, 2, 0.25 + (0.75 * digit) / 15);
       });
-      const tall = lines || !digits.length ? 0 : (LINES_ROOM * digits.reduce((sum, digit) => sum + digit)) / (15 * digits.length);
-      box(palette.dev.fill, x, LINES_TOP + LINES_ROOM - tall, w, tall);
+      const tall = lines || !digits.length ? 0 : (room * digits.reduce((sum, digit) => sum + digit)) / (15 * digits.length);
+      box(palette.dev.fill, x, linesTop + room - tall, w, tall);
       bands.forEach((band, line) => {
         const tone = palette.classes[parseInt(band[bucket], 16)];
         // Where a device is busy for a part of the bucket, its gaps are as pale as they are short.
         const pale = all.length ? digits[line] / 15 : 0;
-        if (tone) box(tone.fill === palette.surface ? palette.hatch : tone.fill, x, BAND_TOP + (line * BAND) / bands.length, w, BAND / bands.length, 1 - pale);
+        if (tone) box(tone.fill === palette.surface ? palette.hatch : tone.fill, x, bandTop + (line * bandTall) / bands.length, w, bandTall / bands.length, 1 - pale);
       });
     }
-    write(palette.ink3, 'whole session', 12, 13);
-    write(palette.ink3, fitText(all.length ? `${plural(devices.length, 'device')} · gaps by cause` : 'host by class', left - 20), 12, 28);
-    box(palette.line, left - 1, 0, 1, HEIGHT);
-    box(palette.line, 0, HEIGHT - 1, element.clientWidth, 1);
+    const what = all.length ? `${plural(devices.length, 'device')} · gaps by cause` : 'host by class';
+    write(palette.ink3, each ? 'whole session' : fitText(all.length ? `session, ${plural(devices.length, 'device')}` : 'session', left - 20), 12, 13);
+    if (each) write(palette.ink3, fitText(what, left - 20), 12, 28);
+    box(palette.line, left - 1, 0, 1, height);
+    box(palette.line, 0, height - 1, element.clientWidth, 1);
   }
 
   /** @param {import('../lib/theme.js').Palette} palette */
   function draw(palette) {
     const width = element.clientWidth;
+    const { height } = sizes();
+    element.style.height = `${height}px`;
     if (!session || !width) return;
     const chosen = on.devices();
-    const now = [session, palette, width, devicePixelRatio, chosen.join(), on.causes()];
+    const now = [session, palette, width, height, devicePixelRatio, chosen.join(), on.causes()];
     if (now.some((value, index) => value !== last[index])) drawSession(session, palette, chosen);
     last = now;
-    const { g, box, outline } = penOn(canvas, width, HEIGHT, palette);
-    g.drawImage(base, 0, 0, width, HEIGHT);
+    const { g, box, outline } = penOn(canvas, width, height, palette);
+    g.drawImage(base, 0, 0, width, height);
     const { left } = scale();
     const [from, to] = [on.shown().start_ps, on.shown().end_ps].map(scale().x);
-    box(palette.veil, left, 0, from - left, HEIGHT);
-    box(palette.veil, to, 0, width - to, HEIGHT);
-    outline(palette.sel, 1, from, 0, to - from, HEIGHT);
-    for (const x of [from - 2, to - 3]) box(palette.sel, x, 13, 5, 14);
+    box(palette.veil, left, 0, from - left, height);
+    box(palette.veil, to, 0, width - to, height);
+    outline(palette.sel, 1, from, 0, to - from, height);
+    for (const x of [from - 2, to - 3]) box(palette.sel, x, height / 2 - 7, 5, 14);
   }
 
   /** @param {PointerEvent} event */

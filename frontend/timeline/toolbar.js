@@ -10,7 +10,7 @@ const TYPING_MS = 150;
 
 /**
  * @param {object} on
- * @param {() => string} on.session @param {() => number} on.from the time at which searching begins
+ * @param {() => Record<string, any>} on.of what requests say of the session @param {() => number} on.from the time at which searching begins
  * @param {(hits: number[], text: string, said: string) => void} on.found starts; what was searched for; what came out
  * @param {(hit: import('../lib/types').Brief) => void} on.hit @param {(error: Error) => void} on.error
  * @param {() => void} on.leave Escape in a field @param {() => void} on.flows @param {() => void} on.align
@@ -47,7 +47,7 @@ export function createToolbar(on) {
 
   async function ask() {
     try {
-      answer = await channel.get({ session: on.session(), q: text });
+      answer = await channel.get({ ...on.of(), q: text });
       at = -1;
       show();
     } catch (error) {

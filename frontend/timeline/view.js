@@ -18,6 +18,8 @@ import { keysOf, onLanes } from './keys.js';
 import { frameSpan, zoomSpan } from './scale.js';
 import { find, laneAt, laneFor } from './scene.js';
 import { createGaps } from './gaps.js';
+import { createMoreHosts } from './more-hosts.js';
+import { createHostsHere } from './hosts-here.js';
 import { ofBrief, ofFound, ofGap, ofWindow, selectionText, selectionValue } from './selection.js';
 
 /** @typedef {import('../lib/types').Brief} Brief */
@@ -62,23 +64,25 @@ export function timelineView(app) {
     failed,
   });
   const { state } = model;
+  const { deviceName, shortName, beside, bringHosts } = createHostsHere(app, state, () => session);
   const element = h('div', { class: 'view' });
   const splitter = createSplitter(() => lanes.request(), () => element.clientHeight);
   const lanes = createLanes(model, {
-    chosen: app.chosen,
+    chosen: app.traced,
     // A gap has no place among moved rows.
     slices: () => (state.align ? feeds.slices() : gaps.into(feeds.slices())),
     frame: ({ scale }, rows) => feeds.want(name(), scale, rows.filter(({ kind }) => kind !== 'gaps')),
-    height: (natural) => splitter.lanes(natural, lanes.element.offsetTop),
+    height: (natural) => splitter.lanes(natural, lanes.element.offsetTop + moreHosts.element.offsetHeight),
     drawn: (palette) => strip.draw(palette),
   });
   const gaps = createGaps(model, lanes, {
-    arrived: () => openRows(true), failed, session: () => session, devices: () => app.chosen().devices, say: live.answer, name: deviceName,
-    count: (at, all) => toolbar.setGap(at, all), open,
+    arrived: () => openRows(true), failed, session: () => session, devices: () => app.traced().devices, say: live.answer, name: deviceName,
+    count: (at, all) => toolbar.setGap(at, all), open, beside,
   });
-  const strip = createStrip({ window: model.look, left: lanes.left, shown: () => state.window, devices: () => app.chosen().devices, causes: () => gaps.strip });
+  const moreHosts = createMoreHosts(app, lanes.left);
+  const strip = createStrip({ window: model.look, left: lanes.left, shown: () => state.window, devices: () => app.traced().devices, causes: () => gaps.strip });
   const toolbar = createToolbar({
-    session: name, from: () => state.window.start_ps, hit: open, error: failed,
+    of: () => session?.of ?? {}, from: () => state.window.start_ps, hit: open, error: failed,
     found(hits, text, said) {
       model.set({ hits });
       link.set({ q: text }, 'replace');
@@ -88,7 +92,8 @@ export function timelineView(app) {
   });
   const tooltip = createTooltip();
   const panel = createPanel({
-    open, select: (brief) => model.select(ofBrief(brief)), frame, list, close: showPanel, row: revealRow, name: deviceName, among: app.among,
+    open, select: (brief) => model.select(ofBrief(brief)), frame, list, close: showPanel, row: revealRow, name: deviceName, short: shortName,
+    among: (devices) => devices.filter(({ id }) => app.traced().devices.includes(id)),
     label: (row) => session?.rows.find(({ id }) => id === row)?.label ?? row,
     finding(own) { void overview().then(({ steps }) => app.open(findingPlace(own, steps.columns))); },
   }, {
@@ -106,7 +111,7 @@ export function timelineView(app) {
   const cursor = createCursor(model, lanes, { session: name, say: live.answer, far: open });
   let settling = false;
 
-  fill(element, toolbar.element, strip.element, lanes.element, splitter.element, panel.element, tooltip.element);
+  fill(element, toolbar.element, strip.element, lanes.element, moreHosts.element, splitter.element, panel.element, tooltip.element);
   fill(app.skip, button('Timeline as table', list, { class: 'skip' }));
 
   /** @param {Partial<import('./model.js').TimelineState>} patch the panel shows it already */
@@ -133,7 +138,7 @@ export function timelineView(app) {
 
   function toggleAlign() { void align(!state.align); }
 
-  const overview = () => (asked ??= get('overview', { session: name() }).catch((error) => {
+  const overview = () => (asked ??= get('overview', session?.of).catch((error) => {
     asked = null;
     throw error;
   }));
@@ -142,7 +147,11 @@ export function timelineView(app) {
   async function bringFindings() {
     const own = session;
     const answer = await overview().catch(() => null);
-    if (own === session && answer) panel.findings(answer.findings);
+    if (own?.of !== session?.of || !session || !answer) return;
+    panel.findings(answer.findings);
+    if (!answer.ranks || session.ranks) return;
+    session = { ...session, ranks: answer.ranks };
+    openRows(true);
   }
 
   /** Moves device rows under the steps of the host, or back. @param {boolean} on @param {boolean} [quiet] as a link says */
@@ -206,9 +215,6 @@ export function timelineView(app) {
     lanes.reveal(row);
   }
 
-  /** @param {string} id */
-  function deviceName(id) { return session?.devices.find((device) => device.id === id)?.name ?? id; }
-
   /** @param {import('../lib/api.js').RequestError} error */
   function panelFailed(error) {
     const { selection } = state;
@@ -224,7 +230,7 @@ export function timelineView(app) {
 
   function showPanel() {
     listed = false;
-    if (session) panel.select(session, state.selection, app.chosen().hosts);
+    if (session) panel.select(session, state.selection, app.traced().hosts);
   }
 
   function list() {
@@ -238,6 +244,7 @@ export function timelineView(app) {
     if (['window', 'flows', 'align'].some((key) => changed.has(/** @type {'window'} */ (key)))) toolbar.set(state, model.duration);
     if (!changed.has('selection')) return;
     gaps.count();
+    bringHosts();
     if (settling) return;
     showPanel();
     if (state.selection?.kind === 'window') live.say('A window is selected.');
@@ -319,6 +326,7 @@ export function timelineView(app) {
   function openRows(more) {
     if (!session) return;
     lanes.open({ ...session, rows: gaps.rows(session.rows) }, more);
+    moreHosts.draw(session);
     gaps.count();
     if (state.align) void align(true, true);
   }
@@ -326,7 +334,7 @@ export function timelineView(app) {
   async function bringScopes() {
     const own = session;
     if (!own?.more_rows) return;
-    const { rows } = await get('scopes', { session: name() }).catch(() => own);
+    const { rows } = await get('scopes', own.of).catch(() => own);
     if (own !== session) return;
     session = { ...own, rows };
     openRows(true);
@@ -340,6 +348,10 @@ export function timelineView(app) {
     // A gap is shown where it is.
     const aligned = link.state.al === '1' && state.selection?.kind !== 'gap';
     if (aligned !== Boolean(state.align)) void align(aligned, true);
+    bringHosts();
+    const [opened] = [...state.open].find(([id, on]) => on && session?.devices.some((device) => device.id === id)) ?? [];
+    const device = state.selection?.kind === 'gap' ? state.selection.device : opened;
+    if (device && lanes.grouped) lanes.revealGap(device);
     if (stale.length) app.note({ id: 'stale', message: stale.join(' ') });
   }
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tb_xla_insights.logdir.sessions import SessionFiles
 
 if TYPE_CHECKING:
+    from tb_xla_insights.pod.compared import Compared
     from tb_xla_insights.timeline import Timeline
     from tb_xla_insights.trace.model import SessionTrace
 
@@ -53,10 +54,36 @@ class Loaded:
     @cached_property
     def head(self) -> dict[str, Any]:
         """What a page needs before it draws: the report's summary, phases, rows and the overview strip; of hosts that
-        were chosen also their places (`chosen`)."""
+        were chosen also their places (`chosen`), and which to look at first (`ranks`, see `report.ranks`)."""
         from tb_xla_insights.report import session_summary
 
         if self.report is None:
             return {**session_summary(self.trace), **self.timeline.head()}
-        summary = {name: self.report[name] for name in ("session", "environment", "diagnostics", "devices")}
-        return {**summary, **self.timeline.head(), "chosen": self.trace.numbers}
+        return {**head_without_rows(self.report), **self.timeline.head(), "chosen": self.trace.numbers}
+
+    @cached_property
+    def compared(self) -> Compared:
+        """How its hosts came to what all did together."""
+        from tb_xla_insights.host_order import natural_key
+        from tb_xla_insights.pod.collectives import host_collectives
+        from tb_xla_insights.pod.compared import compare_hosts
+        from tb_xla_insights.pod.hosts import HostInput
+        from tb_xla_insights.report import session_report
+        from tb_xla_insights.trace.model import SessionTrace
+
+        name, path = self.trace.name, self.trace.path
+        return compare_hosts(
+            [
+                HostInput(it.host, session_report(SessionTrace(name, path, [it])), host_collectives(it))
+                for it in sorted(self.trace.traces, key=lambda it: natural_key(it.host))
+            ]
+        )
+
+
+def head_without_rows(report: dict[str, Any]) -> dict[str, Any]:
+    """What a page needs before it draws views that a report is enough for: as `Loaded.head`, with no host chosen."""
+    from tb_xla_insights.report.ranks import ranks
+
+    summary = {name: report[name] for name in ("session", "environment", "diagnostics", "devices")}
+    empty: dict[str, Any] = {"phases": [], "rows": [], "more_rows": False, "chosen": []}
+    return {**summary, **empty, "strip": {"buckets": 0, "devices": [], "host": []}, "ranks": ranks(report)}

@@ -7,7 +7,7 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.logdir.choice import WORDS, chosen
@@ -18,6 +18,8 @@ from tb_xla_insights.parallel import side_by_side
 from tb_xla_insights.tasks.host import read_host
 
 if TYPE_CHECKING:
+    from tb_xla_insights.pod.compared import Compared
+    from tb_xla_insights.pod.hosts import HostInput
     from tb_xla_insights.report.host_parts import Parts
     from tb_xla_insights.timeline.host import HostTimeline
     from tb_xla_insights.trace.model import SessionTrace
@@ -31,11 +33,17 @@ class Pod:
     `budget` bytes, if that is limited. Safe to ask from many threads."""
 
     def __init__(
-        self, hosts: SessionHosts, report: dict[str, Any], parts: list[Parts], budget: int | None = None
+        self,
+        hosts: SessionHosts,
+        report: dict[str, Any],
+        parts: list[Parts],
+        budget: int | None = None,
+        told: Sequence[HostInput] = (),
     ) -> None:
         self.files = hosts.files
         self.report = report
         self._parts = parts
+        self._told = told
         self._catalog = hosts.catalog
         self._inputs = hosts.found
         self._budget = budget
@@ -56,6 +64,13 @@ class Pod:
         if items or not places:
             places |= set(chosen(items or WORDS, self.report))
         return self._show(tuple(sorted(places)))
+
+    @cached_property
+    def compared(self) -> Compared:
+        """How its hosts came to what all did together."""
+        from tb_xla_insights.pod.compared import compare_hosts
+
+        return compare_hosts(self._told)
 
     def places(self, ids: Iterable[str] = (), devices: Iterable[str] = ()) -> set[int]:
         """The hosts of rows or events, and of devices, by their ids; none for those that are not there."""

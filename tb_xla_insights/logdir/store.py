@@ -21,6 +21,7 @@ from tb_xla_insights.logdir.sessions import SessionFiles
 from tb_xla_insights.memory import give_back
 
 if TYPE_CHECKING:
+    from tb_xla_insights.pod.hosts import HostInput
     from tb_xla_insights.report.merge import Merged
     from tb_xla_insights.trace.model import SessionTrace
 
@@ -149,15 +150,17 @@ def _fits(files: SessionFiles, budget: int) -> bool:
 
 def _open_pod(load: Load, reader: SessionHosts, budget: int) -> Pod:
     parts: list[dict[str, Any]] = []
+    told: list[HostInput] = []
 
     def seen(merged: Merged, count: int) -> None:
+        told[:] = merged.hosts()
         if (
             parts and count & (count - 1) == 0
         ):  # the report is made so often that it costs no more than twice the last
             load.partial = reported(load.files, reader.document(merged), list(parts))
 
     report = reader.report(seen=seen, parts=parts)
-    return Pod(reader, report, parts, budget)
+    return Pod(reader, report, parts, budget, told)
 
 
 class Store:

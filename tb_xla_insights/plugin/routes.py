@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.listing import Listing
-from tb_xla_insights.logdir.loaded import Loaded
+from tb_xla_insights.logdir.loaded import Loaded, head_without_rows
 from tb_xla_insights.logdir.pod import Pod
 from tb_xla_insights.logdir.sessions import SessionFiles
-from tb_xla_insights.logdir.store import Store
+from tb_xla_insights.logdir.store import Load, Store
 from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.respond import Handler
 
@@ -25,6 +25,7 @@ _FIRST_LOOK_SECONDS = 5.0
 _DEEPEST = 2**15
 _MOST_EVENTS = 5000
 _MOST_STEPS = 2**31
+_MOST_HOSTS = 10**6 - 1
 
 
 class Routes:
@@ -56,6 +57,7 @@ class Routes:
             "compare": self.compare,
             "propagation": self.propagation,
             "scopes": self.scopes,
+            "hosts": self.hosts,
         }
 
     def sessions(self, _: Arguments) -> dict[str, Any]:
@@ -74,12 +76,13 @@ class Routes:
 
         `changed` says that its files are not those that were read. Of a session of which not all hosts are in memory
         the answer has the rows of `hosts` (see `choice.chosen`); while it is read, `partial` tells how many hosts were
-        read where views have a report of the first ones.
+        read where views have a report of the first ones, and `head`, where that has more than `seen` hosts, what the
+        page needs to draw them.
         """
         load = self._store.load(arguments.text("session"), arguments.flag("reload"))
         load.wait(_POLL_SECONDS)
         if not load.done:
-            return {"state": "loading", **load.progress()}
+            return {"state": "loading", **load.progress(), **_first_hosts(load, arguments)}
         if load.loaded is None:
             return {"state": "error", "message": load.error, "hosts": load.progress()["hosts"]}
         shown = load.loaded.choose(arguments.names("hosts"))
@@ -148,11 +151,13 @@ class Routes:
         return self._reported(arguments, views.gaps)
 
     def gap(self, arguments: Arguments) -> dict[str, Any]:
-        """One gap, by its device and its start."""
+        """One gap, by its device and its start; with `beside`, a host's place, also its gap of the same step."""
         from tb_xla_insights.report import views
 
         device, start = arguments.text("device"), arguments.integer("start_ps")
-        return views.gap(self._shown(arguments, devices=[device]).trace, device, start)
+        beside = arguments.optional_integer("beside", 0, _MOST_HOSTS)
+        ids = [] if beside is None else [f"h{beside}."]
+        return views.gap(self._shown(arguments, ids, [device]).trace, device, start, beside)
 
     def executions(self, arguments: Arguments) -> dict[str, Any]:
         """All executions, or those on `devices`, and the runs of one step."""
@@ -213,6 +218,27 @@ class Routes:
         timeline.find_scopes()
         return timeline.rows()
 
+    def hosts(self, arguments: Arguments) -> dict[str, Any]:
+        """Which host holds up the others, and why: `pod.view` tells every key. With `host`, what that one did in each
+        step: `step_class_us` as in the whole document, and `start_ps` and `duration_ps`, null without the step."""
+        from tb_xla_insights.pod.view import difference, hosts_view
+
+        loaded = self._loaded(arguments)
+        compared = loaded.compared
+        host = arguments.optional_text("host")
+        if host is None:
+            return hosts_view(compared, len(loaded.files.hosts))
+        names = [own.name for own in compared.hosts]
+        if host not in names:
+            raise InputError(f"data/hosts: no host {host} in this session; leave it out for all")
+        at = names.index(host)
+        steps = compared.hosts[at].document["steps"]
+        places = compared.arrivals.step_of[at].tolist()
+        times = dict(zip(places, steps, strict=True))
+        found = [times.get(place, {}) for place in range(compared.arrivals.steps)]
+        columns = {key: [step.get(key) for step in found] for key in ("start_ps", "duration_ps")}
+        return {"step_class_us": difference(compared, at), **columns}
+
     def _loaded(self, arguments: Arguments) -> Loaded | Pod:
         return self._store.loaded(arguments.text("session"), _READ_SECONDS)
 
@@ -244,6 +270,17 @@ class Routes:
         if load.partial is not None and not load.done:
             return view(load.partial) | {"partial": load.hosts_told}
         return view(self._shown(arguments, (), devices, step, usual).trace)
+
+
+def _first_hosts(load: Load, arguments: Arguments) -> dict[str, Any]:
+    """`head` of the hosts that were read so far, where they are more than the page has seen."""
+    from tb_xla_insights.report.views import whole_report
+
+    seen = arguments.integer("seen", 0, _MOST_HOSTS, default=_MOST_HOSTS)
+    if load.partial is None:
+        return {}
+    report = whole_report(load.partial)
+    return {"head": head_without_rows(report)} if len(report["session"]["hosts"]) > seen else {}
 
 
 def _session(session: SessionFiles) -> dict[str, Any]:

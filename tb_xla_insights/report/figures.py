@@ -26,7 +26,7 @@ def figures(report: Document) -> list[dict[str, Any]]:
     rows = [
         ("duty", duty, units.share(duty), "duty cycle, first to last run", None),
         ("step", told["step_ps"], next(shown), _mean_step(told), note),
-        ("work", told["work_ps"], next(shown), f"device work {each}{_waits(told)}", note),
+        ("work", told["work_ps"], next(shown), _work(told, each, _waits_for_hosts(report)), note),
         ("idle", told["idle_ps"], next(shown), f"idle {each}", note),
     ]
     return [dict(zip(("name", "value", "text", "meaning", "note"), row, strict=True)) for row in rows]
@@ -54,14 +54,23 @@ def _mean_step(told: Document) -> str:
     return f"mean step, {units.count(told['steps'])} {'step' if told['steps'] == 1 else 'steps'}{usual}"
 
 
-def _waits(told: Document) -> str:
-    """How much of the work is waiting, where that is worth telling."""
+def _work(told: Document, each: str, for_hosts_ps: int) -> str:
+    """What the devices' work means, and how much of it is waiting, where that is worth telling: for other hosts, else
+    for asynchronous ops."""
     work, stall = told["work_ps"], told["stall_ps"]
-    if not work or stall < INFO_SHARE * work:
-        return ""
-    return (
-        f", {units.time_in(stall, units.time_unit(told['step_ps'] or work + told['idle_ps']), 1)} of it waits"
-    )
+    waits = for_hosts_ps or stall
+    if not work or waits < INFO_SHARE * work:
+        return f"device work {each}"
+    unit = units.time_unit(told["step_ps"] or work + told["idle_ps"])
+    return f"{'busy' if for_hosts_ps else 'device work'} {each}, {units.time_in(min(waits, work), unit, 1)} of it waits"
+
+
+def _waits_for_hosts(report: Document) -> int:
+    """For how long a host's devices wait in collectives for other hosts in a step, in the mean; 0 where hosts are not
+    compared."""
+    rows = [row for row in report["hosts"] if row["waits_ps"] is not None]
+    steps = sum(row["steps"] for row in rows)
+    return round(sum(row["waits_ps"] for row in rows) / steps) if steps else 0
 
 
 def left_out(told: Document) -> str | None:

@@ -240,8 +240,9 @@ def _in_gaps(report: Mapping[str, Any], idle: int) -> str:
     return _mostly(report, gaps["by_class_ps"], idle, gaps["by_kind_ps"]["queued"])
 
 
-def gap_sentence(gap: Mapping[str, Any], framework: str) -> str:
-    """Why a gap was there and why it ended, from its entry in the report."""
+def gap_sentence(gap: Mapping[str, Any], framework: str, host: str | None = None) -> str:
+    """Why a gap was there and why it ended, from its entry in the report; with the name of the `host` where a session
+    has several."""
     duration, after = time_text(gap["duration_ps"]), gap["after"]
     inside = gap.get("inside_run")
     ended = f"{after} {'went on' if inside else 'ran'}" if after else "it ended"
@@ -258,8 +259,8 @@ def gap_sentence(gap: Mapping[str, Any], framework: str) -> str:
     does = host_does(framework)
     doing = ", ".join(f"{does[name]} ({time_text(ps)})" for name, ps in parts)
     if gap["kind"] == "starved":
-        return f"Nothing was queued for {duration}: the host {doing}, until {ended}."
-    return f"What was queued is not known. For {duration} the host {doing}, until {ended}."
+        return f"Nothing was queued for {duration}: {host or 'the host'} {doing}, until {ended}."
+    return f"What was queued is not known. For {duration} {host or 'the host'} {doing}, until {ended}."
 
 
 def by_thread(chain: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

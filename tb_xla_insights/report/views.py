@@ -4,7 +4,7 @@ session."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -22,12 +22,13 @@ from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.figures import figures
 from tb_xla_insights.report.finding_text import gain_of, groups
 from tb_xla_insights.report.host_parts import of_hosts
+from tb_xla_insights.report.ranks import ranks
 from tb_xla_insights.report.verdict import by_thread, gap_sentence
 from tb_xla_insights.trace.model import SessionTrace
 from tb_xla_insights.units import time_text
 
 MOST_STEPS = 1000
-"""Steps whose columns are sent; the full count stands beside."""
+"""Steps whose columns are sent, of the hosts that are in memory; the full count stands beside."""
 
 MOST_GAPS = 1000
 
@@ -48,7 +49,7 @@ _EACH = (
 """What a gap on several cores keeps of each."""
 
 _STEP_COLUMNS = (
-    "index", "number", "start_ps", "duration_ps", "device_busy_ps", "executions", "compiles", "early_syncs",
+    "index", "number", "host", "start_ps", "duration_ps", "device_busy_ps", "executions", "compiles", "early_syncs",
     "input_syncs", "from_device",
 )  # fmt: skip
 
@@ -77,13 +78,16 @@ def overview(session: SessionTrace) -> dict[str, Any]:
     """`data/overview`: verdict, four figures (see `figures`), devices with their duty cycle by three definitions, the
     devices' work and idle time in whole steps (`step_idle`), steps as columns and the device work of each (`work`, see
     `step_work`), findings and their `groups` in words (see `_groups`); the report's `input_pipeline` (`input`) and
-    `transfers`, its `collectives` and the `stalls` of all devices, the longest of each (see `_longest`)."""
+    `transfers`, its `collectives` and the `stalls` of all devices, the longest of each (see `_longest`). The steps
+    are those of the hosts in memory (of none: of all); `ranks`: which of several hosts to look at first."""
     return kept_view(session, "overview", _overview)
 
 
 def _overview(session: SessionTrace) -> dict[str, Any]:
     report = whole_report(session)
+    here = {trace.host for trace in session.traces}
     steps = report["steps"]
+    told = [step for step in steps if not here or step["host"] in here][:MOST_STEPS]
     return {
         "verdict": report["verdict"],
         "figures": figures(report),
@@ -95,9 +99,10 @@ def _overview(session: SessionTrace) -> dict[str, Any]:
             "source": steps[0]["source"] if steps else None,
             "count": len(steps),
             "partial": sum(of_hosts(session, "partial_steps")),
-            "columns": _columns(steps[:MOST_STEPS]),
-            "work": step_work(session, MOST_WORK),
+            "columns": _columns(told),
+            "work": step_work(session, MOST_WORK, [step["index"] for step in told]),
         },
+        "ranks": ranks(report) if len(report["hosts"]) > 1 else None,
         "findings": report["findings"],
         "mistakes": report["mistakes"],
         "groups": _groups(report),
@@ -214,13 +219,15 @@ def _same(group: dict[str, Any], item: dict[str, Any]) -> bool:
     return bool(10 * (end - start) >= 9 * max(group["duration_ps"], item["duration_ps"]))
 
 
-def gap(session: SessionTrace, device: str, start_ps: int) -> dict[str, Any]:
+def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = None) -> dict[str, Any]:
     """`data/gap`: one gap with its chain, whose events have ids as in `data/event`, its time by class and thread, a
     sentence (on a host with several cores also whether all were idle), on how many `cores` it is the same, the index of
-    its `pattern` and how many gaps that has (`occurrences`).
+    its `pattern` and how many gaps that has (`occurrences`). `beside`: the place of a host in memory whose gap of the
+    same step is told as well (see `_beside`); null where it has none.
 
     Raises InputError where no gap of the device begins at that instant."""
-    found = kept_view(session, "gap", _by_place).get(f"{device} {start_ps}")
+    known = kept_view(session, "gap", _by_place)
+    found = known.get(f"{device} {start_ps}")
     if found is None:
         raise InputError(f"data/gap: no gap of {device} begins at {start_ps} ps; take one from data/gaps")
     number, host = next(
@@ -234,19 +241,53 @@ def gap(session: SessionTrace, device: str, start_ps: int) -> dict[str, Any]:
     ]
     listed = gaps(session)
     cores = next((it["cores"] for it in listed["items"] if _has_place(it, device, start_ps)), 1)
-    ends = [[it[name] for name in ("before", "after", "inside_run")] for it in (found, *listed["patterns"])]
+    ends = [_ends(it) for it in (found, *listed["patterns"])]
     pattern = ends.index(ends[0], 1) - 1
+    report = whole_report(session)
+    hosts = [row["name"] for row in report["session"]["hosts"]]
+    other = hosts[beside] if beside is not None and beside < len(hosts) and hosts[beside] != host else None
     return {
         **found,
         "chain": chain,
         "host": host,
         "by_thread": by_thread(chain),
-        "sentence": gap_sentence(found, whole_report(session)["environment"]["framework"])
+        "sentence": gap_sentence(found, report["environment"]["framework"], host if len(hosts) > 1 else None)
         + (_together(found) if host in _several(session) else ""),
+        "beside": _beside(session, found, other, list(known.values())) if other else None,
         "cores": cores,
         "pattern": pattern,
         "occurrences": listed["patterns"][pattern]["count"],
     }
+
+
+def _ends(gap: Mapping[str, Any]) -> list[Any]:
+    """Between which programs a gap is: what gaps of a pattern have in common."""
+    return [gap[name] for name in ("before", "after", "inside_run")]
+
+
+def _beside(
+    session: SessionTrace, gap: Mapping[str, Any], host: str, known: Sequence[Mapping[str, Any]]
+) -> dict[str, Any] | None:
+    """The gap of another host in the step of the same number between the same programs, on the core of the same name
+    where that has one, else the longest: `host`, `device`, `start_ps`, `duration_ps`, `by_class_ps`, and `chain_ps`,
+    the time by name of its chain's events. None where the host has none."""
+    devices = {row["id"]: row for row in whole_report(session)["devices"]}
+    alike = [
+        it
+        for it in known
+        if devices[it["device"]]["host"] == host
+        and it["step_number"] == gap["step_number"]
+        and _ends(it) == _ends(gap)
+    ]
+    if gap["step_number"] is None or not alike:
+        return None
+    name = devices[gap["device"]]["name"]
+    best = max(alike, key=lambda it: (devices[it["device"]]["name"] == name, it["duration_ps"]))
+    chain: Counter[str] = Counter()
+    for piece in best["chain"]:
+        chain[piece["name"]] += piece["duration_ps"]
+    told = {key: best[key] for key in ("device", "start_ps", "duration_ps", "by_class_ps")}
+    return {"host": host, **told, "chain_ps": dict(chain)}
 
 
 def _several(session: SessionTrace) -> set[str]:

@@ -87,7 +87,7 @@ def test_nothing_to_align_is_said(xi: Xi, page: Page, case_study: str) -> None:
                 "steps": {
                     "source": None,
                     "count": 0,
-                    "columns": {"start_ps": [], "duration_ps": []},
+                    "columns": {"index": [], "start_ps": [], "duration_ps": []},
                     "work": [],
                 }
             }

@@ -5,7 +5,7 @@ import { alignedSlices, alignmentOf, realSpan, shiftAt, shiftColumns, shiftText 
 const row = (id, device, kind = 'ops') => ({ id, device, kind, host: 'vm' });
 const ROWS = [row('t0', null, 'thread'), row('gaps.a', 'a', 'gaps'), row('a.ops', 'a'), row('b.ops', 'b'), row('c.ops', 'c')];
 const STEPS = {
-  source: 'annotation', count: 3, columns: { start_ps: [100, 200, 300], duration_ps: [100, 100, 100] },
+  source: 'annotation', count: 3, columns: { index: [0, 1, 2], start_ps: [100, 200, 300], duration_ps: [100, 100, 100] },
   work: [
     { device: 'a', steps: [0, 3], step: [0, 1, 2], start_ps: [210, 290, 420], end_ps: [280, 410, 500] },
     { device: 'b', steps: [0, 3], step: [0, 2], start_ps: [205, 425], end_ps: [285, 510] },
@@ -54,7 +54,7 @@ test('where runs of two steps overlap, a slice goes with the one that began last
 });
 
 test('hosts have steps of their own', () => {
-  const own = alignmentOf({ source: 'step_marker', columns: { start_ps: [0, 150], duration_ps: [100, 100] }, work: [
+  const own = alignmentOf({ source: 'step_marker', columns: { index: [0, 1], start_ps: [0, 150], duration_ps: [100, 100] }, work: [
     { device: 'a', steps: [0, 1], step: [0], start_ps: [50], end_ps: [300] }, { device: 'b', steps: [1, 2], step: [1], start_ps: [160], end_ps: [170] }] },
   [row('a.ops', 'a'), { ...row('b.ops', 'b'), host: 'other' }]);
   assert.deepEqual([...own.edges], [['vm', [0, 100]], ['other', [150, 250]]]);
@@ -69,7 +69,7 @@ test('slices are drawn in order and apart even where steps run in turns', () => 
 
 test('the label tells the shift of the step in the middle', () => {
   const [ms, rows] = [1e9, [row('a.ops', 'a'), row('c.ops', 'c')]];
-  const own = alignmentOf({ ...STEPS, columns: { start_ps: [100 * ms, 200 * ms], duration_ps: [100 * ms, 100 * ms] }, work: [{ device: 'a', steps: [0, 2], step: [0, 1], start_ps: [270.5 * ms, 300 * ms], end_ps: [280 * ms, 400 * ms] }] }, rows);
+  const own = alignmentOf({ ...STEPS, columns: { index: [0, 1], start_ps: [100 * ms, 200 * ms], duration_ps: [100 * ms, 100 * ms] }, work: [{ device: 'a', steps: [0, 2], step: [0, 1], start_ps: [270.5 * ms, 300 * ms], end_ps: [280 * ms, 400 * ms] }] }, rows);
   assert.equal(shiftText(own, 'a.ops', 0), 'shifted +170.5\u202fms');
   assert.equal(shiftText(own, 'a.ops', 150 * ms), 'shifted +170.5\u202fms');
   assert.equal(shiftText(own, 'a.ops', 250 * ms), 'shifted +100.0\u202fms');

@@ -85,10 +85,14 @@ class Merged:
         """Says why a host is not in the report, or what else there is to know of the session."""
         self._skipped.append(diagnostic)
 
+    def hosts(self) -> list[HostInput]:
+        """What each host tells of how it came to what all did together, in the session's order."""
+        return [host.told for host in sorted(self._hosts, key=lambda host: host.key)]
+
     def document(self) -> dict[str, Any]:
         """The report's document."""
         hosts = sorted(self._hosts, key=lambda host: host.key)
-        document = with_arrivals(self._of_each(hosts), [host.told for host in hosts])
+        document = with_arrivals(self._of_each(hosts), self.hosts())
         return document | {"verdict": verdict(document)}
 
     def _of_each(self, hosts: list[_Host]) -> Row:

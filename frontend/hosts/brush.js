@@ -1,0 +1,62 @@
+/** Which of many steps are in sight: a strip of all of them, moved by pointer and arrow keys. */
+
+import { fill, h, onDrag, onKeys, percent } from '../lib/dom.js';
+import { clamp } from '../lib/axis.js';
+import { count } from '../lib/format.js';
+
+const MOST_BARS = 400;
+
+/** @param {(first: number) => void} moved */
+export function createBrush(moved) {
+  const element = h('div', { class: 'brush none', role: 'slider', tabindex: 0, 'aria-label': 'Steps in sight', 'data-testid': 'heat-brush' });
+  /** @type {number[]} */
+  let heights = [];
+  let steps = 0;
+  let name = String;
+  let first = 0;
+  let fits = 1;
+
+  /** @param {number} at */
+  function move(at) {
+    const next = clamp(Math.round(at), 0, steps - fits);
+    if (next !== first) moved(next);
+  }
+  /** @param {PointerEvent} event */
+  function toPointer(event) {
+    const box = element.getBoundingClientRect();
+    move(((event.clientX - box.left) / box.width) * steps - fits / 2);
+  }
+  onDrag(element, (event) => {
+    toPointer(event);
+    return toPointer;
+  });
+  onKeys(element, '*', {
+    ArrowRight: () => move(first + 1), ArrowLeft: () => move(first - 1), PageDown: () => move(first + fits), PageUp: () => move(first - fits),
+    End: () => move(steps), Home: () => move(0),
+  });
+  return {
+    element,
+    /** @param {number[]} values per step @param {(step: number) => string} called */
+    set(values, called) {
+      steps = values.length;
+      name = /** @type {StringConstructor} */ (called);
+      const most = Math.max(1, ...values);
+      heights = new Array(Math.min(MOST_BARS, steps)).fill(0);
+      values.forEach((value, index) => {
+        const at = Math.floor((index * heights.length) / steps);
+        heights[at] = Math.max(heights[at], value / most);
+      });
+    },
+    /** @param {number} from @param {number} many */
+    draw(from, many) {
+      [first, fits] = [from, many];
+      if (element.classList.toggle('none', steps <= fits)) return;
+      fill(element, heights.map((part) => h('i', { style: { height: percent(part) } })),
+        h('b', { style: { left: percent(first / steps), width: percent(fits / steps) } }));
+      element.ariaValueMin = '0';
+      element.ariaValueMax = String(steps - fits);
+      element.ariaValueNow = String(first);
+      element.ariaValueText = `Steps ${name(first)} to ${name(first + fits - 1)} of ${count(steps)}`;
+    },
+  };
+}

@@ -1,0 +1,188 @@
+/** The heat map: a canvas, with its rows as a list for those who cannot see it, and a brush where there are many steps. */
+
+import { fill, h, onDrag, onKeys } from '../lib/dom.js';
+import { clamp } from '../lib/axis.js';
+import { begin } from '../lib/activity.js';
+import { readPalette } from '../lib/theme.js';
+import { penOn } from '../timeline/draw.js';
+import { LEFT, RIGHT, columnAt, columnX, columnsThatFit, rowAt } from './layout.js';
+import { paint } from './paint.js';
+import { createBrush } from './brush.js';
+
+/** @typedef {import('./paint.js').Picture} Picture */
+/** @typedef {import('./paint.js').Marked} Marked */
+/** @typedef {import('./layout.js').HeatRow} HeatRow */
+
+/**
+ * @param {object} on
+ * @param {(host: number, step: number) => void} on.cell @param {(host: number) => void} on.host
+ * @param {(from: number, to: number) => void} on.steps from and to, for all hosts
+ * @param {(host: number, step: number) => void} on.open in the timeline
+ * @param {(host: number, step: number) => string[]} on.words what the tooltip says
+ */
+export function createHeat(on) {
+  const canvas = h('canvas', null);
+  const list = h('div', { role: 'grid', class: 'hidden', 'aria-label': 'Hosts' });
+  const element = h('div', {
+    class: 'heat', role: 'application', tabindex: 0, 'data-testid': 'heat-canvas',
+    'aria-label': 'Heat map: arrows move between steps and hosts, Enter opens the timeline, n and N the steps in which the host is last' }, canvas, list);
+  const tip = h('div', { class: 'tooltip none', role: 'tooltip' });
+  const brush = createBrush((at) => {
+    first = at;
+    request();
+  });
+  /** @type {Omit<Picture, 'first'|'fits'>|null} */
+  let picture = null;
+  /** @type {Marked} */
+  let marked = { host: 0, range: null };
+  /** Steps that the pointer is drawing over. @type {[number, number]|null} */
+  let dragged = null;
+  let palette = readPalette();
+  let first = 0;
+  let fits = 1;
+  let shown = false;
+  /** @type {(() => void)|null} */
+  let pending = null;
+
+  const steps = () => picture?.last.length ?? 0;
+  const rowId = (/** @type {HeatRow} */ { hosts: [host] }) => `heat-row-${host}`;
+
+  function draw() {
+    const width = element.clientWidth;
+    if (!picture || !shown || !width) return;
+    fits = columnsThatFit(width - LEFT - RIGHT, steps());
+    first = clamp(first, 0, steps() - fits);
+    element.style.height = `${picture.bottom}px`;
+    const whole = { ...picture, first, fits };
+    const range = /** @type {Marked['range']} */ (dragged && [Math.min(...dragged), Math.max(...dragged)]) ?? marked.range;
+    paint(penOn(canvas, width, picture.bottom, palette), width, palette, whole, { ...marked, range });
+    brush.draw(first, fits);
+    // What tests read instead of pixels.
+    Object.assign(/** @type {any} */ (window).xi, { drawn: {
+      rows: picture.rows.map(({ hosts, y, h: tall, named }) => ({ hosts, y, h: tall, named })), marked: { ...marked, range }, scale: [picture.from, picture.to], arrival: picture.arrival,
+      columns: Array.from({ length: fits }, (_, index) => ({ step: first + index, x: columnX(index, fits, width), w: columnX(index + 1, fits, width) - columnX(index, fits, width) })),
+    } });
+  }
+
+  function request() {
+    if (pending) return;
+    pending = begin();
+    requestAnimationFrame(() => {
+      const done = pending;
+      pending = null;
+      try {
+        draw();
+      } finally {
+        done?.();
+      }
+    });
+  }
+
+  /** @param {MouseEvent} event */
+  function under(event) {
+    const box = element.getBoundingClientRect();
+    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+    const column = columnAt(x, fits, box.width);
+    const row = picture ? rowAt(picture.rows, y) : -1;
+    return { step: column < 0 ? -1 : first + column, host: picture?.rows[row]?.hosts[0] ?? -1, label: x < LEFT || x > box.width - RIGHT };
+  }
+
+  onDrag(element, (event) => {
+    dragged = null;
+    const { step: from } = under(event);
+    if (from < 0 || event.button) return null;
+    return (next) => {
+      const box = element.getBoundingClientRect();
+      const to = first + clamp(Math.floor(((next.clientX - box.left - LEFT) * fits) / (box.width - LEFT - RIGHT)), 0, fits - 1);
+      if (to === from && !dragged) return;
+      dragged = [from, to];
+      request();
+    };
+  });
+  element.addEventListener('click', (event) => {
+    const { step, host, label } = under(event);
+    if (dragged) {
+      const [a, b] = dragged;
+      dragged = null;
+      return on.steps(Math.min(a, b), Math.max(a, b));
+    }
+    if (label && host >= 0) on.host(host);
+    else if (step >= 0 && host >= 0) on.cell(host, step);
+    else if (step >= 0) on.steps(step, step);
+  });
+  element.addEventListener('dblclick', (event) => {
+    const { step, host } = under(event);
+    if (step >= 0 && host >= 0) on.open(host, step);
+  });
+  element.addEventListener('pointermove', (event) => {
+    const { step, host } = under(event);
+    if (tip.classList.toggle('none', step < 0 || host < 0 || Boolean(dragged))) return;
+    const [title, ...words] = on.words(host, step);
+    fill(tip, h('b', null, title), words.join(' · '));
+    tip.style.left = `${Math.min(event.clientX + 12, innerWidth - tip.offsetWidth - 8)}px`;
+    tip.style.top = `${Math.min(event.clientY + 16, innerHeight - tip.offsetHeight - 8)}px`;
+  });
+  element.addEventListener('pointerleave', () => tip.classList.add('none'));
+
+  /** Where the keyboard is: the selected step, or the first in sight. */
+  const here = () => marked.range?.[0] ?? first;
+  /** @param {number} by */
+  function along(by) {
+    const at = marked.range ? (by > 0 ? marked.range[1] : marked.range[0]) + by : first;
+    toStep(clamp(at, 0, steps() - 1));
+  }
+  /** @param {number} step */
+  function toStep(step) {
+    on.cell(marked.host, step);
+  }
+  /** @param {number} by */
+  function across(by) {
+    if (!picture) return;
+    const at = picture.rows.findIndex(({ hosts }) => hosts.includes(marked.host));
+    const row = picture.rows[clamp(at + by, 0, picture.rows.length - 1)];
+    if (!row) return;
+    if (marked.range && marked.range[0] === marked.range[1]) on.cell(row.hosts[0], marked.range[0]);
+    else on.host(row.hosts[0]);
+  }
+  /** The next or previous step in which the host is last. @param {1|-1} by */
+  function toLast(by) {
+    for (let step = marked.range ? here() + by : by > 0 ? 0 : steps() - 1; step >= 0 && step < steps(); step += by) {
+      if (picture?.last[step] === marked.host) return toStep(step);
+    }
+  }
+  onKeys(element, '*', {
+    ArrowRight: () => along(1), ArrowLeft: () => along(-1), ArrowDown: () => across(1), ArrowUp: () => across(-1),
+    Home: () => toStep(0), End: () => toStep(steps() - 1), Enter: () => on.open(marked.host, here()), n: () => toLast(1), N: () => toLast(-1),
+  });
+  new ResizeObserver(request).observe(element);
+
+  return {
+    element: h('div', { class: 'heat-place' }, element, brush.element, tip),
+    /** @param {Omit<Picture, 'first'|'fits'>} next @param {number[]} late per step, for the brush @param {(row: HeatRow) => string} text of a row in words */
+    set(next, late, text) {
+      picture = next;
+      brush.set(late, next.step);
+      fill(list, next.rows.map((row) => h('div', { role: 'row', id: rowId(row), 'data-testid': rowId(row) }, h('span', { role: 'gridcell' }, text(row)))));
+      request();
+    },
+    /** @param {Marked} next */
+    mark(next) {
+      marked = next;
+      const row = picture?.rows.find(({ hosts }) => hosts.includes(next.host));
+      if (row) element.setAttribute('aria-activedescendant', rowId(row));
+      const at = next.range?.[0];
+      if (at !== undefined && (at < first || at >= first + fits)) first = at - Math.floor(fits / 2);
+      request();
+    },
+    recolor() {
+      palette = readPalette();
+      request();
+    },
+    /** @param {boolean} visible */
+    show(visible) {
+      shown = visible;
+      tip.classList.add('none');
+      request();
+    },
+  };
+}

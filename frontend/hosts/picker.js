@@ -1,0 +1,194 @@
+/** The host picker: which of many hosts the page shows, by name, number or range, with those that matter first. */
+
+import { button, fill, h, onKeys, refill } from '../lib/dom.js';
+import { clamp } from '../lib/axis.js';
+import { get } from '../lib/api.js';
+import { count, digits, MISSING, plural, unitFor } from '../lib/format.js';
+import { findHosts, hostsText, linkedHosts } from '../lib/hosts.js';
+import { total } from '../lib/items.js';
+
+/** @typedef {import('./types').HostsDocument} HostsDocument */
+
+const ROW = 24;
+const ROWS_IN_SIGHT = 11;
+/** Beyond so many hosts two of them tell most. */
+const MANY = 8;
+const MANY_IN_TIMELINE = 16;
+
+/**
+ * @param {object} about
+ * @param {string} about.session @param {string[]} about.hosts their names @param {string|undefined} about.linked what the link says
+ * @param {number} about.rows how many rows of the timeline a host has @param {HTMLElement} about.below what it stands under
+ * @param {(text: string) => void} about.apply the hosts as a link writes them; empty: all
+ * @param {(text: string) => void} about.say @param {(error: unknown) => void} about.fail
+ */
+export function openPicker({ session, hosts, linked, rows, below, apply, say, fail }) {
+  const names = [...hosts].sort(new Intl.Collator('en', { numeric: true }).compare);
+  /** @type {Set<number>} */
+  let chosen = new Set();
+  /** The set whose words the link keeps, as long as nothing else was clicked. */
+  let words = '';
+  let touched = false;
+  let order = [...names.keys()];
+  /** @type {number[]} */
+  let found = order;
+  let active = 0;
+  /** @type {HostsDocument|null} */
+  let ranks = null;
+  const search = h('input', { type: 'search', 'aria-label': 'Find hosts', placeholder: 'name, number or range', 'data-testid': 'host-picker-search', spellcheck: 'false', autofocus: true });
+  const hits = h('span', { class: 'muted num' });
+  const sets = h('div', { class: 'row wrapped', role: 'group', 'aria-label': 'Sets' });
+  const head = h('div', { class: 'pick-row small muted' });
+  const list = h('div', { role: 'group', 'aria-label': 'Hosts' });
+  const scroller = h('div', { class: 'pick-list' }, list);
+  const pinned = h('div', { class: 'pinned' });
+  const sum = h('p', { class: 'sec', role: 'status' });
+  const done = button('Apply', accept, { class: 'primary', 'data-testid': 'host-picker-apply' });
+  const dialog = h('dialog', { class: 'picker', 'aria-label': 'Hosts', 'data-testid': 'host-picker' },
+    h('div', { class: 'pick-head' }, h('span', { class: 'field' }, search, hits), sets), head, scroller, pinned,
+    h('footer', null, sum, h('span', { class: 'grow' }), button('Cancel', () => dialog.close(), { 'data-testid': 'host-picker-cancel' }), done));
+
+  function medianHost() {
+    const at = ranks && ranks.median_host !== null ? names.indexOf(ranks.hosts.name[ranks.median_host]) : -1;
+    return at < 0 ? null : at;
+  }
+  /** Hosts that are still to come have no numbers. @template T @param {(hosts: HostsDocument['hosts']) => T[]} of @param {number} at */
+  const known = (of, at) => (ranks ? of(ranks.hosts)[ranks.hosts.name.indexOf(names[at])] ?? null : null);
+  const lastOf = (/** @type {number} */ at) => known(({ last }) => last, at);
+  const waitOf = (/** @type {number} */ at) => known(({ waits_us }) => waits_us, at);
+
+  /** @returns {{id: string, label: string, hosts: number[], words: string}[]} */
+  function choices() {
+    const ever = order.filter((at) => lastOf(at));
+    const median = medianHost();
+    return [
+      ...(ranks && median !== null && names.length > 1 ? [{ id: 'slowest', label: 'slowest and median', hosts: [order[0], median], words: 'slowest,median' }] : []),
+      ...(ever.length ? [{ id: 'last', label: `last at least once, ${count(ever.length)}`, hosts: ever, words: '' }] : []),
+      { id: 'all', label: `all ${count(names.length)}`, hosts: order, words: '' }, { id: 'none', label: 'none', hosts: [], words: '' },
+    ];
+  }
+
+  const same = (/** @type {number[]} */ hosts) => new Set(hosts).size === chosen.size && hosts.every((at) => chosen.has(at));
+
+  /** @param {number[]} hosts @param {string} [as] */
+  function take(hosts, as = '') {
+    touched = true;
+    chosen = new Set(hosts);
+    words = as;
+    draw();
+  }
+
+  /** @param {number} at */
+  function toggle(at) {
+    touched = true;
+    if (!chosen.delete(at)) chosen.add(at);
+    words = '';
+    draw();
+  }
+
+  function draw() {
+    refill(sets, choices().map(({ id, label, hosts, words: as }) => button(label, () => take(hosts, as), { class: 'small-button', 'aria-pressed': String(same(hosts)), 'data-testid': `host-picker-${id}` })),
+      search.value.trim() !== '' && found.length > 0 && button(`these ${count(found.length)}`, () => take(found), { class: 'small-button', 'aria-pressed': String(same(found)), 'data-testid': 'host-picker-found' }));
+    const unit = unitFor(total(order, (/** @type {number} */ at) => (waitOf(at) ?? 0) * 1e6));
+    fill(head, h('span', null), h('span', null, ranks?.state === 'compared' ? 'Host, by how long others wait' : 'Host'), h('span', { class: 'num' }, ranks ? 'Last in' : ''), h('span', { class: 'num' }, ranks ? `Others wait, ${unit.name}` : ''));
+    hits.textContent = `${count(found.length)} of ${count(names.length)}`;
+    drawRows(unit.ps);
+    const many = chosen.size > MANY_IN_TIMELINE;
+    fill(sum, h('b', null, `${count(chosen.size)} of ${count(names.length)}`), ' chosen', many
+      ? [' ', h('span', { class: 'tag warning' }, `${plural(chosen.size, 'host')} are ${count(Math.round(chosen.size * rows))} rows`)] : [' · ranges work too: ', h('code', null, '0-15, 41')]);
+    done.disabled = !chosen.size;
+  }
+
+  /** @param {number} unit ps */
+  function drawRows(unit) {
+    const from = Math.max(0, Math.floor(scroller.scrollTop / ROW) - 4);
+    const to = Math.min(found.length, from + ROWS_IN_SIGHT + 8);
+    const focused = list.contains(document.activeElement);
+    list.style.height = `${found.length * ROW}px`;
+    list.style.paddingTop = `${from * ROW}px`;
+    fill(list, found.slice(from, to).map((at, index) => row(at, unit, from + index)));
+    if (focused) /** @type {HTMLElement|null} */ (list.querySelector('input[tabindex="0"]'))?.focus();
+    const median = medianHost();
+    fill(pinned, median !== null && row(median, unit, -1));
+  }
+
+  /** @param {number} at @param {number} unit ps @param {number} place in the list, -1 below it */
+  function row(at, unit, place) {
+    const wait = waitOf(at);
+    const box = h('input', { type: 'checkbox', tabindex: place === active || place < 0 ? 0 : -1, 'data-place': place, 'aria-label': names[at], onchange: () => {
+      if (place >= 0) active = place;
+      toggle(at);
+    } });
+    box.checked = chosen.has(at);
+    return h('label', { class: place === active && place >= 0 ? 'pick-row on' : 'pick-row', 'data-testid': place < 0 ? 'host-picker-median' : `host-picker-row-${at}` }, box,
+      h('span', { class: 'name', title: names[at] }, emphasized(names[at], place < 0 ? '' : search.value.trim()), place < 0 && [' ', h('span', { class: 'tag' }, 'median')]),
+      h('span', { class: 'num' }, ranks ? count(lastOf(at)) : ''), h('span', { class: 'num' }, !ranks ? '' : wait === null ? MISSING : digits((wait * 1e6) / unit, 3)));
+  }
+
+  /** @param {string} name @param {string} text */
+  function emphasized(name, text) {
+    const at = name.toLowerCase().indexOf(text.toLowerCase());
+    return text && at >= 0 ? [name.slice(0, at), h('mark', null, name.slice(at, at + text.length)), name.slice(at + text.length)] : [name];
+  }
+
+  function find() {
+    const places = new Set(findHosts(search.value, names));
+    found = order.filter((at) => places.has(at));
+    active = 0;
+    scroller.scrollTop = 0;
+    draw();
+  }
+
+  function accept() {
+    const all = chosen.size === names.length;
+    apply(words || (all ? (names.length > MANY ? 'all' : '') : hostsText([...chosen], names)));
+    dialog.close();
+    say(`${plural(chosen.size, 'host')} of ${count(names.length)} chosen.`);
+  }
+
+  /** @param {number} to */
+  function move(to) {
+    active = clamp(to, 0, found.length - 1);
+    const top = active * ROW;
+    scroller.scrollTop = clamp(scroller.scrollTop, top - (ROWS_IN_SIGHT - 1) * ROW, top);
+    draw();
+    /** @type {HTMLElement|null} */ (list.querySelector('input[tabindex="0"]'))?.focus();
+  }
+  onKeys(list, 'input', {
+    ArrowDown: () => move(active + 1), ArrowUp: () => (active ? move(active - 1) : search.focus()), Home: () => move(0), End: () => move(found.length - 1),
+    PageDown: () => move(active + ROWS_IN_SIGHT), PageUp: () => move(active - ROWS_IN_SIGHT), Enter: () => { if (chosen.size) accept(); },
+  });
+  onKeys(search, '*', { ArrowDown: () => move(0), Enter: () => { if (search.value.trim()) take(found); else if (chosen.size) accept(); } });
+  search.addEventListener('input', find);
+  scroller.addEventListener('scroll', draw, { passive: true });
+  dialog.addEventListener('click', ({ target, clientX, clientY }) => {
+    const { left, right, top, bottom } = dialog.getBoundingClientRect();
+    if (target === dialog && (clientX < left || clientX > right || clientY < top || clientY > bottom)) dialog.close();
+  });
+  dialog.addEventListener('close', () => dialog.remove());
+
+  /** What is chosen at first: the link's; of many hosts the slowest and the median one. */
+  function begin() {
+    const median = medianHost();
+    const ranked = /** @type {Partial<Record<'slowest'|'median', string>>} */ (ranks && median !== null ? { slowest: names[order[0]], median: names[median] } : {});
+    const own = linkedHosts(linked, names, ranked).map((name) => names.indexOf(name));
+    if (own.length) take(own, /slowest|median/.test(linked ?? '') ? linked : '');
+    else if (names.length > MANY && median !== null) take([order[0], median], 'slowest,median');
+    else take(names.length > MANY && !ranks ? [] : order);
+    touched = false;
+  }
+
+  const place = below.getBoundingClientRect();
+  dialog.style.left = `${Math.max(8, Math.min(place.left, innerWidth - 446))}px`;
+  dialog.style.top = `${place.bottom + 3}px`;
+  document.body.append(dialog);
+  begin();
+  dialog.showModal();
+  get('hosts', { session }).then((/** @type {HostsDocument} */ document) => {
+    ranks = document;
+    const told = document.order.map((at) => names.indexOf(document.hosts.name[at])).filter((at) => at >= 0);
+    order = [...new Set([...told, ...order])];
+    if (!touched) begin();
+    find();
+  }).catch(fail);
+}

@@ -1,0 +1,128 @@
+/** All hosts, by how long the others wait for them; those that were never last are one row that opens. */
+
+import { button, h } from '../lib/dom.js';
+import { classCell } from '../lib/classes.js';
+import { lengthBar, link, showButton } from '../lib/cards.js';
+import { count, difference, digits, MISSING, plural, share, unitFor, UNITS } from '../lib/format.js';
+import { total } from '../lib/items.js';
+import { roundParts, roundShares } from '../lib/parts.js';
+import { countColumn, liveTable, shareColumn, timeColumn } from '../lib/table.js';
+import { DEVICE } from './data.js';
+import { apartBar } from './difference.js';
+import { classLabel, US } from './verdict.js';
+
+/** @typedef {import('./types').HostRow} HostRow */
+
+const LEAST_APART_US = 150;
+
+/** How long others wait for each, in one unit, rounded so that they add up. @param {HostRow[]} rows */
+export function waitTexts(rows) {
+  const parts = rows.map(({ waits_us }) => (waits_us ?? 0) * US);
+  const unit = unitFor(total(parts, Number));
+  const rounded = roundParts(parts, unit.ps / 1000);
+  const known = rows.some(({ waits_us }) => waits_us !== null);
+  /** @param {HostRow[]} some */
+  const sum = (some) => (known ? digits(total(some, (row) => rounded[rows.indexOf(row)]) / 1000, 3) : MISSING);
+  return { unit, known, sum };
+}
+
+/**
+ * @param {HostRow[]} rows those to be listed, in their order
+ * @param {HostRow[]} all of which they are some
+ * @param {object} on
+ * @param {boolean} on.opened those that were never last stand by themselves @param {() => void} on.toggle
+ * @param {boolean} on.filtered all that was found is listed @param {number|null} on.chosen
+ * @param {(row: HostRow) => void} on.select @param {(row: HostRow) => void} on.open
+ * @param {{sort?: string, ordered: (order: string) => void}} on.order @param {boolean} on.partial
+ */
+export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select, open, order, partial }) {
+  const { unit, known, sum } = waitTexts(all);
+  const most = Math.max(1, ...all.map(({ waits_us }) => waits_us ?? 0));
+  const seen = (/** @type {HostRow} */ { apart }) => apart.filter(({ us }) => Math.abs(us) >= LEAST_APART_US);
+  const side = Math.max(LEAST_APART_US, ...all.flatMap((row) => [-1, 1].map((sign) => total(seen(row).filter(({ us }) => us * sign > 0), ({ us }) => Math.abs(us)))));
+  const rest = filtered || !known ? [] : rows.filter(({ last }) => !last);
+  const folds = rest.length > 1;
+  const items = folds && !opened ? rows.filter((row) => !rest.includes(row)) : rows;
+  const shares = roundShares(all.map(({ last }) => last ?? 0));
+  /** @param {HostRow} row */
+  const shareOf = (row) => (row.share === null ? null : shares[all.indexOf(row)]);
+  const clocks = all.some(({ offset_us }) => offset_us !== null);
+  // One alone differs from nobody.
+  const apart = all.length > 1 && all.some((row) => row.apart.length);
+  /** @type {import('../lib/table.js').Column<HostRow>[]} */
+  const columns = [
+    { key: 'host', head: 'Host', value: ({ at }) => at, title: ({ name }) => name, cell: (row) => link(row.name, () => select(row)) },
+    countColumn('Steps', 'steps', { key: 'steps' }),
+    timeColumn('Step, median', UNITS.ms, ({ step_us }) => (step_us === null ? null : step_us * US), { key: 'step' }),
+    countColumn('Last in', 'last', { key: 'last' }),
+    shareColumn('Share', 'share', { key: 'share', cell: (row) => share(shareOf(row)) }),
+    timeColumn('Others wait', unit, ({ waits_us }) => (waits_us ?? 0) * US, { key: 'waits', cell: (row) => (row.waits_us === null ? MISSING : sum([row])) }),
+    { head: '', cell: ({ waits_us }) => lengthBar((waits_us ?? 0) / most) },
+    shareColumn('Duty cycle', 'duty', { key: 'duty' }),
+    ...(apart ? [{ head: 'Against the median host, ms a step', cell: (/** @type {HostRow} */ row) => apartBar(seen(row), side) },
+      { key: 'differs', head: 'What differs most', value: (/** @type {HostRow} */ { differs_us }) => Math.abs(differs_us ?? 0), cell: differs }] : []),
+    ...(clocks ? [
+      { key: 'clock', head: 'Clock offset, µs', number: true, value: (/** @type {HostRow} */ { offset_us }) => offset_us ?? 0, cell: (/** @type {HostRow} */ { offset_us }) => (offset_us === null ? MISSING : difference(offset_us)) },
+      { key: 'residual', head: '± residual', value: (/** @type {HostRow} */ { residual_us }) => residual_us ?? Infinity, cell: residual },
+    ] : []),
+    { head: '', number: true, cell: (row) => showButton(() => open(row), 'host-show') },
+  ];
+  const listed = filtered ? rows : all;
+  const steady = (/** @type {(row: HostRow) => number} */ of) => (new Set(listed.map(of)).size === 1 ? count(of(listed[0])) : `${count(Math.min(...listed.map(of)))} – ${count(Math.max(...listed.map(of)))}`);
+  const middle = [...listed].map(({ step_us }) => step_us ?? 0).sort((a, b) => a - b)[(listed.length - 1) >> 1];
+  const sums = listed.length ? {
+    host: filtered ? `${count(rows.length)} of ${plural(all.length, 'host')}` : plural(all.length, 'host'), steps: steady((row) => row.steps), step: digits(middle / 1000, 3),
+    last: known ? count(total(listed, 'last')) : MISSING, share: known && listed.some(({ share: own }) => own !== null) ? share(Math.round(total(listed, (row) => (shareOf(row) ?? 0) * 1000)) / 1000) : MISSING,
+    waits: h('span', { 'data-ps': total(listed, 'waits_us') * US }, partial && known ? '≥\u202f' : '', sum(listed)), duty: meanDuty(listed),
+  } : { host: `0 of ${plural(all.length, 'host')}` };
+  const note = known ? 'wait for another host counts as busy: the one that is late has the lowest duty cycle' : '';
+  const foot = columns.map(({ key, head }) => (head.startsWith('Against') ? h('span', { class: 'muted small' }, note) : /** @type {Record<string, string|Node>} */ (sums)[key ?? ''] ?? ''));
+  const view = liveTable({
+    label: 'Hosts', testid: 'hosts-table', items, columns, foot, select, open, ...order,
+    selected: ({ at }) => at === chosen, rowid: ({ at }) => `host-row-${at}`,
+  });
+  if (folds) restRow(view.element, columns, rest, opened, toggle, steady, sum);
+  // The note goes on over what has no sum.
+  const noteAt = columns.findIndex(({ head }) => head.startsWith('Against'));
+  const cells = [...view.element.querySelectorAll('tfoot tr:last-child td')];
+  if (noteAt >= 0) {
+    cells[noteAt].setAttribute('colspan', String(columns.length - noteAt));
+    cells.slice(noteAt + 1).forEach((cell) => cell.remove());
+  }
+  return view;
+}
+
+/** @param {HostRow} row */
+function differs({ differs: name, differs_us, once }) {
+  if (name === null || differs_us === null) return h('span', { class: 'muted' }, 'nothing stands out');
+  return [...(name === DEVICE ? [classLabel(name)] : classCell(/** @type {import('../lib/types').ClassName} */ (name))), ' ', h('span', { class: 'sec' }, difference(differs_us / 1000, 3)), once && [' ', h('span', { class: 'tag once', title: 'most of it in one step' }, 'once')]].flat();
+}
+
+/** @param {HostRow} row */
+function residual({ residual_us, too_wide }) {
+  if (residual_us === null) return h('span', { class: 'muted' }, 'not known');
+  return [h('span', { class: 'sec' }, `±\u202f${digits(residual_us, 1)}`), too_wide && [' ', h('span', { class: 'tag warning', title: 'wider than the host was ever late' }, 'too wide')]].flat();
+}
+
+/** @param {HostRow[]} rows */
+function meanDuty(rows) {
+  const known = rows.flatMap(({ duty }) => duty ?? []);
+  return known.length ? share(total(known, Number) / known.length) : MISSING;
+}
+
+/**
+ * Those that were never last, in one row above the sum.
+ * @param {HTMLElement} place @param {import('../lib/table.js').Column<HostRow>[]} columns @param {HostRow[]} rest @param {boolean} opened @param {() => void} toggle
+ * @param {(of: (row: HostRow) => number) => string} steady @param {(rows: HostRow[]) => string} sum
+ */
+function restRow(place, columns, rest, opened, toggle, steady, sum) {
+  const widest = Math.max(...rest.map(({ residual_us }) => residual_us ?? 0));
+  /** @type {Record<string, import('../lib/dom.js').Child>} */
+  const cells = {
+    host: button([h('span', { class: 'muted', 'aria-hidden': 'true' }, opened ? '▾' : '▸'), `${count(rest.length)} more, never last`], toggle, { class: 'fold', 'aria-expanded': String(opened) }),
+    steps: steady((row) => row.steps), last: '0', share: share(0), waits: sum(rest), duty: meanDuty(rest), residual: widest ? h('span', { class: 'sec' }, `≤\u202f${digits(widest, 1)}`) : '',
+  };
+  const plain = rest.every((row) => row.differs === null);
+  place.querySelector('tfoot')?.prepend(h('tr', { class: 'rest', 'data-testid': 'host-rest' }, columns.map(({ key = '', number }) => h('td', { class: number && 'num' },
+    key === 'differs' && plain ? h('span', { class: 'muted' }, 'nothing stands out') : cells[key] ?? ''))));
+}

@@ -1,0 +1,235 @@
+/** Hosts: which host holds up the others, and why. */
+
+import { fill, h, pick, refill } from '../lib/dom.js';
+import { card, windowPlace } from '../lib/cards.js';
+import { count, UNITS } from '../lib/format.js';
+import { get } from '../lib/api.js';
+import { exportButton } from '../lib/csv.js';
+import { filtersText, filtersValue } from '../lib/filters.js';
+import { findHosts, hostsText } from '../lib/hosts.js';
+import { countColumn, linkedOrder, liveTable, timeColumn } from '../lib/table.js';
+import { loadOnce } from '../frame/once.js';
+import { CSV_HEADS, csvRows, hostRows, stepKey, stepsOfLink } from './data.js';
+import { differenceCard } from './difference.js';
+import { createHeatCard } from './heat-card.js';
+import { openPicker } from './picker.js';
+import { hostsTable } from './table.js';
+import { classLabel, rangeName, US, verdictBlock } from './verdict.js';
+
+// The header's, in the script of this view.
+export { openPicker };
+
+/** @typedef {import('./types').HostsDocument} HostsDocument */
+/** @typedef {import('./types').HostRow} HostRow */
+/** @typedef {import('./types').HostSteps} HostSteps */
+/** @typedef {import('./types').StepRange} StepRange */
+
+/** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
+export function hostsView(app) {
+  const element = h('div', { class: 'cards hosts-view' });
+  const verdict = h('div', { class: 'across' });
+  const aside = h('div', { class: 'fill' });
+  const list = h('div', { class: 'fill' });
+  const heading = h('small', { 'data-testid': 'hosts-count' });
+  const search = h('input', { type: 'search', placeholder: 'name, number or range', 'aria-label': 'Find hosts', 'data-testid': 'hosts-search', spellcheck: 'false' });
+  /** @type {HostsDocument} */
+  let answer;
+  /** @type {import('../lib/types').Ready} */
+  let session;
+  /** Of the steps that are chosen. @type {HostRow[]} */
+  let rows = [];
+  /** Of which these are, as a text; empty: none yet. */
+  let rowsOf = '';
+  /** What hosts did in each step, as far as it was asked for. @type {Map<number, HostSteps>} */
+  let known = new Map();
+  let opened = false;
+
+  const heat = createHeatCard({
+    cell: (at, step) => choose(at, [step, step]),
+    host: (at) => choose(at, range(), wide()),
+    steps: (from, to) => choose(host(), [from, to], true),
+    open: (at, step) => void timeline(at, step),
+    measure: (arrival) => {
+      app.link.set({ hm: arrival ? '' : 'step' }, 'push');
+      follow();
+    },
+    classes: (at) => answer.step_class_us[at] ?? known.get(at)?.step_class_us ?? null,
+  });
+
+  /** Steps of the link: one that a cell selected, or some for all hosts. */
+  const range = () => stepsOfLink(answer.steps, app.link.state.st);
+  /** Whether table and verdict follow the steps: they do not for one cell. */
+  const wide = () => Boolean(app.link.state.st?.includes('-'));
+  /** Who is selected: the link's, or the one of the verdict. */
+  function host() {
+    const at = answer.hosts.name.indexOf(app.link.state.hs ?? '');
+    return at >= 0 ? at : usual();
+  }
+  const usual = () => answer.verdict.hosts[0] ?? answer.order[0] ?? 0;
+
+  /** @param {number} at @param {StepRange|null} steps @param {boolean} [forAll] */
+  function choose(at, steps, forAll = false) {
+    const keys = steps?.map((step) => stepKey(answer.steps, step));
+    app.link.set({ hs: at === usual() ? '' : answer.hosts.name[at], st: !keys ? '' : forAll ? keys.join('-') : keys[0] }, 'push');
+    follow();
+    const { name } = rows[at];
+    app.live.answer(steps ? (steps[0] === steps[1] ? [name, ...heat.words(at, steps[0]).slice(1)].join(', ') : `${name}, ${rangeName(answer.steps, steps)}.`) : `${name}.`);
+  }
+
+  /** Draws what depends on what is selected. */
+  function follow() {
+    const steps = range();
+    const of = wide() ? steps : null;
+    if (String(of) !== rowsOf) {
+      rows = hostRows(answer, of);
+      rowsOf = String(of);
+      fill(verdict, verdictBlock(answer, rows, of, app.capture()));
+    }
+    heat.draw({ answer, rows, host: host(), range: steps, wide: wide(), arrival: answer.state === 'compared' && app.link.state.hm !== 'step' });
+    drawDifference();
+    drawList();
+  }
+
+  function drawDifference() {
+    const [at, steps] = [host(), range()];
+    const own = answer.step_class_us[at] ?? known.get(at)?.step_class_us ?? null;
+    refill(aside, differenceCard(answer, rows, at, steps, own, {
+      choose: (other) => choose(other, steps, wide()), timeline: () => void timeline(at, steps?.[0], steps?.[1]),
+      worst: () => choose(at, [answer.hosts.worst_step[at], answer.hosts.worst_step[at]]),
+    }));
+    if (steps && !own) void stepsOf(at).then(() => { if (at === host()) drawDifference(); }, (error) => app.fail('host-steps', error));
+  }
+
+  /** @param {number} at */
+  async function stepsOf(at) {
+    const [own, name] = [session, answer.hosts.name[at]];
+    const found = known.get(at) ?? await get('hosts', { session: own.session.name, host: name });
+    if (own === session) known.set(at, found);
+    return /** @type {HostSteps} */ (found);
+  }
+
+  /** Shows a host and the median one in the timeline: a step, steps from – to, or all. @param {number} at @param {number} [from] @param {number} [to] */
+  async function timeline(at, from, to = from) {
+    const both = [...new Set([at, answer.median_host ?? at])];
+    const names = hostsText(both, answer.hosts.name);
+    if (from === undefined || to === undefined) return app.open({ v: 'timeline', h: names, w: '', sel: '' });
+    try {
+      const found = await Promise.all(both.map(stepsOf));
+      const starts = found.flatMap(({ start_ps }) => start_ps.slice(from, to + 1).flatMap((ps) => ps ?? []));
+      const ends = found.flatMap(({ start_ps, duration_ps }) => start_ps.flatMap((ps, step) => (ps === null || step < from || step > to ? [] : ps + (duration_ps[step] ?? 0))));
+      app.open({ ...(starts.length ? windowPlace(Math.min(...starts), Math.max(...ends)) : { v: 'timeline' }), h: names, st: stepKey(answer.steps, from) });
+    } catch (error) {
+      app.fail('host-steps', error);
+    }
+  }
+
+  /** @param {string} key @param {string} value @param {'push'|'replace'} [how] */
+  function setFilter(key, value, how = 'push') {
+    const filters = filtersValue(app.link.state.f);
+    filters.set(key, value);
+    app.link.set({ f: filtersText(filters) }, how);
+    drawList(true);
+  }
+
+  function drawList(say = false) {
+    const filters = filtersValue(app.link.state.f);
+    const [last, name, text = ''] = [filters.get('last'), filters.get('class'), filters.get('host')];
+    const places = findHosts(text, answer.hosts.name);
+    const filtered = Boolean(text || last || name);
+    const ranked = range() && wide() ? [...answer.order].sort((a, b) => (rows[b].waits_us ?? 0) - (rows[a].waits_us ?? 0)) : answer.order;
+    const found = ranked.map((at) => rows[at]).filter((row) => places.includes(row.at) && (!last || Boolean(row.last) === (last === '1')) && (!name || row.differs === name));
+    const { element: table } = hostsTable(found, ranked.map((at) => rows[at]), {
+      opened, filtered, chosen: host(), partial: answer.read.hosts < answer.read.of,
+      toggle: () => {
+        opened = !opened;
+        drawList();
+        /** @type {HTMLElement|null} */ (list.querySelector('[data-testid=host-rest] button'))?.focus();
+      },
+      select: (row) => choose(row.at, range(), wide()), open: (row) => void timeline(row.at, range()?.[0], range()?.[1]),
+      order: linkedOrder(app.link, answer.state === 'compared' ? '-waits' : 'host'),
+    });
+    const focused = list.querySelector('tbody:focus-within') !== null;
+    fill(list, table);
+    if (focused) /** @type {HTMLElement|null} */ (list.querySelector('tr[tabindex="0"]'))?.focus();
+    const number = filtered ? `${count(found.length)} of ${count(rows.length)}` : count(rows.length);
+    heading.textContent = `${number}${answer.state === 'compared' ? ', by how long the others wait for them' : ''}${wide() && range() ? `, in ${rangeName(answer.steps, /** @type {StepRange} */ (range()))}; duty cycle, differences and clocks of all steps` : ''}`;
+    if (say) app.live.say(`${number} hosts.`);
+  }
+
+  function draw() {
+    const several = answer.hosts.name.length > 1;
+    const filters = filtersValue(app.link.state.f);
+    search.value = filters.get('host') ?? '';
+    const classes = [...new Set(answer.hosts.differs.flatMap((name) => name ?? []))];
+    const table = card('Hosts', { note: heading, class: 'across hosts-card', right: several ? [
+      h('span', { class: 'field' }, search, h('kbd', null, '/')),
+      pick('last', [['', 'any'], ['1', 'at least once'], ['0', 'never']], filters.get('last'), (value) => setFilter('last', value), 'filter-last'),
+      pick('class', [['', 'any'], ...classes.map((name) => /** @type {[string, string]} */ ([name, classLabel(name)]))], filters.get('class'), (value) => setFilter('class', value), 'filter-class'),
+      exportButton(`${session.session.name.replace(/\W+/g, '_')}_hosts`, CSV_HEADS, () => csvRows(answer)),
+    ] : null }, list);
+    rowsOf = '';
+    fill(element, verdict, ...(several && answer.steps.number.length ? [heat.element, aside] : [coresCard()]), table);
+    follow();
+    return /** @type {'ready'} */ ('ready');
+  }
+
+  /** A session of one host has only its cores to compare. */
+  function coresCard() {
+    if (!answer.cores || answer.cores.length < 2) return null;
+    return card('Cores', { note: 'of this host: who is last to arrive, after the median core', class: 'across' }, h('div', { class: 'fill' }, liveTable({
+      label: 'Cores', testid: 'cores-table', items: answer.cores, sort: '-last', columns: [
+        { key: 'core', head: 'Core', value: ({ id }) => id, cell: ({ id }) => id }, countColumn('Last in', 'last', { key: 'last' }),
+        timeColumn('Late, median', UNITS.ms, ({ late_us }) => late_us * US), timeColumn('Device work a step', UNITS.ms, ({ device_us }) => device_us * US),
+      ],
+    }).element));
+  }
+
+  search.addEventListener('input', () => setFilter('host', search.value.trim(), 'replace'));
+  search.addEventListener('keydown', (event) => {
+    if (event.key !== 'Escape' && event.key !== 'Enter') return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (event.key === 'Escape') {
+      search.value = '';
+      setFilter('host', '');
+    }
+    /** @type {HTMLElement|null} */ (list.querySelector('tr[tabindex="0"]'))?.focus();
+  });
+
+  const data = loadOnce(app, 'hosts', element, (/** @type {HostsDocument} */ next, own) => {
+    [answer, session] = [next, own];
+    known = new Map();
+    opened = false;
+    // That there is one host, or nothing that ties them, the verdict says.
+    if (next.note && (next.state === 'compared' || next.state === 'clocks_apart')) app.note({ id: 'clocks', severity: 'warning', message: next.note });
+    return draw();
+  });
+  /** @type {(() => void)|null} */
+  let removeKeys = null;
+
+  function escape() {
+    const { st, hs } = app.link.state;
+    if (search.value) {
+      search.value = '';
+      return setFilter('host', '');
+    }
+    if (!st && !hs) return false;
+    app.link.set(st ? { st: '' } : { hs: '' }, 'push');
+    return follow();
+  }
+  return {
+    element, open: data.open, move: data.known(draw),
+    show(on) {
+      data.show(on);
+      heat.show(on);
+      removeKeys?.();
+      removeKeys = on ? app.keys.add([
+        { code: 'Slash', shift: false, label: '/', does: 'find hosts', run: () => { search.focus(); search.select(); } },
+        { code: 'Escape', label: 'Escape', does: 'clear: search, step, host', run: () => escape() },
+        // Of the heat map, which hears them itself.
+        { code: '', label: 'n N', does: 'heat map: next, previous step in which the host is last', run: () => false },
+      ]) : null;
+    },
+    recolor: heat.recolor,
+  };
+}

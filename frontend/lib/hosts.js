@@ -1,0 +1,78 @@
+/** Names of hosts: short where the others tell them apart, and found by name, number or range. */
+
+const LONGEST_RANGE = 1_000_000;
+
+/**
+ * What tells each host apart from the others: `w-5` of `t1v-n-7f-w-5`. A number alone keeps the word before it.
+ * @param {string[]} names @returns {string[]} in the same order; as they are where there is one, or nothing in common
+ */
+export function shortNames(names) {
+  const parts = names.map((name) => name.split(/(?<=[-._])/));
+  const least = Math.min(...parts.map(({ length }) => length));
+  const alike = (/** @type {(part: string[]) => string|undefined} */ of) => new Set(parts.map(of)).size === 1;
+  if (names.length < 2) return names;
+  let head = 0;
+  while (head < least - 1 && alike((part) => part[head])) head += 1;
+  let tail = 0;
+  while (tail < least - 1 - head && alike((part) => part.at(-1 - tail))) tail += 1;
+  if (head && parts.some((part) => /^\d+[-._]?$/.test(part[head]))) head -= 1;
+  return parts.map((part) => part.slice(head, part.length - tail).join('').replace(/[-._]$/, ''));
+}
+
+/** The number by which people call a host: the last one in its short name; null without. @param {string} short */
+export const hostNumber = (short) => Number(/\d+(?=\D*$)/.exec(short)?.[0] ?? NaN);
+
+/**
+ * The hosts that a text names: numbers and ranges (`0-15, 41`), else parts of names; several with commas between.
+ * @param {string} text nothing: all @param {string[]} names @returns {number[]} their places, in their order
+ */
+export function findHosts(text, names) {
+  const terms = text.toLowerCase().split(',').map((term) => term.trim()).filter(Boolean);
+  const numbers = shortNames(names).map(hostNumber);
+  const tests = terms.map((term) => {
+    const [, from, to = from] = /^(\d+)(?:\s*[-–]\s*(\d+))?$/.exec(term) ?? [];
+    if (from === undefined) return (/** @type {string} */ name) => name.toLowerCase().includes(term);
+    return (/** @type {string} */ _, /** @type {number} */ number) => number >= Number(from) && number <= Number(to);
+  });
+  return [...names.keys()].filter((at) => !terms.length || tests.some((test) => test(names[at], numbers[at])));
+}
+
+/**
+ * Chosen hosts as a link writes them: numbers and ranges where each host has a number of its own, else names.
+ * @param {number[]} chosen places in `names` @param {string[]} names
+ */
+export function hostsText(chosen, names) {
+  const numbers = shortNames(names).map(hostNumber);
+  const clear = new Set(numbers).size === names.length && numbers.every((number) => number < LONGEST_RANGE);
+  if (!clear || names.length === 1) return chosen.map((at) => names[at]).join(',');
+  const sorted = chosen.map((at) => numbers[at]).sort((a, b) => a - b);
+  const taken = new Set(numbers);
+  /** @type {[number, number][]} */
+  const ranges = [];
+  for (const number of sorted) {
+    const last = ranges.at(-1);
+    // A range may pass over numbers that no host has.
+    if (last && [...taken].every((other) => other <= last[1] || other >= number)) last[1] = number;
+    else ranges.push([number, number]);
+  }
+  return ranges.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`)).join(',');
+}
+
+/** The words that a link keeps, so that on another session they name that session's own. */
+export const WORDS = /** @type {const} */ (['slowest', 'median']);
+
+/**
+ * The hosts that a link names: words, whole names, numbers, ranges.
+ * @param {string|undefined} text @param {string[]} names @param {Partial<Record<'slowest'|'median', string>>} ranks whom the words name, where that is known
+ * @returns {string[]} nothing where it names none
+ */
+export function linkedHosts(text, names, ranks) {
+  const found = (text ?? '').split(',').flatMap((term) => {
+    if (term === 'all') return names;
+    const word = WORDS.find((own) => own === term);
+    if (word) return ranks[word] ?? [];
+    if (names.includes(term)) return term;
+    return /^\d+(-\d+)?$/.test(term) ? findHosts(term, names).map((at) => names[at]) : [];
+  });
+  return names.filter((name) => found.includes(name));
+}

@@ -1,0 +1,31 @@
+/** The last row of the timeline, which stays in place: how many hosts have no rows in it, and the way to them. */
+
+import { fill, h } from '../lib/dom.js';
+import { link } from '../lib/cards.js';
+import { plural } from '../lib/format.js';
+import { shortNames } from '../lib/hosts.js';
+
+/** @typedef {import('../lib/types').Ready} Ready */
+
+const MOST_NAMED = 3;
+
+/** @param {import('../frame/app.js').App} app @param {() => number} left where the lanes begin, px */
+export function createMoreHosts(app, left) {
+  const element = h('div', { class: 'hosts-more none', 'data-testid': 'hosts-more' });
+  return {
+    element,
+    /** @param {Ready} session */
+    draw({ session: { hosts }, ranks }) {
+      const names = hosts.map(({ name }) => name);
+      const here = app.traced().hosts;
+      const more = names.length - here.length;
+      element.classList.toggle('none', !more);
+      if (!more) return;
+      const short = shortNames(names);
+      const late = (ranks?.late ?? []).filter((at) => !here.includes(names[at])).slice(0, MOST_NAMED);
+      const choose = link('choose hosts', () => app.pickHosts(choose), { 'data-testid': 'hosts-choose' });
+      fill(element, h('span', { style: { width: `${left() - 22}px` } }, plural(more, 'more host')), choose,
+        late.length > 0 && h('span', { class: 'sec' }, '· others wait next for\u00a0', late.flatMap((at, place) => [place ? ', ' : '', link(short[at], () => app.need([at]), { title: names[at] })])));
+    },
+  };
+}

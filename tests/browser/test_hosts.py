@@ -1,0 +1,489 @@
+"""The view Hosts: who holds up the others, in which steps, and why."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from browser.conftest import serving, session_named
+from browser.driver import Xi
+from browser.tables import column, ps
+from playwright.sync_api import Page, Route, expect
+from synthetic import pod
+from synthetic.pod_schedule import Late, Pod
+
+MS = 10**9
+US = 10**6
+LATE = "t1v-n-7f-w-5"
+
+
+@pytest.fixture(scope="module")
+def demo() -> str:
+    return session_named("synthetic_pod_16_hosts")
+
+
+@pytest.fixture(scope="module")
+def made_board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """One host; 20 hosts of which none is late, some with names like HTML; three that nothing ties."""
+    logdir = tmp_path_factory.mktemp("pods")
+    alone = Pod(hosts=1, steps=4, ops=1)
+    many = Pod(hosts=20, cores=1, steps=130, ops=1)
+    late_once = Pod(hosts=6, cores=2, steps=8, ops=1, late=(Late(3, "compile", 60 * MS, (4,)),))
+    for name, made in (("alone", alone), ("many", many), ("once", late_once)):
+        folder = logdir / name / "plugins/profile/one"
+        folder.mkdir(parents=True)
+        for host, space in enumerate(pod.files(made)):
+            called = f"<b>pod-{host}" if name == "many" else pod.name_of(host)
+            space.write(folder / f"{called}.xplane.pb")
+    with serving(logdir) as address:
+        yield address
+
+
+@pytest.fixture
+def made(page: Page, made_board: str) -> Xi:
+    page.unroute_all()
+    return Xi(page, made_board)
+
+
+def document(xi: Xi, session: str, **more: str) -> dict[str, Any]:
+    """What the server tells of a session's hosts."""
+    board = xi.address.partition("/data/plugin_entry.html")[0]
+    answer = xi.page.request.get(
+        f"{board}/data/plugin/xla_insights/data/hosts", params={"session": session, **more}
+    )
+    found: dict[str, Any] = json.loads(answer.text())
+    return found
+
+
+def canvas(xi: Xi) -> dict[str, float]:
+    box = xi.page.get_by_test_id("heat-canvas").bounding_box()
+    assert box is not None
+    return {"x": box["x"], "y": box["y"]}
+
+
+def place(xi: Xi, host: int, step: int) -> tuple[float, float]:
+    """The middle of a cell, in the window."""
+    box = canvas(xi)
+    row = next(it for it in xi.drawn("rows") if host in it["hosts"])
+    cell = next(it for it in xi.drawn("columns") if it["step"] == step)
+    return box["x"] + cell["x"] + cell["w"] / 2, box["y"] + row["y"] + row["h"] / 2
+
+
+def plain(text: str) -> str:
+    return text.replace("\u202f", " ").replace("\u00a0", " ")
+
+
+def test_the_verdict_and_its_figures_are_the_server_s(xi: Xi, page: Page, demo: str) -> None:
+    xi.open(demo, v="hosts")
+    told = document(xi, demo)
+    assert plain(told["verdict"]["text"]) in xi.text("hosts-verdict")
+    assert page.get_by_test_id("hosts-verdict").locator("b").first.inner_text() == LATE
+    for name, key in (("step", "step_ps"), ("waits", "waits_ps"), ("fixed", "step_if_fixed_ps")):
+        assert ps(page.get_by_test_id(f"kpi-{name}").locator("dd")) == [told["figures"][key]]
+    expect(page.get_by_test_id("tab-hosts")).to_have_text("Hosts16")
+
+
+def test_every_host_has_a_row_and_every_step_a_column(xi: Xi, page: Page, demo: str) -> None:
+    xi.open(demo, v="hosts")
+    told = document(xi, demo)
+    rows = xi.drawn("rows")
+    assert [it["hosts"][0] for it in rows] == told["order"]
+    assert [it["hosts"][0] for it in rows if it["named"]] == [5]
+    assert [it["step"] for it in xi.drawn("columns")] == list(range(12))
+    expect(page.get_by_test_id("heat-row-5")).to_contain_text(f"{LATE}, last in 12 of 12 steps")
+    page.get_by_test_id("heat-as-table").click()
+    table = page.get_by_test_id("heat-table")
+    assert column(table, "Last to arrive").all_inner_texts() == [LATE] * 12
+    waits = [0] * 12
+    for step, time in zip(told["charges"]["step"], told["charges"]["waits_us"], strict=True):
+        waits[step] += time * US
+    assert ps(column(table, "Others wait")) == waits
+    assert ps(column(table, "Late")) == [time * US for time in told["late_us"][5]]
+
+
+def test_step_time_shows_which_steps_are_slow(xi: Xi, page: Page, demo: str) -> None:
+    xi.open(demo, v="hosts")
+    assert xi.drawn("arrival")
+    page.get_by_test_id("heat-step-time").click()
+    assert not xi.drawn("arrival")
+    assert xi.link()["hm"] == "step"
+    expect(page.get_by_test_id("heat-step-time")).to_be_focused()
+    times = sorted(time for row in _step_times(document(xi, demo)) for time in row)
+    assert xi.drawn("scale") == [times[math.ceil(part * len(times)) - 1] for part in (0.05, 0.95)]
+
+
+def _step_times(told: dict[str, Any]) -> list[list[int]]:
+    middle = told["steps"]["step_us"]
+    return [
+        [apart + length for apart, length in zip(row, middle, strict=True)] for row in told["step_apart_us"]
+    ]
+
+
+def test_a_cell_selects_its_host_and_step(xi: Xi, page: Page, demo: str) -> None:
+    xi.open(demo, v="hosts")
+    xi.page.mouse.click(*place(xi, 2, 3))
+    xi.idle()
+    assert {key: xi.link()[key] for key in ("hs", "st")} == {"hs": "t1v-n-7f-w-2", "st": "1207"}
+    card = page.get_by_test_id("host-difference")
+    expect(card.get_by_role("heading")).to_contain_text("t1v-n-7f-w-2 against the median")
+    told = document(xi, demo)
+    own = document(xi, demo, host="t1v-n-7f-w-2")["step_class_us"][3]
+    median = told["step_class_us"][str(told["median_host"])][3]
+    at = told["classes"].index("input")
+    cells = page.get_by_test_id("host-difference-input").locator("[data-ps]")
+    assert ps(cells) == [own[at] * US, median[at] * US, (own[at] - median[at]) * US]
+    hosts_time = sum(own) - own[told["classes"].index("device")]
+    assert ps(card.locator("tfoot [data-ps]"))[0] == hosts_time * US
+    # All steps are still what verdict and table are about.
+    assert plain(told["verdict"]["text"]) in xi.text("hosts-verdict")
+    page.keyboard.press("Escape")
+    xi.idle()
+    assert "st" not in xi.link()
+
+
+def test_the_difference_adds_up_to_both_steps(xi: Xi, page: Page, demo: str) -> None:
+    xi.open(demo, v="hosts")
+    card = page.get_by_test_id("host-difference")
+    own, apart = (ps(column(card, head)) for head in ("w-5", "Difference"))
+    sums = ps(card.locator("tfoot [data-ps]"))
+    assert [sum(own), sum(own) - sum(apart), sum(apart)] == sums
+    assert apart == sorted(apart, reverse=True)
+    first = card.locator("tbody tr").first
+    expect(first).to_contain_text("input")
+    expect(page.get_by_test_id("host-sentence")).to_contain_text("next_batch takes 40.0")
+    page.get_by_test_id("host-worst-step").click()
+    assert xi.link()["st"] == "1204"
+    page.get_by_test_id("host-difference-select").focus()
+    page.get_by_test_id("host-difference-select").select_option(label="w-0")
+    assert xi.link()["hs"] == "t1v-n-7f-w-0"
+    expect(page.get_by_test_id("host-difference-select")).to_be_focused()
+
+
+def test_the_heat_map_is_driven_by_keys(xi: Xi, page: Page, demo: str) -> None:
+    xi.open(demo, v="hosts")
+    heat = page.get_by_test_id("heat-canvas")
+    heat.focus()
+    expect(heat).to_have_attribute("aria-activedescendant", "heat-row-5")
+    for key, step in (("ArrowRight", 0), ("ArrowRight", 1), ("ArrowLeft", 0), ("End", 11), ("Home", 0)):
+        xi.press(key)
+        assert xi.drawn("marked.range") == [step, step]
+    xi.press("n")
+    assert xi.drawn("marked") == {"host": 5, "range": [1, 1]}
+    xi.press("Shift+N")
+    assert xi.drawn("marked.range") == [0, 0]
+    xi.press("ArrowDown")
+    second = document(xi, demo)["order"][1]
+    assert xi.drawn("marked") == {"host": second, "range": [0, 0]}
+    expect(page.get_by_test_id("live")).to_contain_text(f"t1v-n-7f-w-{second}, ")
+    expect(heat).to_be_focused()
+    xi.press("Enter")
+    assert xi.link()["v"] == "timeline"
+
+
+def test_a_double_click_shows_the_step_of_the_host_and_the_median_one(xi: Xi, page: Page, demo: str) -> None:
+    xi.open(demo, v="hosts")
+    told = document(xi, demo)
+    page.mouse.dblclick(*place(xi, 5, 4))
+    page.wait_for_selector("[data-testid=view-timeline][data-state=ready]")
+    median = told["median_host"]
+    expect(page.get_by_test_id("host-select")).to_have_text("2 of 16: w-3, w-5")
+    link = xi.link()
+    assert link["h"] == ",".join(map(str, sorted((5, median))))
+    steps = [document(xi, demo, host=f"t1v-n-7f-w-{host}") for host in (5, median)]
+    start = min(it["start_ps"][4] for it in steps)
+    end = max(it["start_ps"][4] + it["duration_ps"][4] for it in steps)
+    selection = xi.drawn("selection")
+    assert [selection["start_ps"], selection["end_ps"]] == pytest.approx([start, end], abs=1000)
+    labels = " ".join(row["label"] for row in xi.drawn("rows"))
+    assert LATE in labels
+    assert "t1v-n-7f-w-0" not in labels
+
+
+def test_dragging_over_columns_selects_steps_for_all_hosts(xi: Xi, page: Page, demo: str) -> None:
+    xi.open(demo, v="hosts")
+    xi.drag(place(xi, 5, 2), place(xi, 5, 5))
+    assert xi.link()["st"] == "1206-1209"
+    expect(page.get_by_test_id("hosts-verdict")).to_contain_text(f"In steps 1206 – 1209 {LATE} arrives last")
+    told = document(xi, demo)
+    places = [at for at, step in enumerate(told["charges"]["step"]) if 2 <= step <= 5]
+    waits = sum(told["charges"]["waits_us"][at] for at in places)
+    table = page.get_by_test_id("hosts-table")
+    assert ps(table.locator("tfoot tr:last-child [data-ps]")) == [waits * US]
+    assert column(table, "Steps").first.inner_text() == "4"
+    expect(page.get_by_test_id("host-difference").locator("tfoot")).to_contain_text("Step, mean")
+    # A step head is the same for one step.
+    box, head = canvas(xi), xi.drawn("columns")[7]
+    page.mouse.click(box["x"] + head["x"] + head["w"] / 2, box["y"] + 8)
+    xi.idle()
+    assert xi.link()["st"] == "1211-1211"
+    expect(page.get_by_test_id("hosts-verdict")).to_contain_text("In step 1211 ")
+    page.go_back()
+    xi.idle()
+    expect(page.get_by_test_id("hosts-verdict")).to_contain_text("In steps 1206 – 1209 ")
+
+
+def test_the_table_adds_up_and_folds_those_that_were_never_last(xi: Xi, page: Page, demo: str) -> None:
+    xi.open(demo, v="hosts")
+    told = document(xi, demo)
+    table = page.get_by_test_id("hosts-table")
+    never = [at for at, last in enumerate(told["hosts"]["last"]) if not last]
+    rows = table.locator("tbody tr[data-index]")
+    expect(rows).to_have_count(16 - len(never))
+    rest = page.get_by_test_id("host-rest")
+    expect(rest).to_contain_text(f"{len(never)} more, never last")
+    foot = [plain(text) for text in table.locator("tfoot tr:last-child td").all_inner_texts()]
+    assert foot[0] == "16 hosts"
+    assert foot[3:5] == [str(told["collectives"]), "100.0 %"]
+    shares = [float(plain(text).split()[0]) for text in column(table, "Share").all_inner_texts()]
+    assert sum(shares) == pytest.approx(100)
+    waits = [float(plain(text).replace(" ", "")) for text in column(table, "Others wait").all_inner_texts()]
+    assert f"{sum(waits):.3f}" == foot[5].replace(" ", "")
+    rest.get_by_role("button").click()
+    expect(rows).to_have_count(16)
+    expect(rest.get_by_role("button")).to_be_focused()
+    expect(rest.get_by_role("button")).to_have_attribute("aria-expanded", "true")
+
+
+def test_hosts_are_found_by_name_number_and_filter(xi: Xi, page: Page, demo: str) -> None:
+    xi.open(demo, v="hosts")
+    rows = page.get_by_test_id("hosts-table").locator("tbody tr[data-index]")
+    page.keyboard.press("/")
+    search = page.get_by_test_id("hosts-search")
+    expect(search).to_be_focused()
+    search.fill("0-2, 5")
+    expect(rows).to_have_count(4)
+    expect(page.get_by_test_id("hosts-count")).to_contain_text("4 of 16")
+    search.press("Escape")
+    page.get_by_test_id("filter-class").select_option("input")
+    expect(rows).to_have_count(1)
+    expect(page.get_by_test_id("host-row-5")).to_be_visible()
+    assert xi.link()["f"] == "class:input"
+    page.get_by_test_id("filter-class").select_option("")
+    page.get_by_test_id("filter-last").select_option("0")
+    expect(rows).to_have_count(document(xi, demo)["hosts"]["last"].count(0))
+
+
+def test_rows_of_the_table_select_by_keys(xi: Xi, page: Page, demo: str) -> None:
+    xi.open(demo, v="hosts")
+    row = page.get_by_test_id("host-row-5")
+    expect(row).to_have_attribute("aria-selected", "true")
+    row.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press(" ")
+    xi.idle()
+    second = document(xi, demo)["order"][1]
+    assert xi.link()["hs"] == f"t1v-n-7f-w-{second}"
+    expect(page.get_by_test_id(f"host-row-{second}")).to_be_focused()
+
+
+def test_the_export_has_every_host_and_step(xi: Xi, page: Page, demo: str) -> None:
+    xi.open(demo, v="hosts")
+    with page.expect_download() as download:
+        page.get_by_test_id("export-csv").click()
+    with open(download.value.path(), newline="") as file:
+        rows = list(csv.DictReader(file))
+    told = document(xi, demo)
+    assert len(rows) == 16 * 12
+    assert sum(int(row["last"]) for row in rows) == told["collectives"]
+    late = [int(row["late_us"]) for row in rows if row["host"] == LATE]
+    assert late == told["late_us"][5]
+
+
+def test_the_picker_takes_numbers_ranges_and_names(xi: Xi, page: Page, demo: str) -> None:
+    xi.open(demo, v="overview")
+    button = page.get_by_test_id("host-select")
+    expect(button).to_have_text("16 of 16")
+    button.click()
+    picker = page.get_by_test_id("host-picker")
+    expect(picker).to_contain_text("2 of 16 chosen")
+    expect(page.get_by_test_id("host-picker-slowest")).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_test_id("host-picker-search")).to_be_focused()
+    page.keyboard.type("0-3, 7")
+    expect(picker).to_contain_text("5 of 16")
+    page.keyboard.press("Enter")
+    expect(picker).to_contain_text("5 of 16 chosen")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press(" ")
+    expect(picker).to_contain_text("4 of 16 chosen")
+    page.get_by_test_id("host-picker-apply").click()
+    expect(picker).to_have_count(0)
+    expect(button).to_have_text("4 of 16")
+    first = next(host for host in document(xi, demo)["order"] if host in (0, 1, 2, 3, 7))
+    left = [host for host in (0, 1, 2, 3, 7) if host != first]
+    assert _hosts_of(xi.link()["h"]) == left
+    expect(button).to_be_focused()
+
+
+def _hosts_of(text: str) -> list[int]:
+    ranges = [tuple(map(int, part.split("-"))) for part in text.split(",")]
+    return [host for ends in ranges for host in range(ends[0], ends[-1] + 1)]
+
+
+def test_words_in_a_link_name_the_session_s_own_hosts(xi: Xi, page: Page, demo: str) -> None:
+    xi.open(demo, v="overview", h="slowest,median")
+    button = page.get_by_test_id("host-select")
+    expect(button).to_have_text("2 of 16: w-3, w-5")
+    button.click()
+    expect(page.get_by_test_id("host-picker-row-5").get_by_role("checkbox")).to_be_checked()
+    expect(page.get_by_test_id("host-picker-median").get_by_role("checkbox")).to_be_checked()
+    page.get_by_test_id("host-picker-all").click()
+    page.get_by_test_id("host-picker-apply").click()
+    assert "h" not in xi.link()
+    button.click()
+    page.get_by_test_id("host-picker-slowest").click()
+    page.get_by_test_id("host-picker-apply").click()
+    assert xi.link()["h"] == "slowest,median"
+    button.click()
+    page.get_by_test_id("host-picker-none").click()
+    expect(page.get_by_test_id("host-picker-apply")).to_be_disabled()
+    page.keyboard.press("Escape")
+    expect(page.get_by_test_id("host-picker")).to_have_count(0)
+    assert xi.link()["h"] == "slowest,median"
+
+
+def test_the_difference_goes_below_the_heat_map_where_it_is_narrow(xi: Xi, page: Page, demo: str) -> None:
+    page.set_viewport_size({"width": 1000, "height": 700})
+    xi.open(demo, v="hosts")
+    heat, apart, table = (
+        page.get_by_test_id(name).bounding_box() for name in ("hosts-heat", "host-difference", "hosts-table")
+    )
+    assert heat
+    assert apart
+    assert table
+    assert heat["y"] + heat["height"] <= apart["y"]
+    assert apart["y"] + apart["height"] <= table["y"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1000
+
+
+def test_digits_open_hosts_and_compare(xi: Xi, page: Page, demo: str) -> None:
+    xi.open(demo, v="overview")
+    for digit, view in (("7", "hosts"), ("9", "compare")):
+        xi.press(digit)
+        expect(page.get_by_test_id(f"tab-{view}")).to_have_attribute("aria-selected", "true")
+
+
+def test_one_host_has_none_to_wait_for(made: Xi, page: Page, complaints: list[str]) -> None:
+    made.open("alone/one", v="hosts")
+    assert made.text("hosts-verdict").startswith("One host: there is none to wait for.")
+    expect(page.get_by_test_id("hosts-heat")).to_have_count(0)
+    expect(page.get_by_test_id("cores-table").locator("tbody tr")).to_have_count(4)
+    cells = page.get_by_test_id("host-row-0").locator("td").all_inner_texts()
+    assert cells[3:6] == ["–", "–", "–"]
+    expect(page.get_by_test_id("tab-hosts")).to_have_text("Hosts")
+    complaints.clear()
+
+
+def test_nobody_is_late_and_names_are_text(made: Xi, page: Page, complaints: list[str]) -> None:
+    made.open("many/one", v="hosts")
+    assert made.text("hosts-verdict").startswith("No host stands out: each is last in ")
+    assert not any(row["named"] for row in made.drawn("rows"))
+    expect(page.get_by_test_id("kpi-fixed").locator("dd")).to_have_text("–")
+    assert "<b>pod-19" in page.get_by_test_id("heat-row-19").inner_text()
+    # 130 steps: a brush moves those in sight.
+    assert len(made.drawn("columns")) == 120
+    brush = page.get_by_test_id("heat-brush")
+    brush.focus()
+    made.press("End")
+    assert made.drawn("columns")[-1]["step"] == 129
+    expect(brush).to_have_attribute("aria-valuenow", "10")
+    complaints.clear()
+
+
+def test_many_hosts_in_the_timeline_are_warned_of(made: Xi, page: Page, complaints: list[str]) -> None:
+    made.open("many/one", v="hosts")
+    page.get_by_test_id("host-select").click()
+    page.get_by_test_id("host-picker-all").click()
+    expect(page.get_by_test_id("host-picker")).to_contain_text(re.compile(r"20\shosts are \d+ rows"))
+    complaints.clear()
+
+
+def test_what_happened_once_is_marked(made: Xi, page: Page, complaints: list[str]) -> None:
+    made.open("once/one", v="hosts")
+    row = page.get_by_test_id("host-row-3")
+    expect(row).to_contain_text("compile")
+    expect(row.get_by_text("once", exact=True)).to_be_visible()
+    page.get_by_test_id("host-worst-step").click()
+    expect(page.get_by_test_id("host-difference-compile")).to_contain_text("+60.0")
+    complaints.clear()
+
+
+def answering(page: Page, **changes: Any) -> None:
+    """Makes the server's answer about hosts another one."""
+
+    def change(route: Route) -> None:
+        told = route.fetch().json()
+        for key, value in changes.items():
+            told[key] = {**told[key], **value} if isinstance(value, dict) else value
+        route.fulfill(json=told)
+
+    page.route("**/data/hosts?*", change)
+
+
+NOTHING = [None] * 16
+
+
+def test_hosts_that_nothing_ties_are_compared_by_the_time_of_steps(xi: Xi, page: Page, demo: str) -> None:
+    text = "No collective ties these hosts: each goes at its own pace."
+    answering(
+        page,
+        state="no_collectives",
+        collectives=0,
+        late_us=[],
+        charges={"host": [], "step": [], "last": [], "waits_us": []},
+        verdict={
+            "text": text,
+            "kind": "unknown",
+            "severity": "info",
+            "hosts": [],
+            "cause": None,
+            "steps": [],
+        },
+        figures={"waits_ps": None, "step_if_fixed_ps": None},
+        hosts={"last": NOTHING, "last_share": NOTHING, "waits_us": NOTHING, "named": [False] * 16},
+    )
+    xi.open(demo, v="hosts")
+    assert xi.text("hosts-verdict") == text
+    assert not xi.drawn("arrival")
+    expect(page.get_by_test_id("heat-measure")).to_have_count(0)
+    cells = page.get_by_test_id("host-row-5").locator("td").all_inner_texts()
+    assert cells[3:6] == ["–", "–", "–"]
+    expect(page.get_by_test_id("hosts-table").locator("tbody tr[data-index]")).to_have_count(16)
+    expect(page.get_by_test_id("kpi-waits")).to_have_count(0)
+
+
+def test_hosts_without_a_clock_are_named_in_a_line(xi: Xi, page: Page, demo: str) -> None:
+    note = "Clocks of 1 host are apart by more than they tell: arrival is not compared."
+    late = [[-1] * 12 if host == 9 else [0] * 12 for host in range(16)]
+    answering(page, note=note, late_us=late)
+    xi.open(demo, v="hosts")
+    expect(page.get_by_test_id("diagnostic-clocks")).to_contain_text(note)
+    page.mouse.move(*place(xi, 9, 3))
+    expect(page.get_by_role("tooltip")).to_contain_text("step 52.")
+    expect(page.get_by_role("tooltip")).not_to_contain_text("late")
+
+
+def test_of_some_hosts_sums_are_at_least(xi: Xi, page: Page, demo: str) -> None:
+    answering(page, read={"of": 20})
+    xi.open(demo, v="hosts")
+    verdict = page.get_by_test_id("hosts-verdict")
+    expect(verdict.get_by_role("status")).to_have_text("16 of 20 hosts read; the last one may still come.")
+    assert plain(page.get_by_test_id("kpi-waits").locator("dd").inner_text()).startswith("≥ ")
+    expect(page.get_by_test_id("kpi-fixed")).to_have_count(0)
+    expect(page.get_by_test_id("hosts-table").locator("tfoot tr:last-child")).to_contain_text("≥")
+
+
+def test_what_cannot_be_asked_for_is_told(xi: Xi, page: Page, demo: str, complaints: list[str]) -> None:
+    xi.open(demo, v="hosts")
+    page.route(
+        "**/data/hosts?*host=*", lambda route: route.fulfill(status=500, json={"error": "broken: say so"})
+    )
+    page.mouse.click(*place(xi, 2, 3))
+    xi.idle()
+    expect(page.get_by_test_id("diagnostic-host-steps")).to_contain_text("broken: say so")
+    assert all("500" in text for text in complaints)
+    complaints.clear()

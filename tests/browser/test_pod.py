@@ -1,0 +1,220 @@
+"""A session of many hosts: which of them the timeline shows, a gap with its host, Overview, and what there is meanwhile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from browser.conftest import session_named
+from browser.driver import Xi
+from browser.tables import column
+from playwright.sync_api import Page, Route, expect
+
+LATE, MEDIAN = "t1v-n-7f-w-5", "t1v-n-7f-w-3"
+"""The late host of the demo, by how it was made, and the one that the report compares it with."""
+GAP = 21_762_835_000
+
+
+@pytest.fixture(scope="module")
+def pod() -> str:
+    return session_named("synthetic_pod")
+
+
+def heads(xi: Xi) -> list[tuple[str, str]]:
+    return [(row["label"], row["right"]) for row in xi.drawn("rows") if row["row"].endswith(".steps")]
+
+
+def of_host(xi: Xi, place: int) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = xi.drawn("rows")
+    first = next(at for at, row in enumerate(rows) if row["row"] == f"h{place}.steps")
+    rest = rows[first + 1 :]
+    last = next((at for at, row in enumerate(rest) if row["row"].endswith(".steps")), len(rest))
+    return rest[:last]
+
+
+def select_gap(xi: Xi, device: str) -> None:
+    """The gap before the last step on a core of the late host, by its link."""
+    pod = session_named("synthetic_pod")
+    address = xi.address.replace("plugin_entry.html?name=xla_insights", "plugin/xla_insights/data")
+    gap = xi.page.request.get(f"{address}/gaps?session={pod}").json()["items"][0]
+    at = gap["devices"].index(f"{LATE}/{device}")
+    start = gap["starts_ps"][at]
+    assert gap["host"] == LATE
+    xi.open(pod, w="595+60", sel=f"gap:{LATE}/{device}@{start / 1e9:.9f}")
+    expect(xi.page.get_by_test_id("gap-parts")).to_be_visible()
+    xi.idle()
+
+
+class TestTimeline:
+    def test_it_opens_with_the_slowest_and_the_median_host(self, xi: Xi, page: Page, pod: str) -> None:
+        xi.open(pod)
+        assert heads(xi) == [(LATE, "slowest"), (MEDIAN, "median")]
+        assert xi.text("host-select") == "2 of 16: w-3, w-5"
+        assert xi.text("device-select") == "8 of 64"
+        expect(page.get_by_test_id("hosts-more")).to_contain_text("14\u00a0more hosts")
+
+    def test_devices_stand_below_their_host_the_median_one_shows_class_and_one_device(
+        self, xi: Xi, pod: str
+    ) -> None:
+        xi.open(pod)
+        late, median = of_host(xi, 5), of_host(xi, 3)
+        assert {row["row"].split(".")[0] for row in late if "." in row["row"]} <= {"h5", "gaps"}
+        labels = [row["label"] for row in late if row["label"]]
+        assert labels.index("Host, by class") < labels.index("python (driving)") < labels.index("TPU:0")
+        assert labels[-1] == "TPU:1, 2, 3"
+        assert [row["label"] for row in median] == ["Host, by class", "TPU:0", "TPU:1, 2, 3"]
+
+    def test_a_folded_host_opens_by_a_click_and_stays_so_in_the_link(
+        self, xi: Xi, page: Page, pod: str
+    ) -> None:
+        xi.open(pod)
+        row = next(it for it in of_host(xi, 3) if it["label"] == "Host, by class")
+        box = xi.lanes()
+        page.mouse.click(box["x"] + 60, box["y"] + row["y"] + row["h"] / 2)
+        xi.idle()
+        assert "python (driving)" in [it["label"] for it in of_host(xi, 3)]
+        assert xi.link()["x"] == "h3.rows"
+
+    @pytest.mark.parametrize("size", [(1440, 836), (1000, 636)])
+    def test_a_gap_and_its_host_are_in_sight(self, xi: Xi, page: Page, size: tuple[int, int]) -> None:
+        page.set_viewport_size({"width": size[0], "height": size[1]})
+        select_gap(xi, "TPU:2")
+        rows = of_host(xi, 5)
+        labels = [row["label"] for row in rows if row["label"]]
+        assert labels[-1] == "TPU:0, 1, 3"
+        gap = next(row for row in rows if row["kind"] == "gaps")
+        classes = next(row for row in rows if row["label"] == "Host, by class")
+        assert gap["label"] == "TPU:2"
+        for row in (classes, gap):
+            assert 20 < row["y"] < xi.lanes()["height"] - row["h"]
+
+    def test_the_panel_names_the_host_and_has_the_median_one_beside_it(self, xi: Xi, page: Page) -> None:
+        select_gap(xi, "TPU:2")
+        panel = page.get_by_test_id("selection-panel")
+        assert panel.get_by_role("heading").first.text_content() == (
+            f"Gap of 21.763\u202fms on TPU:2 · {LATE}"
+        )
+        assert f"Nothing was queued for 21.763 ms: {LATE} waits for data" in xi.text("gap-sentence")
+        parts = page.get_by_test_id("gap-parts").locator("table")
+        own, other = (
+            sum(
+                int(it.get_attribute("data-ps") or 0) for it in column(parts, head).locator("[data-ps]").all()
+            )
+            for head in ("Time", "w-3")
+        )
+        assert own == GAP
+        assert 0 < other < GAP / 10
+        foot = parts.locator("tfoot [data-ps]").all()
+        assert [int(it.get_attribute("data-ps") or 0) for it in foot] == [own, other]
+
+    def test_a_gap_of_another_host_brings_it(self, xi: Xi, page: Page, pod: str) -> None:
+        xi.open(pod, v="gaps", f="device:t1v-n-7f-w-9/TPU:1")
+        column(page.get_by_test_id("gap-list"), "Start").first.get_by_role("button").click()
+        expect(page.get_by_test_id("gap-parts")).to_be_visible()
+        xi.ready()
+        assert heads(xi) == [(LATE, "slowest"), ("t1v-n-7f-w-9", ""), (MEDIAN, "median")]
+        assert any(row["kind"] == "gaps" for row in of_host(xi, 9))
+        assert "13" in xi.text("hosts-more")
+
+    def test_hosts_are_chosen_at_the_foot(self, xi: Xi, page: Page, pod: str) -> None:
+        xi.open(pod)
+        page.get_by_test_id("hosts-choose").click()
+        picker = page.get_by_test_id("host-picker")
+        expect(picker).to_be_visible()
+        page.get_by_test_id("host-picker-none").click()
+        page.get_by_test_id("host-picker-search").fill("7, 8")
+        page.get_by_test_id("host-picker-found").click()
+        page.get_by_test_id("host-picker-apply").click()
+        xi.ready()
+        assert [name for name, _ in heads(xi)] == ["t1v-n-7f-w-7", "t1v-n-7f-w-8"]
+        assert xi.link()["h"] == "7-8"
+
+    def test_words_in_a_link_name_the_session_s_own_hosts(self, xi: Xi, pod: str) -> None:
+        xi.open(pod, h="median,12")
+        assert heads(xi) == [("t1v-n-7f-w-12", ""), (MEDIAN, "median")]
+
+    def test_device_work_is_aligned_with_the_steps_of_its_own_host(
+        self, xi: Xi, page: Page, pod: str
+    ) -> None:
+        xi.open(pod)
+        xi.press("t")
+        edges = xi.drawn("edges")
+        assert set(edges) == {LATE, MEDIAN}
+        assert all(len(its) == 2 * 12 for its in edges.values())
+
+
+class TestOverview:
+    def test_duty_cycles_are_a_distribution_whose_rows_lead_to_hosts(
+        self, xi: Xi, page: Page, pod: str
+    ) -> None:
+        xi.open(pod, v="overview")
+        card = page.get_by_test_id("duty-card")
+        expect(card.get_by_test_id("duty-distribution")).to_be_visible()
+        names = [text.strip() for text in column(card.locator("table"), "Cores").all_text_contents()]
+        assert names[0] == "w-5, 4 cores lowest"
+        assert names[-1].endswith("more cores median")
+        card.get_by_role("button", name="w-5").click()
+        xi.ready()
+        assert (xi.link()["v"], xi.link()["hs"]) == ("hosts", LATE)
+
+    def test_steps_are_those_of_one_host_which_is_named(self, xi: Xi, page: Page, pod: str) -> None:
+        xi.open(pod, v="overview")
+        bars = page.get_by_test_id("steps-chart").get_by_role("option")
+        expect(bars).to_have_count(12)
+        select = page.get_by_test_id("steps-host")
+        assert select.input_value() == LATE
+        late = [int(it.get_attribute("data-ps") or 0) for it in bars.all()]
+        bars.nth(3).click()
+        expect(page.locator(".step-note")).to_contain_text(f"Step 1207 on {LATE}")
+        select.select_option(MEDIAN)
+        expect(bars).to_have_count(12)
+        assert [int(it.get_attribute("data-ps") or 0) for it in bars.all()] != late
+        page.get_by_role("button", name="Table").click()
+        table = page.get_by_test_id("steps-table")
+        assert set(column(table, "Host").all_text_contents()) == {MEDIAN}
+
+    def test_waiting_for_hosts_is_a_part_of_busy(self, xi: Xi, pod: str) -> None:
+        xi.open(pod, v="overview")
+        assert "busy per step and core, 21.4 of it waits" in xi.text("kpi-work")
+
+    def test_the_finding_shows_the_host_that_is_late(self, xi: Xi, page: Page, pod: str) -> None:
+        xi.open(pod, v="overview")
+        finding = page.get_by_test_id("finding-straggler")
+        expect(finding.get_by_role("button", name="Hosts")).to_be_visible()
+        finding.get_by_test_id("finding-show").click()
+        xi.ready()
+        assert xi.drawn("selection.kind") == "window"
+        assert xi.link()["x"].startswith(f"{LATE}/")
+        expect(page.get_by_test_id("diagnostic-stale")).to_have_count(0)
+
+
+def test_while_hosts_are_read_the_first_ones_are_told(xi: Xi, page: Page, pod: str) -> None:
+    """The server's answers while it reads, made of what it says in the end."""
+    reading = True
+
+    def session(route: Route) -> None:
+        answer = route.fetch().json()
+        if reading and answer["state"] == "ready":
+            hosts = [
+                host | {"state": "ready", "bytes_read": 1, "message": None}
+                for host in answer["session"]["hosts"]
+            ]
+            head = {**answer, "rows": [], "chosen": [], "strip": {"buckets": 0, "devices": [], "host": []}}
+            told = {"hosts_read": 11, "hosts_in_all": 16}
+            answer = {"state": "loading", "bytes_read": 1, "bytes": 2, "seconds_left": None, "hosts": hosts}
+            answer |= {"partial": told} | ({"head": head} if "seen=0" in route.request.url else {})
+        route.fulfill(json=answer)
+
+    page.route("**/data/session?*", session)
+    xi.open(pod, wait=False, v="overview")
+    page.wait_for_selector("main[data-state=partial]")
+    note = page.get_by_test_id("diagnostic-partial")
+    expect(note).to_contain_text("11 of 16 hosts read; the last one may still come.")
+    expect(page.get_by_test_id("verdict")).to_be_visible()
+    expect(page.get_by_test_id("finding-gain").first).to_be_hidden()
+    page.get_by_test_id("tab-timeline").click()
+    expect(page.get_by_test_id("progress")).to_be_visible()
+    reading = False
+    xi.ready()
+    assert heads(xi) == [(LATE, "slowest"), (MEDIAN, "median")]
+    expect(note).to_have_count(0)
