@@ -80,6 +80,32 @@ def test_a_report_is_the_same_to_the_byte(
         assert [it["name"] for it in json.loads(told[0])["session"]["hosts"]] == list(NAMES)
 
 
+@pytest.mark.parametrize("command", ["window PATH --start-ms 0 --end-ms 1", "compare PATH PATH"])
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_windows_and_comparisons_are_the_same_to_the_byte(
+    scheduler: str, session: Path, capsys: pytest.CaptureFixture[str], command: str, options: list[str]
+) -> None:
+    arguments = [*command.replace("PATH", str(session)).split(), *options]
+    told = []
+    for more in ([], ["--scheduler", scheduler]):
+        assert main([*arguments, *more]) == 0
+        told.append(capsys.readouterr())
+    assert told[0] == told[1]
+    assert told[0].out
+
+
+@pytest.mark.parametrize("kind", ["chrome", "csv"])
+def test_exports_are_the_same_to_the_byte(scheduler: str, session: Path, tmp_path: Path, kind: str) -> None:
+    made = []
+    for name, more in (("here", []), ("there", ["--scheduler", scheduler])):
+        out = tmp_path / name
+        assert main(["export", str(session), "--format", kind, "-o", str(out), *more]) == 0
+        files = sorted(out.iterdir()) if out.is_dir() else [out]
+        made.append([(file.suffix, file.read_bytes()) for file in files])
+    assert made[0] == made[1]
+    assert all(content for _, content in made[0])
+
+
 def test_one_host_is_read_by_a_worker_too(scheduler: str, session: Path) -> None:
     path = str(session / "a.xplane.pb")
     assert xi.load(path, scheduler=scheduler).report() == xi.load(path).report()

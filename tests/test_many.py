@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import io
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,12 @@ import pytest
 from captures import CATALOG, session
 from rich.console import Console
 from synthetic.__main__ import LOGDIR
+from test_html import Page, plain
 
 from tb_xla_insights.cli.report_text import print_report
 from tb_xla_insights.export.html import report_html
 from tb_xla_insights.report import session_report
+from tb_xla_insights.report.host_rows import host_units
 from tb_xla_insights.report.many import MANY, MOST_DEVICES, MOST_HOSTS, devices_apart, hosts_apart, same_steps
 from tb_xla_insights.trace.build import join_hosts
 from tb_xla_insights.trace.model import SessionTrace, Trace
@@ -137,7 +140,7 @@ class TestPod:
         assert first["kind"] == "mistake"
         assert "w-5" in first["title"]
         assert report()["mistakes"]["step_if_fixed_ps"] == first["step_if_fixed_ps"]
-        assert "w-5 comes late" in report()["verdict"]["text"]
+        assert report()["verdict"]["text"].startswith("t1v-n-7f-w-5 holds up the others, which costs up to ")
         assert len(report()["verdict"]["text"]) <= 230
         slow = next(row for row in others if row["id"] == "input_bound")
         assert slow["detail"].startswith("On t1v-n-7f-w-5 alone, of 16 hosts: ")
@@ -166,6 +169,23 @@ class TestPod:
         table = text[text.index("Hosts side by side") :].split("\n\n")[0]
         assert table.count("t1v-n-7f-w-") == 16
         assert "input, 38.0 ms a step longer" in table
+
+    def test_the_page_has_the_same_table(self) -> None:
+        text = text_of(report())
+        _, heads, _, *lines = text[text.index("Hosts side by side") :].split("\n\n")[0].splitlines()
+        page = Page(report_html(pod(), report()))
+        shown = [[plain(cell) for cell in row if cell] for row in page.rows["Hosts side by side"]]
+        assert shown == [re.split(r"\s{3,}", line.strip()) for line in (heads, *lines)]
+
+    def test_hosts_that_are_not_compared_have_no_time_that_others_wait(self) -> None:
+        rows = [row | {"others_wait_ps": None} for row in report()["hosts"]]
+        assert host_units(rows) == ("ms", "ms")
+
+    def test_loading_that_holds_up_other_hosts_is_not_said_to_be_hidden(self) -> None:
+        """Their devices are not idle meanwhile: they wait in collectives."""
+        assert "Loading on t1v-n-7f-w-5 holds up the other hosts, whose devices look busy: " in text_of(
+            report()
+        )
 
     def test_text_of_many_hosts_has_no_row_for_each(self) -> None:
         document = session_report(join_hosts("pod", "run/pod", many(MANY), []))

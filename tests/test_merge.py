@@ -400,7 +400,7 @@ class TestDiagnostics:
         hosts[2].document["steps"] = [step | {"name": "eval"} for step in hosts[2].document["steps"]]
         (row,) = (it for it in merged(hosts)["diagnostics"] if it["id"] == "hosts_differ")
         assert row["message"].startswith(
-            "1 host of 4 run something else than the others (w-2: 4 steps eval; the others: 4 steps train)"
+            "1 host of 4 runs something other than the others (w-2: 4 steps eval; the others: 4 steps train)"
         )
 
     @pytest.mark.parametrize(("steps", "differs"), [(4, False), (6, False), (7, True), (1, True), (0, False)])

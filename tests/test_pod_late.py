@@ -19,6 +19,7 @@ from synthetic.times import MS, US, jitter
 from synthetic.writer import Space
 
 from tb_xla_insights.analysis.findings.base import LONGEST_TITLE
+from tb_xla_insights.pod.advice import names
 from tb_xla_insights.pod.arrivals import Arrivals, charges_of, waiting_for_others
 from tb_xla_insights.pod.clocks import Clocks
 from tb_xla_insights.pod.collectives import host_collectives
@@ -134,7 +135,7 @@ def text_is_sound(found: Compared) -> None:
     assert finding is not None
     assert len(finding.title) <= LONGEST_TITLE
     assert finding.detail.count(". ") == (0 if found.late.kind == "changing" else 1)
-    assert finding.detail[0].isdigit()
+    assert finding.detail.startswith(("A host waits", "A core waits", *names(found)))
     for text in (finding.title, finding.detail, finding.advice, finding.brief):
         assert not any(word in text for word in ("straggler", "skew", "slow node", "None", "null"))
     row = straggler_json(found)

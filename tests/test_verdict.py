@@ -301,3 +301,59 @@ def test_a_host_that_was_not_read_is_not_said_to_do_nothing() -> None:
         "The device is 28.6 % busy: nothing hides the time in all-reduce (14.3 % of the devices' time); what else is "
         "in the way is not known, as nothing tells what launched the work."
     )
+
+
+LATE = finding("mistake", "w-5 comes late (next_batch, input)", 0.4, cost=90) | {
+    "id": "straggler",
+    "title": "w-5 holds up the others",
+    "step_ps": 50 * MS,
+    "step_if_fixed_ps": 30 * MS,
+    "evidence": {
+        "hosts": ["w-5"],
+        "cause": "input",
+        "cause_ps": 40 * MS,
+        "median_cause_ps": 2 * MS,
+        "annotation": "step/next_batch",
+        "core": None,
+    },
+}
+WHY = "next_batch (input) takes 38.0 ms longer there."
+HEAD = f"w-5 holds up the others, which costs up to 20.0 of 50.0 ms a step: {WHY}"
+BUSY = "The device is 50.0 % busy, which includes waiting for it"
+
+
+def on(host: str, hosts: int) -> dict[str, Any]:
+    """A mistake that a report of several hosts tells of one host, or of some."""
+    return finding("mistake", f"a compile on {host}", 0.1) | {"evidence": {"host": host, "hosts": hosts}}
+
+
+def test_who_holds_up_the_others_comes_first() -> None:
+    """Before the duty cycle, of which waiting for the late host is a part, and before what else is wrong."""
+    assert _told(of(LATE))[1] == f"{HEAD} {BUSY}."
+    for mistakes in ([on("w-1", 1), LATE], [LATE, on("w-5", 2)]):
+        assert _told(of(*mistakes))[1].startswith(f"{HEAD} {BUSY}. Further mistakes: a compile on w-")
+    assert _told(of(LATE, on("w-5", 1)))[1] == f"{HEAD} {BUSY}."
+
+
+def test_a_late_host_comes_before_what_lies_outside_the_devices_span() -> None:
+    outside = {
+        "share": 0.6,
+        "before": {"duration_ps": 99, "by_class_ps": {"compile": 90}},
+        "after": {"duration_ps": 1, "by_class_ps": {}},
+    }
+    assert _told(of(LATE) | {"outside": outside})[1].startswith(HEAD)
+
+
+def test_what_hosts_have_in_common_to_be_late_is_told_of_the_worst_one() -> None:
+    evidence: dict[str, Any] = LATE["evidence"]
+    both = LATE | {
+        "title": "w-5 and w-7 hold up the others",
+        "evidence": evidence | {"hosts": ["w-5", "w-7"]},
+    }
+    text = _told(of(both))[1]
+    assert "takes 38.0 ms longer on w-5. " in text
+    assert "which includes waiting for them" in text
+    unknown = LATE | {"evidence": evidence | {"cause": None}}
+    assert "holds up the others, which costs up to 20.0 of 50.0 ms a step. The" in _told(of(unknown))[1]
+    little = LATE | {"gain": 0.02}
+    assert "holds up" not in _told(of(little))[1]

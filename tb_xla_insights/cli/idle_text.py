@@ -73,17 +73,18 @@ def _step_idle(out: Console, told: Document) -> None:
     out.print(table)
 
 
-def print_input(out: Console, its: Document, hosts: int) -> None:
-    """Whether devices wait for data, who loads it, and what of that is hidden; nothing where no loading is recorded."""
+def print_input(out: Console, its: Document, hosts: int, late: Sequence[str] = ()) -> None:
+    """Whether devices wait for data, who loads it, and what of that is hidden; nothing where no loading is recorded.
+    `late`: the hosts that hold up the others by loading, whose devices are not idle while they wait."""
     if its["verdict"] == "unknown":
         return
     out.print("Input", style="bold")
     idle = f"{units.time_text(its['idle_ps'])} of idle time on all cores ({units.share(its['share'])} of their spans)"
     infeed = f"; {units.time_text(its['infeed_ps'])} of it in infeed ops" if its["infeed_ps"] else ""
-    common.say(
-        out,
-        f"{_INPUT[its['verdict']]}: {idle if its['idle_ps'] else 'no idle time'} is for want of data{infeed}.",
-    )
+    head = _INPUT[its["verdict"]]
+    if late:
+        head = f"Loading on {_some(late)} holds up the other hosts, whose devices look busy"
+    common.say(out, f"{head}: {idle if its['idle_ps'] else 'no idle time'} is for want of data{infeed}.")
     driving = "the driving thread" if hosts == 1 else "driving threads"
     common.say(out, f"{_source(its, driving)}.")
     for what, key in (("Loading", "load"), ("Sending to devices", "send")):
@@ -91,6 +92,10 @@ def print_input(out: Console, its: Document, hosts: int) -> None:
             time, hidden = units.time_text(its[f"{key}_ps"]), units.share(its[f"{key}_hidden"])
             common.say(out, f"{what} takes {time}; during {hidden} of that some device works.")
     out.print()
+
+
+def _some(hosts: Sequence[str]) -> str:
+    return hosts[0] if len(hosts) == 1 else f"{hosts[0]} and {len(hosts) - 1} more"
 
 
 def _source(its: Document, driving: str) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from statistics import median_low
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
 from tb_xla_insights.cli import common
-from tb_xla_insights.report.many import Devices, devices_apart, hosts_apart, same_steps
+from tb_xla_insights.report.host_rows import host_cells, host_heads, host_units, hosts_told
+from tb_xla_insights.report.many import Devices, devices_apart, same_steps
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -48,50 +48,19 @@ def print_hosts(out: Console, hosts: Sequence[Document]) -> None:
     host."""
     if len(hosts) < 2:
         return
-    named, others = hosts_apart(hosts)
-    unit = units.column_unit([row["step_ps"] or 0 for row in hosts])
-    waits = units.column_unit([row["others_wait_ps"] or 0 for row in hosts])
-    heads = (
-        "Steps",
-        f"Step (median), {unit}",
-        "Duty cycle",
-        "Last in",
-        f"Others wait, {waits}",
-        "Differs most",
-        "Clock, µs",
-    )
-    table = common.table("Hosts side by side", "Host", *heads, left=(0, 6))
-    for row in named:
-        table.add_row(row["name"], *_cells(row, unit, waits))
-    if others:
-        middle = sorted(others, key=lambda row: row["step_ps"] or 0)[(len(others) - 1) // 2]
-        wait = sum(row["others_wait_ps"] or 0 for row in others)
-        steps = median_low(row["steps"] for row in others)
-        unknown = dict.fromkeys(("last_share", "clock_offset_ps", "differs"))
-        row = {**middle, **unknown, "steps": steps, "others_wait_ps": wait}
-        table.add_row(f"{units.count(len(others))} others", *_cells(row, unit, waits))
+    shown = host_units(hosts)
+    table = common.table("Hosts side by side", "Host", *host_heads(*shown), left=(0, 6))
+    for row in hosts_told(hosts):
+        table.add_row(row["name"], *host_cells(row, *shown))
     out.print(table)
 
 
-def _cells(row: Document, unit: str, waits: str) -> list[str]:
-    differs, clock = row["differs"], row["clock_offset_ps"]
-    return [
-        units.count(row["steps"]),
-        units.MISSING if row["step_ps"] is None else units.time_in(row["step_ps"], unit),
-        units.share(row["duty_cycle"]),
-        units.share(row["last_share"]),
-        units.MISSING if row["others_wait_ps"] is None else units.time_in(row["others_wait_ps"], waits),
-        _difference(differs) if differs else "",
-        units.MISSING
-        if clock is None
-        else f"{units.time_in(clock, 'µs', 1)} ± {units.time_in(row['residual_ps'], 'µs', 1)}",
-    ]
-
-
-def _difference(differs: Document) -> str:
-    name = "device work" if differs["class"] == "device" else common.class_text(differs["class"])
-    more = "longer" if differs["longer_ps"] > 0 else "shorter"
-    return f"{name}, {units.time_text(abs(differs['longer_ps']), 1)} a step {more}"
+def late_by(document: Document, cause: str) -> list[str]:
+    """The hosts of which a report says that they hold up the others by what is of this class."""
+    for finding in document["findings"]:
+        if finding["id"] == "straggler" and finding["evidence"]["cause"] == cause:
+            return [*finding["evidence"]["hosts"]]
+    return []
 
 
 def print_steps(out: Console, steps: Sequence[Document], hosts: int, title: str) -> None:

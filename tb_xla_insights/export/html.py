@@ -21,6 +21,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 _SECTIONS = (
     html_time.devices,
+    html_time.hosts,
     html_time.idle,
     html_time.steps,
     html_time.patterns,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 
 from markupsafe import Markup
 
@@ -26,6 +27,7 @@ from tb_xla_insights.export.markup import (
     time,
 )
 from tb_xla_insights.report.figures import idle_rows, left_out
+from tb_xla_insights.report.host_rows import host_cells, host_heads, host_units, hosts_told
 from tb_xla_insights.report.many import MANY, devices_apart, same_steps
 from tb_xla_insights.report.throughput import throughput_text
 from tb_xla_insights.report.verdict import gap_sentence
@@ -98,6 +100,20 @@ def _many_devices(devices: Sequence[Row]) -> Markup:
             for name in ("Span", "Busy", "Idle", "Stall")
         ),
     )
+
+
+def hosts(document: Row) -> Markup | None:
+    """Hosts side by side, as the report in text has them; of one host nothing."""
+    every = document["hosts"]
+    if len(every) < 2:
+        return None
+    shown = host_units(every)
+    heads = ("Host", *host_heads(*shown))
+    rows = [
+        dict(zip(heads, (row["name"], *host_cells(row, *shown)), strict=True)) for row in hosts_told(every)
+    ]
+    columns = (Column(head, itemgetter(head), left=head in ("Host", "Differs most")) for head in heads)
+    return card("Hosts side by side", None, table(rows, *columns), wide=True)
 
 
 def idle(document: Row) -> Markup | None:

@@ -118,7 +118,7 @@ def _detail(compared: Compared) -> str:
     kind = f"{compared.kind}s" if compared.kind else "collectives"
     if not found:
         who = "core" if compared.cores else "host"
-        text = f"{time_text(late.waits_ps)} of the mean step a {who} waits for the last one to come"
+        text = f"A {who} waits for the last one for {time_text(late.waits_ps)} of the mean step"
         most = share(int(told.last_count.max()) / max(len(told.instances), 1))
         cause = compared.causes[0]
         more = (
@@ -127,12 +127,14 @@ def _detail(compared: Compared) -> str:
             else ""
         )
         return f"{text}, and none is last to more than {most} of the {kind}{more}."
-    head = f"{time_text(late.saved_ps)} of the mean step go with waiting for {_some(found)}"
     party, steps = late.parties[0], late.steps[0]
     last = share(int(told.last_count[party]) / int(told.shared_count[party]))
-    how = f"{time_text(compared.late_ps(0))} late in {len(steps)} of {told.steps} steps"
-    which = f", {how} and last to {last} of the {kind}" if len(found) == 1 else f", the first of them {how}"
-    return f"{head}{which}. {_because(compared, found)}"
+    by, often = time_text(compared.late_ps(0)), f"in {len(steps)} of {told.steps} steps"
+    if len(found) == 1:
+        head = f"{found[0]} comes {by} late {often}, and last to {last} of the {kind}"
+    else:
+        head = f"{_some(found)} come late, the first of them by {by} {often}"
+    return f"{head}. {_because(compared, found)}"
 
 
 def _some(found: list[str]) -> str:

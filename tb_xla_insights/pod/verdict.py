@@ -34,7 +34,13 @@ def verdict_text(compared: Compared) -> str:
     head = f"{several}{found[0]} arrives last in {share(shares[first])} of the {kind}"
     total = time_text(int(compared.told.others_wait_ps[late.parties].sum()))
     whom = "it" if len(found) == 1 else "them"
-    return f"{head}{_why(compared)}. The others wait {total} for {whom}, {time_text(late.saved_ps)} of each step."
+    return f"{head}{_why(compared)}. The others wait {total} for {whom}{_gain(compared)}."
+
+
+def _gain(compared: Compared) -> str:
+    """`; without that a step is up to 39.7 % shorter`, by as much as the finding says."""
+    step, fixed = compared.table.mean_step_ps, compared.step_if_fixed_ps
+    return f"; without that a step is up to {share((step - fixed) / step)} shorter" if step and fixed else ""
 
 
 def _shares(compared: Compared) -> dict[int, float]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from tb_xla_insights.analysis.frameworks import host_does
 from tb_xla_insights.analysis.thresholds import BOUND_SHARE, INFO_SHARE, OUTSIDE_SHARE, SEVERITIES
+from tb_xla_insights.report.late_text import is_its_cause, late_cost_text, waiting_text
 from tb_xla_insights.units import change_text, part_text, share, time_text
 
 _COMPILING = ("recompilation", "dynamo_recompilation")
@@ -31,10 +32,11 @@ _UNSEEN = "whether runs compute or wait is not recorded"
 
 def verdict(report: Mapping[str, Any]) -> dict[str, str]:
     """`text` and `severity` (good, info, warning, critical) of a session's report: how busy its devices are, what the
-    mistakes cost together, and the largest limit. What lies outside the devices' span is said as well from a tenth of
-    the capture on, and first where it is most of it; not where it is no more than the building of a first step. On two
-    lines of the page: what does not fit is left out, first the names of further mistakes, then the limit beyond what is
-    said before it, then what fills most of the idle time. (docs/definitions.md, "Findings")"""
+    mistakes cost together, and the largest limit; before that, who holds up the others. What lies outside the devices'
+    span is said as well from a tenth of the capture on, and first where it is most of it; not where it is no more than
+    the building of a first step. On two lines of the page: what does not fit is left out, first the names of further
+    mistakes, then the limit beyond what is said before it, then what fills most of the idle time.
+    (docs/definitions.md, "Findings")"""
     outside = report["outside"]
     if outside is None or outside["share"] < OUTSIDE_SHARE:
         return _inside_span(report, _MOST_LETTERS)
@@ -43,7 +45,8 @@ def verdict(report: Mapping[str, Any]) -> dict[str, str]:
         return _inside_span(report, _MOST_LETTERS)
     sentence = _outside(outside, _does(report))
     told = _inside_span(report, _MOST_LETTERS - len(sentence) - 1)
-    texts = (sentence, told["text"]) if outside["share"] > 0.5 else (told["text"], sentence)
+    first = outside["share"] > 0.5 and not _late(report)
+    texts = (sentence, told["text"]) if first else (told["text"], sentence)
     severity = told["severity"] if told["severity"] != "good" else "info"
     return {"text": " ".join(texts), "severity": severity}
 
@@ -129,8 +132,18 @@ def _inside_span(report: Mapping[str, Any], room: int) -> dict[str, str]:
         rest = f"; {_UNSEEN}"
     together = report["mistakes"]
     limit = _limit(limits[0], together) if limits and (not mistakes or _remains(together)) else ""
-    causes = _causes(first, mistakes, limit, together)
-    texts = [f"{whose} {duty} busy{it}{rest}." for it in (*(cause + mostly for cause in causes), causes[-1])]
+    late = _late(report)
+    if late:
+        further = [it for it in mistakes if it is not late and not is_its_cause(it, late)]
+        head = f"{late_cost_text(late)} "
+        busy_text = f"{duty} busy, which includes waiting for {waiting_text(late)}"
+        causes = _causes_beside_late(first, further, limit)
+    else:
+        head, busy_text = "", f"{duty} busy"
+        causes = _causes(first, mistakes, limit, together)
+    texts = [
+        f"{head}{whose} {busy_text}{it}{rest}." for it in (*(cause + mostly for cause in causes), causes[-1])
+    ]
     severity = max((finding["severity"] for finding in reasons), key=SEVERITIES.index)
     return {"text": next((text for text in texts if len(text) <= room), texts[-1]), "severity": severity}
 
@@ -157,6 +170,26 @@ def _causes(
     return [text + end for end in (beyond, "") for text in texts]
 
 
+def _late(report: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The finding about who holds up the others, where it counts."""
+    return next((it for it in report["findings"] if it["id"] == "straggler" and _counts(it)), None)
+
+
+def _causes_beside_late(warm_up: str, further: Sequence[Mapping[str, Any]], limit: str) -> list[str]:
+    """What else is in the way than late hosts, in fewer and fewer words."""
+    first = f": {warm_up}" if warm_up else ""
+    beyond = f"; beyond {'them' if further else 'that'} {limit}" if limit else ""
+    named = range(min(len(further), _MOST_NAMED), 0, -1)
+    texts = [f"{first}. Further mistakes: {_named(further, number)}" for number in named] or [first]
+    return [text + end for end in (beyond, "") for text in texts]
+
+
+def _named(mistakes: Sequence[Mapping[str, Any]], number: int) -> str:
+    """`a compile in step 1209, an early sync and 2 more`."""
+    names, more = ", ".join(finding["brief"] for finding in mistakes[:number]), len(mistakes) - number
+    return f"{names} and {more} more" if more else names
+
+
 def _warm_up(report: Mapping[str, Any], idle: int) -> str:
     """What is in the way where most of the idle time goes to compilations that every training begins with."""
     if 2 * report["gaps"]["by_class_ps"].get("compile", 0) <= idle:
@@ -181,7 +214,7 @@ def _remains(together: Mapping[str, Any]) -> bool:
 
 def _together(mistakes: Sequence[Mapping[str, Any]], together: Mapping[str, Any], named: int) -> str:
     """`Mistakes cost up to 69.5 of 290.8 ms a step: a compile in step 1209 and 2 more`, the first of them by name."""
-    number, names = len(mistakes), ", ".join(finding["brief"] for finding in mistakes[:named])
+    number, names = len(mistakes), _named(mistakes, named)
     step, fixed = together["step_ps"], together["step_if_fixed_ps"]
     if step is None or fixed is None:
         cost = f"{share(min(1.0, sum(finding['gain'] for finding in mistakes)))} of the devices' time"
@@ -192,7 +225,7 @@ def _together(mistakes: Sequence[Mapping[str, Any]], together: Mapping[str, Any]
         if alone is not None and part_text(step - alone, step) != part_text(step - fixed, step):
             return f"Mistakes cost {cost}: {names} and smaller ones"
     many = "Mistakes cost" if number > 1 else "A mistake costs"
-    return f"{many} {cost}: {names}" + (f" and {number - named} more" if number > named else "")
+    return f"{many} {cost}: {names}"
 
 
 def _limit(limit: Mapping[str, Any], together: Mapping[str, Any]) -> str:

@@ -83,17 +83,20 @@ def unlike_hosts(parts: Sequence[Part]) -> Row | None:
     others = next(host for host in of_host if host not in unlike) if len(unlike) < len(of_host) else None
     usual_text = f"; the others: {_told(of_host[others], kinds[others])}" if others else ""
     if all(kinds[host] == usual for host in unlike):
-        text = f"have other numbers of steps than the others ({named}{more}{usual_text}): in means they weigh by these."
+        have = "has another number" if len(unlike) == 1 else "have other numbers"
+        text = f"{have} of steps than the others ({named}{more}{usual_text}): in means they weigh by these."
         return {
             "id": "hosts_differ",
             "severity": "info",
             "message": f"{plural(len(unlike), 'host')} of {len(of_host)} {text} Capture all hosts for the same time.",
         }
+    verb = "runs" if len(unlike) == 1 else "run"
     return {
         "id": "hosts_differ",
         "severity": "warning",
-        "message": f"{plural(len(unlike), 'host')} of {len(of_host)} run something else than the others ({named}{more}"
-        f"{usual_text}): means over all steps blend them. Capture hosts of one job together, or look at each alone.",
+        "message": f"{plural(len(unlike), 'host')} of {len(of_host)} {verb} something other than the others "
+        f"({named}{more}{usual_text}): means over all steps blend them. "
+        "Capture hosts of one job together, or look at each alone.",
     }
 
 

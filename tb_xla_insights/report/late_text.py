@@ -1,0 +1,43 @@
+"""What the verdict says first of a session in which some hold up the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tb_xla_insights.pod.causes import Cause
+from tb_xla_insights.pod.straggler import what_takes
+from tb_xla_insights.units import part_text, share, time_text
+
+
+def late_cost_text(finding: Mapping[str, Any]) -> str:
+    """`w-5 holds up the others, which costs up to 21.2 of 53.4 ms a step: input takes 38.0 ms longer there.`"""
+    step, fixed = finding["step_ps"], finding["step_if_fixed_ps"]
+    if step is None or fixed is None:
+        cost = f"{share(finding['gain'])} of the devices' time"
+    else:
+        cost = f"{part_text(step - fixed, step)} a step"
+    return f"{finding['title']}, which costs up to {cost}{_why(finding['evidence'])}."
+
+
+def waiting_text(finding: Mapping[str, Any]) -> str:
+    """For whom the others wait, after `waiting for`."""
+    return {0: "others", 1: "it"}.get(len(finding["evidence"]["hosts"]), "them")
+
+
+def is_its_cause(finding: Mapping[str, Any], late: Mapping[str, Any]) -> bool:
+    """Whether a finding is told of late hosts alone: then it is why they come late, and no mistake besides."""
+    evidence = finding.get("evidence", {})
+    hosts = late["evidence"]["hosts"]
+    return evidence.get("host") in hosts and evidence["hosts"] <= len(hosts)
+
+
+def _why(evidence: Mapping[str, Any]) -> str:
+    """`: next_batch (input) takes 38.0 ms longer there`, empty where nothing tells."""
+    if evidence["cause"] is None:
+        return ""
+    own, median = evidence["cause_ps"], evidence["median_cause_ps"]
+    cause = Cause(evidence["cause"], own, median, evidence["annotation"], evidence["core"])
+    hosts = evidence["hosts"]
+    where = "there" if len(hosts) == 1 else f"on {hosts[0]}" if hosts else "on the last one"
+    return f": {what_takes(cause)} takes {time_text(cause.longer_ps, 1)} longer {where}"
