@@ -5,7 +5,7 @@ import { restLabel } from '../../frontend/timeline/host-groups.js';
 import { layoutRows } from '../../frontend/timeline/layout.js';
 
 const HOSTS = ['w-0', 'w-1', 'w-2'];
-const row = (host, id, kind, more = {}) => ({ id: `h${host}.${id}`, kind, label: id, host: HOSTS[host], device: null, role: null, depths: 1, events: 1, main: true, share: 0.5, ...more });
+const row = (host, id, kind, more = {}) => ({ id: `h${host}.${id}`, kind, label: id.replace(/^d\d\./, ''), host: HOSTS[host], device: null, role: null, depths: 1, events: 1, main: true, share: 0.5, ...more });
 const rowsOf = (host) => [
   row(host, 'steps', 'steps'), row(host, 'ann', 'annotations'), row(host, 'classes', 'classes'), row(host, 't0', 'thread', { role: 'driving' }),
   ...[0, 1, 2].flatMap((core) => [row(host, `d${core}.modules`, 'modules', { device: `w-${host}/TPU:${core}` }), row(host, `d${core}.ops`, 'ops', { device: `w-${host}/TPU:${core}` })]),
