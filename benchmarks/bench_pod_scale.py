@@ -22,7 +22,7 @@ SCHEDULER_SECONDS = 0.001
 READ_BYTES_A_SECOND = 100e6
 RESULT_BYTES_A_SECOND = 500e6
 MERGE_SECONDS = 0.060
-"""Of a capture of three million events and 11,000 steps: 0.03 s to take its summary in, as much in the final document."""
+"""Of a capture of three million events and 11,000 steps: half to take its summary in, half in the final document."""
 
 
 def simulated(hosts: int, workers: int, task: float, result: float) -> tuple[float, float]:

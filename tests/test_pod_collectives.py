@@ -18,7 +18,8 @@ from synthetic.pod_schedule import Late, Pod, schedule
 from synthetic.times import MS
 from synthetic.writer import Space
 
-from tb_xla_insights.pod.collectives import HostCollectives, host_collectives, thinned
+from tb_xla_insights.pod.collectives import HostCollectives, host_collectives
+from tb_xla_insights.pod.thin import thinned
 
 SMALL = Pod(hosts=2, cores=2, steps=3)
 
@@ -121,7 +122,9 @@ def test_hosts_leave_the_same_ones_out(most: int) -> None:
 
 
 def test_nothing_to_compare_is_no_error() -> None:
-    for space, cores in ((Space(hostnames=["vm"]), 0), (small_space(), 1)):
+    idle = Space()
+    idle.plane("/host:CPU").line("python").event("Training_Step", 0, 10, _r=1, step_num=2)
+    for space, cores in ((idle, 0), (small_space(), 1)):
         host = host_collectives(trace_of(space.to_bytes()))
         assert (len(host), host.instructions, len(host.cores)) == (0, (), cores)
 

@@ -16,7 +16,10 @@ from tb_xla_insights.xplane.proto.hlo_pb2 import (
 @pytest.mark.parametrize(
     ("text", "groups"),
     [
-        ("%all-reduce.1 = f32[8] all-reduce(x), replica_groups={{0,1},{2,3}}, to_apply=%add", ((0, 1), (2, 3))),
+        (
+            "%all-reduce.1 = f32[8] all-reduce(x), replica_groups={{0,1},{2,3}}, to_apply=%add",
+            ((0, 1), (2, 3)),
+        ),
         ("all-reduce(x), replica_groups={{0,1,2,3}}", ()),
         ("all-reduce(x), replica_groups={}", ()),
         ("all-gather(x), replica_groups=[2,4]<=[8], dimensions={0}", ((0, 1, 2, 3), (4, 5, 6, 7))),

@@ -283,7 +283,8 @@ def test_a_device_alone_says_nothing_of_the_host() -> None:
 
 
 def test_where_clocks_disagree_idle_time_has_no_known_cause() -> None:
-    report = of() | {"diagnostics": [{"id": "clocks_disagree"}]}
+    session = {"hosts": [{"name": "vm"}]}
+    report = of() | {"diagnostics": [{"id": "clocks_disagree"}], "session": session}
     off = "the clocks of host and device disagree"
     rest = "what else is in the way is not known"
     assert _told(report) == ("warning", f"The device is 50.0 % busy; why is not known, as {off}.")

@@ -45,7 +45,9 @@ def main() -> None:
     command = [options.python, Path(script).name]
     processes = [
         subprocess.Popen(
-            _as_host(rank, [*command, str(rank), str(PROCESSES), str(port), str(options.late), f"rank{rank}"]),
+            _as_host(
+                rank, [*command, str(rank), str(PROCESSES), str(port), str(options.late), f"rank{rank}"]
+            ),
             cwd=options.out,
             env=environment_of(options.out),
             stdout=subprocess.DEVNULL,

@@ -11,8 +11,8 @@ from synthetic.wire import block, integer, optional_block, optional_integer, pac
 
 @dataclass
 class Instruction:
-    """One instruction; `calls` are ids of the computations it runs, `operands` ids of instructions it reads, `groups` the
-    cores that take part in it together."""
+    """One instruction; `calls` are ids of the computations it runs, `operands` ids of instructions it reads, `groups`
+    the cores that take part in it together."""
 
     id: int
     name: str
@@ -29,8 +29,12 @@ class Instruction:
         origin = optional_block(1, self.op_type) + optional_block(2, self.op_name)
         origin += optional_block(3, self.source_file) + optional_integer(4, self.source_line)
         head = block(1, self.name) + block(2, self.opcode) + optional_block(7, origin)
-        return head + integer(35, self.id) + packed(36, self.operands) + packed(38, self.calls) + b"".join(
-            block(49, packed(1, group)) for group in self.groups
+        return (
+            head
+            + integer(35, self.id)
+            + packed(36, self.operands)
+            + packed(38, self.calls)
+            + b"".join(block(49, packed(1, group)) for group in self.groups)
         )
 
 

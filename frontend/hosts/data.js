@@ -1,14 +1,14 @@
 /** The document of the view as rows: of all steps, or of those between two. */
 
 import { hostNumber, shortNames } from '../lib/hosts.js';
-import { total } from '../lib/items.js';
+import { grouped, total } from '../lib/items.js';
 
 /** @typedef {import('./types').HostsDocument} HostsDocument */
 /** @typedef {import('./types').HostRow} HostRow */
 /** @typedef {import('./types').StepRange} StepRange */
 
 /** Classes in which a host only waits for its devices, so for the others: never a cause. */
-const WAITING = ['wait', 'from_device'];
+export const WAITING = ['wait', 'from_device'];
 /** The devices' own work: beside the classes of host time, no part of the step. */
 export const DEVICE = 'device';
 
@@ -26,8 +26,9 @@ export function hostRows(document, range) {
   const inRange = (/** @type {number} */ step) => !range || (step >= range[0] && step <= range[1]);
   const places = [...charges.step.keys()].filter((at) => inRange(charges.step[at]));
   const all = total(places, (/** @type {number} */ at) => charges.last[at]);
+  const charged = grouped(places, (/** @type {number} */ at) => charges.host[at]);
   return hosts.name.map((name, at) => {
-    const own = places.filter((place) => charges.host[place] === at);
+    const own = charged.get(at) ?? [];
     const last = total(own, (/** @type {number} */ place) => charges.last[place]);
     const times = stepsIn(range, document.steps.number.length).flatMap((step) => stepUs(document, at, step) ?? []);
     return {

@@ -6,7 +6,7 @@ import { card } from '../lib/cards.js';
 import { difference, timeText, UNITS } from '../lib/format.js';
 import { total } from '../lib/items.js';
 import { table, timeColumn } from '../lib/table.js';
-import { DEVICE, meanOf, stepName, stepsIn } from './data.js';
+import { DEVICE, WAITING, meanOf, stepName, stepsIn } from './data.js';
 import { classLabel, rangeName, US } from './verdict.js';
 
 /** @typedef {import('./types').HostsDocument} HostsDocument */
@@ -74,8 +74,8 @@ function marked(element) {
  */
 export function sentence({ verdict, kind, steps, state, late_us }, own, other, range, items, work, otherWork) {
   if (own === other) return 'This is the median host: the one that is closest to what all of them do.';
-  const [first] = [...items].sort((a, b) => b.apart - a.apart);
-  const wait = items.find(({ name }) => name === 'wait');
+  const [first] = items.filter(({ name }) => !WAITING.includes(name)).sort((a, b) => b.apart - a.apart);
+  const waits = total(items.filter(({ name }) => WAITING.includes(name)), 'apart');
   const step = total(items, 'apart');
   const length = total(items, 'own');
   const alike = Math.abs(step) <= 0.05 * length;
@@ -86,7 +86,7 @@ export function sentence({ verdict, kind, steps, state, late_us }, own, other, r
     text.push(`${name} takes ${timeText((verdict.cause_us ?? 0) * US)} in ${verdict.steps.length} of ${steps.number.length} steps, ${timeText((verdict.median_cause_us ?? 0) * US)} on ${other.short}.`);
   } else if (first && first.apart > 0.005 * length) text.push(`${classLabel(first.name)} takes ${timeText(first.apart * US)} longer than on ${other.short}.`);
   else text.push('No class takes clearly longer.');
-  if (state === 'compared' && first && first.apart > 0.005 * length && wait && wait.apart < 0 && alike) {
+  if (state === 'compared' && first && first.apart > 0.005 * length && waits < 0 && alike) {
     const places = stepsIn(range, steps.number.length);
     const late = total(places, (/** @type {number} */ step) => Math.max(0, late_us[own.at][step])) / places.length;
     // A host that works ahead of its device is late only by what it does not have in hand.

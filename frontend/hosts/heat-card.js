@@ -4,7 +4,7 @@ import { button, fill, h, refill } from '../lib/dom.js';
 import { card } from '../lib/cards.js';
 import { chip, legend } from '../lib/classes.js';
 import { count, digits, plural, timeText, UNITS } from '../lib/format.js';
-import { total } from '../lib/items.js';
+import { grouped, total } from '../lib/items.js';
 import { countColumn, liveTable, timeColumn } from '../lib/table.js';
 import { DEVICE, longestClass, stepName, stepUs } from './data.js';
 import { createHeat } from './heat.js';
@@ -73,8 +73,8 @@ export function createHeatCard(on) {
     const { from, to } = scaleOf();
     const layout = heatRows(named, thin);
     const waits = waitTexts(rows);
-    const all = steps.number.length;
-    const lastOf = (/** @type {number} */ host) => `last in ${count(rows[host].last_steps)} of ${count(wide ? rows[host].steps : all)}`;
+    const all = wide && shown.range ? shown.range[1] - shown.range[0] + 1 : steps.number.length;
+    const lastOf = (/** @type {number} */ host) => `last in ${count(rows[host].last_steps)} of ${count(all)}`;
     const stepOf = (/** @type {number} */ host) => (rows[host].step_us === null ? '' : `median ${timeText((rows[host].step_us ?? 0) * US, 1)}`);
     const lastTogether = total(thin, (/** @type {number} */ host) => rows[host].last_steps);
     const latest = Math.max(0, ...thin.map((host) => hosts.late_us[host] ?? 0));
@@ -88,19 +88,20 @@ export function createHeatCard(on) {
     }, steps.number.map((_, step) => Math.max(0, ...hosts.name.map((__, host) => valueOf(host, step) ?? 0))),
     ({ hosts: own }) => own.map((host) => `${rows[host].name}, ${arrival ? `${lastOf(host)} steps, the others wait ${waits.sum([rows[host]])}\u202f${waits.unit.name}` : stepOf(host)}`).join('; '));
     heat.mark({ host: shown.host, range: shown.range });
-    drawLegend(named, thin.length > 0, from, to);
+    drawLegend(named, thin, from, to);
   }
 
-  /** @param {number[]} named @param {boolean} thin @param {number} from µs @param {number} to */
+  /** @param {number[]} named @param {number[]} thin @param {number} from µs @param {number} to */
   function drawLegend(named, thin, from, to) {
     const { answer: { steps }, arrival } = shown;
+    const lastThin = steps.last.some((host) => thin.includes(host));
     const causes = arrival ? [...new Set(steps.last.flatMap((host, step) => (named.includes(host) ? [causeOf(host, step) ?? ''] : [])))] : [];
     const scale = h('span', { class: 'tones', 'aria-hidden': 'true' });
     const ends = arrival ? ['0', `${timeText(to * US, to < 1000 ? 3 : to < 10_000 ? 1 : 0)} late`] : [digits(from / 1000, 1), `${digits(to / 1000, 1)}\u202fms`];
-    const how = !arrival ? 'step time:' : !named.length ? 'tone:' : thin ? 'height, or tone in thin rows:' : 'height:';
+    const how = !arrival ? 'step time:' : !named.length ? 'tone:' : thin.length ? 'height, or tone in thin rows:' : 'height:';
     fill(below, legend([
       ...causes.map((name) => [name === DEVICE ? chip('dev-coll') : name ? chip(`c-${name}`, `k-${name}`) : chip('dev'), `last, ${name ? classLabel(name) : 'no class longer'}`]),
-      ...(arrival && named.length ? [[chip('dev-2'), 'not last']] : []), ...(arrival && thin ? [[chip('dev'), named.length ? 'last, in a thin row' : 'last']] : []),
+      ...(arrival && named.length ? [[chip('dev-2'), 'not last']] : []), ...(arrival && lastThin ? [[chip('dev'), named.length ? 'last, in a thin row' : 'last']] : []),
       [how, ` ${ends[0]} `, scale, ` ${ends[1]}`],
     ]));
   }
@@ -109,9 +110,10 @@ export function createHeatCard(on) {
   function stepsTable() {
     const { answer: { steps, charges, state, late_us }, rows, range, host } = shown;
     const compared = state === 'compared';
+    const charged = grouped([...charges.step.keys()], (/** @type {number} */ at) => charges.step[at]);
     const items = steps.number.map((_, step) => {
       const last = compared ? steps.last[step] : -1;
-      const places = [...charges.step.keys()].filter((at) => charges.step[at] === step);
+      const places = charged.get(step) ?? [];
       return { step, last, late: last < 0 ? null : (late_us[last]?.[step] ?? 0) * US, waits: total(places, (/** @type {number} */ at) => charges.waits_us[at]) * US, length: steps.step_us[step] * US };
     });
     /** @typedef {typeof items[number]} Item */
@@ -153,8 +155,11 @@ export function createHeatCard(on) {
     /** @param {Shown} next */
     draw(next) {
       const anew = !shown || shown.answer !== next.answer || shown.arrival !== next.arrival;
+      // In a large pod only what is selected is drawn anew.
+      const marks = !anew && !listed && shown.rows === next.rows;
       const again = listed && !anew && body.contains(document.activeElement) ? document.activeElement?.closest('tr')?.dataset.index : undefined;
       shown = next;
+      if (marks) return heat.mark({ host: next.host, range: next.range });
       if (anew) drawCard();
       drawBody();
       /** @type {HTMLElement|null} */ (body.querySelector(`tr[data-index="${again}"]`))?.focus();

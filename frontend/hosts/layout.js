@@ -11,7 +11,7 @@ const NAMED = 33;
 const AFTER_NAMED = 3;
 const BEFORE_THIN = 6;
 const THIN_TOGETHER = 90;
-const THIN_MOST = 9;
+const THIN_MOST = 18;
 /** Room for the words beside the thin rows. */
 const THIN_WORDS = 48;
 const LEAST_COLUMN = 6;

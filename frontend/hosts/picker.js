@@ -95,7 +95,7 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
     drawRows(unit.ps);
     const many = chosen.size > MANY_IN_TIMELINE;
     fill(sum, h('b', null, `${count(chosen.size)} of ${count(names.length)}`), ' chosen', many
-      ? h('span', { class: 'tag warning' }, `${plural(chosen.size, 'host')} are ${count(Math.round(chosen.size * rows))} rows`) : [' · ranges work too: ', h('code', null, '0-15, 41')]);
+      ? [' ', h('span', { class: 'tag warning' }, `${plural(chosen.size, 'host')} are ${count(Math.round(chosen.size * rows))} rows`)] : [' · ranges work too: ', h('code', null, '0-15, 41')]);
     done.disabled = !chosen.size;
   }
 

@@ -47,7 +47,8 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
   /** @param {HostRow} row */
   const shareOf = (row) => (row.share === null ? null : shares[all.indexOf(row)]);
   const clocks = all.some(({ offset_us }) => offset_us !== null);
-  const apart = all.some((row) => row.apart.length);
+  // One alone differs from nobody.
+  const apart = all.length > 1 && all.some((row) => row.apart.length);
   /** @type {import('../lib/table.js').Column<HostRow>[]} */
   const columns = [
     { key: 'host', head: 'Host', value: ({ at }) => at, title: ({ name }) => name, cell: (row) => link(row.name, () => select(row)) },
@@ -58,8 +59,8 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
     timeColumn('Others wait', unit, ({ waits_us }) => (waits_us ?? 0) * US, { key: 'waits', cell: (row) => (row.waits_us === null ? MISSING : sum([row])) }),
     { head: '', cell: ({ waits_us }) => lengthBar((waits_us ?? 0) / most) },
     shareColumn('Duty cycle', 'duty', { key: 'duty' }),
-    ...(apart ? [{ head: 'Against the median host, ms a step', cell: (/** @type {HostRow} */ row) => apartBar(seen(row), side) }] : []),
-    { key: 'differs', head: 'What differs most', value: ({ differs_us }) => Math.abs(differs_us ?? 0), number: false, cell: differs },
+    ...(apart ? [{ head: 'Against the median host, ms a step', cell: (/** @type {HostRow} */ row) => apartBar(seen(row), side) },
+      { key: 'differs', head: 'What differs most', value: (/** @type {HostRow} */ { differs_us }) => Math.abs(differs_us ?? 0), cell: differs }] : []),
     ...(clocks ? [
       { key: 'clock', head: 'Clock offset, µs', number: true, value: (/** @type {HostRow} */ { offset_us }) => offset_us ?? 0, cell: (/** @type {HostRow} */ { offset_us }) => (offset_us === null ? MISSING : difference(offset_us)) },
       { key: 'residual', head: '± residual', value: (/** @type {HostRow} */ { residual_us }) => residual_us ?? Infinity, cell: residual },

@@ -59,18 +59,20 @@ export function verdictBlock(document, rows, range, capture) {
   const text = range && compared ? rangeVerdict(document, rows, range) : verdict.text;
   const { step_ps, waits_ps, step_if_fixed_ps } = range ? rangeFigures(document, rows, range) : figures;
   const late = verdict.hosts.map((at) => rows[at]);
-  const fixed = late.length === 1 ? `were ${late[0].short} like the rest` : late.length ? `were ${late.length} hosts like the rest` : 'nobody is late';
+  const cores = document.state === 'one_host';
+  const told = compared || (cores && verdict.kind !== 'unknown');
+  const fixed = verdict.core ? `were ${verdict.core.split('/').at(-1)} like the rest` : late.length === 1 ? `were ${late[0].short} like the rest` : late.length ? `were ${late.length} hosts like the rest` : 'nobody is late';
   /** @param {string} name @param {number|null} ps @param {string} meaning @param {boolean} [sum] */
   const figure = (name, ps, meaning, sum) => h('div', { 'data-testid': `kpi-${name}` },
     h('dd', { 'data-ps': ps === null ? null : Math.round(ps) }, sum && partial && ps ? '≥\u202f' : '', ps === null ? MISSING : headline(ps)), h('dt', null, meaning));
   const number = range ? stepsIn(range, 0).length : steps.number.length;
   return h('div', { class: 'verdict' },
     h('div', { 'data-testid': 'hosts-verdict', class: partial ? 'sec' : '' }, 
-      h('p', null, ['critical', 'warning'].includes(verdict.severity) && !range && h('span', { class: 'hidden' }, `${verdict.severity}: `), range || late.length ? emphasized(text, hosts.name) : text),
+      h('p', null, ['critical', 'warning'].includes(verdict.severity) && !range && h('span', { class: 'hidden' }, `${verdict.severity}: `), text.startsWith('No ') ? text : emphasized(text, hosts.name)),
       document.state === 'one_host' && capture && h('p', null, button('Capture…', capture)),
       partial && h('p', { class: 'small muted', role: 'status' }, `${read.hosts} of ${read.of} hosts read; the last one may still come.`)),
     h('dl', { class: 'figures' },
       figure('step', step_ps, `mean step, ${plural(number, 'step')}`),
-      compared && figure('waits', waits_ps, 'of it waits for other hosts, per step and host', true),
-      compared && !range && !partial && figure('fixed', step_if_fixed_ps, `mean step at best, ${fixed}`)));
+      told && figure('waits', waits_ps, cores ? 'of it waits for other cores, per step and core' : 'of it waits for other hosts, per step and host', true),
+      told && !range && !partial && figure('fixed', step_if_fixed_ps, `mean step at best, ${fixed}`)));
 }

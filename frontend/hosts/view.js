@@ -38,6 +38,8 @@ export function hostsView(app) {
   let session;
   /** Of the steps that are chosen. @type {HostRow[]} */
   let rows = [];
+  /** Of which these are, as a text; empty: none yet. */
+  let rowsOf = '';
   /** What hosts did in each step, as far as it was asked for. @type {Map<number, HostSteps>} */
   let known = new Map();
   let opened = false;
@@ -77,8 +79,12 @@ export function hostsView(app) {
   /** Draws what depends on what is selected. */
   function follow() {
     const steps = range();
-    rows = hostRows(answer, wide() ? steps : null);
-    fill(verdict, verdictBlock(answer, rows, wide() ? steps : null, app.capture()));
+    const of = wide() ? steps : null;
+    if (String(of) !== rowsOf) {
+      rows = hostRows(answer, of);
+      rowsOf = String(of);
+      fill(verdict, verdictBlock(answer, rows, of, app.capture()));
+    }
     heat.draw({ answer, rows, host: host(), range: steps, wide: wide(), arrival: answer.state === 'compared' && app.link.state.hm !== 'step' });
     drawDifference();
     drawList();
@@ -161,7 +167,7 @@ export function hostsView(app) {
       pick('class', [['', 'any'], ...classes.map((name) => /** @type {[string, string]} */ ([name, classLabel(name)]))], filters.get('class'), (value) => setFilter('class', value), 'filter-class'),
       exportButton(`${session.session.name.replace(/\W+/g, '_')}_hosts`, CSV_HEADS, () => csvRows(answer)),
     ] : null }, list);
-    rows = hostRows(answer, null);
+    rowsOf = '';
     fill(element, verdict, ...(several && answer.steps.number.length ? [heat.element, aside] : [coresCard()]), table);
     follow();
     return /** @type {'ready'} */ ('ready');
@@ -220,6 +226,8 @@ export function hostsView(app) {
       removeKeys = on ? app.keys.add([
         { code: 'Slash', shift: false, label: '/', does: 'find hosts', run: () => { search.focus(); search.select(); } },
         { code: 'Escape', label: 'Escape', does: 'clear: search, step, host', run: () => escape() },
+        // Of the heat map, which hears them itself.
+        { code: '', label: 'n N', does: 'heat map: next, previous step in which the host is last', run: () => false },
       ]) : null;
     },
     recolor: heat.recolor,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.pod.collectives import HostCollectives
+from tb_xla_insights.pod.recorded import HostCollectives
 from tb_xla_insights.pod.shared import Shared
 from tb_xla_insights.trace.model import Int32, Int64
 

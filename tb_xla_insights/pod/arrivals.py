@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.pod.align import Aligned, align
 from tb_xla_insights.pod.clocks import Clocks, relate
-from tb_xla_insights.pod.collectives import HostCollectives
 from tb_xla_insights.pod.instances import (
     HIGH,
     LOW,
@@ -23,7 +22,9 @@ from tb_xla_insights.pod.instances import (
     find_instances,
     placed_on,
 )
+from tb_xla_insights.pod.recorded import HostCollectives
 from tb_xla_insights.pod.shared import Shared, numberings, share
+from tb_xla_insights.trace.clock import earliest, is_near
 from tb_xla_insights.trace.model import Int32, Int64
 
 _SLACK_PS = 50_000_000
@@ -71,12 +72,14 @@ class Arrivals:
     @property
     def last_count(self) -> Int32:
         """Per party, how many times it comes last."""
-        return np.bincount(self.last, minlength=len(self.parties)).astype(np.int32)
+        found: Int32 = np.bincount(self.last, minlength=len(self.parties)).astype(np.int32)
+        return found
 
     @property
     def shared_count(self) -> Int32:
         """Per party, in how many instances it takes part."""
-        return self.instances.there.sum(axis=0).astype(np.int32)
+        found: Int32 = self.instances.there.sum(axis=0).astype(np.int32)
+        return found
 
     def charges(self) -> Int64:
         """Per step and party, how long others wait for it; the last row is outside of steps."""
@@ -86,7 +89,7 @@ class Arrivals:
         return found
 
     def latest(self) -> Int64:
-        """Per step and party, how late it comes to the collective to which it comes latest; -1 where it comes to none."""
+        """Per step and party, how late it comes to the collective to which it comes latest; -1: it comes to none."""
         found = np.full((self.steps + 1, len(self.parties)), -1, np.int64)
         rows, which = np.nonzero(self.instances.there)
         np.maximum.at(found, (self.instances.step[rows], which), np.maximum(self.late_ps[rows, which], 0))
@@ -130,12 +133,12 @@ def charge(arrivals: Arrivals, instances: Instances) -> Arrivals:
 
 
 def _bases(hosts: Sequence[HostCollectives]) -> Int64:
-    """What to add to each host's times, as the epochs in their files say; 0 where a file has none."""
+    """What to add to each host's times, as the epochs in their files say; 0 where a file has none, or one of another
+    year."""
     known = [host.base_unix_ns for host in hosts if host.base_unix_ns]
-    first = min(known, default=0)
-    return np.array(
-        [(host.base_unix_ns - first) * 1000 if host.base_unix_ns else 0 for host in hosts], np.int64
-    )
+    first = earliest(known) if known else 0
+    since = [host.base_unix_ns - first if is_near(host.base_unix_ns, first) else 0 for host in hosts]
+    return np.array(since, np.int64) * 1000
 
 
 def _of(parties: Sequence[HostCollectives], shared: Shared, aligned: Aligned, base_ps: Int64) -> Arrivals:
@@ -169,8 +172,8 @@ def _telling(rough: Instances, shared: Shared, parties: Sequence[HostCollectives
 def charges_of(placed: Instances) -> tuple[Int32, Int64, Int64, Int32]:
     """Who is last, lateness, waiting, and to whom it is charged.
 
-    The last one is charged, but for what it lost itself by waiting for another one, in a collective of which the waiting
-    party was no part: that is passed on to whom it was charged to.
+    The last one is charged, but for what it lost itself by waiting for another one, in a collective of which the
+    waiting party was no part: that is passed on to whom it was charged to.
     """
     there = placed.there
     begin = np.where(there, placed.begin_ps, LOW)
@@ -188,8 +191,8 @@ def charges_of(placed: Instances) -> tuple[Int32, Int64, Int64, Int32]:
 
 
 def _passed_on(there: NDArray[np.bool_], last: Int32, waits: Int64, charged: Int32) -> Int32:
-    """Charges after what hosts lost themselves was passed on; see `charges_of`. A wait that is only in part another one's
-    fault is charged to whom most of it is due."""
+    """Charges after what hosts lost themselves was passed on; see `charges_of`. A wait that is only in part another
+    one's fault is charged to whom most of it is due."""
     charged = charged.copy()
     everybody = there.any(axis=0)
     lost: list[list[int]] = [[] for _ in range(there.shape[1])]
@@ -221,8 +224,7 @@ def middle_of(values: Int64, there: NDArray[np.bool_]) -> Int64:
 
 
 def waiting_for_others(arrivals: Arrivals) -> Int64:
-    """Per party, how much of the exposed time in its collectives it only waits for the last one to come, over its
-    cores."""
+    """Per party, how much of the exposed time in its collectives it only waits for the last one, over its cores."""
     its = arrivals.instances
     found = np.zeros(len(arrivals.parties), np.int64)
     if not len(its):
@@ -244,4 +246,5 @@ def _impossible(found: Arrivals) -> NDArray[np.bool_]:
     first = np.where(its.there, its.end_ps, HIGH).min(axis=1, initial=HIGH)
     residuals = found.clocks.residual_ps[found.clocks.known]
     slack = max(_SLACK_PS, 3 * int(residuals.max(initial=0)))
-    return (first + slack < latest) & (its.wait_ps == its.begin_ps).all(axis=1)
+    early: NDArray[np.bool_] = (first + slack < latest) & (its.wait_ps == its.begin_ps).all(axis=1)
+    return early

@@ -32,9 +32,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Clocks:
-    """Per host: `add_ps`, what makes its times those of the session's common clock, at `middle_ps` on its own; `offset_ps`,
-    how far its clock is ahead of that one, beyond what its file says (the host in the middle has 0); `gain`, how much it gains a picosecond; `residual_ps`, how far the ends still are apart, as one standard
-    deviation, or what one collective says from what all say; `count` of the ends that tell. `known`: whether there are enough of them, and agree."""
+    """Per host: `add_ps`, what makes its times those of the session's common clock, at `middle_ps` on its own;
+    `offset_ps`, how far its clock is ahead of that one, beyond what its file says (the host in the middle has 0);
+    `gain`, how much it gains a picosecond; `residual_ps`, how far the ends still are apart, as one standard deviation,
+    or how far what one collective says is from what all say, if that is more; `count` of the ends that tell; `known`:
+    whether there are enough of them, and agree."""
 
     add_ps: Int64
     offset_ps: Int64
@@ -47,7 +49,8 @@ class Clocks:
     def common(self, host: int, times_ps: Int64) -> Int64:
         """Times of a host's clock, on the common one."""
         drift = np.rint((times_ps - self.middle_ps[host]) * self.gain[host]).astype(np.int64)
-        return times_ps + self.add_ps[host] - drift
+        common: Int64 = times_ps + self.add_ps[host] - drift
+        return common
 
 
 def relate(
@@ -59,13 +62,13 @@ def relate(
     base_ps: Int64,
 ) -> Clocks:
     """The clocks of hosts, from the ends of what they did together: a row per instance, a column per host, valid where
-    `there`. `kind`: which collective each instance is one of. `shift_ps`: about what to add to each host's times, `base_ps`: what its file says; `component`: hosts with other numbers (or negative ones)
-    are not related.
+    `there`. `kind`: which collective each instance is one of. `shift_ps`: about what to add to each host's times,
+    `base_ps`: what its file says. `component`: hosts with other numbers (or negative ones) are not related.
 
     Medians twice over: an instance ends when the host in the middle says so, a host is late by what it is in its middle
     instance; so a quarter of both may be wrong.
     """
-    count, hosts = ends_ps.shape
+    hosts = ends_ps.shape[1]
     shared = np.flatnonzero(there.sum(axis=1) >= 2)
     chosen = (
         shared[np.linspace(0, len(shared) - 1, min(MOST, len(shared))).astype(np.intp)]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +20,14 @@ from tb_xla_insights.analysis.shares import covered
 from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.pod.groups import Groups, groups_of, groups_of_text
-from tb_xla_insights.trace.model import Int16, Int32, Int64, Trace
+from tb_xla_insights.pod.recorded import HostCollectives, Instruction, counted
+from tb_xla_insights.pod.thin import MOST_ROWS, thinned
+from tb_xla_insights.trace.model import Int32, Int64, Trace
 from tb_xla_insights.trace.run_keys import stat_at
 from tb_xla_insights.xplane.hlo import read_module
 from tb_xla_insights.xplane.source import open_source
 
-MOST_ROWS = 20_000
-"""Rows of one host's collectives: 46 bytes each, so less than 1 MB."""
+__all__ = ["HostCollectives", "host_collectives"]
 
 _TOGETHER = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-broadcast")
 """Kinds in which every core waits for every other one of its group. In the others one core waits for one."""
@@ -35,69 +35,6 @@ _TOGETHER = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collec
 _HALF = re.compile(r"-(start|done)(?=[. ]|$)")
 _OPERAND = re.compile(r"-done\([^%]*%([\w.-]+)")
 _WHOLE, _START, _DONE = range(3)
-
-
-@dataclass(frozen=True)
-class Instruction:
-    """A collective in a program, as all hosts know it: the program's name without its id, the instruction's own name
-    (that of its start, where it is asynchronous), its kind (one of `opcodes.COLLECTIVES`), and who takes part together
-    (None: nothing tells; else indices into `HostCollectives.groups`)."""
-
-    program: str
-    name: str
-    kind: str
-    groups: int | None
-
-
-@dataclass(frozen=True)
-class HostCollectives:
-    """The collectives of one host. Times are picoseconds on its own clock, from `base_unix_ns` on (0: not recorded).
-
-    `cores`: ids of the devices, `ordinals` their numbers among those of all hosts (-1: not recorded). Per run of a
-    program, which the cores do together: `run_program` (index into `programs`), `run_id` (0: not recorded), `run_step`
-    (index into the host's steps, -1: none), `run_start_ps`. Per core and execution of a collective a row: `instruction`
-    (index into `instructions`), `run`, `repetition` (which one within its run), `core`, and `begin_ps`, when the core
-    takes part; `wait_ps`, from when on it waits (the begin of an asynchronous one's `done`); `end_ps`; and how much of
-    its time no computing hides, `exposed_ps`.
-
-    `step_numbers`: of the host's steps (-1: none); `step_work_ps`: per step and core, how long the core computed for it. `recorded`: rows before some were left out.
-    """
-
-    base_unix_ns: int
-    cores: tuple[str, ...]
-    ordinals: tuple[int, ...]
-    programs: tuple[str, ...]
-    groups: tuple[Groups, ...]
-    instructions: tuple[Instruction, ...]
-    run_program: Int32
-    run_id: Int64
-    run_step: Int32
-    run_start_ps: Int64
-    instruction: Int32
-    run: Int32
-    repetition: Int32
-    core: Int16
-    begin_ps: Int64
-    wait_ps: Int64
-    end_ps: Int64
-    exposed_ps: Int64
-    step_numbers: Int64
-    step_work_ps: Int64
-    recorded: int
-
-    def __len__(self) -> int:
-        return len(self.run)
-
-    @property
-    def nbytes(self) -> int:
-        return sum(column.nbytes for column in vars(self).values() if isinstance(column, np.ndarray))
-
-    def chosen(self, rows: NDArray[np.bool_]) -> HostCollectives:
-        """Only some of the rows."""
-        return replace(self, **{name: getattr(self, name)[rows] for name in _ROWS})
-
-
-_ROWS = ("instruction", "run", "repetition", "core", "begin_ps", "wait_ps", "end_ps", "exposed_ps")
 
 
 def host_collectives(trace: Trace, most_rows: int = MOST_ROWS) -> HostCollectives:
@@ -322,11 +259,11 @@ def _joined(rows: dict[str, Int64], half: NDArray[np.int8]) -> dict[str, Int64]:
     order = np.lexsort((rows["begin_ps"], half == _DONE, rows["core"], rows["run"], rows["instruction"]))
     rows = {name: column[order] for name, column in rows.items()}
     half = half[order]
-    repetition = _counted(rows["instruction"], rows["run"], rows["core"], half == _DONE)
+    repetition = counted(rows["instruction"], rows["run"], rows["core"], half == _DONE)
     begun, done = np.flatnonzero(half != _DONE), np.flatnonzero(half == _DONE)
     start = begun[half[begun] == _START]
     keys = np.stack((rows["instruction"], rows["run"], rows["core"], repetition))
-    pairs = {key: row for key, row in zip(map(tuple, keys[:, done].T.tolist()), done.tolist(), strict=True)}
+    pairs = dict(zip(map(tuple, keys[:, done].T.tolist()), done.tolist(), strict=True))
     ends = np.array([pairs.get(key, -1) for key in map(tuple, keys[:, start].T.tolist())], np.int64)
     end_of = np.arange(len(half))
     end_of[start] = ends
@@ -340,18 +277,6 @@ def _joined(rows: dict[str, Int64], half: NDArray[np.int8]) -> dict[str, Int64]:
     }
     exposed = rows["exposed_ps"][kept] + np.where(until == kept, 0, rows["exposed_ps"][until])
     return joined | {"exposed_ps": exposed}
-
-
-def _counted(*columns: NDArray[np.integer] | NDArray[np.bool_]) -> Int64:
-    """Per row, how many rows before it have the same values; equal ones stand together."""
-    if not len(columns[0]):
-        return np.zeros(0, np.int64)
-    new = np.zeros(len(columns[0]), np.bool_)
-    new[0] = True
-    for column in columns:
-        new[1:] |= column[1:] != column[:-1]
-    first = np.flatnonzero(new)
-    return np.arange(len(new)) - np.repeat(first, np.diff(np.append(first, len(new))))
 
 
 def _step_work(trace: Trace) -> Int64:
@@ -378,35 +303,3 @@ def _ordinals(trace: Trace) -> tuple[int, ...]:
         return (-1,) * len(trace.devices)
     numbers = [re.search(r"(\d+)$", device.name) for device in trace.devices]
     return tuple(int(it[1]) if it else -1 for it in numbers)
-
-
-def thinned(host: HostCollectives, most_rows: int) -> HostCollectives:
-    """A host's collectives in at most so many rows. Every host makes the same choice without asking the others: a half,
-    a quarter, … of the instructions, by a hash of their names, and always the first and the last one of a program, as
-    a host that comes late does so in the first; then the last repetitions of loops; then the last runs."""
-    if len(host) <= most_rows:
-        return host
-    level, ends = 0, _first_and_last(host)
-    hashes = np.array([crc32(f"{it.program}/{it.name}".encode()) for it in host.instructions], np.int64)
-    kept = host
-    while len(kept) > most_rows and level < 16:
-        level += 1
-        some = ends | (hashes & ((1 << level) - 1) == 0)
-        kept = host.chosen(some[host.instruction])
-    while len(kept) > most_rows and kept.repetition.max():
-        kept = kept.chosen(kept.repetition <= kept.repetition.max() // 2)
-    if len(kept) > most_rows:
-        latest = int(np.sort(kept.run)[most_rows])
-        kept = kept.chosen(kept.run < latest)
-    return kept
-
-
-def _first_and_last(host: HostCollectives) -> NDArray[np.bool_]:
-    """Which instructions come first or last in runs of their program."""
-    order = np.lexsort((host.begin_ps, host.run, host.core))
-    of_run = _counted(host.core[order], host.run[order])
-    first = np.flatnonzero(of_run == 0)
-    last = np.append(first[1:], len(order)) - 1
-    chosen = np.zeros(len(host.instructions), np.bool_)
-    chosen[host.instruction[order[np.concatenate((first, last))]]] = True
-    return chosen

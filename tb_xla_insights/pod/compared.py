@@ -1,4 +1,7 @@
-"""All hosts of a session compared: whether they can be, who holds up the others, and why. (docs/definitions.md, "Pods")"""
+"""All hosts of a session compared: whether they can be, who holds up the others, and why.
+
+(docs/definitions.md, "Pods")
+"""
 
 from __future__ import annotations
 
@@ -21,9 +24,9 @@ State = Literal["compared", "one_host", "no_collectives", "clocks_apart"]
 
 @dataclass(frozen=True)
 class Compared:
-    """What a session's hosts are when compared. `arrivals` are those of hosts; `cores` those of the cores, in a session of
-    one host; `late`: who holds up the others, of hosts, or with `cores` of these; `causes`: per late one (and where
-    another one is late each time, of all together), why; `note`: a sentence about hosts that could not be compared."""
+    """What a session's hosts are when compared. `arrivals`: of hosts; `cores`: of the cores, in a session of one host;
+    `late`: who holds up the others, of hosts, or with `cores` of these; `causes`: per late one, why (where another one
+    is late each time, one for all); `note`: a sentence about hosts that could not be compared."""
 
     hosts: tuple[HostInput, ...]
     state: State
@@ -56,7 +59,8 @@ class Compared:
     def sampled(self) -> float:
         """Which share of the recorded collectives is compared at most."""
         recorded = sum(host.collectives.recorded for host in self.hosts)
-        return sum(len(host.collectives) for host in self.hosts) / recorded if recorded else 1.0
+        kept = sum(len(host.collectives) for host in self.hosts)
+        return kept / recorded * self.told.instances.share if recorded else 1.0
 
     def late_ps(self, place: int) -> int:
         """How late one of the late ones usually is, in the steps in which it is last."""
@@ -102,16 +106,17 @@ def compare_hosts(hosts: Sequence[HostInput]) -> Compared:
     numbers."""
     collectives = [host.collectives for host in hosts]
     arrivals = find_arrivals(collectives)
-    cores = find_core_arrivals(collectives[0]) if len(hosts) == 1 and collectives[0].cores else None
+    cores = find_core_arrivals(collectives[0]) if len(hosts) == 1 and _has_cores(hosts[0]) else None
     table = side_by_side(hosts, arrivals)
     late = find_late(cores or arrivals, table.mean_step_ps)
     made = Compared(
         tuple(hosts), _state(collectives, arrivals), _note(arrivals), arrivals, cores, table, late, ()
     )
-    if cores:
-        causes: list[Cause | None] = [_core_cause(hosts[0], party) for party in late.parties]
-    elif late.kind == "changing":
-        causes = [_changing_cause(made)]
+    causes: list[Cause | None]
+    if late.kind == "changing":
+        causes = [None if cores else _changing_cause(made)]
+    elif cores:
+        causes = [_core_cause(hosts[0], party) for party in late.parties]
     else:
         always = [len(steps) >= EVERY_SHARE * arrivals.steps or late.alike for steps in late.steps]
         causes = [
@@ -125,6 +130,11 @@ def compare_hosts(hosts: Sequence[HostInput]) -> Compared:
             for place, party in enumerate(late.parties)
         ]
     return replace(made, causes=tuple(causes))
+
+
+def _has_cores(host: HostInput) -> bool:
+    """Whether cores may be compared: those of a CPU share its processors, so that one of them always comes last."""
+    return len(host.collectives.cores) > 1 and all(row["kind"] != "cpu" for row in host.document["devices"])
 
 
 def _state(hosts: Sequence[Any], arrivals: Arrivals) -> State:

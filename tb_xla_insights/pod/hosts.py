@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES
 from tb_xla_insights.pod.arrivals import Arrivals
-from tb_xla_insights.pod.collectives import HostCollectives
 from tb_xla_insights.pod.instances import NOBODY
+from tb_xla_insights.pod.recorded import HostCollectives
 from tb_xla_insights.trace.model import Int64
 
 DEVICE = "device"

@@ -10,11 +10,14 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.pod.align import NOT, Aligned
 from tb_xla_insights.pod.clocks import Clocks
-from tb_xla_insights.pod.collectives import HostCollectives
+from tb_xla_insights.pod.recorded import HostCollectives
 from tb_xla_insights.pod.shared import Shared
 from tb_xla_insights.trace.model import Int32, Int64
 
 NOBODY = -1
+
+MOST_CELLS = 4_000_000
+"""Instances times parties that are compared, at most: 200 MB of columns."""
 
 LOW, HIGH = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
@@ -25,8 +28,8 @@ class Instances:
 
     `begin_ps`: when the party's last core took part, its arrival; `wait_ps`: from when on it waits; `end_ps`: when its
     first core is done. All on the common clock. `instruction`: index into `Shared.instructions`; `step`: index into the
-    common steps, NOBODY outside of them; `of_row`: per party, for each row of its collectives, the instance it is a part
-    of, -1: none.
+    common steps, NOBODY outside of them; `of_row`: per party, for each row of its collectives, the instance that it is
+    a part of, -1: none. `share`: of all rows that are part of one, how many are compared: see MOST_CELLS.
     """
 
     instruction: Int32
@@ -36,6 +39,7 @@ class Instances:
     wait_ps: Int64
     end_ps: Int64
     of_row: list[Int32]
+    share: float = 1.0
 
     def __len__(self) -> int:
         return len(self.step)
@@ -44,16 +48,24 @@ class Instances:
         """Only some instances, in that order."""
         place = np.full(len(self) + 1, -1, np.int32)
         place[rows] = np.arange(len(rows), dtype=np.int32)
-        columns = (self.instruction, self.step, self.there, self.begin_ps, self.wait_ps, self.end_ps)
-        return Instances(*(column[rows] for column in columns), [place[it] for it in self.of_row])
+        return Instances(
+            self.instruction[rows],
+            self.step[rows],
+            self.there[rows],
+            self.begin_ps[rows],
+            self.wait_ps[rows],
+            self.end_ps[rows],
+            [place[it] for it in self.of_row],
+            self.share,
+        )
 
 
 def common_steps(
     parties: Sequence[HostCollectives], aligned: Aligned
 ) -> tuple[list[Int32], int, dict[tuple[int, int], int]]:
-    """Per party, for each of its steps the common one; how many there are; and the common step of each run, by component
-    and label. The party with most steps counts; another one's are as many earlier or later as most runs that it has in
-    common with those before it say, else as the numbers of steps say."""
+    """Per party, for each of its steps the common one; how many there are; and the common step of each run, by
+    component and label. The party with most steps counts; another one's are as many earlier or later as most runs say
+    that it has in common with those before it, else as the numbers of steps say."""
     of_run: dict[tuple[int, int], int] = {}
     of_number: dict[int, int] = {}
     shifts = np.zeros(len(parties), np.int64)
@@ -61,7 +73,7 @@ def common_steps(
     alone = aligned.component == NOT
     waiting = sorted(range(len(parties)), key=lambda it: (alone[it], -len(parties[it].step_numbers)))
     while waiting:
-        left = []
+        left: list[int] = []
         for number in waiting:
             party, component = parties[number], int(aligned.component[number])
             runs = [
@@ -118,19 +130,26 @@ def find_instances(
     for column in columns:  # all of them in one number
         key = key * (int(column.max(initial=0)) + 1) + column[rows]
     _, first, which = np.unique(key, return_index=True, return_inverse=True)
-    there = np.zeros((len(first), len(parties)), np.bool_)
-    there[which, party_of[rows]] = True
-    several = there.sum(axis=1) >= 2
-    place = np.where(several, np.cumsum(several) - 1, -1)
+    members = np.unique(which * len(parties) + party_of[rows]) // max(len(parties), 1)
+    several = np.bincount(members, minlength=len(first)) >= 2
+    lengths = np.concatenate([party.end_ps - party.begin_ps for party in parties])[rows]
+    of_instance = instruction[rows[first]]
+    longest = _affordable(
+        of_instance[several], np.bincount(instruction[rows], lengths).astype(np.float64), len(parties)
+    )
+    chosen = several & longest[of_instance]
+    share = float(chosen[which].sum() / max(several[which].sum(), 1))
     instance = np.full(len(party_of), -1, np.int32)
-    instance[rows] = place[which]
-    there, first = there[several], rows[first[several]]
+    instance[rows] = np.where(chosen, np.cumsum(chosen) - 1, -1)[which]
+    first = rows[first[chosen]]
+    rows = np.flatnonzero(instance >= 0)
+    cells = instance[rows], party_of[rows]
+    there = np.zeros((len(first), len(parties)), np.bool_)
+    there[cells] = True
     step = [
         step_of_run.get(run, NOBODY)
         for run in zip(component[first].tolist(), label[first].tolist(), strict=True)
     ]
-    rows = np.flatnonzero(instance >= 0)
-    cells = instance[rows], party_of[rows]
     begin, wait, end = (np.full(there.shape, limit, np.int64) for limit in (LOW, LOW, HIGH))
     for column, name in ((begin, "begin_ps"), (wait, "wait_ps")):
         np.maximum.at(column, cells, np.concatenate([getattr(party, name) for party in parties])[rows])
@@ -145,7 +164,19 @@ def find_instances(
         wait,
         end,
         np.split(instance, bounds),
+        share,
     )
+
+
+def _affordable(instruction: Int64, time_ps: NDArray[np.float64], parties: int) -> NDArray[np.bool_]:
+    """Which instructions are compared, given that of each instance, and the time in each: those that take longest, as
+    waiting does, until there are MOST_CELLS; one at least."""
+    number = np.bincount(instruction, minlength=len(time_ps)) * parties
+    order = np.argsort(-time_ps, kind="stable")
+    found = np.zeros(len(time_ps), np.bool_)
+    found[order[np.cumsum(number[order]) <= MOST_CELLS]] = True
+    found[order[:1]] = True
+    return found
 
 
 def _keys(party: HostCollectives, shared: Shared, aligned: Aligned, number: int) -> tuple[Int32, ...]:
@@ -158,15 +189,14 @@ def _keys(party: HostCollectives, shared: Shared, aligned: Aligned, number: int)
 def placed_on(rough: Instances, clocks: Clocks) -> Instances:
     """The instances on the common clock, in order of time, and only parties whose clocks are known."""
     there = rough.there & clocks.known
-    columns = [np.zeros_like(rough.begin_ps) for _ in range(3)]
+    begin, wait, end = (np.zeros_like(rough.begin_ps) for _ in range(3))
     for host in np.flatnonzero(clocks.known).tolist():
         rows = there[:, host]
-        for made, times in zip(columns, (rough.begin_ps, rough.wait_ps, rough.end_ps), strict=True):
-            made[rows, host] = clocks.common(host, times[rows, host])
+        for column, times in ((begin, rough.begin_ps), (wait, rough.wait_ps), (end, rough.end_ps)):
+            column[rows, host] = clocks.common(host, times[rows, host])
     kept = np.flatnonzero(there.sum(axis=1) >= 2)
-    latest = np.where(there[kept], columns[0][kept], LOW).max(axis=1, initial=LOW)
-    order = kept[np.argsort(latest, kind="stable")]
-    begin, wait, end = columns
-    made = Instances(rough.instruction, rough.step, there, begin, wait, end, rough.of_row)
-    known = [np.where(has, rows, -1) for rows, has in zip(made.of_row, clocks.known.tolist(), strict=True)]
-    return replace(made, of_row=known).chosen(order)
+    latest = np.where(there[kept], begin[kept], LOW).max(axis=1, initial=LOW)
+    known = zip(rough.of_row, clocks.known.tolist(), strict=True)
+    of_row = [np.where(has, rows, -1).astype(np.int32) for rows, has in known]
+    placed = replace(rough, there=there, begin_ps=begin, wait_ps=wait, end_ps=end, of_row=of_row)
+    return placed.chosen(kept[np.argsort(latest, kind="stable")])

@@ -29,14 +29,15 @@ LEVEL = 0.01
 LEAST_SHARE = 0.01
 """Of a step, what a host must cost the others to be told: what they wait is measured, and no mean of different runs."""
 
-ONCE_SHARE = 0.5
-"""Of all waiting, what is charged to a host that stands out in a few steps only."""
-
-MATTERS_SHARE = 0.1
-"""Of what is charged to such a host, what a step must have to be one of those few."""
+EVENT_TIMES = 8
+"""How many times the waiting of the usual step must be charged to a host in a step for that to be an event of its own,
+however few hosts and steps there are. All of them together must cost INFO_SHARE."""
 
 MUCH_MORE = 1.25
 """How many times more the mean step must gain with a class of hosts than with those that stand out one by one."""
+
+FEWEST_STEPS = 5
+"""Steps that a class of hosts needs; in MOST_NEEDED of them all of it must come after all others."""
 
 MOST_FOUND = 8
 """Hosts that are looked for one after the other."""
@@ -133,25 +134,28 @@ def _worst(
     left: Arrivals, all_: Arrivals, found: list[int], step_ps: int
 ) -> tuple[int, NDArray[np.intp]] | None:
     """Of the parties that stand out, but for those found already, the one that others wait for longest, and the steps
-    in which they do."""
+    in which they do. A step counts in which somebody is late by more than clocks can be wrong, and costs enough."""
     charges, last, latest = left.charges()[:-1], _last_of_steps(left), left.latest()
-    share, counted = 1 / len(left.parties), int((last >= 0).sum())
-    costs, total = charges.sum(axis=0), int(all_.waits_ps.sum())
-    for party in np.argsort(-costs, kind="stable").tolist():
-        cost = int(costs[party])
-        # The time of a step of those who may wait for it.
-        theirs = step_ps * _companions(left, party)
-        if party in found or not cost or cost < LEAST_SHARE * theirs * left.steps:
+    costs, usual = charges.sum(axis=0), float(np.median(all_.charges()[:-1].sum(axis=1)))
+    # Per party, the time of a step of those who may wait for it.
+    theirs = {party: step_ps * _companions(left, party) for party in np.unique(last[last >= 0]).tolist()}
+    matters = {
+        party: (latest[:, party] > noise_ps(all_, party)) & (charges[:, party] >= LEAST_SHARE * time)
+        for party, time in theirs.items()
+    }
+    steps = {party: np.flatnonzero((last == party) & clear) for party, clear in matters.items()}
+    counted, share = sum(map(len, steps.values())), 1 / len(left.parties)
+    for party in sorted(theirs, key=lambda it: -costs[it]):
+        least = theirs[party] * left.steps
+        if party in found or costs[party] < LEAST_SHARE * least:
             continue
-        late = latest[:, party] > noise_ps(all_, party)
-        steps = np.flatnonzero((last == party) & late & (charges[:, party] >= LEAST_SHARE * theirs))
+        number = len(steps[party])
         needed = min(TIMES_ITS_SHARE * share, MOST_NEEDED) * counted
-        if len(steps) > needed and _tail(len(steps), counted, share) * len(left.parties) < LEVEL:
-            return party, steps
-        if cost >= ONCE_SHARE * total and cost >= INFO_SHARE * theirs * left.steps:
-            few = np.flatnonzero(late & (charges[:, party] >= MATTERS_SHARE * cost))
-            if len(few):
-                return party, few
+        if number > needed and _tail(number, counted, share) * len(left.parties) < LEVEL:
+            return party, steps[party]
+        few = np.flatnonzero(matters[party] & (charges[:, party] > EVENT_TIMES * usual))
+        if len(few) and int(charges[few, party].sum()) >= INFO_SHARE * least:
+            return party, few
     return None
 
 
@@ -189,7 +193,7 @@ def _class_of_late(arrivals: Arrivals, step_ps: int) -> list[int]:
     first = np.where(there, its.begin_ps[rows], np.iinfo(np.int64).max).min(axis=1)
     after = np.where(there, its.begin_ps[rows] - first[:, None], 0).astype(np.float64)
     after[~there] = np.nan
-    if len(rows) < 3 or np.isnan(after).all(axis=0).any():
+    if not len(rows) or np.isnan(after).all(axis=0).any():
         return []
     usual = np.nanmedian(after, axis=0)
     order = np.argsort(usual, kind="stable")
@@ -199,6 +203,11 @@ def _class_of_late(arrivals: Arrivals, step_ps: int) -> list[int]:
     within = max(np.ptp(usual[early]), np.ptp(usual[late]))
     noise = max(noise_ps(arrivals, party) for party in range(len(usual)))
     if min(len(early), len(late)) < 2 or gaps[at] < max(2 * within, 3 * noise, INFO_SHARE * step_ps):
+        return []
+    absent = np.isnan(after)
+    soonest = np.where(absent, np.inf, after)[:, late].min(axis=1)
+    apart = soonest > np.where(absent, -np.inf, after)[:, early].max(axis=1)
+    if len(rows) < FEWEST_STEPS or apart.mean() < MOST_NEEDED:
         return []
     return sorted(late.tolist(), key=lambda it: -usual[it])
 

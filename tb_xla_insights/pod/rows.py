@@ -15,11 +15,11 @@ ALIKE_PS = 150_000_000
 
 
 def host_rows(compared: Compared) -> list[dict[str, Any]]:
-    """The report's `hosts`. `step_ps`: the median of its steps; `idle_ps`: its devices' idle time by class; of the shared
-    collectives, how many it takes part in (`shared`), to how many it comes last (`last`, `last_share`), how long the
-    others wait for it (`others_wait_ps`) and it for others (`waits_ps`); null where hosts are not compared. `differs`:
-    the class that differs most from the median host's, and by how much in a mean step, null where none does by
-    ALIKE_PS."""
+    """The report's `hosts`. `step_ps`: the median of its steps; `idle_ps`: its devices' idle time by class; of the
+    shared collectives, how many it takes part in (`shared`), to how many it comes last (`last`, `last_share`), how long
+    the others wait for it (`others_wait_ps`) and it for others (`waits_ps`); null where hosts are not compared.
+    `differs`: the class that differs most from the median host's, and by how much in a mean step, null where none does
+    by ALIKE_PS."""
     told = compared.arrivals
     compares = compared.state == "compared"
     numbers = zip(

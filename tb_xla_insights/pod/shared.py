@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.pod.collectives import HostCollectives, Instruction
+from tb_xla_insights.pod.recorded import HostCollectives, Instruction
 from tb_xla_insights.trace.model import Int32, Int64
 
 WAITED_PS = 5_000_000
@@ -78,5 +79,5 @@ def numberings(hosts: Sequence[HostCollectives]) -> list[list[Int64] | None]:
     ]
     if told and min(told) >= 0 and len(set(told)) == len(told):
         rank = np.argsort(np.argsort(told)).astype(np.int64)
-        return [[rank[low:high] for low, high in zip(first[:-1], first[1:], strict=True)], None]
+        return [[rank[low:high] for low, high in pairwise(first.tolist())], None]
     return [by_host, None]

@@ -12,6 +12,7 @@ import numpy as np
 from tb_xla_insights.analysis.findings.base import Finding, Window, first_that_fits, joined, longest_windows
 from tb_xla_insights.analysis.thresholds import severity_of
 from tb_xla_insights.catalog.classes import label
+from tb_xla_insights.pod.advice import advice, names
 from tb_xla_insights.pod.arrivals import waiting_for_others
 from tb_xla_insights.pod.causes import Cause
 from tb_xla_insights.pod.compared import Compared
@@ -23,37 +24,6 @@ MOST_NAMED = 3
 
 MOST_CAUSES = 2
 """Causes that it names."""
-
-_ADVICE = {
-    "input": "Feed {host} as fast as the rest: look at the storage and network there, at the size of the part of the data, and "
-    "give the loader more workers and more batches to prefetch.",
-    "compile": "Find out what {host} must compile when the others need not: another shape, another branch, or a compilation "
-    "cache out of reach.",
-    "program_load": "Find out which programs {host} must load when the others need not: another branch, or too little memory to "
-    "keep them.",
-    "dynamo": "Find out what makes {host} go through torch.compile when the others need not: a guard on a value that differs.",
-    "to_device": "Send as much from {host} as from the rest: look at the size of batches, and at what else is sent.",
-    DEVICE: "Look at the device before the program: the same takes {host} longer, as it does a hot or faulty chip, or the part "
-    "of the work is larger; shard evenly, or take {host} out of the job.",
-}
-_ADVICE_ELSE = (
-    "Give {host} no more to do than the rest: move what the others do not do{where} to another thread, or out of the "
-    "steps (logs, checkpoints, evaluation, garbage collection)."
-)
-_ADVICE_UNKNOWN = (
-    "Capture {host} and {median} again with more of the host recorded (Python's calls, annotations): this capture does "
-    "not tell what takes longer."
-)
-_ADVICE_CHANGING = (
-    "Make all hosts' steps more even, as no single one is to blame: {what}; work that not every step has is best done by "
-    "all hosts in the same one."
-)
-_EVEN = {
-    "input": "prefetch more batches, so that a slow one is hidden",
-    "compile": "let no host compile alone: pad shapes alike everywhere",
-    "python": "let all of them collect garbage and write logs in the same step",
-    DEVICE: "give each the same amount of work, as with batches padded or packed to one length",
-}
 
 
 def straggler(compared: Compared) -> Finding | None:
@@ -90,43 +60,35 @@ def straggler_json(compared: Compared) -> dict[str, Any] | None:
     return found.as_json() | {"kind": "mistake", "step_ps": compared.table.mean_step_ps} if found else None
 
 
-def names(compared: Compared) -> list[str]:
-    """The late ones, the worst first."""
-    if compared.cores:
-        return [
-            compared.hosts[0].collectives.cores[party].rsplit("/", 1)[-1] for party in compared.late.parties
-        ]
-    return [compared.hosts[party].name for party in compared.late.parties]
-
-
 def _title(compared: Compared) -> str:
     found = names(compared)
     others = "other cores" if compared.cores else "others"
     if not found:
         return f"In each step another {'core' if compared.cores else 'host'} holds up the {others}"
-    once = ""
-    if compared.recurs == "once" and (step := _step(compared)) is not None:
-        once = f" in step {step}"
+    step = _step(compared) if compared.recurs == "once" else None
+    does = f"the {others}" if step is None else f"the {others} in step {step}"
     if len(found) == 1:
-        verb = "held" if once else "holds"
+        verb = "holds up" if step is None else "held up"
         core = compared.causes[0].core if compared.causes[0] and not compared.cores else None
-        exact = [f"{core.rsplit('/', 1)[-1]} of {found[0]} {verb} up the others{once}"] if core else []
-        whole = f"{found[0]} {verb} up the {others}{once}"
-        return first_that_fits(*exact, whole, f"One host {verb} up the {others}{once}")
-    what = "cores" if compared.cores else "hosts"
-    short = [f"{joined(found)} hold up the {others}"] if len(found) <= MOST_NAMED else []
-    return first_that_fits(
-        *short, f"{len(found)} of {len(compared.told.parties)} {what} hold up the {others}"
-    )
+        exact = [f"{_short(core)} of {found[0]} {verb} {does}"] if core else []
+        return first_that_fits(*exact, f"{found[0]} {verb} {does}", f"One host {verb} {does}")
+    verb, what = "hold up" if step is None else "held up", "cores" if compared.cores else "hosts"
+    named = [f"{joined(found)} {verb} {does}"] if len(found) <= MOST_NAMED else []
+    return first_that_fits(*named, f"{len(found)} of {len(compared.told.parties)} {what} {verb} {does}")
+
+
+def _short(core: str) -> str:
+    """A core without its host: `TPU:2`."""
+    return core.rsplit("/", 1)[-1]
 
 
 def _step(compared: Compared) -> int | None:
     """The number of the step in which it happened, its place where it has none."""
-    steps = compared.late.steps[0] if compared.late.steps else []
-    if not len(steps):
+    steps: list[int] = compared.late.steps[0].tolist() if compared.late.steps else []
+    if not steps:
         return None
-    number = compared.table.number[int(steps[0])]
-    return int(steps[0]) if number is None else number
+    number = compared.table.number[steps[0]]
+    return steps[0] if number is None else number
 
 
 def _brief(compared: Compared) -> str:
@@ -155,16 +117,16 @@ def _detail(compared: Compared) -> str:
     late, told, found = compared.late, compared.told, names(compared)
     kind = f"{compared.kind}s" if compared.kind else "collectives"
     if not found:
-        most = share(int(told.last_count.max()) / max(len(told.instances), 1))
         who = "core" if compared.cores else "host"
-        text = f"{time_text(late.waits_ps)} of the mean step a {who} waits for the last one to come, and none is last to "
+        text = f"{time_text(late.waits_ps)} of the mean step a {who} waits for the last one to come"
+        most = share(int(told.last_count.max()) / max(len(told.instances), 1))
         cause = compared.causes[0]
         more = (
             f"; the last one takes {time_text(cause.longer_ps)} longer in {what_takes(cause)}"
             if cause
             else ""
         )
-        return f"{text}more than {most} of the {kind}{more}."
+        return f"{text}, and none is last to more than {most} of the {kind}{more}."
     head = f"{time_text(late.saved_ps)} of the mean step go with waiting for {_some(found)}"
     party, steps = late.parties[0], late.steps[0]
     last = share(int(told.last_count[party]) / int(told.shared_count[party]))
@@ -193,32 +155,13 @@ def _because(compared: Compared, found: list[str]) -> str:
     for name, cause in [*first.values()][:MOST_CAUSES]:
         where = name
         if cause.core and not compared.cores:
-            where = f"{cause.core.rsplit('/', 1)[-1]} of {name}"
+            where = f"{_short(cause.core)} of {name}"
         every = "in such a step" if compared.recurs in ("once", "some_steps") else "a step"
         usual = time_text(cause.median_ps) if cause.median_ps else "nothing"
         parts.append(
             f"{what_takes(cause)} takes {time_text(cause.own_ps)} {every} on {where}, {usual} on {other}"
         )
     return f"Meanwhile {'; '.join(parts)}."
-
-
-def advice(compared: Compared) -> str:
-    """One sentence: what to change, and where."""
-    cause = compared.causes[0] if compared.causes else None
-    if compared.late.kind == "changing":
-        what = _EVEN.get(cause.name if cause else "", "look for what only some of them do in a step")
-        return _ADVICE_CHANGING.format(what=what)
-    found = names(compared)
-    alike = len({it.name if it else None for it in compared.causes}) == 1
-    several = "these cores" if compared.cores else "these hosts"
-    host = several if alike and len(found) > 1 else found[0]
-    median = compared.median_host
-    if cause is None:
-        return _ADVICE_UNKNOWN.format(host=host, median="" if median is None else compared.hosts[median].name)
-    if cause.core and not compared.cores and host == found[0]:
-        host = f"{cause.core.rsplit('/', 1)[-1]} of {host}"
-    where = f" ({cause.annotation})" if cause.annotation else ""
-    return _ADVICE.get(cause.name, _ADVICE_ELSE).format(host=host, where=where)
 
 
 def _cost_ps(compared: Compared) -> int:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from tb_xla_insights.analysis.findings.base import plural
+from tb_xla_insights.pod.advice import names
 from tb_xla_insights.pod.compared import Compared
-from tb_xla_insights.pod.straggler import names, what_takes
+from tb_xla_insights.pod.straggler import what_takes
 from tb_xla_insights.units import share, time_text
 
 
 def verdict_text(compared: Compared) -> str:
     """Who holds up the others, why, and how long these wait; or that nobody does, or why nobody knows."""
-    late, told = compared.late, compared.told
-    kind = f"{compared.kind}s" if compared.kind else "collectives"
+    late = compared.late
     if compared.state == "no_collectives":
         return "No collective ties these hosts: each goes at its own pace."
     if compared.state == "clocks_apart":
@@ -20,32 +20,35 @@ def verdict_text(compared: Compared) -> str:
         return "One host: there is none to wait for. Capture all hosts of the job in one session."
     if late.kind == "unknown":
         return "Nothing tells who waits for whom: no collective lies in a whole step."
-    shares = [
-        int(last) / int(shared)
-        for last, shared in zip(told.last_count, told.shared_count, strict=True)
-        if shared
-    ]
-    who = "core" if compared.cores else "host"
+    who, kind = "core" if compared.cores else "host", f"{compared.kind}s" if compared.kind else "collectives"
+    shares = _shares(compared)
     if late.kind == "none":
-        low, high = share(min(shares)), share(max(shares))
+        low, high = share(min(shares.values())), share(max(shares.values()))
         return f"No {who} stands out: each is last in {low} – {high} of the {kind}."
-    waited = time_text(late.waits_ps)
     if late.kind == "changing":
-        return (
-            f"Another {who} is last each time: none in more than {share(max(shares))} of the {kind}. A {who} waits for "
-            f"others for {waited} a step."
-        )
-    found, cause = names(compared), compared.causes[0]
-    party = late.parties[0]
-    verb = "arrives" if len(found) == 1 else "and the rest of them arrive"
+        most = share(max(shares.values()))
+        head = f"Another {who} is last each time, none in more than {most} of the {kind}."
+        return f"{head} A {who} waits for others for {time_text(late.waits_ps)} a step."
+    found, first = names(compared), late.parties[0]
     several = f"{plural(len(found), who)} hold up the others. " if len(found) > 1 else ""
-    text = f"{several}{found[0]} {verb} last in {share(int(told.last_count[party]) / int(told.shared_count[party]))} of the {kind}"
-    if len(found) > 1:
-        text = f"{several}{found[0]} alone arrives last in {share(shares[party])} of the {kind}"
-    if cause is not None:
-        steps = f"in {len(late.steps[0])} of {told.steps} steps"
-        median = compared.median_host
-        other = "its neighbours" if compared.cores else "" if median is None else compared.hosts[median].name
-        text += f": {what_takes(cause)} takes {time_text(cause.own_ps)} {steps}, {time_text(cause.median_ps)} on {other}"
-    total = time_text(int(told.others_wait_ps[late.parties].sum()))
-    return f"{text}. The others wait {total} for {'it' if len(found) == 1 else 'them'}, {time_text(late.saved_ps)} each in a step."
+    head = f"{several}{found[0]} arrives last in {share(shares[first])} of the {kind}"
+    total = time_text(int(compared.told.others_wait_ps[late.parties].sum()))
+    whom = "it" if len(found) == 1 else "them"
+    return f"{head}{_why(compared)}. The others wait {total} for {whom}, {time_text(late.saved_ps)} of each step."
+
+
+def _shares(compared: Compared) -> dict[int, float]:
+    """Per party that takes part in something, in which part of that it is last."""
+    counts = zip(compared.told.last_count.tolist(), compared.told.shared_count.tolist(), strict=True)
+    return {party: last / shared for party, (last, shared) in enumerate(counts) if shared}
+
+
+def _why(compared: Compared) -> str:
+    """`: next_batch (input) takes 40 ms in 12 of 12 steps, 2 ms on w-31`."""
+    cause, median = compared.causes[0], compared.median_host
+    if cause is None:
+        return ""
+    steps = f"in {len(compared.late.steps[0])} of {compared.told.steps} steps"
+    other = "its neighbours" if compared.cores else "" if median is None else compared.hosts[median].name
+    usual = time_text(cause.median_ps) if cause.median_ps else "nothing"
+    return f": {what_takes(cause)} takes {time_text(cause.own_ps)} {steps}, {usual} on {other}"

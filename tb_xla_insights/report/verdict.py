@@ -205,9 +205,8 @@ def _limit(limit: Mapping[str, Any], together: Mapping[str, Any]) -> str:
 
 def _hidden(report: Mapping[str, Any]) -> str | None:
     """Why it cannot be said what the host did in idle time; None where it can, at least on most hosts."""
-    hosts = len(report["session"]["hosts"])
-    apart = [it for it in report["diagnostics"] if it["id"] == "clocks_disagree"]
-    if 2 * sum(it.get("hosts", 1) for it in apart) >= max(1, hosts) and apart:
+    apart = sum(it.get("hosts", 1) for it in report["diagnostics"] if it["id"] == "clocks_disagree")
+    if apart and 2 * apart >= len(report["session"]["hosts"]):
         return "the clocks of host and device disagree"
     if not any(row["join"] != "none" for row in report["executions"]):
         return "nothing tells what launched the work"

@@ -112,6 +112,20 @@ def test_header_choices_are_as_wide_as_what_they_say(xi: Xi, page: Page, case_st
     assert other["width"] < 80
 
 
+def test_where_it_is_narrow_a_session_to_compare_with_is_chosen_in_compare(
+    xi: Xi, page: Page, case_study: str, baseline: str
+) -> None:
+    page.set_viewport_size({"width": 1000, "height": 700})
+    xi.open(case_study, v="overview")
+    select = page.get_by_test_id("compare-select")
+    expect(select).to_be_hidden()
+    page.get_by_test_id("tab-compare").click()
+    expect(page.get_by_text("compare with", exact=True)).to_be_visible()
+    select.select_option(baseline)
+    page.get_by_test_id("tab-overview").click()
+    expect(select).to_be_visible()
+
+
 def test_tabs_are_moved_in_by_arrows(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="timeline")
     page.get_by_test_id("tab-timeline").focus()

@@ -13,7 +13,7 @@ import pytest
 from browser.conftest import serving, session_named
 from browser.driver import Xi
 from browser.tables import column, ps
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 from synthetic import pod
 from synthetic.pod_schedule import Late, Pod
 
@@ -45,10 +45,9 @@ def made_board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def made(page: Page, made_board: str) -> Iterator[Xi]:
+def made(page: Page, made_board: str) -> Xi:
     page.unroute_all()
-    found = Xi(page, made_board)
-    yield found
+    return Xi(page, made_board)
 
 
 def document(xi: Xi, session: str, **more: str) -> dict[str, Any]:
@@ -192,7 +191,7 @@ def test_a_double_click_shows_the_step_of_the_host_and_the_median_one(xi: Xi, pa
     page.mouse.dblclick(*place(xi, 5, 4))
     page.wait_for_selector("[data-testid=view-timeline][data-state=ready]")
     median = told["median_host"]
-    expect(page.get_by_test_id("host-select")).to_have_text("2 of 16")
+    expect(page.get_by_test_id("host-select")).to_have_text("2 of 16: w-3, w-5")
     link = xi.link()
     assert link["h"] == ",".join(map(str, sorted((5, median))))
     steps = [document(xi, demo, host=f"t1v-n-7f-w-{host}") for host in (5, median)]
@@ -201,7 +200,8 @@ def test_a_double_click_shows_the_step_of_the_host_and_the_median_one(xi: Xi, pa
     selection = xi.drawn("selection")
     assert [selection["start_ps"], selection["end_ps"]] == pytest.approx([start, end], abs=1000)
     labels = " ".join(row["label"] for row in xi.drawn("rows"))
-    assert LATE in labels and "t1v-n-7f-w-0" not in labels
+    assert LATE in labels
+    assert "t1v-n-7f-w-0" not in labels
 
 
 def test_dragging_over_columns_selects_steps_for_all_hosts(xi: Xi, page: Page, demo: str) -> None:
@@ -327,7 +327,7 @@ def _hosts_of(text: str) -> list[int]:
 def test_words_in_a_link_name_the_session_s_own_hosts(xi: Xi, page: Page, demo: str) -> None:
     xi.open(demo, v="overview", h="slowest,median")
     button = page.get_by_test_id("host-select")
-    expect(button).to_have_text("2 of 16")
+    expect(button).to_have_text("2 of 16: w-3, w-5")
     button.click()
     expect(page.get_by_test_id("host-picker-row-5").get_by_role("checkbox")).to_be_checked()
     expect(page.get_by_test_id("host-picker-median").get_by_role("checkbox")).to_be_checked()
@@ -352,7 +352,9 @@ def test_the_difference_goes_below_the_heat_map_where_it_is_narrow(xi: Xi, page:
     heat, apart, table = (
         page.get_by_test_id(name).bounding_box() for name in ("hosts-heat", "host-difference", "hosts-table")
     )
-    assert heat and apart and table
+    assert heat
+    assert apart
+    assert table
     assert heat["y"] + heat["height"] <= apart["y"]
     assert apart["y"] + apart["height"] <= table["y"]
     assert page.evaluate("document.documentElement.scrollWidth") <= 1000
@@ -407,4 +409,81 @@ def test_what_happened_once_is_marked(made: Xi, page: Page, complaints: list[str
     expect(row.get_by_text("once", exact=True)).to_be_visible()
     page.get_by_test_id("host-worst-step").click()
     expect(page.get_by_test_id("host-difference-compile")).to_contain_text("+60.0")
+    complaints.clear()
+
+
+def answering(page: Page, **changes: Any) -> None:
+    """Makes the server's answer about hosts another one."""
+
+    def change(route: Route) -> None:
+        told = route.fetch().json()
+        for key, value in changes.items():
+            told[key] = {**told[key], **value} if isinstance(value, dict) else value
+        route.fulfill(json=told)
+
+    page.route("**/data/hosts?*", change)
+
+
+NOTHING = [None] * 16
+
+
+def test_hosts_that_nothing_ties_are_compared_by_the_time_of_steps(xi: Xi, page: Page, demo: str) -> None:
+    text = "No collective ties these hosts: each goes at its own pace."
+    answering(
+        page,
+        state="no_collectives",
+        collectives=0,
+        late_us=[],
+        charges={"host": [], "step": [], "last": [], "waits_us": []},
+        verdict={
+            "text": text,
+            "kind": "unknown",
+            "severity": "info",
+            "hosts": [],
+            "cause": None,
+            "steps": [],
+        },
+        figures={"waits_ps": None, "step_if_fixed_ps": None},
+        hosts={"last": NOTHING, "last_share": NOTHING, "waits_us": NOTHING, "named": [False] * 16},
+    )
+    xi.open(demo, v="hosts")
+    assert xi.text("hosts-verdict") == text
+    assert not xi.drawn("arrival")
+    expect(page.get_by_test_id("heat-measure")).to_have_count(0)
+    cells = page.get_by_test_id("host-row-5").locator("td").all_inner_texts()
+    assert cells[3:6] == ["–", "–", "–"]
+    expect(page.get_by_test_id("hosts-table").locator("tbody tr[data-index]")).to_have_count(16)
+    expect(page.get_by_test_id("kpi-waits")).to_have_count(0)
+
+
+def test_hosts_without_a_clock_are_named_in_a_line(xi: Xi, page: Page, demo: str) -> None:
+    note = "Clocks of 1 host are apart by more than they tell: arrival is not compared."
+    late = [[-1] * 12 if host == 9 else [0] * 12 for host in range(16)]
+    answering(page, note=note, late_us=late)
+    xi.open(demo, v="hosts")
+    expect(page.get_by_test_id("diagnostic-clocks")).to_contain_text(note)
+    page.mouse.move(*place(xi, 9, 3))
+    expect(page.get_by_role("tooltip")).to_contain_text("step 52.")
+    expect(page.get_by_role("tooltip")).not_to_contain_text("late")
+
+
+def test_of_some_hosts_sums_are_at_least(xi: Xi, page: Page, demo: str) -> None:
+    answering(page, read={"of": 20})
+    xi.open(demo, v="hosts")
+    verdict = page.get_by_test_id("hosts-verdict")
+    expect(verdict.get_by_role("status")).to_have_text("16 of 20 hosts read; the last one may still come.")
+    assert plain(page.get_by_test_id("kpi-waits").locator("dd").inner_text()).startswith("≥ ")
+    expect(page.get_by_test_id("kpi-fixed")).to_have_count(0)
+    expect(page.get_by_test_id("hosts-table").locator("tfoot tr:last-child")).to_contain_text("≥")
+
+
+def test_what_cannot_be_asked_for_is_told(xi: Xi, page: Page, demo: str, complaints: list[str]) -> None:
+    xi.open(demo, v="hosts")
+    page.route(
+        "**/data/hosts?*host=*", lambda route: route.fulfill(status=500, json={"error": "broken: say so"})
+    )
+    page.mouse.click(*place(xi, 2, 3))
+    xi.idle()
+    expect(page.get_by_test_id("diagnostic-host-steps")).to_contain_text("broken: say so")
+    assert all("500" in text for text in complaints)
     complaints.clear()

@@ -1,0 +1,68 @@
+"""What to do about hosts that hold up the others: one sentence by what takes longer on them."""
+
+from __future__ import annotations
+
+from tb_xla_insights.pod.compared import Compared
+from tb_xla_insights.pod.hosts import DEVICE
+
+_ADVICE = {
+    "input": "Feed {host} as fast as the rest: look at the storage and network there, at the size of the part of the "
+    "data, and give the loader more workers and more batches to prefetch.",
+    "compile": "Find out what {host} must compile when the others need not: another shape, another branch, or a "
+    "compilation cache out of reach.",
+    "program_load": "Find out which programs {host} must load when the others need not: another branch, or too little "
+    "memory to keep them.",
+    "dynamo": "Find out what makes {host} go through torch.compile when the others need not: a guard on a value that "
+    "differs.",
+    "to_device": "Send as much from {host} as from the rest: look at the size of batches, and at what else is sent.",
+    DEVICE: "Look at the device before the program: the same takes {host} longer, as it does a hot or faulty chip, or "
+    "the part of the work is larger; shard evenly, or take {host} out of the job.",
+}
+"""By what takes longer."""
+
+_ADVICE_ELSE = (
+    "Give {host} no more to do than the rest: move what the others do not do{where} to another thread, or out of the "
+    "steps (logs, checkpoints, evaluation, garbage collection)."
+)
+_ADVICE_UNKNOWN = (
+    "Capture {host} and {median} again with more of the host recorded (Python's calls, annotations): this capture does "
+    "not tell what takes longer."
+)
+_ADVICE_CHANGING = (
+    "Make all hosts' steps more even, as no single one is to blame: {what}; work that not every step has is best done "
+    "by all hosts in the same one."
+)
+_EVEN = {
+    "input": "prefetch more batches, so that a slow one is hidden",
+    "compile": "let no host compile alone: pad shapes alike everywhere",
+    "python": "let all of them collect garbage and write logs in the same step",
+    DEVICE: "give each the same amount of work, as with batches padded or packed to one length",
+}
+
+
+def advice(compared: Compared) -> str:
+    """One sentence: what to change, and where."""
+    cause = compared.causes[0] if compared.causes else None
+    if compared.late.kind == "changing":
+        what = _EVEN.get(cause.name if cause else "", "look for what only some of them do in a step")
+        return _ADVICE_CHANGING.format(what=what)
+    found = names(compared)
+    alike = len({it.name if it else None for it in compared.causes}) == 1
+    several = "these cores" if compared.cores else "these hosts"
+    host = several if alike and len(found) > 1 else found[0]
+    median = compared.median_host
+    if cause is None:
+        return _ADVICE_UNKNOWN.format(host=host, median="" if median is None else compared.hosts[median].name)
+    if cause.core and not compared.cores and host == found[0]:
+        host = f"{cause.core.rsplit('/', 1)[-1]} of {host}"
+    where = f" ({cause.annotation})" if cause.annotation else ""
+    return _ADVICE.get(cause.name, _ADVICE_ELSE).format(host=host, where=where)
+
+
+def names(compared: Compared) -> list[str]:
+    """The late ones, the worst first."""
+    if compared.cores:
+        return [
+            compared.hosts[0].collectives.cores[party].rsplit("/", 1)[-1] for party in compared.late.parties
+        ]
+    return [compared.hosts[party].name for party in compared.late.parties]

@@ -1,0 +1,144 @@
+"""The document of the view Hosts: its sums, its size, its states."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from pods import EXAMPLE, compared, example_text, recorded
+from synthetic import pod
+from synthetic.pod_schedule import Late, Pod
+from synthetic.times import MS
+
+from tb_xla_insights.pod.compared import compare_hosts
+from tb_xla_insights.pod.rows import host_rows
+from tb_xla_insights.pod.view import difference, hosts_view
+
+US = 1_000_000
+SMALL = Pod(hosts=6, cores=2, steps=10, ops=2, late=(Late(4, "input", 30 * MS),))
+
+
+@pytest.fixture(scope="module")
+def example() -> dict[str, Any]:
+    return dict(json.loads(EXAMPLE.read_text()))
+
+
+def test_the_example_is_what_the_demo_pod_gives() -> None:
+    assert EXAMPLE.read_text() == example_text()
+
+
+def test_counts_and_charges_add_up(example: dict[str, Any]) -> None:
+    hosts, charges = example["hosts"], example["charges"]
+    assert sum(hosts["last"]) == sum(charges["last"]) == example["collectives"] == 36
+    assert sum(hosts["waits_us"]) == pytest.approx(sum(hosts["waited_us"]), abs=len(hosts["name"]))
+    for host in range(16):
+        own = [row for row, it in enumerate(charges["host"]) if it == host]
+        assert sum(charges["last"][row] for row in own) == hosts["last"][host]
+        waits = sum(charges["waits_us"][row] for row in own)
+        assert waits == pytest.approx(hosts["waits_us"][host], abs=len(own) + 1)
+    assert sum(hosts["last_steps"]) == 12
+
+
+def test_every_column_has_every_host_and_step(example: dict[str, Any]) -> None:
+    assert {len(column) for column in example["hosts"].values()} == {16}
+    assert {len(column) for column in example["steps"].values()} == {12}
+    for rows, length in (("late_us", 12), ("step_apart_us", 12), ("class_us", len(example["classes"]))):
+        assert {len(row) for row in example[rows]} == {length}
+        assert len(example[rows]) == 16
+    assert sorted(example["order"]) == list(range(16))
+
+
+def test_what_the_example_says(example: dict[str, Any]) -> None:
+    verdict, hosts = example["verdict"], example["hosts"]
+    late = pod.LATE_HOST
+    assert (verdict["kind"], verdict["hosts"], verdict["cause"]) == ("late", [late], "input")
+    assert verdict["text"].startswith(f"{pod.name_of(late)} arrives last in ")
+    assert example["order"][0] == late
+    assert hosts["named"] == [host == late for host in range(16)]
+    assert example["steps"]["last"] == [late] * 12
+    assert all(example["steps"]["clear"])
+    assert (hosts["differs"][late], hosts["once"][late]) == ("input", False)
+    assert hosts["differs_us"][late] == pytest.approx(38_000, rel=0.01)
+    assert hosts["too_wide"] == [False] * 16
+    assert {int(key) for key in example["step_class_us"]} == {late, example["median_host"]}
+    truth = [pod.DEMO.clocks[host].ahead_ps / US for host in range(16)]
+    apart = np.array(hosts["offset_us"]) - truth
+    assert np.ptp(apart) < 12  # one of them gains 25 us a second
+
+
+def test_a_step_s_classes_add_up_to_the_step() -> None:
+    found = compared(SMALL)
+    document = hosts_view(found)
+    device = document["classes"].index("device")
+    for step, row in enumerate(difference(found, 4)):
+        assert row is not None
+        whole = sum(row) - row[device]
+        assert whole == pytest.approx(found.table.step_ps[4, step] / US, abs=len(row))
+        there = document["steps"]["step_us"][step] + document["step_apart_us"][4][step]
+        assert there == pytest.approx(whole, abs=len(row))
+
+
+def test_steps_that_a_host_lacks() -> None:
+    document = hosts_view(compared(replace(SMALL, captured={1: (3, 9)})))
+    assert document["step_apart_us"][1][:3] == [None] * 3
+    assert document["late_us"][1][:3] == [-1] * 3
+    assert document["hosts"]["steps"][1] == 7
+
+
+def test_states_without_arrivals() -> None:
+    alone = hosts_view(compared(replace(SMALL, hosts=1, cores=4, late=())))
+    assert (alone["state"], alone["late_us"]) == ("one_host", [])
+    assert alone["verdict"]["text"].startswith("One host: there is none to wait for.")
+    assert [row["id"] for row in alone["cores"]] == [f"{pod.name_of(0)}/TPU:{core}" for core in range(4)]
+    apart = hosts_view(
+        compared(replace(SMALL, scripts={host: f"SyncTensorsGraph.{host}" for host in range(6)}))
+    )
+    assert apart["state"] == "no_collectives"
+    assert apart["verdict"]["text"] == "No collective ties these hosts: each goes at its own pace."
+    assert apart["hosts"]["last"] == apart["hosts"]["waits_us"] == [None] * 6
+    assert apart["charges"]["host"] == []
+    nobody = hosts_view(compared(replace(SMALL, late=())))
+    assert nobody["verdict"]["text"].startswith("No host stands out: each is last in ")
+    assert not any(nobody["hosts"]["named"])
+    partial = hosts_view(compared(SMALL), of=64)
+    assert partial["read"] == {"hosts": 6, "of": 64}
+
+
+def test_rows_of_the_report() -> None:
+    rows = host_rows(compared(SMALL))
+    assert [row["name"] for row in rows] == [pod.name_of(host) for host in range(6)]
+    late = rows[4]
+    assert late["last_share"] == late["last"] / late["shared"] == max(row["last_share"] for row in rows)
+    assert late["duty_cycle"] == min(row["duty_cycle"] for row in rows)  # waiting in a collective is busy
+    assert sum(row["last"] for row in rows) == 30
+    assert sum(row["others_wait_ps"] for row in rows) == sum(row["waits_ps"] for row in rows)
+    assert {row["steps"] for row in rows} == {10}
+    assert late["idle_ps"]["input"] > 0
+    lone = host_rows(compared(replace(SMALL, hosts=1)))[0]
+    assert (lone["clock_offset_ps"], lone["last_share"]) == (None, None)
+
+
+def test_a_thousand_hosts_stay_small(example: dict[str, Any]) -> None:
+    """The columns of the example, 64 times as many hosts and 8 times as many steps, with numbers that differ."""
+    drawn = np.random.default_rng(0)
+    hosts, steps = 1024, 100
+    large = example | {
+        "hosts": {name: [*column] * 64 for name, column in example["hosts"].items()},
+        "steps": {name: ([*column] * 9)[:steps] for name, column in example["steps"].items()},
+        "late_us": np.abs(drawn.normal(0, 30, (hosts, steps))).astype(int).tolist(),
+        "step_apart_us": drawn.normal(0, 30, (hosts, steps)).astype(int).tolist(),
+        "class_us": [[*row] for row in drawn.normal(9000, 300, (hosts, 6)).astype(int).tolist()],
+    }
+    text = json.dumps(large, separators=(",", ":")).encode()
+    assert len(gzip.compress(text)) < 400_000
+
+
+def test_the_view_of_a_real_training() -> None:
+    document = hosts_view(compare_hosts(recorded("late_loader")))
+    assert document["verdict"]["hosts"] == [2]
+    assert document["verdict"]["annotation"] == "train/next_batch"
+    assert document["figures"]["step_if_fixed_ps"] < 0.75 * document["figures"]["step_ps"]
