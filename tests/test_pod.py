@@ -86,6 +86,9 @@ def test_steps_are_those_of_the_hosts_that_are_looked_at(client: Client, whole: 
     same = [at for at, host in enumerate(every["host"]) if host in columns["host"]]
     assert columns["index"] == [every["index"][at] for at in same]
     assert columns["duration_ps"] == [every["duration_ps"][at] for at in same]
+    works = [data(it, "overview", session="s")["steps"]["work"] for it in (client, whole)]
+    assert works[0] == [it for it in works[1] if it["device"] in {work["device"] for work in works[0]}]
+    assert {index for it in works[0] for index in it["step"]} <= set(columns["index"])
     other = data(client, "overview", session="s", hosts="4")["steps"]["columns"]
     assert set(other["host"]) == {"w-4"}
 

@@ -212,7 +212,7 @@ export function createApp() {
     tabs.clear();
     if (hosts.length > 1) tabs.count('hosts', count(hosts.length));
     counted = false;
-    partial = all > hosts.length;
+    partial = Boolean(next.partial) || all > hosts.length;
     place.toggleAttribute('data-reading', Boolean(next.partial));
     /** @type {import('./diagnostics.js').Note[]} */
     const notes = [];

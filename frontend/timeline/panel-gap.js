@@ -17,11 +17,15 @@ import { besideColumn, frameButton, partsTable, quietColumn, stackedBar } from '
  * @property {(query: {session: string, device: string, start_ps: number}) => Promise<GapDetail>} bring asks for a gap
  */
 
+const NARROW_BELOW = 1200;
+
 /** @param {GapDetail} gap @param {import('./parts.js').PanelActions} act @param {GapActions} on @returns {import('./parts.js').PanelContent} */
 export function gapContent(gap, act, on) {
   const { device, duration_ps, start_ps, kind, sentence, by_class_ps, by_thread, after, cores, occurrences } = gap;
   const name = act.name(device);
   const beside = gap.beside && { ...gap.beside, name: act.short(gap.beside.host) };
+  // Times have the room of what only explains them, which titles and the other table tell.
+  const brief = Boolean(beside) || innerWidth < NARROW_BELOW;
   const where = (/** @type {import('../lib/types').ClassName} */ own) => (own === 'unrecorded' ? '' : by_thread.filter((part) => part.class === own).sort((a, b) => b.ps - a.ps)[0]?.thread ?? '');
   return {
     title: `Gap of ${timeText(duration_ps)} on ${name}`, tags: [kindTag(kind), ...stepTag(gap)],
@@ -31,9 +35,9 @@ export function gapContent(gap, act, on) {
       button(`Occurrences: ${count(occurrences)}`, () => on.occurrences(gap), { 'data-testid': 'gap-occurrences' }), button('Copy as text', () => on.copy(wordsOf(gap, name)), { 'data-testid': 'gap-copy' }),
     ],
     body: h('div', { class: 'gap-body' }, h('p', { class: 'sec', 'data-testid': 'gap-sentence' }, sentence, gap.beside && ` In the same step ${besideText(gap.beside, act)}.`), h('div', { class: 'columns' },
-      h('section', { 'data-testid': 'gap-parts' }, stackedBar(by_class_ps), partsTable(by_class_ps, 'Gap', where, beside),
+      h('section', { 'data-testid': 'gap-parts' }, stackedBar(by_class_ps), partsTable(by_class_ps, 'Gap', where, beside, brief),
         differ(gap) && h('p', { class: 'sec' }, 'These are what the driving thread did at each instant. The list follows the launch from thread to thread, so its classes differ.')),
-      h('section', null, chainTable(gap, on, !after ? `${name} works again` : beside ? `${after} begins` : `Device run ${after} begins on ${name}`, beside)))),
+      h('section', null, chainTable(gap, on, !after ? `${name} works again` : brief ? `${after} begins` : `Device run ${after} begins on ${name}`, beside, brief)))),
   };
 }
 
@@ -50,8 +54,8 @@ const stepTag = (gap) => (stepOf(gap) ? [`step ${stepOf(gap)}`] : []);
 /** @param {NonNullable<GapDetail['beside']>} beside @param {import('./parts.js').PanelActions} act */
 const besideText = ({ host, duration_ps }, act) => `it is ${timeText(duration_ps)} on ${act.short(host)}`;
 
-/** @param {GapDetail} gap @param {GapActions} on @param {string} end @param {import('./parts.js').Beside|null} beside */
-function chainTable({ chain, start_ps, duration_ps }, on, end, beside) {
+/** @param {GapDetail} gap @param {GapActions} on @param {string} end @param {import('./parts.js').Beside|null} beside @param {boolean} brief */
+function chainTable({ chain, start_ps, duration_ps }, on, end, beside, brief) {
   const { time, sum, unit } = partColumns('Time', chain, 'duration_ps');
   const from = (/** @type {number} */ ps) => '+' + digits(ps / unit.ps, 3);
   // An event that comes twice stands beside its time at the first place.
@@ -65,18 +69,17 @@ function chainTable({ chain, start_ps, duration_ps }, on, end, beside) {
     selected: (piece) => piece === marked,
     columns: [
       { head: '#', number: true, cell: (piece) => String(chain.indexOf(piece) + 1) },
-      { head: other ? 'Why it ended, in order' : 'Why it ended: in order, from the device’s last op to its next run', title: ({ name, class: own }) => `${name}, ${LABELS[own]}`,
+      { head: brief ? 'Why it ended, in order' : 'Why it ended: in order, from the device’s last op to its next run', title: ({ name, class: own }) => `${name}, ${LABELS[own]}`,
         cell: (piece) => [classChip(piece.class), piece.event ? link(cutMiddle(piece.name, 44), () => on.open(piece))
           : h('span', { class: 'sec' }, piece.class === 'unrecorded' ? 'nothing recorded' : cutMiddle(piece.name, 44))] },
-      // Two hosts' times have its place: the class is in the title, and in the table of parts.
-      ...(other ? [] : [quietColumn('Class', (/** @type {Piece} */ piece) => LABELS[piece.class])]),
+      ...(brief ? [] : [quietColumn('Class', (/** @type {Piece} */ piece) => LABELS[piece.class])]),
       quietColumn('Thread', (/** @type {Piece} */ { thread }) => thread || '–'),
       timeColumn('From', unit, (piece) => piece.start_ps - start_ps, { cell: (piece) => from(piece.start_ps - start_ps) }),
       time, ...(other ? [other.time] : []),
       { head: 'Within the gap', cell: (piece) => h('span', { class: 'bar bare w-bar' }, h('i', { style: {
         background: hue(piece.class), 'margin-left': percent((piece.start_ps - start_ps) / duration_ps), width: percent(piece.duration_ps / duration_ps), 'min-width': '2px' } })) },
     ],
-    foot: ['', end, '', ...(other ? [] : ['']), from(duration_ps), sum, ...(other ? [other.sum] : []), ''],
+    foot: ['', end, '', ...(brief ? [] : ['']), from(duration_ps), sum, ...(other ? [other.sum] : []), ''],
   });
   return element;
 }

@@ -63,9 +63,9 @@ export function stackedBar(parts) {
 /**
  * @param {ByClass} parts @param {string} whole what the sum row is called
  * @param {(name: ClassName) => string} where the thread that did most of it
- * @param {Beside|null} [beside] the same elsewhere
+ * @param {Beside|null} [beside] the same elsewhere @param {boolean} [brief] without what only explains
  */
-export function partsTable(parts, whole, where, beside = null) {
+export function partsTable(parts, whole, where, beside = null, brief = false) {
   const items = partsOf(parts);
   for (const { name } of partsOf(beside?.by_class_ps ?? {})) if (!parts[name]) items.push({ name, ps: 0 });
   const { time, share: part, sum, unit } = partColumns('Time', items, 'ps');
@@ -73,9 +73,9 @@ export function partsTable(parts, whole, where, beside = null) {
   return table({
     label: 'Time by class', items, sort: '-Time',
     columns: [
-      classColumn('Class', ({ name }) => name), ...(other ? [] : [quietColumn('Mostly on', (/** @type {typeof items[number]} */ { name }) => where(name))]), time, ...(other ? [other.time] : []), part,
+      classColumn('Class', ({ name }) => name), ...(brief ? [] : [quietColumn('Mostly on', (/** @type {typeof items[number]} */ { name }) => where(name))]), time, ...(other ? [other.time] : []), part,
     ],
-    foot: other ? [whole, sum, other.sum, share(items.length ? 1 : 0)] : [whole, '', sum, share(items.length ? 1 : 0)],
+    foot: [whole, ...(brief ? [] : ['']), sum, ...(other ? [other.sum] : []), share(items.length ? 1 : 0)],
   });
 }
 

@@ -34,7 +34,7 @@ def step_work(session: SessionTrace, most: int, told: Sequence[int] | None = Non
                 continue
             start = runs.start_ps[its][first]
             end = np.maximum.reduceat(runs.end_ps[its], first)
-            keep = np.isin(step[first], among)
+            keep = (step[first] >= 0) & np.isin(step[first] + offset, among)
             whose = [offset, offset + len(steps_of(trace))]
             found.append((device.id, whose, step[first][keep] + offset, start[keep], end[keep]))
     steps = np.sort(np.concatenate([step for _, _, step, _, _ in found] or [np.zeros(0, np.int64)]))

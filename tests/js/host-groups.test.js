@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { askedHosts } from '../../frontend/frame/asked.js';
+import { restLabel } from '../../frontend/timeline/host-groups.js';
+import { layoutRows } from '../../frontend/timeline/layout.js';
+
+const HOSTS = ['w-0', 'w-1', 'w-2'];
+const row = (host, id, kind, more = {}) => ({ id: `h${host}.${id}`, kind, label: id.replace(/^d\d\./, ''), host: HOSTS[host], device: null, role: null, depths: 1, events: 1, main: true, share: 0.5, ...more });
+const rowsOf = (host) => [
+  row(host, 'steps', 'steps'), row(host, 'ann', 'annotations'), row(host, 'classes', 'classes'), row(host, 't0', 'thread', { role: 'driving' }),
+  ...[0, 1, 2].flatMap((core) => [row(host, `d${core}.modules`, 'modules', { device: `w-${host}/TPU:${core}` }), row(host, `d${core}.ops`, 'ops', { device: `w-${host}/TPU:${core}` })]),
+];
+const all = HOSTS.flatMap((host) => [0, 1, 2].map((core) => ({ id: `${host}/TPU:${core}`, name: `TPU:${core}`, kind: 'tpu', host, busy_ps: 1, duty_cycle: 0.5 })));
+const OPTIONS = { hosts: HOSTS, devices: all.map(({ id }) => id), open: new Map(), taking: new Map(), all, unit: 1, shift: () => '', several: true };
+const lay = (options = {}, rows = HOSTS.flatMap((_, host) => rowsOf(host))) => layoutRows(rows, { ...OPTIONS, ...options }).lanes;
+const labels = (lanes) => lanes.map(({ label }) => label);
+const FIRST = ['w-0', 'Annotations', 'Host, by class', 't0', 'TPU:0', 'ops', 'TPU:1, 2'];
+const OTHER = (name) => [name, 'Host, by class', 'TPU:0', 'TPU:1, 2'];
+
+test('a head per host, its rows, its devices; the first one in full, others to compare with', () => {
+  assert.deepEqual(labels(lay()), [...FIRST, ...OTHER('w-1'), ...OTHER('w-2')]);
+});
+
+test('the slowest host comes first, the median one last, others in their order', () => {
+  const lanes = lay({ first: ['w-2'], last: ['w-0'], ranks: new Map([['w-2', 'slowest'], ['w-0', 'median']]) });
+  const heads = lanes.filter(({ row: { kind } }) => kind === 'steps').map(({ label, right }) => [label, right]);
+  assert.deepEqual(heads, [['w-2', 'slowest'], ['w-1', ''], ['w-0', 'median']]);
+});
+
+test('the host of the selected gap is shown in full, with that device; the other host shows the same one', () => {
+  const lanes = lay({ focus: 'w-1/TPU:1' });
+  assert.deepEqual(labels(lanes), ['w-0', 'Host, by class', 'TPU:1', 'TPU:0, 2', 'w-1', 'Annotations', 'Host, by class', 't0', 'TPU:1', 'ops', 'TPU:0, 2', 'w-2', 'Host, by class', 'TPU:1', 'TPU:0, 2']);
+  assert.equal(lanes.find(({ label }) => label === 'TPU:0, 2').h, 10);
+});
+
+test('whatever is folded opens: a host, its rows, the rest of its devices, one of them', () => {
+  const open = (...entries) => labels(lay({ open: new Map(entries) }, [...rowsOf(0), ...rowsOf(1)]));
+  assert.deepEqual(open(['h0', false]), ['w-0', ...OTHER('w-1')]);
+  assert.deepEqual(open(['h1.rows', true]), [...FIRST, 'w-1', 'Annotations', 'Host, by class', 't0', 'TPU:0', 'TPU:1, 2']);
+  assert.deepEqual(open(['h1.rest', true]), [...FIRST, 'w-1', 'Host, by class', 'TPU:0', 'TPU:1', 'TPU:2', 'TPU:1, 2']);
+  assert.deepEqual(open(['w-1/TPU:2', true]), [...FIRST, 'w-1', 'Host, by class', 'TPU:0', 'TPU:2', 'ops', 'TPU:1']);
+});
+
+test('what takes part in the selection is shown wherever it is', () => {
+  const lanes = labels(lay({ taking: new Map([['h1.t0', 0], ['h1.d2.ops', 0]]) }, [...rowsOf(0), ...rowsOf(1)]));
+  assert.deepEqual(lanes, [...FIRST, 'w-1', 'Host, by class', 't0', 'TPU:0', 'TPU:2', 'ops', 'TPU:1']);
+});
+
+test('beyond 16 hosts all but one are folded', () => {
+  const rows = Array.from({ length: 17 }, (_, at) => ({ ...row(0, 'steps', 'steps'), id: `h${at}.steps`, host: `w-${at}` }))
+    .flatMap((steps) => [steps, { ...steps, id: steps.id.replace('steps', 'classes'), kind: 'classes' }]);
+  const lanes = lay({ hosts: rows.map(({ host }) => host) }, rows);
+  assert.equal(lanes.filter(({ row: { kind } }) => kind === 'steps').length, 17);
+  assert.equal(lanes.filter(({ row: { kind } }) => kind === 'classes').length, 1);
+});
+
+test('several devices are called by what they have in common', () => {
+  assert.equal(restLabel(['TPU:0', 'TPU:1', 'TPU:3']), 'TPU:0, 1, 3');
+  assert.equal(restLabel(['GPU:0', 'CPU']), 'GPU:0, CPU');
+});
+
+test('the server is asked for words as they are and for other hosts by their places', () => {
+  const names = ['w-0', 'w-2', 'w-5'];
+  assert.equal(askedHosts('', names, []), null);
+  assert.equal(askedHosts('slowest,5', names, []), 'slowest,2');
+  assert.equal(askedHosts('2-5,w-0', names, [1]), '1,2,0');
+  assert.equal(askedHosts(undefined, names, [2]), 'slowest,median,2');
+  assert.equal(askedHosts('elsewhere', names, []), null);
+});
