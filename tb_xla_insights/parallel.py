@@ -9,6 +9,17 @@ from contextlib import suppress
 from threading import Thread
 from typing import Any
 
+_most_threads: int | None = None
+"""What `limit_threads` was told."""
+
+
+def limit_threads(most: int) -> None:
+    """Has `side_by_side` use at most so many threads in this process from now on: one of several processes, which have
+    work for all processors, only pays for more. A session of 32 hosts of 120 MB takes 34 to 39 s of processor time so,
+    and 40 s otherwise."""
+    global _most_threads
+    _most_threads = most
+
 
 def side_by_side(tasks: Sequence[Callable[[], Any]], threads: int = 2) -> list[Any]:
     """What each task answers. Tasks begin in order, on at most `threads` threads, of which the caller's is one.
@@ -19,6 +30,7 @@ def side_by_side(tasks: Sequence[Callable[[], Any]], threads: int = 2) -> list[A
     10 MB/s per thread would take 5.7 s rather than 0.3 s. `multiprocessing.pool.ThreadPool` has daemon threads as here,
     and makes a report on a small capture take 0.58 s rather than 0.51 s.
     """
+    threads = threads if _most_threads is None else min(threads, _most_threads)
     answers: list[Future[Any]] = [Future() for _ in tasks]
     waiting = deque(zip(answers, tasks, strict=True))
 

@@ -15,7 +15,7 @@ import pytest
 from helpers import raising
 
 import tb_xla_insights as xi
-from tb_xla_insights.parallel import side_by_side
+from tb_xla_insights.parallel import limit_threads, side_by_side
 
 DEMO_LOGS = sorted(path for path in (Path(__file__).parents[1] / "demo_logs").glob("*_*") if path.is_dir())
 
@@ -33,6 +33,12 @@ def test_tasks_run_at_the_same_time_and_answer_in_order() -> None:
 
 def test_one_thread_is_the_callers() -> None:
     assert side_by_side([threading.get_ident] * 3, threads=1) == [threading.get_ident()] * 3
+
+
+def test_a_process_can_be_limited_to_the_callers_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tb_xla_insights.parallel._most_threads", None)
+    limit_threads(1)
+    assert side_by_side([threading.get_ident] * 3) == [threading.get_ident()] * 3
 
 
 def test_the_first_failure_is_raised_and_what_was_not_begun_is_left_out() -> None:
@@ -56,7 +62,7 @@ def test_where_no_thread_starts_any_more_the_caller_does_all(monkeypatch: pytest
 def test_a_process_ends_whatever_is_still_at_work() -> None:
     program = """
 import threading
-from tb_xla_insights.parallel import side_by_side
+from tb_xla_insights.parallel import limit_threads, side_by_side
 begun = threading.Barrier(3)
 def never_ends():
     begun.wait()

@@ -14,6 +14,7 @@ from concurrent.futures.process import BrokenProcessPool
 import loky
 
 from tb_xla_insights.memory import available_bytes, keep_one_heap
+from tb_xla_insights.parallel import limit_threads
 from tb_xla_insights.tasks.host import Answer, Failure, HostCapture, Result, Task
 
 _PER_BYTE = 3
@@ -29,6 +30,12 @@ def workers_for(hosts: Sequence[HostCapture], memory: int | None = None) -> int:
     budget = available_bytes() // 2 if memory is None else memory
     largest = _PER_WORKER + _PER_BYTE * max(host.bytes for host in hosts)
     return max(1, min(int(loky.cpu_count()), len(hosts), budget // largest))
+
+
+def _begin() -> None:
+    """What a process does before its first task."""
+    keep_one_heap()
+    limit_threads(1)
 
 
 def run_in_processes(
@@ -64,7 +71,7 @@ def _run_until_broken(
     executor = loky.ProcessPoolExecutor(
         workers,
         timeout=_IDLE_SECONDS,
-        initializer=keep_one_heap,
+        initializer=_begin,
         # OpenBLAS would start a thread per core in each, and there is no algebra.
         env={"OPENBLAS_NUM_THREADS": "1"},
     )
