@@ -265,8 +265,9 @@ def test_a_store_that_never_answers_is_given_up(store: WebStore, monkeypatch: py
         over.set()
 
 
-def test_a_store_that_stalls_is_left_when_reading_is_stopped(store: WebStore) -> None:
-    over, asked_for = threading.Event(), threading.Event()
+def stalling() -> tuple[Callable[[Answer, Asked], bool], threading.Event, threading.Event]:
+    """A fault that begins with the third block; what tells that it has begun, and what ends it."""
+    asked_for, over = threading.Event(), threading.Event()
 
     def stall(_: Answer, asked: Asked) -> bool:
         if asked.first != 2 * BLOCK:
@@ -274,6 +275,11 @@ def test_a_store_that_stalls_is_left_when_reading_is_stopped(store: WebStore) ->
         asked_for.set()
         return over.wait()
 
+    return stall, asked_for, over
+
+
+def test_a_store_that_stalls_is_left_when_reading_is_stopped(store: WebStore) -> None:
+    stall, asked_for, over = stalling()
     store.faults[HOSTS[1]] = stall
     try:
         trace = read_session(resolve(f"{store.address}/logs"), load_catalog(), stop=asked_for.is_set)
@@ -288,14 +294,7 @@ def test_a_store_that_stalls_is_left_when_reading_is_stopped(store: WebStore) ->
 
 
 def test_the_tab_shows_bytes_while_a_store_stalls_and_its_stop_ends_that(store: WebStore) -> None:
-    over, asked_for = threading.Event(), threading.Event()
-
-    def stall(_: Answer, asked: Asked) -> bool:
-        if asked.first != 2 * BLOCK:
-            return False
-        asked_for.set()
-        return over.wait()
-
+    stall, asked_for, over = stalling()
     store.files = {HOSTS[0]: CONTENT}
     store.faults[HOSTS[0]] = stall
     sessions = Store(Listing([Root(f"{store.address}/logs")]), opener())

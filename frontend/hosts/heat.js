@@ -2,7 +2,7 @@
 
 import { fill, h, onDrag, onKeys } from '../lib/dom.js';
 import { clamp } from '../lib/axis.js';
-import { begin } from '../lib/activity.js';
+import { oncePerFrame } from '../lib/activity.js';
 import { readPalette } from '../lib/theme.js';
 import { penOn } from '../timeline/draw.js';
 import { LEFT, RIGHT, columnAt, columnX, columnsThatFit, rowAt } from './layout.js';
@@ -41,8 +41,6 @@ export function createHeat(on) {
   let first = 0;
   let fits = 1;
   let shown = false;
-  /** @type {(() => void)|null} */
-  let pending = null;
 
   const steps = () => picture?.last.length ?? 0;
   const rowId = (/** @type {HeatRow} */ { hosts: [host] }) => `heat-row-${host}`;
@@ -64,19 +62,7 @@ export function createHeat(on) {
     } });
   }
 
-  function request() {
-    if (pending) return;
-    pending = begin();
-    requestAnimationFrame(() => {
-      const done = pending;
-      pending = null;
-      try {
-        draw();
-      } finally {
-        done?.();
-      }
-    });
-  }
+  const request = oncePerFrame(draw);
 
   /** @param {MouseEvent} event */
   function under(event) {

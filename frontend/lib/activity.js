@@ -42,3 +42,22 @@ export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 export function onActivity(listener) {
   listeners.add(listener);
 }
+
+/** What draws in the next frame, once however often it is called until then. @param {() => void} draw */
+export function oncePerFrame(draw) {
+  /** @type {(() => void)|null} */
+  let done = null;
+  return () => {
+    if (done) return;
+    done = begin();
+    requestAnimationFrame(() => {
+      const drawn = done;
+      done = null;
+      try {
+        draw();
+      } finally {
+        drawn?.();
+      }
+    });
+  };
+}

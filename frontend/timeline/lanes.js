@@ -1,7 +1,7 @@
 /** The lanes on screen: one canvas that stays in place while rows scroll under it, one drawing per frame at most. */
 
 import { h, fill } from '../lib/dom.js';
-import { begin } from '../lib/activity.js';
+import { oncePerFrame } from '../lib/activity.js';
 import { readPalette } from '../lib/theme.js';
 import { shortNames } from '../lib/hosts.js';
 import { shiftText } from './align.js';
@@ -43,8 +43,6 @@ export function createLanes(model, on) {
   let tones = new Map();
   let visible = false;
   let listed = '';
-  /** @type {(() => void)|null} */
-  let pending = null;
   /** @type {{lanes: import('./layout.js').Lane[], height: number}} */
   let layout = { lanes: [], height: 0 };
   /** The device of the gap that was selected last. @type {string|null} */
@@ -132,19 +130,7 @@ export function createLanes(model, on) {
     return true;
   }
 
-  function request() {
-    if (pending) return;
-    pending = begin();
-    requestAnimationFrame(() => {
-      const done = pending;
-      pending = null;
-      try {
-        draw();
-      } finally {
-        done?.();
-      }
-    });
-  }
+  const request = oncePerFrame(draw);
 
   element.addEventListener('scroll', () => {
     model.set({ hover: null });

@@ -110,7 +110,7 @@ def test_a_stopped_tensorboard_is_named_as_the_reason(xi: Xi, case_study: str, c
     page.get_by_role("button", name="Retry").click()
     xi.idle()
     expect(main).to_contain_text("The server cannot be reached.")  # and the page is still there
-    page.unroute_all(behavior="wait")
+    page.unroute("**/*")
     page.get_by_role("button", name="Retry").click()
     expect(page.get_by_test_id("view-compiles")).to_have_attribute("data-state", "ready")
     assert all("ERR_CONNECTION_REFUSED" in it or "dynamically imported module" in it for it in complaints)

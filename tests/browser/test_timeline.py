@@ -157,14 +157,15 @@ def test_going_to_a_time_and_framing_the_selection(xi: Xi, page: Page, case_stud
     assert page.get_by_test_id("flows-toggle").get_attribute("aria-pressed") == "false"
 
 
-def test_the_way_back_needs_no_request(xi: Xi, page: Page, case_study: str) -> None:
+def test_the_way_back_asks_for_no_data(xi: Xi, page: Page, case_study: str) -> None:
+    """Other views' modules may still be on their way: they are fetched whenever nothing else is to do."""
     xi.open(case_study)
     for key in "www":
         xi.press(key)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     xi.press("m")
-    assert not asked
+    assert not [url for url in asked if "/static/" not in url]
     assert xi.slices(row="h0.steps")[0]["name"] == "1204"
 
 

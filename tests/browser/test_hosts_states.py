@@ -1,0 +1,168 @@
+"""The view Hosts where there is less to compare: one host, none late, no collectives, clocks apart, some hosts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from browser.conftest import serving, session_named
+from browser.driver import Xi
+from browser.hosts_page import place, plain
+from playwright.sync_api import Page, Route, expect
+from synthetic import pod
+from synthetic.pod_schedule import Late, Pod
+
+MS = 10**9
+US = 10**6
+
+
+@pytest.fixture(scope="module")
+def demo() -> str:
+    return session_named("synthetic_pod_16_hosts")
+
+
+@pytest.fixture(scope="module")
+def made_board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """One host; 20 hosts of which none is late, some with names like HTML; three that nothing ties."""
+    logdir = tmp_path_factory.mktemp("pods")
+    alone = Pod(hosts=1, steps=4, ops=1)
+    many = Pod(hosts=20, cores=1, steps=130, ops=1)
+    late_once = Pod(hosts=6, cores=2, steps=8, ops=1, late=(Late(3, "compile", 60 * MS, (4,)),))
+    for name, made in (("alone", alone), ("many", many), ("once", late_once)):
+        folder = logdir / name / "plugins/profile/one"
+        folder.mkdir(parents=True)
+        for host, space in enumerate(pod.files(made)):
+            called = f"<b>pod-{host}" if name == "many" else pod.name_of(host)
+            space.write(folder / f"{called}.xplane.pb")
+    with serving(logdir) as address:
+        yield address
+
+
+@pytest.fixture
+def made(page: Page, made_board: str) -> Xi:
+    page.unroute_all()
+    return Xi(page, made_board)
+
+
+def test_one_host_has_none_to_wait_for(made: Xi, page: Page, complaints: list[str]) -> None:
+    made.open("alone/one", v="hosts")
+    assert made.text("hosts-verdict").startswith("One host: there is none to wait for.")
+    expect(page.get_by_test_id("hosts-heat")).to_have_count(0)
+    expect(page.get_by_test_id("cores-table").locator("tbody tr")).to_have_count(4)
+    cells = page.get_by_test_id("host-row-0").locator("td").all_inner_texts()
+    assert cells[3:6] == ["–", "–", "–"]
+    expect(page.get_by_test_id("tab-hosts")).to_have_text("Hosts")
+    complaints.clear()
+
+
+def test_nobody_is_late_and_names_are_text(made: Xi, page: Page, complaints: list[str]) -> None:
+    made.open("many/one", v="hosts")
+    assert made.text("hosts-verdict").startswith("No host stands out: each is last in ")
+    assert not any(row["named"] for row in made.drawn("rows"))
+    expect(page.get_by_test_id("kpi-fixed").locator("dd")).to_have_text("–")
+    assert "<b>pod-19" in page.get_by_test_id("heat-row-19").inner_text()
+    # 130 steps: a brush moves those in sight.
+    assert len(made.drawn("columns")) == 120
+    brush = page.get_by_test_id("heat-brush")
+    brush.focus()
+    made.press("End")
+    assert made.drawn("columns")[-1]["step"] == 129
+    expect(brush).to_have_attribute("aria-valuenow", "10")
+    complaints.clear()
+
+
+def test_many_hosts_in_the_timeline_are_warned_of(made: Xi, page: Page, complaints: list[str]) -> None:
+    made.open("many/one", v="hosts")
+    page.get_by_test_id("host-select").click()
+    page.get_by_test_id("host-picker-all").click()
+    expect(page.get_by_test_id("host-picker")).to_contain_text(re.compile(r"20\shosts are \d+ rows"))
+    complaints.clear()
+
+
+def test_what_happened_once_is_marked(made: Xi, page: Page, complaints: list[str]) -> None:
+    made.open("once/one", v="hosts")
+    row = page.get_by_test_id("host-row-3")
+    expect(row).to_contain_text("compile")
+    expect(row.get_by_text("once", exact=True)).to_be_visible()
+    page.get_by_test_id("host-worst-step").click()
+    expect(page.get_by_test_id("host-difference-compile")).to_contain_text("+60.0")
+    complaints.clear()
+
+
+def answering(page: Page, **changes: Any) -> None:
+    """Makes the server's answer about hosts another one."""
+
+    def change(route: Route) -> None:
+        told = route.fetch().json()
+        for key, value in changes.items():
+            told[key] = {**told[key], **value} if isinstance(value, dict) else value
+        route.fulfill(json=told)
+
+    page.route("**/data/hosts?*", change)
+
+
+NOTHING = [None] * 16
+
+
+def test_hosts_that_nothing_ties_are_compared_by_the_time_of_steps(xi: Xi, page: Page, demo: str) -> None:
+    text = "No collective ties these hosts: each goes at its own pace."
+    answering(
+        page,
+        state="no_collectives",
+        collectives=0,
+        late_us=[],
+        charges={"host": [], "step": [], "last": [], "waits_us": []},
+        verdict={
+            "text": text,
+            "kind": "unknown",
+            "severity": "info",
+            "hosts": [],
+            "cause": None,
+            "steps": [],
+        },
+        figures={"waits_ps": None, "step_if_fixed_ps": None},
+        hosts={"last": NOTHING, "last_share": NOTHING, "waits_us": NOTHING, "named": [False] * 16},
+    )
+    xi.open(demo, v="hosts")
+    assert xi.text("hosts-verdict") == text
+    assert not xi.drawn("arrival")
+    expect(page.get_by_test_id("heat-measure")).to_have_count(0)
+    cells = page.get_by_test_id("host-row-5").locator("td").all_inner_texts()
+    assert cells[3:6] == ["–", "–", "–"]
+    expect(page.get_by_test_id("hosts-table").locator("tbody tr[data-index]")).to_have_count(16)
+    expect(page.get_by_test_id("kpi-waits")).to_have_count(0)
+
+
+def test_hosts_without_a_clock_are_named_in_a_line(xi: Xi, page: Page, demo: str) -> None:
+    note = "Clocks of 1 host are apart by more than they tell: arrival is not compared."
+    late = [[-1] * 12 if host == 9 else [0] * 12 for host in range(16)]
+    answering(page, note=note, late_us=late)
+    xi.open(demo, v="hosts")
+    expect(page.get_by_test_id("diagnostic-clocks")).to_contain_text(note)
+    page.mouse.move(*place(xi, 9, 3))
+    expect(page.get_by_role("tooltip")).to_contain_text("step 52.")
+    expect(page.get_by_role("tooltip")).not_to_contain_text("late")
+
+
+def test_of_some_hosts_sums_are_at_least(xi: Xi, page: Page, demo: str) -> None:
+    answering(page, read={"of": 20})
+    xi.open(demo, v="hosts")
+    verdict = page.get_by_test_id("hosts-verdict")
+    expect(verdict.get_by_role("status")).to_have_text("16 of 20 hosts read; the last one may still come.")
+    assert plain(page.get_by_test_id("kpi-waits").locator("dd").inner_text()).startswith("≥ ")
+    expect(page.get_by_test_id("kpi-fixed")).to_have_count(0)
+    expect(page.get_by_test_id("hosts-table").locator("tfoot tr:last-child")).to_contain_text("≥")
+
+
+def test_what_cannot_be_asked_for_is_told(xi: Xi, page: Page, demo: str, complaints: list[str]) -> None:
+    xi.open(demo, v="hosts")
+    page.route(
+        "**/data/hosts?*host=*", lambda route: route.fulfill(status=500, json={"error": "broken: say so"})
+    )
+    page.mouse.click(*place(xi, 2, 3))
+    xi.idle()
+    expect(page.get_by_test_id("diagnostic-host-steps")).to_contain_text("broken: say so")
+    assert all("500" in text for text in complaints)
+    complaints.clear()

@@ -1,0 +1,37 @@
+"""Merged reports for tests."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Iterable
+from typing import Any
+
+from captures import capture, thread
+
+from tb_xla_insights.pod.collectives import host_collectives
+from tb_xla_insights.report.merge import Merged
+from tb_xla_insights.report.summary import HostSummary
+from tb_xla_insights.trace.model import Trace
+
+Row = dict[str, Any]
+NO_COLLECTIVES = host_collectives(capture(thread("python", ("f", 0, 1))))
+
+
+def renamed(trace: Trace, host: str) -> Trace:
+    """The same capture as another host's."""
+    made = copy.copy(trace)
+    made.host = host
+    made.devices = [
+        dataclasses.replace(device, host=host, id=f"{host}/{device.id.split('/', 1)[-1]}")
+        for device in trace.devices
+    ]
+    made.diagnostics = [dataclasses.replace(it, host=host) for it in trace.diagnostics]
+    return made
+
+
+def merged(summaries: Iterable[HostSummary], all_gaps: bool = False) -> Row:
+    made = Merged("session", "run/session", all_gaps)
+    for summary in summaries:
+        made.add(summary)
+    return made.document()

@@ -1,0 +1,180 @@
+"""Findings and diagnostics of many hosts: told once, in the words of one of them."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from merging import NO_COLLECTIVES, Row, merged
+
+from tb_xla_insights.errors import Diagnostic
+from tb_xla_insights.report.host_document import host_report
+from tb_xla_insights.report.merge import Merged
+from tb_xla_insights.report.summary import HostSummary
+from tb_xla_insights.trace.model import SessionTrace
+
+
+def with_findings(
+    host: str, *gains: tuple[str, float], steps: int = 4, device_bound: bool = False
+) -> HostSummary:
+    """A host with steps of 100 ps whose findings gain so much of each."""
+    document = host_report(SessionTrace("session", "run/session", []))
+    document["session"]["hosts"] = [{"name": host, "file": f"{host}.pb", "bytes": 1, "events": 1}]
+    step = {"start_ps": 0, "duration_ps": 100, "name": "train", "source": "annotation", "number": None}
+    document["steps"] = [step | {"index": index, "host_ps": {}} for index in range(steps)]
+    device = {"span_ps": 400, "busy_ps": 200, "ops": 1, "duty": {"capture": {}}}
+    document["devices"] = [device]
+    mean = 100 if steps else None
+    rows: list[Row] = [
+        {
+            "id": id_, "severity": "info", "title": f"{id_} of {host}", "brief": id_, "detail": f"Evidence of {host}.",
+            "advice": "Change it.", "cost_ps": 10, "step_if_fixed_ps": round(100 * (1 - gain)),
+            "step_if_fixed_most_ps": 100, "gain": gain, "gain_at_worst": 0.0, "recurs": "every_step", "evidence": {},
+            "windows": [{"start_ps": 1, "end_ps": 2, "device": None}], "step_ps": mean,
+            "kind": "limit" if id_ == "tracing_bound" else "mistake",
+        }
+        for id_, gain in gains
+    ]  # fmt: skip
+    if device_bound:
+        rows.append(
+            dict.fromkeys(
+                ("step_if_fixed_ps", "step_if_fixed_most_ps", "gain", "gain_at_worst", "recurs", "kind")
+            )
+            | {
+                "id": "device_bound",
+                "severity": "info",
+                "title": "t",
+                "brief": "b",
+                "detail": "d.",
+                "advice": "a",
+            }
+            | {"cost_ps": 0, "evidence": {}, "windows": [], "step_ps": mean}
+        )
+    fixed = round(100 * (1 - sum(gain for id_, gain in gains if id_ != "tracing_bound")))
+    document["findings"] = rows
+    document["mistakes"] = {
+        "count": len(gains), "step_ps": mean, "usual_step_ps": mean, "step_if_fixed_ps": fixed,
+        "step_without_limit_ps": fixed - 10, "gain": 1 - fixed / 100,
+    }  # fmt: skip
+    collectives = dataclasses.replace(
+        NO_COLLECTIVES, step_numbers=np.full(steps, -1), step_work_ps=np.zeros((steps, 0), np.int64)
+    )
+    return HostSummary(host, 1_700_000_000_000_000_000, document, collectives)
+
+
+def found(*summaries: HostSummary) -> dict[str, Row]:
+    return {row["id"]: row for row in merged(summaries)["findings"]}
+
+
+class TestFindings:
+    def test_most_hosts_are_told_by_the_median_one(self) -> None:
+        row = found(
+            *(with_findings(f"w-{n}", ("early_sync", gain)) for n, gain in enumerate((0.1, 0.5, 0.3)))
+        )
+        told = row["early_sync"]
+        assert told["title"] == "early_sync of w-2"
+        assert told["detail"] == "On all 3 hosts (here w-2, the median one): Evidence of w-2."
+        assert told["gain"] == pytest.approx(0.3)
+        assert told["step_if_fixed_ps"] == 70
+        assert told["cost_ps"] == 30
+        assert told["severity"] == "critical" if told["gain"] >= 0.3 else "warning"
+
+    def test_few_hosts_are_told_by_the_worst_one_and_the_others_stay_as_they_are(self) -> None:
+        hosts = [with_findings(f"w-{n}") for n in range(6)]
+        hosts += [with_findings("w-6", ("early_sync", 0.4)), with_findings("w-7", ("early_sync", 0.2))]
+        told = found(*hosts)["early_sync"]
+        assert told["detail"] == "On 2 of 8 hosts, most on w-6: Evidence of w-6."
+        assert told["brief"] == "early_sync on 2 of 8 hosts"
+        assert told["gain"] == pytest.approx(0.6 / 8)
+        assert told["step_if_fixed_ps"] == round((6 * 100 + 60 + 80) / 8)
+        assert told["severity"] == "info"
+        assert told["evidence"] == {"hosts": 2, "of_hosts": 8, "host": "w-6"}
+
+    def test_one_host_alone_is_named(self) -> None:
+        told = found(with_findings("w-0"), with_findings("w-1", ("early_sync", 0.4)))["early_sync"]
+        assert told["detail"] == "On w-1 alone, of 2 hosts: Evidence of w-1."
+        assert told["brief"] == "early_sync on w-1"
+
+    def test_hosts_weigh_what_they_have_steps(self) -> None:
+        many, few = with_findings("a", ("early_sync", 0.4), steps=9), with_findings("b", steps=1)
+        told = found(many, few)["early_sync"]
+        assert told["gain"] == pytest.approx(0.36)
+        assert told["step_if_fixed_ps"] == 64
+
+    def test_a_gain_is_the_share_of_the_mean_step_that_goes(self) -> None:
+        slow, fast = with_findings("a", ("early_sync", 0.5)), with_findings("b")
+        for step in fast.document["steps"]:
+            step["duration_ps"] = 20
+        fast.document["mistakes"] |= {"step_ps": 20, "usual_step_ps": 20, "step_if_fixed_ps": 20}
+        told = found(slow, fast)["early_sync"]
+        assert (told["step_ps"], told["step_if_fixed_ps"]) == (60, 35)
+        assert told["gain"] == pytest.approx((60 - 35) / 60)
+
+    def test_windows_are_on_the_session_s_time_base(self) -> None:
+        late = with_findings("b", ("early_sync", 0.4))
+        late = dataclasses.replace(late, base_unix_ns=late.base_unix_ns + 3)
+        (window,) = found(with_findings("a"), late)["early_sync"]["windows"]
+        assert window == {"start_ps": 3001, "end_ps": 3002, "device": None}
+
+    def test_a_limit_of_few_hosts_leaves_the_others_steps(self) -> None:
+        hosts = [with_findings("a", ("tracing_bound", 0.2)), with_findings("b")]
+        assert merged(hosts)["mistakes"]["step_without_limit_ps"] == 95
+
+    def test_the_devices_are_the_bottleneck_where_no_host_has_a_mistake(self) -> None:
+        bound = [with_findings(f"w-{n}", device_bound=True) for n in range(10)]
+        assert "device_bound" in found(*bound)
+        assert "device_bound" in found(*bound[1:], with_findings("w-0"))
+        assert "device_bound" not in found(*bound, with_findings("w-10"), with_findings("w-11"))
+        assert "device_bound" not in found(*bound, with_findings("w-10", ("early_sync", 0.2)))
+
+
+def told(*lines: tuple[str, str]) -> list[Row]:
+    """The diagnostics of hosts that say one thing each."""
+    summaries = []
+    for host, message in lines:
+        summary = with_findings(host)
+        summary.document["diagnostics"] = [{"id": "partial_steps", "severity": "info", "message": message}]
+        summaries.append(summary)
+    rows: list[Row] = merged(summaries)["diagnostics"]
+    return rows
+
+
+class TestDiagnostics:
+    def test_one_host_s_names_it(self) -> None:
+        rows = merged([with_findings("a"), with_findings("b")])["diagnostics"]
+        assert [row["message"].endswith("(on both hosts)") for row in rows] == [True] * len(rows)
+        assert told(("a", "1 step is cut."), ("b", "It is whole."))[0] == {
+            "id": "partial_steps", "severity": "info", "message": "1 step is cut.", "host": "a",
+        }  # fmt: skip
+
+    def test_the_same_of_many_hosts_is_told_once(self) -> None:
+        rows = told(*((f"w-{n}", "2 steps are cut.") for n in range(5)), ("w-5", "Other."))
+        assert rows[0]["message"] == "2 steps are cut. (on 5 of 6 hosts)"
+        assert rows[0]["hosts"] == 5
+        assert "host" not in rows[0]
+
+    def test_what_differs_in_numbers_alone_is_the_same(self) -> None:
+        rows = told(("w-10", "7 steps are cut."), ("w-9", "12 steps are cut."))
+        assert [row["message"] for row in rows] == [
+            "12 steps are cut. (on both hosts; the numbers are those of w-9)"
+        ]
+
+    def test_hosts_that_could_not_be_read_come_first(self) -> None:
+        made = Merged("session", "run/session")
+        made.add(with_findings("a"))
+        made.skip(Diagnostic("skipped_host", "warning", "b.pb: cut", "b"))
+        assert made.document()["diagnostics"][0]["id"] == "skipped_host"
+
+    def test_hosts_that_run_something_else_are_told(self) -> None:
+        hosts = [with_findings(f"w-{n}") for n in range(4)]
+        hosts[2].document["steps"] = [step | {"name": "eval"} for step in hosts[2].document["steps"]]
+        (row,) = (it for it in merged(hosts)["diagnostics"] if it["id"] == "hosts_differ")
+        assert row["message"].startswith(
+            "1 host of 4 runs something other than the others (w-2: 4 steps eval; the others: 4 steps train)"
+        )
+
+    @pytest.mark.parametrize(("steps", "differs"), [(4, False), (6, False), (7, True), (1, True), (0, False)])
+    def test_numbers_of_steps_may_differ_by_the_edges(self, steps: int, differs: bool) -> None:
+        hosts = [with_findings("a"), with_findings("b"), with_findings("c", steps=steps)]
+        assert any(row["id"] == "hosts_differ" for row in merged(hosts)["diagnostics"]) == differs
