@@ -125,17 +125,20 @@ ALL = {"start_ps": "0", "end_ps": "1000000000000"}
 
 
 def test_waits_of_a_window_are_parts_of_ops(client: Client) -> None:
+    rows = {
+        row["device"]: row["id"] for row in opened(client, "s", hosts="1-3")["rows"] if row["kind"] == "ops"
+    }
     found = data(client, "waits", session="s", hosts="1-3", px="20000", **ALL)
     columns = {key: column for key, column in found.items() if key not in ("count", "names")}
-    assert set(map(len, columns.values())) == {len(found["row"])}
-    assert {row.split(".")[0] for row in found["row"]} >= {"h1", "h3"}
+    assert set(map(len, columns.values())) == {len(found["device"])}
     longest = [at for at, waits in enumerate(found["waits_ps"]) if waits > 10 * MS]
-    assert {found["row"][at].split(".")[0] for at in longest} == {"h1", "h3"}
+    waiting = {f"{pod.name_of(host)}/TPU:{core}" for host in (1, 3) for core in (0, 1)}
+    assert {found["device"][at] for at in longest} == waiting
     for at in longest[:: len(longest) // 3]:
-        row, start, last, end, waits = (
-            found[key][at] for key in ("row", "start_ps", "last_ps", "end_ps", "waits_ps")
+        device, depth, start, last, end, waits = (
+            found[key][at] for key in ("device", "depth", "start_ps", "last_ps", "end_ps", "waits_ps")
         )
-        op = data(client, "event", session="s", row=row, depth=found["depth"][at], start_ps=start)
+        op = data(client, "event", session="s", row=rows[device], depth=depth, start_ps=start)
         assert (op["start_ps"], op["duration_ps"]) == (start, end - start)
         assert op["name"] == found["names"][found["name"][at]]
         assert found["names"][found["last"][at]] == pod.name_of(LATE)
@@ -144,7 +147,7 @@ def test_waits_of_a_window_are_parts_of_ops(client: Client) -> None:
 
 def test_what_is_narrower_than_a_pixel_is_only_counted(client: Client) -> None:
     some, all_ = (data(client, "waits", session="s", hosts="1-3", px=px, **ALL) for px in ("100", "20000"))
-    assert some["count"] == all_["count"] >= len(all_["row"]) > len(some["row"]) > 0
+    assert some["count"] == all_["count"] >= len(all_["device"]) > len(some["device"]) > 0
     assert min(some["waits_ps"]) >= 10 * MS
 
 
@@ -157,10 +160,11 @@ def test_a_gap_and_an_op_tell_of_the_same_collective(client: Client) -> None:
     assert found["waiting"] == 3
     assert 10 * MS < found["waits_ps"] / 3 <= found["longest_ps"]
     cores = found["cores"]
-    assert cores["row"] == ["h1.d0.ops", "h1.d1.ops", "h2.d0.ops", "h2.d1.ops"]
+    assert cores["device"] == [f"{pod.name_of(host)}/TPU:{core}" for host in (1, LATE) for core in (0, 1)]
     assert [waits > 10 * MS for waits in cores["waits_ps"]] == [True, True, False, False]
-    for at, device in ((1, f"{pod.name_of(1)}/TPU:1"), (2, f"{pod.name_of(LATE)}/TPU:0")):
-        op = data(client, "collective", **asked | {"device": device}, start_ps=cores["begin_ps"][at])
+    for at in (1, 2):
+        its = asked | {"device": cores["device"][at], "start_ps": cores["begin_ps"][at]}
+        op = data(client, "collective", **its)
         assert op["collective"] == found
     assert data(client, "collective", **asked, start_ps=end, end_ps=end + 1)["collective"] is None
     assert data(client, "collective", **asked, start_ps=end)["collective"] is None

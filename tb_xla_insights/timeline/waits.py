@@ -18,7 +18,7 @@ from tb_xla_insights.timeline.host import HostTimeline
 _MOST = 2000
 """Waits that are told at most, the longest: they are as many as the pixels of a screen are wide."""
 
-_COLUMNS = ("row", "depth", "start_ps", "last_ps", "end_ps", "waits_ps", "last", "name")
+_COLUMNS = ("device", "depth", "start_ps", "last_ps", "end_ps", "waits_ps", "last", "name")
 
 Json = dict[str, Any]
 
@@ -28,9 +28,10 @@ def waits_in(
 ) -> Json:
     """The waits of these hosts that touch a window and are a pixel long, by start.
 
-    A column per key, an entry per wait: the `row` and `depth` of the op, from when on the core waits (`start_ps`), when
-    the last host arrives (`last_ps`), the op's `end_ps`, how long the core waits (`waits_ps`), for whom (`last`) and in
-    what (`name`), both as indices into `names`. `count`: of how many in the window, shorter ones among them.
+    A column per key, an entry per wait: the `device`, the `depth` of the op in its row of ops, from when on the core
+    waits (`start_ps`), when the last host arrives (`last_ps`), the op's `end_ps`, how long the core waits (`waits_ps`),
+    for whom (`last`) and in what (`name`), both as indices into `names`. `count`: of how many in the window, shorter
+    ones among them.
     """
     arrivals, pixel = compared.arrivals, (end_ps - start_ps) // px
     waits_of = {place: core_waits(arrivals, place) for place in hosts}
@@ -127,10 +128,10 @@ def _ops(
     """Columns of the ops in which cores wait."""
     shift = _shift_ps(compared, host)
     start, end = waits.wait_ps[rows] + shift, waits.end_ps[rows] + shift
-    ids = [f"h{host.number}.d{core}.ops" for core in waits.core[rows].tolist()]
+    cores = waits.core[rows].tolist()
     return {
-        "row": ids,
-        "depth": [_depth(host, *op) for op in zip(ids, start.tolist(), end.tolist(), strict=True)],
+        "device": [host.trace.devices[core].id for core in cores],
+        "depth": [_depth(host, *op) for op in zip(cores, start.tolist(), end.tolist(), strict=True)],
         "start_ps": start.tolist(),
         "last_ps": (waits.last_ps[rows] + shift).tolist(),
         "end_ps": end.tolist(),
@@ -138,9 +139,9 @@ def _ops(
     }
 
 
-def _depth(host: HostTimeline, row: str, start_ps: int, end_ps: int) -> int:
-    """The depth at which a row shows an op, 0 where it does not."""
-    track = host.tracks.get(row)
+def _depth(host: HostTimeline, core: int, start_ps: int, end_ps: int) -> int:
+    """The depth at which the row of a core's ops shows one, 0 where it does not."""
+    track = host.tracks.get(f"h{host.number}.d{core}.ops")
     for depth, lane in enumerate(track.lanes if track else ()):
         at = int(np.searchsorted(lane.start, start_ps))
         if at < len(lane) and (int(lane.start[at]), int(lane.end[at])) == (start_ps, end_ps):
