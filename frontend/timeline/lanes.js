@@ -134,6 +134,14 @@ export function createLanes(model, on) {
     return true;
   }
 
+  /** Scrolls to the next host that waits for the selected gap's, if the gap stays in sight. */
+  function bringDelayed() {
+    const waiting = on.waits.delayed(layout.lanes).filter(({ start_ps, until_ps }) => until_ps > start_ps);
+    const gap = laneFor(layout.lanes, state.selection?.row ?? '', 0);
+    const scroll = Math.min(...waiting.map(({ lane }) => lane.y + lane.h)) + 4 - element.clientHeight + TOP;
+    if (gap && scroll > element.scrollTop && scroll < gap.y) element.scrollTop = scroll;
+  }
+
   const request = oncePerFrame(draw);
 
   element.addEventListener('scroll', () => {
@@ -148,6 +156,7 @@ export function createLanes(model, on) {
       if (state.cursor) element.setAttribute('aria-activedescendant', laneId(state.cursor.lane));
       else element.removeAttribute('aria-activedescendant');
     }
+    if (changed.has('delayed')) bringDelayed();
     request();
   });
 

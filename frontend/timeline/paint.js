@@ -90,6 +90,7 @@ export function paint(pen, scene, palette, tones, { selection, preview, hover, c
     if (lane.kind === 'device' && only === undefined) drawFolded(lane, y + 1);
     if (edges && kind === 'gaps' && lane.kind === 'slices' && only === undefined) write(palette.ink3, 'No gaps while aligned: work of no step, and what reaches into the next step, is not drawn.', left + 5, y + lane.h / 2);
     const columns = columnsOf(scene, lane);
+    const covering = kind === 'modules' ? waits.filter((bar) => bar.lane === lane) : [];
     let drawn = -Infinity;
     eachSlice(columns, scale, (i, x, w) => {
       // What is thinner than a pixel covers its whole column: one per column is enough.
@@ -97,8 +98,14 @@ export function paint(pen, scene, palette, tones, { selection, preview, hover, c
       if (w < 1) drawn = Math.floor(x);
       const { tone, sign } = lookOf(palette, tones, lane, i, slices);
       if (columns.count[i] > 1) drawMerged(x, y, w, lane.h, tone, columns.count[i]);
-      else drawSlice(x, y, w, lane.h, tone, sign, w < LEAST_TEXT_PX ? '' : textOf(kind, columns, i, slices.names));
+      else drawSlice(x, y, w, lane.h, tone, sign, w < LEAST_TEXT_PX ? '' : textOf(kind, columns, i, slices.names), roomFor(covering, x, w));
     });
+  }
+
+  /** What of a slice is free for its text: a run's goes on before the first wait that is drawn on it. @param {import('./waits.js').Bar[]} covering @param {number} from @param {number} w */
+  function roomFor(covering, from, w) {
+    const first = covering.find(({ end_ps }) => scale.x(end_ps) > from);
+    return first ? clamp(scale.x(first.start_ps) - from, 0, w) : w;
   }
 
   /** Threads folded into one lane: how many of them do something, as height. @param {Lane} lane @param {number} floor */

@@ -39,7 +39,7 @@ export function collectiveContent(collective, { start_ps }, device, act) {
   const unit = columnUnit(items, 'waits_ps');
   return [
     h('h3', null, 'Waiting for other hosts'),
-    h('p', { class: 'sec' }, waits, waiting ? `${waitingText(collective, late)}.` : `Nobody waits for it longer than clocks can be wrong, ${timeText(unsure_ps)}.`),
+    h('p', { class: 'sec' }, waits, waiting ? `${waitingText(collective, 'it')}.` : `Nobody waits for it longer than clocks can be wrong, ${timeText(unsure_ps)}.`),
     table({
       label: 'Waiting for other hosts', items, select: act.op, open: act.op, selected: (core) => core === own,
       columns: [

@@ -67,7 +67,7 @@ export function timelineView(app) {
   });
   const { state } = model;
   const { deviceName, shortName, beside, bringHosts } = createHostsHere(app, state, () => session);
-  const waits = createWaits(model, { session: () => session, short: shortName, arrived: () => lanes.request(), failed });
+  const waits = createWaits(model, { session: () => session, short: shortName, arrived: () => lanes.request(), failed, open });
   const element = h('div', { class: 'view' });
   const splitter = createSplitter(() => lanes.request(), () => element.clientHeight);
   const lanes = createLanes(model, {
@@ -99,7 +99,7 @@ export function timelineView(app) {
   });
   const tooltip = createTooltip();
   const panel = createPanel({
-    open, select: (brief) => model.select(ofBrief(brief)), frame, list, close: showPanel, row: revealRow, op: (op) => { void openOp(op); }, name: deviceName, short: shortName,
+    open, select: (brief) => model.select(ofBrief(brief)), frame, list, close: showPanel, row: revealRow, op: (op) => { void waits.open(op); }, name: deviceName, short: shortName,
     among: (devices) => devices.filter(({ id }) => app.traced().devices.includes(id)),
     label: (row) => session?.rows.find(({ id }) => id === row)?.label ?? row,
     finding(own) { void overview().then(({ steps }) => app.open(findingPlace(own, steps.columns))); },
@@ -191,12 +191,6 @@ export function timelineView(app) {
     live.answer(`${brief.name} is selected.`);
   }
 
-  /** @param {{device: string, depth: number, start_ps: number}} op */
-  async function openOp({ device, ...place }) {
-    const row = session?.rows.find((own) => own.device === device && own.kind === 'ops')?.id;
-    if (row) open(await get('event', { session: name(), row, ...place }));
-  }
-
   /** @param {Found} found */
   function selectFound(found) {
     const { lane: { row }, start_ps, end_ps, real_ps, length_ps } = found;
@@ -270,7 +264,9 @@ export function timelineView(app) {
       const scene = lanes.scene();
       const found = find(scene, x, y);
       const lane = laneAt(scene, y);
+      const wait = waits.at(scene, x, y);
       if (x < scene.scale.left || lane?.kind !== 'slices') toggle(lane);
+      else if (wait) void waits.open(wait);
       else if (found) selectFound(found);
     },
     frame(x, y) {
@@ -283,7 +279,7 @@ export function timelineView(app) {
       const { hover } = state;
       const same = found && hover && found.lane.id === hover.lane.id && found.start_ps === hover.start_ps;
       model.set({ hover: same ? hover : found, pointer: event && x >= scene.scale.left ? x : null });
-      tooltip.show(found, event?.clientX ?? 0, event?.clientY ?? 0);
+      tooltip.show(found, event?.clientX ?? 0, event?.clientY ?? 0, waits.at(scene, x, y)?.words[0]);
     },
   });
 

@@ -3,6 +3,7 @@
 import { get, latest } from '../lib/api.js';
 import { timeText } from '../lib/format.js';
 import { fetchSpan, resolution } from './scale.js';
+import { laneAt } from './scene.js';
 
 /** @typedef {import('../lib/views').Waits} Waits */
 /** @typedef {import('../lib/views').Collective} Collective */
@@ -48,7 +49,8 @@ export function waitArrows(bars, device) {
 
 /**
  * @param {import('./model.js').Model} model
- * @param {{session: () => import('../lib/types').Ready|null, short: (host: string) => string, arrived: () => void, failed: (error: Error) => void}} on
+ * @param {{session: () => import('../lib/types').Ready|null, short: (host: string) => string, arrived: () => void, failed: (error: Error) => void,
+ *   open: (brief: import('../lib/types').Brief) => void}} on
  */
 export function createWaits(model, on) {
   /** @type {ReturnType<typeof latest<Waits>>} */
@@ -58,6 +60,8 @@ export function createWaits(model, on) {
   let asked = '';
   /** Hosts wait for each other only where there are several. */
   const several = () => (on.session()?.session.hosts.length ?? 0) > 1;
+  /** Hosts that have rows, where not all are in memory: one alone is what a device says. */
+  const here = () => on.session()?.of.hosts ?? on.session()?.chosen?.join();
   // Moved by its own step each, a host's ops do not stand where it waited.
   const shown = () => several() && !model.state.align;
   const bars = (/** @type {Op[]} */ ops, /** @type {Lane[]} */ lanes) => (shown() ? barsOf(ops, lanes, on.short) : []);
@@ -66,7 +70,7 @@ export function createWaits(model, on) {
   async function collective(query) {
     if (!several()) return null;
     try {
-      return (await get('collective', { ...on.session()?.of, ...query })).collective;
+      return (await get('collective', { ...on.session()?.of, hosts: here(), ...query })).collective;
     } catch (error) {
       on.failed(/** @type {Error} */ (error));
       return null;
@@ -96,6 +100,17 @@ export function createWaits(model, on) {
     bars: (lanes) => bars(loaded?.of === JSON.stringify(on.session()?.of) ? loaded.ops : [], lanes),
     /** The collective that the selected gap delays. @param {Lane[]} lanes */
     delayed: (lanes) => bars(model.state.delayed ? opsIn(model.state.delayed) : [], lanes),
+    /** The wait under a point of the canvas. @param {import('./scene.js').Scene} scene @param {number} x @param {number} y */
+    at(scene, x, y) {
+      const [lane, ps] = [laneAt(scene, y), scene.scale.ps(x)];
+      return bars(loaded?.ops ?? [], lane ? [lane] : []).find(({ start_ps, until_ps }) => start_ps <= ps && ps < until_ps) ?? null;
+    },
+    /** Selects the op of a core. @param {{device: string, depth: number, start_ps: number}} op */
+    async open({ device, depth, start_ps }) {
+      const session = on.session();
+      const row = session?.rows.find((own) => own.device === device && own.kind === 'ops')?.id;
+      if (session && row) on.open(await get('event', { session: session.session.name, row, depth, start_ps }));
+    },
     /** The collective of an op that begins there; null where hosts do not wait for each other in it. @param {string} device @param {number} start_ps */
     ofOp: (device, start_ps) => collective({ device, start_ps }),
     /** The collective that a gap delays, which is marked while the gap is selected. @param {{device: string, start_ps: number, duration_ps: number}} gap */
