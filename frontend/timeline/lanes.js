@@ -11,7 +11,7 @@ import { arrowsOf, paint, RULER } from './paint.js';
 import { penOn } from './draw.js';
 import { laneId, laneText, phaseTones } from './tones.js';
 import { laneFor, visibleSlices } from './scene.js';
-import { waitArrows } from './waits.js';
+import { waitArrows, waitTexts } from './waits.js';
 
 /** @typedef {import('./scene.js').Scene} Scene */
 /** @typedef {import('../lib/types').Ready} Ready */
@@ -115,7 +115,7 @@ export function createLanes(model, on) {
       rows: now.lanes.map(({ id, row, kind, depth, label, right, y, h: tall, fold }) => (
         { id, row: row.id, kind: kind === 'slices' ? row.kind : kind, depth, label, right, y: now.top + y - now.scroll, h: tall, open: fold?.open ?? null })),
       get slices() { return visibleSlices(now); },
-      selection: state.selection, hover: state.hover, cursor: state.cursor, window: state.window, piece, waits, delayed, arrows, edges: align && Object.fromEntries(align.edges),
+      selection: state.selection, hover: state.hover, cursor: state.cursor, window: state.window, piece, get waits() { return waits.map((bar) => ({ ...bar, text: waitTexts(bar)[0] })); }, delayed, arrows, edges: align && Object.fromEntries(align.edges),
     } });
     on.drawn(palette);
   }

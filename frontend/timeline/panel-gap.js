@@ -36,7 +36,7 @@ export function gapContent(gap, act, on) {
     note: rangeText(start_ps, start_ps + duration_ps) + (cores > 1 ? `, the same on ${count(cores)} cores` : ''),
     buttons: [
       frameButton(act),
-      button(`Occurrences: ${count(occurrences)}`, () => on.occurrences(gap), { 'data-testid': 'gap-occurrences' }), button('Copy as text', () => on.copy(wordsOf(gap, name)), { 'data-testid': 'gap-copy' }),
+      button(`Occurrences: ${count(occurrences)}`, () => on.occurrences(gap), { 'data-testid': 'gap-occurrences' }), button('Copy as text', () => on.copy(wordsOf(gap, name, delays.textContent ?? '')), { 'data-testid': 'gap-copy' }),
     ],
     body: h('div', { class: 'gap-body' }, h('p', { class: 'sec', 'data-testid': 'gap-sentence' }, sentence, gap.beside && ` In the same step ${besideText(gap.beside, act)}.`, delays), h('div', { class: 'columns' },
       h('section', { 'data-testid': 'gap-parts' }, stackedBar(by_class_ps), partsTable(by_class_ps, 'Gap', where, beside, brief),
@@ -88,12 +88,12 @@ function chainTable({ chain, start_ps, duration_ps }, on, end, beside, brief) {
   return element;
 }
 
-/** The gap for a message or a bug report. @param {GapDetail} gap @param {string} name */
-function wordsOf(gap, name) {
+/** The gap for a message or a bug report. @param {GapDetail} gap @param {string} name @param {string} delays what it delays */
+function wordsOf(gap, name, delays) {
   const { kind, duration_ps, start_ps, sentence, by_class_ps, chain } = gap;
   return [
     [`Gap of ${timeText(duration_ps)} on ${name}`, kind, ...stepTag(gap), rangeText(start_ps, start_ps + duration_ps)].join(', '),
-    sentence, '', ...byTime(by_class_ps).map(([own, ps]) => `${timeText(ps)}\t${LABELS[own]}`), '',
+    sentence + delays, '', ...byTime(by_class_ps).map(([own, ps]) => `${timeText(ps)}\t${LABELS[own]}`), '',
     ...chain.map((piece, index) => `${index + 1}. +${timeText(piece.start_ps - start_ps)}\t${timeText(piece.duration_ps)}\t${piece.name}\t${piece.thread}`), '',
   ].join('\n');
 }

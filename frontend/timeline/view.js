@@ -279,7 +279,7 @@ export function timelineView(app) {
       const { hover } = state;
       const same = found && hover && found.lane.id === hover.lane.id && found.start_ps === hover.start_ps;
       model.set({ hover: same ? hover : found, pointer: event && x >= scene.scale.left ? x : null });
-      tooltip.show(found, event?.clientX ?? 0, event?.clientY ?? 0, waits.at(scene, x, y)?.words[0]);
+      tooltip.show(found, event?.clientX ?? 0, event?.clientY ?? 0, waits.textAt(scene, x, y));
     },
   });
 

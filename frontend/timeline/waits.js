@@ -9,7 +9,7 @@ import { laneAt } from './scene.js';
 /** @typedef {import('../lib/views').Collective} Collective */
 /** @typedef {import('./layout.js').Lane} Lane */
 /** The op of a collective on a core, which waits `until_ps` for the last host. @typedef {{device: string, depth: number, start_ps: number, until_ps: number, end_ps: number, name: string, last: string}} Op */
-/** An op as it is drawn; the texts of its waiting, the longest first. @typedef {Op & {lane: Lane, words: string[]}} Bar */
+/** An op as it is drawn; `late` is what the last host is called. @typedef {Op & {lane: Lane, late: string}} Bar */
 
 /** @param {Waits} waits @returns {Op[]} */
 export const opsOf = ({ names, device, depth, start_ps, waits_ps, end_ps, name, last }) => device.map((id, at) => (
@@ -29,9 +29,14 @@ export function barsOf(ops, lanes, short) {
   const [runs, shown] = ['modules', 'ops'].map((kind) => new Map(own.filter(({ row }) => row.kind === kind).map((lane) => [place(lane), lane])));
   return ops.flatMap((op) => {
     const lane = shown.get(`${op.depth} ${op.device}`) ?? (shown.has(`0 ${op.device}`) ? undefined : runs.get(`0 ${op.device}`));
-    const wait = `waits ${timeText(op.until_ps - op.start_ps, 1)}`;
-    return lane ? [{ ...op, lane, words: [`${wait} for ${short(op.last)}`, wait] }] : [];
+    return lane ? [{ ...op, lane, late: short(op.last) }] : [];
   });
+}
+
+/** What is said of a wait, the longest text first. @param {Pick<Bar, 'start_ps'|'until_ps'|'late'>} bar */
+export function waitTexts({ start_ps, until_ps, late }) {
+  const wait = `waits ${timeText(until_ps - start_ps, 1)}`;
+  return [`${wait} for ${late}`, wait];
 }
 
 /**
@@ -63,7 +68,8 @@ export function createWaits(model, on) {
   /** Hosts that have rows, where not all are in memory: one alone is what a device says. */
   const here = () => on.session()?.of.hosts ?? on.session()?.chosen?.join();
   // Moved by its own step each, a host's ops do not stand where it waited.
-  const shown = () => several() && !model.state.align;
+  const shown = () => several() && Boolean(on.session()?.rows.length) && !model.state.align;
+  const current = () => (loaded?.of === JSON.stringify(on.session()?.of) ? loaded.ops : []);
   const bars = (/** @type {Op[]} */ ops, /** @type {Lane[]} */ lanes) => (shown() ? barsOf(ops, lanes, on.short) : []);
 
   /** @param {Record<string, any>} query @returns {Promise<Collective|null>} */
@@ -75,6 +81,12 @@ export function createWaits(model, on) {
       on.failed(/** @type {Error} */ (error));
       return null;
     }
+  }
+
+  /** The wait under a point of the canvas. @param {import('./scene.js').Scene} scene @param {number} x @param {number} y */
+  function at(scene, x, y) {
+    const [lane, ps] = [laneAt(scene, y), scene.scale.ps(x)];
+    return bars(current(), lane ? [lane] : []).find(({ start_ps, until_ps }) => start_ps <= ps && ps < until_ps) ?? null;
   }
 
   return {
@@ -97,13 +109,14 @@ export function createWaits(model, on) {
     /** Lets the next frame ask again for what failed. */
     again() { asked = ''; },
     /** The waits that came. @param {Lane[]} lanes */
-    bars: (lanes) => bars(loaded?.of === JSON.stringify(on.session()?.of) ? loaded.ops : [], lanes),
+    bars: (lanes) => bars(current(), lanes),
     /** The collective that the selected gap delays. @param {Lane[]} lanes */
     delayed: (lanes) => bars(model.state.delayed ? opsIn(model.state.delayed) : [], lanes),
-    /** The wait under a point of the canvas. @param {import('./scene.js').Scene} scene @param {number} x @param {number} y */
-    at(scene, x, y) {
-      const [lane, ps] = [laneAt(scene, y), scene.scale.ps(x)];
-      return bars(loaded?.ops ?? [], lane ? [lane] : []).find(({ start_ps, until_ps }) => start_ps <= ps && ps < until_ps) ?? null;
+    at,
+    /** What is said of it. @param {import('./scene.js').Scene} scene @param {number} x @param {number} y */
+    textAt(scene, x, y) {
+      const bar = at(scene, x, y);
+      return bar ? waitTexts(bar)[0] : '';
     },
     /** Selects the op of a core. @param {{device: string, depth: number, start_ps: number}} op */
     async open({ device, depth, start_ps }) {

@@ -16,7 +16,7 @@ from tb_xla_insights.pod.waits import CoreWaits, core_waits, delayed, unsure_ps
 from tb_xla_insights.timeline.host import HostTimeline
 
 _MOST = 2000
-"""Waits that are told at most, the longest: they are as many as the pixels of a screen are wide."""
+"""Waits that are told at most, the longest ones: a screen has no more room for what is two pixels wide."""
 
 _COLUMNS = ("device", "depth", "start_ps", "last_ps", "end_ps", "waits_ps", "last", "name")
 

@@ -53,7 +53,7 @@ def test_the_part_of_an_op_that_waits_is_drawn_inside_of_it(xi: Xi, page: Page, 
     wait = last_wait(xi)
     assert wait["lane"]["row"]["kind"] == "modules"
     length = (wait["until_ps"] - wait["start_ps"]) / MS
-    assert wait["words"][0].replace("\u202f", " ") == f"waits {length:.1f} ms for w-5"
+    assert wait["text"].replace("\u202f", " ") == f"waits {length:.1f} ms for w-5"
     assert 21 < length < 22
     (until, y), (end, _) = spot(xi, wait["until_ps"]), spot(xi, wait["end_ps"])
     places = [*([until - back, y] for back in range(10, 30)), [until + 5, y - 6], [end + 5, y]]

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { barsOf, opsOf, waitArrows } from '../../frontend/timeline/waits.js';
+import { barsOf, opsOf, waitArrows, waitTexts } from '../../frontend/timeline/waits.js';
 import { delayText } from '../../frontend/timeline/panel-collective.js';
 
 const N = '\u202f';
@@ -18,7 +18,7 @@ test('an op stands in the row of ops at its depth, in that of runs where nothing
   const lanes = [lane(3, 0, 'modules'), lane(3, 0, 'ops'), lane(3, 0, 'ops', 1), lane(4, 0, 'modules'), { ...lane(3, 1, 'modules'), kind: 'device' }];
   const bars = barsOf([op(3, 0, 20), op(3, 0, 2, { depth: 1 }), op(3, 0, 2, { depth: 2 }), op(4, 0, 1.25), op(3, 1, 20)], lanes, short);
   assert.deepEqual(bars.map((bar) => lanes.indexOf(bar.lane)), [1, 2, 3]);
-  assert.deepEqual(bars[2].words, [`waits 1.3${N}ms for #5`, `waits 1.3${N}ms`]);
+  assert.deepEqual(waitTexts(bars[2]), [`waits 1.3${N}ms for #5`, `waits 1.3${N}ms`]);
 });
 
 test('one arrow a host leads from where the late one arrives to where the waiting for it ends', () => {
