@@ -69,6 +69,16 @@ export interface GapDetail extends GapItem {
   /** Index of its pattern, and how many gaps that has. */
   pattern: number; occurrences: number;
 }
+/** Waits in collectives, as columns; `name` and `last` (the host waited for) are indices into `names`. */
+export interface Waits {
+  count: number; names: string[]; device: string[]; depth: number[]; name: number[]; last: number[];
+  start_ps: number[]; last_ps: number[]; end_ps: number[]; waits_ps: number[];
+}
+/** One collective: of `hosts`, `waiting` wait for the last one; `cores` of the hosts shown, as columns. */
+export interface Collective {
+  name: string; kind: string; last: string; hosts: number; waiting: number; longest_ps: number; waits_ps: number; unsure_ps: number;
+  cores: { device: string[]; depth: number[]; begin_ps: number[]; start_ps: number[]; last_ps: number[]; end_ps: number[]; waits_ps: number[] };
+}
 export interface GapPattern {
   before: string | null; after: string | null; inside_run: boolean; count: number; total_ps: number; mean_ps: number; cause: ClassName;
   /** Per step and core, in whole steps; null without steps. */

@@ -58,6 +58,8 @@ class Routes:
             "propagation": self.propagation,
             "scopes": self.scopes,
             "hosts": self.hosts,
+            "waits": self.waits,
+            "collective": self.collective,
         }
 
     def sessions(self, _: Arguments) -> dict[str, Any]:
@@ -238,6 +240,25 @@ class Routes:
         found = [times.get(place, {}) for place in range(compared.arrivals.steps)]
         columns = {key: [step.get(key) for step in found] for key in ("start_ps", "duration_ps")}
         return {"step_class_us": difference(compared, at), **columns}
+
+    def waits(self, arguments: Arguments) -> dict[str, Any]:
+        """Where cores of the hosts wait for other hosts in a window: see `timeline.waits`."""
+        from tb_xla_insights.timeline.waits import waits_in
+
+        start, end = arguments.window()
+        px = arguments.integer("px", 1, 20_000)
+        shown = self._shown(arguments).timeline
+        return waits_in(self._loaded(arguments).compared, shown.hosts, start, end, px)
+
+    def collective(self, arguments: Arguments) -> dict[str, Any]:
+        """Who comes when to one collective: to that whose op starts there on a device, or with `end_ps` to the one that
+        a gap delays: see `timeline.waits`."""
+        from tb_xla_insights.timeline.waits import collective_at
+
+        device, start = arguments.text("device"), arguments.integer("start_ps")
+        end = arguments.window()[1] if arguments.optional_text("end_ps") else None
+        shown = self._shown(arguments, devices=[device]).timeline
+        return collective_at(self._loaded(arguments).compared, shown.hosts, device, start, end)
 
     def _loaded(self, arguments: Arguments) -> Loaded | Pod:
         return self._store.loaded(arguments.text("session"), _READ_SECONDS)
