@@ -157,6 +157,20 @@ def test_the_step_without_them_is_the_one_that_is_written_without_them(name: str
     assert fixed == pytest.approx(truth.mean_step_ps, rel=0.1)
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [{"tracing_ps": 40 * MS}, {"late": (LOADER, Late(2, "tracing", 25 * MS))}],
+    ids=["all hosts", "one other host"],
+)
+def test_without_the_late_host_the_others_still_do_their_own_work(changes: dict[str, object]) -> None:
+    """Their hosts work longer than their devices, behind which they are not seen to be late."""
+    made = replace(POD, **({"hosts": 6, "late": (LOADER,)} | changes))  # type: ignore[arg-type]
+    found = compared(made)
+    truth = compared(replace(made, late=made.late[1:])).table.mean_step_ps
+    assert found.late.parties == [5]
+    assert found.step_if_fixed_ps == pytest.approx(truth, rel=0.05)
+
+
 def test_nobody_is_late() -> None:
     found = compared(POD)
     assert found.late.kind == "none"

@@ -23,6 +23,11 @@ COLUMNS = (*CLASSES, DEVICE)
 WAITING = frozenset(("wait", "from_device"))
 """Classes in which a host only waits for its devices, so for the other hosts: never a cause."""
 
+_MAY_WAIT = ("dispatch", "python", "other")
+"""Classes in which a host may wait though no event says so: of these as much is its own work as every host has."""
+
+_OWN = tuple(name for name in CLASSES if name not in (*WAITING, *_MAY_WAIT, "unrecorded"))
+
 
 @dataclass(frozen=True)
 class HostInput:
@@ -51,6 +56,15 @@ class Table:
         """Per host and column, of its mean step; 0 without steps."""
         count = np.maximum(self.there.sum(axis=1), 1)
         found: Int64 = self.parts_ps.sum(axis=1) // count[:, None]
+        return found
+
+    @cached_property
+    def own_work_ps(self) -> Int64:
+        """Per host, of its mean step: what it does itself and does not wait, at least."""
+        own, unsure = (self.means_ps[:, [CLASS_INDEX[name] for name in names]] for names in (_OWN, _MAY_WAIT))
+        some = unsure[self.there.any(axis=1)]
+        least = some.min(axis=0).sum() if len(some) else 0
+        found: Int64 = own.sum(axis=1) + least
         return found
 
     @cached_property
