@@ -11,6 +11,7 @@ from merging import NO_COLLECTIVES, Row, merged
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.report.host_document import host_report
 from tb_xla_insights.report.merge import Merged
+from tb_xla_insights.report.merge.findings import after_colon
 from tb_xla_insights.report.summary import HostSummary
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -120,6 +121,16 @@ class TestFindings:
     def test_a_limit_of_few_hosts_leaves_the_others_steps(self) -> None:
         hosts = [with_findings("a", ("tracing_bound", 0.2)), with_findings("b")]
         assert merged(hosts)["mistakes"]["step_without_limit_ps"] == 95
+
+    def test_a_limit_of_one_host_that_costs_all_next_to_nothing_is_none(self) -> None:
+        hosts = [with_findings("a", ("tracing_bound", 0.0)), *(with_findings(f"w-{n}") for n in range(9))]
+        hosts[0].document["findings"][0]["cost_ps"] = 30
+        assert "tracing_bound" in found(*hosts[:2])
+        assert "tracing_bound" not in found(*hosts)
+
+    def test_a_detail_goes_on_after_a_colon_but_for_names(self) -> None:
+        assert after_colon("Devices idle for 1 ms.") == "devices idle for 1 ms."
+        assert after_colon("DevicesLoader takes 1 ms.") == "DevicesLoader takes 1 ms."
 
     def test_the_devices_are_the_bottleneck_where_no_host_has_a_mistake(self) -> None:
         bound = [with_findings(f"w-{n}", device_bound=True) for n in range(10)]

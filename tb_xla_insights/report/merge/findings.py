@@ -10,6 +10,7 @@ from typing import Any
 
 from tb_xla_insights.analysis.findings.base import Finding, Recurs, Window
 from tb_xla_insights.analysis.findings.worth import (
+    LIMITS,
     NO_FAULT,
     in_order,
     kind_of,
@@ -24,6 +25,16 @@ _OFTEN: tuple[Recurs | None, ...] = ("every_step", "some_steps", "once", None)
 """From what is said of most steps to what is said of none: of two that as many hosts have, the first one is told."""
 
 
+_OPENINGS = frozenset(("A", "Collectives", "Cores", "Devices", "For", "None", "The", "Time"))
+"""Words that begin a detail and are no names, which keep their capital letter."""
+
+
+def after_colon(detail: str) -> str:
+    """A detail as the second half of a sentence."""
+    opening = detail.split(" ", 1)[0]
+    return opening.lower() + detail.removeprefix(opening) if opening in _OPENINGS else detail
+
+
 def findings_together(parts: Sequence[Part]) -> Row:
     """The report's `findings` and `mistakes`, of hosts in their order."""
     by_id: dict[str, dict[str, Row]] = {}
@@ -32,12 +43,20 @@ def findings_together(parts: Sequence[Part]) -> Row:
             by_id.setdefault(row["id"], {})[part.host] = row
     step = _mean_step(parts, lambda part: part.rows["mistakes"]["step_ps"])
     faults = {id_: its for id_, its in by_id.items() if id_ not in NO_FAULT}
-    found = in_order([_together(parts, its) for its in faults.values()])
+    found = in_order([_together(parts, its) for id_, its in faults.items() if _tells(parts, id_, its)])
     bound = by_id.get("device_bound")
     if bound and leaves_nothing(found) and _on_most(parts, bound) and not _has_mistake(parts):
         found.append(_together(parts, bound))
     rows = [finding.as_json() | {"kind": kind_of(finding), "step_ps": step} for finding in found]
     return {"findings": rows, "mistakes": _mistakes(parts, found, step)}
+
+
+def _tells(parts: Sequence[Part], id_: str, rows: dict[str, Row]) -> bool:
+    """Whether what some hosts have is told of all: a limit only where a host gains by it, or it idles as much of all
+    devices as one host's must."""
+    if id_ not in LIMITS or any((row["gain"] or 0.0) >= INFO_SHARE for row in rows.values()):
+        return True
+    return sum(row["cost_ps"] for row in rows.values()) >= INFO_SHARE * sum(part.span_ps for part in parts)
 
 
 def _on_most(parts: Sequence[Part], rows: dict[str, Row]) -> bool:
@@ -67,7 +86,7 @@ def _together(parts: Sequence[Part], rows: dict[str, Row]) -> Finding:
         id=shown["id"],
         title=shown["title"],
         brief=shown["brief"] + _where(len(rows), len(parts), host),
-        detail=f"{_whose(len(rows), len(parts), host, few)}: {shown['detail']}",
+        detail=f"{_whose(len(rows), len(parts), host, few)}: {after_colon(shown['detail'])}",
         advice=shown["advice"],
         cost_ps=sum(row["cost_ps"] for row in rows.values()),
         evidence=shown["evidence"] | {"hosts": len(rows), "of_hosts": len(parts), "host": host},
