@@ -56,7 +56,8 @@ def _tells(parts: Sequence[Part], id_: str, rows: dict[str, Row]) -> bool:
     devices as one host's must."""
     if id_ not in LIMITS or any((row["gain"] or 0.0) >= INFO_SHARE for row in rows.values()):
         return True
-    return sum(row["cost_ps"] for row in rows.values()) >= INFO_SHARE * sum(part.span_ps for part in parts)
+    cost = sum(int(row["cost_ps"]) for row in rows.values())
+    return cost >= INFO_SHARE * sum(part.span_ps for part in parts)
 
 
 def _on_most(parts: Sequence[Part], rows: dict[str, Row]) -> bool:
