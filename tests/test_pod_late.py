@@ -89,6 +89,10 @@ CASES: dict[str, tuple[Pod, Truth]] = {
         replace(POD, groups=HALVES, joined=False, late=(LOADER,)),
         Truth([5], "input", annotation=BATCH),
     ),
+    "a stage for whose results the next one waits": (
+        replace(POD, groups=HALVES, staged=True, late=(Late(2, "input", 38 * MS),)),
+        Truth([2], "input", annotation=BATCH),
+    ),
     "hosts of both stages side by side": (
         replace(POD, groups=((0, 2, 4, 6), (1, 3, 5, 7)), late=(LOADER,)),
         Truth([5], "input", annotation=BATCH),
@@ -145,7 +149,8 @@ def text_is_sound(found: Compared) -> None:
 
 @pytest.mark.parametrize(
     "name", ["a loader", "devices", "a core", "one compilation", "half of the steps", "a class of hosts",
-             "a stage that all wait for", "an asynchronous collective", "two hosts"],
+             "a stage that all wait for", "a stage for whose results the next one waits",
+             "an asynchronous collective", "two hosts"],
 )  # fmt: skip
 def test_the_step_without_them_is_the_one_that_is_written_without_them(name: str) -> None:
     """To a tenth: the file has the true answer. Its first step is shorter, as no device works yet."""
@@ -176,6 +181,14 @@ def test_nobody_is_late() -> None:
     assert found.late.kind == "none"
     assert straggler(found) is None
     assert found.late.waits_ps < 100 * US
+
+
+def test_a_later_stage_of_a_pipeline_is_not_late() -> None:
+    """It comes 18 ms after the first one to what all do, as long as it waited for what that one sends."""
+    found = compared(replace(POD, groups=HALVES, staged=True))
+    assert found.arrivals.waits_ps.sum() > STEPS * HOSTS // 2 * 18 * MS
+    assert found.late.kind == "none"
+    assert straggler(found) is None
 
 
 def test_what_clocks_cannot_tell_is_not_told() -> None:
