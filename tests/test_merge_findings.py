@@ -185,6 +185,17 @@ class TestDiagnostics:
             "1 host of 4 runs something other than the others (w-2: 4 steps eval; the others: 4 steps train)"
         )
 
+    @pytest.mark.parametrize(
+        ("count", "who"), [(2, "Both hosts run something of their own"), (5, "Each of the 5 hosts runs")]
+    )
+    def test_where_each_host_runs_something_of_its_own_none_is_usual(self, count: int, who: str) -> None:
+        hosts = [with_findings(f"w-{n}") for n in range(count)]
+        for host, name in zip(hosts, "abcde", strict=False):
+            host.document["steps"] = [step | {"name": name} for step in host.document["steps"]]
+        (row,) = (it for it in merged(hosts)["diagnostics"] if it["id"] == "hosts_differ")
+        assert row["message"].startswith(who)
+        assert "the others" not in row["message"]
+
     @pytest.mark.parametrize(("steps", "differs"), [(4, False), (6, False), (7, True), (1, True), (0, False)])
     def test_numbers_of_steps_may_differ_by_the_edges(self, steps: int, differs: bool) -> None:
         hosts = [with_findings("a"), with_findings("b"), with_findings("c", steps=steps)]

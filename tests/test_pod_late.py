@@ -279,6 +279,22 @@ def test_waiting_is_no_fault_of_the_collectives() -> None:
     assert (waiting_for_others(late.arrivals) >= 0).all()
 
 
+def test_what_a_cut_file_lacks_is_no_class_of_its_host() -> None:
+    """Its host seems to do less; nor is it the one that others are held against."""
+    hosts = inputs(replace(POD, hosts=4, late=(Late(3, "input", 38 * MS),)))
+    whole = compare_hosts(hosts)
+    for which in (whole.median_host, 3):
+        assert which is not None
+        cut = replace(
+            hosts[which], document={**hosts[which].document, "diagnostics": [{"id": "truncated_file"}]}
+        )
+        found = compare_hosts([cut if number == which else host for number, host in enumerate(hosts)])
+        assert found.late.parties == [3]
+        assert found.median_host != which
+        assert host_rows(found)[which]["differs"] == {"class": "unrecorded", "longer_ps": 0}
+        assert (found.causes == (None,)) == (which == 3)
+
+
 def test_hosts_without_anything_are_compared_all_the_same() -> None:
     """No device, no collective, no step."""
     hosts = inputs(replace(POD, hosts=2))

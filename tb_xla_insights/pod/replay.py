@@ -13,8 +13,8 @@ from tb_xla_insights.trace.model import Int64
 def in_time(arrivals: Arrivals, parties: list[int]) -> tuple[Arrivals, Int64]:
     """The same replayed, with these parties coming when the one in the middle of the others does, where they were
     later: what is over sooner makes all who took part sooner by as much from then on. Who waits for what another one
-    sends does so for less by as much as anybody is sooner, at best. And how much sooner each party is in the end than in the
-    beginning."""
+    sends does so for less by as much as anybody is sooner, at best. And how much sooner each party is in the end than
+    in the beginning."""
     its = arrivals.instances
     late = np.zeros(len(arrivals.parties), np.bool_)
     late[parties] = True

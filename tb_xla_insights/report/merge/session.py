@@ -160,7 +160,7 @@ def _for_arrivals(document: Row) -> Row:
     """What of a host's document the comparison of hosts looks at."""
     annotations = [{"path": row["path"], "host_ps": row["host_ps"]} for row in document["annotations"]]
     return {
-        **{name: document[name] for name in ("steps", "devices", "compiles", "collectives")},
+        **{name: document[name] for name in ("steps", "devices", "compiles", "collectives", "diagnostics")},
         "gaps": {"by_class_ps": document["gaps"]["by_class_ps"]},
         "annotations": annotations,
     }

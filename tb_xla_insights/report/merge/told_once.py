@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from tb_xla_insights.analysis.findings.base import plural
 from tb_xla_insights.report.merge.parts import Part
@@ -18,6 +17,8 @@ _EDGE_STEPS = 2
 """By so many steps captures that begin and end together may differ: one at each edge."""
 
 _MOST_NAMED = 3
+
+_Kind = tuple[str, str, str | None]
 
 _Told = tuple[HostKey, int, str, Row]
 """A host, the place in its list, its name, the diagnostic."""
@@ -68,6 +69,8 @@ def unlike_hosts(parts: Sequence[Part]) -> Row | None:
     kinds = {part.host: _kind(part) for part in parts if part.rows["steps"]}
     if len(of_host) < 2:
         return None
+    if len(set(kinds.values())) == len(kinds):
+        return _each_its_own(of_host, kinds)
     usual, _ = Counter(kinds.values()).most_common(1)[0]
     counts = sorted(len(steps) for host, steps in of_host.items() if kinds[host] == usual)
     middle = counts[(len(counts) - 1) // 2]
@@ -78,13 +81,12 @@ def unlike_hosts(parts: Sequence[Part]) -> Row | None:
     ]
     if not unlike:
         return None
-    named = ", ".join(f"{host}: {_told(of_host[host], kinds[host])}" for host in unlike[:_MOST_NAMED])
-    more = f" and {len(unlike) - _MOST_NAMED} more" if len(unlike) > _MOST_NAMED else ""
+    named = _named(unlike, of_host, kinds)
     others = next(host for host in of_host if host not in unlike) if len(unlike) < len(of_host) else None
     usual_text = f"; the others: {_told(of_host[others], kinds[others])}" if others else ""
     if all(kinds[host] == usual for host in unlike):
         have = "has another number" if len(unlike) == 1 else "have other numbers"
-        text = f"{have} of steps than the others ({named}{more}{usual_text}): in means they weigh by these."
+        text = f"{have} of steps than the others ({named}{usual_text}): in means they weigh by these."
         return {
             "id": "hosts_differ",
             "severity": "info",
@@ -95,18 +97,39 @@ def unlike_hosts(parts: Sequence[Part]) -> Row | None:
         "id": "hosts_differ",
         "severity": "warning",
         "message": f"{plural(len(unlike), 'host')} of {len(of_host)} {verb} something other than the others "
-        f"({named}{more}{usual_text}): means over all steps blend them. "
+        f"({named}{usual_text}): means over all steps blend them. "
         "Capture hosts of one job together, or look at each alone.",
     }
 
 
-def _kind(part: Part) -> tuple[str, str, str | None]:
+def _each_its_own(of_host: Mapping[str, Rows], kinds: Mapping[str, _Kind]) -> Row:
+    """The diagnostic where no two hosts do the same."""
+    every, whose = (
+        ("Both hosts run", "their")
+        if len(of_host) == 2
+        else (f"Each of the {len(of_host)} hosts runs", "its")
+    )
+    return {
+        "id": "hosts_differ",
+        "severity": "warning",
+        "message": f"{every} something of {whose} own ({_named([*of_host], of_host, kinds)}): means over all steps "
+        "blend them. Look at each alone; only stages of one pipeline belong together.",
+    }
+
+
+def _named(hosts: Sequence[str], of_host: Mapping[str, Rows], kinds: Mapping[str, _Kind]) -> str:
+    """`w-2: 4 steps eval, w-3: 4 steps test and 2 more`."""
+    named = ", ".join(f"{host}: {_told(of_host[host], kinds[host])}" for host in hosts[:_MOST_NAMED])
+    return f"{named} and {len(hosts) - _MOST_NAMED} more" if len(hosts) > _MOST_NAMED else named
+
+
+def _kind(part: Part) -> _Kind:
     """What a host's steps are: source, name without its number, and the program with most device time."""
     first = part.rows["steps"][0]
     return first["source"], re.split(r"[#\d]", first["name"])[0].strip(), part.rows["main_program"]
 
 
-def _told(steps: Sequence[Row], kind: tuple[str, str, Any]) -> str:
+def _told(steps: Sequence[Row], kind: _Kind) -> str:
     _, name, program = kind
     of = f" of {program}" if program else ""
     return f"{plural(len(steps), f'step {name}'.strip(), f'steps {name}'.strip())}{of}"
