@@ -97,6 +97,15 @@ class TestFindings:
         assert told["detail"] == "On w-1 alone, of 2 hosts: Evidence of w-1."
         assert told["brief"] == "early_sync on w-1"
 
+    def test_hosts_of_one_name_are_two(self) -> None:
+        told = found(
+            with_findings("w", ("early_sync", 0.4)),
+            with_findings("w", ("early_sync", 0.2)),
+            with_findings("w"),
+        )
+        assert told["early_sync"]["gain"] == pytest.approx(0.2)
+        assert told["early_sync"]["evidence"]["hosts"] == 2
+
     def test_hosts_weigh_what_they_have_steps(self) -> None:
         many, few = with_findings("a", ("early_sync", 0.4), steps=9), with_findings("b", steps=1)
         told = found(many, few)["early_sync"]
@@ -186,7 +195,8 @@ class TestDiagnostics:
         )
 
     @pytest.mark.parametrize(
-        ("count", "who"), [(2, "Both hosts run something of their own"), (5, "Each of the 5 hosts runs")]
+        ("count", "who"),
+        [(2, "Both hosts run something of their own"), (5, "Each of 5 hosts runs something of its own")],
     )
     def test_where_each_host_runs_something_of_its_own_none_is_usual(self, count: int, who: str) -> None:
         hosts = [with_findings(f"w-{n}") for n in range(count)]

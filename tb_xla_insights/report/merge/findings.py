@@ -37,10 +37,10 @@ def after_colon(detail: str) -> str:
 
 def findings_together(parts: Sequence[Part]) -> Row:
     """The report's `findings` and `mistakes`, of hosts in their order."""
-    by_id: dict[str, dict[str, Row]] = {}
+    by_id: dict[str, dict[int, Row]] = {}
     for part in parts:
         for row in part.rows["findings"]:
-            by_id.setdefault(row["id"], {})[part.host] = row
+            by_id.setdefault(row["id"], {})[part.number] = row
     step = _mean_step(parts, lambda part: part.rows["mistakes"]["step_ps"])
     faults = {id_: its for id_, its in by_id.items() if id_ not in NO_FAULT}
     found = in_order([_together(parts, its) for id_, its in faults.items() if _tells(parts, id_, its)])
@@ -51,7 +51,7 @@ def findings_together(parts: Sequence[Part]) -> Row:
     return {"findings": rows, "mistakes": _mistakes(parts, found, step)}
 
 
-def _tells(parts: Sequence[Part], id_: str, rows: dict[str, Row]) -> bool:
+def _tells(parts: Sequence[Part], id_: str, rows: dict[int, Row]) -> bool:
     """Whether what some hosts have is told of all: a limit only where a host gains by it, or it idles as much of all
     devices as one host's must."""
     if id_ not in LIMITS or any((row["gain"] or 0.0) >= INFO_SHARE for row in rows.values()):
@@ -60,7 +60,7 @@ def _tells(parts: Sequence[Part], id_: str, rows: dict[str, Row]) -> bool:
     return cost >= INFO_SHARE * sum(part.span_ps for part in parts)
 
 
-def _on_most(parts: Sequence[Part], rows: dict[str, Row]) -> bool:
+def _on_most(parts: Sequence[Part], rows: dict[int, Row]) -> bool:
     """Whether as many hosts with devices have it as it takes of steps to say that every step has something."""
     return len(rows) >= EVERY_SHARE * sum(bool(part.span_ps) for part in parts)
 
@@ -74,13 +74,13 @@ def _has_mistake(parts: Sequence[Part]) -> bool:
     )
 
 
-def _together(parts: Sequence[Part], rows: dict[str, Row]) -> Finding:
-    """One finding of the hosts that have it, `rows` by host. What it says is what one of them says: of most hosts the
-    median one by gain, of half of them or fewer the one that loses most."""
-    ordered = sorted(rows, key=lambda host: rows[host]["gain"] or 0.0)
+def _together(parts: Sequence[Part], rows: dict[int, Row]) -> Finding:
+    """One finding of the hosts that have it, `rows` by their numbers. What it says is what one of them says: of most
+    hosts the median one by gain, of half of them or fewer the one that loses most."""
+    ordered = sorted(rows, key=lambda number: rows[number]["gain"] or 0.0)
     few = 2 * len(rows) <= len(parts)
     shown = rows[ordered[-1] if few else ordered[(len(ordered) - 1) // 2]]
-    host = next(name for name, row in rows.items() if row is shown)
+    host = next(part.host for part in parts if rows.get(part.number) is shown)
     weigh = _weights(parts)
     told = Counter(row["recurs"] for row in rows.values())
     finding = Finding(
@@ -93,13 +93,13 @@ def _together(parts: Sequence[Part], rows: dict[str, Row]) -> Finding:
         evidence=shown["evidence"] | {"hosts": len(rows), "of_hosts": len(parts), "host": host},
         windows=[Window(**window) for window in shown["windows"]],
         recurs=max(told, key=lambda it: (told[it], -_OFTEN.index(it))),
-        gain=weighted_mean((rows.get(part.host, {}).get("gain"), weigh(part)) for part in parts),
+        gain=weighted_mean((rows.get(part.number, {}).get("gain"), weigh(part)) for part in parts),
         gain_at_worst=weighted_mean(
-            (rows.get(part.host, {}).get("gain_at_worst"), weigh(part)) for part in parts
+            (rows.get(part.number, {}).get("gain_at_worst"), weigh(part)) for part in parts
         ),
-        step_if_fixed_ps=_mean_step(parts, lambda part: rows.get(part.host, {}).get("step_if_fixed_ps")),
+        step_if_fixed_ps=_mean_step(parts, lambda part: rows.get(part.number, {}).get("step_if_fixed_ps")),
         step_if_fixed_most_ps=_mean_step(
-            parts, lambda part: rows.get(part.host, {}).get("step_if_fixed_most_ps")
+            parts, lambda part: rows.get(part.number, {}).get("step_if_fixed_most_ps")
         ),
     )
     return replace(finding, severity=severity_of_finding(finding, finding.gain or 0.0))

@@ -182,7 +182,10 @@ def _time_base(hosts: list[_Host]) -> tuple[list[int], int, Rows]:
 
 def _placed(hosts: list[_Host], shifts: list[int]) -> list[Part]:
     """The hosts' rows on the session's time base, with steps and hosts counted as in the session."""
-    parts = [Part(host.name, moved(host.rows, shift)) for host, shift in zip(hosts, shifts, strict=True)]
+    parts = [
+        Part(number, host.name, moved(host.rows, shift))
+        for number, (host, shift) in enumerate(zip(hosts, shifts, strict=True))
+    ]
     placed = []
     for number, (part, offset) in enumerate(zip(parts, _offsets(parts), strict=True)):
         rows = dict(part.rows)
