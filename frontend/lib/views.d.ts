@@ -42,7 +42,7 @@ export interface DeviceTime {
 export interface InputPipeline {
   kind: "mp_device_loader" | "tf_data" | "loader_threads" | "driving_thread" | "infeed" | null;
   verdict: "bound" | "partly_hidden" | "hidden" | "unknown"; share: number; batches: number; loader_threads: number;
-  wait_ps: number; idle_ps: number; load_ps: number; load_hidden: number | null; send_ps: number; send_hidden: number | null;
+  wait_ps: number; idle_ps: number; load_ps: number; load_hidden: number | null; send_ps: number; send_hidden: number | null; late_hosts: string[];
 }
 /** `sized` are those whose bytes are known. */
 export interface Transfers { count: number; duration_ps: number; bytes: number | null; sized: number; per_step: number | null; bytes_per_step?: number | null }

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tb_xla_insights.errors import Diagnostic, InputError
+from tb_xla_insights.logdir.missing import missing_hosts
 from tb_xla_insights.logdir.paths import absolute
 from tb_xla_insights.logdir.read import Reading, readings_of
 from tb_xla_insights.logdir.sessions import SessionFiles
@@ -96,7 +97,7 @@ class SessionHosts:
             raise InputError(f"{first} ({len(failed)} hosts, all fail)" if len(failed) > 1 else first)
         self.found, unplaced = _on_one_clock(read)
         damage = (diagnostic for it in read for diagnostic in it.diagnostics)
-        self.diagnostics = [*map(skipped, failed), *unplaced, *damage]
+        self.diagnostics = [*self._missing(), *map(skipped, failed), *unplaced, *damage]
 
     def placed(self) -> list[Placed]:
         """The hosts that can be read, on one time base. Reads every file once. Raises InputError."""
@@ -134,6 +135,8 @@ class SessionHosts:
             all_gaps=all_gaps,
             samples_per_step=samples_per_step,
         )
+        for diagnostic in self._missing():
+            merged.skip(diagnostic)
         for count, answer in enumerate(self.each(summarise), 1):
             if isinstance(answer, Failure):
                 merged.skip(skipped(answer))
@@ -159,6 +162,9 @@ class SessionHosts:
             HostCapture(host.name, self._place(host.file.path), host.file.bytes, number)
             for number, host in enumerate(self.files.hosts)
         ]
+
+    def _missing(self) -> list[Diagnostic]:
+        return missing_hosts([host.name for host in self.files.hosts])
 
     def _place(self, path: str) -> str:
         """Where a task finds what the user named: workers of a scheduler run in other directories."""

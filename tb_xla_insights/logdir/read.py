@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from tb_xla_insights.errors import Diagnostic, InputError
+from tb_xla_insights.logdir.missing import missing_hosts
 from tb_xla_insights.logdir.sessions import HostFile, SessionFiles
 from tb_xla_insights.parallel import side_by_side
 from tb_xla_insights.tasks.host import fault_text, read_host
@@ -67,8 +68,9 @@ def read_session(
         raise InputError(f"{first}{more}")
     from tb_xla_insights.trace.build import join_hosts
 
-    diagnostics = [Diagnostic("skipped_host", "warning", f"{it.message}", it.name) for it in failed]
-    return join_hosts(session.name, session.path, read_ones, diagnostics)
+    missing = missing_hosts([host.name for host in session.hosts])
+    skipped = [Diagnostic("skipped_host", "warning", f"{it.message}", it.name) for it in failed]
+    return join_hosts(session.name, session.path, read_ones, [*missing, *skipped])
 
 
 def _try_host(host: HostFile, catalog: Catalog, reading: Reading, stop: Callable[[], bool]) -> Trace | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from tb_xla_insights import __version__
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.tasks.address import scheduler_address
 from tb_xla_insights.tasks.host import Answer, Failure, HostCapture, Result, Task
 from tb_xla_insights.xplane.source import is_url
 
@@ -79,9 +80,9 @@ def _connected(scheduler: str) -> Client:
             f'{scheduler}: a scheduler needs Dask; pip install "tb-xla-insights[dask]"'
         ) from error
     try:
-        client: Client = Client(scheduler, timeout=ANSWER_SECONDS, set_as_default=False)
+        client: Client = Client(scheduler_address(scheduler), timeout=ANSWER_SECONDS, set_as_default=False)
         return client
-    except (OSError, TimeoutError, ValueError) as error:
+    except (OSError, TimeoutError) as error:
         raise InputError(
             f"{scheduler}: no Dask scheduler answers there within {ANSWER_SECONDS} s; check the address, as "
             "tcp://HOST:8786, and that it runs"

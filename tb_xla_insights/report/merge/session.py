@@ -160,7 +160,7 @@ def _for_arrivals(document: Row) -> Row:
     """What of a host's document the comparison of hosts looks at."""
     annotations = [{"path": row["path"], "host_ps": row["host_ps"]} for row in document["annotations"]]
     return {
-        **{name: document[name] for name in ("steps", "devices", "compiles", "collectives")},
+        **{name: document[name] for name in ("steps", "devices", "compiles", "collectives", "diagnostics")},
         "gaps": {"by_class_ps": document["gaps"]["by_class_ps"]},
         "annotations": annotations,
     }
@@ -182,7 +182,10 @@ def _time_base(hosts: list[_Host]) -> tuple[list[int], int, Rows]:
 
 def _placed(hosts: list[_Host], shifts: list[int]) -> list[Part]:
     """The hosts' rows on the session's time base, with steps and hosts counted as in the session."""
-    parts = [Part(host.name, moved(host.rows, shift)) for host, shift in zip(hosts, shifts, strict=True)]
+    parts = [
+        Part(number, host.name, moved(host.rows, shift))
+        for number, (host, shift) in enumerate(zip(hosts, shifts, strict=True))
+    ]
     placed = []
     for number, (part, offset) in enumerate(zip(parts, _offsets(parts), strict=True)):
         rows = dict(part.rows)
