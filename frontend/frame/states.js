@@ -2,7 +2,7 @@
 
 import { button, fill, h, percent } from '../lib/dom.js';
 import { card } from '../lib/cards.js';
-import { count, digits } from '../lib/format.js';
+import { count, digits, plural } from '../lib/format.js';
 
 /** @typedef {import('../lib/types').HostProgress} HostProgress */
 
@@ -27,6 +27,14 @@ export function loadingText({ hosts, bytes_read, bytes: whole, seconds_left }) {
   if (!bytes_read) return 'Preparing · kernels are compiled once after installing';
   const left = seconds_left == null ? '' : ` · about ${count(Math.max(1, Math.round(seconds_left)))}\u202fs left`;
   return `Reading ${who} · ${amount(bytes_read, whole)}${left}`;
+}
+
+/** `41 of 64 hosts read; the last one may still come. 3 116 of 4 864 MB, about 12 s left.` @param {import('../lib/types').Loading} loading */
+export function partialText({ partial, bytes_read, bytes: whole, seconds_left }) {
+  const { hosts_read, hosts_in_all, hosts_told } = partial ?? { hosts_read: 0, hosts_in_all: 0, hosts_told: 0 };
+  const left = seconds_left == null ? '' : `, about ${count(Math.max(1, Math.round(seconds_left)))}\u202fs left`;
+  const told = hosts_told < hosts_read ? ` Numbers are of ${plural(hosts_told, 'host')}.` : '';
+  return `${count(hosts_read)} of ${plural(hosts_in_all, 'host')} read; the last one may still come. ${amount(bytes_read, whole)}${left}.${told}`;
 }
 
 /** @param {HostProgress} host */

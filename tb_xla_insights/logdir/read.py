@@ -31,6 +31,9 @@ class Reading:
     state: Literal["waiting", "reading", "ready", "error"] = "waiting"
     message: str | None = None
 
+    def begin(self, bytes_read: int = 0) -> None:
+        self.state, self.bytes_read = "reading", bytes_read
+
     def fail(self, message: str) -> None:
         self.state, self.message = "error", message
 
@@ -79,7 +82,7 @@ def _try_host(host: HostFile, catalog: Catalog, reading: Reading, stop: Callable
     if stop():
         reading.fail(f"{path}: not read, stopped before; reload the session to read it")
         return None
-    reading.state = "reading"
+    reading.begin()
     try:
         trace = read_host(path, host.name, catalog, progress, stop)
     except InputError as error:
