@@ -15,7 +15,7 @@ export interface HostProgress {
 /** Of a session whose hosts are read: how many an answer is about. */
 export interface PartOf { hosts_read: number; hosts_in_all: number }
 export interface Loading {
-  state: "loading"; bytes_read: number; bytes: number; seconds_left: number | null; hosts: HostProgress[];
+  state: "loading"; bytes_read: number; bytes: number | null; seconds_left: number | null; hosts: HostProgress[];
   /** Views answer of the hosts read so far; what draws them, where there are more than were seen. */
   partial?: { hosts_read: number; hosts_in_all: number; hosts_told: number } | null;
   head?: Omit<Ready, "state" | "of" | "partial" | "loading">;

@@ -114,9 +114,11 @@ class SessionHosts:
 
             def go_on() -> bool:
                 told = progress.told()
-                for number, host in enumerate(left.values()):
-                    if number == 0 or told[host.number] != NOT_BEGUN:
-                        readings[host.path].begin(max(0, told[host.number]))
+                for place, host in enumerate(left.values()):
+                    if told[host.number][0] != NOT_BEGUN:
+                        readings[host.path].begin(*told[host.number])
+                    elif place == 0:
+                        readings[host.path].begin()
                 waiting()
                 return not self.stop()
 
@@ -125,6 +127,7 @@ class SessionHosts:
             )
             with closing(answers):  # processes and connections end now, not when somebody collects garbage
                 for answer in answers:
+                    go_on()
                     del left[answer.host.path]
                     yield answer
         for host in left.values():

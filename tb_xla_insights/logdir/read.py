@@ -31,8 +31,14 @@ class Reading:
     state: Literal["waiting", "reading", "ready", "error"] = "waiting"
     message: str | None = None
 
-    def begin(self, bytes_read: int = 0) -> None:
+    @property
+    def is_sized(self) -> bool:
+        """Whether its size is known: some stores tell it only once the file is asked for."""
+        return self.bytes > 0 or self.state in ("ready", "error")
+
+    def begin(self, bytes_read: int = 0, size: int | None = None) -> None:
         self.state, self.bytes_read = "reading", bytes_read
+        self.bytes = self.bytes if size is None else size
 
     def fail(self, message: str) -> None:
         self.state, self.message = "error", message

@@ -71,15 +71,17 @@ class Load:
         self._stop.set()
 
     def progress(self) -> dict[str, Any]:
-        """`bytes_read`, `bytes`, `seconds_left` (None as long as that is a guess) and the same per host."""
+        """`bytes_read`, `bytes` (None where a store has not told all sizes yet), `seconds_left` (None as long as that
+        is a guess) and the same per host."""
         read, total = (sum(getattr(host, key) for host in self.hosts) for key in ("bytes_read", "bytes"))
         elapsed = self._clock() - self._began
         # What is left to do once all bytes are read has no measure: no estimate is better than "0 s left".
-        known = 0 < read < total and elapsed >= _ESTIMATE_AFTER_SECONDS
+        sized = all(host.is_sized for host in self.hosts)
+        known = sized and 0 < read < total and elapsed >= _ESTIMATE_AFTER_SECONDS
         left = round(elapsed * (total - read) / read, 1) if known else None
         return {
             "bytes_read": read,
-            "bytes": total,
+            "bytes": total if sized else None,
             "seconds_left": left,
             "hosts": list(map(asdict, self.hosts)),
             "partial": self.so_far and self.hosts_read | {"hosts_told": self.so_far.hosts},

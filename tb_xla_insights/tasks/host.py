@@ -84,8 +84,11 @@ class Task(Generic[Result]):
             give_back()
 
     def _result(self, host: HostCapture) -> HostResult[Result]:
-        tell = self.progress.tell if self.progress else lambda _number, _read: None
-        trace = read_host(host.path, host.name, self.catalog, lambda read, _size: tell(host.number, read))
+        def tell(bytes_read: int, size: int) -> None:
+            if self.progress:
+                self.progress.tell(host.number, bytes_read, size)
+
+        trace = read_host(host.path, host.name, self.catalog, tell)
         trace.shift(host.shift_ps)
         value = self.function(trace, host)
         return HostResult(host, value, trace.base_unix_ns, trace.span_ps[1], trace.diagnostics)

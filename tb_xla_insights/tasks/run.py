@@ -46,7 +46,7 @@ def run(
         from tb_xla_insights.tasks.cluster import run_on_cluster
 
         return run_on_cluster(hosts, task, scheduler, go_on)
-    if len(hosts) > 1 and sum(host.bytes for host in hosts) > _SMALL_BYTES:
+    if len(hosts) > 1 and not _are_small(hosts):
         from tb_xla_insights.tasks.pool import run_in_processes, workers_for
 
         if (workers := workers_for(hosts, memory)) > 1:
@@ -56,3 +56,9 @@ def run(
 
         return run_in_threads(list(hosts), task, _REMOTE_AT_ONCE, in_order, go_on)
     return (task(host) for host in takewhile(lambda _: go_on(), hosts))
+
+
+def _are_small(hosts: Sequence[HostCapture]) -> bool:
+    """Files of which a store does not tell the size may be large."""
+    is_known = all(host.bytes for host in hosts) or not is_url(hosts[0].path)
+    return is_known and sum(host.bytes for host in hosts) <= _SMALL_BYTES
