@@ -33,6 +33,7 @@ export interface Overview {
   steps: { source: string | null; count: number; partial: number; columns: StepColumns; work: StepWork[] };
   findings: Finding[]; groups: FindingGroup[]; counts: Record<string, number>; input: InputPipeline;
   transfers: Record<"to_device" | "from_device", Transfers>; collectives: OpTime[]; stalls: OpTime[];
+  partial?: import("./types").PartOf;
 }
 /** Sums of one device over the whole steps of its host; over its span where there are none. */
 export interface DeviceTime {

@@ -5,7 +5,7 @@ import { columnUnit, total } from '../lib/items.js';
 import { classChip } from '../lib/classes.js';
 import { card, cores, link, tableCard } from '../lib/cards.js';
 import { bytes, count, cutMiddle, digits, MISSING, plural, share } from '../lib/format.js';
-import { countColumn, partColumns, shareColumn, table, textColumn, timeColumn } from '../lib/table.js';
+import { countColumn, partColumns, shareColumn, sumText, table, textColumn, timeColumn } from '../lib/table.js';
 
 /** @typedef {import('../lib/views').Overview} Overview */
 /** @typedef {import('../lib/views').OpTime} OpTime */
@@ -63,6 +63,6 @@ function opsCard(title, items, app, note) {
       ...(kinds ? [textColumn('Kind', (/** @type {OpTime} */ { kind }) => kind)] : []),
       countColumn('Count', 'count'), time.time, kinds ? exposed.time : time.share,
     ],
-    foot: ['All', ...(kinds ? [''] : []), count(total(items, 'count')), time.sum, kinds ? exposed.sum : ''],
+    foot: ['All', ...(kinds ? [''] : []), sumText(count(total(items, 'count'))), sumText(time.sum), kinds ? sumText(exposed.sum) : ''],
   }, h('p', { class: 'small muted' }, note));
 }

@@ -32,6 +32,15 @@ class Reading:
     state: Literal["waiting", "reading", "ready", "error"] = "waiting"
     message: str | None = None
 
+    @property
+    def is_sized(self) -> bool:
+        """Whether its size is known: some stores tell it only once the file is asked for."""
+        return self.bytes > 0 or self.state in ("ready", "error")
+
+    def begin(self, bytes_read: int = 0, size: int | None = None) -> None:
+        self.state, self.bytes_read = "reading", bytes_read
+        self.bytes = self.bytes if size is None else size
+
     def fail(self, message: str) -> None:
         self.state, self.message = "error", message
 
@@ -81,7 +90,7 @@ def _try_host(host: HostFile, catalog: Catalog, reading: Reading, stop: Callable
     if stop():
         reading.fail(f"{path}: not read, stopped before; reload the session to read it")
         return None
-    reading.state = "reading"
+    reading.begin()
     try:
         trace = read_host(path, host.name, catalog, progress, stop)
     except InputError as error:

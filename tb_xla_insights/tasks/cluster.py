@@ -4,8 +4,9 @@ results is Dask's work."""
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Generic
 
 from tb_xla_insights import __version__
@@ -40,9 +41,13 @@ class OnWorker(Generic[Result]):
 
 
 def run_on_cluster(
-    hosts: Sequence[HostCapture], task: Task[Result], scheduler: str
+    hosts: Sequence[HostCapture],
+    task: Task[Result],
+    scheduler: str,
+    go_on: Callable[[], bool] = lambda: True,
 ) -> Generator[Answer[Result]]:
-    """The tasks' results in the order of the hosts; a host whose workers end again and again is a Failure.
+    """The tasks' results in the order of the hosts; a host whose workers end again and again is a Failure. Between two
+    hosts it ends early where `go_on` says no.
 
     Raises InputError where the scheduler does not answer, no worker comes, or one has another version.
     """
@@ -55,7 +60,7 @@ def run_on_cluster(
             client.submit(sent, host, pure=False, priority=-number) for number, host in enumerate(hosts)
         ]
         waiting.reverse()
-        for host in hosts:
+        for host in takewhile(lambda _: go_on(), hosts):
             future = waiting.pop()
             try:
                 yield future.result()

@@ -64,7 +64,7 @@ def packed_page() -> None:
 
 
 @contextmanager
-def serving(logdir: Path, *flags: str) -> Iterator[str]:
+def serving(logdir: Path | str, *flags: str) -> Iterator[str]:
     """The address of a TensorBoard over a logdir, stopped in the end."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, str(Path(__file__).with_name("serve.py")), str(logdir), *flags]

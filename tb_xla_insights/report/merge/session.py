@@ -84,6 +84,7 @@ class Merged:
     def skip(self, diagnostic: Diagnostic) -> None:
         """Says why a host is not in the report, or what else there is to know of the session."""
         self._skipped.append(diagnostic)
+        self._skipped.sort(key=_skipped_first)
 
     def hosts(self) -> list[HostInput]:
         """What each host tells of how it came to what all did together, in the session's order."""
@@ -209,6 +210,12 @@ def _offsets(parts: list[Part]) -> list[int]:
 
 def _in_step(row: Row, offset: int) -> Row:
     return row if row["step"] is None else row | {"step": row["step"] + offset}
+
+
+def _skipped_first(diagnostic: Diagnostic) -> tuple[Any, ...]:
+    """Hosts that were left out by their names, in whichever order they were met; then the rest as it came."""
+    left_out = diagnostic.id == "skipped_host"
+    return not left_out, *natural_key(diagnostic.host if left_out and diagnostic.host else "")
 
 
 def _once(rows: Rows) -> Rows:
