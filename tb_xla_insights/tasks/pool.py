@@ -13,7 +13,7 @@ from concurrent.futures.process import BrokenProcessPool
 
 import loky
 
-from tb_xla_insights.memory import available_bytes, keep_one_heap
+from tb_xla_insights.memory import available_bytes, keep_freed, keep_one_heap
 from tb_xla_insights.parallel import limit_threads
 from tb_xla_insights.tasks.host import Answer, Failure, HostCapture, Result, Task
 
@@ -35,6 +35,7 @@ def workers_for(hosts: Sequence[HostCapture], memory: int | None = None) -> int:
 def _begin() -> None:
     """What a process does before its first task."""
     keep_one_heap()
+    keep_freed()
     limit_threads(1)
 
 
