@@ -6,10 +6,14 @@ The processes are loky's: they are started without running the user's script onc
 
 from __future__ import annotations
 
+import gc
+import multiprocessing
+import signal
 from collections import deque
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 
 import loky
 
@@ -33,10 +37,23 @@ def workers_for(hosts: Sequence[HostCapture], memory: int | None = None) -> int:
 
 
 def _begin() -> None:
-    """What a process does before its first task."""
+    """What a process does before its first task. A task collects what it leaves, so nobody else need look for it."""
+    gc.disable()
     keep_one_heap()
     keep_freed()
     limit_threads(1)
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Processes that start meanwhile never get Ctrl-C, which a terminal sends to all: this one ends them."""
+    # Python's own tracker of semaphores starts with the first one, and lets the signal through again (3.12 and before).
+    multiprocessing.get_context("spawn").Lock()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def run_in_processes(
@@ -79,8 +96,9 @@ def _run_until_broken(
     submitted: deque[Future[Answer[Result]]] = deque()
     try:
         while waiting:
-            for host in list(waiting)[len(submitted) : ahead]:
-                submitted.append(executor.submit(task, host))
+            with _deaf_to_interrupts():
+                for host in list(waiting)[len(submitted) : ahead]:
+                    submitted.append(executor.submit(task, host))
             result = submitted.popleft().result()
             waiting.popleft()
             yield result
