@@ -6,12 +6,17 @@ The processes are loky's: they are started without running the user's script onc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+import gc
+import multiprocessing
+import signal
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 
 import loky
 
-from tb_xla_insights.memory import available_bytes, keep_one_heap
+from tb_xla_insights.memory import available_bytes, keep_freed, keep_one_heap
 from tb_xla_insights.parallel import limit_threads
 from tb_xla_insights.tasks.host import Answer, Failure, HostCapture, Result, Task
 from tb_xla_insights.tasks.under_way import answers_of
@@ -39,9 +44,26 @@ def workers_for(hosts: Sequence[HostCapture], memory: int | None = None) -> int:
 
 
 def _begin() -> None:
-    """What a process does before its first task."""
+    """What a process does before its first task. A task collects what it leaves, so nobody else need look for it."""
+    gc.disable()
     keep_one_heap()
+    keep_freed()
     limit_threads(1)
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Processes that start meanwhile never get Ctrl-C, which a terminal sends to all: this one ends them."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    # Python's own tracker of semaphores starts with the first one, and lets the signal through again (3.12 and before).
+    multiprocessing.get_context("spawn").Lock()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def run_in_processes(
@@ -90,7 +112,13 @@ def _run_until_broken(
         # OpenBLAS would start a thread per core in each, and there is no algebra.
         env={"OPENBLAS_NUM_THREADS": "1"},
     )
+
+    def submit(task: Task[Result], host: HostCapture) -> Future[Answer[Result]]:
+        with _deaf_to_interrupts():
+            answer: Future[Answer[Result]] = executor.submit(task, host)
+            return answer
+
     try:
-        yield from answers_of(waiting, task, executor.submit, ahead, in_order, go_on)
+        yield from answers_of(waiting, task, submit, ahead, in_order, go_on)
     finally:
         executor.shutdown(wait=True, kill_workers=True)
