@@ -43,9 +43,10 @@ def logdir(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def profiler_server() -> Iterator[str]:
-    """The address of a real profiler server, JAX's on the CPU, in a process that works all the time."""
+    """The address of a real profiler server, JAX's on the CPU, in a process that works as long as it is needed: it
+    takes a part of a core."""
     pytest.importorskip("jax", reason="capturing is tested with JAX's profiler server; install jax")
     address = f"localhost:{free_port()}"
     command = [
