@@ -26,7 +26,7 @@ def main() -> None:
     work(x).block_until_ready()
     print("ready", flush=True)
     number = 0
-    while not ended.wait(0.01):
+    while not ended.wait(0.002):
         with jax.profiler.StepTraceAnnotation("train", step_num=number):
             work(x).block_until_ready()
         number += 1
