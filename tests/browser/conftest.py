@@ -14,7 +14,7 @@ from typing import Any
 import helpers
 import pytest
 from browser.driver import Xi
-from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request
+from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request, expect
 
 from tb_xla_insights.page.folder import page_folder
 from tb_xla_insights.page.packed import is_packed
@@ -27,6 +27,9 @@ ARGUMENTS = [
     "--force-device-scale-factor=1",
     "--disable-background-networking",
 ]
+
+# In milliseconds: as patient as everything else, for machines that are busy. What is expected seldom takes one second.
+expect.set_options(timeout=30_000)
 
 
 def session_named(prefix: str) -> str:
