@@ -129,8 +129,8 @@ def test_rows_events_gaps_and_steps_bring_their_host(client: Client, whole: Clie
             arguments["device"] = devices["w-8"]
         found, expected = (data(it, route, session="s", **arguments) for it in (client, whole))
         for answer in (found, expected):
-            if route == "propagation":  # totals and means are of the hosts in view
-                for name in ("total", "means", "tree", "unannotated"):
+            if route == "propagation":  # these are of the hosts in view
+                for name in ("hosts", "means", "tree", "unannotated"):
                     answer.pop(name)
         assert found == expected, (route, arguments)
     gaps = data(whole, "gaps", session="s")["items"]

@@ -199,8 +199,8 @@ class SessionHosts:
     def _inputs(self) -> list[HostCapture]:
         """Every host's file."""
         return [
-            HostCapture(host.name, self._place(host.file.path), host.file.bytes, number)
-            for number, host in enumerate(self.files.hosts)
+            HostCapture(host.name, self._place(host.file.path), host.file.bytes or reading.bytes, number)
+            for number, (host, reading) in enumerate(zip(self.files.hosts, self.readings, strict=True))
         ]
 
     def _missing(self) -> list[Diagnostic]:

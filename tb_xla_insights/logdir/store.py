@@ -16,7 +16,7 @@ from tb_xla_insights.logdir.hosts import SessionHosts
 from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.loaded import Loaded
 from tb_xla_insights.logdir.pod import Pod
-from tb_xla_insights.logdir.read import read_session, readings_of
+from tb_xla_insights.logdir.read import ask_sizes, read_session, readings_of
 from tb_xla_insights.logdir.sessions import SessionFiles
 from tb_xla_insights.logdir.so_far import Reports, SoFar
 from tb_xla_insights.memory import give_back
@@ -129,6 +129,7 @@ def opener(
 
         catalog = load_catalog(catalog_file)
         if len(load.files.hosts) > 1 and (scheduler or not _fits(load.files, budget)):
+            ask_sizes(load.files, load.hosts)
             reader = SessionHosts(load.files, catalog, scheduler, budget, load.hosts, lambda: load.stopped)
             loaded: Loaded | Pod = _open_pod(load, reader, budget)
             shown = loaded.choose(None)

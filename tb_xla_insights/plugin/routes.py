@@ -191,7 +191,7 @@ class Routes:
         steps) or `st` (its number, as links write it) and `device`, else those of the annotation or scope at `row`,
         `start_ps` and `depth`, else usual ones.
 
-        `propagation_view` says what is in it; `picked` is the path of that annotation or scope, None for none; `stale`
+        `propagation_view` says what is in it, of the hosts that `hosts` names; `total` is of all. `picked` is the path of that annotation or scope, None for none; `stale`
         says that there is no such event.
         """
         from tb_xla_insights.analysis.propagation import propagation_view
@@ -205,15 +205,19 @@ class Routes:
             loaded.timeline.find_scopes()
             start, depth = arguments.integer("start_ps"), arguments.optional_integer("depth", 0, _DEEPEST)
             try:
-                found = loaded.timeline.annotation_at(row, start, depth)
+                place = loaded.timeline.annotation_at(row, start, depth)
             except InputError:  # what fits of a link is shown
                 stale = True
             else:
-                picked = found["path"]
+                picked = place["path"]
                 if step is None and device is None:
-                    step, device = found["step"], found["device"]
+                    step, device = place["step"], place["device"]
         named = arguments.optional_text("st")
-        return {**propagation_view(loaded.trace, step, device, named), "picked": picked, "stale": stale}
+        found = propagation_view(loaded.trace, step, device, named)
+        if loaded.report is not None:
+            found["total"] = loaded.report["propagation"]
+        hosts = [trace.host for trace in loaded.trace.traces]
+        return {**found, "hosts": hosts, "picked": picked, "stale": stale}
 
     def scopes(self, arguments: Arguments) -> dict[str, Any]:
         """All rows of the timeline, those of scopes among them, which are not found yet when a session opens."""
