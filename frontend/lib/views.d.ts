@@ -33,6 +33,7 @@ export interface Overview {
   steps: { source: string | null; count: number; partial: number; columns: StepColumns; work: StepWork[] };
   findings: Finding[]; groups: FindingGroup[]; counts: Record<string, number>; input: InputPipeline;
   transfers: Record<"to_device" | "from_device", Transfers>; collectives: OpTime[]; stalls: OpTime[];
+  partial?: import("./types").PartOf;
 }
 /** Sums of one device over the whole steps of its host; over its span where there are none. */
 export interface DeviceTime {
@@ -42,7 +43,7 @@ export interface DeviceTime {
 export interface InputPipeline {
   kind: "mp_device_loader" | "tf_data" | "loader_threads" | "driving_thread" | "infeed" | null;
   verdict: "bound" | "partly_hidden" | "hidden" | "unknown"; share: number; batches: number; loader_threads: number;
-  wait_ps: number; idle_ps: number; load_ps: number; load_hidden: number | null; send_ps: number; send_hidden: number | null;
+  wait_ps: number; idle_ps: number; load_ps: number; load_hidden: number | null; send_ps: number; send_hidden: number | null; late_hosts: string[];
 }
 /** `sized` are those whose bytes are known. */
 export interface Transfers { count: number; duration_ps: number; bytes: number | null; sized: number; per_step: number | null; bytes_per_step?: number | null }
