@@ -362,6 +362,7 @@ export function timelineView(app) {
       asked = null;
       panel.findings(null);
       feeds.clear();
+      waits.clear();
       model.set({ align: null });
       strip.open(next);
       requestAnimationFrame(() => {

@@ -110,6 +110,12 @@ export function createWaits(model, on) {
     },
     /** Lets the next frame ask again for what failed. */
     again() { asked = ''; },
+    /** Forgets everything: another session. */
+    clear() {
+      loaded = null;
+      asked = '';
+      channel.cancel();
+    },
     /** The waits that came. @param {Lane[]} lanes */
     bars: (lanes) => bars(current(), lanes),
     /** The collective that the selected gap delays. @param {Lane[]} lanes */
@@ -123,7 +129,8 @@ export function createWaits(model, on) {
     async open({ device, depth, start_ps }) {
       const session = on.session();
       const row = session?.rows.find((own) => own.device === device && own.kind === 'ops')?.id;
-      if (session && row) on.open(await get('event', { session: session.session.name, row, depth, start_ps }));
+      const event = row && await get('event', { session: session?.session.name, row, depth, start_ps }).catch(on.failed);
+      if (event) on.open(event);
     },
     /** The collective of an op that begins there; null where hosts do not wait for each other in it. @param {string} device @param {number} start_ps */
     ofOp: (device, start_ps) => collective({ device, start_ps }),

@@ -32,7 +32,7 @@ def waits_in(
     end_ps: int,
     px: int,
 ) -> Json:
-    """The waits of these hosts that touch a window and are a pixel long, by start.
+    """The waits of these hosts that touch a window and are a pixel long, of each host by start.
 
     A column per key, an entry per wait: the `device`, the `depth` of the op in its row of ops, from when on the core
     waits (`start_ps`), when the last host arrives (`last_ps`), the op's `end_ps`, how long the core waits (`waits_ps`),
