@@ -115,7 +115,7 @@ export function timelineView(app) {
       if (state.selection?.kind === 'event') settle({ detail, selection: { ...ofBrief(detail), row: detail.row || state.selection.row } });
     },
   });
-  const cursor = createCursor(model, lanes, { session: name, say: live.answer, far: open });
+  const cursor = createCursor(model, lanes, { session: name, say: live.answer, wait: waits.textOf, far: open });
   let settling = false;
 
   fill(element, toolbar.element, strip.element, lanes.element, moreHosts.element, splitter.element, panel.element, tooltip.element);
@@ -362,6 +362,7 @@ export function timelineView(app) {
       asked = null;
       panel.findings(null);
       feeds.clear();
+      waits.clear();
       model.set({ align: null });
       strip.open(next);
       requestAnimationFrame(() => {

@@ -18,6 +18,7 @@ from tb_xla_insights.parallel import side_by_side
 from tb_xla_insights.tasks.host import read_host
 
 if TYPE_CHECKING:
+    from tb_xla_insights.pod.arrivals import Arrivals
     from tb_xla_insights.pod.compared import Compared
     from tb_xla_insights.pod.hosts import HostInput
     from tb_xla_insights.report.host_parts import Parts
@@ -72,6 +73,11 @@ class Pod:
         from tb_xla_insights.pod.compared import compare_hosts
 
         return compare_hosts(self._told)
+
+    @property
+    def arrivals(self) -> tuple[Arrivals, list[str]]:
+        """When its hosts came to what all did together, and their names."""
+        return self.compared.arrivals, [host.name for host in self._told]
 
     def places(self, ids: Iterable[str] = (), devices: Iterable[str] = ()) -> set[int]:
         """The hosts of rows or events, and of devices, by their ids; none for those that are not there."""

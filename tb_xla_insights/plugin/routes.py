@@ -256,7 +256,7 @@ class Routes:
         start, end = arguments.window()
         px = arguments.integer("px", 1, 20_000)
         shown = self._shown(arguments).timeline
-        return waits_in(self._loaded(arguments).compared, shown.hosts, start, end, px)
+        return waits_in(*self._loaded(arguments).arrivals, shown.hosts, start, end, px)
 
     def collective(self, arguments: Arguments) -> dict[str, Any]:
         """Who comes when to one collective: to that whose op starts there on a device, or with `end_ps` to the one that
@@ -266,7 +266,7 @@ class Routes:
         device, start = arguments.text("device"), arguments.integer("start_ps")
         end = arguments.window()[1] if arguments.optional_text("end_ps") else None
         shown = self._shown(arguments, devices=[device]).timeline
-        return collective_at(self._loaded(arguments).compared, shown.hosts, device, start, end)
+        return collective_at(*self._loaded(arguments).arrivals, shown.hosts, device, start, end)
 
     def _loaded(self, arguments: Arguments) -> Loaded | Pod:
         return self._store.loaded(arguments.text("session"), _READ_SECONDS)
