@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -62,6 +62,25 @@ def test_each_byte_is_asked_for_once_and_a_file_for_its_state_a_few_times(
         assert len(store.of(path)) == -(-len(CONTENT) // BLOCK)
         # Before and after decoding, and by each of the two that read compiled programs.
         assert len(store.of(path, "HEAD")) <= 4
+
+
+@pytest.mark.parametrize(
+    ("most_kept", "command"),
+    [
+        (0, "report --html OUT"),
+        (0, "export --format csv -o OUT"),
+        (8, "export --format chrome -o OUT"),
+        (8, "window --start-ms 0 --end-ms 5"),
+    ],
+)
+def test_an_answer_asks_for_no_byte_twice(
+    store: WebStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_kept: int, command: str
+) -> None:
+    monkeypatch.setattr("tb_xla_insights.logdir.hosts._FEW", most_kept)
+    store.files = dict.fromkeys(HOSTS[:2], CONTENT)
+    words = command.replace("OUT", str(tmp_path / "out")).split()
+    assert main([words[0], f"{store.address}/logs", *words[1:]]) == 0
+    assert [set(store.bytes_asked(path)) for path in HOSTS[:2]] == [{1}, {1}]
 
 
 def test_what_comes_over_a_network_is_what_lies_on_a_disk(
@@ -361,7 +380,8 @@ def test_control_c_ends_the_processes_that_read_hosts_and_only_says_so(
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        env=os.environ | {"LOKY_MAX_CPU_COUNT": "2", "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
+        env=os.environ
+        | {"LOKY_MAX_CPU_COUNT": "2", "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
         start_new_session=True,
     )
     try:
