@@ -100,6 +100,7 @@ class Annotations:
 
     def __init__(self) -> None:
         self._rows: dict[str, Row] = {}
+        self._programs: dict[str, set[str]] = {}
         self._place: dict[str, tuple[HostKey, int]] = {}
         self._lost: dict[str, tuple[HostKey, str]] = {}
 
@@ -108,13 +109,11 @@ class Annotations:
             path, here = row["path"], (host, place)
             known = self._rows.get(path)
             if known is None:
-                known = row | dict.fromkeys(self._SUMS, 0) | {"programs": sorted({*row["programs"]})}
-                self._rows[path] = known
-                self._place[path] = here
+                known = self._rows[path] = row | dict.fromkeys(self._SUMS, 0)
+                self._place[path], self._programs[path] = here, set()
             for name in self._SUMS:
                 known[name] += row[name]
-            if known["programs"] != row["programs"]:
-                known["programs"] = sorted({*known["programs"], *row["programs"]})
+            self._programs[path].update(row["programs"])
             if here <= self._place[path]:
                 self._place[path] = here
                 known["kind"] = row["kind"]
@@ -126,7 +125,7 @@ class Annotations:
         for path in sorted(self._rows, key=self._way):
             row = self._rows[path]
             lost = None if row["device_ps"] else self._lost.get(path, (None, None))[1]
-            found.append(row | {"lost": lost})
+            found.append(row | {"programs": sorted(self._programs[path]), "lost": lost})
         return found
 
     def _way(self, path: str) -> list[tuple[HostKey, int]]:
