@@ -181,7 +181,7 @@ class TestPod:
     def test_the_page_has_the_same_table(self) -> None:
         text = text_of(report())
         _, heads, _, *lines = text[text.index("Hosts side by side") :].split("\n\n")[0].splitlines()
-        page = Page(report_html(pod(), report()))
+        page = Page(report_html(report()))
         shown = [[plain(cell) for cell in row if cell] for row in page.rows["Hosts side by side"]]
         assert shown == [re.split(r"\s{3,}", line.strip()) for line in (heads, *lines)]
 
@@ -202,7 +202,7 @@ class TestPod:
         for title in ("Hosts side by side", "Steps (", "Hosts ("):
             table = text[text.index(title) :].split("\n\n")[0]
             assert table.count("\n") < MANY, title
-        page = report_html(session(many(1)[0]), document)
+        page = report_html(document)
         assert f"of each number the longest one of {MANY} hosts" in page
 
 

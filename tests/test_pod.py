@@ -39,7 +39,7 @@ def client(pod: Path) -> Client:
 @pytest.fixture
 def whole(pod: Path, monkeypatch: pytest.MonkeyPatch) -> Client:
     """The same with all hosts in memory."""
-    monkeypatch.setattr("tb_xla_insights.logdir.store._FEW", HOSTS)
+    monkeypatch.setattr("tb_xla_insights.logdir.hosts._FEW", HOSTS)
     client = tensorboard("--logdir", str(pod))
     opened(client, "s")
     monkeypatch.undo()

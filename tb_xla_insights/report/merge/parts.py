@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 BY_HOST = (
@@ -27,7 +28,7 @@ class Part:
     def steps(self) -> int:
         return len(self.rows["steps"])
 
-    @property
+    @cached_property
     def steps_ps(self) -> int:
         return sum(step["duration_ps"] for step in self.rows["steps"])
 
