@@ -183,7 +183,7 @@ def _note(arrivals: Arrivals) -> str | None:
         return f"{whose} not related to the others': when it came to a collective is not compared."
     parts = len(set(arrivals.component.tolist()))
     return (
-        f"The hosts are {parts} groups that share no collective: each is compared in itself."
+        f"The hosts are {parts} groups that have no collective in common: each is compared in itself."
         if parts > 1
         else None
     )
