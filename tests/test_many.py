@@ -14,6 +14,7 @@ from rich.console import Console
 from synthetic.__main__ import LOGDIR
 from test_html import Page, plain
 
+from tb_xla_insights.cli.main import main
 from tb_xla_insights.cli.report_text import print_report
 from tb_xla_insights.export.html import report_html
 from tb_xla_insights.report import session_report
@@ -194,6 +195,20 @@ class TestPod:
         assert "Loading on t1v-n-7f-w-5 holds up the other hosts, whose devices look busy: " in text_of(
             report()
         )
+
+    def test_a_window_tells_the_host_that_stands_out_and_the_others_together(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        asked = ["window", str(FILES[0].parent), "--start-ms", "100", "--end-ms", "200"]
+        assert main(asked) == 0
+        text = capsys.readouterr().out.replace("\u202f", " ")
+        assert len(text.encode()) < 10_000
+        assert "What t1v-n-7f-w-5 did" in text
+        assert "What 15 other hosts did, by class" in text
+        assert re.search(r"TPU:0 to TPU:3 +t1v-n-7f-w-5 +61\.", text)
+        assert re.search(r"60 others, median +99\.", text)
+        assert main([*asked, "--all"]) == 0
+        assert capsys.readouterr().out.count("TPU:3") > 60
 
     def test_text_of_many_hosts_has_no_row_for_each(self) -> None:
         document = session_report(join_hosts("pod", "run/pod", many(MANY), []))

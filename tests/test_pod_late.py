@@ -162,18 +162,34 @@ def test_the_step_without_them_is_the_one_that_is_written_without_them(name: str
     assert fixed == pytest.approx(truth.mean_step_ps, rel=0.1)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [{"tracing_ps": 40 * MS}, {"late": (LOADER, Late(2, "tracing", 25 * MS))}],
-    ids=["all hosts", "one other host"],
-)
-def test_without_the_late_host_the_others_still_do_their_own_work(changes: dict[str, object]) -> None:
+def test_without_the_late_host_the_others_still_do_their_own_work() -> None:
     """Their hosts work longer than their devices, behind which they are not seen to be late."""
-    made = replace(POD, **({"hosts": 6, "late": (LOADER,)} | changes))  # type: ignore[arg-type]
+    made = replace(POD, hosts=6, tracing_ps=40 * MS, late=(LOADER,))
     found = compared(made)
-    truth = compared(replace(made, late=made.late[1:])).table.mean_step_ps
     assert found.late.parties == [5]
+    assert found.step_if_fixed_ps == pytest.approx(
+        compared(replace(made, late=())).table.mean_step_ps, rel=0.05
+    )
+
+
+@pytest.mark.parametrize("cause", ["input", "tracing"])
+def test_a_host_that_waits_for_a_later_one_is_late_without_that(cause: Cause) -> None:
+    """Both are told: without the first alone, little is gained."""
+    found = compared(replace(POD, hosts=6, late=(LOADER, Late(2, cause, 30 * MS))))
+    assert found.late.parties == [5, 2]
+    assert [it.name for it in found.causes if it] == ["input", cause]
+    truth = compared(replace(POD, hosts=6)).table.mean_step_ps
     assert found.step_if_fixed_ps == pytest.approx(truth, rel=0.05)
+
+
+def test_other_jobs_beside_are_no_bound() -> None:
+    """Hosts of another script take 50 ms a step, whatever the late one does."""
+    other = dict.fromkeys(range(4), "SyncTensorsGraph.9")
+    found = compared(replace(POD, scripts=other, late=(LOADER,)))
+    assert found.late.parties == [5]
+    step = found.table.mean_step_ps
+    assert step is not None
+    assert found.step_if_fixed_ps == pytest.approx(step - 0.4 * step / 2, rel=0.05)
 
 
 def test_nobody_is_late() -> None:

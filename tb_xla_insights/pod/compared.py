@@ -83,16 +83,32 @@ class Compared:
         step = self.table.mean_step_ps
         if step is None or self.late.kind not in ("late", "changing"):
             return None
-        return min(step, max(step - self.late.saved_ps, self._least_ps()))
+        return min(step, step - min(self.late.saved_ps, self._most_ps()))
 
-    def _least_ps(self) -> int:
-        """What those need for the mean step who are not late: each its own work on the host, and on its devices."""
-        late = set() if self.cores else set(self.late.parties)
-        known = self.arrivals.clocks.known
-        own = [host for host in range(len(self.hosts)) if host not in late and self.table.there[host].any()]
-        on_host = self.table.own_work_ps[own]
-        on_device = [self._device_ps(host) for host in own if self.cores or known[host]]
-        return max([*on_host.tolist(), *on_device], default=0)
+    def _most_ps(self) -> int:
+        """How much shorter the mean step of all can be: that of those who share something with the late ones is never
+        under what one of them who is not late does itself, on the host or on its devices."""
+        table, there = self.table, self.table.there
+        if self.cores:
+            return max(int(table.mean_step_ps or 0) - max(self._device_ps(0), self._host_ps(0)), 0)
+        late = self.late.parties
+        related = (
+            self.arrivals.component[late] if late else self.arrivals.component[self.arrivals.clocks.known]
+        )
+        tied = self.arrivals.clocks.known & there.any(axis=1)
+        if self.arrivals.instances.handed_ps is None:  # else those of other groups wait for what these send
+            tied &= np.isin(self.arrivals.component, related)
+        own = [host for host in np.flatnonzero(tied).tolist() if host not in late]
+        if not own:
+            return 0
+        least = max(max(self._device_ps(host), self._host_ps(host)) for host in own)
+        steps = int(there[tied].sum())
+        longer = int(table.step_ps[tied][there[tied]].sum()) - least * steps
+        return max(longer, 0) // int(there.sum())
+
+    def _host_ps(self, host: int) -> int:
+        """What a host does itself for its mean step."""
+        return int(self.table.own_work_ps[host].sum()) // max(int(self.table.there[host].sum()), 1)
 
     def _device_ps(self, which: int) -> int:
         """What a host's devices need for the mean step: their own work, and what of collectives is no waiting for
@@ -118,6 +134,7 @@ def compare_hosts(hosts: Sequence[HostInput]) -> Compared:
     arrivals = find_arrivals(collectives)
     cores = find_core_arrivals(collectives[0]) if len(hosts) == 1 and _has_cores(hosts[0]) else None
     table = side_by_side(hosts, arrivals)
+    arrivals = replace(arrivals, own_ps=table.own_work_ps)
     late = find_late(cores or arrivals, table.mean_step_ps)
     made = Compared(
         tuple(hosts), _state(collectives, arrivals), _note(arrivals), arrivals, cores, table, late, ()
@@ -166,7 +183,7 @@ def _note(arrivals: Arrivals) -> str | None:
         return f"{whose} not related to the others': when it came to a collective is not compared."
     parts = len(set(arrivals.component.tolist()))
     return (
-        f"The hosts are {parts} groups that share no collective: each is compared in itself."
+        f"The hosts are {parts} groups that have no collective in common: each is compared in itself."
         if parts > 1
         else None
     )
