@@ -215,7 +215,8 @@ class Routes:
         named = arguments.optional_text("st")
         found = propagation_view(loaded.trace, step, device, named)
         if loaded.report is not None:
-            found["total"] = loaded.report["propagation"]
+            every = loaded.report["propagation"]
+            found["total"] = {name: every[name] for name in found["total"]}
         hosts = [trace.host for trace in loaded.trace.traces]
         return {**found, "hosts": hosts, "picked": picked, "stale": stale}
 
