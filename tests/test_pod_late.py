@@ -223,9 +223,21 @@ def test_another_host_each_time() -> None:
     text_is_sound(found)
 
 
+def test_only_those_who_wait_are_held_up() -> None:
+    """Hosts exchange in pairs: the other six have nothing to do with the late one."""
+    pairs = tuple((host, host + 4) for host in range(4))
+    finding = straggler(compared(replace(POD, groups=pairs, joined=False, late=(LOADER,))))
+    assert finding is not None
+    assert finding.title == f"{pod.name_of(5)} holds up {pod.name_of(1)}"
+
+
 def test_one_of_two_that_are_late_hides_the_other() -> None:
     """Without the first, the second one is last: only both together gain all."""
     found = compared(CASES["two, for reasons of their own"][0])
+    told = straggler(found)
+    assert told is not None
+    for part in (f"Feed {pod.name_of(3)} as", "; look at the device", f"or take {pod.name_of(6)} out"):
+        assert part in told.advice
     alone = compared(replace(POD, late=(Late(6, "device", 10 * MS),)))
     assert found.late.parties == [3, 6]
     assert [cause.name for cause in found.causes if cause] == ["input", "device"]
