@@ -182,6 +182,21 @@ def test_a_host_that_waits_for_a_later_one_is_late_without_that(cause: Cause) ->
     assert found.step_if_fixed_ps == pytest.approx(truth, rel=0.05)
 
 
+def test_a_class_of_hosts_is_late_after_the_others() -> None:
+    """Six of eight: the host in the middle of all is one of them."""
+    late = tuple(Late(host, "device", 8 * MS) for host in range(6))
+    found = compared(replace(POD, late=late))
+    assert sorted(found.late.parties) == [0, 1, 2, 3, 4, 5]
+    assert found.late_ps(0) == pytest.approx(8 * MS, rel=0.05)
+
+
+def test_a_host_that_is_a_little_late_costs_a_little() -> None:
+    found = compared(replace(POD, late=(Late(3, "device", MS),)))
+    step = found.table.mean_step_ps
+    assert step is not None
+    assert found.step_if_fixed_ps == pytest.approx(step - MS, abs=MS // 5)
+
+
 def test_other_jobs_beside_are_no_bound() -> None:
     """Hosts of another script take 50 ms a step, whatever the late one does."""
     other = dict.fromkeys(range(4), "SyncTensorsGraph.9")
