@@ -56,6 +56,8 @@ def with_arrivals(document: Row, hosts: Sequence[HostInput]) -> Row:
     if exposed and left < exposed:
         found, mistakes = _without_waiting(document, found, mistakes, left, exposed)
     more: Row = {}
+    if compared.state == "clocks_apart":
+        found = [replace(it, detail=_unknown(it.detail)) if it.id == _EXPOSED else it for it in found]
     if late:
         found, late, mistakes = _without_its_cause(found, late, mistakes)
         late, mistakes = _with_late(mistakes, late, compared.table.mean_step_ps)
@@ -77,7 +79,7 @@ def _without_its_cause(
     """The findings without those that only say again why hosts are late, as these hosts alone have them; the finding
     about late hosts, with what the others know better: what is compiled there, and why."""
     ids = {id_ for cause in late.evidence["causes"] for id_ in _SAID_BY.get(cause, ())}
-    same = [it for it in found if it.id in ids and is_its_cause(it.evidence, late.evidence)]
+    same = [it for it in found if is_its_cause(it.evidence, late.evidence) and (it.id in ids or _idles(it))]
     exact = next((it for it in same if it.id in _EXACT), None)
     if exact and late.evidence["cause"] == late.evidence["causes"][0]:
         own = exact.detail.split(": ", 1)[-1].split(". ", 1)[0].removesuffix(".")
@@ -85,6 +87,11 @@ def _without_its_cause(
     telling = sum(kind_of(it) == "mistake" and (it.gain or 0.0) >= INFO_SHARE for it in same)
     late = replace(late, evidence=late.evidence | {"said_by": [it.id for it in same]})
     return [it for it in found if it not in same], late, mistakes | {"count": mistakes["count"] - telling}
+
+
+def _idles(finding: Finding) -> bool:
+    """Whether it says no more than that devices are idle, as those of a late host are."""
+    return kind_of(finding) == "limit" and (finding.gain or 0.0) < INFO_SHARE
 
 
 def _counts(document: Row, finding: Finding) -> bool:
@@ -98,6 +105,10 @@ def _not_compared(compared: Compared) -> Row | None:
     """The diagnostic about hosts of which nobody knows when they came to what all did together."""
     text = verdict_text(compared) if compared.state == "clocks_apart" else compared.note
     return {"id": "hosts_not_compared", "severity": "info", "message": text} if text else None
+
+
+def _unknown(detail: str) -> str:
+    return f"{detail.removesuffix('.')}; how much of that is waiting for others to come is not known."
 
 
 def _input(its: Row, late: Finding, compared: Compared) -> Row:
