@@ -189,8 +189,8 @@ class Routes:
         steps) or `st` (its number, as links write it) and `device`, else those of the annotation or scope at `row`,
         `start_ps` and `depth`, else usual ones.
 
-        `propagation_view` says what is in it, of the hosts that `hosts` names; `total` is of all. `picked` is the path of that annotation or scope, None for none; `stale`
-        says that there is no such event.
+        `propagation_view` says what is in it, of the hosts that `hosts` names; `total` is of all. `picked` is the path
+        of that annotation or scope, None for none; `stale` says that there is no such event.
         """
         from tb_xla_insights.analysis.propagation import propagation_view
 
