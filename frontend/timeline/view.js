@@ -100,7 +100,10 @@ export function timelineView(app) {
   const tooltip = createTooltip();
   const panel = createPanel({
     open, select: (brief) => model.select(ofBrief(brief)), frame, list, close: showPanel, row: revealRow, op: (op) => { void waits.open(op); }, name: deviceName, short: shortName,
-    among: (devices) => devices.filter(({ id }) => app.traced().devices.includes(id)),
+    among(devices) {
+      const here = new Set(app.traced().devices);
+      return devices.filter(({ id }) => here.has(id));
+    },
     label: (row) => session?.rows.find(({ id }) => id === row)?.label ?? row,
     finding(own) { void overview().then(({ steps }) => app.open(findingPlace(own, steps.columns))); },
   }, {
