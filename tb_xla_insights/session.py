@@ -99,6 +99,11 @@ class Session:
     def report(self, all_gaps: bool = False, samples_per_step: float | None = None) -> dict[str, Any]:
         """The document of `xla-insights report --json`; with all gaps instead of the 1,000 longest ones, and with the
         `throughput` of steps of so many samples, if not of those that the recording was told."""
+        document = self.document(all_gaps, samples_per_step)
+        return document | {"steps": list(document["steps"])}
+
+    def document(self, all_gaps: bool = False, samples_per_step: float | None = None) -> dict[str, Any]:
+        """`report` with its `steps` in columns (see `report.step_rows`)."""
         if self._trace is None:
             return self.hosts.report(all_gaps, samples_per_step)
         from tb_xla_insights.report import session_report
@@ -108,7 +113,7 @@ class Session:
     def _kept_report(self) -> dict[str, Any]:
         """The report with all gaps, which tables of several hosts are parts of."""
         if self._whole_report is None:
-            self._whole_report = self.report(all_gaps=True)
+            self._whole_report = self.document(all_gaps=True)
         return self._whole_report
 
     @cached_property
@@ -250,7 +255,7 @@ class Session:
     def report_and_annotations(self) -> tuple[dict[str, Any], Table]:
         """The report with all gaps and `annotations`, in one reading of the hosts."""
         if self._trace is not None:
-            return self.report(all_gaps=True), self.annotations()
+            return self.document(all_gaps=True), self.annotations()
         rows = Also(annotation_rows)
         report = self.hosts.report(all_gaps=True, also=rows)
         return report, self._annotations_of(rows.in_order())

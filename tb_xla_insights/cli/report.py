@@ -52,7 +52,7 @@ def run(options: Any) -> int:
     # np.unique imports NumPy's part when it is called first.
     session = common.read(options, meanwhile=("tb_xla_insights.report", "numpy.ma", "orjson"))
     with common.reading(session):
-        document = session.report(options.all_gaps, options.samples_per_step)
+        document = session.document(options.all_gaps, options.samples_per_step)
     with common.reader_may_leave():
         if options.json:
             common.warn(session)

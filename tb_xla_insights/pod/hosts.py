@@ -100,7 +100,7 @@ def side_by_side(hosts: Sequence[HostInput], arrivals: Arrivals) -> Table:
     number: list[int | None] = [None] * arrivals.steps
     name = [""] * arrivals.steps
     for which, (host, common) in enumerate(zip(hosts, arrivals.step_of, strict=True)):
-        rows = host.document["steps"]
+        rows = [*host.document["steps"]]  # once: they may be columns
         starts = np.array([row["start_ps"] for row in rows], np.int64)
         starts = arrivals.clocks.common(which, starts)
         for place, row, start in zip(common.tolist(), rows, starts.tolist(), strict=True):
