@@ -60,7 +60,7 @@ def test_between_them_every_two_seconds() -> None:
 
 
 def test_reports_that_cost_much_are_made_seldom() -> None:
-    assert reports_at(Reader(1.0), 1.0, 16) == [1, 2, 4, 8, 12, 16]
+    assert reports_at(Reader(1.0), 1.0, 32) == [1, 2, 4, 8, 16, 25, 32]
 
 
 def test_hosts_that_came_are_told_while_another_one_is_waited_for() -> None:

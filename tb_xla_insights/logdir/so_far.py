@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 _LEAST_SECONDS = 2.0
 """A page that changes more often cannot be read."""
-_COST = 4
-"""A report takes no more than one part in so many of the time since the last one."""
+_COST = 9
+"""So many times as long as a report took none is made, so that all of them take a tenth of the time."""
 
 
 @dataclass(frozen=True, eq=False)
