@@ -40,7 +40,7 @@ def test_of_many_devices_times_are_to_the_nearest_microsecond(count: int, span_p
         0,
     ]
     head = device_heads(some)[-1]
-    assert (head["busy_ps"], head["duty_cycle"]) == (busy_ps, 0.636363)
+    assert (head["busy_ps"], head["duty_cycle"]) == (busy_ps, 0.63636)
 
 
 def test_devices_without_whole_steps_are_none_of_these() -> None:

@@ -11,7 +11,7 @@ EXACT = 256
 """Of so many devices times are exact, of more whole microseconds: a page shows no more of them."""
 _COARSE_PS = 10**6
 
-_DIGITS = 6
+_DIGITS = 5
 _NAMES = ("id", "name", "kind", "host", "modules", "ops")
 _TIMES = ("busy_ps", "idle_ps", "stall_ps")
 
