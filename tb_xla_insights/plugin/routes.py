@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +59,7 @@ class Routes:
             "propagation": self.propagation,
             "scopes": self.scopes,
             "hosts": self.hosts,
+            "device": self.device,
         }
 
     def sessions(self, _: Arguments) -> dict[str, Any]:
@@ -238,6 +240,26 @@ class Routes:
         found = [times.get(place, {}) for place in range(compared.arrivals.steps)]
         columns = {key: [step.get(key) for step in found] for key in ("start_ps", "duration_ps")}
         return {"step_class_us": difference(compared, at), **columns}
+
+    def device(self, arguments: Arguments) -> dict[str, Any]:
+        """What chosen devices do in chosen steps, and how well: `device_work.view` tells every key. `dd`, `st` and `pk`
+        are as links write them; `category`: only ops of it; with `whole`, all ops are listed."""
+        from tb_xla_insights.device_work.view import device_view
+        from tb_xla_insights.report.ranks import ranks
+        from tb_xla_insights.report.views import whole_report
+
+        loaded = self._loaded(arguments)
+        report = loaded.report
+        several = len(loaded.files.hosts) > 1
+        usual = ranks(report or whole_report(loaded.choose(None).trace))["median"] if several else 0
+        dd = arguments.optional_text("dd")
+        place = dd.partition(".")[0] if dd else str(usual)
+        needed = {int(place)} if re.fullmatch(r"[0-9]{1,6}", place) else set()
+        return device_view(
+            loaded.choose(arguments.names("hosts"), needed).trace, dd, arguments.optional_text("st"), usual=usual,
+            category=arguments.optional_text("category"), own_peaks=arguments.peaks("pk"),
+            whole=arguments.flag("whole"), report=report,
+        )  # fmt: skip
 
     def _loaded(self, arguments: Arguments) -> Loaded | Pod:
         return self._store.loaded(arguments.text("session"), _READ_SECONDS)

@@ -1,0 +1,293 @@
+"""The document of the page's view Device: what chosen devices do, and how well.
+
+Times and amounts are sums over all chosen cores and steps: `core_steps` is by what to divide them for the mean of a
+core, and of a step unless the session is shown. Times are picoseconds.
+
+    schema        1
+    chosen        {dd, st, category}  as a link writes it: a core `31.2` (host's place and core), a host `31`, or `all`;
+                  a step's number, `mean` (of all whole steps) or `all` (the session); null for any category
+    stale         something was asked for that the session does not have; usual things are shown
+    steps         [text]        the steps of the (first) host as links write them, 2,000 at most, around the one shown
+    whole_steps   how many it has
+    cores, core_steps
+    hosts         {shown: [place], of}  whose work this is; with `dd` `all` not always that of all hosts
+    categories    [text]        of all chosen ops, that with most time first
+    peaks         as the report's `device_work.peaks`
+    total         sums: self_ps = counted_ps + uncounted_ps + other_ps (work with a FLOP count, without one, and what is
+                  no work: collectives, transfers, waits), flops_share, mfu, bytes_share (null: not known), bound_by
+                  (roofline.BOUNDS or `mixed`), kinds (distinct ops), executions
+    paths         [path]        annotations that `tree`, `ops`, `rest` and `verdict` are about, by index (-1: none)
+    tree          columns, a path each before those inside of it; at last what has none (path -1): path, self_ps, own_ps
+                  (outside of the paths inside), flops_share, bytes_share, bound_by, own_flops_share, own_bytes_share,
+                  own_bound_by, first_ps, last_ps (from its first op to the end of its last one; null but for one step
+                  of devices in memory). All `own_ps` add up to `total.self_ps`. Of more than 300 paths those with most
+                  time; the others count as their own part of what encloses them
+    ops           columns, those with most time first: op, program (index into `programs`), category (into
+                  `categories`), path, shape, source (into `sources`, -1: not recorded), executions, self_ps, flops,
+                  hbm_bytes, flops_share, bytes_share (null: not known), bound_by, kind (activity.Kind), run: [row,
+                  start_ps, depth, duration_ps] of the longest run (row indexes `rows`), null where its host is not in
+                  memory
+    rest          [{path, bound_by, kinds, executions, self_ps}]: sums of the ops that are not listed
+    uncounted     [{op, self_ps}]: work without a FLOP count, that with most time first, 20 at most
+    verdict       {path, reached, below_ps, op}: the path in whose own work most time lies beyond what its FLOPs and
+                  bytes take at the peaks, how much that is, and its largest op (index into `ops`, -1: not listed);
+                  `reached`: the share of all such work's time that it would take. null: nothing is known to compare
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tb_xla_insights.analysis.propagation.tree import whole_rows
+from tb_xla_insights.device_work.document import work_document
+from tb_xla_insights.device_work.occurrences import Occurrence, occurrences
+from tb_xla_insights.device_work.peaks import peaks_of
+from tb_xla_insights.device_work.rows import op_rows
+from tb_xla_insights.device_work.selection import ALL, MEAN, Selection, choose
+from tb_xla_insights.device_work.together import OpRows
+from tb_xla_insights.trace.model import SessionTrace
+
+SCHEMA = 1
+
+MOST_OPS = 400
+MOST_PATHS = 300
+_MOST_STEPS = 2000
+_MOST_UNCOUNTED = 20
+
+Row = dict[str, Any]
+Peaks = tuple[float, float]
+
+
+def device_view(
+    session: SessionTrace,
+    dd: str | None = None,
+    st: str | None = None,
+    *,
+    usual: int = 0,
+    category: str | None = None,
+    own_peaks: Peaks | None = None,
+    whole: bool = False,
+    report: Mapping[str, Any] | None = None,
+) -> Row:
+    """The document of what a link chooses (see `selection.choose`). `category`: only these ops; `own_peaks`: FLOP/s and
+    bytes/s of a device in place of those known of it; `whole`: all ops are listed. `report`: that of all hosts, where
+    `session` has not all of them in memory."""
+    chosen = choose(session, dd, st, usual)
+    if report is not None and (chosen.dd, chosen.st) == (ALL, ALL):
+        return _of_report(report, chosen, category, own_peaks, whole)
+    found, places, devices, kinds = OpRows(), {}, [], {}  # type: OpRows, dict[tuple[str, str], Occurrence], list[Row], dict[str, str]
+    for part in chosen.parts:
+        for row in op_rows(part.trace, part.ops):
+            found.add(row)
+        places |= occurrences(part)
+        devices += peaks_of(part.trace)
+        kinds |= {row.path: row.kind for row in whole_rows(part.trace)}
+    hosts = [part.place for part in chosen.parts]
+    of = len(session.numbers) if report is None else len(report["session"]["hosts"])
+    return {
+        **_head(chosen, category),
+        "cores": chosen.cores,
+        "core_steps": chosen.core_steps,
+        "hosts": {"shown": hosts, "of": of},
+        **_body(
+            found.rows(), devices, kinds, category, own_peaks, whole, places, chosen.st not in (ALL, MEAN)
+        ),
+    }
+
+
+def _of_report(
+    report: Mapping[str, Any], chosen: Selection, category: str | None, own_peaks: Peaks | None, whole: bool
+) -> Row:
+    """All devices over the whole session, which the report of all hosts tells."""
+    cores, hosts = len(report["devices"]), len(report["session"]["hosts"])
+    kinds = {row["path"]: row["kind"] for row in report["annotations"]}
+    devices = report["device_work"]["peaks"]["devices"]
+    return {
+        **_head(chosen, category),
+        "cores": cores,
+        "core_steps": cores,
+        "hosts": {"shown": list(range(hosts)), "of": hosts},
+        **_body(report["ops"], devices, kinds, category, own_peaks, whole, {}, False),
+    }
+
+
+def _head(chosen: Selection, category: str | None) -> Row:
+    at = chosen.step or 0
+    first = max(0, min(at - _MOST_STEPS // 2, len(chosen.steps) - _MOST_STEPS))
+    return {
+        "schema": SCHEMA,
+        "chosen": {"dd": chosen.dd, "st": chosen.st, "category": category},
+        "stale": chosen.stale,
+        "steps": chosen.steps[first : first + _MOST_STEPS],
+        "whole_steps": len(chosen.steps),
+    }
+
+
+def _body(
+    rows: Sequence[Row],
+    devices: Iterable[Row],
+    kinds: Mapping[str, str],
+    category: str | None,
+    own_peaks: Peaks | None,
+    whole: bool,
+    places: Mapping[tuple[str, str], Occurrence],
+    placed: bool,
+) -> Row:
+    times: Counter[str] = Counter()
+    for row in rows:
+        times[row["category"]] += row["self_ps"]
+    categories = sorted(times, key=lambda it: (-times[it], it))
+    rows = [row for row in rows if category is None or row["category"] == category]
+    outer = _shown_paths(rows)
+    made = work_document(
+        [row | {"annotation": outer.get(row["annotation"]), "path": row["annotation"]} for row in rows],
+        [], devices, [{"path": path, "kind": kind} for path, kind in kinds.items()], own_peaks,
+    )  # fmt: skip
+    told, work = made["ops"], made["device_work"]
+    listed = told if whole else told[:MOST_OPS]
+    paths = [row["path"] for row in work["annotations"] if row["path"] is not None]
+    paths += sorted({row["path"] for row in listed if row["path"] is not None} - set(paths))
+    number: dict[str | None, int] = {path: at for at, path in enumerate(paths)} | {None: -1}
+    total = work["total"]
+    runs = {(row["program"], row["op"]): row["executions"] for row in told}
+    return {
+        "categories": categories,
+        "peaks": work["peaks"],
+        "total": {
+            "self_ps": total["self_ps"],
+            "counted_ps": total["counted_ps"],
+            "uncounted_ps": total["work_ps"] - total["counted_ps"],
+            "other_ps": total["self_ps"] - total["work_ps"],
+            **{name: total[name] for name in ("flops_share", "mfu", "bytes_share", "bound_by")},
+            "kinds": len(runs),
+            "executions": sum(runs.values()),
+        },
+        "paths": paths,
+        "tree": _tree(work["annotations"], number, _extents(told, places) if placed else {}),
+        **_ops(listed, categories, number, places),
+        "rest": _rest(told[len(listed) :], number),
+        "uncounted": [
+            {"op": row["op"], "self_ps": row["self_ps"]} for row in work["uncounted"][:_MOST_UNCOUNTED]
+        ],
+        "verdict": _verdict(told, len(listed), number),
+    }
+
+
+def _around(path: str | None) -> Iterable[str]:
+    """A path and those that enclose it, from the inside."""
+    while path:
+        yield path
+        path = path.rpartition("/")[0]
+
+
+def _shown_paths(rows: Iterable[Row]) -> dict[str | None, str | None]:
+    """Of each path the one as a part of which the tree shows it: itself, or where there are too many paths what
+    encloses it among those with most time; None where nothing does."""
+    inside: Counter[str] = Counter()
+    every = set()
+    for row in rows:
+        every.add(row["annotation"])
+        for path in _around(row["annotation"]):
+            inside[path] += row["self_ps"]
+    kept = set(sorted(inside, key=lambda it: (-inside[it], it.count("/"), it))[:MOST_PATHS])
+    return {own: next((path for path in _around(own) if path in kept), None) for own in every}
+
+
+def _extents(
+    rows: Iterable[Row], places: Mapping[tuple[str, str], Occurrence]
+) -> dict[str | None, list[int]]:
+    """From the first to the last op of each path."""
+    found: dict[str | None, list[int]] = {}
+    for row in rows:
+        place = places[row["program"], row["op"]]
+        around: list[str | None] = [*_around(row["annotation"])]
+        for path in around or [None]:
+            known = found.setdefault(path, [place.first_ps, place.last_ps])
+            known[:] = min(known[0], place.first_ps), max(known[1], place.last_ps)
+    return found
+
+
+def _tree(
+    rows: Sequence[Row], number: Mapping[str | None, int], extents: Mapping[str | None, list[int]]
+) -> Row:
+    shares = ("flops_share", "bytes_share", "bound_by")
+    return {
+        "path": [number[row["path"]] for row in rows],
+        "self_ps": [row["self_ps"] for row in rows],
+        "own_ps": [row["own"]["self_ps"] for row in rows],
+        **{name: [_short(row[name]) for row in rows] for name in shares},
+        **{f"own_{name}": [_short(row["own"][name]) for row in rows] for name in shares},
+        "first_ps": [extents.get(row["path"], [None, None])[0] for row in rows],
+        "last_ps": [extents.get(row["path"], [None, None])[1] for row in rows],
+    }
+
+
+def _short(value: Any) -> Any:
+    """Shares need no more than six digits."""
+    return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
+def _ops(
+    rows: Sequence[Row],
+    categories: Sequence[str],
+    number: Mapping[str | None, int],
+    places: Mapping[tuple[str, str], Occurrence],
+) -> Row:
+    tables: dict[str, dict[Any, int]] = {"programs": {}, "sources": {}, "rows": {}}
+
+    def index(table: str, text: str) -> int:
+        return tables[table].setdefault(text, len(tables[table]))
+
+    order = {name: at for at, name in enumerate(categories)}
+    runs = []
+    for row in rows:
+        it = places.get((row["program"], row["op"]))
+        runs.append(it and [index("rows", it.row), it.start_ps, it.depth, it.duration_ps])
+    columns = ("op", "shape", "executions", "self_ps", "flops", "hbm_bytes", "bound_by", "kind")
+    ops = {
+        **{name: [row[name] for row in rows] for name in columns},
+        **{name: [_short(row[name]) for row in rows] for name in ("flops_share", "bytes_share")},
+        "program": [index("programs", row["program"]) for row in rows],
+        "category": [order[row["category"]] for row in rows],
+        "path": [number[row["path"]] for row in rows],
+        "source": [index("sources", row["source"]) if row["source"] else -1 for row in rows],
+        "run": runs,
+    }
+    return {"ops": ops, **{name: list(table) for name, table in tables.items()}}
+
+
+def _rest(rows: Iterable[Row], number: Mapping[str | None, int]) -> list[Row]:
+    found: dict[tuple[int, str], Row] = {}
+    for row in rows:
+        path, bound = number.get(row["annotation"], -1), row["bound_by"]
+        known = found.setdefault(
+            (path, bound), {"path": path, "bound_by": bound, "kinds": 0, "executions": 0, "self_ps": 0}
+        )
+        known["kinds"] += 1
+        known["executions"] += row["executions"]
+        known["self_ps"] += row["self_ps"]
+    return list(found.values())
+
+
+def _verdict(rows: Sequence[Row], listed: int, number: Mapping[str | None, int]) -> Row | None:
+    below: dict[str | None, float] = {}
+    whole = reached = 0.0
+    for row in rows:
+        if row["bound_by"] not in ("compute", "memory", "neither"):
+            continue
+        part = min(1.0, max(row["flops_share"] or 0.0, row["bytes_share"] or 0.0))
+        whole += row["self_ps"]
+        reached += row["self_ps"] * part
+        below[row["annotation"]] = below.get(row["annotation"], 0.0) + row["self_ps"] * (1 - part)
+    if not whole:
+        return None
+    path = max(below, key=lambda it: below[it])
+    at = next((at for at, row in enumerate(rows[:listed]) if row["annotation"] == path), -1)
+    return {
+        "path": number[path],
+        "reached": _short(reached / whole),
+        "below_ps": round(below[path]),
+        "op": at,
+    }
