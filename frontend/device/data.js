@@ -19,6 +19,12 @@ export const BOUND_WORDS = { memory: 'memory', compute: 'compute', link: 'link',
 /** What a sum is divided by: chosen cores, and steps unless the session is shown. @param {DeviceDocument} document */
 export const divisor = ({ core_steps }) => Math.max(1, core_steps);
 
+/** From this share on the ops do what can be asked of them. */
+const REACHED = 0.8;
+
+/** Whether all is well: nothing is far below the roof. @param {DeviceDocument} document */
+export const isReached = ({ verdict }) => verdict !== null && verdict.reached >= REACHED;
+
 /** @param {DeviceDocument} document @returns {OpRow[]} in its order */
 export function opRows(document) {
   const { ops, programs, categories, paths, sources, rows } = document;

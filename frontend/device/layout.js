@@ -77,16 +77,16 @@ export const dotAt = (dots, x, y) => [...dots].reverse().find((dot) => Math.hypo
 /** @param {Box} a @param {Box} b */
 const overlap = (a, b) => Math.max(0, Math.min(a.x + a.w, b.x + b.w) - Math.max(a.x, b.x)) * Math.max(0, Math.min(a.y + a.h, b.y + b.h) - Math.max(a.y, b.y));
 
+/** How far a label is from the edge of a dot; negative over it. @param {Dot} dot @param {Box} box */
+const away = (dot, box) => Math.hypot(Math.max(box.x - dot.x, 0, dot.x - box.x - box.w), Math.max(box.y - dot.y, 0, dot.y - box.y - box.h)) - dot.r;
+
 /** How much of a dot lies below a label, roughly. @param {Dot} dot @param {Box} box */
-function covered(dot, box) {
-  const away = Math.hypot(Math.max(box.x - dot.x, 0, dot.x - box.x - box.w), Math.max(box.y - dot.y, 0, dot.y - box.y - box.h));
-  return Math.max(0, dot.r + 1 - away);
-}
+const covered = (dot, box) => Math.max(0, 1 - away(dot, box));
 
 const DIRECTIONS = [[1, 0], [-1, 0], [0.7, 1], [-0.7, 1], [0.7, -1], [-0.7, -1], [0, 1], [0, -1]];
 const DISTANCES = [0, 14, 30, 48, 68, 90];
 
-/** A label: its box, and whether a line leads to it. @typedef {{dot: Dot, box: Box, line: boolean}} Label */
+/** A label: its box, and whether a line leads to it, as where another dot is nearer. @typedef {{dot: Dot, box: Box, line: boolean}} Label */
 
 /**
  * Labels beside their dots; where they would touch others, moved out on a line. Those that nowhere fit are left out, but the first of `always`.
@@ -113,6 +113,7 @@ export function placeLabels(wanted, dots, widthOf, width, height, taken, always 
       }
       if (best && best.cost <= distance) break;
     }
+    if (best) best.label.line ||= dots.some((other) => other !== dot && away(other, /** @type {{label: Label}} */ (best).label.box) < away(dot, /** @type {{label: Label}} */ (best).label.box));
     const free = best && !labels.some((label) => overlap(label.box, /** @type {{label: Label}} */ (best).label.box));
     if (best && (free || always(dot))) labels.push(best.label);
   }

@@ -80,6 +80,10 @@ export function paintRoofline({ g, box, write, textWidth }, width, height, palet
     line(palette.line2, 1, [3, 3], roofAt(NEAR));
     line(palette.ink3, 1, [2, 3], [[Math.round(corner[0]) + 0.5, corner[1]], [Math.round(corner[0]) + 0.5, bottom]]);
     line(palette.ink, 1.5, [], [low, corner, end]);
+    for (const [from, to] of [[low, corner], [corner, end]]) {
+      const pieces = Math.ceil(Math.hypot(to[0] - from[0], to[1] - from[1]) / 6);
+      for (let at = 0; at <= pieces; at += 1) taken.push({ x: from[0] + ((to[0] - from[0]) * at) / pieces - 1, y: from[1] + ((to[1] - from[1]) * at) / pieces - 1, w: 2, h: 2 });
+    }
     const name = `${digits(trimmed((roof.flops ?? 0) / 1e12), trimmed((roof.flops ?? 0) / 1e12) < 100 ? 1 : 0)} TFLOP/s${precision ? ` ${precision}` : ''}`;
     write(palette.ink, name, right - 4 - textWidth(name), corner[1] - 10);
     taken.push({ x: right - 4 - textWidth(name), y: corner[1] - 17, w: textWidth(name), h: 14 });

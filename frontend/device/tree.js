@@ -92,12 +92,13 @@ export function unknownNote(document, rows, explained, toggle) {
   const names = more ? `${named.join(', ')} and ${uncounted.length < 20 ? plural(more, 'more op') : 'others'}` : named.length > 1 ? `${named.slice(0, -1).join(', ')} and ${named.at(-1)}` : named[0] ?? '';
   const empty = rows.filter((row) => row.kind === 'work' && row.flops !== null && !placed([row]).length);
   const custom = uncounted.some(({ op }) => /custom/.test(op));
-  return h('div', { class: 'small sec device-unknown', 'data-testid': 'device-unknown' },
-    counted_ps > 0 && uncounted_ps > 0 && h('p', null, `Not known: ${names} ${uncounted.length > 1 ? 'tell' : 'tells'} no FLOP count (${part(uncounted_ps)}). ${uncounted.length > 1 ? 'They count' : 'It counts'} as 0, so MFU is a lower bound, and ${uncounted.length > 1 ? 'are' : 'is'} not in the picture. `,
-      custom && button('How to add one', toggle, { class: 'link', 'aria-expanded': String(explained), 'data-testid': 'device-advice' })),
-    custom && explained && h('p', null, ADVICE),
-    other_ps > 0 && h('p', null, `No work: collectives, transfers and waits (${part(other_ps)}).`),
-    empty.length > 0 && h('p', null, `Not in the picture: ${plural(empty.length, 'op')} without FLOPs or HBM traffic, as copies (${timeText(total(empty, 'ps'))}${empty.length ? `, ${share(self_ps ? (total(empty, 'ps') * by) / self_ps : null)}` : ''}).`));
+  const several = uncounted.length > 1;
+  return h('div', { class: 'small sec device-unknown', 'data-testid': 'device-unknown' }, h('p', null,
+    counted_ps > 0 && uncounted_ps > 0 && [`Not known: ${names} ${several ? 'tell' : 'tells'} no FLOP count (${part(uncounted_ps)}). ${several ? 'They count' : 'It counts'} as 0 here, so MFU is a lower bound, and ${several ? 'are' : 'is'} not in the picture. `,
+      custom && [button('How to add one', toggle, { class: 'link', 'aria-expanded': String(explained), 'data-testid': 'device-advice' }), '. ']].flat(),
+    counted_ps > 0 && empty.length > 0 && `Nor are ${plural(empty.length, 'op')} without FLOPs or HBM traffic, as copies (${part(total(empty, 'ps') * by)}). `,
+    other_ps > 0 && `Collectives, transfers and waits compute nothing (${part(other_ps)}).`),
+  custom && explained && h('p', null, ADVICE));
 }
 
 /** @param {Node} tree @param {Node} unknown */

@@ -3,16 +3,13 @@
 import { h } from '../lib/dom.js';
 import { headline, MISSING, plural, share, timeText } from '../lib/format.js';
 import { total } from '../lib/items.js';
-import { divisor } from './data.js';
+import { divisor, isReached } from './data.js';
 
 /** @typedef {import('./types').DeviceDocument} DeviceDocument */
 /** @typedef {import('./types').OpRow} OpRow */
 /** @typedef {import('./types').RestRow} RestRow */
 /** @typedef {import('./types').TreeRow} TreeRow */
 /** @typedef {import('./types').Bound} Bound */
-
-/** From here on the ops do what can be asked of them. */
-const REACHED = 0.8;
 
 /** @type {Record<Bound, string>} */
 const BOUND_TEXTS = {
@@ -36,7 +33,7 @@ export function verdictParts(document, tree, rows, rest) {
   const { total: sums, verdict, peaks, paths } = document;
   const all = sums.self_ps / divisor(document);
   if (!sums.kinds) return [document.chosen.st === 'all' ? 'The capture has no ops of this device.' : 'No op of this step ran on this device.'];
-  const nameOf = (/** @type {TreeRow} */ row) => (row.path === null ? 'Work without an annotation' : row.own ? row.path.slice(row.path.lastIndexOf('/') + 1) : row.name);
+  const nameOf = (/** @type {TreeRow} */ row, inside = false) => (row.path === null ? `${inside ? 'w' : 'W'}ork without an annotation` : row.own ? row.path.slice(row.path.lastIndexOf('/') + 1) : row.name);
   const leaves = tree.filter(({ parent }) => !parent).sort((a, b) => b.ps - a.ps);
   const [largest] = leaves;
   const told = (/** @type {Bound} */ bound) => total([...rows, ...rest].filter(({ bound_by }) => bound_by === bound), 'ps') / all;
@@ -51,8 +48,8 @@ export function verdictParts(document, tree, rows, rest) {
   }
   const path = paths[verdict.path] ?? null;
   const own = leaves.find((row) => row.path === path) ?? largest;
-  if (verdict.reached >= REACHED) {
-    return [...first, 'The ops run at ', strong(share(verdict.reached)), ' of what their kind allows; ', strong(nameOf(largest)), `, ${BOUND_TEXTS[largest.bound_by]}, is ${share(largest.ps / all)} of ${whole(document)}.`];
+  if (isReached(document)) {
+    return [...first, 'The ops run at ', strong(share(verdict.reached)), ' of what their kind allows; ', strong(nameOf(largest, true)), `, ${BOUND_TEXTS[largest.bound_by]}, is ${share(largest.ps / all)} of ${whole(document)}.`];
   }
   const op = rows[verdict.op];
   const parts = [...first, strong(nameOf(own)), ' takes ', strong(share(own.ps / all)), ` of ${whole(document)} at `, strong(share(own.flops_share)), ` of peak: ${BOUND_TEXTS[own.bound_by]}.`];

@@ -10,7 +10,7 @@ import { shortNames } from '../lib/hosts.js';
 import { msText, spanText } from '../lib/link.js';
 import { linkedOrder } from '../lib/table.js';
 import { loadOnce } from '../frame/once.js';
-import { BOUND_WORDS, CSV_HEADS, csvRows, opRows, passes, peaksOfLink, restRows, tonesOf, treeRows } from './data.js';
+import { BOUND_WORDS, CSV_HEADS, csvRows, isReached, opRows, passes, peaksOfLink, restRows, tonesOf, treeRows } from './data.js';
 import { placed } from './layout.js';
 import { openPeaks, peaksText, precisionOf } from './peaks.js';
 import { createRoofline, wordsOf } from './roofline.js';
@@ -86,7 +86,7 @@ export function deviceView(app) {
   /** The op that is selected: the link's, else the one of the verdict. */
   function chosen() {
     const { op } = app.link.state;
-    return op ? rows.find(({ id }) => id === op)?.id ?? '' : rows[answer.verdict?.op ?? -1]?.id ?? '';
+    return op ? rows.find(({ id }) => id === op)?.id ?? '' : isReached(answer) ? '' : rows[answer.verdict?.op ?? -1]?.id ?? '';
   }
 
   /** Asks for another device, step, category, or other peaks. @param {import('../lib/link.js').LinkState} changes */
