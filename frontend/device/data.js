@@ -39,7 +39,7 @@ export function opRows(document) {
       id: again > 1 ? `${op}~${again}` : op, op, program: programs[ops.program[at]], category: categories[ops.category[at]], path: paths[ops.path[at]] ?? null, shape: ops.shape[at] ?? '',
       source: sources[ops.source[at]] ?? '', kind: ops.kind[at], executions: ops.executions[at] / by, ps: ops.self_ps[at] / by, flops, hbm_bytes: bytes,
       flops_share: ops.flops_share[at], bytes_share: ops.bytes_share[at], bound_by: ops.bound_by[at],
-      intensity: flops === null || !bytes ? null : flops / bytes, flops_per_s: flops === null || !ops.self_ps[at] || ops.kind[at] !== 'work' ? null : flops / (ops.self_ps[at] * 1e-12),
+      intensity: flops === null || !bytes || ops.kind[at] !== 'work' ? null : flops / bytes, flops_per_s: flops === null || !ops.self_ps[at] || ops.kind[at] !== 'work' ? null : flops / (ops.self_ps[at] * 1e-12),
       run: run && { row: rows[run[0]], start_ps: run[1], depth: run[2], duration_ps: run[3] },
     };
   });
@@ -111,6 +111,9 @@ export function rounded(parts) {
 }
 
 /** @typedef {{an?: string, bound?: string, text?: string}} Filter */
+
+/** Whether anything tells how well ops do: shares of the peaks, or FLOP per byte. @param {OpRow[]} rows */
+export const hasRates = (rows) => rows.some(({ flops_share, bytes_share, intensity }) => flops_share !== null || bytes_share !== null || intensity !== null);
 
 /** @param {OpRow} row @param {Filter} filter */
 export function passes(row, { an, bound, text = '' }) {

@@ -5,7 +5,7 @@ import { lengthBar, link, showButton } from '../lib/cards.js';
 import { count, cutMiddle, digits, MISSING, share } from '../lib/format.js';
 import { total } from '../lib/items.js';
 import { countColumn, liveTable, shareColumn, textColumn, timeColumn } from '../lib/table.js';
-import { isOf, rounded } from './data.js';
+import { hasRates, isOf, rounded } from './data.js';
 import { boundCell, toneChip } from './tree.js';
 
 /** @typedef {import('./types').DeviceDocument} DeviceDocument */
@@ -40,7 +40,7 @@ export function opsTable(document, rows, rest, found, { filter, opened, toggle, 
   const folds = found.length + others.length > LISTED + 1 && !filter.text;
   const items = folds && !opened ? found.filter((row, index) => index < LISTED || row.id === chosen) : found;
   const more = [...found.filter((row) => !items.includes(row)), ...(opened ? [] : others)];
-  const known = [...rows].some(({ flops_share, bytes_share, flops, hbm_bytes }) => flops_share !== null || bytes_share !== null || flops !== null || hbm_bytes !== null);
+  const known = hasRates(rows);
   /** @type {import('../lib/table.js').Column<OpRow>[]} */
   const columns = [
     textColumn('Op', 'op', { key: 'op', title: ({ op, shape, program }) => [op, shape, program].filter(Boolean).join('\n'), cell: (row) => link(cutMiddle(row.op, 36), () => select(row)) }),

@@ -29,12 +29,11 @@ export const boundCell = (bound) => (bound === 'unknown' ? h('span', { class: 'm
 /** Rows that no closed one hides. @param {TreeRow[]} rows @param {Set<string>} closed */
 export const openRows = (rows, closed) => rows.filter(({ path, key }) => ![...closed].some((outer) => key !== outer && isOf(path, outer)));
 
-/** @param {DeviceDocument} document @param {TreeRow[]} rows @param {TreeState} state */
-export function treeTable(document, rows, { an, closed, tones, select, redraw, open }) {
+/** @param {DeviceDocument} document @param {TreeRow[]} rows @param {boolean} shares whether anything tells how well ops do @param {TreeState} state */
+export function treeTable(document, rows, shares, { an, closed, tones, select, redraw, open }) {
   const all = document.total.self_ps / divisor(document);
   const unit = unitFor(all);
   const texts = treeTexts(rows);
-  const shares = rows.some(({ flops_share, bytes_share }) => flops_share !== null || bytes_share !== null);
   const number = (/** @type {any} */ content, /** @type {number|null} */ ps = null) => h('td', { class: 'num', 'data-ps': ps === null ? null : Math.round(ps) }, content);
   const cells = openRows(rows, closed).map((row) => {
     const { key, name, path, depth, parent, place, ps } = row;
@@ -91,12 +90,13 @@ export function unknownNote(document, rows, explained, toggle) {
   const more = uncounted.length - named.length;
   const names = more ? `${named.join(', ')} and ${uncounted.length < 20 ? plural(more, 'more op') : 'others'}` : named.length > 1 ? `${named.slice(0, -1).join(', ')} and ${named.at(-1)}` : named[0] ?? '';
   const empty = rows.filter((row) => row.kind === 'work' && row.flops !== null && !placed([row]).length);
+  const drawn = placed(rows).length > 0;
   const custom = uncounted.some(({ op }) => /custom/.test(op));
   const several = uncounted.length > 1;
   return h('div', { class: 'small sec device-unknown', 'data-testid': 'device-unknown' }, h('p', null,
-    counted_ps > 0 && uncounted_ps > 0 && [`Not known: ${names} ${several ? 'tell' : 'tells'} no FLOP count (${part(uncounted_ps)}). ${several ? 'They count' : 'It counts'} as 0 here, so MFU is a lower bound, and ${several ? 'are' : 'is'} not in the picture. `,
+    counted_ps > 0 && uncounted_ps > 0 && [`Not known: ${names} ${several ? 'tell' : 'tells'} no FLOP count (${part(uncounted_ps)}). ${several ? 'They count' : 'It counts'} as 0 here, so MFU is a lower bound${drawn ? `, and ${several ? 'are' : 'is'} not in the picture` : ''}. `,
       custom && [button('How to add one', toggle, { class: 'link', 'aria-expanded': String(explained), 'data-testid': 'device-advice' }), '. ']].flat(),
-    counted_ps > 0 && empty.length > 0 && `Nor are ${plural(empty.length, 'op')} without FLOPs or HBM traffic, as copies (${part(total(empty, 'ps') * by)}). `,
+    drawn && empty.length > 0 && `${plural(empty.length, 'op')} without FLOPs or HBM traffic, as copies, cannot be drawn (${part(total(empty, 'ps') * by)}). `,
     other_ps > 0 && `Collectives, transfers and waits compute nothing (${part(other_ps)}).`),
   custom && explained && h('p', null, ADVICE));
 }

@@ -37,22 +37,23 @@ export function verdictParts(document, tree, rows, rest) {
   const leaves = tree.filter(({ parent }) => !parent).sort((a, b) => b.ps - a.ps);
   const [largest] = leaves;
   const told = (/** @type {Bound} */ bound) => total([...rows, ...rest].filter(({ bound_by }) => bound_by === bound), 'ps') / all;
-  /** @type {(string|Node)[]} */
-  const first = [];
-  for (const [bound, text] of /** @type {[Bound, string][]} */ ([['wait', ' only waits for copies or other asynchronous ops. '], ['link', ' is collectives and transfers. ']])) {
-    if (told(bound) > 0.5) first.push(strong(share(told(bound))), ` of ${whole(document)}`, text);
+  for (const [bound, text] of /** @type {[Bound, string][]} */ ([['wait', 'only waits for copies or other asynchronous ops'], ['link', 'is collectives and transfers']])) {
+    const most = rows.find(({ bound_by }) => bound_by === bound);
+    if (told(bound) > 0.5 && most) {
+      return [strong(share(told(bound))), ` of ${whole(document)} ${text}; ${most.op} alone is ${timeText(most.ps)}.`, ...(verdict ? [' Its other ops run at ', strong(share(verdict.reached)), ' of what their kind allows.'] : [])];
+    }
   }
   if (!verdict) {
     const why = peaks.flops_per_s === null && peaks.bytes_per_s === null ? 'the peaks of this device are not known' : 'the capture has no FLOP or byte counts';
-    return [...first, strong(nameOf(largest)), ' takes ', strong(share(largest.ps / all)), ` of ${whole(document)}. How near that is to the roof is not known: ${why}.`];
+    return [strong(nameOf(largest)), ' takes ', strong(share(largest.ps / all)), ` of ${whole(document)}. How near that is to the roof is not known: ${why}.`];
   }
   const path = paths[verdict.path] ?? null;
   const own = leaves.find((row) => row.path === path) ?? largest;
   if (isReached(document)) {
-    return [...first, 'The ops run at ', strong(share(verdict.reached)), ' of what their kind allows; ', strong(nameOf(largest, true)), `, ${BOUND_TEXTS[largest.bound_by]}, is ${share(largest.ps / all)} of ${whole(document)}.`];
+    return ['The ops run at ', strong(share(verdict.reached)), ' of what their kind allows; ', strong(nameOf(largest, true)), `, ${BOUND_TEXTS[largest.bound_by]}, is ${share(largest.ps / all)} of ${whole(document)}.`];
   }
   const op = rows[verdict.op];
-  const parts = [...first, strong(nameOf(own)), ' takes ', strong(share(own.ps / all)), ` of ${whole(document)} at `, strong(share(own.flops_share)), ` of peak: ${BOUND_TEXTS[own.bound_by]}.`];
+  const parts = [strong(nameOf(own)), ' takes ', strong(share(own.ps / all)), ` of ${whole(document)} at `, strong(share(own.flops_share)), ` of peak: ${BOUND_TEXTS[own.bound_by]}.`];
   return op ? [...parts, ` ${op.op} alone is ${timeText(op.ps)}${near(op)}.`] : parts;
 }
 

@@ -10,7 +10,7 @@ import { shortNames } from '../lib/hosts.js';
 import { msText, spanText } from '../lib/link.js';
 import { linkedOrder } from '../lib/table.js';
 import { loadOnce } from '../frame/once.js';
-import { BOUND_WORDS, CSV_HEADS, csvRows, isReached, opRows, passes, peaksOfLink, restRows, tonesOf, treeRows } from './data.js';
+import { BOUND_WORDS, CSV_HEADS, csvRows, hasRates, isReached, opRows, passes, peaksOfLink, restRows, tonesOf, treeRows } from './data.js';
 import { placed } from './layout.js';
 import { openPeaks, peaksText, precisionOf } from './peaks.js';
 import { createRoofline, wordsOf } from './roofline.js';
@@ -140,7 +140,7 @@ export function deviceView(app) {
 
   function drawTree() {
     const { an } = app.link.state;
-    const place = treeCard(treeTable(answer, tree, { an, closed, tones, select: choose, redraw: drawTree, open: app.open }), unknownNote(answer, rows, explained, () => {
+    const place = treeCard(treeTable(answer, tree, hasRates(rows), { an, closed, tones, select: choose, redraw: drawTree, open: app.open }), unknownNote(answer, rows, explained, () => {
       explained = !explained;
       drawTree();
     }));
