@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections import defaultdict
 from pathlib import Path
@@ -12,9 +13,11 @@ import pytest
 from captures import Core, capture, real_trace, session
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.console import Console
 from tpu_ops import BYTES_PER_PS, FLOPS_PER_PS, Op, tpu_trace
 
 from tb_xla_insights.analysis.propagation import propagation_report
+from tb_xla_insights.cli.work_text import print_work
 from tb_xla_insights.device_work import WorkTogether, host_work, with_peaks, work_of
 from tb_xla_insights.device_work.peaks import peaks_of
 from tb_xla_insights.device_work.roofline import Roof, bound_of
@@ -311,3 +314,15 @@ def test_all_sums_are_those_of_a_count_op_by_op(
 
 def _path(op: Op) -> str | None:
     return "/".join(part.partition(".")[0] for part in op.scope.split("/")) if op.scope else None
+
+
+def test_the_text_tells_where_time_goes_and_how_far_that_is_from_the_peaks(known: dict[str, Any]) -> None:
+    written = io.StringIO()
+    print_work(Console(file=written, width=300), known["ops"], known["device_work"])
+    text = written.getvalue().replace("\u202f", " ")
+    rows = {line.split("  ")[0]: line.split()[1:] for line in text.splitlines()}
+    assert rows["Training_Step/mlp"][0] == "10.000"
+    told = "convolution mlp 4 6.000 35.3 % 40.00 40.0 % 13.3 % neither train.py:7"
+    assert rows["dot.1"] == told.split()
+    peaks = "Peaks (TPU v0): 100.0 TFLOP/s and 1 000 GB/s, from the capture."
+    assert f"{peaks} 88.2 % of the time is work; FLOPs are known of 80.0 %" in text
