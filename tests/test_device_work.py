@@ -66,6 +66,7 @@ def test_a_row_has_what_all_executions_of_an_op_took(known: dict[str, Any]) -> N
     assert row["flops_share"] == pytest.approx(240_000 / (6_000 * FLOPS_PER_PS))
     assert row["bytes_share"] == pytest.approx(800 / (6_000 * BYTES_PER_PS))
     assert (row["bound"], row["bound_by"]) == (None, "neither")  # 40 % of one roof, 13 % of the other
+    assert row["roof_ps"] == 240_000 // FLOPS_PER_PS
 
 
 def test_what_the_capture_does_not_tell_is_null(known: dict[str, Any]) -> None:
@@ -178,6 +179,14 @@ MI300X = {
     "device_vendor": "AMD", "core_count": 304, "memory_size": 206_141_652_992, "compute_cap_major": 9,
     "compute_cap_minor": 4,
 }  # fmt: skip
+MI355X = MI300X | {
+    "core_count": 256, "memory_size": 309_220_868_096, "clock_rate": 2_400_000, "compute_cap_minor": 5,
+}  # fmt: skip
+H100 = {
+    "device_vendor": "Nvidia", "gpu_device_name": "NVIDIA H100 80GB HBM3", "core_count": 132,
+    "memory_size": 84_944_093_184, "memory_bandwidth": 3_352_320_000_000, "compute_cap_major": 9,
+    "compute_cap_minor": 0,
+}  # fmt: skip
 TOLD = {"peak_teraflops_per_second": 459.0, "peak_hbm_bw_gigabytes_per_second": 2765.0}
 
 
@@ -189,6 +198,9 @@ TOLD = {"peak_teraflops_per_second": 459.0, "peak_hbm_bw_gigabytes_per_second": 
         ("TPU:0", {"device_type_string": "TPU v99"}, ("TPU v99", None, None, None)),
         ("GPU:0", MI300X, ("AMD Instinct MI300X", 1307.4e12, 5300e9, "table")),
         ("GPU:0", MI300X | {"core_count": 303}, ("GPU", None, None, None)),
+        ("GPU:0", MI355X, ("AMD Instinct MI355X", 2516.6e12, 8000e9, "table")),
+        ("GPU:0", H100, ("NVIDIA H100 80GB HBM3", 989e12, 3_352_320_000_000.0, "table")),
+        ("GPU:0", H100 | {"memory_size": 10**11}, ("NVIDIA H100 80GB HBM3", None, None, None)),
     ],
 )
 def test_peaks_are_the_captures_or_of_a_known_device(

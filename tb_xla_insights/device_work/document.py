@@ -6,7 +6,15 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tb_xla_insights.device_work.peaks import together
-from tb_xla_insights.device_work.roofline import BOUNDS, Roof, bound_of, common_roof, most_of, share_of
+from tb_xla_insights.device_work.roofline import (
+    BOUNDS,
+    Roof,
+    bound_of,
+    common_roof,
+    most_of,
+    roof_time,
+    share_of,
+)
 from tb_xla_insights.device_work.together import plus
 
 Row = dict[str, Any]
@@ -75,7 +83,9 @@ def _with_shares(row: Row, roof: Roof) -> Row:
     works = row["kind"] == "work"
     bound = bound_of(row, roof)
     shares = _shares(row, roof, row["self_ps"] if works else 0)
-    return row | shares | {"bound": bound if bound in ("compute", "memory") else None, "bound_by": bound}
+    roof_ps = roof_time(row, roof) if works else None
+    told = {"bound": bound if bound in ("compute", "memory") else None, "bound_by": bound, "roof_ps": roof_ps}
+    return row | shares | told
 
 
 def _sum(rows: Iterable[Row], roof: Roof, whole_ps: int | None) -> Row:
