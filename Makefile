@@ -24,6 +24,8 @@ SANITIZE := tests/test_kernels.py tests/test_xplane_read.py tests/test_xplane_da
 	tests/test_report_random.py tests/test_report_real.py tests/test_propagation_real.py tests/test_timeline_real.py \
 	tests/test_pyramid.py tests/test_timeline_scopes.py tests/test_annotation_tree.py tests/test_demo_logs.py
 STALLED := the browser draws no frame
+# The package is used from this checkout by hundreds of processes, each of which would compile it anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 demo: .venv/installed
 	@port=$$($(BIN)/python .ci/free_port.py $(PORT)); \
