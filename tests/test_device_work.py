@@ -139,6 +139,10 @@ def test_steps_have_the_work_that_they_launched(known: dict[str, Any]) -> None:
     )
     assert first["mfu"] == pytest.approx(120_200 / (8_000 * FLOPS_PER_PS))
     assert first["mfu_of_step"] == pytest.approx(120_200 / (2 * first["duration_ps"] * FLOPS_PER_PS))
+    mean = known["device_work"]["mean_step"]
+    assert (mean["steps"], mean["duration_ps"], mean["self_ps"], mean["work_ps"]) == (2, 10_000, 4_250, 3_750)
+    assert (mean["flops"], mean["mfu"]) == (240_300 // 4, pytest.approx(240_300 / (17_000 * FLOPS_PER_PS)))
+    assert mean["mfu_of_step"] == pytest.approx(240_300 / (4 * 10_000 * FLOPS_PER_PS))
 
 
 def test_other_peaks_change_shares_and_bounds_alone(known: dict[str, Any]) -> None:
