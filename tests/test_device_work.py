@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections import defaultdict
 from pathlib import Path
@@ -12,9 +13,11 @@ import pytest
 from captures import Core, capture, real_trace, session
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.console import Console
 from tpu_ops import BYTES_PER_PS, FLOPS_PER_PS, Op, tpu_trace
 
 from tb_xla_insights.analysis.propagation import propagation_report
+from tb_xla_insights.cli.work_text import print_work
 from tb_xla_insights.device_work import WorkTogether, host_work, with_peaks, work_of
 from tb_xla_insights.device_work.peaks import peaks_of
 from tb_xla_insights.device_work.roofline import Roof, bound_of
@@ -63,6 +66,7 @@ def test_a_row_has_what_all_executions_of_an_op_took(known: dict[str, Any]) -> N
     assert row["flops_share"] == pytest.approx(240_000 / (6_000 * FLOPS_PER_PS))
     assert row["bytes_share"] == pytest.approx(800 / (6_000 * BYTES_PER_PS))
     assert (row["bound"], row["bound_by"]) == (None, "neither")  # 40 % of one roof, 13 % of the other
+    assert row["roof_ps"] == 240_000 // FLOPS_PER_PS
 
 
 def test_what_the_capture_does_not_tell_is_null(known: dict[str, Any]) -> None:
@@ -135,6 +139,10 @@ def test_steps_have_the_work_that_they_launched(known: dict[str, Any]) -> None:
     )
     assert first["mfu"] == pytest.approx(120_200 / (8_000 * FLOPS_PER_PS))
     assert first["mfu_of_step"] == pytest.approx(120_200 / (2 * first["duration_ps"] * FLOPS_PER_PS))
+    mean = known["device_work"]["mean_step"]
+    assert (mean["steps"], mean["duration_ps"], mean["self_ps"], mean["work_ps"]) == (2, 10_000, 4_250, 3_750)
+    assert (mean["flops"], mean["mfu"]) == (240_300 // 4, pytest.approx(240_300 / (17_000 * FLOPS_PER_PS)))
+    assert mean["mfu_of_step"] == pytest.approx(240_300 / (4 * 10_000 * FLOPS_PER_PS))
 
 
 def test_other_peaks_change_shares_and_bounds_alone(known: dict[str, Any]) -> None:
@@ -175,6 +183,14 @@ MI300X = {
     "device_vendor": "AMD", "core_count": 304, "memory_size": 206_141_652_992, "compute_cap_major": 9,
     "compute_cap_minor": 4,
 }  # fmt: skip
+MI355X = MI300X | {
+    "core_count": 256, "memory_size": 309_220_868_096, "clock_rate": 2_400_000, "compute_cap_minor": 5,
+}  # fmt: skip
+H100 = {
+    "device_vendor": "Nvidia", "gpu_device_name": "NVIDIA H100 80GB HBM3", "core_count": 132,
+    "memory_size": 84_944_093_184, "memory_bandwidth": 3_352_320_000_000, "compute_cap_major": 9,
+    "compute_cap_minor": 0,
+}  # fmt: skip
 TOLD = {"peak_teraflops_per_second": 459.0, "peak_hbm_bw_gigabytes_per_second": 2765.0}
 
 
@@ -186,6 +202,9 @@ TOLD = {"peak_teraflops_per_second": 459.0, "peak_hbm_bw_gigabytes_per_second": 
         ("TPU:0", {"device_type_string": "TPU v99"}, ("TPU v99", None, None, None)),
         ("GPU:0", MI300X, ("AMD Instinct MI300X", 1307.4e12, 5300e9, "table")),
         ("GPU:0", MI300X | {"core_count": 303}, ("GPU", None, None, None)),
+        ("GPU:0", MI355X, ("AMD Instinct MI355X", 2516.6e12, 8000e9, "table")),
+        ("GPU:0", H100, ("NVIDIA H100 80GB HBM3", 989e12, 3_352_320_000_000.0, "table")),
+        ("GPU:0", H100 | {"memory_size": 10**11}, ("NVIDIA H100 80GB HBM3", None, None, None)),
     ],
 )
 def test_peaks_are_the_captures_or_of_a_known_device(
@@ -311,3 +330,15 @@ def test_all_sums_are_those_of_a_count_op_by_op(
 
 def _path(op: Op) -> str | None:
     return "/".join(part.partition(".")[0] for part in op.scope.split("/")) if op.scope else None
+
+
+def test_the_text_tells_where_time_goes_and_how_far_that_is_from_the_peaks(known: dict[str, Any]) -> None:
+    written = io.StringIO()
+    print_work(Console(file=written, width=300), known["ops"], known["device_work"])
+    text = written.getvalue().replace("\u202f", " ")
+    rows = {line.split("  ")[0]: line.split()[1:] for line in text.splitlines()}
+    assert rows["Training_Step/mlp"][0] == "10.000"
+    told = "convolution mlp 4 6.000 35.3 % 40.00 40.0 % 13.3 % neither train.py:7"
+    assert rows["dot.1"] == told.split()
+    peaks = "Peaks (TPU v0): 100.0 TFLOP/s and 1 000 GB/s, from the capture."
+    assert f"{peaks} 88.2 % of the time is work; FLOPs are known of 80.0 %" in text

@@ -17,7 +17,8 @@ const BOUND_TEXTS = {
   mixed: 'no one thing binds it', unknown: 'what binds it is not known',
 };
 
-const strong = (/** @type {string} */ text) => h('b', null, text);
+/** A part of a sentence that stands out. @param {string} text @returns {[string]} */
+const strong = (text) => [text];
 
 /** `the step`, `a step`, `the session` @param {DeviceDocument} document */
 const whole = ({ chosen: { st } }) => (st === 'all' ? 'the session’s device work' : st === 'mean' ? 'a step’s device work' : 'the step’s device work');
@@ -28,7 +29,7 @@ function near({ flops_share, bytes_share }) {
   return (bytes_share ?? 0) >= (flops_share ?? 0) ? `, at ${share(bytes_share)} of HBM bandwidth` : `, at ${share(flops_share)} of peak FLOP/s`;
 }
 
-/** The sentence as texts and elements. @param {DeviceDocument} document @param {TreeRow[]} tree @param {OpRow[]} rows @param {RestRow[]} rest @returns {(string|Node)[]} */
+/** The sentence in parts; those that stand out are in brackets. @param {DeviceDocument} document @param {TreeRow[]} tree @param {OpRow[]} rows @param {RestRow[]} rest @returns {(string|[string])[]} */
 export function verdictParts(document, tree, rows, rest) {
   const { total: sums, verdict, peaks, paths } = document;
   const all = sums.self_ps / divisor(document);
@@ -65,7 +66,7 @@ export function verdictBlock(document, tree, rows, rest, of) {
   /** @param {string} name @param {string} value @param {string} meaning @param {Record<string, any>} [more] */
   const figure = (name, value, meaning, more) => h('div', { 'data-testid': `kpi-${name}`, title: more?.title }, h('dd', { 'data-ps': more?.ps }, value), h('dt', null, meaning));
   return h('div', { class: 'verdict across' },
-    h('div', { 'data-testid': 'device-verdict' }, h('p', null, verdictParts(document, tree, rows, rest)), of && h('p', { class: 'small sec', 'data-testid': 'device-hosts' }, of)),
+    h('div', { 'data-testid': 'device-verdict' }, h('p', null, verdictParts(document, tree, rows, rest).map((part) => (typeof part === 'string' ? part : h('b', null, part[0])))), of && h('p', { class: 'small sec', 'data-testid': 'device-hosts' }, of)),
     h('dl', { class: 'figures' },
       figure('work', headline(ps), `device work, ${st === 'all' ? 'the session' : st === 'mean' ? `mean of ${plural(document.whole_steps, 'step')}` : 'one step'}${core}`, { ps: Math.round(ps) }),
       figure('mfu', share(sums.mfu), 'of peak FLOP/s (MFU) in this time', { title: 'MFU: the FLOPs that the program asks for, as a share of what the device could compute in this time' }),

@@ -10,8 +10,9 @@ from tb_xla_insights.cli import common
 from tb_xla_insights.cli.beside_text import print_beside
 from tb_xla_insights.cli.host_text import print_compiles, print_early, print_executions, print_transfers
 from tb_xla_insights.cli.idle_text import print_gaps, print_idle, print_input
-from tb_xla_insights.cli.many_text import late_by, print_devices, print_hosts, print_steps
+from tb_xla_insights.cli.many_text import print_devices, print_hosts, print_steps
 from tb_xla_insights.cli.propagation_text import print_annotations
+from tb_xla_insights.cli.work_text import print_work
 from tb_xla_insights.report.many import MANY
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def print_report(out: Console, document: Document, duty: str = "ops") -> None:
     _devices(out, document["devices"], duty)
     print_hosts(out, document["hosts"])
     print_idle(out, document["step_idle"], document["outside"])
-    print_input(out, document["input_pipeline"], len(session["hosts"]), late_by(document, "input"))
+    print_input(out, document["input_pipeline"], len(session["hosts"]))
     _steps(out, document["steps"])
     if document["throughput"]:
         common.say(out, f"Throughput: {throughput_text(document['throughput'])}.")
@@ -57,6 +58,7 @@ def print_report(out: Console, document: Document, duty: str = "ops") -> None:
     _collectives(out, document["collectives"])
     _stalls(out, document["devices"])
     print_annotations(out, document["annotations"], document["propagation"])
+    print_work(out, document["ops"], document["device_work"])
     print_beside(out, document)
     _files(out, session["hosts"])
     for diagnostic in document["diagnostics"]:

@@ -51,8 +51,11 @@ def find_amounts(trace: Trace) -> Amounts:
         works = kind == "work"
         flops, nbytes = _number(stats, "flops"), _number(stats, "bytes_accessed")
         told: Counted | None = "stats" if flops is not None else None
-        if flops is None and (flops := ops.origin[k].flops) is not None:
+        by_shapes = ops.origin[k].amounts
+        if flops is None and (flops := by_shapes.flops) is not None:
             told = "shapes"
+        if nbytes is None:
+            nbytes = by_shapes.bytes
         if kind == "container":
             flops = nbytes = told = None
         model = _number(stats, "model_flops") if told == "stats" else None

@@ -24,9 +24,10 @@ def op_rows(trace: Trace, chosen: Chosen, in_steps: Chosen | None = None) -> lis
 
     `program`, `op`, `category`, `annotation` (None: none), `source` (None: not recorded), `shape` of what it makes
     (with its layout, where the capture tells that), `product`: shapes of the largest matrix product or convolution in
-    it (None: none is known), `kind` (activity.KINDS), `counted` (where the FLOPs come from), `count` of ops, `executions`,
-    `self_ps`, of it `in_steps_ps` in steps, `work_ps` where it is work, `counted_ps` and `sized_ps` of that with known
-    FLOPs and bytes, and of all executions `flops`, `model_flops`, `bytes`, `hbm_bytes` (None: not known).
+    it (None: none is known), `kind` (activity.KINDS), `counted` (where the FLOPs come from), `count` of ops and their
+    `executions`, `self_ps`, of it `in_steps_ps` in steps, `work_ps` where it is work, `counted_ps` and `sized_ps` of
+    that with known FLOPs and bytes, and of all executions `flops`, `model_flops`, `bytes`, `hbm_bytes` (None: not
+    known).
 
     Programs of one name are one; where their ops differ, what takes most time is told. An op of several annotations is
     a row of each: its time, FLOPs and bytes are divided, exactly, `count` and `executions` are not.
@@ -50,7 +51,7 @@ def op_rows(trace: Trace, chosen: Chosen, in_steps: Chosen | None = None) -> lis
             "annotation": None,
             "source": op_source(ops, k) or _text(trace, entries[k], "source") or None,
             "shape": _text(trace, entries[k], "shape_with_layout") or ops.origin[k].shape or None,
-            "product": ops.origin[k].product or None,
+            "product": ops.origin[k].amounts.product or None,
             "kind": kind[k],
             "counted": amounts.counted[k],
             "count": int(count[k]),

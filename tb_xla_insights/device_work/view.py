@@ -272,22 +272,17 @@ def _rest(rows: Iterable[Row], number: Mapping[str | None, int]) -> list[Row]:
 
 
 def _verdict(rows: Sequence[Row], listed: int, number: Mapping[str | None, int]) -> Row | None:
-    below: dict[str | None, float] = {}
-    whole = reached = 0.0
+    below: dict[str | None, int] = {}
+    whole = reached = 0
     for row in rows:
-        if row["bound_by"] not in ("compute", "memory", "neither"):
+        if row["roof_ps"] is None:
             continue
-        part = min(1.0, max(row["flops_share"] or 0.0, row["bytes_share"] or 0.0))
+        roof = min(row["roof_ps"], row["self_ps"])  # amounts of a capture may be rounded up
         whole += row["self_ps"]
-        reached += row["self_ps"] * part
-        below[row["annotation"]] = below.get(row["annotation"], 0.0) + row["self_ps"] * (1 - part)
+        reached += roof
+        below[row["annotation"]] = below.get(row["annotation"], 0) + row["self_ps"] - roof
     if not whole:
         return None
     path = max(below, key=lambda it: below[it])
     at = next((at for at, row in enumerate(rows[:listed]) if row["annotation"] == path), -1)
-    return {
-        "path": number[path],
-        "reached": _short(reached / whole),
-        "below_ps": round(below[path]),
-        "op": at,
-    }
+    return {"path": number[path], "reached": _short(reached / whole), "below_ps": below[path], "op": at}
