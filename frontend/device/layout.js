@@ -18,6 +18,8 @@ const LEAST_RADIUS = 2.5;
 const LARGEST = [10, 22];
 /** Above the roof there is room for its name. */
 const HEADROOM = 0.36;
+/** Decades below the roof that are shown at least. */
+const LEAST_HIGH = 1.2;
 /** What takes less of the time does not stretch the axes. */
 const LEAST_PART = 0.001;
 const MOST_DECADES = 8;
@@ -45,7 +47,8 @@ export function axesOf(rows, { flops, bytes }) {
   const x = decades([...told.map((row) => row.intensity ?? 1), ...ridge.flatMap((own) => [own / 3, own * 3])], 2);
   const rates = [...told.map((row) => (row.flops_per_s ?? 1) / 1e12), ...(flops ? [flops / 1e12] : [])];
   const y = decades(rates, 2);
-  return { x, y: [y[0], flops ? Math.log10(Math.max(...rates)) + HEADROOM : y[1]] };
+  const top = Math.log10(Math.max(...rates));
+  return { x, y: flops ? [Math.min(y[0], Math.floor(top - LEAST_HIGH)), top + HEADROOM] : y };
 }
 
 /** @param {Axes} axes @param {number} width @param {number} height */

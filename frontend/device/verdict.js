@@ -29,14 +29,16 @@ function near({ flops_share, bytes_share }) {
   return (bytes_share ?? 0) >= (flops_share ?? 0) ? `, at ${share(bytes_share)} of HBM bandwidth` : `, at ${share(flops_share)} of peak FLOP/s`;
 }
 
+/** The innermost annotation that has half of the time; without one the largest of the outermost. @param {TreeRow[]} tree @param {number} all */
+const mainRow = (tree, all) => tree.filter(({ ps }) => 2 * ps >= all).sort((a, b) => b.depth - a.depth)[0] ?? tree.filter(({ depth }) => !depth).sort((a, b) => b.ps - a.ps)[0];
+
 /** The sentence in parts; those that stand out are in brackets. @param {DeviceDocument} document @param {TreeRow[]} tree @param {OpRow[]} rows @param {RestRow[]} rest @returns {(string|[string])[]} */
 export function verdictParts(document, tree, rows, rest) {
   const { total: sums, verdict, peaks, paths } = document;
   const all = sums.self_ps / divisor(document);
   if (!sums.kinds) return [document.chosen.st === 'all' ? 'The capture has no ops of this device.' : 'No op of this step ran on this device.'];
   const nameOf = (/** @type {TreeRow} */ row, inside = false) => (row.path === null ? `${inside ? 'w' : 'W'}ork without an annotation` : row.own ? row.path.slice(row.path.lastIndexOf('/') + 1) : row.name);
-  const leaves = tree.filter(({ parent }) => !parent).sort((a, b) => b.ps - a.ps);
-  const [largest] = leaves;
+  const largest = mainRow(tree, all);
   const told = (/** @type {Bound} */ bound) => total([...rows, ...rest].filter(({ bound_by }) => bound_by === bound), 'ps') / all;
   for (const [bound, text] of /** @type {[Bound, string][]} */ ([['wait', 'only waits for copies or other asynchronous ops'], ['link', 'is collectives and transfers']])) {
     const most = rows.find(({ bound_by }) => bound_by === bound);
@@ -49,7 +51,7 @@ export function verdictParts(document, tree, rows, rest) {
     return [strong(nameOf(largest)), ' takes ', strong(share(largest.ps / all)), ` of ${whole(document)}. How near that is to the roof is not known: ${why}.`];
   }
   const path = paths[verdict.path] ?? null;
-  const own = leaves.find((row) => row.path === path) ?? largest;
+  const own = tree.find((row) => !row.parent && row.path === path) ?? largest;
   if (isReached(document)) {
     return ['The ops run at ', strong(share(verdict.reached)), ' of what their kind allows; ', strong(nameOf(largest, true)), `, ${BOUND_TEXTS[largest.bound_by]}, is ${share(largest.ps / all)} of ${whole(document)}.`];
   }

@@ -8,6 +8,7 @@ import numpy as np
 
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.reading import modules_of
+from tb_xla_insights.analysis.propagation.tree import find_nodes
 from tb_xla_insights.device_work.selection import Part
 
 
@@ -24,10 +25,14 @@ class Occurrence:
     last_ps: int
 
 
-def occurrences(part: Part) -> dict[tuple[str, str], Occurrence]:
-    """By program and op, as `op_rows` calls them."""
-    ops, modules = find_ops(part.trace), modules_of(part.trace)
-    found: dict[tuple[str, str], Occurrence] = {}
+Key = tuple[str, str, str | None]
+"""Program, op and annotation, as `op_rows` calls them."""
+
+
+def occurrences(part: Part) -> dict[Key, Occurrence]:
+    """Those of every row of ops."""
+    ops, nodes, modules = find_ops(part.trace), find_nodes(part.trace), modules_of(part.trace)
+    found: dict[Key, Occurrence] = {}
     for number, which in part.ops:
         spans = part.trace.devices[number].ops
         at = np.arange(len(spans))[which]
@@ -40,8 +45,13 @@ def occurrences(part: Part) -> dict[tuple[str, str], Occurrence]:
         row = f"h{part.place}.d{number}.ops"
         columns = (key[top], end[top] - start[top], start[top], spans.depth[at[top]], first, last)
         for k, length, begin, depth, early, late in zip(*(it.tolist() for it in columns), strict=True):
-            name = modules.get(ops.program[k]) or ops.program[k], ops.name[k]
-            found[name] = _longer(found.get(name), Occurrence(length, row, begin, depth, early, late))
+            program, run = (
+                modules.get(ops.program[k]) or ops.program[k],
+                Occurrence(length, row, begin, depth, early, late),
+            )
+            for node in set(nodes.of_part[ops.first[k] : ops.first[k + 1]].tolist()):
+                name = program, ops.name[k], nodes.path[node] if node >= 0 else None
+                found[name] = _longer(found.get(name), run)
     return found
 
 

@@ -15,7 +15,8 @@ core, and of a step unless the session is shown. Times are picoseconds.
     peaks         as the report's `device_work.peaks`
     total         sums: self_ps = counted_ps + uncounted_ps + other_ps (work with a FLOP count, without one, and what is
                   no work: collectives, transfers, waits), flops_share, mfu, bytes_share (null: not known), bound_by
-                  (roofline.BOUNDS or `mixed`), kinds (distinct ops), executions
+                  (roofline.BOUNDS or `mixed`), kinds (rows of ops), executions (of all hosts, those of an
+                  op of several annotations count for each)
     paths         [path]        annotations that `tree`, `ops`, `rest` and `verdict` are about, by index (-1: none)
     tree          columns, a path each before those inside of it; at last what has none (path -1): path, self_ps, own_ps
                   (outside of the paths inside), flops_share, bytes_share, bound_by, own_flops_share, own_bytes_share,
@@ -38,11 +39,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from tb_xla_insights.analysis.propagation.tree import whole_rows
+from tb_xla_insights.device_work.activity import categories, executions
 from tb_xla_insights.device_work.document import work_document
-from tb_xla_insights.device_work.occurrences import Occurrence, occurrences
+from tb_xla_insights.device_work.occurrences import Key, Occurrence, occurrences
 from tb_xla_insights.device_work.peaks import peaks_of
 from tb_xla_insights.device_work.rows import op_rows
 from tb_xla_insights.device_work.selection import ALL, MEAN, Selection, choose
@@ -60,6 +63,27 @@ Row = dict[str, Any]
 Peaks = tuple[float, float]
 
 
+@dataclass(frozen=True)
+class _Work:
+    """What the document is made of: rows of ops, peaks of their devices, kinds of annotations by path, and of what is
+    in memory where ops ran and, by category, how often. `placed`: of one step, so that annotations have a place in
+    time."""
+
+    rows: Sequence[Row]
+    devices: Iterable[Row]
+    kinds: Mapping[str, str]
+    places: Mapping[Key, Occurrence] = field(default_factory=dict)
+    runs: Mapping[str, int] | None = None
+    placed: bool = False
+
+
+@dataclass(frozen=True)
+class _Wish:
+    category: str | None
+    own_peaks: Peaks | None
+    whole: bool
+
+
 def device_view(
     session: SessionTrace,
     dd: str | None = None,
@@ -74,43 +98,40 @@ def device_view(
     """The document of what a link chooses (see `selection.choose`). `category`: only these ops; `own_peaks`: FLOP/s and
     bytes/s of a device in place of those known of it; `whole`: all ops are listed. `report`: that of all hosts, where
     `session` has not all of them in memory."""
-    chosen = choose(session, dd, st, usual)
+    chosen, wish = choose(session, dd, st, usual), _Wish(category, own_peaks, whole)
     if report is not None and (chosen.dd, chosen.st) == (ALL, ALL):
-        return _of_report(report, chosen, category, own_peaks, whole)
-    found, places, devices, kinds = OpRows(), {}, [], {}  # type: OpRows, dict[tuple[str, str], Occurrence], list[Row], dict[str, str]
+        count, cores = len(report["session"]["hosts"]), len(report["devices"])
+        hosts, core_steps, work = list(range(count)), cores, _of_report(report)
+    else:
+        count = len(session.numbers) if report is None else len(report["session"]["hosts"])
+        hosts, cores, core_steps = [part.place for part in chosen.parts], chosen.cores, chosen.core_steps
+        work = _of_parts(chosen)
+    head = {"cores": cores, "core_steps": core_steps, "hosts": {"shown": hosts, "of": count}}
+    return _head(chosen, category) | head | _body(work, wish)
+
+
+def _of_parts(chosen: Selection) -> _Work:
+    found, places, devices, kinds = OpRows(), {}, [], {}  # type: OpRows, dict[Key, Occurrence], list[Row], dict[str, str]
+    runs: Counter[str] = Counter()
     for part in chosen.parts:
         for row in op_rows(part.trace, part.ops):
             found.add(row)
-        places |= occurrences(part)
+        for key, place in occurrences(part).items():
+            places[key] = max(places.get(key, place), place, key=lambda it: it.duration_ps)
+        for category, count in zip(
+            categories(part.trace), executions(part.trace, part.ops).tolist(), strict=True
+        ):
+            runs[category] += count
         devices += peaks_of(part.trace)
         kinds |= {row.path: row.kind for row in whole_rows(part.trace)}
-    hosts = [part.place for part in chosen.parts]
-    of = len(session.numbers) if report is None else len(report["session"]["hosts"])
-    return {
-        **_head(chosen, category),
-        "cores": chosen.cores,
-        "core_steps": chosen.core_steps,
-        "hosts": {"shown": hosts, "of": of},
-        **_body(
-            found.rows(), devices, kinds, category, own_peaks, whole, places, chosen.st not in (ALL, MEAN)
-        ),
-    }
+    placed = chosen.st not in (ALL, MEAN) and len(chosen.parts) == 1
+    return _Work(found.rows(), devices, kinds, places, runs, placed)
 
 
-def _of_report(
-    report: Mapping[str, Any], chosen: Selection, category: str | None, own_peaks: Peaks | None, whole: bool
-) -> Row:
+def _of_report(report: Mapping[str, Any]) -> _Work:
     """All devices over the whole session, which the report of all hosts tells."""
-    cores, hosts = len(report["devices"]), len(report["session"]["hosts"])
     kinds = {row["path"]: row["kind"] for row in report["annotations"]}
-    devices = report["device_work"]["peaks"]["devices"]
-    return {
-        **_head(chosen, category),
-        "cores": cores,
-        "core_steps": cores,
-        "hosts": {"shown": list(range(hosts)), "of": hosts},
-        **_body(report["ops"], devices, kinds, category, own_peaks, whole, {}, False),
-    }
+    return _Work(report["ops"], report["device_work"]["peaks"]["devices"], kinds)
 
 
 def _head(chosen: Selection, category: str | None) -> Row:
@@ -125,51 +146,45 @@ def _head(chosen: Selection, category: str | None) -> Row:
     }
 
 
-def _body(
-    rows: Sequence[Row],
-    devices: Iterable[Row],
-    kinds: Mapping[str, str],
-    category: str | None,
-    own_peaks: Peaks | None,
-    whole: bool,
-    places: Mapping[tuple[str, str], Occurrence],
-    placed: bool,
-) -> Row:
+def _body(work: _Work, wish: _Wish) -> Row:
     times: Counter[str] = Counter()
-    for row in rows:
+    for row in work.rows:
         times[row["category"]] += row["self_ps"]
-    categories = sorted(times, key=lambda it: (-times[it], it))
-    rows = [row for row in rows if category is None or row["category"] == category]
+    names = sorted(times, key=lambda it: (-times[it], it))
+    rows = [row for row in work.rows if wish.category in (None, row["category"])]
     outer = _shown_paths(rows)
     made = work_document(
         [row | {"annotation": outer.get(row["annotation"]), "path": row["annotation"]} for row in rows],
-        [], devices, [{"path": path, "kind": kind} for path, kind in kinds.items()], own_peaks,
+        [], work.devices, [{"path": path, "kind": kind} for path, kind in work.kinds.items()], wish.own_peaks,
     )  # fmt: skip
-    told, work = made["ops"], made["device_work"]
-    listed = told if whole else told[:MOST_OPS]
-    paths = [row["path"] for row in work["annotations"] if row["path"] is not None]
+    told, sums = made["ops"], made["device_work"]
+    listed = told if wish.whole else told[:MOST_OPS]
+    paths = [row["path"] for row in sums["annotations"] if row["path"] is not None]
     paths += sorted({row["path"] for row in listed if row["path"] is not None} - set(paths))
     number: dict[str | None, int] = {path: at for at, path in enumerate(paths)} | {None: -1}
-    total = work["total"]
-    runs = {(row["program"], row["op"]): row["executions"] for row in told}
+    total = sums["total"]
+    if work.runs is None:
+        runs = sum(row["executions"] for row in told)
+    else:
+        runs = work.runs[wish.category] if wish.category else sum(work.runs.values())
     return {
-        "categories": categories,
-        "peaks": work["peaks"],
+        "categories": names,
+        "peaks": sums["peaks"],
         "total": {
             "self_ps": total["self_ps"],
             "counted_ps": total["counted_ps"],
             "uncounted_ps": total["work_ps"] - total["counted_ps"],
             "other_ps": total["self_ps"] - total["work_ps"],
             **{name: total[name] for name in ("flops_share", "mfu", "bytes_share", "bound_by")},
-            "kinds": len(runs),
-            "executions": sum(runs.values()),
+            "kinds": len(told),
+            "executions": runs,
         },
         "paths": paths,
-        "tree": _tree(work["annotations"], number, _extents(told, places) if placed else {}),
-        **_ops(listed, categories, number, places),
+        "tree": _tree(sums["annotations"], number, _extents(told, work.places) if work.placed else {}),
+        **_ops(listed, names, number, work.places),
         "rest": _rest(told[len(listed) :], number),
         "uncounted": [
-            {"op": row["op"], "self_ps": row["self_ps"]} for row in work["uncounted"][:_MOST_UNCOUNTED]
+            {"op": row["op"], "self_ps": row["self_ps"]} for row in sums["uncounted"][:_MOST_UNCOUNTED]
         ],
         "verdict": _verdict(told, len(listed), number),
     }
@@ -195,13 +210,11 @@ def _shown_paths(rows: Iterable[Row]) -> dict[str | None, str | None]:
     return {own: next((path for path in _around(own) if path in kept), None) for own in every}
 
 
-def _extents(
-    rows: Iterable[Row], places: Mapping[tuple[str, str], Occurrence]
-) -> dict[str | None, list[int]]:
+def _extents(rows: Iterable[Row], places: Mapping[Key, Occurrence]) -> dict[str | None, list[int]]:
     """From the first to the last op of each path."""
     found: dict[str | None, list[int]] = {}
     for row in rows:
-        place = places[row["program"], row["op"]]
+        place = places[row["program"], row["op"], row["path"]]
         around: list[str | None] = [*_around(row["annotation"])]
         for path in around or [None]:
             known = found.setdefault(path, [place.first_ps, place.last_ps])
@@ -231,19 +244,19 @@ def _short(value: Any) -> Any:
 
 def _ops(
     rows: Sequence[Row],
-    categories: Sequence[str],
+    names: Sequence[str],
     number: Mapping[str | None, int],
-    places: Mapping[tuple[str, str], Occurrence],
+    places: Mapping[Key, Occurrence],
 ) -> Row:
     tables: dict[str, dict[Any, int]] = {"programs": {}, "sources": {}, "rows": {}}
 
     def index(table: str, text: str) -> int:
         return tables[table].setdefault(text, len(tables[table]))
 
-    order = {name: at for at, name in enumerate(categories)}
+    order = {name: at for at, name in enumerate(names)}
     runs = []
     for row in rows:
-        it = places.get((row["program"], row["op"]))
+        it = places.get((row["program"], row["op"], row["path"]))
         runs.append(it and [index("rows", it.row), it.start_ps, it.depth, it.duration_ps])
     columns = ("op", "shape", "executions", "self_ps", "flops", "hbm_bytes", "bound_by", "kind")
     ops = {
