@@ -112,8 +112,8 @@ export function rounded(parts) {
 
 /** @typedef {{an?: string, bound?: string, text?: string}} Filter */
 
-/** Whether anything tells how well ops do: shares of the peaks, or FLOP per byte. @param {OpRow[]} rows */
-export const hasRates = (rows) => rows.some(({ flops_share, bytes_share, intensity }) => flops_share !== null || bytes_share !== null || intensity !== null);
+/** Whether anything tells how well ops do: shares of the peaks, or FLOP per byte. That copies have 0 FLOPs does not. @param {OpRow[]} rows */
+export const hasRates = (rows) => rows.some(({ flops_share, bytes_share, intensity }) => flops_share || bytes_share || intensity);
 
 /** @param {OpRow} row @param {Filter} filter */
 export function passes(row, { an, bound, text = '' }) {

@@ -161,7 +161,7 @@ export function deviceView(app) {
   }
 
   function drawRoofCard() {
-    const known = rows.some(({ flops }) => flops !== null);
+    const known = rows.some(({ flops }) => flops);
     const sized = rows.some(({ hbm_bytes }) => hbm_bytes !== null);
     const drawn = placed(rows);
     const why = !known && !sized ? 'The capture has no FLOP or byte counts (GPU, or an old libtpu).'
