@@ -165,6 +165,26 @@ def test_one_step_on_one_device(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("op", "kind", "flops"),
+    [
+        (Op("custom-call.1", flops=0, category="custom-call"), "work", None),
+        (Op("custom-call.1", flops=7, category="custom-call"), "work", 7),
+        (Op("fusion.1", flops=(1 << 64) - 1), "work", None),
+        (Op("async-start.1", flops=7, category="async-start"), "start", 7),
+        (Op("slice-start.1", category="async-start"), "start", None),
+        (Op("send-done.1", category="send-done"), "collective", None),
+        (Op("outfeed.1", category="outfeed"), "transfer", None),
+        (Op("while.1", flops=7, category="while"), "container", None),
+    ],
+)
+def test_what_an_op_is_decides_what_its_stats_are_worth(
+    tmp_path: Path, op: Op, kind: str, flops: int | None
+) -> None:
+    (row,) = work(tpu_trace(tmp_path, [[(op, 10, 5)]]))["ops"]
+    assert (row["kind"], row["flops"]) == (kind, flops)
+
+
+@pytest.mark.parametrize(
     ("flops", "hbm_bytes", "bound"),
     [
         (50, 0, "compute"), (49, 49, "neither"), (49, 50, "memory"), (60, 80, "memory"), (80, 60, "compute"),
