@@ -156,12 +156,49 @@ def test_other_peaks_change_shares_and_bounds_alone(known: dict[str, Any]) -> No
     assert before["bound"] is None
 
 
+def test_a_loops_body_counts_as_often_as_it_ran(tmp_path: Path) -> None:
+    """The loop keeps the time between its parts, and no FLOPs, whatever its own stats say."""
+    loop = Op("while.7", STEP, flops=999, nbytes=999, category="while")
+    body = [(DOT, start, 100) for start in (20, 130, 240)]
+    rows = {row["op"]: row for row in work(tpu_trace(tmp_path, [[(loop, 10, 400), *body]]))["ops"]}
+    assert (rows["dot.1"]["executions"], rows["dot.1"]["flops"]) == (3, 180_000)
+    assert (rows["while.7"]["self_ps"], rows["while.7"]["flops"], rows["while.7"]["kind"]) == (
+        100,
+        None,
+        "container",
+    )
+
+
 def test_one_step_on_one_device(tmp_path: Path) -> None:
     cores = [[(DOT, 10, 100), (ADD, 1_010, 50)], [(DOT, 20, 70)]]
     trace = tpu_trace(tmp_path, cores, [(0, 1_000), (1_000, 1_000)])
     assert {row["op"]: row["self_ps"] for row in work_of(trace, [], step=0)["ops"]} == {"dot.1": 170}
     assert {row["op"]: row["self_ps"] for row in work_of(trace, [], step=1, device=0)["ops"]} == {"add.2": 50}
     assert {row["op"]: row["self_ps"] for row in work_of(trace, [], device=1)["ops"]} == {"dot.1": 70}
+    (step,) = work_of(trace, [], step=0, device=1)["device_work"]["steps"]
+    assert (step["index"], step["cores"], step["self_ps"]) == (0, 1, 70)
+    found = work_of(tpu_trace(tmp_path, cores, [(0, 1_000)]), [], in_steps=True)
+    assert {row["op"]: row["self_ps"] for row in found["ops"]} == {"dot.1": 170}
+
+
+@pytest.mark.parametrize(
+    ("op", "kind", "flops"),
+    [
+        (Op("custom-call.1", flops=0, category="custom-call"), "work", None),
+        (Op("custom-call.1", flops=7, category="custom-call"), "work", 7),
+        (Op("fusion.1", flops=(1 << 64) - 1), "work", None),
+        (Op("async-start.1", flops=7, category="async-start"), "start", 7),
+        (Op("slice-start.1", category="async-start"), "start", None),
+        (Op("send-done.1", category="send-done"), "collective", None),
+        (Op("outfeed.1", category="outfeed"), "transfer", None),
+        (Op("while.1", flops=7, category="while"), "container", None),
+    ],
+)
+def test_what_an_op_is_decides_what_its_stats_are_worth(
+    tmp_path: Path, op: Op, kind: str, flops: int | None
+) -> None:
+    (row,) = work(tpu_trace(tmp_path, [[(op, 10, 5)]]))["ops"]
+    assert (row["kind"], row["flops"]) == (kind, flops)
 
 
 @pytest.mark.parametrize(

@@ -151,3 +151,19 @@ def test_damage_is_not_known() -> None:
     assert amounts(instruction(3, "dot", shape(6), [98, 99])) == (None, "", None)
     assert amounts(instruction(3, "dot", b"\xff", [])) == (None, "", None)
     assert amounts(A, instruction(3, "fusion", shape(6), [1], called_computation_ids=[77]))[0] is None
+
+
+@pytest.mark.parametrize("size", [-1, 1 << 40, -(1 << 63), (1 << 63) - 1])
+def test_sizes_that_are_none_are_not_counted(size: int) -> None:
+    left, right = instruction(1, "parameter", shape(size, 8)), instruction(2, "parameter", shape(8, size))
+    dot = instruction(
+        3, "dot", shape(size, size), [1, 2], dot_dimension_numbers={"lhs_contracting_dimensions": [1]}
+    )
+    flops, _, nbytes = amounts(left, right, dot)
+    assert (flops, nbytes) == (None, None) if abs(size) > 1 else flops == 16
+    images, kernel = instruction(1, "parameter", shape(*IMAGES)), instruction(2, "parameter", shape(*KERNEL))
+    made = (2, size, 7, 6)
+    assert amounts(images, kernel, instruction(3, "convolution", shape(*made), [1, 2], **CONVOLUTION))[0] in (
+        None,
+        0,
+    )

@@ -94,8 +94,8 @@ def _peak(trace: Trace, device: Device) -> Row:
     stats = trace.planes[device.plane].stats if device.plane is not None else {}
     name = str(stats.get("device_type_string") or stats.get("gpu_device_name") or device.kind.upper())
     flops, nbytes = (_number(stats, f"peak_{it}_per_second") for it in ("teraflops", "hbm_bw_gigabytes"))
-    if flops and nbytes:
-        return _row(name, flops * 1e12, nbytes * 1e9, "capture")
+    if flops or nbytes:  # hardly one alone, but what a file tells comes first
+        return _row(name, flops * 1e12 or None, nbytes * 1e9 or None, "capture")
     gpu = _gpu(stats) if device.kind == "gpu" else None
     known = gpu.peak if gpu else TPUS.get(name)
     named = gpu.name if gpu and "gpu_device_name" not in stats else name

@@ -55,6 +55,12 @@ _BYTES = {
 }  # fmt: skip
 """Of an element of XLA's PrimitiveType; those of less than a byte are stored in more than one way."""
 
+MOST = 1 << 56
+"""More FLOPs or bytes than any device has in one execution: a minute of a PFLOP/s. Sizes that are none lead there."""
+
+_LARGEST = 1 << 31
+_MOST_PLACES = 1 << 26
+
 _BLAS = "__cublas$"
 _BACKWARD_INPUT, _BACKWARD_FILTER = "__cudnn$convBackwardInput", "__cudnn$convBackwardFilter"
 _CONVOLUTIONS = (
@@ -107,6 +113,7 @@ class ProgramAmounts:
         held = self._of(it, computation, 0)
         product = self._shapes(*held.largest) if held.largest else ""
         flops = held.flops or (0 if held.flops is not None and held.moves else None)
+        flops = flops if flops is None or flops < MOST else None
         return InstructionAmounts(flops, product, self._bytes(it, computation, held))
 
     def _of(self, it: HloInstruction, computation: int, depth: int) -> _Held:
@@ -120,7 +127,9 @@ class ProgramAmounts:
             flops = self._flops(it, computation)
         except _DAMAGED:
             flops = None
-        return _Held(None) if flops is None else _Held(flops, flops, (it, computation), moves=False)
+        if flops is None or not 0 <= flops < MOST:
+            return _Held(None)
+        return _Held(flops, flops, (it, computation), moves=False)
 
     def _inside(self, computation: int, depth: int) -> _Held:
         if computation not in self._held:
@@ -163,9 +172,10 @@ class ProgramAmounts:
             return None
         try:
             made = _result(it) if called else Shape.FromString(it.shape)
-            return sum(_size(shape) for shape in (made, *self._operands(it, computation)))
+            found = sum(_size(shape) for shape in (made, *self._operands(it, computation)))
         except _DAMAGED:
             return None
+        return found if 0 <= found < MOST else None
 
     def _shapes(self, it: HloInstruction, computation: int) -> str:
         operands = " × ".join(map(shape_text, self._operands(it, computation)[:2]))
@@ -235,8 +245,11 @@ def _convolution(it: HloInstruction, given: list[int], kernel: list[int], made: 
 
 def window_places(outputs: int, inputs: int, window: Window.Dimension) -> int:
     """How many pairs of an output and a place of the window have a value of the input: neither padding nor, where the
-    input is dilated, the zeros between its values."""
+    input is dilated, the zeros between its values. Raises ValueError for sizes that no convolution has."""
     dilation, step = max(1, window.base_dilation), max(1, window.window_dilation)
+    sizes = (inputs, window.size, window.stride, window.padding_low, step, dilation)
+    if any(abs(size) >= _LARGEST for size in sizes) or outputs * min(dilation, window.size) > _MOST_PLACES:
+        raise ValueError("no sizes of a convolution")
     total = 0
     for first in range(
         min(dilation, window.size)
