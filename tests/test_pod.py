@@ -39,7 +39,7 @@ def client(pod: Path) -> Client:
 @pytest.fixture
 def whole(pod: Path, monkeypatch: pytest.MonkeyPatch) -> Client:
     """The same with all hosts in memory."""
-    monkeypatch.setattr("tb_xla_insights.logdir.store._FEW", HOSTS)
+    monkeypatch.setattr("tb_xla_insights.logdir.hosts._FEW", HOSTS)
     client = tensorboard("--logdir", str(pod))
     opened(client, "s")
     monkeypatch.undo()
@@ -129,8 +129,8 @@ def test_rows_events_gaps_and_steps_bring_their_host(client: Client, whole: Clie
             arguments["device"] = devices["w-8"]
         found, expected = (data(it, route, session="s", **arguments) for it in (client, whole))
         for answer in (found, expected):
-            if route == "propagation":  # totals and means are of the hosts in view
-                for name in ("total", "means", "tree", "unannotated"):
+            if route == "propagation":  # these are of the hosts in view
+                for name in ("hosts", "means", "tree", "unannotated"):
                     answer.pop(name)
         assert found == expected, (route, arguments)
     gaps = data(whole, "gaps", session="s")["items"]

@@ -335,6 +335,19 @@ def test_who_holds_up_the_others_comes_first() -> None:
     assert _told(of(LATE, on("w-5", 1)))[1] == f"{HEAD} {BUSY}."
 
 
+def test_what_a_late_host_cost_once_is_told_as_a_whole() -> None:
+    """A mean over all steps says little of one step; and a compilation that made it late is no warm-up."""
+    evidence: dict[str, Any] = LATE["evidence"]
+    title = "w-5 held up the others in step 7"
+    once = LATE | {
+        "recurs": "once",
+        "title": title,
+        "evidence": evidence | {"steps_compared": 12, "said_by": ["recompilation"]},
+    }
+    told = of(once) | {"gaps": of(once)["gaps"] | {"by_class_ps": {"compile": 50}}}
+    assert _told(told)[1] == f"{title}, which cost up to 240.0 ms: {WHY} {BUSY}."
+
+
 def test_a_late_host_comes_before_what_lies_outside_the_devices_span() -> None:
     outside = {
         "share": 0.6,

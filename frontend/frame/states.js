@@ -35,7 +35,8 @@ export function partialText({ partial, bytes_read, bytes: whole, seconds_left })
   const { hosts_read, hosts_in_all, hosts_told } = partial ?? { hosts_read: 0, hosts_in_all: 0, hosts_told: 0 };
   const left = seconds_left == null ? '' : `, about ${count(Math.max(1, Math.round(seconds_left)))}\u202fs left`;
   const told = hosts_told < hosts_read ? ` Numbers are of ${plural(hosts_told, 'host')}.` : '';
-  return `${count(hosts_read)} of ${plural(hosts_in_all, 'host')} read; the last one may still come. ${amount(bytes_read, whole)}${whole ? left : ' so far'}.${told}`;
+  const rest = hosts_read < hosts_in_all ? 'the last one may still come' : 'their report is made';
+  return `${count(hosts_read)} of ${plural(hosts_in_all, 'host')} read; ${rest}. ${amount(bytes_read, whole)}${whole ? left : ' so far'}.${told}`;
 }
 
 /** @param {HostProgress} host */

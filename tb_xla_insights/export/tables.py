@@ -22,7 +22,7 @@ def tables(session: Session) -> dict[str, Rows]:
     Rows of a table have the same keys. A dict of the report becomes columns `<key>.<its key>` (classes that are missing
     there are 0), other nested values JSON text. Tables without rows are there, empty.
     """
-    report = session.report(all_gaps=True)
+    report, annotations = session.report_and_annotations()
     gaps = report["gaps"]
     chains = [
         {"device": gap["device"], "gap_start_ps": gap["start_ps"], "position": position, **link}
@@ -39,7 +39,7 @@ def tables(session: Session) -> dict[str, Rows]:
         "collectives": report["collectives"],
         "ops": report["ops"],
         "annotations": report["annotations"],
-        "annotation_events": list(session.annotations()),
+        "annotation_events": list(annotations),
         "findings": report["findings"],
         "diagnostics": report["diagnostics"],
     }

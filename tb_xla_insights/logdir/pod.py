@@ -6,7 +6,7 @@ import os
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from tb_xla_insights.parallel import side_by_side
 from tb_xla_insights.tasks.host import read_host
 
 if TYPE_CHECKING:
+    from tb_xla_insights.pod.arrivals import Arrivals
     from tb_xla_insights.pod.compared import Compared
     from tb_xla_insights.pod.hosts import HostInput
     from tb_xla_insights.report.host_parts import Parts
@@ -30,20 +31,20 @@ _HOST_OF_ID = re.compile(r"h?(\d{1,6})\.")
 
 class Pod:
     """Hosts are read when they are looked at, and those looked at longest ago are let go where they take more than
-    `budget` bytes, if that is limited. `parts` are those of the hosts in the report, by their places among the
-    session's files. Safe to ask from many threads."""
+    `budget` bytes, if that is limited. `parts` are those of the hosts in the report, in the
+    session's order. Safe to ask from many threads."""
 
     def __init__(
         self,
         hosts: SessionHosts,
         report: dict[str, Any],
-        parts: Mapping[int, Parts],
+        parts: list[Parts],
         budget: int | None = None,
         told: Sequence[HostInput] = (),
     ) -> None:
         self.files = hosts.files
         self.report = report
-        self._parts = [parts[place] for place in sorted(parts)]
+        self._parts = parts
         self._told = told
         self._catalog = hosts.catalog
         self._inputs = hosts.found
@@ -72,6 +73,11 @@ class Pod:
         from tb_xla_insights.pod.compared import compare_hosts
 
         return compare_hosts(self._told)
+
+    @property
+    def arrivals(self) -> tuple[Arrivals, list[str]]:
+        """When its hosts came to what all did together, and their names."""
+        return self.compared.arrivals, [host.name for host in self._told]
 
     def places(self, ids: Iterable[str] = (), devices: Iterable[str] = ()) -> set[int]:
         """The hosts of rows or events, and of devices, by their ids; none for those that are not there."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tb_xla_insights.logdir.pod import reported
 
 if TYPE_CHECKING:
-    from tb_xla_insights.logdir.hosts import SessionHosts
+    from tb_xla_insights.logdir.hosts import Also, SessionHosts
     from tb_xla_insights.pod.compared import Compared
     from tb_xla_insights.pod.hosts import HostInput
     from tb_xla_insights.report.host_parts import Parts
@@ -52,7 +52,7 @@ class Reports:
     def __init__(
         self,
         reader: SessionHosts,
-        parts: dict[int, Parts],
+        parts: Also[Parts],
         show: Callable[[SoFar], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -66,7 +66,7 @@ class Reports:
     def look(self, merged: Merged) -> None:
         """To be called after every host, and while none comes."""
         began = self._clock()
-        hosts = len(self._parts)
+        hosts = len(self._parts.found)
         is_power = hosts & (hosts - 1) == 0
         if hosts == self._hosts or not (is_power or began >= self._next):
             return
@@ -74,7 +74,7 @@ class Reports:
         from tb_xla_insights.report.unfinished import unfinished
 
         document = unfinished(self._reader.document(merged))
-        parts = [self._parts[place] for place in sorted(self._parts)]
-        self._show(SoFar(reported(self._reader.files, document, parts), merged.hosts()))
+        read = reported(self._reader.files, document, self._parts.in_order())
+        self._show(SoFar(read, merged.hosts()))
         now = self._clock()
         self._next = now + max(_LEAST_SECONDS, _COST * (now - began))

@@ -191,8 +191,8 @@ class Routes:
         steps) or `st` (its number, as links write it) and `device`, else those of the annotation or scope at `row`,
         `start_ps` and `depth`, else usual ones.
 
-        `propagation_view` says what is in it; `picked` is the path of that annotation or scope, None for none; `stale`
-        says that there is no such event.
+        `propagation_view` says what is in it, of the hosts that `hosts` names; `total` is of all. `picked` is the path
+        of that annotation or scope, None for none; `stale` says that there is no such event.
         """
         from tb_xla_insights.analysis.propagation import propagation_view
 
@@ -205,15 +205,20 @@ class Routes:
             loaded.timeline.find_scopes()
             start, depth = arguments.integer("start_ps"), arguments.optional_integer("depth", 0, _DEEPEST)
             try:
-                found = loaded.timeline.annotation_at(row, start, depth)
+                place = loaded.timeline.annotation_at(row, start, depth)
             except InputError:  # what fits of a link is shown
                 stale = True
             else:
-                picked = found["path"]
+                picked = place["path"]
                 if step is None and device is None:
-                    step, device = found["step"], found["device"]
+                    step, device = place["step"], place["device"]
         named = arguments.optional_text("st")
-        return {**propagation_view(loaded.trace, step, device, named), "picked": picked, "stale": stale}
+        found = propagation_view(loaded.trace, step, device, named)
+        if loaded.report is not None:
+            every = loaded.report["propagation"]
+            found["total"] = {name: every[name] for name in found["total"]}
+        hosts = [trace.host for trace in loaded.trace.traces]
+        return {**found, "hosts": hosts, "picked": picked, "stale": stale}
 
     def scopes(self, arguments: Arguments) -> dict[str, Any]:
         """All rows of the timeline, those of scopes among them, which are not found yet when a session opens."""
@@ -252,7 +257,7 @@ class Routes:
         start, end = arguments.window()
         px = arguments.integer("px", 1, 20_000)
         shown = self._shown(arguments).timeline
-        return waits_in(self._loaded(arguments).compared, shown.hosts, start, end, px)
+        return waits_in(*self._loaded(arguments).arrivals, shown.hosts, start, end, px)
 
     def collective(self, arguments: Arguments) -> dict[str, Any]:
         """Who comes when to one collective: to that whose op starts there on a device, or with `end_ps` to the one that
@@ -262,7 +267,7 @@ class Routes:
         device, start = arguments.text("device"), arguments.integer("start_ps")
         end = arguments.window()[1] if arguments.optional_text("end_ps") else None
         shown = self._shown(arguments, devices=[device]).timeline
-        return collective_at(self._loaded(arguments).compared, shown.hosts, device, start, end)
+        return collective_at(*self._loaded(arguments).arrivals, shown.hosts, device, start, end)
 
     def _loaded(self, arguments: Arguments) -> Loaded | Pod:
         return self._store.loaded(arguments.text("session"), _READ_SECONDS)

@@ -135,7 +135,9 @@ def _inside_span(report: Mapping[str, Any], room: int) -> dict[str, str]:
     late = _late(report)
     if late:
         further = [
-            it for it in mistakes if it is not late and not is_its_cause(it["evidence"], late["evidence"])
+            it
+            for it in mistakes
+            if it is not late and not is_its_cause(it.get("evidence", {}), late["evidence"])
         ]
         head = f"{late_cost_text(late)} "
         busy_text = f"{duty} busy, which includes waiting for {waiting_text(late)}"
@@ -196,7 +198,10 @@ def _warm_up(report: Mapping[str, Any], idle: int) -> str:
     """What is in the way where most of the idle time goes to compilations that every training begins with."""
     if 2 * report["gaps"]["by_class_ps"].get("compile", 0) <= idle:
         return ""
-    if any(finding["id"] in _COMPILING for finding in report["findings"]):
+    said = {
+        id_ for it in report["findings"] for id_ in (it["id"], *it.get("evidence", {}).get("said_by", ()))
+    }
+    if said & set(_COMPILING):
         return ""
     return (
         "during most of the idle time the host compiles for the first time (capture later to see usual steps)"

@@ -145,7 +145,7 @@ class TestOverview:
         card = page.get_by_test_id("duty-card")
         expect(card.get_by_test_id("duty-distribution")).to_be_visible()
         names = [text.strip() for text in column(card.locator("table"), "Cores").all_text_contents()]
-        assert names[0] == "w-5, 4 cores lowest"
+        assert names[0] == "w-5, 4\u00a0cores lowest"
         assert names[-1].endswith("more cores median")
         card.get_by_role("button", name="w-5").click()
         xi.ready()

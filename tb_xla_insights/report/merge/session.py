@@ -26,6 +26,7 @@ from tb_xla_insights.report.merge.tables import (
     Sums,
 )
 from tb_xla_insights.report.merge.told_once import Diagnostics, unlike_hosts
+from tb_xla_insights.report.step_rows import StepRows
 from tb_xla_insights.report.summary import HostSummary
 from tb_xla_insights.report.verdict import verdict
 from tb_xla_insights.trace.build import clock_unknown
@@ -68,7 +69,7 @@ class Merged:
         document, number = summary.document, len(self._hosts)
         (head,) = document["session"]["hosts"]
         key = natural_key(summary.host), head["file"], number
-        rows = {name: document[name] for name in BY_HOST}
+        rows = {name: document[name] for name in BY_HOST} | {"steps": StepRows.of(document["steps"])}
         rows["main_program"] = next((row["program"] for row in document["programs"]), None)
         self._only = None if self._hosts else summary
         told = HostInput(summary.host, _for_arrivals(document), summary.collectives)
@@ -116,7 +117,7 @@ class Merged:
             part.rows["session"]["duration_ps"] + shift if part.rows["session"]["hosts"][0]["events"] else 0
             for part, shift in zip(parts, shifts, strict=True)
         )
-        steps = [step for part in parts for step in part.rows["steps"]]
+        steps = StepRows.joined([part.rows["steps"] for part in parts])
         items = []
         for number, item in self._gaps.items:
             shift, offset = places[number]
@@ -193,7 +194,7 @@ def _placed(hosts: list[_Host], shifts: list[int]) -> list[Part]:
     placed = []
     for number, (part, offset) in enumerate(zip(parts, _offsets(parts), strict=True)):
         rows = dict(part.rows)
-        rows["steps"] = [step | {"index": step["index"] + offset} for step in rows["steps"]]
+        rows["steps"] = rows["steps"].moved(steps=offset)
         rows["early_executions"] = [_in_step(row, offset) for row in rows["early_executions"]]
         rows["compiles"] = [
             _in_step(row, offset) | {"event": f"{number}.{row['event'].rpartition('.')[2]}"}
