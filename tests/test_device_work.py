@@ -17,6 +17,7 @@ from rich.console import Console
 from tpu_ops import BYTES_PER_PS, FLOPS_PER_PS, Op, tpu_trace
 
 from tb_xla_insights.analysis.propagation import propagation_report
+from tb_xla_insights.cli.main import main
 from tb_xla_insights.cli.work_text import print_work
 from tb_xla_insights.device_work import WorkTogether, host_work, with_peaks, work_of
 from tb_xla_insights.device_work.peaks import peaks_of
@@ -379,3 +380,24 @@ def test_the_text_tells_where_time_goes_and_how_far_that_is_from_the_peaks(known
     assert rows["dot.1"] == told.split()
     peaks = "Peaks (TPU v0): 100.0 TFLOP/s and 1 000 GB/s, from the capture."
     assert f"{peaks} 88.2 % of the time is work; FLOPs are known of 80.0 %" in text
+
+
+DEMO = Path(__file__).parents[1] / "demo_logs" / "synthetic_case_study_8_tpu_cores"
+
+
+def test_peaks_are_given_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(DEMO), "--json", "--peaks", "1e15,2e12"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    peaks = document["device_work"]["peaks"]
+    assert (peaks["flops_per_s"], peaks["bytes_per_s"], peaks["source"]) == (1e15, 2e12, "user")
+    assert sum(row["self_ps"] for row in document["ops"]) == document["propagation"]["device_ps"]
+    told = {row["path"]: row["device_ps"] for row in document["annotations"] if row["device_ps"]}
+    tree = {row["path"]: row["self_ps"] for row in document["device_work"]["annotations"] if row["path"]}
+    assert tree == told
+
+
+@pytest.mark.parametrize("text", ["abc", "1e12", "1e12,0", "1e12,inf", "1,2,3"])
+def test_peaks_that_are_none_are_refused_in_one_line(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["report", str(DEMO), "--peaks", text])
+    assert f"{text!r} is no FLOP/s,bytes/s" in capsys.readouterr().err
