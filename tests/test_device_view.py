@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from build import trace_of
 from captures import session
+from synthetic import transformer
 from tpu_ops import Op, tpu_trace
 
 from tb_xla_insights.analysis.propagation import propagation_report
@@ -171,6 +173,18 @@ def test_a_session_without_devices(tmp_path: Path) -> None:
     assert document["chosen"]["st"] == "all"
     assert document["total"]["self_ps"] == 0
     assert document["verdict"] is None
+
+
+def test_the_demo_is_what_it_says_of_itself() -> None:
+    known = transformer.truth()
+    document = device_view(session(trace_of(transformer.build().to_bytes())))
+    own = {path or "": time for path, time in own_times(document).items() if time}
+    assert own == known.own_ps
+    total = document["total"]
+    # The all-reduce tells no FLOPs either, but it is no work.
+    assert total["uncounted_ps"] + total["other_ps"] == known.uncounted_ps
+    assert sum(it or 0 for it in document["ops"]["flops"]) == known.flops
+    assert sum(it or 0 for it in document["ops"]["hbm_bytes"]) == known.nbytes
 
 
 def test_thousands_of_ops_are_a_small_answer(tmp_path: Path) -> None:

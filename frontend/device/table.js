@@ -39,7 +39,7 @@ export function opsTable(document, rows, rest, found, { filter, opened, toggle, 
   const others = rest.filter((row) => !filter.text && isOf(row.path, filter.an) && (!filter.bound || row.bound_by === filter.bound));
   const folds = found.length + others.length > LISTED + 1 && !filter.text;
   const items = folds && !opened ? found.filter((row, index) => index < LISTED || row.id === chosen) : found;
-  const more = [...found.filter((row) => !items.includes(row)), ...(opened ? [] : others)];
+  const more = [...found.filter((row) => !items.includes(row)), ...others];
   const known = hasRates(rows);
   /** @type {import('../lib/table.js').Column<OpRow>[]} */
   const columns = [
@@ -56,7 +56,7 @@ export function opsTable(document, rows, rest, found, { filter, opened, toggle, 
       { key: 'bound', head: 'Bound by', value: (/** @type {OpRow} */ row) => row.bound_by, cell: (/** @type {OpRow} */ row) => boundCell(row.bound_by) },
     ] : []),
     { key: 'source', head: 'Source', value: ({ source }) => source, title: ({ source }) => source, cell: ({ source }) => (source ? link(h('code', null, cutMiddle(shortSource(source), 32)), () => copy(source), { title: `Copy ${source}`, 'data-testid': 'op-source' }) : MISSING) },
-    { head: '', number: true, cell: (row) => row.run && showButton(() => open(row), 'op-show') },
+    { head: '', number: true, cell: (row) => showButton(() => open(row), 'op-show') },
   ];
   const all = [...items, ...more];
   const filtered = Boolean(filter.an || filter.bound || filter.text);

@@ -20,8 +20,8 @@ const BOUND_TEXTS = {
 /** A part of a sentence that stands out. @param {string} text @returns {[string]} */
 const strong = (text) => [text];
 
-/** `the step`, `a step`, `the session` @param {DeviceDocument} document */
-const whole = ({ chosen: { st } }) => (st === 'all' ? 'the session’s device work' : st === 'mean' ? 'a step’s device work' : 'the step’s device work');
+/** `the step’s device work`, `a step’s time in loop fusion` @param {DeviceDocument} document */
+const whole = ({ chosen: { st, category } }) => `${st === 'all' ? 'the session' : st === 'mean' ? 'a step' : 'the step'}’s ${category === null ? 'device work' : `time in ${category}`}`;
 
 /** How near an op comes to its roof: `, at 93 % of HBM bandwidth`. @param {OpRow} row */
 function near({ flops_share, bytes_share }) {
@@ -36,7 +36,10 @@ const mainRow = (tree, all) => tree.filter(({ ps }) => 2 * ps >= all).sort((a, b
 export function verdictParts(document, tree, rows, rest) {
   const { total: sums, verdict, peaks, paths } = document;
   const all = sums.self_ps / divisor(document);
-  if (!sums.kinds) return [document.chosen.st === 'all' ? 'The capture has no ops of this device.' : 'No op of this step ran on this device.'];
+  if (!sums.kinds) {
+    const { st, category } = document.chosen;
+    return [`${category === null ? 'No op' : `No op of ${category}`} ${st === 'all' ? 'of this device is in the capture' : 'of this step ran on this device'}.`];
+  }
   const nameOf = (/** @type {TreeRow} */ row, inside = false) => (row.path === null ? `${inside ? 'w' : 'W'}ork without an annotation` : row.own ? row.path.slice(row.path.lastIndexOf('/') + 1) : row.name);
   const largest = mainRow(tree, all);
   const told = (/** @type {Bound} */ bound) => total([...rows, ...rest].filter(({ bound_by }) => bound_by === bound), 'ps') / all;
@@ -48,7 +51,10 @@ export function verdictParts(document, tree, rows, rest) {
   }
   if (!verdict) {
     const why = peaks.flops_per_s === null && peaks.bytes_per_s === null ? 'the peaks of this device are not known' : 'the capture has no FLOP or byte counts';
-    return [strong(nameOf(largest)), ' takes ', strong(share(largest.ps / all)), ` of ${whole(document)}. How near that is to the roof is not known: ${why}.`];
+    /** @type {(string|[string])[]} */
+    const takes = [strong(nameOf(largest)), ' takes ', strong(share(largest.ps / all)), ` of ${whole(document)}`];
+    if (largest.bound_by === 'memory' && largest.bytes_share) return [...takes, ' at ', strong(share(largest.bytes_share)), ' of HBM bandwidth: bound by memory.'];
+    return [...takes, `. How near that is to the roof is not known: ${why}.`];
   }
   const path = paths[verdict.path] ?? null;
   const own = tree.find((row) => !row.parent && row.path === path) ?? largest;
@@ -70,7 +76,7 @@ export function verdictBlock(document, tree, rows, rest, of) {
   return h('div', { class: 'verdict across' },
     h('div', { 'data-testid': 'device-verdict' }, h('p', null, verdictParts(document, tree, rows, rest).map((part) => (typeof part === 'string' ? part : h('b', null, part[0])))), of && h('p', { class: 'small sec', 'data-testid': 'device-hosts' }, of)),
     h('dl', { class: 'figures' },
-      figure('work', headline(ps), `device work, ${st === 'all' ? 'the session' : st === 'mean' ? `mean of ${plural(document.whole_steps, 'step')}` : 'one step'}${core}`, { ps: Math.round(ps) }),
+      figure('work', headline(ps), `${document.chosen.category ?? 'device work'}, ${st === 'all' ? 'the session' : st === 'mean' ? `mean of ${plural(document.whole_steps, 'step')}` : 'one step'}${core}`, { ps: Math.round(ps) }),
       figure('mfu', share(sums.mfu), 'of peak FLOP/s (MFU) in this time', { title: 'MFU: the FLOPs that the program asks for, as a share of what the device could compute in this time' }),
       figure('hbm', share(sums.bytes_share), 'of HBM bandwidth in this time'),
       figure('counted', sums.self_ps ? share(sums.counted_ps / sums.self_ps) : MISSING, 'of this time with a FLOP count')));

@@ -67,6 +67,8 @@ export function deviceView(app) {
   let explained = false;
   /** What the document was asked for. */
   let asked = '';
+  /** All ops of a document are asked for. @type {{of: DeviceDocument, done: Promise<void>}|null} */
+  let bringing = null;
 
   const roofline = createRoofline({ select, open, lift: (row) => liftRow(row) });
 
@@ -77,7 +79,7 @@ export function deviceView(app) {
     const places = devicePlaces(own);
     const some = app.among(own.devices);
     const first = some.length < own.devices.length ? [...places].find(([, device]) => device === some[0])?.[0] : null;
-    return { dd: dd ?? first, st: st ?? null, category: cat() ?? null, pk: peaksOfLink(pk) ? pk : null, whole: opened ? 1 : null };
+    return { dd: dd ?? first, st: st ?? null, category: cat() ?? null, pk: peaksOfLink(pk) ? pk : null };
   }
   const filter = () => {
     const values = filtersValue(app.link.state.f);
@@ -111,9 +113,10 @@ export function deviceView(app) {
   }
 
   /** The longest run of an op in the timeline, selected. @param {OpRow} row */
-  function open({ run, id }) {
-    if (!run) return;
+  function open({ run, id, op }) {
     app.link.set({ op: id }, 'replace');
+    // Of hosts that are not in memory nobody knows when: it is searched for.
+    if (!run) return app.open({ v: 'timeline', q: op });
     const room = Math.max(1e6, run.duration_ps);
     app.open({ v: 'timeline', w: spanText(Math.max(0, Math.round(run.start_ps - room)), Math.round(run.start_ps + run.duration_ps + room)), sel: `ev:${run.row}@${msText(run.start_ps, true)}${run.depth ? `/${run.depth}` : ''}` });
   }
@@ -166,7 +169,7 @@ export function deviceView(app) {
     const drawn = placed(rows);
     const why = !known && !sized ? 'The capture has no FLOP or byte counts (GPU, or an old libtpu).'
       : !sized ? 'The capture has no byte counts, so FLOP per byte is not known: FLOPs come from the shapes in its programs.'
-        : !known ? 'The capture has no FLOP counts.' : 'None of these ops has both FLOPs and HBM traffic.';
+        : !known ? `${answer.chosen.category === null ? 'The capture has' : 'These ops have'} no FLOP counts.` : 'None of these ops has both FLOPs and HBM traffic.';
     const paths = [...tones.keys()].filter((path) => drawn.some((row) => row.path === path)).slice(0, MOST_LEGEND);
     const others = drawn.some(({ path }) => path !== null && !tones.has(path));
     fill(marks, drawn.length > 0 && [...paths.map((path) => h('span', { title: path }, toneChip(path, tones), path.slice(path.lastIndexOf('/') + 1))),
@@ -197,19 +200,26 @@ export function deviceView(app) {
   /** Lists all ops, or those with most time again. */
   async function toggle() {
     opened = !opened;
-    if (opened && rest.length) await bringAll();
+    if (opened) await bringAll();
     drawOps();
     /** @type {HTMLElement|null} */ (list.querySelector('[data-testid=op-more]'))?.focus();
   }
 
-  /** The ops that the first answer has as sums. */
-  async function bringAll() {
-    const own = answer;
-    try {
-      const next = await get('device', { ...session.of, ...query(session), whole: 1 });
-      if (own === answer) take(next);
-    } catch (error) {
-      app.fail('ops', error);
+  /** Brings the ops that the first answer has as sums. */
+  function bringAll() {
+    if (!rest.length) return;
+    if (bringing?.of !== answer) bringing = { of: answer, done: bring(answer) };
+    return bringing.done;
+
+    /** @param {DeviceDocument} of */
+    async function bring(of) {
+      try {
+        const next = await get('device', { ...session.of, ...query(session), whole: 1 });
+        if (of === answer) take(next);
+      } catch (error) {
+        bringing = null;
+        app.fail('ops', error);
+      }
     }
   }
 
@@ -265,7 +275,10 @@ export function deviceView(app) {
         setFilter('bound', value);
         follow(true);
       }, 'filter-bound'),
-      exportButton(`${session.session.name.replace(/\W+/g, '_')}_ops`, CSV_HEADS, () => csvRows(rows.filter((row) => passes(row, filter()))))] }, list);
+      exportButton(`${session.session.name.replace(/\W+/g, '_')}_ops`, CSV_HEADS, async () => {
+        await bringAll();
+        return csvRows(rows.filter((row) => passes(row, filter())));
+      })] }, list);
     fill(element, filters, verdict, answer.total.kinds ? [treePlace, aside, ops] : null);
     if (answer.total.kinds) follow();
     return /** @type {'ready'} */ ('ready');
@@ -273,8 +286,7 @@ export function deviceView(app) {
 
   search.addEventListener('input', () => {
     setFilter('op', search.value.trim(), 'replace');
-    if (rest.length && search.value) void bringAll().then(() => follow(true));
-    else follow(true);
+    void Promise.resolve(search.value ? bringAll() : null).then(() => follow(true));
   });
   search.addEventListener('keydown', (event) => {
     if (event.key !== 'Escape' && event.key !== 'Enter') return;
@@ -296,8 +308,8 @@ export function deviceView(app) {
       return /** @type {'empty'} */ ('empty');
     }
     take(next);
+    opened = false;
     if (fresh) {
-      opened = false;
       explained = false;
       closed = new Set(tree.length > MANY_ROWS ? tree.filter(({ depth, parent }) => depth === 1 && parent).map(({ key }) => key) : []);
     }
@@ -335,7 +347,7 @@ export function deviceView(app) {
   /** @type {(() => void)|null} */
   let removeKeys = null;
   return {
-    element, move, open: data.open, filter: () => { if (session && !app.link.state.dd) data.again(); },
+    element, move, open: data.open, filter: () => (app.link.state.dd ? move() : data.again()),
     show(on) {
       data.show(on);
       if (on) move();

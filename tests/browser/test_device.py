@@ -189,6 +189,23 @@ def test_the_rest_is_one_row_that_opens(shown: Xi) -> None:
     assert sum(ps(column(table, "Self time"))) == 84_300_000_000
 
 
+def test_ops_beyond_those_of_the_first_answer_are_asked_for(board: Xi, case_study: str) -> None:
+    board.open(case_study, v="device", dd="0.0", st="all")
+    told = document(board, case_study, dd="0.0", st="all", whole="1")
+    few = document(board, case_study, dd="0.0", st="all")
+    assert len(few["ops"]["op"]) < len(told["ops"]["op"])
+    rest = board.page.get_by_test_id("op-rest")
+    expect(rest).to_contain_text(f"{len(told['ops']['op']) - 12} more")
+    times = [*ps(column(board.page.get_by_test_id("op-table"), "Self time")), *ps(rest.locator("[data-ps]"))]
+    assert sum(times) == told["total"]["self_ps"]
+    last = told["ops"]["op"][-1]
+    assert last not in few["ops"]["op"]
+    board.press("/")
+    board.page.keyboard.type(last)
+    board.idle()
+    assert last in ops_listed(board)
+
+
 def test_other_devices_steps_and_categories(shown: Xi, demo: str) -> None:
     page = shown.page
     shown.press("Shift+Period")

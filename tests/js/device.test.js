@@ -161,6 +161,11 @@ test('the verdict is on what is farthest below the roof', () => {
   const { peaks } = made();
   assert.match(said(made({ verdict: null, peaks: { ...peaks, flops_per_s: null, bytes_per_s: null } })), /^layers takes 65\.7 %.* the peaks of this device are not known\.$/);
   assert.match(said(made({ verdict: null })), /the capture has no FLOP or byte counts\.$/);
+  const moves = made({ verdict: null, chosen: { dd: '0.0', st: 'mean', category: 'copy' } });
+  moves.tree.bound_by = moves.tree.bound_by.map(() => 'memory');
+  moves.tree.bytes_share = moves.tree.bytes_share.map(() => 0.7);
+  assert.equal(said(moves), 'layers takes 65.7 % of a step’s time in copy at 70.0 % of HBM bandwidth: bound by memory.');
+  assert.equal(said({ ...moves, total: { ...moves.total, kinds: 0 } }), 'No op of copy of this step ran on this device.');
   const waits = made();
   waits.ops.bound_by = OPS.map(() => 'wait');
   assert.equal(said(waits), '98.0 % of the step’s device work only waits for copies or other asynchronous ops; dot.1 alone is 30.000 ms. Its other ops run at 60.0 % of what their kind allows.');
