@@ -6,13 +6,13 @@ import { count } from '../lib/format.js';
 import { exportButton } from '../lib/csv.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
 import { get } from '../lib/api.js';
-import { shortNames } from '../lib/hosts.js';
 import { msText, spanText } from '../lib/link.js';
 import { linkedOrder } from '../lib/table.js';
 import { loadOnce } from '../frame/once.js';
 import { BOUND_WORDS, CSV_HEADS, csvRows, hasRates, isReached, opRows, passes, peaksOfLink, restRows, tonesOf, treeRows } from './data.js';
+import { devicePlaces, filterChoices } from './filters.js';
 import { placed } from './layout.js';
-import { openPeaks, peaksText, precisionOf } from './peaks.js';
+import { openPeaks, precisionOf } from './peaks.js';
 import { createRoofline, wordsOf } from './roofline.js';
 import { opsTable } from './table.js';
 import { toneChip, treeCard, treeTable, unknownNote } from './tree.js';
@@ -24,21 +24,9 @@ import { verdictBlock } from './verdict.js';
 /** @typedef {import('./types').TreeRow} TreeRow */
 /** @typedef {import('./types').Bound} Bound */
 /** @typedef {import('../lib/types').Ready} Ready */
-/** @typedef {import('../lib/types').Device} Device */
 
 const MANY_ROWS = 40;
 const MOST_LEGEND = 7;
-
-/** What a link calls each device: place of its host, and its own among that host's. @param {Ready} session @returns {Map<string, Device>} */
-export function devicePlaces({ session: { hosts }, devices }) {
-  /** @type {Map<string, number>} */
-  const before = new Map();
-  return new Map(devices.map((device) => {
-    const core = before.get(device.host) ?? 0;
-    before.set(device.host, core + 1);
-    return [`${hosts.findIndex(({ name }) => name === device.host)}.${core}`, device];
-  }));
-}
 
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
 export function deviceView(app) {
@@ -231,27 +219,13 @@ export function deviceView(app) {
   }
 
   function drawFilters() {
-    const { dd, st, category } = answer.chosen;
-    const shorts = shortNames(session.session.hosts.map(({ name }) => name));
-    const several = session.session.hosts.length > 1;
-    const listed = app.among(session.devices);
-    const places = [...devicePlaces(session)].filter(([place, device]) => listed.includes(device) || place === dd);
-    const hosts = [...new Set(places.map(([place]) => place.split('.')[0]))];
-    const coresOf = (/** @type {string} */ host) => places.filter(([place]) => place.startsWith(`${host}.`));
-    /** @type {[string, string][]} */
-    const devices = [...(session.devices.length > 1 && (hosts.length > 1 || !several) ? [/** @type {[string, string]} */ (['all', `all ${count(session.devices.length)}`])] : []),
-      ...hosts.flatMap((host) => [...(several && coresOf(host).length > 1 ? [/** @type {[string, string]} */ ([host, `${shorts[Number(host)]}, ${count(coresOf(host).length)} cores`])] : []),
-        ...coresOf(host).map(([place, { name }]) => /** @type {[string, string]} */ ([place, several ? `${name} · ${shorts[Number(host)]}` : name]))])];
-    /** @type {[string, string][]} */
-    const steps = [...(answer.whole_steps > 1 ? [/** @type {[string, string]} */ (['mean', `mean of ${count(answer.whole_steps)}`])] : []), ['all', 'whole session'], ...answer.steps.map((name) => /** @type {[string, string]} */ ([name, name]))];
-    const known = answer.peaks.flops_per_s !== null || answer.peaks.bytes_per_s !== null;
-    refill(filters,
-      pick('device', devices, dd, (value) => ask({ dd: value, op: '' }), 'device-pick'), pick('step', steps, st, (value) => ask({ st: value }), 'device-step'),
-      pick('category', [['', 'any'], ...answer.categories.map((name) => /** @type {[string, string]} */ ([name, name]))], category ?? '', (value) => {
-        setFilter('cat', value);
+    refill(filters, ...filterChoices(session, answer, app.among(session.devices), {
+      device: (dd) => ask({ dd, op: '' }), step: (st) => ask({ st }), peaks: setPeaks,
+      category(name) {
+        setFilter('cat', name);
         data.again();
-      }, 'device-category'),
-      h('span', { class: 'grow' }), h('span', { class: 'small sec', 'data-testid': 'device-peaks' }, peaksText(answer.peaks)), button(known ? 'change' : 'Set peaks…', setPeaks, { class: 'link small', 'data-testid': 'peaks-change' }));
+      },
+    }));
   }
 
   /** Which hosts a sum of all is about, where it is not all of them. */
@@ -319,7 +293,8 @@ export function deviceView(app) {
 
   /** @param {number} by */
   function nextDevice(by) {
-    const places = [...devicePlaces(session)].filter(([, device]) => app.among(session.devices).includes(device)).map(([place]) => place);
+    const listed = new Set(app.among(session.devices));
+    const places = [...devicePlaces(session)].filter(([, device]) => listed.has(device)).map(([place]) => place);
     const at = places.findIndex((place) => place === answer.chosen.dd || place.startsWith(`${answer.chosen.dd}.`));
     const next = places[Math.max(0, at) + (at < 0 && by > 0 ? 0 : by)];
     if (!next || next === answer.chosen.dd) return;

@@ -6,7 +6,7 @@ import { peaksText, precisionOf } from '../../frontend/device/peaks.js';
 import { shortSource } from '../../frontend/device/table.js';
 import { openRows } from '../../frontend/device/tree.js';
 import { verdictParts } from '../../frontend/device/verdict.js';
-import { devicePlaces } from '../../frontend/device/view.js';
+import { deviceChoices, devicePlaces } from '../../frontend/device/filters.js';
 
 const MS = 1e9;
 const PATHS = ['step', 'step/layers', 'step/layers/mlp', 'step/layers/attention', 'step/loss'];
@@ -173,6 +173,9 @@ test('the verdict is on what is farthest below the roof', () => {
 
 test('a device is called by the place of its host and its own', () => {
   const devices = [['a', 'TPU:0'], ['a', 'TPU:1'], ['b', 'TPU:0']].map(([host, name]) => ({ host, name, id: `${host}/${name}` }));
+  const session = /** @type {any} */ ({ session: { hosts: [{ name: 'w-a' }, { name: 'w-b' }] }, devices: devices.map((device) => ({ ...device, host: `w-${device.host}` })) });
+  assert.deepEqual(deviceChoices(session, '0.0', session.devices), [['all', 'all 3'], ['0', 'a, 2 cores'], ['0.0', 'TPU:0 · a'], ['0.1', 'TPU:1 · a'], ['1.0', 'TPU:0 · b']]);
+  assert.deepEqual(deviceChoices(session, '1.0', session.devices.slice(0, 1)), [['all', 'all 3'], ['0.0', 'TPU:0 · a'], ['1.0', 'TPU:0 · b']]);
   const places = devicePlaces(/** @type {any} */ ({ session: { hosts: [{ name: 'a' }, { name: 'b' }] }, devices }));
   assert.deepEqual([...places].map(([place, { id }]) => `${place} ${id}`), ['0.0 a/TPU:0', '0.1 a/TPU:1', '1.0 b/TPU:0']);
 });
