@@ -86,20 +86,40 @@ const away = (dot, box) => Math.hypot(Math.max(box.x - dot.x, 0, dot.x - box.x -
 /** How much of a dot lies below a label, roughly. @param {Dot} dot @param {Box} box */
 const covered = (dot, box) => Math.max(0, 1 - away(dot, box));
 
+/** Where the line of a label ends: the place of its box that is next to the dot. @param {Dot} dot @param {Box} box @returns {[number, number]} */
+export const lineEnd = (dot, box) => [Math.max(box.x, Math.min(dot.x, box.x + box.w)), Math.max(box.y, Math.min(dot.y, box.y + box.h))];
+
+/** @param {number[]} a @param {number[]} b @param {number[]} c @param {number[]} d */
+function meet(a, b, c, d) {
+  const side = (/** @type {number[]} */ p, /** @type {number[]} */ q, /** @type {number[]} */ r) => Math.sign((q[0] - p[0]) * (r[1] - p[1]) - (q[1] - p[1]) * (r[0] - p[0]));
+  return side(a, b, c) !== side(a, b, d) && side(c, d, a) !== side(c, d, b);
+}
+
+/** Whether the line of a label crosses that of another, or its text. @param {Label} one @param {Label} other */
+function cross(one, { dot, box, line }) {
+  if (!one.line) return false;
+  /** @type {[number[], number[]]} */
+  const own = [[one.dot.x, one.dot.y], lineEnd(one.dot, one.box)];
+  const [left, right, top, bottom] = [box.x, box.x + box.w, box.y, box.y + box.h];
+  return meet(...own, [left, top], [right, bottom]) || meet(...own, [left, bottom], [right, top]) || (line && meet(...own, [dot.x, dot.y], lineEnd(dot, box)));
+}
+
+const CROSSING = 40;
+const LEFT_OUT = 200;
+const PASSES = 2;
 const DIRECTIONS = [[1, 0], [-1, 0], [0.7, 1], [-0.7, 1], [0.7, -1], [-0.7, -1], [0, 1], [0, -1]];
 const DISTANCES = [0, 14, 30, 48, 68, 90];
 
 /** A label: its box, and whether a line leads to it, as where another dot is nearer. @typedef {{dot: Dot, box: Box, line: boolean}} Label */
 
 /**
- * Labels beside their dots; where they would touch others, moved out on a line. Those that nowhere fit are left out, but the first of `always`.
+ * Labels beside their dots; where they would touch others, moved out on a line. Those that nowhere fit are left out, unless they must be there.
  * @param {Dot[]} wanted in order of importance @param {Dot[]} dots @param {(dot: Dot) => number} widthOf px @param {number} width @param {number} height @param {Box[]} taken @param {(dot: Dot) => boolean} [always]
  * @returns {Label[]}
  */
 export function placeLabels(wanted, dots, widthOf, width, height, taken, always = () => false) {
-  /** @type {Label[]} */
-  const labels = [];
-  for (const dot of wanted) {
+  /** The best place beside labels that are there already. @param {Dot} dot @param {Label[]} others */
+  function placeOf(dot, others) {
     const w = widthOf(dot);
     /** @type {{cost: number, label: Label}|null} */
     let best = null;
@@ -109,18 +129,33 @@ export function placeLabels(wanted, dots, widthOf, width, height, taken, always 
         const [cx, cy] = [dot.x + dx * reach, dot.y + dy * (reach + LABEL_HIGH / 2)];
         const box = { x: dx > 0 ? cx : dx < 0 ? cx - w : cx - w / 2, y: cy - LABEL_HIGH / 2, w, h: LABEL_HIGH };
         if (box.x < LEFT || box.x + w > width - RIGHT || box.y < TOP || box.y + LABEL_HIGH > height - BOTTOM) continue;
-        const touched = total([...taken, ...labels.map((label) => label.box)], (/** @type {Box} */ other) => overlap(grown(box), other)) + 10 * total(dots, (/** @type {Dot} */ other) => covered(other, box));
-        const cost = touched * 4 + distance;
-        if (!best || cost < best.cost) best = { cost, label: { dot, box, line: distance > 0 } };
-        if (!touched) break;
+        /** @type {Label} */
+        const label = { dot, box, line: distance > 0 || dots.some((other) => other !== dot && away(other, box) < away(dot, box)) };
+        const touched = total([...taken, ...others.map((other) => other.box)], (/** @type {Box} */ other) => overlap(grown(box), other)) + 10 * total(dots, (/** @type {Dot} */ other) => covered(other, box));
+        const cost = touched * 4 + distance + (others.some((other) => cross(label, other) || cross(other, label)) ? CROSSING : 0);
+        if (!best || cost < best.cost) best = { cost, label };
+        if (cost === distance) return best;
       }
       if (best && best.cost <= distance) break;
     }
-    if (best) best.label.line ||= dots.some((other) => other !== dot && away(other, /** @type {{label: Label}} */ (best).label.box) < away(dot, /** @type {{label: Label}} */ (best).label.box));
-    const free = best && !labels.some((label) => overlap(label.box, /** @type {{label: Label}} */ (best).label.box));
-    if (best && (free || always(dot))) labels.push(best.label);
+    return best;
   }
-  return labels;
+  /** Label by label, and again for each, now that the others have theirs. @param {Dot[]} order */
+  function placeAll(order) {
+    /** @type {Map<Dot, {cost: number, label: Label}>} */
+    const found = new Map();
+    for (let pass = 0; pass < PASSES; pass += 1) {
+      for (const dot of order) {
+        found.delete(dot);
+        const others = [...found.values()].map(({ label }) => label);
+        const best = placeOf(dot, others);
+        if (best && (always(dot) || !others.some(({ box }) => overlap(best.label.box, box)))) found.set(dot, best);
+      }
+    }
+    return { labels: wanted.flatMap((dot) => found.get(dot)?.label ?? []), cost: total(wanted, (dot) => found.get(dot)?.cost ?? LEFT_OUT) };
+  }
+  const [one, other] = [wanted, [...wanted].reverse()].map(placeAll);
+  return (one.cost <= other.cost ? one : other).labels;
 }
 
 /** @param {Box} box */

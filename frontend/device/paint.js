@@ -1,7 +1,7 @@
 /** Draws ops against the roof. */
 
 import { digits, timeText } from '../lib/format.js';
-import { BOTTOM, LEFT, RIGHT, TOP, decade, placeLabels, scales } from './layout.js';
+import { BOTTOM, LEFT, RIGHT, TOP, decade, lineEnd, placeLabels, scales } from './layout.js';
 import { trimmed } from './data.js';
 
 /** @typedef {import('../lib/theme.js').Palette} Palette */
@@ -12,13 +12,16 @@ import { trimmed } from './data.js';
  * @property {Dot[]} dots the largest first @property {import('./layout.js').Axes} axes @property {import('./layout.js').Roof} roof @property {string} precision of the peak: `bf16`
  * @property {(dot: Dot) => number|undefined} tone 0…5; undefined: another annotation; -1 none @property {(dot: Dot) => boolean} faint a filter leaves it out
  * @property {string} chosen id of an op @property {string} lifted @property {boolean} all labels
+ * @property {{key: string, labels: import('./layout.js').Label[]}} kept labels of the last time, which hold while their key does
  */
 
 const LABELS = 7;
+/** Of more nobody could read any. */
+const MOST_LABELS = 80;
 const NEAR = 0.5;
 
 /** @param {ReturnType<typeof import('../timeline/draw.js').penOn>} pen @param {number} width @param {number} height @param {Palette} palette @param {Picture} picture */
-export function paintRoofline({ g, box, write, textWidth }, width, height, palette, { dots, axes, roof, precision, tone, faint, chosen, lifted, all }) {
+export function paintRoofline({ g, box, write, textWidth }, width, height, palette, { dots, axes, roof, precision, tone, faint, chosen, lifted, all, kept }) {
   const { x, y } = scales(axes, width, height);
   const [right, bottom] = [width - RIGHT, height - BOTTOM];
   const ridge = roof.flops && roof.bytes ? roof.flops / roof.bytes : null;
@@ -147,8 +150,7 @@ export function paintRoofline({ g, box, write, textWidth }, width, height, palet
   function drawLabel({ dot, box: at, line: led }) {
     const [text, middle] = [textOf(dot), at.y + at.h / 2];
     if (led) {
-      const [tx, ty] = [Math.max(at.x, Math.min(dot.x, at.x + at.w)), Math.max(at.y, Math.min(dot.y, at.y + at.h))];
-      line(palette.ink3, 1, [], [[dot.x, dot.y], [tx, ty]]);
+      line(palette.ink3, 1, [], [[dot.x, dot.y], lineEnd(dot, at)]);
       g.fillStyle = palette.ink;
       g.beginPath();
       g.arc(dot.x, dot.y, 1.5, 0, 7);
@@ -174,10 +176,10 @@ export function paintRoofline({ g, box, write, textWidth }, width, height, palet
   if (own) ring(own, 2);
   write(palette.ink2, 'area of a dot: self time', LEFT + 8, TOP + 10);
   taken.push({ x: LEFT + 8, y: TOP + 3, w: textWidth('area of a dot: self time'), h: 14 });
-  const wanted = [...new Set([...(own ? [own] : []), ...(all ? seen : seen.slice(0, LABELS))])];
-  const labels = placeLabels(wanted, dots, (dot) => textWidth(textOf(dot)), width, height, taken, (dot) => dot === own);
-  labels.forEach(drawLabel);
-  return labels;
+  const wanted = [...new Set([...(own ? [own] : []), ...seen.slice(0, all ? MOST_LABELS : LABELS)])];
+  const key = JSON.stringify([width, height, axes, roof, wanted.map(({ row, x: at }) => [row.id, row.ps, at])]);
+  if (kept.key !== key) Object.assign(kept, { key, labels: placeLabels(wanted, dots, (dot) => textWidth(textOf(dot)), width, height, taken, (dot) => dot === own) });
+  kept.labels.forEach(drawLabel);
 }
 
 /** The intensity of the ridge: whole, or with a decimal where it is small. @param {number} value */

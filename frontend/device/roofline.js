@@ -37,6 +37,8 @@ export function createRoofline(on) {
   /** @type {Dot[]} */
   let dots = [];
   let lifted = '';
+  /** @type {import('./paint.js').Picture['kept']} */
+  const kept = { key: '', labels: [] };
   let all = false;
   let visible = false;
 
@@ -46,11 +48,11 @@ export function createRoofline(on) {
     const { rows, roof, precision, tones, chosen, passes } = shown;
     const axes = axesOf(rows, roof);
     dots = dotsOf(rows, axes, width, height);
-    const labels = paintRoofline(penOn(canvas, width, height, palette), width, height, palette, {
-      dots, axes, roof, precision, chosen, lifted, all, faint: ({ row }) => !passes(row), tone: ({ row }) => (row.path === null ? -1 : tones.get(row.path)) });
+    paintRoofline(penOn(canvas, width, height, palette), width, height, palette, {
+      dots, axes, roof, precision, chosen, lifted, all, kept, faint: ({ row }) => !passes(row), tone: ({ row }) => (row.path === null ? -1 : tones.get(row.path)) });
     // What tests read instead of pixels.
     Object.assign(/** @type {any} */ (window).xi, { drawn: {
-      dots: dots.map(({ row, x, y, r }) => ({ id: row.id, x, y, r, faint: !passes(row) })), labels: labels.map(({ dot, box }) => ({ id: dot.row.id, ...box })), axes, chosen, lifted } });
+      dots: dots.map(({ row, x, y, r }) => ({ id: row.id, x, y, r, faint: !passes(row) })), labels: kept.labels.map(({ dot, box }) => ({ id: dot.row.id, ...box })), axes, chosen, lifted } });
   }
   const request = oncePerFrame(draw);
 

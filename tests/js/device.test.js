@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { csvRows, divisor, hasRates, isOf, opRows, passes, peaksOfLink, restRows, rounded, tonesOf, treeRows, treeTexts } from '../../frontend/device/data.js';
-import { BOTTOM, LEFT, RIGHT, TOP, axesOf, decade, dotAt, dotsOf, placed, placeLabels, scales } from '../../frontend/device/layout.js';
+import { BOTTOM, LEFT, RIGHT, TOP, axesOf, decade, dotAt, dotsOf, lineEnd, placed, placeLabels, scales } from '../../frontend/device/layout.js';
 import { peaksText, precisionOf } from '../../frontend/device/peaks.js';
 import { shortSource } from '../../frontend/device/table.js';
 import { openRows } from '../../frontend/device/tree.js';
@@ -138,6 +138,18 @@ test('labels stand beside their dots and touch neither dots nor each other', () 
   assert.ok(labels.some(({ line }) => line));
   const [alone] = placeLabels(dots.slice(0, 1), dots.slice(0, 1), () => 80, 600, 320, []);
   assert.ok(!alone.line);
+});
+
+test('the line to a label crosses no other label', () => {
+  const dots = [{ row: rows[0], x: 300, y: 100, r: 18 }, { row: rows[1], x: 345, y: 101, r: 13 }, { row: rows[2], x: 280, y: 103, r: 9 }];
+  const wall = [{ x: 46, y: 16, w: 544, h: 66 }];
+  const labels = placeLabels(dots, dots, () => 80, 600, 320, wall);
+  assert.equal(labels.length, 3);
+  labels.forEach(({ dot, box, line }, at) => {
+    const [ex, ey] = lineEnd(dot, box);
+    const steps = line ? Array.from({ length: 101 }, (_, part) => [dot.x + ((ex - dot.x) * part) / 101, dot.y + ((ey - dot.y) * part) / 101]) : [];
+    labels.filter((_, other) => other !== at).forEach((other) => assert.ok(!steps.some(([x, y]) => x > other.box.x && x < other.box.x + other.box.w && y > other.box.y && y < other.box.y + other.box.h)));
+  });
 });
 
 test('decades are written as people do', () => assert.deepEqual([-5, -1, 0, 3, 5, 6].map(decade), ['10⁻⁵', '0.1', '1', '1\u202f000', '100\u202f000', '10⁶']));
