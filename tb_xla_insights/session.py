@@ -210,6 +210,18 @@ class Session:
 
         return propagation_view(self.trace, step, device)
 
+    def device_work(
+        self, step: int | None = None, device: str | None = None, peaks: tuple[float, float] | None = None
+    ) -> dict[str, Any]:
+        """The report's keys `ops` and `device_work`, of one step (an index into `steps()`) or of all, on one device (by
+        id) or on all; `peaks` are FLOP/s and bytes/s of a device, in place of what is known of it.
+
+        Raises InputError for an unknown step or device.
+        """
+        from tb_xla_insights.device_work import session_work
+
+        return session_work(self.trace, step, device, peaks)
+
     def devices(self) -> Table:
         """One row per device core, as in the report."""
         from tb_xla_insights.analysis.busy import device_summaries

@@ -19,9 +19,10 @@ from tpu_ops import BYTES_PER_PS, FLOPS_PER_PS, Op, tpu_trace
 from tb_xla_insights.analysis.propagation import propagation_report
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.cli.work_text import print_work
-from tb_xla_insights.device_work import WorkTogether, host_work, with_peaks, work_of
+from tb_xla_insights.device_work import WorkTogether, host_work, session_work, with_peaks, work_of
 from tb_xla_insights.device_work.peaks import peaks_of
 from tb_xla_insights.device_work.roofline import Roof, bound_of
+from tb_xla_insights.errors import InputError
 from tb_xla_insights.trace.model import Trace
 
 STEP = "Training_Step.1"
@@ -107,8 +108,8 @@ def test_waiting_and_exchanging_are_no_work(known: dict[str, Any]) -> None:
 
 def test_annotations_add_up(known: dict[str, Any]) -> None:
     tree = {row["path"]: row for row in known["device_work"]["annotations"]}
-    assert next(iter(tree)) == "Training_Step"
-    assert list(tree)[-1] is None
+    # In the order of the scopes' numbers, as the host recorded none of them.
+    assert list(tree) == ["Training_Step", "Training_Step/mlp", "Training_Step/attention", None]
     assert {path: row["self_ps"] for path, row in tree.items()} == {
         "Training_Step": 13_000, "Training_Step/mlp": 10_000, "Training_Step/attention": 3_000, None: 4_000,
     }  # fmt: skip
@@ -180,6 +181,25 @@ def test_one_step_on_one_device(tmp_path: Path) -> None:
     assert (step["index"], step["cores"], step["self_ps"]) == (0, 1, 70)
     found = work_of(tpu_trace(tmp_path, cores, [(0, 1_000)]), [], in_steps=True)
     assert {row["op"]: row["self_ps"] for row in found["ops"]} == {"dot.1": 170}
+
+
+def test_python_asks_for_a_step_of_any_host(tmp_path: Path) -> None:
+    hosts = []
+    for name, length in (("a", 100), ("b", 70)):
+        cores = [[(DOT, 10, length), (ADD, 1_010, 50)]]
+        hosts.append(tpu_trace(tmp_path / name, cores, [(0, 1_000), (1_000, 1_000)]))
+    its = session(*hosts)
+    found = session_work(its, step=2)
+    assert {row["op"]: row["self_ps"] for row in found["ops"]} == {"dot.1": 70}
+    total = found["device_work"]["total"]
+    assert (total["self_ps"], total["bound_by"]) == (70, "compute")
+    assert [row["index"] for row in found["device_work"]["steps"]] == [2]
+    assert {row["op"]: row["self_ps"] for row in session_work(its)["ops"]} == {"dot.1": 170, "add.2": 100}
+    slow = session_work(its, step=2, device=hosts[1].devices[0].id, own_peaks=(1e18, 1e18))
+    assert slow["device_work"]["total"]["bound_by"] == "neither"
+    for wrong in ({"step": 4}, {"step": -1}, {"device": "x/TPU:9"}):
+        with pytest.raises(InputError, match="see the report's steps and devices"):
+            session_work(its, **wrong)
 
 
 @pytest.mark.parametrize(

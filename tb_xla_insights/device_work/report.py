@@ -6,12 +6,15 @@ from collections.abc import Iterable
 from typing import Any
 
 from tb_xla_insights.analysis.launches import find_launches
+from tb_xla_insights.analysis.propagation import propagation_report
 from tb_xla_insights.analysis.propagation.ops import Chosen, find_ops
+from tb_xla_insights.analysis.steps import steps_of, with_offsets
 from tb_xla_insights.device_work.document import work_document
 from tb_xla_insights.device_work.peaks import peaks_of
 from tb_xla_insights.device_work.rows import op_rows
 from tb_xla_insights.device_work.steps import step_sums
 from tb_xla_insights.device_work.together import WorkTogether
+from tb_xla_insights.errors import InputError
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
 Row = dict[str, Any]
@@ -40,6 +43,36 @@ def work_of(
     steps = step_sums(trace, device)
     told = steps if step is None else steps[step : step + 1]
     return work_document(rows, told, peaks_of(trace), annotations, own_peaks)
+
+
+def session_work(
+    session: SessionTrace,
+    step: int | None = None,
+    device: str | None = None,
+    own_peaks: tuple[float, float] | None = None,
+) -> Row:
+    """The same of one step (an index into the report's `steps`) or of all of the capture, on one device (by its id) or
+    on all. Raises InputError where the session has no such step or device."""
+    together, found = WorkTogether(), step is None and device is None
+    for number, (trace, before) in enumerate(with_offsets(session)):
+        ids = [it.id for it in trace.devices]
+        at = None if step is None else step - before
+        if (device is not None and device not in ids) or (
+            at is not None and not 0 <= at < len(steps_of(trace))
+        ):
+            continue
+        found, which = True, None if device is None else ids.index(device)
+        rows = op_rows(trace, _chosen(trace, at, which), _chosen(trace, at, which, in_steps=True))
+        steps = step_sums(trace, which)
+        told = steps if at is None else steps[at : at + 1]
+        together.add(number, rows, {"steps": told, "peaks": {"devices": peaks_of(trace)}})
+    if not found:
+        asked = [f"step {step}"] * (step is not None) + [f"device {device}"] * (device is not None)
+        raise InputError(f"{session.path}: no {' on '.join(asked)}; see the report's steps and devices")
+    document = together.document(propagation_report(session)["annotations"], own_peaks)
+    for row in document["device_work"]["steps"] if step is not None else ():
+        row["index"] = step
+    return document
 
 
 def _chosen(
