@@ -5,7 +5,7 @@ import { chip } from '../lib/classes.js';
 import { card, lengthBar, link, windowPlace } from '../lib/cards.js';
 import { digits, plural, share, timeText, unitFor } from '../lib/format.js';
 import { total } from '../lib/items.js';
-import { BOUND_WORDS, divisor, isOf, treeTexts } from './data.js';
+import { BOUND_WORDS, divisor, hasRates, isOf, treeTexts } from './data.js';
 import { placed } from './layout.js';
 
 /** @typedef {import('./types').DeviceDocument} DeviceDocument */
@@ -94,7 +94,7 @@ export function unknownNote(document, rows, explained, toggle) {
   const custom = uncounted.some(({ op }) => /custom/.test(op));
   const several = uncounted.length > 1;
   return h('div', { class: 'small sec device-unknown', 'data-testid': 'device-unknown' }, h('p', null,
-    counted_ps > 0 && uncounted_ps > 0 && [`Not known: ${names} ${several ? 'tell' : 'tells'} no FLOP count (${part(uncounted_ps)}). ${several ? 'They count' : 'It counts'} as 0 here, so MFU is a lower bound${drawn ? `, and ${several ? 'are' : 'is'} not in the picture` : ''}. `,
+    hasRates(rows) && counted_ps > 0 && uncounted_ps > 0 && [`Not known: ${names} ${several ? 'tell' : 'tells'} no FLOP count (${part(uncounted_ps)}). ${several ? 'They count' : 'It counts'} as 0 here, so MFU is a lower bound${drawn ? `, and ${several ? 'are' : 'is'} not in the picture` : ''}. `,
       custom && [button('How to add one', toggle, { class: 'link', 'aria-expanded': String(explained), 'data-testid': 'device-advice' }), '. ']].flat(),
     drawn && empty.length > 0 && `${plural(empty.length, 'op')} without FLOPs or HBM traffic, as copies, cannot be drawn (${part(total(empty, 'ps') * by)}). `,
     other_ps > 0 && `Collectives, transfers and waits compute nothing (${part(other_ps)}).`),

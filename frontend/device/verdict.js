@@ -3,7 +3,7 @@
 import { h } from '../lib/dom.js';
 import { headline, MISSING, plural, share, timeText } from '../lib/format.js';
 import { total } from '../lib/items.js';
-import { divisor, isReached } from './data.js';
+import { divisor, hasRates, isReached } from './data.js';
 
 /** @typedef {import('./types').DeviceDocument} DeviceDocument */
 /** @typedef {import('./types').OpRow} OpRow */
@@ -77,7 +77,7 @@ export function verdictBlock(document, tree, rows, rest, of) {
     h('div', { 'data-testid': 'device-verdict' }, h('p', null, verdictParts(document, tree, rows, rest).map((part) => (typeof part === 'string' ? part : h('b', null, part[0])))), of && h('p', { class: 'small sec', 'data-testid': 'device-hosts' }, of)),
     h('dl', { class: 'figures' },
       figure('work', headline(ps), `${document.chosen.category ?? 'device work'}, ${st === 'all' ? 'the session' : st === 'mean' ? `mean of ${plural(document.whole_steps, 'step')}` : 'one step'}${core}`, { ps: Math.round(ps) }),
-      figure('mfu', share(sums.mfu), 'of peak FLOP/s (MFU) in this time', { title: 'MFU: the FLOPs that the program asks for, as a share of what the device could compute in this time' }),
+      figure('mfu', share(hasRates(rows) ? sums.mfu : null), 'of peak FLOP/s (MFU) in this time', { title: 'MFU: the FLOPs that the program asks for, as a share of what the device could compute in this time' }),
       figure('hbm', share(sums.bytes_share), 'of HBM bandwidth in this time'),
       figure('counted', sums.self_ps ? share(sums.counted_ps / sums.self_ps) : MISSING, 'of this time with a FLOP count')));
 }

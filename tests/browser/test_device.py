@@ -262,6 +262,14 @@ def test_without_flops_there_is_time_alone(board: Xi) -> None:
     heads = board.page.get_by_test_id("device-tree").locator("thead th").all_inner_texts()
     assert heads == ["Annotation", "Time, ms", "Share"]
     assert board.text("device-hosts").startswith("Of 2 of 16 hosts")
+    assert board.text("kpi-mfu").startswith("–")
+    board.page.get_by_test_id("device-step").select_option("all")
+    board.idle()
+    expect(board.page.get_by_test_id("device-hosts")).to_have_count(0)
+    # When ops of hosts ran that are not in memory, the timeline finds.
+    board.page.get_by_test_id("op-show").first.click()
+    board.ready()
+    assert board.link()["q"] == "all-reduce.1"
 
 
 def test_states_without_peaks_or_devices(board: Xi, demo: str) -> None:
