@@ -7,6 +7,7 @@ from typing import Any
 
 from merging import Row
 
+from tb_xla_insights.logdir.hosts import Also
 from tb_xla_insights.logdir.so_far import Reports, SoFar
 from tb_xla_insights.report.unfinished import unfinished
 
@@ -15,6 +16,7 @@ class Reader:
     """Makes documents that take some seconds each."""
 
     files = SimpleNamespace(name="pod", path="run/pod")
+    compared = SimpleNamespace(hosts=())
 
     def __init__(self, seconds: float) -> None:
         self.now, self.seconds = 0.0, seconds
@@ -33,26 +35,19 @@ def document(*findings: Row, hosts: int = 2) -> Row:
     }
 
 
-class Hosts:
-    """As much of a merged report as is looked at."""
-
-    def hosts(self) -> list[Any]:
-        return []
-
-
 def reports_at(reader: Reader, seconds_per_host: float, hosts: int) -> list[int]:
     """After how many hosts reports are made."""
-    parts: dict[int, Row] = {}
+    parts: Also[Row] = Also(lambda _: {})
     made: list[int] = []
 
     def show(_: SoFar) -> None:
-        made.append(len(parts))
+        made.append(len(parts.found))
 
     reports: Any = Reports(reader, parts, show, lambda: reader.now)  # type: ignore[arg-type]
     for host in range(hosts):
         reader.now += seconds_per_host
-        parts[host] = {}
-        reports.look(Hosts())
+        parts.found[host] = {}
+        reports.look(object())
     return made
 
 
@@ -65,23 +60,23 @@ def test_between_them_every_two_seconds() -> None:
 
 
 def test_reports_that_cost_much_are_made_seldom() -> None:
-    assert reports_at(Reader(1.0), 1.0, 16) == [1, 2, 4, 8, 12, 16]
+    assert reports_at(Reader(1.0), 1.0, 32) == [1, 2, 4, 8, 16, 25, 32]
 
 
 def test_hosts_that_came_are_told_while_another_one_is_waited_for() -> None:
     reader = Reader(0.0)
-    parts: dict[int, Row] = {0: {}, 1: {}, 2: {}}
+    parts: Also[Row] = Also(lambda _: {}, {0: {}, 1: {}, 2: {}})
     made: list[SoFar] = []
     reports: Any = Reports(reader, parts, made.append, lambda: reader.now)  # type: ignore[arg-type]
-    reports.look(Hosts())
-    reports.look(Hosts())
+    reports.look(object())
+    reports.look(object())
     assert len(made) == 1
-    parts[3] = {}
-    parts[4] = {}
-    reports.look(Hosts())
+    parts.found[3] = {}
+    parts.found[4] = {}
+    reports.look(object())
     assert len(made) == 1
     reader.now += 2.0
-    reports.look(Hosts())
+    reports.look(object())
     assert len(made) == 2
 
 

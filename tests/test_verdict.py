@@ -63,6 +63,11 @@ def test_a_device_that_ran_once_has_no_share_of_its_time() -> None:
     )
 
 
+def test_the_number_of_devices_is_grouped_as_numbers_are() -> None:
+    many = of() | {"devices": of()["devices"] * 4096}
+    assert _told(many)[1].startswith("The 4 096 devices are 50.0 % busy")
+
+
 def test_runs_without_ops_may_compute_or_wait() -> None:
     """A run that waits for a callback looks like one that computes."""
     device = {"span_ps": 200, "busy_ps": 196, "modules": 9, "ops": 0}

@@ -19,6 +19,7 @@ from tb_xla_insights.tasks.progress import NOT_BEGUN, shared_progress
 
 if TYPE_CHECKING:
     from tb_xla_insights.catalog import Catalog
+    from tb_xla_insights.pod.compared import Compared
     from tb_xla_insights.report.merge import Merged
     from tb_xla_insights.report.summary import HostSummary
     from tb_xla_insights.trace.model import Trace
@@ -78,6 +79,9 @@ class SessionHosts:
 
     found: list[HostCapture] = field(default_factory=list, init=False)
     """The hosts that the last pass could read, numbered, on one time base."""
+
+    compared: Compared | None = field(default=None, init=False)
+    """How the hosts of the last document came to what all did together; None before the first."""
 
     def __post_init__(self) -> None:
         self.readings = self.readings or readings_of(self.files)
@@ -215,6 +219,7 @@ class SessionHosts:
     def document(self, merged: Merged) -> dict[str, Any]:
         """The report as far as it is merged, with paths as the user named them."""
         document = merged.document()
+        self.compared = merged.compared
         told = self._told()
         hosts = [row | {"file": told.get(row["file"], row["file"])} for row in document["session"]["hosts"]]
         session = document["session"] | {"path": self.files.path, "hosts": hosts}

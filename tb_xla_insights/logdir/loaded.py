@@ -97,8 +97,10 @@ class Loaded:
 
 def head_without_rows(report: dict[str, Any]) -> dict[str, Any]:
     """What a page needs before it draws views that a report is enough for: as `Loaded.head`, with no host chosen."""
+    from tb_xla_insights.report.device_columns import device_heads
     from tb_xla_insights.report.ranks import ranks
 
-    summary = {name: report[name] for name in ("session", "environment", "diagnostics", "devices")}
+    summary = {name: report[name] for name in ("session", "environment", "diagnostics")}
+    summary["devices"] = device_heads(report["devices"])
     empty: dict[str, Any] = {"phases": [], "rows": [], "more_rows": False, "chosen": []}
     return {**summary, **empty, "strip": {"buckets": 0, "devices": [], "host": []}, "ranks": ranks(report)}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tb_xla_insights.logdir.pod import reported
@@ -13,35 +12,27 @@ from tb_xla_insights.logdir.pod import reported
 if TYPE_CHECKING:
     from tb_xla_insights.logdir.hosts import Also, SessionHosts
     from tb_xla_insights.pod.compared import Compared
-    from tb_xla_insights.pod.hosts import HostInput
     from tb_xla_insights.report.host_parts import Parts
     from tb_xla_insights.report.merge import Merged
     from tb_xla_insights.trace.model import SessionTrace
 
 _LEAST_SECONDS = 2.0
 """A page that changes more often cannot be read."""
-_COST = 4
-"""A report takes no more than one part in so many of the time since the last one."""
+_COST = 9
+"""So many times as long as a report took none is made, so that all of them take a tenth of the time."""
 
 
 @dataclass(frozen=True, eq=False)
 class SoFar:
-    """The hosts that were read by some moment: `session` has their report and no trace, `told` what their comparison
-    looks at."""
+    """The hosts that were read by some moment: `session` has their report and no trace, `compared` how they came
+    to what they did together."""
 
     session: SessionTrace
-    told: list[HostInput]
+    compared: Compared
 
     @property
     def hosts(self) -> int:
-        return len(self.told)
-
-    @cached_property
-    def compared(self) -> Compared:
-        """How these hosts came to what they did together."""
-        from tb_xla_insights.pod.compared import compare_hosts
-
-        return compare_hosts(self.told)
+        return len(self.compared.hosts)
 
 
 class Reports:
@@ -75,6 +66,8 @@ class Reports:
 
         document = unfinished(self._reader.document(merged))
         read = reported(self._reader.files, document, self._parts.in_order())
-        self._show(SoFar(read, merged.hosts()))
+        compared = self._reader.compared
+        assert compared is not None, "a document of hosts compares them"
+        self._show(SoFar(read, compared))
         now = self._clock()
         self._next = now + max(_LEAST_SECONDS, _COST * (now - began))

@@ -9,7 +9,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.hosts import Also, SessionHosts, few
@@ -20,10 +20,6 @@ from tb_xla_insights.logdir.read import ask_sizes, read_session, readings_of
 from tb_xla_insights.logdir.sessions import SessionFiles
 from tb_xla_insights.logdir.so_far import Reports, SoFar
 from tb_xla_insights.memory import give_back
-
-if TYPE_CHECKING:
-    from tb_xla_insights.pod.hosts import HostInput
-    from tb_xla_insights.report.merge import Merged
 
 _log = logging.getLogger(__name__)
 # An estimate from less than this much reading is a guess.
@@ -146,19 +142,12 @@ def _open_pod(load: Load, reader: SessionHosts, budget: int) -> Pod:
     from tb_xla_insights.report.host_parts import parts_of
 
     parts = Also(parts_of)
-    told: list[HostInput] = []
 
     def show(so_far: SoFar) -> None:
         load.so_far = so_far
 
-    reports = Reports(reader, parts, show)
-
-    def seen(merged: Merged) -> None:
-        told[:] = merged.hosts()
-        reports.look(merged)
-
-    report = reader.report(seen=seen, also=parts)
-    return Pod(reader, report, parts.in_order(), budget, told)
+    report = reader.report(seen=Reports(reader, parts, show).look, also=parts)
+    return Pod(reader, report, parts.in_order(), budget)
 
 
 class Store:

@@ -17,7 +17,7 @@ from tb_xla_insights.pod.arrivals import waiting_for_others
 from tb_xla_insights.pod.causes import Cause
 from tb_xla_insights.pod.compared import Compared
 from tb_xla_insights.pod.hosts import DEVICE
-from tb_xla_insights.units import share, time_text
+from tb_xla_insights.units import count, share, time_text
 
 MOST_NAMED = 3
 """Hosts that a sentence names."""
@@ -74,7 +74,9 @@ def _title(compared: Compared) -> str:
         return first_that_fits(*exact, f"{found[0]} {verb} {does}", f"One host {verb} {does}")
     verb, what = "hold up" if step is None else "held up", "cores" if compared.cores else "hosts"
     named = [f"{joined(found)} {verb} {does}"] if len(found) <= MOST_NAMED else []
-    return first_that_fits(*named, f"{len(found)} of {len(compared.told.parties)} {what} {verb} {does}")
+    return first_that_fits(
+        *named, f"{count(len(found))} of {count(len(compared.told.parties))} {what} {verb} {does}"
+    )
 
 
 def whom(compared: Compared) -> str:
@@ -87,7 +89,7 @@ def whom(compared: Compared) -> str:
     waiting = np.flatnonzero((waits > 0) & (waits >= _WAITS * waits.max())).tolist()
     if not waiting or len(waiting) + len(late) == len(told.parties):
         return "the others"
-    return compared.hosts[waiting[0]].name if len(waiting) == 1 else f"{len(waiting)} other hosts"
+    return compared.hosts[waiting[0]].name if len(waiting) == 1 else f"{count(len(waiting))} other hosts"
 
 
 def _short(core: str) -> str:
@@ -108,7 +110,7 @@ def _brief(compared: Compared) -> str:
     found = names(compared)
     if not found:
         return "another host is late each time"
-    what = found[0] if len(found) == 1 else f"{len(found)} {'cores' if compared.cores else 'hosts'}"
+    what = found[0] if len(found) == 1 else f"{count(len(found))} {'cores' if compared.cores else 'hosts'}"
     cause = compared.causes[0]
     why = f" ({', '.join(_words(cause))})" if cause else ""
     return f"{what} {'comes' if len(found) == 1 else 'come'} late{why}"

@@ -9,7 +9,7 @@ from typing import Any
 from tb_xla_insights.analysis.frameworks import host_does
 from tb_xla_insights.analysis.thresholds import BOUND_SHARE, INFO_SHARE, OUTSIDE_SHARE, SEVERITIES
 from tb_xla_insights.report.late_text import is_its_cause, late_cost_text, waiting_text
-from tb_xla_insights.units import change_text, part_text, share, time_text
+from tb_xla_insights.units import change_text, count, part_text, share, time_text
 
 _COMPILING = ("recompilation", "dynamo_recompilation")
 
@@ -91,7 +91,7 @@ def _inside_span(report: Mapping[str, Any], room: int) -> dict[str, str]:
         return _without_devices(report)
     span, busy = (sum(device[key] for device in devices) for key in ("span_ps", "busy_ps"))
     duty = share(busy / span if span else 0.0)
-    whose = "The device is" if len(devices) == 1 else f"The {len(devices)} devices are"
+    whose = "The device is" if len(devices) == 1 else f"The {count(len(devices))} devices are"
     bound = next((finding for finding in findings if finding["id"] == "device_bound"), None)
     if bound:
         return {"text": f"{whose} the bottleneck: {duty} busy.", "severity": "good"}

@@ -19,8 +19,7 @@ from tb_xla_insights.analysis.findings.worth import (
 )
 from tb_xla_insights.analysis.input_pipeline import input_verdict
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
-from tb_xla_insights.pod.compared import Compared, compare_hosts
-from tb_xla_insights.pod.hosts import HostInput
+from tb_xla_insights.pod.compared import Compared
 from tb_xla_insights.pod.rows import host_rows
 from tb_xla_insights.pod.straggler import exposed_without_waiting, straggler
 from tb_xla_insights.pod.verdict import verdict_text
@@ -44,11 +43,11 @@ _SAID_BY = {
 """Findings of one host that say what makes it late, by the cause."""
 
 
-def with_arrivals(document: Row, hosts: Sequence[HostInput]) -> Row:
-    """A report with its `hosts`, and `findings` and `mistakes` that know of late hosts (of one host: late cores)."""
-    if not hosts:
+def with_arrivals(document: Row, compared: Compared | None) -> Row:
+    """A report with its `hosts`, and `findings` and `mistakes` that know of late hosts (of one host: late cores);
+    `compared` is None without any host."""
+    if compared is None:
         return document | {"hosts": []}
-    compared = compare_hosts(hosts)
     found = [finding_of(row) for row in document["findings"]]
     mistakes, late = document["mistakes"], straggler(compared)
     rows = exposed_without_waiting(compared)

@@ -8,6 +8,7 @@ from typing import Any
 from tb_xla_insights.device_work import WorkTogether
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.host_order import natural_key
+from tb_xla_insights.pod.compared import Compared, compare_hosts
 from tb_xla_insights.pod.hosts import HostInput
 from tb_xla_insights.report.host_document import SCHEMA, host_report
 from tb_xla_insights.report.merge import answers
@@ -57,6 +58,7 @@ class Merged:
         self._name, self._path = name, path
         self._skipped: list[Diagnostic] = []
         self._hosts: list[_Host] = []
+        self._compared: Compared | None = None
         self._only: HostSummary | None = None
         self._gaps = Gaps(all_gaps)
         self._executions, self._programs = Programs("program", "join"), Programs("program")
@@ -67,6 +69,7 @@ class Merged:
     def add(self, summary: HostSummary) -> None:
         """Takes a host in."""
         document, number = summary.document, len(self._hosts)
+        self._compared = None
         (head,) = document["session"]["hosts"]
         key = natural_key(summary.host), head["file"], number
         rows = {name: document[name] for name in BY_HOST} | {"steps": StepRows.of(document["steps"])}
@@ -89,15 +92,21 @@ class Merged:
         self._skipped.append(diagnostic)
         self._skipped.sort(key=_skipped_first)
 
-    def hosts(self) -> list[HostInput]:
-        """What each host tells of how it came to what all did together, in the session's order."""
-        return [host.told for host in sorted(self._hosts, key=lambda host: host.key)]
+    @property
+    def compared(self) -> Compared | None:
+        """How its hosts came to what all did together, found out once for as many as there are; None without any."""
+        if self._hosts and self._compared is None:
+            self._compared = compare_hosts([host.told for host in self._in_order()])
+        return self._compared
 
     def document(self) -> dict[str, Any]:
         """The report's document."""
-        hosts = sorted(self._hosts, key=lambda host: host.key)
-        document = with_arrivals(self._of_each(hosts), self.hosts())
+        document = with_arrivals(self._of_each(self._in_order()), self.compared)
         return document | {"verdict": verdict(document)}
+
+    def _in_order(self) -> list[_Host]:
+        """The hosts in the session's order."""
+        return sorted(self._hosts, key=lambda host: host.key)
 
     def _of_each(self, hosts: list[_Host]) -> Row:
         """What hosts tell alone."""
