@@ -37,6 +37,7 @@ def tables(session: Session) -> dict[str, Rows]:
         "gap_patterns": gaps["patterns"],
         "transfers": [{"direction": name, **row} for name, row in report["transfers"].items()],
         "collectives": report["collectives"],
+        "ops": report["ops"],
         "annotations": report["annotations"],
         "annotation_events": list(session.annotations()),
         "findings": report["findings"],

@@ -1,0 +1,10 @@
+"""What the devices do and how well: time, FLOPs and bytes by op, by annotation and by step, against the devices' peaks.
+(docs/definitions.md, "Ops")"""
+
+from __future__ import annotations
+
+from tb_xla_insights.device_work.document import with_peaks, work_document
+from tb_xla_insights.device_work.report import host_work, work_of
+from tb_xla_insights.device_work.together import WorkTogether
+
+__all__ = ["WorkTogether", "host_work", "with_peaks", "work_document", "work_of"]
