@@ -39,7 +39,7 @@ _LEAST = {
     "Phases, host time per step": ("B − A",),
     "Hosts": ("Events",),
     "Threads": ("By class", "Most own time in", "Host", "Events"),
-    "Ops": ("Count",),
+    "Device ops by annotation": ("Most own time in", "Count"),
     "Longest by self time": ("Class", "Count", "Total"),
 }
 """Per table, the columns that a narrow terminal may do without, the least important first; then it is the last ones."""
