@@ -129,7 +129,7 @@ def test_device_ops_of_a_window_are_listed_by_annotation() -> None:
     host = thread("python", ("s", 0, 8), ("f", 0, 3), ("g", 4, 3), role="driving")
     rows = window(session(capture(host, first, second)), 30, 95)["annotations"]
     assert [(row["path"], row["count"], row["self_ps"], row["inside_ps"]) for row in rows] == [
-        ("s/f", 3, 20 + 5 + 10, 35), ("s/g", 1, 21, 21), (None, 1, 19, 19), ("s", 0, 0, 55),
+        ("s/f", 3, 20 + 5 + 10, 35), ("s/g", 1, 21, 21), (None, 1, 19, 19), ("s", 0, 0, 56),
     ]  # fmt: skip
     assert rows[0]["top_ops"] == [
         {"op": "dot.1", "count": 2, "self_ps": 30}, {"op": "dot.2", "count": 1, "self_ps": 5},
