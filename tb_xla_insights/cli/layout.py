@@ -35,6 +35,8 @@ _LEAST = {
     "Order of phases on the device": ("Runs", "Phases", "Executions"),
     "Device time without an annotation": ("Scope", "Line"),
     "Ops of several annotations": ("Line",),
+    "Device work by annotation": ("TFLOP/s",),
+    "Device work by op": ("Line", "Executions", "Category", "TFLOP/s", "Annotation"),
     "Host time per step": ("B − A",),
     "Phases, host time per step": ("B − A",),
     "Hosts": ("Events",),

@@ -70,9 +70,10 @@ def _number(stats: dict[str, StatValue], name: str) -> int | None:
 
 
 def _hbm_bytes(stats: dict[str, StatValue], nbytes: int | None) -> int | None:
-    """The part of an execution's bytes that the main memory has; all of them where the capture does not divide them."""
+    """The part of an execution's bytes that the main memory has; all of them where the capture does not divide them.
+    That of a copy between other memories is empty."""
     told = stats.get("memory_access_breakdown")
-    if nbytes is None or not isinstance(told, bytes) or not told:
+    if nbytes is None or not isinstance(told, bytes):
         return nbytes
     try:
         accessed = MemoryAccessBreakdown.FromString(told).memory_accessed

@@ -22,30 +22,36 @@ Row = dict[str, Any]
 def op_rows(trace: Trace, chosen: Chosen, in_steps: Chosen | None = None) -> list[Row]:
     """Chosen ops, those with most time first; `in_steps` are those of them that steps launched.
 
-    `program`, `op`, `category`, `annotation` (None: none), `source` (None: not recorded), `kind` (activity.KINDS),
-    `counted` (where the FLOPs come from), `count` of ops, `executions`, `self_ps`, `in_steps_ps`, and of all
-    executions `flops`, `model_flops`, `bytes`, `hbm_bytes` (None: not known). An op of several annotations is a row of
-    each: its time, FLOPs and bytes are divided, exactly, `count` and `executions` are not. (docs/definitions.md, "Ops")
+    `program`, `op`, `category`, `annotation` (None: none), `source` (None: not recorded), `shape` of what it makes
+    (with its layout, where the capture tells that), `product`: shapes of the largest matrix product or convolution in
+    it (None: none is known), `kind` (activity.KINDS), `counted` (where the FLOPs come from), `count` of ops and their
+    `executions`, `self_ps`, of it `in_steps_ps` in steps, `work_ps` where it is work, `counted_ps` and `sized_ps` of
+    that with known FLOPs and bytes, and of all executions `flops`, `model_flops`, `bytes`, `hbm_bytes` (None: not
+    known).
+
+    Programs of one name are one; where their ops differ, what takes most time is told. An op of several annotations is
+    a row of each: its time, FLOPs and bytes are divided, exactly, `count` and `executions` are not.
+    (docs/definitions.md, "Ops")
     """
     ops, nodes, amounts = find_ops(trace), find_nodes(trace), find_amounts(trace)
     time, _, count = ops.sums(chosen)
     stepped = ops.sums(in_steps)[0] if in_steps is not None else np.zeros_like(time)
     ran = executions(trace, chosen)
     modules, category, kind = modules_of(trace), categories(trace), kinds(trace)
-    sources = trace.metadata.text.get("source")
     entries = metadata_of(trace)
     rows = OpRows()
     columns = (amounts.flops, amounts.model_flops, amounts.bytes, amounts.hbm_bytes)
     for k in np.flatnonzero(count).tolist():
         known = int(amounts.known[k])
         totals = [int(column[k]) * int(ran[k]) for column in columns]
-        told = int(sources[entries[k]]) if sources is not None else -1
         row = {
             "program": modules.get(ops.program[k]) or ops.program[k],
             "op": ops.name[k],
             "category": category[k],
             "annotation": None,
-            "source": op_source(ops, k) or (trace.strings[told] if told >= 0 else None),
+            "source": op_source(ops, k) or _text(trace, entries[k], "source") or None,
+            "shape": _text(trace, entries[k], "shape_with_layout") or ops.origin[k].shape or None,
+            "product": ops.origin[k].product or None,
             "kind": kind[k],
             "counted": amounts.counted[k],
             "count": int(count[k]),
@@ -88,6 +94,11 @@ def _by_path(
         found[node] = [one + other for one, other in zip(known, values, strict=True)]
     for node, values in found.items():
         yield nodes.path[node] if node >= 0 else None, *values
+
+
+def _text(trace: Trace, entry: int, name: str) -> str:
+    value = trace.metadata.stats[entry].get(name)
+    return value if isinstance(value, str) else ""
 
 
 def divided(total: int, upto: Int64) -> list[int]:

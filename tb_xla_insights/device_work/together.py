@@ -8,7 +8,7 @@ from typing import Any
 Row = dict[str, Any]
 
 KEYS = ("program", "op", "annotation")
-TOLD = ("category", "source", "kind", "counted")
+TOLD = ("category", "source", "shape", "product", "kind", "counted")
 """What an op is; where those that share a row differ, that of the one with most time is told."""
 SUMS = (
     "count", "executions", "self_ps", "in_steps_ps", "work_ps", "counted_ps", "sized_ps",

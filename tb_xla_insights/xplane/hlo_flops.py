@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 from google.protobuf.message import DecodeError
 
+from tb_xla_insights.xplane.hlo import shape_text
 from tb_xla_insights.xplane.proto.hlo_pb2 import HloInstruction, HloModule, Shape, Window
 
 _DEEPEST = 32
@@ -36,6 +38,23 @@ _CONVOLUTIONS = (
 convolution."""
 
 
+def instruction_shape(it: HloInstruction) -> str:
+    """The shape of what an instruction makes, as text; empty where it cannot be read."""
+    try:
+        return shape_text(Shape.FromString(it.shape)) if it.shape else ""
+    except DecodeError:
+        return ""
+
+
+class Products(NamedTuple):
+    """The products in an instruction: FLOPs of one execution (None: not known), those of the largest one, and which
+    instruction of which computation that is."""
+
+    flops: int | None = 0
+    most: int = 0
+    largest: tuple[HloInstruction, int] | None = None
+
+
 class ProgramFlops:
     """Counts the FLOPs of one program's instructions, reading each shape and each computation once."""
 
@@ -43,29 +62,31 @@ class ProgramFlops:
         self._computations = {it.id: it for it in module.computations}
         self._instructions: dict[int, HloInstruction] = {}
         self._indexed: set[int] = set()
-        self._sums: dict[int, int | None] = {}
+        self._sums: dict[int, Products] = {}
 
-    def of(self, instruction: HloInstruction, computation: int) -> int | None:
-        """FLOPs of one execution of an instruction of a computation (its id). None where it holds no matrix product and
-        no convolution, or also something whose work cannot be told: a loop, a branch, a foreign call."""
-        return self._of(instruction, computation, 0) or None
+    def of(self, instruction: HloInstruction, computation: int) -> tuple[int | None, str]:
+        """FLOPs of one execution of an instruction of a computation (its id), and the shapes of its largest product:
+        `bf16[128,96] × bf16[96,160] = f32[128,160]`. None and an empty text where it holds no matrix product and no
+        convolution; None where it also holds something whose work cannot be told: a loop, a branch, a foreign call."""
+        found = self._of(instruction, computation, 0)
+        return found.flops or None, self._shapes(*found.largest) if found.largest else ""
 
-    def _of(self, it: HloInstruction, computation: int, depth: int) -> int | None:
-        """0 for what holds none."""
+    def _of(self, it: HloInstruction, computation: int, depth: int) -> Products:
         if it.opcode in _HOLDS_WORK:
             return _sum(self._inside(called, depth) for called in it.called_computation_ids)
         if it.opcode in _UNTOLD:
-            return None
+            return Products(None)
         if it.opcode not in _COUNTED:
-            return 0
+            return Products()
         try:
-            return self._product(it, computation)
+            flops = self._product(it, computation)
         except (DecodeError, ValueError, KeyError, IndexError, TypeError, AttributeError):
-            return None  # of a damaged module
+            return Products(None)  # of a damaged module
+        return Products(None) if flops is None else Products(flops, flops, (it, computation))
 
-    def _inside(self, computation: int, depth: int) -> int | None:
+    def _inside(self, computation: int, depth: int) -> Products:
         if computation not in self._sums:
-            self._sums[computation] = None  # also for one that calls itself
+            self._sums[computation] = Products(None)  # also for one that calls itself
             body = self._computations.get(computation)
             if body is not None and depth < _DEEPEST:
                 self._sums[computation] = _sum(
@@ -76,8 +97,8 @@ class ProgramFlops:
         return self._sums[computation]
 
     def _product(self, it: HloInstruction, computation: int) -> int | None:
-        result = _result(it)
-        operands = [self._shape(id_, computation) for id_ in it.operand_ids[:2]]
+        result = list(_result(it).dimensions)
+        operands = [list(shape.dimensions) for shape in self._operands(it, computation)]
         if it.opcode == "dot":
             return _dot(operands[0], it.dot_dimension_numbers.lhs_contracting_dimensions, result)
         if it.opcode == "convolution":
@@ -94,27 +115,33 @@ class ProgramFlops:
             return _convolution(it, operands[0], operands[1], result)
         return None
 
-    def _shape(self, id_: int, computation: int) -> list[int]:
+    def _shapes(self, it: HloInstruction, computation: int) -> str:
+        operands = " × ".join(map(shape_text, self._operands(it, computation)))
+        return f"{operands} = {shape_text(_result(it))}"
+
+    def _operands(self, it: HloInstruction, computation: int) -> list[Shape]:
+        """The shapes of the first two."""
         if computation not in self._indexed:
             self._indexed.add(computation)
-            self._instructions.update((it.id, it) for it in self._computations[computation].instructions)
-        return _result(self._instructions[id_])
+            self._instructions.update((its.id, its) for its in self._computations[computation].instructions)
+        return [_result(self._instructions[id_]) for id_ in it.operand_ids[:2]]
 
 
-def _sum(values: Iterable[int | None]) -> int | None:
-    total = 0
-    for value in values:
-        if value is None:
-            return None
-        total += value
-    return total
+def _sum(parts: Iterable[Products]) -> Products:
+    """Of several: unknown where one is."""
+    flops: int | None = 0
+    largest = Products()
+    for part in parts:
+        flops = None if flops is None or part.flops is None else flops + part.flops
+        largest = max(largest, part, key=lambda it: it.most)
+    return largest._replace(flops=flops)
 
 
-def _result(it: HloInstruction) -> list[int]:
-    """The dimensions of what an instruction makes; of several things, the first: a library's call also returns the
-    memory that it worked in."""
+def _result(it: HloInstruction) -> Shape:
+    """What an instruction makes; of several things, the first: a library's call also returns the memory that it worked
+    in."""
     shape = Shape.FromString(it.shape)
-    return list((shape.tuple_shapes[0] if shape.tuple_shapes else shape).dimensions)
+    return shape.tuple_shapes[0] if shape.tuple_shapes else shape
 
 
 def _dot(left: list[int], contracted: Iterable[int], made: list[int]) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from tb_xla_insights.analysis.propagation.scopes import number_of, scope_of
-from tb_xla_insights.xplane.hlo_flops import ProgramFlops
+from tb_xla_insights.xplane.hlo_flops import ProgramFlops, instruction_shape
 
 if TYPE_CHECKING:
     from tb_xla_insights.xplane.proto.hlo_pb2 import HloComputation, HloModule
@@ -54,7 +54,8 @@ class Origin:
     """Where an op comes from: its state, the scopes its time goes to with their weights, in host order, and the share
     of its parts that has no scope (which gets no time where others have one, but is shown). `op_name` is its own name
     or, without one, the most frequent one of its parts. `flops` are those of its matrix products and convolutions, by
-    their shapes. `found` is False where the program does not know the op."""
+    their shapes, `product` the shapes of the largest one, `shape` that of what it makes. `found` is False where the
+    program does not know the op."""
 
     state: int = NONE
     parts: list[tuple[str, int]] = field(default_factory=list)
@@ -65,6 +66,8 @@ class Origin:
     frame: int = 0
     found: bool = False
     flops: int | None = None
+    product: str = ""
+    shape: str = ""
 
     @property
     def mixed(self) -> bool:
@@ -117,8 +120,10 @@ class Program:
         it = self._computations[computation].instructions[at]
         metadata = it.metadata
         source = f"{metadata.source_file}:{metadata.source_line}" if metadata.source_file else ""
-        flops = None if opcode in _COUNT_NOTHING else self._flops.of(it, computation)
-        found = Origin(NONE, [], 0.0, op_name, opcode, source, metadata.stack_frame_id, True, flops)
+        found = Origin(NONE, [], 0.0, op_name, opcode, source, metadata.stack_frame_id, True)
+        found.shape = instruction_shape(it)
+        if opcode not in _COUNT_NOTHING:
+            found.flops, found.product = self._flops.of(it, computation)
         own = self._scope(op_name)
         inner = self._parts_of(calls) if calls else {}
         scoped = {scope: count for scope, count in inner.items() if scope}
