@@ -39,6 +39,8 @@ _LEAST = {
     "Device work by op": ("Line", "Executions", "Category", "TFLOP/s", "Annotation"),
     "Host time per step": ("B − A",),
     "Phases, host time per step": ("B − A",),
+    "Device time per step and core, by annotation": ("In", "B / A", "B − A"),
+    "Device time per step and core, by op": ("Annotation", "In", "B / A", "B − A"),
     "Hosts": ("Events",),
     "Threads": ("By class", "Most own time in", "Host", "Events"),
     "Device ops by annotation": ("Most own time in", "Count"),
