@@ -177,7 +177,7 @@ class Session:
         if self._trace is not None:
             return self._trace
         if self._pod is None:
-            parts: list[Parts] = []
+            parts: dict[int, Parts] = {}
             report = self.hosts.report(all_gaps=True, parts=parts)
             self._pod = Pod(self.hosts, report, parts)
         return self._pod.usual().trace

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -17,6 +18,12 @@ settings.register_profile("same", derandomize=True, deadline=None)
 settings.load_profile("same")
 
 TRACES = "XLA_INSIGHTS_TRACES"
+
+
+def pytest_collection_finish() -> None:
+    """What all modules have imported stays, and need not be looked through: the task of each host collects garbage,
+    which with a million objects takes longer than reading a small capture."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
@@ -36,9 +43,10 @@ def logdir(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def profiler_server() -> Iterator[str]:
-    """The address of a real profiler server, JAX's on the CPU, in a process that works all the time."""
+    """The address of a real profiler server, JAX's on the CPU, in a process that works as long as it is needed: it
+    takes a part of a core."""
     pytest.importorskip("jax", reason="capturing is tested with JAX's profiler server; install jax")
     address = f"localhost:{free_port()}"
     command = [

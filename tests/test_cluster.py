@@ -147,9 +147,21 @@ def test_a_scheduler_that_is_not_there_is_one_line(
     assert main(["report", str(session), "--scheduler", address]) == 3
     [line] = capsys.readouterr().err.splitlines()
     assert f"{address}: no Dask scheduler answers" in line
-    assert main(["report", str(session), "--scheduler", "nonsense://x"]) == 3
+
+
+@pytest.mark.parametrize(
+    "address", ["nonsense://x:1", "localhost", "tcp://:8786", "tcp://localhost:port", "a:65536", ""]
+)
+def test_what_no_scheduler_can_listen_at_is_wrong_usage(
+    session: Path, capsys: pytest.CaptureFixture[str], address: str
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["report", str(session), "--scheduler", address])
+    assert left.value.code == 2
     [line] = capsys.readouterr().err.splitlines()
-    assert "nonsense://x" in line
+    assert f"{address!r} is no address of a scheduler; write it as tcp://HOST:8786" in line
+    with pytest.raises(InputError, match="no address of a scheduler"):
+        xi.load(str(session), scheduler=address or "x").report()
 
 
 def test_a_scheduler_without_workers_is_one_line(

@@ -66,6 +66,7 @@ def test_a_row_has_what_all_executions_of_an_op_took(known: dict[str, Any]) -> N
     assert row["flops_share"] == pytest.approx(240_000 / (6_000 * FLOPS_PER_PS))
     assert row["bytes_share"] == pytest.approx(800 / (6_000 * BYTES_PER_PS))
     assert (row["bound"], row["bound_by"]) == (None, "neither")  # 40 % of one roof, 13 % of the other
+    assert row["roof_ps"] == 240_000 // FLOPS_PER_PS
 
 
 def test_what_the_capture_does_not_tell_is_null(known: dict[str, Any]) -> None:
@@ -138,6 +139,10 @@ def test_steps_have_the_work_that_they_launched(known: dict[str, Any]) -> None:
     )
     assert first["mfu"] == pytest.approx(120_200 / (8_000 * FLOPS_PER_PS))
     assert first["mfu_of_step"] == pytest.approx(120_200 / (2 * first["duration_ps"] * FLOPS_PER_PS))
+    mean = known["device_work"]["mean_step"]
+    assert (mean["steps"], mean["duration_ps"], mean["self_ps"], mean["work_ps"]) == (2, 10_000, 4_250, 3_750)
+    assert (mean["flops"], mean["mfu"]) == (240_300 // 4, pytest.approx(240_300 / (17_000 * FLOPS_PER_PS)))
+    assert mean["mfu_of_step"] == pytest.approx(240_300 / (4 * 10_000 * FLOPS_PER_PS))
 
 
 def test_other_peaks_change_shares_and_bounds_alone(known: dict[str, Any]) -> None:
@@ -160,6 +165,26 @@ def test_one_step_on_one_device(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("op", "kind", "flops"),
+    [
+        (Op("custom-call.1", flops=0, category="custom-call"), "work", None),
+        (Op("custom-call.1", flops=7, category="custom-call"), "work", 7),
+        (Op("fusion.1", flops=(1 << 64) - 1), "work", None),
+        (Op("async-start.1", flops=7, category="async-start"), "start", 7),
+        (Op("slice-start.1", category="async-start"), "start", None),
+        (Op("send-done.1", category="send-done"), "collective", None),
+        (Op("outfeed.1", category="outfeed"), "transfer", None),
+        (Op("while.1", flops=7, category="while"), "container", None),
+    ],
+)
+def test_what_an_op_is_decides_what_its_stats_are_worth(
+    tmp_path: Path, op: Op, kind: str, flops: int | None
+) -> None:
+    (row,) = work(tpu_trace(tmp_path, [[(op, 10, 5)]]))["ops"]
+    assert (row["kind"], row["flops"]) == (kind, flops)
+
+
+@pytest.mark.parametrize(
     ("flops", "hbm_bytes", "bound"),
     [
         (50, 0, "compute"), (49, 49, "neither"), (49, 50, "memory"), (60, 80, "memory"), (80, 60, "compute"),
@@ -178,6 +203,14 @@ MI300X = {
     "device_vendor": "AMD", "core_count": 304, "memory_size": 206_141_652_992, "compute_cap_major": 9,
     "compute_cap_minor": 4,
 }  # fmt: skip
+MI355X = MI300X | {
+    "core_count": 256, "memory_size": 309_220_868_096, "clock_rate": 2_400_000, "compute_cap_minor": 5,
+}  # fmt: skip
+H100 = {
+    "device_vendor": "Nvidia", "gpu_device_name": "NVIDIA H100 80GB HBM3", "core_count": 132,
+    "memory_size": 84_944_093_184, "memory_bandwidth": 3_352_320_000_000, "compute_cap_major": 9,
+    "compute_cap_minor": 0,
+}  # fmt: skip
 TOLD = {"peak_teraflops_per_second": 459.0, "peak_hbm_bw_gigabytes_per_second": 2765.0}
 
 
@@ -189,6 +222,9 @@ TOLD = {"peak_teraflops_per_second": 459.0, "peak_hbm_bw_gigabytes_per_second": 
         ("TPU:0", {"device_type_string": "TPU v99"}, ("TPU v99", None, None, None)),
         ("GPU:0", MI300X, ("AMD Instinct MI300X", 1307.4e12, 5300e9, "table")),
         ("GPU:0", MI300X | {"core_count": 303}, ("GPU", None, None, None)),
+        ("GPU:0", MI355X, ("AMD Instinct MI355X", 2516.6e12, 8000e9, "table")),
+        ("GPU:0", H100, ("NVIDIA H100 80GB HBM3", 989e12, 3_352_320_000_000.0, "table")),
+        ("GPU:0", H100 | {"memory_size": 10**11}, ("NVIDIA H100 80GB HBM3", None, None, None)),
     ],
 )
 def test_peaks_are_the_captures_or_of_a_known_device(

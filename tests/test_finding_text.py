@@ -107,6 +107,15 @@ def test_groups_have_heads_and_those_without_findings_are_left_out() -> None:
     assert groups(some)[0].gain == ""
 
 
+def test_a_step_by_the_devices_work_is_told_from_the_mean_step() -> None:
+    """The last run ends behind the last step: the mean of the steps is less than what the devices work for one."""
+    some = report(finding())
+    some["steps"] = [step | {"duration_ps": 80 * MS} for step in STEPS]
+    assert groups(some)[0].gain.replace("\u202f", " ") == (
+        "together at best 100.0 → 70.0 ms (by the devices' work for a step; the mean step is 80.0 ms)"
+    )
+
+
 def test_percent_and_times_of_real_findings_agree() -> None:
     """The shares that a finding gains are those of the times beside them, as they are printed."""
     document = session_report(session(demo("torch_xla_dynamic_shapes")))

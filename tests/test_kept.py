@@ -19,13 +19,13 @@ def test_threads_that_ask_at_once_compute_an_answer_once() -> None:
     def answer(_: Trace, more: int) -> list[int]:
         computed.append(more)
         inside.set()
-        both.wait(5)
+        both.wait(60)
         return [more]
 
     found: list[list[int]] = []
     first = threading.Thread(target=lambda: found.append(answer(trace, 1)))
     first.start()
-    assert inside.wait(5)
+    assert inside.wait(60)
     second = threading.Thread(target=lambda: found.append(answer(trace, 1)))
     second.start()
     both.set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from helpers import raising, write_session
 
 from tb_xla_insights.catalog import load_catalog
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.logdir.missing import missing_hosts
 from tb_xla_insights.logdir.read import read_session, readings_of
 from tb_xla_insights.logdir.sessions import SessionFiles, resolve
 
@@ -16,6 +18,30 @@ from tb_xla_insights.logdir.sessions import SessionFiles, resolve
 @pytest.fixture
 def session(tmp_path: Path) -> SessionFiles:
     return resolve(str(write_session(tmp_path / "s", "a", "b", "c", "d", "e")))
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (
+            ("w-0", "w-1", "w-3"),
+            "w-2 has no file here, though the hosts are numbered up to 3: whether it holds up the ",
+        ),
+        (
+            [f"h{n:02}.x" for n in range(12) if n not in (3, 5, 7, 8)],
+            "h03.x, h05.x, h07.x and 1 more have no file here, ",
+        ),
+        (("w-1", "w-2"), ""),
+        (("w-0", "w-127"), ""),
+        (("localhost_9012", "localhost_9014", "localhost_9015"), ""),
+        (("a-0", "b-1", "a-2"), ""),
+        (("main", "w-1", "w-3"), ""),
+        ((), ""),
+    ],
+)
+def test_a_host_whose_number_is_left_out_has_no_file(names: Sequence[str], told: str) -> None:
+    found = missing_hosts(names)
+    assert [it.message.startswith(told) for it in found] == [True] * bool(told)
 
 
 def test_every_host_is_read_in_order_and_its_progress_told(session: SessionFiles) -> None:

@@ -204,7 +204,7 @@ def test_a_known_session_is_found_while_a_look_goes_on(logdir: Path, monkeypatch
     listing.look(wait=None)
 
     def slow_find(_: Any) -> list[SessionFiles]:
-        may_go_on.wait(5)
+        may_go_on.wait(60)
         return []
 
     monkeypatch.setattr("tb_xla_insights.logdir.listing.find_sessions", slow_find)

@@ -11,6 +11,7 @@ from merging import NO_COLLECTIVES, Row, merged
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.report.host_document import host_report
 from tb_xla_insights.report.merge import Merged
+from tb_xla_insights.report.merge.findings import after_colon
 from tb_xla_insights.report.summary import HostSummary
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -96,6 +97,15 @@ class TestFindings:
         assert told["detail"] == "On w-1 alone, of 2 hosts: Evidence of w-1."
         assert told["brief"] == "early_sync on w-1"
 
+    def test_hosts_of_one_name_are_two(self) -> None:
+        told = found(
+            with_findings("w", ("early_sync", 0.4)),
+            with_findings("w", ("early_sync", 0.2)),
+            with_findings("w"),
+        )
+        assert told["early_sync"]["gain"] == pytest.approx(0.2)
+        assert told["early_sync"]["evidence"]["hosts"] == 2
+
     def test_hosts_weigh_what_they_have_steps(self) -> None:
         many, few = with_findings("a", ("early_sync", 0.4), steps=9), with_findings("b", steps=1)
         told = found(many, few)["early_sync"]
@@ -120,6 +130,16 @@ class TestFindings:
     def test_a_limit_of_few_hosts_leaves_the_others_steps(self) -> None:
         hosts = [with_findings("a", ("tracing_bound", 0.2)), with_findings("b")]
         assert merged(hosts)["mistakes"]["step_without_limit_ps"] == 95
+
+    def test_a_limit_of_one_host_that_costs_all_next_to_nothing_is_none(self) -> None:
+        hosts = [with_findings("a", ("tracing_bound", 0.0)), *(with_findings(f"w-{n}") for n in range(9))]
+        hosts[0].document["findings"][0]["cost_ps"] = 30
+        assert "tracing_bound" in found(*hosts[:2])
+        assert "tracing_bound" not in found(*hosts)
+
+    def test_a_detail_goes_on_after_a_colon_but_for_names(self) -> None:
+        assert after_colon("Devices idle for 1 ms.") == "devices idle for 1 ms."
+        assert after_colon("DevicesLoader takes 1 ms.") == "DevicesLoader takes 1 ms."
 
     def test_the_devices_are_the_bottleneck_where_no_host_has_a_mistake(self) -> None:
         bound = [with_findings(f"w-{n}", device_bound=True) for n in range(10)]
@@ -173,6 +193,18 @@ class TestDiagnostics:
         assert row["message"].startswith(
             "1 host of 4 runs something other than the others (w-2: 4 steps eval; the others: 4 steps train)"
         )
+
+    @pytest.mark.parametrize(
+        ("count", "who"),
+        [(2, "Both hosts run something of their own"), (5, "Each of 5 hosts runs something of its own")],
+    )
+    def test_where_each_host_runs_something_of_its_own_none_is_usual(self, count: int, who: str) -> None:
+        hosts = [with_findings(f"w-{n}") for n in range(count)]
+        for host, name in zip(hosts, "abcde", strict=False):
+            host.document["steps"] = [step | {"name": name} for step in host.document["steps"]]
+        (row,) = (it for it in merged(hosts)["diagnostics"] if it["id"] == "hosts_differ")
+        assert row["message"].startswith(who)
+        assert "the others" not in row["message"]
 
     @pytest.mark.parametrize(("steps", "differs"), [(4, False), (6, False), (7, True), (1, True), (0, False)])
     def test_numbers_of_steps_may_differ_by_the_edges(self, steps: int, differs: bool) -> None:

@@ -7,9 +7,11 @@ import importlib.metadata
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tarfile
 import urllib.request
 import zipfile
@@ -70,7 +72,15 @@ def built(source: Path, target: Path, **environment: str) -> tuple[zipfile.ZipFi
 
 @pytest.fixture(scope="module")
 def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
-    return built(source, tmp_path_factory.mktemp("wheel"))[0]
+    """The wheel, its kernels compiled without the optimizer, which takes half a minute and changes no file's name."""
+    folder = tmp_path_factory.mktemp("wheel")
+    compiler = os.environ.get("CC") or sysconfig.get_config_var("CC")
+    if not (compiler and shutil.which(shlex.split(compiler)[0])):
+        return built(source, folder)[0]
+    unoptimized = folder / "cc"
+    unoptimized.write_text(f'#!/bin/sh\nexec {compiler} "$@" -O0\n')
+    unoptimized.chmod(0o755)
+    return built(source, folder, CC=str(unoptimized))[0]
 
 
 def page_of(wheel: zipfile.ZipFile) -> dict[str, int]:

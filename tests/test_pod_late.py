@@ -89,6 +89,10 @@ CASES: dict[str, tuple[Pod, Truth]] = {
         replace(POD, groups=HALVES, joined=False, late=(LOADER,)),
         Truth([5], "input", annotation=BATCH),
     ),
+    "a stage for whose results the next one waits": (
+        replace(POD, groups=HALVES, staged=True, late=(Late(2, "input", 38 * MS),)),
+        Truth([2], "input", annotation=BATCH),
+    ),
     "hosts of both stages side by side": (
         replace(POD, groups=((0, 2, 4, 6), (1, 3, 5, 7)), late=(LOADER,)),
         Truth([5], "input", annotation=BATCH),
@@ -145,7 +149,8 @@ def text_is_sound(found: Compared) -> None:
 
 @pytest.mark.parametrize(
     "name", ["a loader", "devices", "a core", "one compilation", "half of the steps", "a class of hosts",
-             "a stage that all wait for", "an asynchronous collective", "two hosts"],
+             "a stage that all wait for", "a stage for whose results the next one waits",
+             "an asynchronous collective", "two hosts"],
 )  # fmt: skip
 def test_the_step_without_them_is_the_one_that_is_written_without_them(name: str) -> None:
     """To a tenth: the file has the true answer. Its first step is shorter, as no device works yet."""
@@ -157,11 +162,33 @@ def test_the_step_without_them_is_the_one_that_is_written_without_them(name: str
     assert fixed == pytest.approx(truth.mean_step_ps, rel=0.1)
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [{"tracing_ps": 40 * MS}, {"late": (LOADER, Late(2, "tracing", 25 * MS))}],
+    ids=["all hosts", "one other host"],
+)
+def test_without_the_late_host_the_others_still_do_their_own_work(changes: dict[str, object]) -> None:
+    """Their hosts work longer than their devices, behind which they are not seen to be late."""
+    made = replace(POD, **({"hosts": 6, "late": (LOADER,)} | changes))  # type: ignore[arg-type]
+    found = compared(made)
+    truth = compared(replace(made, late=made.late[1:])).table.mean_step_ps
+    assert found.late.parties == [5]
+    assert found.step_if_fixed_ps == pytest.approx(truth, rel=0.05)
+
+
 def test_nobody_is_late() -> None:
     found = compared(POD)
     assert found.late.kind == "none"
     assert straggler(found) is None
     assert found.late.waits_ps < 100 * US
+
+
+def test_a_later_stage_of_a_pipeline_is_not_late() -> None:
+    """It comes 18 ms after the first one to what all do, as long as it waited for what that one sends."""
+    found = compared(replace(POD, groups=HALVES, staged=True))
+    assert found.arrivals.waits_ps.sum() > STEPS * HOSTS // 2 * 18 * MS
+    assert found.late.kind == "none"
+    assert straggler(found) is None
 
 
 def test_what_clocks_cannot_tell_is_not_told() -> None:
@@ -250,6 +277,22 @@ def test_waiting_is_no_fault_of_the_collectives() -> None:
         assert rows[host]["left_ps"] == pytest.approx(truth[host]["left_ps"], rel=0.02)
     assert rows[0]["waiting_ps"] > 0.7 * rows[0]["exposed_ps"]
     assert (waiting_for_others(late.arrivals) >= 0).all()
+
+
+def test_what_a_cut_file_lacks_is_no_class_of_its_host() -> None:
+    """Its host seems to do less; nor is it the one that others are held against."""
+    hosts = inputs(replace(POD, hosts=4, late=(Late(3, "input", 38 * MS),)))
+    whole = compare_hosts(hosts)
+    for which in (whole.median_host, 3):
+        assert which is not None
+        cut = replace(
+            hosts[which], document={**hosts[which].document, "diagnostics": [{"id": "truncated_file"}]}
+        )
+        found = compare_hosts([cut if number == which else host for number, host in enumerate(hosts)])
+        assert found.late.parties == [3]
+        assert found.median_host != which
+        assert host_rows(found)[which]["differs"] == {"class": "unrecorded", "longer_ps": 0}
+        assert (found.causes == (None,)) == (which == 3)
 
 
 def test_hosts_without_anything_are_compared_all_the_same() -> None:

@@ -65,6 +65,19 @@ def test_a_gpus_products_have_the_same_flops(shared_traces: Path, tmp_path: Path
     assert float(theirs["custom-call.1"]["rawFlops"]) == 0 < mine["custom-call.1"][0]
 
 
+@pytest.mark.parametrize("name", ["mi300_jax08_attention", "mi355_te_fused_attn"])
+def test_a_gpus_fusions_have_the_same_bytes(shared_traces: Path, tmp_path: Path, name: str) -> None:
+    """It has none of calls of libraries, and adds duplicates up under one name, so each op is compared in sum."""
+    capture = shared_traces / "other" / name
+    theirs: dict[str, float] = defaultdict(float)
+    for row in stock_rows(tmp_path, capture):
+        if "fusion" in row["category"]:
+            theirs[row["hlo_op_name"]] += row["measured_memory_bw"] * row["total_self_time"] * 2**30 / 1e6
+    mine = {op: nbytes for op, (nbytes,) in ours(capture, "bytes").items() if op in theirs}
+    assert len(mine) > 5
+    assert mine == pytest.approx(dict(theirs), rel=1e-6)
+
+
 def test_it_counts_a_convolution_once_for_each_of_its_kernels(shared_traces: Path, tmp_path: Path) -> None:
     capture = shared_traces / "public" / "gpu_mi300_jax"
     theirs = leaves(ask(tmp_path, capture, "op_profile")["byProgramExcludeIdle"])["cudnn-conv.1"]

@@ -9,7 +9,7 @@ from typing import Any
 
 from programs import read
 from synthetic.wire import block, integer
-from synthetic.writer import Space, Stat
+from synthetic.writer import Space, Stat, Uint
 
 from tb_xla_insights.trace.model import Trace
 
@@ -41,8 +41,8 @@ class Op:
             "program_id": program,
             "hlo_category": self.category,
             "tf_op": f"{self.scope}/op:" if self.scope else None,
-            "flops": self.flops,
-            "model_flops": self.flops if self.model_flops is None else self.model_flops,
+            "flops": _unsigned(self.flops),
+            "model_flops": _unsigned(self.flops if self.model_flops is None else self.model_flops),
             "bytes_accessed": self.nbytes,
             "memory_access_breakdown": None if self.hbm is None else _breakdown(self.hbm, self.nbytes or 0),
             "source": self.source or None,
@@ -79,6 +79,10 @@ def tpu_trace(
             name = f"%{op.name} = f32[] of {op.scope}"
             ops.event(plane.event_metadata(name, display_name=op.name, stats=op.stats(7)), start, length)
     return read(space, tmp_path)
+
+
+def _unsigned(value: int | None) -> Stat | None:
+    return None if value is None else Uint(value)
 
 
 def _breakdown(hbm: int, whole: int) -> bytes:

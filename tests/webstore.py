@@ -145,7 +145,8 @@ def web_store() -> Iterator[WebStore]:
     server.daemon_threads = True
     server.handle_error = lambda *_: None  # type: ignore[method-assign]  # clients that leave are part of the tests
     store.address = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    # It looks so often, in seconds, for whether it shall end: half a second unless told.
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
         yield store

@@ -97,7 +97,7 @@ class _File:
             text = f"%{name} = f32[128,768]{{1,0}} all-reduce-done(%all-reduce-start.{name[-1]})"
         elif opcode.startswith("all-reduce") and self.pod.tells_groups:
             text += f", channel_id=1, replica_groups={{{self._groups(name.endswith('3'))}}}, use_global_device_ids=true"
-        category = opcode if opcode.startswith("all-reduce") else "loop fusion"
+        category = opcode if opcode.startswith(("all-reduce", "recv")) else "loop fusion"
         stats: dict[str, Stat] = {"hlo_category": category, "program_id": Uint(PROGRAM_ID)}
         return plane.event_metadata(text, display_name=name, stats=stats)
 
@@ -128,6 +128,8 @@ class _File:
 
     def _compute(self, plane: Plane, ops: Line, start_ps: int, end_ps: int, number: int) -> int:
         """Fusions from one instant to another; the number of the next one."""
+        if start_ps == end_ps:
+            return number
         count = self.pod.ops if end_ps - start_ps > MS else 1
         for length in split(end_ps - start_ps, count, f"fusion {number}"):
             self._add(ops, self._op(plane, f"fusion.{number}"), start_ps, start_ps + length)

@@ -44,7 +44,8 @@ class Pod:
     """A pod and what happens on it.
 
     `groups`: which hosts reduce the gradients together (None: all do); with `joined` all hosts exchange the loss at the
-    end of a step. `overlapped`: the first collective is asynchronous. `clocks`, `captured` (the first and the last step
+    end of a step; with `staged` they are stages of a pipeline, each of which begins with what the one before sends.
+    `overlapped`: the first collective is asynchronous. `clocks`, `captured` (the first and the last step
     in the file) and `scripts` (module names) of hosts that differ. `tells_groups`: programs say who takes part.
     """
 
@@ -55,6 +56,7 @@ class Pod:
     clocks: Mapping[int, Clock] = field(default_factory=dict)
     groups: Groups | None = None
     joined: bool = True
+    staged: bool = False
     overlapped: bool = False
     captured: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     scripts: Mapping[int, str] = field(default_factory=dict)
@@ -177,7 +179,10 @@ def _devices(
     made: list[list[list[Exchange]]] = [[[] for _ in range(pod.cores)] for _ in range(pod.hosts)]
     posted = [list(cores) for cores in begins]
     for place, compute in enumerate(pod.compute_ps):
+        received: dict[tuple[int, ...], int] = {}
         for host, core in _cores(pod):
+            if pod.staged and place == 0:
+                _receive(pod, host, core, now, made, received)
             extra = pod.extra_ps(host, step, "device", core=core) if place == 0 else 0
             now[host][core] += compute + extra + jitter(f"{place} {host} {core} {step}", pod.noise_ps)
             if place == 0:
@@ -197,6 +202,25 @@ def _devices(
     for host, core in _cores(pod):
         now[host][core] += 100 * US
     return made, now
+
+
+def _receive(
+    pod: Pod,
+    host: int,
+    core: int,
+    now: list[list[int]],
+    made: list[list[list[Exchange]]],
+    received: dict[tuple[int, ...], int],
+) -> None:
+    """A core waits for what the stage before its own sends once all of it is done; stages are hosts in order.
+    `received`: per stage, when it has all of that."""
+    stage = pod.group_of(host)
+    if stage[0] == 0:
+        return
+    before = max(now[other][its] for other in pod.group_of(stage[0] - 1) for its in range(pod.cores))
+    begin = now[host][core]
+    now[host][core] = max(begin + US, received.setdefault(stage, before))
+    made[host][core].append(Exchange("recv-done.4", begin, begin, now[host][core]))
 
 
 def _exchange(

@@ -3,10 +3,10 @@
 import { fill, h } from '../lib/dom.js';
 import { columnUnit, total } from '../lib/items.js';
 import { loadOnce } from '../frame/once.js';
-import { card, codeCell, cores, emptyCard, link, linked, showButton, tableCard, windowPlace } from '../lib/cards.js';
+import { card, codeCell, cores, emptyCard, hosts, link, linked, showButton, tableCard, windowPlace } from '../lib/cards.js';
 import { count, cutMiddle, MISSING, plural, timeText } from '../lib/format.js';
 import { exportButton } from '../lib/csv.js';
-import { countColumn, linkedOrder, liveTable, startColumn, table, textColumn, timeColumn } from '../lib/table.js';
+import { countColumn, linkedOrder, liveTable, startColumn, sumText, table, textColumn, timeColumn } from '../lib/table.js';
 import { createGrid, graphOf, nameOf } from './grid.js';
 
 /** @typedef {import('../lib/views').Compiles} Compiles */
@@ -23,6 +23,8 @@ export function compilesView(app) {
   /** @type {import('../lib/types').Device[]} */
   let known = [];
   let devices = known;
+  /** Hosts of the session. */
+  let every = 1;
   /** @type {ReturnType<typeof liveTable>|null} */
   let rows = null;
   /** @type {ReturnType<typeof createGrid>|null} */
@@ -52,8 +54,8 @@ export function compilesView(app) {
   }
 
   function draw() {
-    const hosts = new Set(devices.map(({ host }) => host));
-    const compiles = answer.compiles.filter(({ host }) => !hosts.size || hosts.has(host));
+    const its = new Set(devices.map(({ host }) => host));
+    const compiles = answer.compiles.filter(({ host }) => !its.size || its.has(host));
     const graphs = answer.graphs.map((graph) => {
       const its = compiles.filter((row) => graphOf(row) === graph.graph);
       return { ...graph, compiles: its.length, cost_ps: total(its, 'duration_ps') };
@@ -69,7 +71,7 @@ export function compilesView(app) {
     rows = compiles.length ? listTable(compiles) : null;
     fill(element,
       card('Graphs and steps', { note: 'a filled cell is a compilation, its cost inside · a dot is a run from the cache', class: 'grid-card',
-        right: h('span', { class: 'small sec', 'data-testid': 'compile-count' }, `${plural(late.length, 'compilation')} after the first steps · ${timeText(cost)}`) }, grid.element),
+        right: h('span', { class: 'small sec', 'data-testid': 'compile-count' }, sumText(plural(late.length, 'compilation')), ' after the first steps · ', sumText(timeText(cost)), every > 1 && `, ${hosts(every, app.chosen().hosts.length)}`) }, grid.element),
       rows ? card('Compilations', { class: 'list-card', right: exportButton('compiles', ['start_ps', 'duration_ps', 'idle_ps', 'step', 'graph', 'graph_hash', 'annotation', 'cause', 'frame', 'warm_up', 'cut', 'what_is_new'],
         () => compiles.map((row) => ({ ...row, idle_ps: idleOf(row), step: row.step_number ?? row.step }))) }, h('div', { class: 'fill' }, rows.element))
         : card('Compilations', {}, h('p', { 'data-testid': 'compile-list' }, 'No compilation in this capture.')), why, metricsCard(answer.metrics));
@@ -138,6 +140,7 @@ export function compilesView(app) {
   const data = loadOnce(app, 'compiles', element, (/** @type {Compiles} */ next, session) => {
     answer = next;
     known = session.devices;
+    every = session.session.hosts.length;
     return filter();
   });
   return { element, ...data, filter: data.known(filter), move: data.known(mark) };

@@ -7,7 +7,7 @@ import { loadOnce } from '../frame/once.js';
 import { legend } from '../lib/classes.js';
 import { card, classColumn, codeCell, emptyCard, link, tableCard, windowPlace } from '../lib/cards.js';
 import { count, cutMiddle, deviceTimeCell, digits, MISSING, plural, share, timeCell, timeText } from '../lib/format.js';
-import { countColumn, linkedOrder, liveTable, shareColumn, table, textColumn, timeColumn } from '../lib/table.js';
+import { countColumn, linkedOrder, liveTable, shareColumn, sumText, table, textColumn, timeColumn } from '../lib/table.js';
 import { exportButton } from '../lib/csv.js';
 import { lazySteps } from '../compare/lazy.js';
 import { COSTS, divisor, savings, smallOnes, sumCosts } from './costs.js';
@@ -160,8 +160,8 @@ export function executionsView(app) {
         { head: `Device, queue and overhead, 0 – ${digits(most / unit.ps, most / unit.ps < 10 ? 1 : 0)}\u202f${unit.name}`, cell: (row) => costBar(row, (key) => per(row, key) / most) },
         textColumn('Join', (/** @type {ExecutionRow} */ { join }) => join, { key: 'join', title: ({ join }) => JOINS[/** @type {keyof typeof JOINS} */ (join)] ?? '', cell: ({ join }) => h('span', { class: 'sec' }, join) }),
       ],
-      foot: [(sources.length > 1 ? 'This session' : 'All') + (scope === 'run' ? ', mean of a run' : scope === 'step' ? ', per step and core' : ''), count(sum.launches), count(sum.count),
-        ...COSTS.flatMap((key) => [h('span', { 'data-ps': Math.round(sum[key] / ofSum) }, timeCell(sum[key] / ofSum, unit)), ...(ranged(key) ? [''] : [])]), share(sum.host_ps ? sum.overhead_ps / sum.host_ps : null), '', ''],
+      foot: [(sources.length > 1 ? 'This session' : 'All') + (scope === 'run' ? ', mean of a run' : scope === 'step' ? ', per step and core' : ''), sumText(count(sum.launches)), sumText(count(sum.count)),
+        ...COSTS.flatMap((key) => [h('span', { 'data-ps': Math.round(sum[key] / ofSum), class: scope === 'total' && 'sum' }, timeCell(sum[key] / ofSum, unit)), ...(ranged(key) ? [''] : [])]), share(sum.host_ps ? sum.overhead_ps / sum.host_ps : null), '', ''],
     });
     fill(overhead, rows);
   }

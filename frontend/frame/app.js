@@ -18,7 +18,7 @@ import { createTabs } from './tabs.js';
 import { createDiagnostics } from './diagnostics.js';
 import { createHelp } from './help.js';
 import { createLoader } from './loader.js';
-import { createLoadingCard, errorCard, loadingText, noSessionsCard } from './states.js';
+import { createLoadingCard, errorCard, loadingText, noSessionsCard, partialText } from './states.js';
 
 /** @typedef {import('../lib/types').Ready} Ready */
 /** @typedef {import('../lib/types').SessionList} SessionList */
@@ -48,7 +48,7 @@ import { createLoadingCard, errorCard, loadingText, noSessionsCard } from './sta
 
 const BUSY_AFTER_MS = 300;
 /** Views that a report is enough for: they tell of the first hosts while others are read. */
-const OF_REPORT = ['overview', 'gaps', 'compiles', 'executions'];
+const OF_REPORT = ['overview', 'gaps', 'compiles', 'executions', 'hosts'];
 
 export function createApp() {
   // Before all other keys: Escape in a menu is the menu's.
@@ -97,8 +97,9 @@ export function createApp() {
     count: (view, text) => tabs.count(view, text),
     counts({ lost, ...numbers }) {
       counted = true;
-      Object.entries(numbers).forEach(([id, number]) => tabs.count(id, count(number)));
-      if (lost) tabs.count('propagation', `${count(lost)} lost`);
+      const least = partial ? '≥\u202f' : '';
+      Object.entries(numbers).forEach(([id, number]) => tabs.count(id, least + count(number)));
+      if (lost) tabs.count('propagation', `${least}${count(lost)} lost`);
     },
     chosen() {
       const named = (/** @type {string|undefined} */ text, /** @type {string[]} */ all) => {
@@ -170,7 +171,7 @@ export function createApp() {
   const loader = createLoader({
     progress(loading, elapsed) {
       if (loading.partial && session?.partial) {
-        diagnostics.add(partialNote(loading.partial));
+        diagnostics.renew(partialNote(loading));
         loadingCard.update(loading);
         return;
       }
@@ -210,7 +211,7 @@ export function createApp() {
     void rank();
     tabs.environment(next.environment.label);
     tabs.clear();
-    if (hosts.length > 1) tabs.count('hosts', count(hosts.length));
+    if (hosts.length > 1) tabs.count('hosts', count(Math.max(all, hosts.length)));
     counted = false;
     partial = Boolean(next.partial) || all > hosts.length;
     place.toggleAttribute('data-reading', Boolean(next.partial));
@@ -220,19 +221,18 @@ export function createApp() {
       notes.push({ id: 'changed', message: 'The files of this session have changed since they were read.',
         action: { label: 'Read again', run: () => { void open(name, true); } } });
     }
-    if (next.partial) notes.push(partialNote(next.partial));
+    if (next.partial && next.loading) notes.push(partialNote(next.loading));
     else if (partial) notes.push({ id: 'partial', severity: 'warning', message: `${count(hosts.length)} of ${count(all)} hosts read.` });
     diagnostics.set(name, [...notes, ...next.diagnostics]);
     states.clear();
     choices.clear();
     views.forEach((view, id) => { if (!next.partial || OF_REPORT.includes(id)) view.open(next); });
     show();
-    live.say(`${name} is open.`);
+    live.say(next.partial && next.loading ? partialText(next.loading) : `${name} is open.`);
   }
 
-  /** @param {NonNullable<Ready['partial']>} of @returns {import('./diagnostics.js').Note} */
-  const partialNote = ({ hosts_read, hosts_in_all }) => ({ id: 'partial', severity: 'warning', action: { label: 'Stop', run: loader.stop },
-    message: `${count(hosts_read)} of ${count(hosts_in_all)} hosts read; the last one may still come.` });
+  /** @param {import('../lib/types').Loading} loading @returns {import('./diagnostics.js').Note} */
+  const partialNote = (loading) => ({ id: 'partial', severity: 'warning', action: { label: 'Stop', run: loader.stop }, message: partialText(loading) });
 
   /** Brings the view of the link to the front. */
   function show() {

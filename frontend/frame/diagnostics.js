@@ -51,6 +51,17 @@ export function createDiagnostics() {
       notes = [...next].sort((a, b) => severityRank(a.severity) - severityRank(b.severity));
       draw();
     },
+    /** Says a note of that id anew, where it stands and unless it was dismissed. @param {Note} note */
+    renew(note) {
+      const at = notes.findIndex(({ id }) => id === note.id);
+      if (at < 0 || notes[at].message === note.message) return;
+      const gone = dismissed.has(keyOf(notes[at]));
+      const text = element.querySelector(`[data-testid=diagnostic-${note.id}] p`);
+      notes[at] = note;
+      if (gone) dismissed.add(keyOf(note));
+      if (text) fill(text, note.message);
+      text?.setAttribute('title', note.message);
+    },
     /** One more line, first: it answers what the person just did. @param {Note} note */
     add(note) {
       notes = [note, ...notes.filter(({ id }) => id !== note.id)];

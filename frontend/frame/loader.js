@@ -34,7 +34,7 @@ export function createLoader(on) {
           const { head, partial } = answer;
           if (head && partial) {
             seen = head.session.hosts.length;
-            on.ready({ ...head, state: 'ready', of: { session, hosts: null }, partial });
+            on.ready({ ...head, state: 'ready', of: { session, hosts: null }, partial, loading: answer });
           }
           on.progress(answer, performance.now() - began);
           await pause(ASK_AGAIN_MS);

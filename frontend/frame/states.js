@@ -2,7 +2,7 @@
 
 import { button, fill, h, percent } from '../lib/dom.js';
 import { card } from '../lib/cards.js';
-import { count, digits } from '../lib/format.js';
+import { bytes, count, digits, plural } from '../lib/format.js';
 
 /** @typedef {import('../lib/types').HostProgress} HostProgress */
 
@@ -12,13 +12,14 @@ const stateCard = (testid, title, ...body) => h('div', { class: 'cards', 'data-t
 /** @type {[number, string][]} */
 const UNITS = [[1e9, 'GB'], [1e6, 'MB'], [1e3, 'kB']];
 
-/** `412 of 1 204 MB`, both in the unit of the whole. @param {number} part @param {number} whole */
+/** `412 of 1 204 MB`, both in the unit of the whole; `412 MB` where that is not known yet. @param {number} part @param {number|null} whole */
 function amount(part, whole) {
+  if (!whole) return bytes(part);
   const [unit, name] = UNITS.find(([size]) => whole >= size * 10) ?? [1, 'B'];
   return `${digits(part / unit)} of ${digits(whole / unit)}\u202f${name}`;
 }
 
-/** How much of a host, or of all of them, is read. @param {{bytes_read: number, bytes: number}} of */
+/** How much of a host, or of all of them, is read. @param {{bytes_read: number, bytes: number|null}} of */
 const meter = ({ bytes_read, bytes: whole }) => h('div', { class: 'meter' }, h('i', { style: { width: percent(whole ? Math.min(1, bytes_read / whole) : 0) } }));
 
 /** `Reading t1v-n-8c41-w-0 · 412 of 1 204 MB · about 6 s left`; before the first bytes kernels are loaded. @param {import('../lib/types').Loading} loading */
@@ -27,6 +28,14 @@ export function loadingText({ hosts, bytes_read, bytes: whole, seconds_left }) {
   if (!bytes_read) return 'Preparing · kernels are compiled once after installing';
   const left = seconds_left == null ? '' : ` · about ${count(Math.max(1, Math.round(seconds_left)))}\u202fs left`;
   return `Reading ${who} · ${amount(bytes_read, whole)}${left}`;
+}
+
+/** `41 of 64 hosts read; the last one may still come. 3 116 of 4 864 MB, about 12 s left.` @param {import('../lib/types').Loading} loading */
+export function partialText({ partial, bytes_read, bytes: whole, seconds_left }) {
+  const { hosts_read, hosts_in_all, hosts_told } = partial ?? { hosts_read: 0, hosts_in_all: 0, hosts_told: 0 };
+  const left = seconds_left == null ? '' : `, about ${count(Math.max(1, Math.round(seconds_left)))}\u202fs left`;
+  const told = hosts_told < hosts_read ? ` Numbers are of ${plural(hosts_told, 'host')}.` : '';
+  return `${count(hosts_read)} of ${plural(hosts_in_all, 'host')} read; the last one may still come. ${amount(bytes_read, whole)}${whole ? left : ' so far'}.${told}`;
 }
 
 /** @param {HostProgress} host */

@@ -9,7 +9,7 @@ import { count, cutMiddle, headline, MISSING, plural, timeCell } from '../lib/fo
 import { filtersText, filtersValue } from '../lib/filters.js';
 import { exportButton } from '../lib/csv.js';
 import { gapText } from '../lib/link.js';
-import { countColumn, linkedOrder, liveTable, shareColumn, startColumn, textColumn, timeColumn } from '../lib/table.js';
+import { countColumn, linkedOrder, liveTable, shareColumn, startColumn, sumText, textColumn, timeColumn } from '../lib/table.js';
 import { eachCore, filterGaps, groupGaps, patternsOf, rowOf, stepOf } from './group.js';
 
 /** @typedef {import('../lib/views').Gaps} Gaps */
@@ -112,7 +112,7 @@ export function gapsView(app) {
     const devices = app.among(session.devices);
     const idle = total(devices, 'idle_ps');
     const small = idle === answer.total_ps ? idle - answer.listed_ps : 0;
-    fill(heading, h('b', null, plural(left.length, 'gap')), `, ${headline(sum)} of ${headline(idle)} idle, ${cores(session.devices.length, devices.length)}`,
+    fill(heading, h('b', { class: 'sum' }, plural(left.length, 'gap')), ', ', sumText(headline(sum)), ' of ', sumText(headline(idle)), ` idle, ${cores(session.devices.length, devices.length)}`,
       small > 0 ? `; ${headline(small)} in gaps under 10\u202fµs` : '', cut);
     if (say) app.live.say(`${left.length} gaps.`);
     patterns?.refresh();

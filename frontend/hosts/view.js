@@ -97,15 +97,18 @@ export function hostsView(app) {
       choose: (other) => choose(other, steps, wide()), timeline: () => void timeline(at, steps?.[0], steps?.[1]),
       worst: () => choose(at, [answer.hosts.worst_step[at], answer.hosts.worst_step[at]]),
     }));
-    if (steps && !own) void stepsOf(at).then(() => { if (at === host()) drawDifference(); }, (error) => app.fail('host-steps', error));
+    if (steps && !own) void stepsOf(at).then((found) => { if (found && at === host()) drawDifference(); }, (error) => app.fail('host-steps', error));
   }
 
-  /** @param {number} at */
+  /** @param {number} at @returns {Promise<HostSteps|null>} */
   async function stepsOf(at) {
     const [own, name] = [session, answer.hosts.name[at]];
+    /** @type {HostSteps} */
     const found = known.get(at) ?? await get('hosts', { session: own.session.name, host: name });
-    if (own === session) known.set(at, found);
-    return /** @type {HostSteps} */ (found);
+    // More hosts may have come meanwhile: then its steps are counted as in the document that comes next.
+    if (own !== session || found.partial?.hosts_read !== answer.partial?.hosts_read) return null;
+    known.set(at, found);
+    return found;
   }
 
   /** Shows a host and the median one in the timeline: a step, steps from – to, or all. @param {number} at @param {number} [from] @param {number} [to] */
@@ -114,7 +117,7 @@ export function hostsView(app) {
     const names = hostsText(both, answer.hosts.name);
     if (from === undefined || to === undefined) return app.open({ v: 'timeline', h: names, w: '', sel: '' });
     try {
-      const found = await Promise.all(both.map(stepsOf));
+      const found = (await Promise.all(both.map(stepsOf))).flatMap((each) => each ?? []);
       const starts = found.flatMap(({ start_ps }) => start_ps.slice(from, to + 1).flatMap((ps) => ps ?? []));
       const ends = found.flatMap(({ start_ps, duration_ps }) => start_ps.flatMap((ps, step) => (ps === null || step < from || step > to ? [] : ps + (duration_ps[step] ?? 0))));
       app.open({ ...(starts.length ? windowPlace(Math.min(...starts), Math.max(...ends)) : { v: 'timeline' }), h: names, st: stepKey(answer.steps, from) });
@@ -202,7 +205,10 @@ export function hostsView(app) {
     opened = false;
     // That there is one host, or nothing that ties them, the verdict says.
     if (next.note && (next.state === 'compared' || next.state === 'clocks_apart')) app.note({ id: 'clocks', severity: 'warning', message: next.note });
-    return draw();
+    const focused = /** @type {HTMLElement|null} */ (document.activeElement);
+    const how = draw();
+    if (focused && element.contains(focused)) focused.focus({ preventScroll: true });
+    return how;
   });
   /** @type {(() => void)|null} */
   let removeKeys = null;

@@ -2,7 +2,7 @@
 
 import { button, h, percent } from './dom.js';
 import { CLASSES, LABELS, classCell, tone } from './classes.js';
-import { count, cutMiddle, MISSING, timeText } from './format.js';
+import { count, cutMiddle, MISSING, plural, timeText } from './format.js';
 import { gapText, spanText } from './link.js';
 import { table, textColumn } from './table.js';
 
@@ -87,4 +87,8 @@ export const gapPlace = (gap) => ({ v: 'timeline', w: placeAround(gap.start_ps, 
 export const deviceName = ({ name, host }, hosts) => (hosts.length > 1 ? `${name} · ${host}` : name);
 
 /** `8 cores`, `1 core`, `2 of 8 cores` @param {number} all @param {number} [some] */
-export const cores = (all, some = all) => `${some < all ? `${some} of ` : ''}${count(all)} ${all === 1 ? 'core' : 'cores'}`;
+export const cores = (all, some = all) => part(all, some, 'core');
+/** The same of hosts. @param {number} all @param {number} [some] */
+export const hosts = (all, some = all) => part(all, some, 'host');
+/** @param {number} all @param {number} some @param {string} one */
+const part = (all, some, one) => `${some < all ? `${count(some)} of ` : ''}${plural(all, one)}`;

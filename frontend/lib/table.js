@@ -76,6 +76,9 @@ export function partColumns(head, items, of, show = (text) => text) {
   return { unit, sum, texts, shares, time: timeColumn(head, unit, ps, { cell: (item) => show(texts[items.indexOf(item)], item) }), share: shareColumn('Share', part) };
 }
 
+/** A sum over all hosts: at least that, as long as some are still to come. @param {import('./dom.js').Child} text */
+export const sumText = (text) => h('span', { class: 'sum' }, text);
+
 /**
  * Sorts a copy; ties keep their order.
  * @template T

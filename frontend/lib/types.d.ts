@@ -12,11 +12,13 @@ export interface SessionList { logdir: string; sessions: SessionEntry[]; message
 export interface HostProgress {
   name: string; state: "waiting" | "reading" | "ready" | "error"; bytes_read: number; bytes: number; message: string | null;
 }
+/** Of a session whose hosts are read: how many an answer is about. */
+export interface PartOf { hosts_read: number; hosts_in_all: number }
 export interface Loading {
-  state: "loading"; bytes_read: number; bytes: number; seconds_left: number | null; hosts: HostProgress[];
+  state: "loading"; bytes_read: number; bytes: number | null; seconds_left: number | null; hosts: HostProgress[];
   /** Views answer of the hosts read so far; what draws them, where there are more than were seen. */
-  partial?: { hosts_read: number; hosts_in_all: number } | null;
-  head?: Omit<Ready, "state" | "of" | "partial">;
+  partial?: { hosts_read: number; hosts_in_all: number; hosts_told: number } | null;
+  head?: Omit<Ready, "state" | "of" | "partial" | "loading">;
 }
 export interface LoadError { state: "error"; message: string; hosts: HostProgress[] }
 
@@ -44,7 +46,8 @@ export interface Ready {
   chosen?: number[];
   ranks?: Ranks;
   /** Not all hosts are read yet: the answers are of those that are. */
-  partial?: { hosts_read: number; hosts_in_all: number };
+  partial?: { hosts_read: number; hosts_in_all: number; hosts_told: number };
+  loading?: Loading;
   session: {
     name: string; path: string; start_unix_ns: string; duration_ps: number;
     hosts: { name: string; file: string; bytes: number; events: number }[];

@@ -33,6 +33,7 @@ export interface Overview {
   steps: { source: string | null; count: number; partial: number; columns: StepColumns; work: StepWork[] };
   findings: Finding[]; groups: FindingGroup[]; counts: Record<string, number>; input: InputPipeline;
   transfers: Record<"to_device" | "from_device", Transfers>; collectives: OpTime[]; stalls: OpTime[];
+  partial?: import("./types").PartOf;
 }
 /** Sums of one device over the whole steps of its host; over its span where there are none. */
 export interface DeviceTime {
@@ -42,7 +43,7 @@ export interface DeviceTime {
 export interface InputPipeline {
   kind: "mp_device_loader" | "tf_data" | "loader_threads" | "driving_thread" | "infeed" | null;
   verdict: "bound" | "partly_hidden" | "hidden" | "unknown"; share: number; batches: number; loader_threads: number;
-  wait_ps: number; idle_ps: number; load_ps: number; load_hidden: number | null; send_ps: number; send_hidden: number | null;
+  wait_ps: number; idle_ps: number; load_ps: number; load_hidden: number | null; send_ps: number; send_hidden: number | null; late_hosts: string[];
 }
 /** `sized` are those whose bytes are known. */
 export interface Transfers { count: number; duration_ps: number; bytes: number | null; sized: number; per_step: number | null; bytes_per_step?: number | null }
@@ -68,6 +69,16 @@ export interface GapDetail extends GapItem {
   beside: { host: string; device: string; start_ps: number; duration_ps: number; by_class_ps: ByClass; chain_ps: Record<string, number> } | null;
   /** Index of its pattern, and how many gaps that has. */
   pattern: number; occurrences: number;
+}
+/** Waits in collectives, as columns; `name` and `last` (the host waited for) are indices into `names`. */
+export interface Waits {
+  count: number; names: string[]; device: string[]; depth: number[]; name: number[]; last: number[];
+  start_ps: number[]; last_ps: number[]; end_ps: number[]; waits_ps: number[];
+}
+/** One collective: of `hosts`, `waiting` wait for the last one; `cores` of the hosts shown, as columns. */
+export interface Collective {
+  name: string; kind: string; last: string; hosts: number; waiting: number; longest_ps: number; waits_ps: number; unsure_ps: number;
+  cores: { device: string[]; depth: number[]; begin_ps: number[]; start_ps: number[]; last_ps: number[]; end_ps: number[]; waits_ps: number[] };
 }
 export interface GapPattern {
   before: string | null; after: string | null; inside_run: boolean; count: number; total_ps: number; mean_ps: number; cause: ClassName;

@@ -5,7 +5,7 @@ import { columnUnit, total } from '../lib/items.js';
 import { classChip } from '../lib/classes.js';
 import { card, cores, link, tableCard } from '../lib/cards.js';
 import { bytes, count, cutMiddle, digits, MISSING, plural, share } from '../lib/format.js';
-import { countColumn, partColumns, shareColumn, table, textColumn, timeColumn } from '../lib/table.js';
+import { countColumn, partColumns, shareColumn, sumText, table, textColumn, timeColumn } from '../lib/table.js';
 
 /** @typedef {import('../lib/views').Overview} Overview */
 /** @typedef {import('../lib/views').OpTime} OpTime */
@@ -21,13 +21,14 @@ export const dataCards = (answer, app) => h('div', { class: 'data' }, inputCard(
 
 /** @param {Overview} answer */
 function inputCard({ input, devices }) {
-  const { kind, verdict, share: part, batches, loader_threads, wait_ps, idle_ps, load_ps, load_hidden, send_ps, send_hidden } = input;
+  const { kind, verdict, share: part, batches, loader_threads, wait_ps, idle_ps, load_ps, load_hidden, send_ps, send_hidden, late_hosts } = input;
   if (!kind || verdict === 'unknown') return null;
   /** @type {{name: string, ps: number, hidden?: number|null}[]} */
   const items = [{ name: 'Driving thread waits', ps: wait_ps }, { name: `${cores(devices.length)} idle for it`, ps: idle_ps },
     { name: 'Loading', ps: load_ps, hidden: load_hidden }, { name: 'Sending', ps: send_ps, hidden: send_hidden }];
+  const head = late_hosts.length ? `Loading on ${late_hosts[0]}${late_hosts.length > 1 ? ` and ${late_hosts.length - 1} more` : ''} holds up the other hosts, whose devices look busy` : VERDICTS[verdict];
   return card('Input', { note: [KINDS[kind], plural(batches, 'batch', 'batches'), loader_threads && plural(loader_threads, 'loader thread')].filter(Boolean).join(' · ') },
-    h('p', { 'data-testid': 'input-verdict' }, devices.length ? `${VERDICTS[verdict]}: ${share(part)} of ${devices.length > 1 ? 'the devices’ spans' : 'the device’s span'} is idle for it.` : 'Whether devices wait needs a device plane.'),
+    h('p', { 'data-testid': 'input-verdict' }, devices.length ? `${head}: ${share(part)} of ${devices.length > 1 ? 'the devices’ spans' : 'the device’s span'} is idle for it.` : 'Whether devices wait needs a device plane.'),
     table({
       label: 'Input', testid: 'input-table', items, fixed: true,
       columns: [textColumn('What', 'name'), timeColumn('Time', columnUnit(items, 'ps'), 'ps'), shareColumn('While a device works', ({ hidden }) => hidden)],
@@ -62,6 +63,6 @@ function opsCard(title, items, app, note) {
       ...(kinds ? [textColumn('Kind', (/** @type {OpTime} */ { kind }) => kind)] : []),
       countColumn('Count', 'count'), time.time, kinds ? exposed.time : time.share,
     ],
-    foot: ['All', ...(kinds ? [''] : []), count(total(items, 'count')), time.sum, kinds ? exposed.sum : ''],
+    foot: ['All', ...(kinds ? [''] : []), sumText(count(total(items, 'count'))), sumText(time.sum), kinds ? sumText(exposed.sum) : ''],
   }, h('p', { class: 'small muted' }, note));
 }

@@ -5,7 +5,7 @@ import { grouped, total } from '../lib/items.js';
 import { card, cores, deviceName, lengthBar, link, noDeviceCard } from '../lib/cards.js';
 import { count, cutMiddle, digits, share } from '../lib/format.js';
 import { shortNames } from '../lib/hosts.js';
-import { partColumns, shareColumn, table } from '../lib/table.js';
+import { partColumns, shareColumn, sumText, table } from '../lib/table.js';
 import { readPref, writePref } from '../lib/prefs.js';
 
 /** @typedef {import('../lib/views').Overview['devices'][number]} DutyDevice */
@@ -107,7 +107,7 @@ function dutyTable(rows, all, session, app) {
       { head: '', cell: bar },
       shareColumn('Busy', 'part'), time,
     ],
-    foot: [cores(all, rows.length), '', together(rows), sum],
+    foot: [cores(all, rows.length), '', together(rows), sumText(sum)],
   });
 }
 

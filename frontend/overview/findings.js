@@ -34,24 +34,25 @@ export function findingPlace({ id, windows }, { start_ps, duration_ps, number, h
 
 /** @param {import('../lib/views').Overview} answer @param {App} app */
 export function findingsCard(answer, app) {
-  const { findings, groups } = answer;
+  const { findings, groups, partial } = answer;
   const counts = [...grouped(findings, 'severity')].sort(([a], [b]) => severityRank(a) - severityRank(b))
     .map(([severity, { length }]) => plural(length, severity, severity === 'warning' ? undefined : severity)).join(' · ');
   const linked = /^fin:(.+)$/.exec(app.link.state.sel ?? '')?.[1];
   const known = new Map(findings.map((finding) => [finding.id, finding]));
   return card('Findings', { note: counts, class: 'findings' }, h('div', { 'data-testid': 'findings' }, groups.length ? groups.flatMap(({ title, note, gain, findings: own }) => [
-    title && h('div', { class: 'finding-group', 'data-testid': `finding-group-${title.toLowerCase()}` }, h('h3', null, title), note, h('span', { class: 'grow' }), gain),
+    title && h('div', { class: 'finding-group', 'data-testid': `finding-group-${title.toLowerCase()}` }, h('h3', null, title), note, h('span', { class: 'grow' }), !partial && gain),
     h('ol', null, own.map((each) => entry(/** @type {Finding} */ (known.get(each.id)), each, answer, app, each.id === linked))),
-  ]) : h('p', null, 'No findings.')));
+  ]) : h('p', null, partial ? 'No findings so far.' : 'No findings.')));
 }
 
 /** @param {Finding} finding @param {import('../lib/views').Gain} gain @param {import('../lib/views').Overview} answer @param {App} app @param {boolean} linked */
-function entry(finding, gain, { steps }, app, linked) {
+function entry(finding, gain, { steps, partial }, app, linked) {
   const { id, severity, recurs, title, detail, advice, cost_ps, windows } = finding;
   const label = MORE[id] ?? 'Gaps';
   const element = h('li', { 'data-testid': `finding-${id}`, 'aria-current': linked ? 'true' : null },
     h('h3', null, severityTag(severity), recurs === 'once' && h('span', { class: 'tag once', title: 'In one step of this capture' }, 'once'), h('span', null, title)),
-    h('span', { class: 'gain', 'data-testid': 'finding-gain', title: cost_ps ? `At best, to at worst. It explains ${timeText(cost_ps, 1)} of all cores.` : null },
+    // What it gains is not known before all hosts are.
+    !partial && h('span', { class: 'gain', 'data-testid': 'finding-gain', title: cost_ps ? `At best, to at worst. It explains ${timeText(cost_ps, 1)} of all cores.` : null },
       gain.share ? [h('b', null, gain.share), ` ${gain.of} `, h('small', null, gain.change)] : h('small', null, gain.of)),
     h('p', null, detail), h('p', { class: 'do', 'data-testid': 'finding-do' }, h('b', null, 'Do: '), advice),
     (windows.length || label) && h('div', { class: 'row' }, windows.length ? showOf(finding, steps.columns, app) : null,

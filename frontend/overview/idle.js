@@ -4,7 +4,7 @@ import { h } from '../lib/dom.js';
 import { LABELS, classCell } from '../lib/classes.js';
 import { card, cores, emptyCard, link } from '../lib/cards.js';
 import { share } from '../lib/format.js';
-import { partColumns, table } from '../lib/table.js';
+import { partColumns, sumText, table } from '../lib/table.js';
 import { stackedBar } from '../timeline/parts.js';
 import { dutyLine } from './duty.js';
 import { idleParts } from './step-idle.js';
@@ -35,6 +35,6 @@ export function idleCard({ devices: all, step_idle }, session, app) {
         { head: 'What the host did', value: ({ name }) => label(name), cell: ({ name }) => (name ? classCell(name) : h('span', { class: 'sec' }, label(name))) },
         mean.time, mean.share, summed.time,
       ],
-      foot: ['Idle', mean.sum, share(1), summed.sum],
+      foot: ['Idle', mean.sum, share(1), sumText(summed.sum)],
     })), one);
 }

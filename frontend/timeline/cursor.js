@@ -36,6 +36,15 @@ export function createCursor(model, lanes, on) {
   }
 
   return {
+    /** To the step before or after what is selected, or before or after the middle of the window. @param {'next'|'previous'} direction @param {import('../lib/types').Row[]} rows */
+    async step(direction, rows) {
+      const row = ['steps', 'annotations'].map((kind) => rows.find((own) => own.kind === kind)).find(Boolean);
+      const { selection, window: { start_ps, end_ps } } = model.state;
+      if (!row) return;
+      const { event } = await get('neighbor', { session: on.session(), row: row.id, depth: 0, start_ps: Math.round(selection?.start_ps ?? (start_ps + end_ps) / 2), direction });
+      if (event) on.far(event);
+      else on.say(direction === 'next' ? 'This is the last step.' : 'This is the first step.');
+    },
     /** @param {1|-1} step */
     async along(step) {
       const from = here();

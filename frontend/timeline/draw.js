@@ -108,9 +108,9 @@ export function penOn(canvas, width, height, palette) {
   /**
    * One slice. `x` and `w` are already cut to the lanes, so the text stays in view.
    * @param {number} x @param {number} y @param {number} w @param {number} h
-   * @param {Tone} tone @param {Sign} sign @param {string} text
+   * @param {Tone} tone @param {Sign} sign @param {string} text @param {number} [room] for the text
    */
-  function drawSlice(x, y, w, h, tone, sign, text) {
+  function drawSlice(x, y, w, h, tone, sign, text, room = w) {
     box(tone.fill, x, y, Math.max(1, w), h);
     if (w > 2) {
       if (sign && !palette.plain) {
@@ -124,7 +124,7 @@ export function penOn(canvas, width, height, palette) {
       g.strokeRect(left + 0.5, y + 0.5, Math.max(1, Math.round(x + w) - left - 1), h - 1);
       g.setLineDash([]);
     }
-    const fitted = w < LEAST_TEXT_PX ? '' : fitText(text, w - INSET - 3);
+    const fitted = room < LEAST_TEXT_PX ? '' : fitText(text, room - INSET - 3);
     if (!fitted) return;
     if (sign) box(tone.fill, x + 2, y + 2, Math.min(w - 4, textWidth(fitted) + 6), h - 4);
     write(tone.on, fitted, x + INSET, y + h / 2);

@@ -11,6 +11,7 @@ import { arrowsOf, paint, RULER } from './paint.js';
 import { penOn } from './draw.js';
 import { laneId, laneText, phaseTones } from './tones.js';
 import { laneFor, visibleSlices } from './scene.js';
+import { waitArrows, waitTexts } from './waits.js';
 
 /** @typedef {import('./scene.js').Scene} Scene */
 /** @typedef {import('../lib/types').Ready} Ready */
@@ -26,6 +27,7 @@ const MOST_FOLDED_ROWS = 16;
  * @param {() => {hosts: string[], devices: string[]}} on.chosen
  * @param {(scene: Scene, wanted: import('../lib/types').Row[]) => void} on.frame before each drawing: what it needs
  * @param {() => import('./columns.js').Slices|null} on.slices
+ * @param {Pick<ReturnType<typeof import('./waits.js').createWaits>, 'bars'|'delayed'>} on.waits
  * @param {(natural: number) => number} on.height what height the lanes get
  * @param {(palette: import('../lib/theme.js').Palette) => void} on.drawn
  */
@@ -100,9 +102,11 @@ export function createLanes(model, on) {
     /** @param {import('../lib/types').Brief[]} briefs */
     const places = (briefs) => briefs.flatMap(({ row, depth, start_ps, duration_ps }) => model.drawn({ row, depth, start_ps, end_ps: start_ps + duration_ps }) ?? []);
     const flow = flows && detail && selection ? { from: places(detail.flow.from), to: places(detail.flow.to) } : { from: [], to: [] };
+    const [waits, delayed] = [on.waits.bars(now.lanes), on.waits.delayed(now.lanes)];
+    const arrows = [...(selection ? arrowsOf(selection, flow) : []), ...(flows ? waitArrows(delayed, selection?.device ?? '') : [])];
     paint(pen, now, palette, tones, {
-      ...state, selection, focused: document.activeElement === element, edges: align && align.edges,
-      partners: piece ? [piece] : [...flow.from, ...flow.to], arrows: selection ? arrowsOf(selection, flow) : [],
+      ...state, selection, waits, delayed, arrows, focused: document.activeElement === element, edges: align && align.edges,
+      partners: piece ? [piece] : [...flow.from, ...flow.to],
     });
     // The ring around the lanes: an outline of the element would lie under its canvas.
     if (element.matches(':focus-visible')) pen.outline(palette.accent, 2, 2, 2, now.width - 4, now.height - 4);
@@ -111,7 +115,7 @@ export function createLanes(model, on) {
       rows: now.lanes.map(({ id, row, kind, depth, label, right, y, h: tall, fold }) => (
         { id, row: row.id, kind: kind === 'slices' ? row.kind : kind, depth, label, right, y: now.top + y - now.scroll, h: tall, open: fold?.open ?? null })),
       get slices() { return visibleSlices(now); },
-      selection: state.selection, hover: state.hover, cursor: state.cursor, window: state.window, piece, edges: align && Object.fromEntries(align.edges),
+      selection: state.selection, hover: state.hover, cursor: state.cursor, window: state.window, piece, get waits() { return waits.map((bar) => ({ ...bar, text: waitTexts(bar)[0] })); }, delayed, arrows, edges: align && Object.fromEntries(align.edges),
     } });
     on.drawn(palette);
   }
@@ -130,6 +134,14 @@ export function createLanes(model, on) {
     return true;
   }
 
+  /** Scrolls to the next host that waits for the selected gap's, if the gap stays in sight. */
+  function bringDelayed() {
+    const waiting = on.waits.delayed(layout.lanes).filter(({ start_ps, until_ps }) => until_ps > start_ps);
+    const gap = laneFor(layout.lanes, state.selection?.row ?? '', 0);
+    const scroll = Math.min(...waiting.map(({ lane }) => lane.y + lane.h)) + 4 - element.clientHeight + TOP;
+    if (gap && scroll > element.scrollTop && scroll < gap.y) element.scrollTop = scroll;
+  }
+
   const request = oncePerFrame(draw);
 
   element.addEventListener('scroll', () => {
@@ -144,6 +156,7 @@ export function createLanes(model, on) {
       if (state.cursor) element.setAttribute('aria-activedescendant', laneId(state.cursor.lane));
       else element.removeAttribute('aria-activedescendant');
     }
+    if (changed.has('delayed')) bringDelayed();
     request();
   });
 

@@ -19,7 +19,7 @@ import { selectionText, selectionValue } from './selection.js';
  * @property {Found|null} cursor where the keyboard is
  * @property {Map<string, boolean>} open folds that differ from how they are at first
  * @property {boolean} flows @property {number[]} hits
- * @property {Place|null} piece of the selected gap's chain @property {import('./align.js').Alignment|null} align
+ * @property {Place|null} piece of the selected gap's chain @property {import('../lib/views').Collective|null} delayed by the selected gap @property {import('./align.js').Alignment|null} align
  */
 /** @typedef {ReturnType<typeof createModel>} Model */
 
@@ -27,7 +27,7 @@ import { selectionText, selectionValue } from './selection.js';
 const LEAST_PX = 4;
 
 /** What a new place has nothing of. */
-const NOTHING = { detail: null, preview: null, hover: null, pointer: null, cursor: null, piece: null };
+const NOTHING = { detail: null, preview: null, hover: null, pointer: null, cursor: null, piece: null, delayed: null };
 
 /** @param {import('../lib/link.js').Link} link @param {() => number} lanesPx width of the lanes */
 export function createModel(link, lanesPx) {
@@ -98,7 +98,7 @@ export function createModel(link, lanesPx) {
       const own = selection?.kind === 'window' ? { ...selection, start_ps: toNs(Math.max(0, selection.start_ps)), end_ps: toNs(Math.min(duration, selection.end_ps)) } : selection;
       clearTimeout(timer);
       writeWindow();
-      set({ selection: own, detail: null, piece: null });
+      set({ selection: own, detail: null, piece: null, delayed: null });
       link.set({ sel: selectionText(own) }, 'push');
     },
     /** @param {string} id @param {boolean} open */

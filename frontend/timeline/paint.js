@@ -4,6 +4,7 @@ import { clamp } from '../lib/axis.js';
 import { digits, placeText, timeText } from '../lib/format.js';
 import { LEAST_TEXT_PX } from './draw.js';
 import { eachSlice } from './columns.js';
+import { drawWait } from './paint-waits.js';
 import { lookOf, textOf } from './tones.js';
 import { columnsOf, laneFor, laneTop, visibleLanes } from './scene.js';
 import { rulerTicks } from './scale.js';
@@ -20,6 +21,7 @@ import { rulerTicks } from './scale.js';
  * @property {boolean} focused the lanes have the keyboard
  * @property {Place[]} partners of the selected event, or the marked piece of a gap
  * @property {Arrow[]} arrows
+ * @property {import('./waits.js').Bar[]} waits @property {import('./waits.js').Bar[]} delayed the ops of the collective that the selected gap delays
  * @property {number[]} hits where the search found something, in ps @property {Map<string, number[]>|null} edges of steps by host, while device rows are aligned
  * @property {number|null} pointer x of the hair line
  */
@@ -27,6 +29,8 @@ import { rulerTicks } from './scale.js';
 export const RULER = 20;
 const MOST_ARROWS = 32;
 const LEAST_EDGE_PX = 8;
+/** Arrows between what is almost at one time go straight up or down. */
+const UPRIGHT_PX = 24;
 
 /** Flows of one event as arrows in the order of time. @param {Place} own @param {{from: Place[], to: Place[]}} flow @returns {Arrow[]} */
 export const arrowsOf = (own, flow) => [...flow.from.map((from) => ({ from, to: own })), ...flow.to.map((to) => ({ from: own, to }))];
@@ -35,7 +39,8 @@ export const arrowsOf = (own, flow) => [...flow.from.map((from) => ({ from, to: 
 export const arrowTimes = ({ from, to }) => ({ start_ps: Math.max(from.start_ps, Math.min(from.end_ps, to.start_ps)), end_ps: to.start_ps });
 
 /** @param {ReturnType<typeof import('./draw.js').penOn>} pen @param {import('./scene.js').Scene} scene @param {import('../lib/theme.js').Palette} palette @param {Map<string, number>} tones @param {Marks} marks */
-export function paint({ g, box, write, tag, tagWidth, textWidth, fitText, clipped, drawSlice, drawMerged, outline }, scene, palette, tones, { selection, preview, hover, cursor, focused, partners, arrows, hits, edges, pointer }) {
+export function paint(pen, scene, palette, tones, { selection, preview, hover, cursor, focused, partners, arrows, waits, delayed, hits, edges, pointer }) {
+  const { g, box, write, tag, tagWidth, textWidth, fitText, clipped, drawSlice, drawMerged, outline } = pen;
   const { scale, width, height, top, slices } = scene;
   const { left, right } = scale;
   const lanes = visibleLanes(scene);
@@ -50,18 +55,23 @@ export function paint({ g, box, write, tag, tagWidth, textWidth, fitText, clippe
       drawLane(lane);
       drawSteps(lane);
     }
+    waits.forEach((bar) => drawWait(pen, scene, palette, bar));
     if (span) {
       const [from, to] = [inside(scale.x(span.start_ps)), inside(scale.x(span.end_ps))];
       box(palette.veil, left, top - 2, from - left, height, 0.55);
       box(palette.veil, to, top - 2, right - to, height, 0.55);
       // Slices called like the selected one keep their full colour.
       const name = !preview && selection?.kind === 'event' ? slices?.names.indexOf(selection.name) ?? -1 : -1;
-      if (name >= 0) lanes.forEach((lane) => drawLane(lane, name));
+      if (name >= 0) {
+        lanes.forEach((lane) => drawLane(lane, name));
+        waits.filter((bar) => bar.name === selection?.name).forEach((bar) => drawWait(pen, scene, palette, bar));
+      }
       for (const ps of [span.start_ps, span.end_ps]) {
         box(palette.sel, Math.round(scale.x(ps)) - 0.75, top - 2, 1.5, height);
         if (preview || selection?.kind === 'window') box(palette.sel, Math.round(scale.x(ps)) - 2.5, top + 4, 5, 14);
       }
     }
+    delayed.forEach((bar) => drawWait(pen, scene, palette, bar, true));
     partners.forEach((place) => drawOutline(place, 1.5, palette.sel));
     if (selection?.row) drawOutline(selection, 2, palette.sel);
     if (hover) drawOutline(hover, 1, palette.sel);
@@ -80,6 +90,7 @@ export function paint({ g, box, write, tag, tagWidth, textWidth, fitText, clippe
     if (lane.kind === 'device' && only === undefined) drawFolded(lane, y + 1);
     if (edges && kind === 'gaps' && lane.kind === 'slices' && only === undefined) write(palette.ink3, 'No gaps while aligned: work of no step, and what reaches into the next step, is not drawn.', left + 5, y + lane.h / 2);
     const columns = columnsOf(scene, lane);
+    const covering = kind === 'modules' ? waits.filter((bar) => bar.lane === lane) : [];
     let drawn = -Infinity;
     eachSlice(columns, scale, (i, x, w) => {
       // What is thinner than a pixel covers its whole column: one per column is enough.
@@ -87,8 +98,14 @@ export function paint({ g, box, write, tag, tagWidth, textWidth, fitText, clippe
       if (w < 1) drawn = Math.floor(x);
       const { tone, sign } = lookOf(palette, tones, lane, i, slices);
       if (columns.count[i] > 1) drawMerged(x, y, w, lane.h, tone, columns.count[i]);
-      else drawSlice(x, y, w, lane.h, tone, sign, w < LEAST_TEXT_PX ? '' : textOf(kind, columns, i, slices.names));
+      else drawSlice(x, y, w, lane.h, tone, sign, w < LEAST_TEXT_PX ? '' : textOf(kind, columns, i, slices.names), roomFor(covering, x, w));
     });
+  }
+
+  /** What of a slice is free for its text: a run's goes on before the first wait that is drawn on it. @param {import('./waits.js').Bar[]} covering @param {number} from @param {number} w */
+  function roomFor(covering, from, w) {
+    const first = covering.find(({ end_ps }) => scale.x(end_ps) > from);
+    return first ? clamp(scale.x(first.start_ps) - from, 0, w) : w;
   }
 
   /** Threads folded into one lane: how many of them do something, as height. @param {Lane} lane @param {number} floor */
@@ -175,15 +192,18 @@ export function paint({ g, box, write, tag, tagWidth, textWidth, fitText, clippe
   /** @param {number} x0 @param {number} y0 @param {number} x1 @param {number} y1 */
   function drawArrow(x0, y0, x1, y1) {
     const reach = clamp(Math.abs(x1 - x0) / 2, 10, 120);
+    const upright = Math.abs(x1 - x0) < Math.min(UPRIGHT_PX, Math.abs(y1 - y0));
     for (const [color, line] of /** @type {[string, number][]} */ ([[palette.surface, 4], [palette.ink, 1.5]])) {
       g.strokeStyle = g.fillStyle = color;
       g.lineWidth = line;
       g.beginPath();
       g.moveTo(x0, y0);
-      g.bezierCurveTo(x0 + reach, y0, x1 - reach, y1, x1 - 4, y1);
+      if (upright) g.lineTo(x1, y1 + (y1 > y0 ? -4 : 4));
+      else g.bezierCurveTo(x0 + reach, y0, x1 - reach, y1, x1 - 4, y1);
       g.stroke();
     }
-    g.fill(new Path2D(`M${x1} ${y1}l-7-3.5v7zM${x0} ${y0}m-2.5 0a2.5 2.5 0 1 0 5 0a2.5 2.5 0 1 0-5 0`));
+    const head = !upright ? 'l-7-3.5v7z' : y1 > y0 ? 'l-3.5-7h7z' : 'l-3.5 7h7z';
+    g.fill(new Path2D(`M${x1} ${y1}${head}M${x0} ${y0}m-2.5 0a2.5 2.5 0 1 0 5 0a2.5 2.5 0 1 0-5 0`));
   }
 
   function drawRuler() {

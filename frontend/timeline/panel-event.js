@@ -10,8 +10,8 @@ import { eventColumn, eventLink, frameButton, quietColumn, tableButton } from '.
 /** @typedef {import('../lib/types').EventDetail} EventDetail */
 /** @typedef {import('./parts.js').PanelActions} PanelActions */
 
-/** @param {EventDetail} detail @param {PanelActions} act @returns {import('./parts.js').PanelContent} */
-export function eventContent(detail, act) {
+/** @param {EventDetail} detail @param {PanelActions} act @param {Node} hosts who takes part, if it is a collective @returns {import('./parts.js').PanelContent} */
+export function eventContent(detail, act, hosts) {
   const { name, class: own, title, thread, host, start_ps, duration_ps, self_ps, path } = detail;
   const time = (/** @type {number} */ ps, text = timeText(ps)) => h('span', { 'data-ps': ps }, text);
   const crumbs = path.flatMap((brief) => [eventLink(brief, act), h('span', { 'aria-hidden': 'true' }, '›')]);
@@ -28,7 +28,7 @@ export function eventContent(detail, act) {
     buttons: [frameButton(act), tableButton(act)],
     body: h('div', { class: 'columns' },
       h('section', null, h('dl', { class: 'facts' }, facts.flatMap(([head, value]) => (value ? [h('dt', null, head), h('dd', null, value)] : []))), occurrences(detail, act)),
-      h('section', null, flows(detail, act), stats(detail))),
+      h('section', null, hosts, flows(detail, act), stats(detail))),
   };
 }
 

@@ -1,11 +1,12 @@
 /** The panel of a gap: what the host did in it, and the events that ended it, in order. */
 
-import { h, button, percent } from '../lib/dom.js';
+import { h, button, fill, percent } from '../lib/dom.js';
 import { LABELS, byTime, classChip } from '../lib/classes.js';
 import { kindTag, hue, link } from '../lib/cards.js';
 import { count, cutMiddle, digits, rangeText, timeText } from '../lib/format.js';
 import { stepOf } from '../gaps/group.js';
 import { liveTable, partColumns, timeColumn } from '../lib/table.js';
+import { delayText } from './panel-collective.js';
 import { besideColumn, frameButton, partsTable, quietColumn, stackedBar } from './parts.js';
 
 /** @typedef {import('../lib/views').GapDetail} GapDetail */
@@ -14,6 +15,7 @@ import { besideColumn, frameButton, partsTable, quietColumn, stackedBar } from '
  * @typedef {object} GapActions
  * @property {(piece: Piece) => void} mark outline the event of a piece in the lanes @property {(piece: Piece) => void} open select it
  * @property {(gap: GapDetail) => void} occurrences @property {(text: string) => void} copy
+ * @property {(gap: GapDetail) => Promise<import('../lib/views').Collective|null>} delays the collective that a gap delays
  * @property {(query: {session: string, device: string, start_ps: number}) => Promise<GapDetail>} bring asks for a gap
  */
 
@@ -23,6 +25,8 @@ const NARROW_BELOW = 1200;
 export function gapContent(gap, act, on) {
   const { device, duration_ps, start_ps, kind, sentence, by_class_ps, by_thread, after, cores, occurrences } = gap;
   const name = act.name(device);
+  const delays = h('span', { 'data-testid': 'gap-delays' });
+  void on.delays(gap).then((collective) => fill(delays, delayText(collective, device, act)));
   const beside = gap.beside && { ...gap.beside, name: act.short(gap.beside.host) };
   // Times have the room of what only explains them, which titles and the other table tell.
   const brief = Boolean(beside) || innerWidth < NARROW_BELOW;
@@ -32,9 +36,9 @@ export function gapContent(gap, act, on) {
     note: rangeText(start_ps, start_ps + duration_ps) + (cores > 1 ? `, the same on ${count(cores)} cores` : ''),
     buttons: [
       frameButton(act),
-      button(`Occurrences: ${count(occurrences)}`, () => on.occurrences(gap), { 'data-testid': 'gap-occurrences' }), button('Copy as text', () => on.copy(wordsOf(gap, name)), { 'data-testid': 'gap-copy' }),
+      button(`Occurrences: ${count(occurrences)}`, () => on.occurrences(gap), { 'data-testid': 'gap-occurrences' }), button('Copy as text', () => on.copy(wordsOf(gap, name, delays.textContent ?? '')), { 'data-testid': 'gap-copy' }),
     ],
-    body: h('div', { class: 'gap-body' }, h('p', { class: 'sec', 'data-testid': 'gap-sentence' }, sentence, gap.beside && ` In the same step ${besideText(gap.beside, act)}.`), h('div', { class: 'columns' },
+    body: h('div', { class: 'gap-body' }, h('p', { class: 'sec', 'data-testid': 'gap-sentence' }, sentence, gap.beside && ` In the same step ${besideText(gap.beside, act)}.`, delays), h('div', { class: 'columns' },
       h('section', { 'data-testid': 'gap-parts' }, stackedBar(by_class_ps), partsTable(by_class_ps, 'Gap', where, beside, brief),
         differ(gap) && h('p', { class: 'sec' }, 'These are what the driving thread did at each instant. The list follows the launch from thread to thread, so its classes differ.')),
       h('section', null, chainTable(gap, on, !after ? `${name} works again` : brief ? `${after} begins` : `Device run ${after} begins on ${name}`, beside, brief)))),
@@ -84,12 +88,12 @@ function chainTable({ chain, start_ps, duration_ps }, on, end, beside, brief) {
   return element;
 }
 
-/** The gap for a message or a bug report. @param {GapDetail} gap @param {string} name */
-function wordsOf(gap, name) {
+/** The gap for a message or a bug report. @param {GapDetail} gap @param {string} name @param {string} delays what it delays */
+function wordsOf(gap, name, delays) {
   const { kind, duration_ps, start_ps, sentence, by_class_ps, chain } = gap;
   return [
     [`Gap of ${timeText(duration_ps)} on ${name}`, kind, ...stepTag(gap), rangeText(start_ps, start_ps + duration_ps)].join(', '),
-    sentence, '', ...byTime(by_class_ps).map(([own, ps]) => `${timeText(ps)}\t${LABELS[own]}`), '',
+    sentence + delays, '', ...byTime(by_class_ps).map(([own, ps]) => `${timeText(ps)}\t${LABELS[own]}`), '',
     ...chain.map((piece, index) => `${index + 1}. +${timeText(piece.start_ps - start_ps)}\t${timeText(piece.duration_ps)}\t${piece.name}\t${piece.thread}`), '',
   ].join('\n');
 }

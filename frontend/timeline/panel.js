@@ -7,6 +7,7 @@ import { link, severityTag } from '../lib/cards.js';
 import { count, plural, rangeText, timeText } from '../lib/format.js';
 import { latest } from '../lib/api.js';
 import { startColumn, table, timeColumn } from '../lib/table.js';
+import { collectiveContent } from './panel-collective.js';
 import { eventContent } from './panel-event.js';
 import { gapContent } from './panel-gap.js';
 import { windowContent } from './panel-window.js';
@@ -22,6 +23,7 @@ import { phaseTones } from './tones.js';
 /**
  * @param {PanelActions} act
  * @param {import('./panel-gap.js').GapActions & {
+ *   collective: (device: string, start_ps: number) => Promise<import('../lib/views').Collective|null>,
  *   gap: (gap: import('../lib/views').GapDetail) => void, detail: (detail: import('../lib/types').EventDetail) => void, error: (error: RequestError) => void}} on
  */
 export function createPanel(act, on) {
@@ -82,7 +84,10 @@ export function createPanel(act, on) {
           throw error;
         }), (answer) => {
           on.detail(answer);
-          return eventContent(answer, act);
+          const { kind: of, device: its } = session.rows.find(({ id }) => id === answer.row) ?? {};
+          const hosts = h('div', { 'data-testid': 'collective-hosts' });
+          if (of === 'ops' && its) void on.collective(its, answer.start_ps).then((collective) => fill(hosts, collectiveContent(collective, answer, its, act)));
+          return eventContent(answer, act, hosts);
         });
       } else if (kind === 'gap') {
         void bring(on.bring({ session: name, device, start_ps }), (answer) => {

@@ -18,6 +18,7 @@ import { countColumn, partColumns, shareColumn, table, textColumn, timeColumn } 
  * @property {() => void} list the window as a table
  * @property {() => void} close back from the table to the selection
  * @property {(row: string) => void} row bring a row into sight
+ * @property {(op: {device: string, depth: number, start_ps: number}) => void} op select an op of a device
  * @property {(device: string) => string} name of a device
  * @property {(host: string) => string} short what tells a host apart from the others
  * @property {import('../frame/app.js').App['among']} among those devices that are chosen

@@ -11,14 +11,14 @@ export function createTooltip() {
   let shown = '';
   return {
     element,
-    /** @param {import('./scene.js').Found|null} found @param {number} x @param {number} y of the window */
-    show(found, x, y) {
+    /** @param {import('./scene.js').Found|null} found @param {number} x @param {number} y of the window @param {string} wait of a core for another host, if it does */
+    show(found, x, y, wait) {
       clearTimeout(timer);
-      const key = found ? `${found.row} ${found.depth} ${found.start_ps}` : '';
+      const key = found ? `${found.row} ${found.depth} ${found.start_ps} ${wait}` : '';
       const place = () => {
         const [name, ...words] = found ? foundWords(found) : [];
         shown = key;
-        fill(element, h('b', null, name), words.join(' · '));
+        fill(element, h('b', null, name), [...words, wait].filter(Boolean).join(' · '));
         element.classList.remove('none');
         element.style.left = `${Math.min(x + 12, innerWidth - element.offsetWidth - 8)}px`;
         element.style.top = `${y + 16 + element.offsetHeight > innerHeight ? y - element.offsetHeight - 8 : y + 16}px`;

@@ -20,6 +20,7 @@ import { find, laneAt, laneFor } from './scene.js';
 import { createGaps } from './gaps.js';
 import { createMoreHosts } from './more-hosts.js';
 import { createHostsHere } from './hosts-here.js';
+import { createWaits } from './waits.js';
 import { ofBrief, ofFound, ofGap, ofWindow, selectionText, selectionValue } from './selection.js';
 
 /** @typedef {import('../lib/types').Brief} Brief */
@@ -47,6 +48,7 @@ export function timelineView(app) {
 
   const again = () => {
     feeds.again();
+    waits.again();
     lanes.request();
     showPanel();
   };
@@ -65,13 +67,18 @@ export function timelineView(app) {
   });
   const { state } = model;
   const { deviceName, shortName, beside, bringHosts } = createHostsHere(app, state, () => session);
+  const waits = createWaits(model, { session: () => session, short: shortName, arrived: () => lanes.request(), failed, open });
   const element = h('div', { class: 'view' });
   const splitter = createSplitter(() => lanes.request(), () => element.clientHeight);
   const lanes = createLanes(model, {
     chosen: app.traced,
     // A gap has no place among moved rows.
     slices: () => (state.align ? feeds.slices() : gaps.into(feeds.slices())),
-    frame: ({ scale }, rows) => feeds.want(name(), scale, rows.filter(({ kind }) => kind !== 'gaps')),
+    frame({ scale }, rows) {
+      feeds.want(name(), scale, rows.filter(({ kind }) => kind !== 'gaps'));
+      if (!first) waits.want(scale);
+    },
+    waits,
     height: (natural) => splitter.lanes(natural, lanes.element.offsetTop + moreHosts.element.offsetHeight),
     drawn: (palette) => strip.draw(palette),
   });
@@ -92,12 +99,12 @@ export function timelineView(app) {
   });
   const tooltip = createTooltip();
   const panel = createPanel({
-    open, select: (brief) => model.select(ofBrief(brief)), frame, list, close: showPanel, row: revealRow, name: deviceName, short: shortName,
+    open, select: (brief) => model.select(ofBrief(brief)), frame, list, close: showPanel, row: revealRow, op: (op) => { void waits.open(op); }, name: deviceName, short: shortName,
     among: (devices) => devices.filter(({ id }) => app.traced().devices.includes(id)),
     label: (row) => session?.rows.find(({ id }) => id === row)?.label ?? row,
     finding(own) { void overview().then(({ steps }) => app.open(findingPlace(own, steps.columns))); },
   }, {
-    mark: gaps.mark, open: gaps.openPiece, bring: gaps.one, error: panelFailed,
+    mark: gaps.mark, open: gaps.openPiece, bring: gaps.one, delays: waits.ofGap, collective: waits.ofOp, error: panelFailed,
     copy: (text) => { void app.copy(text, 'The gap'); },
     occurrences: ({ pattern }) => app.open({ v: 'gaps', sel: '', f: `pat:${pattern}` }),
     // What a link or a click did not know of the selection comes with the panel's answer.
@@ -257,7 +264,9 @@ export function timelineView(app) {
       const scene = lanes.scene();
       const found = find(scene, x, y);
       const lane = laneAt(scene, y);
+      const wait = waits.at(scene, x, y);
       if (x < scene.scale.left || lane?.kind !== 'slices') toggle(lane);
+      else if (wait) void waits.open(wait);
       else if (found) selectFound(found);
     },
     frame(x, y) {
@@ -270,19 +279,9 @@ export function timelineView(app) {
       const { hover } = state;
       const same = found && hover && found.lane.id === hover.lane.id && found.start_ps === hover.start_ps;
       model.set({ hover: same ? hover : found, pointer: event && x >= scene.scale.left ? x : null });
-      tooltip.show(found, event?.clientX ?? 0, event?.clientY ?? 0);
+      tooltip.show(found, event?.clientX ?? 0, event?.clientY ?? 0, waits.textAt(scene, x, y));
     },
   });
-
-  /** The step before or after what is selected, or before or after the middle of the window. @param {'next'|'previous'} direction */
-  async function step(direction) {
-    const row = ['steps', 'annotations'].map((kind) => session?.rows.find((own) => own.kind === kind)).find(Boolean);
-    const { selection, window: { start_ps, end_ps } } = state;
-    if (!row) return;
-    const { event } = await get('neighbor', { session: name(), row: row.id, depth: 0, start_ps: Math.round(selection?.start_ps ?? (start_ps + end_ps) / 2), direction });
-    if (event) open(event);
-    else live.answer(direction === 'next' ? 'This is the last step.' : 'This is the first step.');
-  }
 
   /** @param {'next'|'previous'} way */
   function occurrence(way) {
@@ -311,8 +310,8 @@ export function timelineView(app) {
     ['KeyM', whole, 'm', 'back to the whole session'],
     ['-Slash', toolbar.focusSearch, '/', 'search; Enter next, Shift+Enter back'],
     ['KeyG', toolbar.askTime, 'g', 'go to a time'],
-    ['-Comma', () => { void step('previous'); }, ', .', 'previous, next step'],
-    ['-Period', () => { void step('next'); }],
+    ['-Comma', () => { void cursor.step('previous', session?.rows ?? []); }, ', .', 'previous, next step'],
+    ['-Period', () => { void cursor.step('next', session?.rows ?? []); }],
     ['-BracketLeft', () => gaps.go(-1), '[ ]', 'previous, next gap (same device)'],
     ['-BracketRight', () => gaps.go(1)],
     ['+BracketLeft', () => occurrence('previous'), '{ }', 'previous, next occurrence'],

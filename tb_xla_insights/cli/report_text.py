@@ -10,7 +10,7 @@ from tb_xla_insights.cli import common
 from tb_xla_insights.cli.beside_text import print_beside
 from tb_xla_insights.cli.host_text import print_compiles, print_early, print_executions, print_transfers
 from tb_xla_insights.cli.idle_text import print_gaps, print_idle, print_input
-from tb_xla_insights.cli.many_text import late_by, print_devices, print_hosts, print_steps
+from tb_xla_insights.cli.many_text import print_devices, print_hosts, print_steps
 from tb_xla_insights.cli.propagation_text import print_annotations
 from tb_xla_insights.cli.work_text import print_work
 from tb_xla_insights.report.many import MANY
@@ -45,7 +45,7 @@ def print_report(out: Console, document: Document, duty: str = "ops") -> None:
     _devices(out, document["devices"], duty)
     print_hosts(out, document["hosts"])
     print_idle(out, document["step_idle"], document["outside"])
-    print_input(out, document["input_pipeline"], len(session["hosts"]), late_by(document, "input"))
+    print_input(out, document["input_pipeline"], len(session["hosts"]))
     _steps(out, document["steps"])
     if document["throughput"]:
         common.say(out, f"Throughput: {throughput_text(document['throughput'])}.")

@@ -64,12 +64,14 @@ def _more(rows: Sequence[Document]) -> str:
 def _cells(row: Document, unit: str) -> list[str]:
     bound: str = row["bound_by"]
     seconds = row["self_ps"] / _PS_PER_S
-    works = row.get("kind", "work") == "work" and row["flops"] is not None and seconds
+    # No FLOPs of the few ops that have a count say nothing of the others.
+    known = row["flops"] or (row["flops"] == 0 and row["counted_ps"] == row["work_ps"])
+    works = row.get("kind", "work") == "work" and known and seconds
     return [
         units.time_in(row["self_ps"], unit),
         units.share(row["share"]),
         units.rate(row["flops"] / seconds / 1e12) if works else units.MISSING,
-        units.share(row["flops_share"]),
+        units.share(row["flops_share"] if works else None),
         units.share(row["bytes_share"]),
         _WORDS.get(bound, bound),
     ]

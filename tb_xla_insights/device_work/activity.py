@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tb_xla_insights.analysis.callbacks import primitive
 from tb_xla_insights.analysis.collectives import collective_kinds
 from tb_xla_insights.analysis.kept import kept
-from tb_xla_insights.analysis.opcodes import contains, instruction, opcode, waits
+from tb_xla_insights.analysis.opcodes import contains, opcode, waits
 from tb_xla_insights.analysis.propagation.ops import Chosen, Ops, find_ops
 from tb_xla_insights.trace.model import Int64, Trace
 
@@ -27,7 +27,6 @@ _TRANSFERS = frozenset(
         "host send done", "host recv done", "host receive done",
     )
 )  # fmt: skip
-_CALLS = ("call", "async-start")
 
 
 @kept
@@ -97,11 +96,11 @@ def _kind(ops: Ops, k: int, category: str, collective: bool, holds: bool) -> Kin
         return "callback"
     if waits(name) or waits(code) or plain.endswith(" done"):
         return "wait"
-    if code in _CALLS and not holds:  # no part of it is recorded: all of it is its own
+    if code == "call" and not holds:  # no part of it is recorded: all of it is its own
         return "work"
-    if contains(name) or contains(code) or contains(category):
-        return "container"
-    return "start" if instruction(category).endswith("-start") or code.endswith("-start") else "work"
+    if opcode(name).endswith("-start") or code.endswith("-start") or plain.endswith(" start"):
+        return "start"
+    return "container" if contains(name) or contains(code) or contains(category) else "work"
 
 
 @kept

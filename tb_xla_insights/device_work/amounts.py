@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.propagation.ops import find_ops
-from tb_xla_insights.device_work.activity import kinds, metadata_of
+from tb_xla_insights.device_work.activity import categories, kinds, metadata_of
 from tb_xla_insights.trace.model import Int64, Trace
+from tb_xla_insights.xplane.hlo_amounts import MOST
 from tb_xla_insights.xplane.metadata import StatValue
 from tb_xla_insights.xplane.proto.xplane_pb2 import MemoryAccessBreakdown
 
@@ -46,13 +47,19 @@ def find_amounts(trace: Trace) -> Amounts:
     ops = find_ops(trace)
     known, counted = np.zeros(len(ops.name), np.uint8), []  # type: NDArray[np.uint8], list[Counted | None]
     columns = np.zeros((4, len(ops.name)), np.int64)
-    for k, (entry, kind) in enumerate(zip(metadata_of(trace), kinds(trace), strict=True)):
+    told_of = zip(metadata_of(trace), kinds(trace), categories(trace), strict=True)
+    for k, (entry, kind, category) in enumerate(told_of):
         stats = trace.metadata.stats[entry]
         works = kind == "work"
         flops, nbytes = _number(stats, "flops"), _number(stats, "bytes_accessed")
+        if category.startswith("custom-call"):  # the compiler does not see what is in it, unless it is told
+            flops, nbytes = flops or None, nbytes or None
         told: Counted | None = "stats" if flops is not None else None
-        if flops is None and (flops := ops.origin[k].flops) is not None:
+        by_shapes = ops.origin[k].amounts
+        if flops is None and (flops := by_shapes.flops) is not None:
             told = "shapes"
+        if nbytes is None:
+            nbytes = by_shapes.bytes
         if kind == "container":
             flops = nbytes = told = None
         model = _number(stats, "model_flops") if told == "stats" else None
@@ -66,7 +73,8 @@ def find_amounts(trace: Trace) -> Amounts:
 
 def _number(stats: dict[str, StatValue], name: str) -> int | None:
     value = stats.get(name)
-    return int(value) if isinstance(value, (int, float)) and value >= 0 else None
+    # The compiler's -1 for what it does not know may be written without its sign.
+    return int(value) if isinstance(value, (int, float)) and 0 <= value < MOST else None
 
 
 def _hbm_bytes(stats: dict[str, StatValue], nbytes: int | None) -> int | None:

@@ -6,12 +6,21 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tb_xla_insights.device_work.peaks import together
-from tb_xla_insights.device_work.roofline import BOUNDS, Roof, bound_of, common_roof, most_of, share_of
+from tb_xla_insights.device_work.roofline import (
+    BOUNDS,
+    Roof,
+    bound_of,
+    common_roof,
+    most_of,
+    roof_time,
+    share_of,
+)
 from tb_xla_insights.device_work.together import plus
 
 Row = dict[str, Any]
 
 TIMES = ("self_ps", "in_steps_ps", "work_ps", "counted_ps", "sized_ps")
+STEP_TIMES = ("self_ps", "work_ps", "counted_ps", "sized_ps")
 AMOUNTS = ("flops", "model_flops", "bytes", "hbm_bytes")
 _MOST_UNCOUNTED = 100
 
@@ -39,6 +48,7 @@ def work_document(
             "total": whole,
             "annotations": _tree(told, annotations, roof, whole["self_ps"]),
             "steps": [_of_step(step, roof) for step in steps],
+            "mean_step": _mean_step(steps, roof),
             "uncounted": _uncounted(told, whole["self_ps"]),
         },
     }
@@ -75,7 +85,9 @@ def _with_shares(row: Row, roof: Roof) -> Row:
     works = row["kind"] == "work"
     bound = bound_of(row, roof)
     shares = _shares(row, roof, row["self_ps"] if works else 0)
-    return row | shares | {"bound": bound if bound in ("compute", "memory") else None, "bound_by": bound}
+    roof_ps = roof_time(row, roof) if works else None
+    told = {"bound": bound if bound in ("compute", "memory") else None, "bound_by": bound, "roof_ps": roof_ps}
+    return row | shares | told
 
 
 def _sum(rows: Iterable[Row], roof: Roof, whole_ps: int | None) -> Row:
@@ -137,6 +149,26 @@ def _of_step(step: Row, roof: Roof) -> Row:
     return step | _shares(step, roof, step["self_ps"]) | {
         "mfu_of_step": share_of(step["model_flops"], roof.flops_per_s, cores_ps)
     }  # fmt: skip
+
+
+def _mean_step(steps: Sequence[Row], roof: Roof) -> Row | None:
+    """The mean step, per core: `steps` is how many it is of; None without steps."""
+    cores = sum(step["cores"] for step in steps)
+    if not cores:
+        return None
+    cores_ps = sum(step["duration_ps"] * step["cores"] for step in steps)
+    sums: Row = dict.fromkeys(AMOUNTS) | dict.fromkeys(STEP_TIMES, 0)
+    for step in steps:
+        for name in sums:
+            sums[name] = plus(sums[name], step[name])
+    means = {name: None if value is None else value // cores for name, value in sums.items()}
+    return {
+        "steps": len(steps),
+        "duration_ps": cores_ps // cores,
+        **means,
+        **_shares(sums, roof, sums["self_ps"]),
+        "mfu_of_step": share_of(sums["model_flops"], roof.flops_per_s, cores_ps),
+    }
 
 
 def _uncounted(rows: Sequence[Row], whole_ps: int) -> list[Row]:

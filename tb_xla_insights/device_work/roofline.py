@@ -34,6 +34,16 @@ def share_of(amount: int | None, peak: float | None, ps: int) -> float | None:
     return None if amount is None or not peak or not ps else amount / (peak * ps * _PS)
 
 
+def roof_time(row: Mapping[str, Any], roof: Roof) -> int | None:
+    """How long the row's FLOPs and bytes take at the peaks, in ps: the longer of both. None where something is not
+    known."""
+    flops, nbytes = row["flops"], row["hbm_bytes"]
+    if flops is None or nbytes is None or not roof.flops_per_s or not roof.bytes_per_s:
+        return None
+    seconds: float = max(flops / roof.flops_per_s, nbytes / roof.bytes_per_s)
+    return round(seconds / _PS)
+
+
 def bound_of(row: Mapping[str, Any], roof: Roof) -> Bound:
     """What bounds one row of ops."""
     if row["kind"] != "work":

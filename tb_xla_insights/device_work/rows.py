@@ -51,7 +51,7 @@ def op_rows(trace: Trace, chosen: Chosen, in_steps: Chosen | None = None) -> lis
             "annotation": None,
             "source": op_source(ops, k) or _text(trace, entries[k], "source") or None,
             "shape": _text(trace, entries[k], "shape_with_layout") or ops.origin[k].shape or None,
-            "product": ops.origin[k].product or None,
+            "product": ops.origin[k].amounts.product or None,
             "kind": kind[k],
             "counted": amounts.counted[k],
             "count": int(count[k]),

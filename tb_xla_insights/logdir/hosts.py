@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tb_xla_insights.errors import Diagnostic, InputError
+from tb_xla_insights.logdir.missing import missing_hosts
 from tb_xla_insights.logdir.paths import absolute
 from tb_xla_insights.logdir.read import Reading, readings_of
 from tb_xla_insights.logdir.sessions import SessionFiles
 from tb_xla_insights.tasks import Failure, HostCapture, HostResult, run
+from tb_xla_insights.tasks.progress import NOT_BEGUN, shared_progress
 
 if TYPE_CHECKING:
     from tb_xla_insights.catalog import Catalog
@@ -62,41 +65,74 @@ class SessionHosts:
         return len(self.files.hosts) > 1 or self.scheduler is not None
 
     def each(
-        self, function: Callable[[Trace, HostCapture], Result], hosts: Sequence[HostCapture] | None = None
+        self,
+        function: Callable[[Trace, HostCapture], Result],
+        hosts: Sequence[HostCapture] | None = None,
+        in_order: bool = True,
+        waiting: Callable[[], None] = lambda: None,
     ) -> Iterator[HostResult[Result] | Failure]:
-        """What `function` makes of each host (of all, if not of `hosts`), in the session's order.
+        """What `function` makes of each host (of all, if not of `hosts`), in the session's order, or as they come;
+        `waiting` is called while none comes.
 
         Raises InputError in the end where no host could be read.
         """
         hosts = self._inputs() if hosts is None else hosts
-        readings = dict(zip((host.path for host in self._inputs()), self.readings, strict=True))
-        told = self._told()
-        failed: list[Failure] = []
-        read: list[HostResult[None]] = []
-        answers = run(hosts, function, self.catalog, self.scheduler, self.memory)
-        for host in hosts:
-            reading = readings[host.path]
-            if self.stop():
-                text = f"{host.path}: not read, stopped before; reload the session to read it"
-                answer: HostResult[Result] | Failure = Failure(host, text)
-            else:
-                reading.state = "reading"
-                answer = next(answers)
+        readings, told = self._readings(), self._told()
+        failed: dict[str, Failure] = {}
+        read: dict[str, HostResult[None]] = {}
+        for answer in self._answers(function, hosts, in_order, waiting):
+            host, reading = answer.host, readings[answer.host.path]
             if isinstance(answer, Failure):
                 answer = Failure(host, answer.message.replace(host.path, told[host.path]))
                 reading.fail(answer.message)
-                failed.append(answer)
+                failed[host.path] = answer
             else:
                 reading.bytes_read, reading.state = reading.bytes, "ready"
-                read.append(HostResult(host, None, answer.base_unix_ns, answer.end_ps, answer.diagnostics))
+                read[host.path] = HostResult(
+                    host, None, answer.base_unix_ns, answer.end_ps, answer.diagnostics
+                )
             yield answer
-        answers.close()  # processes and connections end now, not when somebody collects garbage
+        failures = [failed[host.path] for host in hosts if host.path in failed]
         if not read:
-            first = failed[0].message if failed else f"{self.files.path}: holds no capture"
-            raise InputError(f"{first} ({len(failed)} hosts, all fail)" if len(failed) > 1 else first)
-        self.found, unplaced = _on_one_clock(read)
-        damage = (diagnostic for it in read for diagnostic in it.diagnostics)
-        self.diagnostics = [*map(skipped, failed), *unplaced, *damage]
+            first = failures[0].message if failures else f"{self.files.path}: holds no capture"
+            raise InputError(f"{first} ({len(failures)} hosts, all fail)" if len(failures) > 1 else first)
+        ordered = [read[host.path] for host in hosts if host.path in read]
+        self.found, unplaced = _on_one_clock(ordered)
+        damage = (diagnostic for it in ordered for diagnostic in it.diagnostics)
+        self.diagnostics = [*self._missing(), *map(skipped, failures), *unplaced, *damage]
+
+    def _answers(
+        self,
+        function: Callable[[Trace, HostCapture], Result],
+        hosts: Sequence[HostCapture],
+        in_order: bool,
+        waiting: Callable[[], None],
+    ) -> Iterator[HostResult[Result] | Failure]:
+        """As `run` gives them; those that were not read because of `stop` come last, as failures."""
+        left = {host.path: host for host in hosts}
+        readings = self._readings()
+        with shared_progress(len(readings)) as progress:
+
+            def go_on() -> bool:
+                told = progress.told()
+                for place, host in enumerate(left.values()):
+                    if told[host.number][0] != NOT_BEGUN:
+                        readings[host.path].begin(*told[host.number])
+                    elif place == 0:
+                        readings[host.path].begin()
+                waiting()
+                return not self.stop()
+
+            answers = run(
+                hosts, function, self.catalog, self.scheduler, self.memory, in_order, go_on, progress
+            )
+            with closing(answers):  # processes and connections end now, not when somebody collects garbage
+                for answer in answers:
+                    go_on()
+                    del left[answer.host.path]
+                    yield answer
+        for host in left.values():
+            yield Failure(host, f"{host.path}: not read, stopped before; reload the session to read it")
 
     def placed(self) -> list[Placed]:
         """The hosts that can be read, on one time base. Reads every file once. Raises InputError."""
@@ -115,11 +151,12 @@ class SessionHosts:
         self,
         all_gaps: bool = False,
         samples_per_step: float | None = None,
-        seen: Callable[[Merged, int], None] = lambda _, __: None,
-        parts: list[Parts] | None = None,
+        seen: Callable[[Merged], None] = lambda _: None,
+        parts: dict[int, Parts] | None = None,
     ) -> dict[str, Any]:
-        """The session's report, merged from its hosts' summaries; `seen` is told after every host, and how many hosts
-        that were. Where `parts` are wanted each host's are added to them (see `report.host_parts`).
+        """The session's report, merged from its hosts' summaries, in whichever order they come; `seen` is told after
+        every host, and again and again while none comes. Where `parts` are wanted each host's are added to them, by its
+        place among the session's files (see `report.host_parts`).
 
         Raises InputError where no host could be read.
         """
@@ -134,15 +171,17 @@ class SessionHosts:
             all_gaps=all_gaps,
             samples_per_step=samples_per_step,
         )
-        for count, answer in enumerate(self.each(summarise), 1):
+        for diagnostic in self._missing():
+            merged.skip(diagnostic)
+        for answer in self.each(summarise, in_order=False, waiting=lambda: seen(merged)):
             if isinstance(answer, Failure):
                 merged.skip(skipped(answer))
             else:
                 summary, more = answer.value
                 merged.add(summary)
                 if parts is not None:
-                    parts.append(more)
-            seen(merged, count)
+                    parts[answer.host.number] = more
+            seen(merged)
         return self.document(merged)
 
     def document(self, merged: Merged) -> dict[str, Any]:
@@ -153,12 +192,19 @@ class SessionHosts:
         session = document["session"] | {"path": self.files.path, "hosts": hosts}
         return document | {"session": session}
 
+    def _readings(self) -> dict[str, Reading]:
+        """Every host's, by where its file is."""
+        return dict(zip((host.path for host in self._inputs()), self.readings, strict=True))
+
     def _inputs(self) -> list[HostCapture]:
         """Every host's file."""
         return [
             HostCapture(host.name, self._place(host.file.path), host.file.bytes, number)
             for number, host in enumerate(self.files.hosts)
         ]
+
+    def _missing(self) -> list[Diagnostic]:
+        return missing_hosts([host.name for host in self.files.hosts])
 
     def _place(self, path: str) -> str:
         """Where a task finds what the user named: workers of a scheduler run in other directories."""

@@ -6,7 +6,7 @@ import os
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -30,19 +30,20 @@ _HOST_OF_ID = re.compile(r"h?(\d{1,6})\.")
 
 class Pod:
     """Hosts are read when they are looked at, and those looked at longest ago are let go where they take more than
-    `budget` bytes, if that is limited. Safe to ask from many threads."""
+    `budget` bytes, if that is limited. `parts` are those of the hosts in the report, by their places among the
+    session's files. Safe to ask from many threads."""
 
     def __init__(
         self,
         hosts: SessionHosts,
         report: dict[str, Any],
-        parts: list[Parts],
+        parts: Mapping[int, Parts],
         budget: int | None = None,
         told: Sequence[HostInput] = (),
     ) -> None:
         self.files = hosts.files
         self.report = report
-        self._parts = parts
+        self._parts = [parts[place] for place in sorted(parts)]
         self._told = told
         self._catalog = hosts.catalog
         self._inputs = hosts.found

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from tb_xla_insights.errors import Diagnostic, InputError
+from tb_xla_insights.logdir.missing import missing_hosts
 from tb_xla_insights.logdir.sessions import HostFile, SessionFiles
 from tb_xla_insights.parallel import side_by_side
 from tb_xla_insights.tasks.host import fault_text, read_host
@@ -30,6 +31,15 @@ class Reading:
     bytes_read: int = 0
     state: Literal["waiting", "reading", "ready", "error"] = "waiting"
     message: str | None = None
+
+    @property
+    def is_sized(self) -> bool:
+        """Whether its size is known: some stores tell it only once the file is asked for."""
+        return self.bytes > 0 or self.state in ("ready", "error")
+
+    def begin(self, bytes_read: int = 0, size: int | None = None) -> None:
+        self.state, self.bytes_read = "reading", bytes_read
+        self.bytes = self.bytes if size is None else size
 
     def fail(self, message: str) -> None:
         self.state, self.message = "error", message
@@ -67,8 +77,9 @@ def read_session(
         raise InputError(f"{first}{more}")
     from tb_xla_insights.trace.build import join_hosts
 
-    diagnostics = [Diagnostic("skipped_host", "warning", f"{it.message}", it.name) for it in failed]
-    return join_hosts(session.name, session.path, read_ones, diagnostics)
+    missing = missing_hosts([host.name for host in session.hosts])
+    skipped = [Diagnostic("skipped_host", "warning", f"{it.message}", it.name) for it in failed]
+    return join_hosts(session.name, session.path, read_ones, [*missing, *skipped])
 
 
 def _try_host(host: HostFile, catalog: Catalog, reading: Reading, stop: Callable[[], bool]) -> Trace | None:
@@ -79,7 +90,7 @@ def _try_host(host: HostFile, catalog: Catalog, reading: Reading, stop: Callable
     if stop():
         reading.fail(f"{path}: not read, stopped before; reload the session to read it")
         return None
-    reading.state = "reading"
+    reading.begin()
     try:
         trace = read_host(path, host.name, catalog, progress, stop)
     except InputError as error:

@@ -15,15 +15,16 @@ from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.hosts import SessionHosts
 from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.loaded import Loaded
-from tb_xla_insights.logdir.pod import Pod, reported
+from tb_xla_insights.logdir.pod import Pod
 from tb_xla_insights.logdir.read import read_session, readings_of
 from tb_xla_insights.logdir.sessions import SessionFiles
+from tb_xla_insights.logdir.so_far import Reports, SoFar
 from tb_xla_insights.memory import give_back
 
 if TYPE_CHECKING:
     from tb_xla_insights.pod.hosts import HostInput
+    from tb_xla_insights.report.host_parts import Parts
     from tb_xla_insights.report.merge import Merged
-    from tb_xla_insights.trace.model import SessionTrace
 
 _log = logging.getLogger(__name__)
 # An estimate from less than this much reading is a guess.
@@ -49,8 +50,8 @@ class Load:
         self.files = files
         self.hosts = readings_of(files)
         self.loaded: Loaded | Pod | None = None
-        self.partial: SessionTrace | None = None
-        """What views can tell from the report of the hosts read so far, without any trace; None before the first."""
+        self.so_far: SoFar | None = None
+        """The hosts of a session of many that were read by now; None before the first."""
         self.error: str | None = None
         self._clock = clock
         self._began = clock()
@@ -70,25 +71,27 @@ class Load:
         self._stop.set()
 
     def progress(self) -> dict[str, Any]:
-        """`bytes_read`, `bytes`, `seconds_left` (None as long as that is a guess) and the same per host."""
+        """`bytes_read`, `bytes` (None where a store has not told all sizes yet), `seconds_left` (None as long as that
+        is a guess) and the same per host."""
         read, total = (sum(getattr(host, key) for host in self.hosts) for key in ("bytes_read", "bytes"))
         elapsed = self._clock() - self._began
         # What is left to do once all bytes are read has no measure: no estimate is better than "0 s left".
-        known = 0 < read < total and elapsed >= _ESTIMATE_AFTER_SECONDS
+        sized = all(host.is_sized for host in self.hosts)
+        known = sized and 0 < read < total and elapsed >= _ESTIMATE_AFTER_SECONDS
         left = round(elapsed * (total - read) / read, 1) if known else None
         return {
             "bytes_read": read,
-            "bytes": total,
+            "bytes": total if sized else None,
             "seconds_left": left,
             "hosts": list(map(asdict, self.hosts)),
-            "partial": None if self.partial is None else self.hosts_told,
+            "partial": self.so_far and self.hosts_read | {"hosts_told": self.so_far.hosts},
         }
 
     @property
-    def hosts_told(self) -> dict[str, int]:
-        """How many hosts were read, or failed, of how many."""
-        over = sum(host.state in ("ready", "error") for host in self.hosts)
-        return {"hosts_read": over, "hosts_in_all": len(self.hosts)}
+    def hosts_read(self) -> dict[str, int]:
+        """How many hosts were read, of how many."""
+        read = sum(host.state == "ready" for host in self.hosts)
+        return {"hosts_read": read, "hosts_in_all": len(self.hosts)}
 
     @property
     def stopped(self) -> bool:
@@ -149,15 +152,17 @@ def _fits(files: SessionFiles, budget: int) -> bool:
 
 
 def _open_pod(load: Load, reader: SessionHosts, budget: int) -> Pod:
-    parts: list[dict[str, Any]] = []
+    parts: dict[int, Parts] = {}
     told: list[HostInput] = []
 
-    def seen(merged: Merged, count: int) -> None:
+    def show(so_far: SoFar) -> None:
+        load.so_far = so_far
+
+    reports = Reports(reader, parts, show)
+
+    def seen(merged: Merged) -> None:
         told[:] = merged.hosts()
-        if (
-            parts and count & (count - 1) == 0
-        ):  # the report is made so often that it costs no more than twice the last
-            load.partial = reported(load.files, reader.document(merged), list(parts))
+        reports.look(merged)
 
     report = reader.report(seen=seen, parts=parts)
     return Pod(reader, report, parts, budget, told)

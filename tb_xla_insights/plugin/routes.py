@@ -10,6 +10,7 @@ from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.loaded import Loaded, head_without_rows
 from tb_xla_insights.logdir.pod import Pod
 from tb_xla_insights.logdir.sessions import SessionFiles
+from tb_xla_insights.logdir.so_far import SoFar
 from tb_xla_insights.logdir.store import Load, Store
 from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.respond import Handler
@@ -58,6 +59,8 @@ class Routes:
             "propagation": self.propagation,
             "scopes": self.scopes,
             "hosts": self.hosts,
+            "waits": self.waits,
+            "collective": self.collective,
         }
 
     def sessions(self, _: Arguments) -> dict[str, Any]:
@@ -87,7 +90,7 @@ class Routes:
             return {"state": "error", "message": load.error, "hosts": load.progress()["hosts"]}
         shown = load.loaded.choose(arguments.names("hosts"))
         told = {"state": "ready", "changed": self._store.changed(load), **shown.head, **shown.timeline.rows()}
-        return told if shown.report is None else told | load.hosts_told
+        return told if shown.report is None else told | load.hosts_read
 
     def stop(self, arguments: Arguments) -> dict[str, Any]:
         """Ends the reading of a session; what was read stays."""
@@ -220,14 +223,17 @@ class Routes:
 
     def hosts(self, arguments: Arguments) -> dict[str, Any]:
         """Which host holds up the others, and why: `pod.view` tells every key. With `host`, what that one did in each
-        step: `step_class_us` as in the whole document, and `start_ps` and `duration_ps`, null without the step."""
+        step: `step_class_us` as in the whole document, and `start_ps` and `duration_ps`, null without the step. While
+        hosts are read both are of those that were read by then, and `partial` says so."""
         from tb_xla_insights.pod.view import difference, hosts_view
 
-        loaded = self._loaded(arguments)
-        compared = loaded.compared
+        load = self._store.load(arguments.text("session"))
+        so_far = _so_far(load)
+        compared = (so_far or self._loaded(arguments)).compared
+        partial = {} if so_far is None else {"partial": _partial(load, so_far)}
         host = arguments.optional_text("host")
         if host is None:
-            return hosts_view(compared, len(loaded.files.hosts))
+            return hosts_view(compared, len(load.files.hosts)) | partial
         names = [own.name for own in compared.hosts]
         if host not in names:
             raise InputError(f"data/hosts: no host {host} in this session; leave it out for all")
@@ -237,7 +243,26 @@ class Routes:
         times = dict(zip(places, steps, strict=True))
         found = [times.get(place, {}) for place in range(compared.arrivals.steps)]
         columns = {key: [step.get(key) for step in found] for key in ("start_ps", "duration_ps")}
-        return {"step_class_us": difference(compared, at), **columns}
+        return {"step_class_us": difference(compared, at), **columns} | partial
+
+    def waits(self, arguments: Arguments) -> dict[str, Any]:
+        """Where cores of the hosts wait for other hosts in a window: see `timeline.waits`."""
+        from tb_xla_insights.timeline.waits import waits_in
+
+        start, end = arguments.window()
+        px = arguments.integer("px", 1, 20_000)
+        shown = self._shown(arguments).timeline
+        return waits_in(self._loaded(arguments).compared, shown.hosts, start, end, px)
+
+    def collective(self, arguments: Arguments) -> dict[str, Any]:
+        """Who comes when to one collective: to that whose op starts there on a device, or with `end_ps` to the one that
+        a gap delays: see `timeline.waits`."""
+        from tb_xla_insights.timeline.waits import collective_at
+
+        device, start = arguments.text("device"), arguments.integer("start_ps")
+        end = arguments.window()[1] if arguments.optional_text("end_ps") else None
+        shown = self._shown(arguments, devices=[device]).timeline
+        return collective_at(self._loaded(arguments).compared, shown.hosts, device, start, end)
 
     def _loaded(self, arguments: Arguments) -> Loaded | Pod:
         return self._store.loaded(arguments.text("session"), _READ_SECONDS)
@@ -267,9 +292,20 @@ class Routes:
         """A view of what the report tells of all hosts, with the traces of `_shown`. While hosts are read, it is of
         those that were read by then, and `partial` says so."""
         load = self._store.load(arguments.text("session"))
-        if load.partial is not None and not load.done:
-            return view(load.partial) | {"partial": load.hosts_told}
+        so_far = _so_far(load)
+        if so_far is not None:
+            return view(so_far.session) | {"partial": _partial(load, so_far)}
         return view(self._shown(arguments, (), devices, step, usual).trace)
+
+
+def _so_far(load: Load) -> SoFar | None:
+    """The hosts that were read by now, as long as others are still to come."""
+    return None if load.done else load.so_far
+
+
+def _partial(load: Load, so_far: SoFar) -> dict[str, int]:
+    """How many hosts an answer is about, of how many."""
+    return {"hosts_read": so_far.hosts, "hosts_in_all": len(load.hosts)}
 
 
 def _first_hosts(load: Load, arguments: Arguments) -> dict[str, Any]:
@@ -277,9 +313,9 @@ def _first_hosts(load: Load, arguments: Arguments) -> dict[str, Any]:
     from tb_xla_insights.report.views import whole_report
 
     seen = arguments.integer("seen", 0, _MOST_HOSTS, default=_MOST_HOSTS)
-    if load.partial is None:
+    if load.so_far is None:
         return {}
-    report = whole_report(load.partial)
+    report = whole_report(load.so_far.session)
     return {"head": head_without_rows(report)} if len(report["session"]["hosts"]) > seen else {}
 
 

@@ -6,8 +6,8 @@ from tb_xla_insights.pod.compared import Compared
 from tb_xla_insights.pod.hosts import DEVICE
 
 _ADVICE = {
-    "input": "Feed {host} as fast as the rest: look at the storage and network there, at the size of the part of the "
-    "data, and give the loader more workers and more batches to prefetch.",
+    "input": "Feed {host} as fast as the rest: compare storage, network and the size of the data's shard there with "
+    "another host's, and give the loader more workers and more batches to prefetch.",
     "compile": "Find out what {host} must compile when the others need not: another shape, another branch, or a "
     "compilation cache out of reach.",
     "program_load": "Find out which programs {host} must load when the others need not: another branch, or too little "

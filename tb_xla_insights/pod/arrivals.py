@@ -43,10 +43,10 @@ _MOST_BEFORE = 32
 class Arrivals:
     """Who comes last. Per instance `last`, the party that does; per instance and party `late_ps`, how long after the
     party in the middle it comes (negative: before; 0 where it is not there), `waits_ps`, how long it waits for the last
-    one, and `charged`, the party that this is charged to (NOBODY where it does not wait).
+    one, and `charged`, the party that this is charged to (NOBODY where it does not wait, or waits by design).
 
-    All waiting adds up to the same by who waits and by who is charged. `step_of`: per party, for each of its own steps
-    the common one (NOBODY: none); `steps`: how many common ones there are. `shared`: what parties have in common.
+    All other waiting adds up to the same by who waits and by who is charged. `step_of`: per party, for each of its own
+    steps the common one (NOBODY: none); `steps`: how many common ones there are. `shared`: what parties have in common.
     """
 
     parties: tuple[HostCollectives, ...]
@@ -60,6 +60,12 @@ class Arrivals:
     charged: Int32
     step_of: list[Int32]
     steps: int
+
+    @property
+    def charged_ps(self) -> Int64:
+        """Per instance and party, how long it waits for somebody who could have come sooner."""
+        found: Int64 = np.where(self.charged >= 0, self.waits_ps, 0)
+        return found
 
     @property
     def others_wait_ps(self) -> Int64:
@@ -173,7 +179,8 @@ def charges_of(placed: Instances) -> tuple[Int32, Int64, Int64, Int32]:
     """Who is last, lateness, waiting, and to whom it is charged.
 
     The last one is charged, but for what it lost itself by waiting for another one, in a collective of which the
-    waiting party was no part: that is passed on to whom it was charged to.
+    waiting party was no part: that is passed on to whom it was charged to. Nobody is where the last one waited for what
+    another one sends: stages of a pipeline come one after the other by design.
     """
     there = placed.there
     begin = np.where(there, placed.begin_ps, LOW)
@@ -187,6 +194,8 @@ def charges_of(placed: Instances) -> tuple[Int32, Int64, Int64, Int32]:
     charged = np.where(waits > 0, last[:, None], np.int32(NOBODY)).astype(np.int32)
     if not there.all():
         charged = _passed_on(there, last, waits, charged)
+    if placed.handed_ps is not None:
+        charged = _but_by_design(there, placed.handed_ps, last, waits, charged)
     return last, late, waits, charged
 
 
@@ -210,6 +219,21 @@ def _passed_on(there: NDArray[np.bool_], last: Int32, waits: Int64, charged: Int
                 lost[party].clear()
             elif waits[row, party] > 0:
                 lost[party] = [*lost[party][-_MOST_BEFORE:], row]
+    return charged
+
+
+def _but_by_design(
+    there: NDArray[np.bool_], handed: Int64, last: Int32, waits: Int64, charged: Int32
+) -> Int32:
+    """Charges without those for being later by what another one sends, since all who wait now met before."""
+    charged = charged.copy()
+    met: list[int] = []
+    for row in range(len(there)):
+        since = next((before for before in reversed(met) if there[before][there[row]].all()), None)
+        late = int(last[row])
+        waited = handed[row, late] - (0 if since is None else handed[since, late])
+        charged[row, (charged[row] == late) & (2 * waited >= waits[row])] = NOBODY
+        met = [*met[-_MOST_BEFORE:], row]
     return charged
 
 

@@ -42,7 +42,7 @@ def find_cause(
 ) -> Cause | None:
     """What explains that a host is late by so much, in some common steps (None: in all), against the median host; None
     where nothing does, as where nothing of it is recorded."""
-    if median is None or median == host:
+    if median is None or median == host or table.hosts[host].cut:
         return None
     both = table.there[host] & table.there[median]
     counted = np.flatnonzero(both) if steps is None else np.intersect1d(np.flatnonzero(both), steps)
@@ -58,7 +58,7 @@ def find_cause(
     own, usual = own.sum(axis=0) // len(counted), usual.sum(axis=0) // len(counted)
     longer = [(int(own[at] - usual[at]), name) for at, name in enumerate(COLUMNS) if name not in WAITING]
     most, name = max(longer, key=lambda it: it[0])
-    if most <= 0 or most < EXPLAINS * late_ps:
+    if most <= 0 or most < EXPLAINS * late_ps or name == "unrecorded":
         return None
     at = COLUMNS.index(name)
     found = Cause(name, int(own[at]), int(usual[at]), None, None)

@@ -32,6 +32,8 @@ __all__ = ["HostCollectives", "host_collectives"]
 _TOGETHER = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-broadcast")
 """Kinds in which every core waits for every other one of its group. In the others one core waits for one."""
 
+_FROM_ONE = ("send", "recv", "collective-permute")
+
 _HALF = re.compile(r"-(start|done)(?=[. ]|$)")
 _OPERAND = re.compile(r"-done\([^%]*%([\w.-]+)")
 _WHOLE, _START, _DONE = range(3)
@@ -46,7 +48,7 @@ def host_collectives(trace: Trace, most_rows: int = MOST_ROWS) -> HostCollective
     parts = [_of_device(trace, number, run_of) for number in range(len(trace.devices))]
     rows = {
         name: np.concatenate([part[name] for part in parts] or [np.zeros(0, np.int64)])
-        for name in ("key", "run", "core", "begin_ps", "end_ps", "exposed_ps")
+        for name in ("key", "run", "core", "begin_ps", "end_ps", "exposed_ps", "handed_ps")
     }
     instructions, groups, of_key, half = _instructions(trace, rows["key"])
     keep = of_key[rows["key"]] >= 0
@@ -74,6 +76,7 @@ def host_collectives(trace: Trace, most_rows: int = MOST_ROWS) -> HostCollective
             rows["wait_ps"],
             rows["end_ps"],
             rows["exposed_ps"],
+            rows["handed_ps"],
             np.array([-1 if it.number is None else it.number for it in steps_of(trace)], np.int64),
             _step_work(trace),
             len(rows["run"]),
@@ -144,6 +147,8 @@ def _of_device(trace: Trace, device: int, run_of: Int32) -> dict[str, Int64]:
         trace.devices[device].ops,
         find_ops(trace).devices[device],
     )
+    from_one = np.isin(found.kind, [COLLECTIVES.index(kind) for kind in _FROM_ONE])
+    handed = np.where(from_one, found.exposed_ps, 0)
     kept = told.run[found.op] >= 0
     op = found.op[kept]
     return {
@@ -153,6 +158,7 @@ def _of_device(trace: Trace, device: int, run_of: Int32) -> dict[str, Int64]:
         "begin_ps": ops.start_ps[op],
         "end_ps": ops.end_ps[op],
         "exposed_ps": found.exposed_ps[kept],
+        "handed_ps": (np.cumsum(handed) - handed)[kept],
     }
 
 
@@ -269,7 +275,7 @@ def _joined(rows: dict[str, Int64], half: NDArray[np.int8]) -> dict[str, Int64]:
     end_of[start] = ends
     kept = np.flatnonzero((half == _WHOLE) | ((half == _START) & (end_of >= 0)))
     until = end_of[kept]
-    joined = {name: rows[name][kept] for name in ("instruction", "run", "core", "begin_ps")}
+    joined = {name: rows[name][kept] for name in ("instruction", "run", "core", "begin_ps", "handed_ps")}
     joined |= {
         "repetition": repetition[kept],
         "wait_ps": rows["begin_ps"][until],

@@ -18,6 +18,7 @@ from tb_xla_insights.pod.arrivals import Arrivals, find_arrivals, find_core_arri
 from tb_xla_insights.pod.causes import Cause, find_cause
 from tb_xla_insights.pod.hosts import HostInput, Table, side_by_side
 from tb_xla_insights.pod.late import LateOnes, every_step, find_late
+from tb_xla_insights.trace.model import Int64
 
 State = Literal["compared", "one_host", "no_collectives", "clocks_apart"]
 
@@ -78,27 +79,36 @@ class Compared:
 
     @property
     def step_if_fixed_ps(self) -> int | None:
-        """The mean step, at best, if nobody were late; never under what a host, or its devices, work in it."""
+        """The mean step, at best, if nobody were late; never under what another host, or its devices, work in it."""
         step = self.table.mean_step_ps
         if step is None or self.late.kind not in ("late", "changing"):
             return None
         return min(step, max(step - self.late.saved_ps, self._least_ps()))
 
     def _least_ps(self) -> int:
-        """What the median host's devices need for the mean step: their own work, and what of collectives is no waiting
-        for others."""
-        median = self.median_host
-        if median is None:
-            return 0
-        host = self.hosts[median].collectives
-        exposed = int(host.exposed_ps[host.run_step[host.run] >= 0].sum())
-        waits = waiting_for_others(self.told)
-        left = exposed - int(waits.sum() if self.cores else waits[median])
+        """What those need for the mean step who are not late: each its own work on the host, and on its devices."""
+        late = set() if self.cores else set(self.late.parties)
+        known = self.arrivals.clocks.known
+        own = [host for host in range(len(self.hosts)) if host not in late and self.table.there[host].any()]
+        on_host = self.table.own_work_ps[own]
+        on_device = [self._device_ps(host) for host in own if self.cores or known[host]]
+        return max([*on_host.tolist(), *on_device], default=0)
+
+    def _device_ps(self, which: int) -> int:
+        """What a host's devices need for the mean step: their own work, and what of collectives is no waiting for
+        others."""
+        host = self.hosts[which].collectives
         each = len(host.cores) * len(host.step_numbers)
         if not each:
             return 0
+        exposed = int(host.exposed_ps[host.run_step[host.run] >= 0].sum())
+        left = exposed - int(self._waiting_ps.sum() if self.cores else self._waiting_ps[which])
         works = host.step_work_ps.mean(axis=0)
         return int(np.median(works) if self.cores else works.max()) + max(left, 0) // each
+
+    @cached_property
+    def _waiting_ps(self) -> Int64:
+        return waiting_for_others(self.told)
 
 
 def compare_hosts(hosts: Sequence[HostInput]) -> Compared:

@@ -23,6 +23,13 @@ COLUMNS = (*CLASSES, DEVICE)
 WAITING = frozenset(("wait", "from_device"))
 """Classes in which a host only waits for its devices, so for the other hosts: never a cause."""
 
+_CUT = ("truncated_file", "corrupt_file")
+
+_MAY_WAIT = ("dispatch", "python", "other")
+"""Classes in which a host may wait though no event says so: of these as much is its own work as every host has."""
+
+_OWN = tuple(name for name in CLASSES if name not in (*WAITING, *_MAY_WAIT, "unrecorded"))
+
 
 @dataclass(frozen=True)
 class HostInput:
@@ -31,6 +38,11 @@ class HostInput:
     name: str
     document: Mapping[str, Any]
     collectives: HostCollectives
+
+    @property
+    def cut(self) -> bool:
+        """Whether its file ends too soon, or cannot be read to its end: what is missing may be any class's."""
+        return any(row["id"] in _CUT for row in self.document["diagnostics"])
 
 
 @dataclass(frozen=True)
@@ -54,14 +66,25 @@ class Table:
         return found
 
     @cached_property
+    def own_work_ps(self) -> Int64:
+        """Per host, of its mean step: what it does itself and does not wait, at least."""
+        own, unsure = (self.means_ps[:, [CLASS_INDEX[name] for name in names]] for names in (_OWN, _MAY_WAIT))
+        some = unsure[self.there.any(axis=1)]
+        least = some.min(axis=0).sum() if len(some) else 0
+        found: Int64 = own.sum(axis=1) + least
+        return found
+
+    @cached_property
     def mean_step_ps(self) -> int | None:
         """Of the steps of all hosts."""
         count = int(self.there.sum())
         return int(self.step_ps.sum()) // count if count else None
 
     def median_of(self, hosts: Collection[int]) -> int | None:
-        """Of some hosts the one that is closest to the medians of all columns, None where none has steps."""
-        some = np.array([host for host in sorted(hosts) if self.there[host].any()], np.intp)
+        """Of some hosts the one that is closest to the medians of all columns, None where none has steps; one whose
+        file is cut only where all are."""
+        having = [host for host in sorted(hosts) if self.there[host].any()]
+        some = np.array([host for host in having if not self.hosts[host].cut] or having, np.intp)
         if not len(some):
             return None
         means = self.means_ps[some]

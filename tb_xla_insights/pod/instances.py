@@ -29,7 +29,8 @@ class Instances:
     `begin_ps`: when the party's last core took part, its arrival; `wait_ps`: from when on it waits; `end_ps`: when its
     first core is done. All on the common clock. `instruction`: index into `Shared.instructions`; `step`: index into the
     common steps, NOBODY outside of them; `of_row`: per party, for each row of its collectives, the instance that it is
-    a part of, -1: none. `share`: of all rows that are part of one, how many are compared: see MOST_CELLS.
+    a part of, -1: none. `share`: of all rows that are part of one, how many are compared: see MOST_CELLS. `handed_ps`:
+    how long the party has waited by then, in all, for what one other sends (None: nobody does).
     """
 
     instruction: Int32
@@ -40,6 +41,7 @@ class Instances:
     end_ps: Int64
     of_row: list[Int32]
     share: float = 1.0
+    handed_ps: Int64 | None = None
 
     def __len__(self) -> int:
         return len(self.step)
@@ -57,6 +59,7 @@ class Instances:
             self.end_ps[rows],
             [place[it] for it in self.of_row],
             self.share,
+            None if self.handed_ps is None else self.handed_ps[rows],
         )
 
 
@@ -155,6 +158,8 @@ def find_instances(
         np.maximum.at(column, cells, np.concatenate([getattr(party, name) for party in parties])[rows])
     np.minimum.at(end, cells, np.concatenate([party.end_ps for party in parties])[rows])
     begin, wait, end = (np.where(there, column, 0) for column in (begin, wait, end))
+    handed = np.zeros(there.shape, np.int64)
+    np.maximum.at(handed, cells, np.concatenate([party.handed_ps for party in parties])[rows])
     bounds = np.cumsum([len(party) for party in parties])[:-1]
     return Instances(
         instruction[first].astype(np.int32),
@@ -165,6 +170,7 @@ def find_instances(
         end,
         np.split(instance, bounds),
         share,
+        handed if handed.any() else None,
     )
 
 

@@ -73,7 +73,7 @@ def find_late(arrivals: Arrivals, step_ps: int | None) -> LateOnes:
     """Who holds up the others. `step_ps`: the mean step, of which a cost is a share; None: not known, nobody does."""
     if not len(arrivals.instances) or not arrivals.steps or not step_ps:
         return LateOnes("unknown", [], [], False, 0, 0)
-    waits = _per_step(arrivals, arrivals.waits_ps)
+    waits = _per_step(arrivals, arrivals.charged_ps)
     parties, steps, saved = _one_by_one(arrivals, step_ps)
     several = _class_of_late(arrivals, step_ps)
     if several:
@@ -186,9 +186,9 @@ def _class_of_late(arrivals: Arrivals, step_ps: int) -> list[int]:
     its = arrivals.instances
     inside = np.flatnonzero(its.step >= 0)
     waited = np.zeros(arrivals.steps, np.int64)
-    sums = arrivals.waits_ps[inside].sum(axis=1)
+    sums = arrivals.charged_ps[inside].sum(axis=1)
     np.maximum.at(waited, its.step[inside], sums)
-    rows = inside[sums == waited[its.step[inside]]]
+    rows = inside[(sums > 0) & (sums == waited[its.step[inside]])]
     there = its.there[rows]
     first = np.where(there, its.begin_ps[rows], np.iinfo(np.int64).max).min(axis=1)
     after = np.where(there, its.begin_ps[rows] - first[:, None], 0).astype(np.float64)

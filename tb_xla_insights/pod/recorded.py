@@ -35,7 +35,9 @@ class HostCollectives:
     (index into the host's steps, -1: none), `run_start_ps`. Per core and execution of a collective a row: `instruction`
     (index into `instructions`), `run`, `repetition` (which one within its run), `core`, and `begin_ps`, when the core
     takes part; `wait_ps`, from when on it waits (the begin of an asynchronous one's `done`); `end_ps`; and how much of
-    its time no computing hides, `exposed_ps`. `recorded`: how many rows there were before some were left out.
+    its time no computing hides, `exposed_ps`; `handed_ps`: how long the core has been in exposed point-to-point ones by
+    then, in all: it waits for what one other core sends. `recorded`: how many rows there were before some were left
+    out.
 
     `step_numbers`: of the host's steps (-1: none); `step_work_ps`: per step and core, how long the core computed for
     it.
@@ -59,6 +61,7 @@ class HostCollectives:
     wait_ps: Int64
     end_ps: Int64
     exposed_ps: Int64
+    handed_ps: Int64
     step_numbers: Int64
     step_work_ps: Int64
     recorded: int
@@ -75,7 +78,17 @@ class HostCollectives:
         return replace(self, **{name: getattr(self, name)[rows] for name in _ROWS})
 
 
-_ROWS = ("instruction", "run", "repetition", "core", "begin_ps", "wait_ps", "end_ps", "exposed_ps")
+_ROWS = (
+    "instruction",
+    "run",
+    "repetition",
+    "core",
+    "begin_ps",
+    "wait_ps",
+    "end_ps",
+    "exposed_ps",
+    "handed_ps",
+)
 
 
 def counted(*columns: NDArray[np.integer] | NDArray[np.bool_]) -> Int64:

@@ -12,8 +12,9 @@ from tb_xla_insights.trace.model import Int64
 
 def in_time(arrivals: Arrivals, parties: list[int]) -> tuple[Arrivals, Int64]:
     """The same replayed, with these parties coming when the one in the middle of the others does, where they were
-    later: what is over sooner makes all who took part sooner by as much from then on. And how much sooner each party is
-    in the end than in the beginning."""
+    later: what is over sooner makes all who took part sooner by as much from then on. Who waits for what another one
+    sends does so for less by as much as anybody is sooner, at best. And how much sooner each party is in the end than
+    in the beginning."""
     its = arrivals.instances
     late = np.zeros(len(arrivals.parties), np.bool_)
     late[parties] = True
@@ -21,6 +22,7 @@ def in_time(arrivals: Arrivals, parties: list[int]) -> tuple[Arrivals, Int64]:
     sooner = np.zeros(len(arrivals.parties), np.int64)
     first = sooner.copy()
     seen = np.zeros(len(arrivals.parties), np.bool_)
+    waited = np.zeros(len(arrivals.parties), np.int64)
     shift, moved = np.zeros_like(its.begin_ps), np.zeros(len(its), np.int64)
     for row in range(len(its)):
         there = its.there[row]
@@ -29,6 +31,10 @@ def in_time(arrivals: Arrivals, parties: list[int]) -> tuple[Arrivals, Int64]:
             # Its capture begins here: until then it went along with the others.
             sooner[new] = first[new] = int(np.median(sooner[known]))
         seen |= there
+        if its.handed_ps is not None:
+            since = np.where(there, its.handed_ps[row] - waited, 0)
+            sooner += np.clip(sooner.max() - sooner, 0, since)
+            waited += since
         begin = its.begin_ps[row] - sooner
         some = np.sort(begin[others[row] if others[row].any() else there])
         shift[row] = sooner + np.where(late, np.maximum(begin - some[(len(some) - 1) // 2], 0), 0)

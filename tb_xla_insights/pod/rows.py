@@ -19,7 +19,7 @@ def host_rows(compared: Compared) -> list[dict[str, Any]]:
     shared collectives, how many it takes part in (`shared`), to how many it comes last (`last`, `last_share`), how long
     the others wait for it (`others_wait_ps`) and it for others (`waits_ps`); null where hosts are not compared.
     `differs`: the class that differs most from the median host's, and by how much in a mean step, null where none does
-    by ALIKE_PS."""
+    by ALIKE_PS; `unrecorded` where the host's file is cut."""
     told = compared.arrivals
     compares = compared.state == "compared"
     numbers = zip(
@@ -58,11 +58,14 @@ def host_rows(compared: Compared) -> list[dict[str, Any]]:
 
 
 def differs(compared: Compared, host: int) -> dict[str, Any] | None:
-    """The class in which a host's mean step differs most from the median host's; not what it only waits."""
+    """The class in which a host's mean step differs most from the median host's; not what it only waits. Of a file that
+    is cut nobody knows: `unrecorded`."""
     table = compared.table
     if compared.median_host is None or not table.there[host].any():
         return None
     apart = table.means_ps[host] - table.means_ps[compared.median_host]
+    if compared.hosts[host].cut:
+        return {"class": "unrecorded", "longer_ps": int(apart[COLUMNS.index("unrecorded")])}
     some = [(int(apart[at]), name) for at, name in enumerate(COLUMNS) if name not in WAITING]
     most, name = max(some, key=lambda it: abs(it[0]))
     return {"class": name, "longer_ps": most} if abs(most) >= ALIKE_PS else None

@@ -199,6 +199,7 @@ def _evidence(compared: Compared) -> dict[str, Any]:
         "waits_per_step_ps": late.waits_ps,
         "saved_per_step_ps": late.saved_ps,
         "cause": cause.name if cause else None,
+        "causes": [it.name if it else None for it in compared.causes],
         "cause_ps": cause.own_ps if cause else None,
         "median_cause_ps": cause.median_ps if cause else None,
         "annotation": cause.annotation if cause else None,

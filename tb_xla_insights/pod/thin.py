@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tb_xla_insights.pod.recorded import HostCollectives, counted
 
 MOST_ROWS = 20_000
-"""Rows of one host's collectives: 46 bytes each, so less than 1 MB."""
+"""Rows of one host's collectives: 54 bytes each, so about 1 MB."""
 
 
 def thinned(host: HostCollectives, most_rows: int) -> HostCollectives:

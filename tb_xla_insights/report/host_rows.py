@@ -66,6 +66,8 @@ def host_cells(row: Row, step_unit: str, wait_unit: str) -> list[str]:
 
 
 def _difference(differs: Row) -> str:
+    if differs["class"] == "unrecorded" and not differs["longer_ps"]:
+        return "unrecorded: the file is cut"
     name = "device work" if differs["class"] == "device" else label(differs["class"])
     more = "longer" if differs["longer_ps"] > 0 else "shorter"
     return f"{name}, {units.time_text(abs(differs['longer_ps']), 1)} a step {more}"

@@ -25,10 +25,10 @@ def waiting_text(finding: Mapping[str, Any]) -> str:
     return {0: "others", 1: "it"}.get(len(finding["evidence"]["hosts"]), "them")
 
 
-def is_its_cause(finding: Mapping[str, Any], late: Mapping[str, Any]) -> bool:
-    """Whether a finding is told of late hosts alone: then it is why they come late, and no mistake besides."""
-    evidence = finding.get("evidence", {})
-    hosts = late["evidence"]["hosts"]
+def is_its_cause(evidence: Mapping[str, Any], late: Mapping[str, Any]) -> bool:
+    """Whether a finding is told of late hosts alone, from the evidence of both: then it is why they come late, and no
+    mistake besides."""
+    hosts = late["hosts"]
     return evidence.get("host") in hosts and evidence["hosts"] <= len(hosts)
 
 

@@ -134,7 +134,9 @@ def _inside_span(report: Mapping[str, Any], room: int) -> dict[str, str]:
     limit = _limit(limits[0], together) if limits and (not mistakes or _remains(together)) else ""
     late = _late(report)
     if late:
-        further = [it for it in mistakes if it is not late and not is_its_cause(it, late)]
+        further = [
+            it for it in mistakes if it is not late and not is_its_cause(it["evidence"], late["evidence"])
+        ]
         head = f"{late_cost_text(late)} "
         busy_text = f"{duty} busy, which includes waiting for {waiting_text(late)}"
         causes = _causes_beside_late(first, further, limit)

@@ -4,12 +4,14 @@ results is Dask's work."""
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Generic
 
 from tb_xla_insights import __version__
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.tasks.address import scheduler_address
 from tb_xla_insights.tasks.host import Answer, Failure, HostCapture, Result, Task
 from tb_xla_insights.xplane.source import is_url
 
@@ -39,9 +41,13 @@ class OnWorker(Generic[Result]):
 
 
 def run_on_cluster(
-    hosts: Sequence[HostCapture], task: Task[Result], scheduler: str
+    hosts: Sequence[HostCapture],
+    task: Task[Result],
+    scheduler: str,
+    go_on: Callable[[], bool] = lambda: True,
 ) -> Generator[Answer[Result]]:
-    """The tasks' results in the order of the hosts; a host whose workers end again and again is a Failure.
+    """The tasks' results in the order of the hosts; a host whose workers end again and again is a Failure. Between two
+    hosts it ends early where `go_on` says no.
 
     Raises InputError where the scheduler does not answer, no worker comes, or one has another version.
     """
@@ -54,7 +60,7 @@ def run_on_cluster(
             client.submit(sent, host, pure=False, priority=-number) for number, host in enumerate(hosts)
         ]
         waiting.reverse()
-        for host in hosts:
+        for host in takewhile(lambda _: go_on(), hosts):
             future = waiting.pop()
             try:
                 yield future.result()
@@ -79,9 +85,9 @@ def _connected(scheduler: str) -> Client:
             f'{scheduler}: a scheduler needs Dask; pip install "tb-xla-insights[dask]"'
         ) from error
     try:
-        client: Client = Client(scheduler, timeout=ANSWER_SECONDS, set_as_default=False)
+        client: Client = Client(scheduler_address(scheduler), timeout=ANSWER_SECONDS, set_as_default=False)
         return client
-    except (OSError, TimeoutError, ValueError) as error:
+    except (OSError, TimeoutError) as error:
         raise InputError(
             f"{scheduler}: no Dask scheduler answers there within {ANSWER_SECONDS} s; check the address, as "
             "tcp://HOST:8786, and that it runs"

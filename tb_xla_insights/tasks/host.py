@@ -13,6 +13,7 @@ from tb_xla_insights.memory import give_back
 
 if TYPE_CHECKING:
     from tb_xla_insights.catalog import Catalog
+    from tb_xla_insights.tasks.progress import Progress
     from tb_xla_insights.trace.model import Trace
 
 _log = logging.getLogger(__name__)
@@ -62,11 +63,13 @@ Answer: TypeAlias = HostResult[Result] | Failure
 class Task(Generic[Result]):
     """What is done with every host: `function` takes the trace, moved by the host's `shift_ps`.
 
-    The function and what it returns can be pickled, so it is a function of a module, or a `partial` of one.
+    The function and what it returns can be pickled, so it is a function of a module, or a `partial` of one. `progress`
+    is told how far the reading is.
     """
 
     function: Callable[[Trace, HostCapture], Result]
     catalog: Catalog
+    progress: Progress | None = None
 
     def __call__(self, host: HostCapture) -> Answer[Result]:
         """Never raises."""
@@ -81,7 +84,11 @@ class Task(Generic[Result]):
             give_back()
 
     def _result(self, host: HostCapture) -> HostResult[Result]:
-        trace = read_host(host.path, host.name, self.catalog)
+        def tell(bytes_read: int, size: int) -> None:
+            if self.progress:
+                self.progress.tell(host.number, bytes_read, size)
+
+        trace = read_host(host.path, host.name, self.catalog, tell)
         trace.shift(host.shift_ps)
         value = self.function(trace, host)
         return HostResult(host, value, trace.base_unix_ns, trace.span_ps[1], trace.diagnostics)

@@ -6,55 +6,88 @@ The processes are loky's: they are started without running the user's script onc
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Generator, Sequence
+import gc
+import multiprocessing
+import signal
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 
 import loky
 
-from tb_xla_insights.memory import available_bytes, keep_one_heap
+from tb_xla_insights.memory import available_bytes, keep_freed, keep_one_heap
 from tb_xla_insights.parallel import limit_threads
 from tb_xla_insights.tasks.host import Answer, Failure, HostCapture, Result, Task
+from tb_xla_insights.tasks.under_way import answers_of
+from tb_xla_insights.xplane.source import is_url
 
 _PER_BYTE = 3
 """Memory that a task takes at most, per byte of its file (see benchmarks/bench_pod.py) …"""
 _PER_WORKER = 120_000_000
 """… and beside that: the interpreter, NumPy, and what does not grow with the file."""
+_UNKNOWN_BYTES = 100_000_000
+"""What a file is taken for of which a store does not tell the size."""
+_REMOTE_AT_ONCE = 4
+"""A processor decodes one host at a time; of those that a store sends some may be waited for."""
 _IDLE_SECONDS = 60
 """After so long without work a process ends: the one that had work for it may have been killed."""
 
 
 def workers_for(hosts: Sequence[HostCapture], memory: int | None = None) -> int:
-    """How many processes work at once: one per core, as far as they fit into `memory` bytes (half of what is free)."""
+    """How many processes work at once: one per core, of remote files a few more, as far as they fit into `memory` bytes
+    (half of what is free)."""
     budget = available_bytes() // 2 if memory is None else memory
-    largest = _PER_WORKER + _PER_BYTE * max(host.bytes for host in hosts)
-    return max(1, min(int(loky.cpu_count()), len(hosts), budget // largest))
+    largest = _PER_WORKER + _PER_BYTE * max(host.bytes or _UNKNOWN_BYTES for host in hosts)
+    at_once = max(int(loky.cpu_count()), _REMOTE_AT_ONCE if is_url(hosts[0].path) else 1)
+    return max(1, min(at_once, len(hosts), budget // largest))
 
 
 def _begin() -> None:
-    """What a process does before its first task."""
+    """What a process does before its first task. A task collects what it leaves, so nobody else need look for it."""
+    gc.disable()
     keep_one_heap()
+    keep_freed()
     limit_threads(1)
 
 
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Processes that start meanwhile never get Ctrl-C, which a terminal sends to all: this one ends them."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    # Python's own tracker of semaphores starts with the first one, and lets the signal through again (3.12 and before).
+    multiprocessing.get_context("spawn").Lock()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def run_in_processes(
-    hosts: Sequence[HostCapture], task: Task[Result], workers: int
+    hosts: Sequence[HostCapture],
+    task: Task[Result],
+    workers: int,
+    in_order: bool = True,
+    go_on: Callable[[], bool] = lambda: True,
 ) -> Generator[Answer[Result]]:
-    """The tasks' results in the order of the hosts.
+    """The tasks' results, in the order of the hosts or as they come; ends early where `go_on` says no.
 
     Where a process dies, as the system ends those that take too much memory, the hosts that have no result yet are read
     again by half as many. A host whose process dies while no other works is a Failure.
     """
-    waiting = deque(hosts)
+    waiting = list(hosts)
     while waiting:
         try:
-            yield from _run_until_broken(waiting, task, workers)
+            yield from _run_until_broken(waiting, task, workers, in_order, go_on)
+            return
         except BrokenProcessPool:
             if workers > 1:
                 workers //= 2
                 continue
-            host = waiting.popleft()
+            host = waiting.pop(0)
             yield Failure(
                 host,
                 f"{host.path}: the process that read it was killed, often for want of memory; "
@@ -63,7 +96,11 @@ def run_in_processes(
 
 
 def _run_until_broken(
-    waiting: deque[HostCapture], task: Task[Result], workers: int
+    waiting: list[HostCapture],
+    task: Task[Result],
+    workers: int,
+    in_order: bool,
+    go_on: Callable[[], bool],
 ) -> Generator[Answer[Result]]:
     """Takes a host from `waiting` once its result is there. Raises BrokenProcessPool where a process dies."""
     # A lone worker has one host at a time, which is to blame for its end.
@@ -75,13 +112,13 @@ def _run_until_broken(
         # OpenBLAS would start a thread per core in each, and there is no algebra.
         env={"OPENBLAS_NUM_THREADS": "1"},
     )
-    submitted: deque[Future[Answer[Result]]] = deque()
+
+    def submit(task: Task[Result], host: HostCapture) -> Future[Answer[Result]]:
+        with _deaf_to_interrupts():
+            answer: Future[Answer[Result]] = executor.submit(task, host)
+            return answer
+
     try:
-        while waiting:
-            for host in list(waiting)[len(submitted) : ahead]:
-                submitted.append(executor.submit(task, host))
-            result = submitted.popleft().result()
-            waiting.popleft()
-            yield result
+        yield from answers_of(waiting, task, submit, ahead, in_order, go_on)
     finally:
         executor.shutdown(wait=True, kill_workers=True)

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from tb_xla_insights.tasks.host import Answer, HostCapture, Result, Task
+from tb_xla_insights.xplane.source import is_url
 
 if TYPE_CHECKING:
     from tb_xla_insights.catalog import Catalog
+    from tb_xla_insights.tasks.progress import Progress
     from tb_xla_insights.trace.model import Trace
 
 _SMALL_BYTES = 8_000_000
 """Files of so many bytes in all are read in this process sooner than others have started."""
+_REMOTE_AT_ONCE = 16
+"""So many small files are asked for at a time: most of the time the store is waited for."""
 
 
 def run(
@@ -21,23 +26,39 @@ def run(
     catalog: Catalog,
     scheduler: str | None = None,
     memory: int | None = None,
+    in_order: bool = True,
+    go_on: Callable[[], bool] = lambda: True,
+    progress: Progress | None = None,
 ) -> Generator[Answer[Result]]:
-    """What `function` makes of each host's trace, or why there is nothing, in the order of the hosts.
+    """What `function` makes of each host's trace, or why there is nothing, in the order of the hosts, or
+    without `in_order` as they come, so that a host that takes long holds up no other (those of a scheduler always come
+    in order).
 
-    Results come as soon as those before them have come, and are not kept here. `scheduler` is the address of a Dask
+    Results are not kept here. Ends early where `go_on` says no; without a scheduler it is asked all the time, and
+    `progress` is told how far each host is, by its number. `scheduler` is the address of a Dask
     scheduler; without one the tasks run in processes of this machine, as many as there are cores and as fit into
     `memory` bytes, or in this process where that is as fast. Whoever stops to iterate ends what still runs.
 
     Raises InputError where the scheduler does not answer, or its workers cannot do the work.
     """
-    task = Task(function, catalog)
+    task = Task(function, catalog, None if scheduler else progress)
     if scheduler is not None:
         from tb_xla_insights.tasks.cluster import run_on_cluster
 
-        return run_on_cluster(hosts, task, scheduler)
-    if len(hosts) > 1 and sum(host.bytes for host in hosts) > _SMALL_BYTES:
+        return run_on_cluster(hosts, task, scheduler, go_on)
+    if len(hosts) > 1 and not _are_small(hosts):
         from tb_xla_insights.tasks.pool import run_in_processes, workers_for
 
         if (workers := workers_for(hosts, memory)) > 1:
-            return run_in_processes(hosts, task, workers)
-    return (task(host) for host in hosts)
+            return run_in_processes(hosts, task, workers, in_order, go_on)
+    if len(hosts) > 1 and is_url(hosts[0].path):
+        from tb_xla_insights.tasks.under_way import run_in_threads
+
+        return run_in_threads(list(hosts), task, _REMOTE_AT_ONCE, in_order, go_on)
+    return (task(host) for host in takewhile(lambda _: go_on(), hosts))
+
+
+def _are_small(hosts: Sequence[HostCapture]) -> bool:
+    """Files of which a store does not tell the size may be large."""
+    is_known = all(host.bytes for host in hosts) or not is_url(hosts[0].path)
+    return is_known and sum(host.bytes for host in hosts) <= _SMALL_BYTES

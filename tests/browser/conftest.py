@@ -14,7 +14,7 @@ from typing import Any
 import helpers
 import pytest
 from browser.driver import Xi
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request, expect
 
 from tb_xla_insights.page.folder import page_folder
 from tb_xla_insights.page.packed import is_packed
@@ -27,6 +27,9 @@ ARGUMENTS = [
     "--force-device-scale-factor=1",
     "--disable-background-networking",
 ]
+
+# In milliseconds: as patient as everything else, for machines that are busy. What is expected seldom takes one second.
+expect.set_options(timeout=30_000)
 
 
 def session_named(prefix: str) -> str:
@@ -64,7 +67,7 @@ def packed_page() -> None:
 
 
 @contextmanager
-def serving(logdir: Path, *flags: str) -> Iterator[str]:
+def serving(logdir: Path | str, *flags: str) -> Iterator[str]:
     """The address of a TensorBoard over a logdir, stopped in the end."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, str(Path(__file__).with_name("serve.py")), str(logdir), *flags]
@@ -86,19 +89,89 @@ def complaints() -> list[str]:
 
 
 @pytest.fixture
-def page(page: Page, tensorboard: str, complaints: list[str]) -> Iterator[Page]:
-    """A page whose test fails on a console error, an uncaught one, or a request to another origin."""
+def origins(tensorboard: str) -> list[str]:
+    """Where a page may ask. A test with a server of its own adds that."""
+    return [tensorboard, "data:", "blob:", "about:"]
+
+
+SPOILED = pytest.StashKey[bool]()
+"""Of a test: its page is not one that another test can have."""
+
+
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    if call.excinfo:
+        item.stash[SPOILED] = True
+
+
+@pytest.fixture
+def page_of_its_own(request: pytest.FixtureRequest) -> None:
+    """For tests that do to a page what cannot be undone, as scripts that run before its own. To be named first."""
+    request.node.stash[SPOILED] = True
+
+
+@pytest.fixture(scope="session")
+def left_page() -> Iterator[list[Page]]:
+    """The page that the last test left, if it did: another one takes three processes, and most of a test's time."""
+    left: list[Page] = []
+    yield left
+    for page in left:
+        page.context.close()
+
+
+@pytest.fixture
+def page(
+    request: pytest.FixtureRequest,
+    browser: Browser,
+    browser_context_args: dict[str, Any],
+    left_page: list[Page],
+    origins: list[str],
+    complaints: list[str],
+) -> Iterator[Page]:
+    """A page as new, whose test fails on a console error, an uncaught one, or a request to another origin."""
+    spoiled = request.node.stash.get(SPOILED, False)
+    page = (
+        left_page.pop()
+        if left_page and not spoiled
+        else browser.new_context(**browser_context_args).new_page()
+    )
+
+    def on_console(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            complaints.append(message.text)
+
+    def on_error(error: Error) -> None:
+        complaints.append(str(error))
+
+    def on_request(asked: Request) -> None:
+        if not asked.url.startswith(tuple(origins)):
+            complaints.append(asked.url)
+
     # Asked for by the browser, not by the page.
     page.route("**/favicon.ico", lambda route: route.fulfill(status=204))
-    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    own = (tensorboard, "data:", "blob:", "about:")
-    page.on(
-        "request", lambda request: None if request.url.startswith(own) else complaints.append(request.url)
-    )
+    page.on("console", on_console)
+    page.on("pageerror", on_error)
+    page.on("request", on_request)
     yield page
-    page.close()
+    if request.node.stash.get(SPOILED, False):
+        page.context.close()
+    else:
+        clean(page, browser_context_args)
+        page.remove_listener("console", on_console)
+        page.remove_listener("pageerror", on_error)
+        page.remove_listener("request", on_request)
+        left_page.append(page)
     assert not complaints
+
+
+def clean(page: Page, context_args: dict[str, Any]) -> None:
+    """Takes back whatever a test may have done to its page."""
+    page.unroute_all(behavior="ignoreErrors")
+    if page.url.startswith("http"):
+        page.evaluate("localStorage.clear()")
+    page.mouse.move(0, 0)
+    page.goto("about:blank")
+    page.set_viewport_size(context_args["viewport"])
+    page.emulate_media(color_scheme=context_args["color_scheme"])
 
 
 @pytest.fixture

@@ -42,7 +42,8 @@ class Xi:
         """Opens a session with link state, as if by a link, and waits until it is drawn."""
         pairs = {"s": session, "v": "timeline", **state}
         keys = "&".join(f"p.xla_insights.{key}={quote(value, safe='+,:@/')}" for key, value in pairs.items())
-        self.page.goto("about:blank")
+        if self.page.url != "about:blank":
+            self.page.goto("about:blank")  # else the page stays and only its link changes
         self.page.goto(f"{self.address}#xla_insights&{keys}")
         if wait:
             self.ready()

@@ -7,6 +7,9 @@ from browser.conftest import ROOT
 from browser.driver import Xi
 from playwright.sync_api import Page, Response, Route, expect
 
+# What a browser has once got counts here.
+pytestmark = pytest.mark.usefixtures("page_of_its_own")
+
 FIRST = {"index.js", "index.css"}
 
 
@@ -61,7 +64,7 @@ def test_further_views_come_ahead_and_open_without_another_request(
     views = [path.parent.name for path in (ROOT / "frontend").glob("*/view.js")]
     others = {f"{view}.js" for view in views if view != "overview"}
     xi.open(case_study, v="overview")
-    for _ in range(100):
+    for _ in range(600):
         if others <= set(map(name, answers)):
             break
         xi.page.wait_for_timeout(50)

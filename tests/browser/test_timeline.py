@@ -27,6 +27,7 @@ def test_lanes_stand_in_their_order(xi: Xi, case_study: str) -> None:
     assert "(driving)" in threads[0]
 
 
+@pytest.mark.usefixtures("page_of_its_own")
 def test_rows_that_come_before_the_first_frame_stay(xi: Xi, page: Page, case_study: str) -> None:
     # As in a tab that was opened in the background.
     page.add_init_script(

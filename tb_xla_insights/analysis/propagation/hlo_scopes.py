@@ -8,7 +8,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from tb_xla_insights.analysis.propagation.scopes import number_of, scope_of
-from tb_xla_insights.xplane.hlo_flops import ProgramFlops, instruction_shape
+from tb_xla_insights.xplane.hlo_amounts import (
+    NOTHING_KNOWN,
+    InstructionAmounts,
+    ProgramAmounts,
+    instruction_shape,
+)
 
 if TYPE_CHECKING:
     from tb_xla_insights.xplane.proto.hlo_pb2 import HloComputation, HloModule
@@ -32,8 +37,6 @@ _CALL_NOTHING = _WEIGHTLESS | frozenset(
 )  # fmt: skip
 """The most frequent instructions that have no computations to call: asking them takes half of the time of reading."""
 
-_COUNT_NOTHING = _CALL_NOTHING - {"convolution", "dot"}
-
 _MOVES = frozenset(
     (
         "async-done", "async-start", "async-update", "bitcast", "bitcast-convert", "convert", "copy", "copy-done",
@@ -53,9 +56,8 @@ Parts = dict[str, int]
 class Origin:
     """Where an op comes from: its state, the scopes its time goes to with their weights, in host order, and the share
     of its parts that has no scope (which gets no time where others have one, but is shown). `op_name` is its own name
-    or, without one, the most frequent one of its parts. `flops` are those of its matrix products and convolutions, by
-    their shapes, `product` the shapes of the largest one, `shape` that of what it makes. `found` is False where the
-    program does not know the op."""
+    or, without one, the most frequent one of its parts. `amounts`: what it computes and moves by the shapes in
+    the program, `shape` that of what it makes. `found` is False where the program does not know the op."""
 
     state: int = NONE
     parts: list[tuple[str, int]] = field(default_factory=list)
@@ -65,8 +67,7 @@ class Origin:
     source: str = ""
     frame: int = 0
     found: bool = False
-    flops: int | None = None
-    product: str = ""
+    amounts: InstructionAmounts = NOTHING_KNOWN
     shape: str = ""
 
     @property
@@ -101,7 +102,7 @@ class Program:
         self._scopes: dict[str, str] = {}
         self._parts: dict[int, Parts] = {}
         self._neighbours: dict[int, _Neighbours] = {}
-        self._flops = ProgramFlops(module)
+        self._amounts = ProgramAmounts(module)
 
     def __contains__(self, name: str) -> bool:
         return name in self._inside
@@ -122,8 +123,7 @@ class Program:
         source = f"{metadata.source_file}:{metadata.source_line}" if metadata.source_file else ""
         found = Origin(NONE, [], 0.0, op_name, opcode, source, metadata.stack_frame_id, True)
         found.shape = instruction_shape(it)
-        if opcode not in _COUNT_NOTHING:
-            found.flops, found.product = self._flops.of(it, computation)
+        found.amounts = self._amounts.of(it, computation)
         own = self._scope(op_name)
         inner = self._parts_of(calls) if calls else {}
         scoped = {scope: count for scope, count in inner.items() if scope}

@@ -130,7 +130,7 @@ def input_together(parts: Parts) -> Row:
     }
     share = made["idle_ps"] / span if span else 0.0
     verdict = input_verdict(share, kind is not None and span > 0)
-    every = made | hidden | {"kind": kind, "share": share, "verdict": verdict}
+    every = made | hidden | {"kind": kind, "share": share, "verdict": verdict, "late_hosts": []}
     return {name: every[name] for name in rows[0]}
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from tb_xla_insights.analysis.findings.base import Finding, Recurs, Window
 from tb_xla_insights.analysis.findings.worth import (
+    LIMITS,
     NO_FAULT,
     in_order,
     kind_of,
@@ -24,15 +25,25 @@ _OFTEN: tuple[Recurs | None, ...] = ("every_step", "some_steps", "once", None)
 """From what is said of most steps to what is said of none: of two that as many hosts have, the first one is told."""
 
 
+_OPENINGS = frozenset(("A", "Collectives", "Cores", "Devices", "For", "None", "The", "Time"))
+"""Words that begin a detail and are no names, which keep their capital letter."""
+
+
+def after_colon(detail: str) -> str:
+    """A detail as the second half of a sentence."""
+    opening = detail.split(" ", 1)[0]
+    return opening.lower() + detail.removeprefix(opening) if opening in _OPENINGS else detail
+
+
 def findings_together(parts: Sequence[Part]) -> Row:
     """The report's `findings` and `mistakes`, of hosts in their order."""
-    by_id: dict[str, dict[str, Row]] = {}
+    by_id: dict[str, dict[int, Row]] = {}
     for part in parts:
         for row in part.rows["findings"]:
-            by_id.setdefault(row["id"], {})[part.host] = row
+            by_id.setdefault(row["id"], {})[part.number] = row
     step = _mean_step(parts, lambda part: part.rows["mistakes"]["step_ps"])
     faults = {id_: its for id_, its in by_id.items() if id_ not in NO_FAULT}
-    found = in_order([_together(parts, its) for its in faults.values()])
+    found = in_order([_together(parts, its) for id_, its in faults.items() if _tells(parts, id_, its)])
     bound = by_id.get("device_bound")
     if bound and leaves_nothing(found) and _on_most(parts, bound) and not _has_mistake(parts):
         found.append(_together(parts, bound))
@@ -40,7 +51,16 @@ def findings_together(parts: Sequence[Part]) -> Row:
     return {"findings": rows, "mistakes": _mistakes(parts, found, step)}
 
 
-def _on_most(parts: Sequence[Part], rows: dict[str, Row]) -> bool:
+def _tells(parts: Sequence[Part], id_: str, rows: dict[int, Row]) -> bool:
+    """Whether what some hosts have is told of all: a limit only where a host gains by it, or it idles as much of all
+    devices as one host's must."""
+    if id_ not in LIMITS or any((row["gain"] or 0.0) >= INFO_SHARE for row in rows.values()):
+        return True
+    cost = sum(int(row["cost_ps"]) for row in rows.values())
+    return cost >= INFO_SHARE * sum(part.span_ps for part in parts)
+
+
+def _on_most(parts: Sequence[Part], rows: dict[int, Row]) -> bool:
     """Whether as many hosts with devices have it as it takes of steps to say that every step has something."""
     return len(rows) >= EVERY_SHARE * sum(bool(part.span_ps) for part in parts)
 
@@ -54,32 +74,32 @@ def _has_mistake(parts: Sequence[Part]) -> bool:
     )
 
 
-def _together(parts: Sequence[Part], rows: dict[str, Row]) -> Finding:
-    """One finding of the hosts that have it, `rows` by host. What it says is what one of them says: of most hosts the
-    median one by gain, of half of them or fewer the one that loses most."""
-    ordered = sorted(rows, key=lambda host: rows[host]["gain"] or 0.0)
+def _together(parts: Sequence[Part], rows: dict[int, Row]) -> Finding:
+    """One finding of the hosts that have it, `rows` by their numbers. What it says is what one of them says: of most
+    hosts the median one by gain, of half of them or fewer the one that loses most."""
+    ordered = sorted(rows, key=lambda number: rows[number]["gain"] or 0.0)
     few = 2 * len(rows) <= len(parts)
     shown = rows[ordered[-1] if few else ordered[(len(ordered) - 1) // 2]]
-    host = next(name for name, row in rows.items() if row is shown)
+    host = next(part.host for part in parts if rows.get(part.number) is shown)
     weigh = _weights(parts)
     told = Counter(row["recurs"] for row in rows.values())
     finding = Finding(
         id=shown["id"],
         title=shown["title"],
         brief=shown["brief"] + _where(len(rows), len(parts), host),
-        detail=f"{_whose(len(rows), len(parts), host, few)}: {shown['detail']}",
+        detail=f"{_whose(len(rows), len(parts), host, few)}: {after_colon(shown['detail'])}",
         advice=shown["advice"],
         cost_ps=sum(row["cost_ps"] for row in rows.values()),
         evidence=shown["evidence"] | {"hosts": len(rows), "of_hosts": len(parts), "host": host},
         windows=[Window(**window) for window in shown["windows"]],
         recurs=max(told, key=lambda it: (told[it], -_OFTEN.index(it))),
-        gain=weighted_mean((rows.get(part.host, {}).get("gain"), weigh(part)) for part in parts),
+        gain=weighted_mean((rows.get(part.number, {}).get("gain"), weigh(part)) for part in parts),
         gain_at_worst=weighted_mean(
-            (rows.get(part.host, {}).get("gain_at_worst"), weigh(part)) for part in parts
+            (rows.get(part.number, {}).get("gain_at_worst"), weigh(part)) for part in parts
         ),
-        step_if_fixed_ps=_mean_step(parts, lambda part: rows.get(part.host, {}).get("step_if_fixed_ps")),
+        step_if_fixed_ps=_mean_step(parts, lambda part: rows.get(part.number, {}).get("step_if_fixed_ps")),
         step_if_fixed_most_ps=_mean_step(
-            parts, lambda part: rows.get(part.host, {}).get("step_if_fixed_most_ps")
+            parts, lambda part: rows.get(part.number, {}).get("step_if_fixed_most_ps")
         ),
     )
     return replace(finding, severity=severity_of_finding(finding, finding.gain or 0.0))

@@ -15,15 +15,29 @@ from tb_xla_insights.analysis.findings.worth import (
     leaves_nothing,
     severity_of_finding,
 )
+from tb_xla_insights.analysis.input_pipeline import input_verdict
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
 from tb_xla_insights.pod.compared import compare_hosts
 from tb_xla_insights.pod.hosts import HostInput
 from tb_xla_insights.pod.rows import host_rows
 from tb_xla_insights.pod.straggler import exposed_without_waiting, straggler
+from tb_xla_insights.report.late_text import is_its_cause
 from tb_xla_insights.units import share
 
 Row = dict[str, Any]
 _EXPOSED = "exposed_collectives"
+
+_EXACT = ("recompilation", "dynamo_recompilation")
+_SAID_BY = {
+    "input": ("input_bound",),
+    "compile": _EXACT,
+    "dynamo": _EXACT,
+    "tracing": ("tracing_bound",),
+    "sync_prepare": ("dispatch_overhead",),
+    "dispatch": ("dispatch_overhead",),
+    "to_device": ("transfer_bound",),
+}
+"""Findings of one host that say what makes it late, by the cause."""
 
 
 def with_arrivals(document: Row, hosts: Sequence[HostInput]) -> Row:
@@ -37,13 +51,42 @@ def with_arrivals(document: Row, hosts: Sequence[HostInput]) -> Row:
     exposed, left = (sum(row[name] for row in rows) for name in ("exposed_ps", "left_ps"))
     if exposed and left < exposed:
         found, mistakes = _without_waiting(document, found, mistakes, left, exposed)
+    more = {}
     if late:
+        found, late, mistakes = _without_its_cause(found, late, mistakes)
         late, mistakes = _with_late(mistakes, late, compared.table.mean_step_ps)
         found = [*found, late]
+        more = {"input_pipeline": _input(document["input_pipeline"], late)}
     told = in_order([finding for finding in found if finding.id not in NO_FAULT])
     told += [finding for finding in found if finding.id in NO_FAULT and leaves_nothing(told)]
     findings = [it.as_json() | {"kind": kind_of(it), "step_ps": mistakes["step_ps"]} for it in told]
-    return document | {"hosts": host_rows(compared), "findings": findings, "mistakes": mistakes}
+    return document | more | {"hosts": host_rows(compared), "findings": findings, "mistakes": mistakes}
+
+
+def _without_its_cause(
+    found: Sequence[Finding], late: Finding, mistakes: Row
+) -> tuple[list[Finding], Finding, Row]:
+    """The findings without those that only say again why hosts are late, as these hosts alone have them; the finding
+    about late hosts, with what the others know better: what is compiled there, and why."""
+    ids = {id_ for cause in late.evidence["causes"] for id_ in _SAID_BY.get(cause, ())}
+    same = [it for it in found if it.id in ids and is_its_cause(it.evidence, late.evidence)]
+    exact = next((it for it in same if it.id in _EXACT), None)
+    if exact and late.evidence["cause"] == late.evidence["causes"][0]:
+        own = exact.detail.split(": ", 1)[-1].split(". ", 1)[0].removesuffix(".")
+        late = replace(late, detail=f"{late.detail.removesuffix('.')}: {own}.", advice=exact.advice)
+    telling = sum(kind_of(it) == "mistake" and (it.gain or 0.0) >= INFO_SHARE for it in same)
+    late = replace(late, evidence=late.evidence | {"said_by": [it.id for it in same]})
+    return [it for it in found if it not in same], late, mistakes | {"count": mistakes["count"] - telling}
+
+
+def _input(its: Row, late: Finding) -> Row:
+    """The report's `input_pipeline` where loading makes hosts late: the others' devices look busy while they wait."""
+    causes = late.evidence["causes"]
+    if "input" not in causes:
+        return its
+    hosts = [host for host, cause in zip(late.evidence["hosts"], causes, strict=False) if cause == "input"]
+    verdict = input_verdict(max(its["share"], late.gain or 0.0), True)
+    return its | {"verdict": verdict, "late_hosts": hosts}
 
 
 def finding_of(row: Row) -> Finding:

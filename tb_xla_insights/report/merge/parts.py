@@ -16,8 +16,10 @@ BY_HOST = (
 
 @dataclass(frozen=True)
 class Part:
-    """One host's rows, on the session's time base; `rows` has the keys BY_HOST of its document."""
+    """One host's rows, on the session's time base; `rows` has the keys BY_HOST of its document. `number` counts the
+    session's hosts, of which some may have one name."""
 
+    number: int
     host: str
     rows: dict[str, Any]
 

@@ -86,6 +86,7 @@ class Merged:
     def skip(self, diagnostic: Diagnostic) -> None:
         """Says why a host is not in the report, or what else there is to know of the session."""
         self._skipped.append(diagnostic)
+        self._skipped.sort(key=_skipped_first)
 
     def hosts(self) -> list[HostInput]:
         """What each host tells of how it came to what all did together, in the session's order."""
@@ -163,7 +164,7 @@ def _for_arrivals(document: Row) -> Row:
     """What of a host's document the comparison of hosts looks at."""
     annotations = [{"path": row["path"], "host_ps": row["host_ps"]} for row in document["annotations"]]
     return {
-        **{name: document[name] for name in ("steps", "devices", "compiles", "collectives")},
+        **{name: document[name] for name in ("steps", "devices", "compiles", "collectives", "diagnostics")},
         "gaps": {"by_class_ps": document["gaps"]["by_class_ps"]},
         "annotations": annotations,
     }
@@ -185,7 +186,10 @@ def _time_base(hosts: list[_Host]) -> tuple[list[int], int, Rows]:
 
 def _placed(hosts: list[_Host], shifts: list[int]) -> list[Part]:
     """The hosts' rows on the session's time base, with steps and hosts counted as in the session."""
-    parts = [Part(host.name, moved(host.rows, shift)) for host, shift in zip(hosts, shifts, strict=True)]
+    parts = [
+        Part(number, host.name, moved(host.rows, shift))
+        for number, (host, shift) in enumerate(zip(hosts, shifts, strict=True))
+    ]
     placed = []
     for number, (part, offset) in enumerate(zip(parts, _offsets(parts), strict=True)):
         rows = dict(part.rows)
@@ -209,6 +213,12 @@ def _offsets(parts: list[Part]) -> list[int]:
 
 def _in_step(row: Row, offset: int) -> Row:
     return row if row["step"] is None else row | {"step": row["step"] + offset}
+
+
+def _skipped_first(diagnostic: Diagnostic) -> tuple[Any, ...]:
+    """Hosts that were left out by their names, in whichever order they were met; then the rest as it came."""
+    left_out = diagnostic.id == "skipped_host"
+    return not left_out, *natural_key(diagnostic.host if left_out and diagnostic.host else "")
 
 
 def _once(rows: Rows) -> Rows:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 from tb_xla_insights.analysis.findings.base import plural
 from tb_xla_insights.report.merge.parts import Part
@@ -64,40 +63,50 @@ def unlike_hosts(parts: Sequence[Part]) -> Row | None:
     """A diagnostic where means over all steps blend hosts that do not the same: their steps come from another source or
     have another name, another program takes most device time, or their number differs by more than what a capture's
     edges cut. Hosts without steps are in no mean."""
-    of_host = {part.host: part.rows["steps"] for part in parts if part.rows["steps"]}
-    kinds = {part.host: _kind(part) for part in parts if part.rows["steps"]}
-    if len(of_host) < 2:
+    ones = [part for part in parts if part.steps]
+    if len(ones) < 2:
         return None
-    usual, _ = Counter(kinds.values()).most_common(1)[0]
-    counts = sorted(len(steps) for host, steps in of_host.items() if kinds[host] == usual)
+    kinds = Counter(map(_kind, ones))
+    if len(kinds) == len(ones):
+        return _each_its_own(ones)
+    usual, _ = kinds.most_common(1)[0]
+    counts = sorted(part.steps for part in ones if _kind(part) == usual)
     middle = counts[(len(counts) - 1) // 2]
-    unlike = [
-        host
-        for host, steps in of_host.items()
-        if kinds[host] != usual or abs(len(steps) - middle) > _EDGE_STEPS
-    ]
+    unlike = [part for part in ones if _kind(part) != usual or abs(part.steps - middle) > _EDGE_STEPS]
     if not unlike:
         return None
-    named = ", ".join(f"{host}: {_told(of_host[host], kinds[host])}" for host in unlike[:_MOST_NAMED])
-    more = f" and {len(unlike) - _MOST_NAMED} more" if len(unlike) > _MOST_NAMED else ""
-    others = next(host for host in of_host if host not in unlike) if len(unlike) < len(of_host) else None
-    usual_text = f"; the others: {_told(of_host[others], kinds[others])}" if others else ""
-    if all(kinds[host] == usual for host in unlike):
+    others = next((part for part in ones if not any(part is it for it in unlike)), None)
+    examples = _named(unlike) + (f"; the others: {_told(others)}" if others else "")
+    who = f"{plural(len(unlike), 'host')} of {len(ones)}"
+    if all(_kind(part) == usual for part in unlike):
         have = "has another number" if len(unlike) == 1 else "have other numbers"
-        text = f"{have} of steps than the others ({named}{more}{usual_text}): in means they weigh by these."
-        return {
-            "id": "hosts_differ",
-            "severity": "info",
-            "message": f"{plural(len(unlike), 'host')} of {len(of_host)} {text} Capture all hosts for the same time.",
-        }
+        text = f"{have} of steps than the others ({examples}): in means they weigh by these."
+        return _differ("info", f"{who} {text} Capture all hosts for the same time.")
     verb = "runs" if len(unlike) == 1 else "run"
-    return {
-        "id": "hosts_differ",
-        "severity": "warning",
-        "message": f"{plural(len(unlike), 'host')} of {len(of_host)} {verb} something other than the others "
-        f"({named}{more}{usual_text}): means over all steps blend them. "
-        "Capture hosts of one job together, or look at each alone.",
-    }
+    text = f"{verb} something other than the others ({examples}): means over all steps blend them."
+    return _differ("warning", f"{who} {text} Capture hosts of one job together, or look at each alone.")
+
+
+def _each_its_own(ones: Sequence[Part]) -> Row:
+    """The diagnostic where no two hosts do the same."""
+    who = f"Each of {len(ones)} hosts runs something of its own"
+    if len(ones) == 2:
+        who = "Both hosts run something of their own"
+    return _differ(
+        "warning",
+        f"{who} ({_named(ones)}): means over all steps blend them. Look at each alone; only stages of one pipeline "
+        "belong together.",
+    )
+
+
+def _differ(severity: str, message: str) -> Row:
+    return {"id": "hosts_differ", "severity": severity, "message": message}
+
+
+def _named(ones: Sequence[Part]) -> str:
+    """`w-2: 4 steps eval, w-3: 4 steps test and 2 more`."""
+    named = ", ".join(f"{part.host}: {_told(part)}" for part in ones[:_MOST_NAMED])
+    return f"{named} and {len(ones) - _MOST_NAMED} more" if len(ones) > _MOST_NAMED else named
 
 
 def _kind(part: Part) -> tuple[str, str, str | None]:
@@ -106,7 +115,8 @@ def _kind(part: Part) -> tuple[str, str, str | None]:
     return first["source"], re.split(r"[#\d]", first["name"])[0].strip(), part.rows["main_program"]
 
 
-def _told(steps: Sequence[Row], kind: tuple[str, str, Any]) -> str:
-    _, name, program = kind
+def _told(part: Part) -> str:
+    """`4 steps eval of jit_eval`."""
+    _, name, program = _kind(part)
     of = f" of {program}" if program else ""
-    return f"{plural(len(steps), f'step {name}'.strip(), f'steps {name}'.strip())}{of}"
+    return f"{plural(part.steps, f'step {name}'.strip(), f'steps {name}'.strip())}{of}"

@@ -1,0 +1,137 @@
+/** Where cores wait in collectives for other hosts: brought for what the lanes show, and of one collective for all who take part. */
+
+import { get, latest } from '../lib/api.js';
+import { timeText } from '../lib/format.js';
+import { fetchSpan, resolution } from './scale.js';
+import { laneAt } from './scene.js';
+
+/** @typedef {import('../lib/views').Waits} Waits */
+/** @typedef {import('../lib/views').Collective} Collective */
+/** @typedef {import('./layout.js').Lane} Lane */
+/** The op of a collective on a core, which waits `until_ps` for the last host. @typedef {{device: string, depth: number, start_ps: number, until_ps: number, end_ps: number, name: string, last: string}} Op */
+/** An op as it is drawn; `late` is what the last host is called. @typedef {Op & {lane: Lane, late: string}} Bar */
+
+/** @param {Waits} waits @returns {Op[]} */
+export const opsOf = ({ names, device, depth, start_ps, waits_ps, end_ps, name, last }) => device.map((id, at) => (
+  { device: id, depth: depth[at], start_ps: start_ps[at], until_ps: start_ps[at] + waits_ps[at], end_ps: end_ps[at], name: names[name[at]], last: names[last[at]] }));
+
+/** @param {Collective} collective @returns {Op[]} */
+export const opsIn = ({ name, last, cores: { device, depth, start_ps, waits_ps, end_ps } }) => device.map((id, at) => (
+  { device: id, depth: depth[at], start_ps: start_ps[at], until_ps: start_ps[at] + waits_ps[at], end_ps: end_ps[at], name, last }));
+
+/**
+ * Ops with the lanes that show them: that of the device's ops, or of its runs where those are all that is shown of it.
+ * @param {Op[]} ops @param {Lane[]} lanes @param {(host: string) => string} short @returns {Bar[]}
+ */
+export function barsOf(ops, lanes, short) {
+  const own = lanes.filter(({ kind, row }) => kind === 'slices' && row.device);
+  const place = (/** @type {Lane} */ { row, depth }) => `${depth} ${row.device}`;
+  const [runs, shown] = ['modules', 'ops'].map((kind) => new Map(own.filter(({ row }) => row.kind === kind).map((lane) => [place(lane), lane])));
+  return ops.flatMap((op) => {
+    const lane = shown.get(`${op.depth} ${op.device}`) ?? (shown.has(`0 ${op.device}`) ? undefined : runs.get(`0 ${op.device}`));
+    return lane ? [{ ...op, lane, late: short(op.last) }] : [];
+  });
+}
+
+/** What is said of a wait, the longest text first. @param {Pick<Bar, 'start_ps'|'until_ps'|'late'>} bar */
+export function waitTexts({ start_ps, until_ps, late }) {
+  const wait = `waits ${timeText(until_ps - start_ps, 1)}`;
+  return [`${wait} for ${late}`, wait];
+}
+
+/**
+ * From the late host's op to where the waiting for it ends, one arrow for each other host.
+ * @param {Bar[]} bars of one collective @param {string} device where the arrows begin, if it is among them @returns {import('./paint.js').Arrow[]}
+ */
+export function waitArrows(bars, device) {
+  const late = bars.filter(({ lane, last }) => lane.row.host === last);
+  const from = late.find((bar) => bar.device === device) ?? late[0];
+  const waiting = bars.filter(({ start_ps, until_ps }) => until_ps > start_ps);
+  const first = waiting.filter(({ lane }, at) => waiting.findIndex((bar) => bar.lane.row.host === lane.row.host) === at);
+  const at = (/** @type {Lane} */ { row, depth }, /** @type {number} */ ps) => ({ row: row.id, depth, start_ps: ps, end_ps: ps });
+  return from ? first.map(({ lane, until_ps }) => ({ from: at(from.lane, from.start_ps), to: at(lane, until_ps) })) : [];
+}
+
+/**
+ * @param {import('./model.js').Model} model
+ * @param {{session: () => import('../lib/types').Ready|null, short: (host: string) => string, arrived: () => void, failed: (error: Error) => void,
+ *   open: (brief: import('../lib/types').Brief) => void}} on
+ */
+export function createWaits(model, on) {
+  /** @type {ReturnType<typeof latest<Waits>>} */
+  const channel = latest('waits');
+  /** What came, and for which session, span and time per pixel. @type {{of: string, start_ps: number, end_ps: number, step: number, ops: Op[]}|null} */
+  let loaded = null;
+  let asked = '';
+  /** Hosts wait for each other only where there are several. */
+  const several = () => (on.session()?.session.hosts.length ?? 0) > 1;
+  /** Hosts that have rows, where not all are in memory: one alone is what a device says. */
+  const here = () => on.session()?.of.hosts ?? on.session()?.chosen?.join();
+  // Moved by its own step each, a host's ops do not stand where it waited.
+  const shown = () => several() && Boolean(on.session()?.rows.length) && !model.state.align;
+  const current = () => (loaded?.of === JSON.stringify(on.session()?.of) ? loaded.ops : []);
+  const bars = (/** @type {Op[]} */ ops, /** @type {Lane[]} */ lanes) => (shown() ? barsOf(ops, lanes, on.short) : []);
+
+  /** @param {Record<string, any>} query @returns {Promise<Collective|null>} */
+  async function collective(query) {
+    if (!several()) return null;
+    try {
+      return (await get('collective', { ...on.session()?.of, hosts: here(), ...query })).collective;
+    } catch (error) {
+      on.failed(/** @type {Error} */ (error));
+      return null;
+    }
+  }
+
+  /** The wait under a point of the canvas. @param {import('./scene.js').Scene} scene @param {number} x @param {number} y */
+  function at(scene, x, y) {
+    const [lane, ps] = [laneAt(scene, y), scene.scale.ps(x)];
+    return bars(current(), lane ? [lane] : []).find(({ start_ps, until_ps }) => start_ps <= ps && ps < until_ps) ?? null;
+  }
+
+  return {
+    /** @param {import('./scale.js').Scale} scale */
+    want(scale) {
+      const { duration } = model;
+      const step = resolution(scale.psPerPx);
+      const of = JSON.stringify(on.session()?.of);
+      const covers = loaded?.of === of && loaded.step === step && loaded.start_ps <= Math.max(0, scale.start_ps) && loaded.end_ps >= Math.min(duration, scale.end_ps);
+      const span = fetchSpan(scale, scale.psPerPx, duration);
+      const key = of + JSON.stringify(span);
+      if (!shown() || covers || key === asked) return;
+      asked = key;
+      channel.get({ ...on.session()?.of, ...span }).then((waits) => {
+        loaded = { of, ...span, step, ops: opsOf(waits) };
+        asked = '';
+        on.arrived();
+      }).catch(on.failed);
+    },
+    /** Lets the next frame ask again for what failed. */
+    again() { asked = ''; },
+    /** The waits that came. @param {Lane[]} lanes */
+    bars: (lanes) => bars(current(), lanes),
+    /** The collective that the selected gap delays. @param {Lane[]} lanes */
+    delayed: (lanes) => bars(model.state.delayed ? opsIn(model.state.delayed) : [], lanes),
+    at,
+    /** What is said of it. @param {import('./scene.js').Scene} scene @param {number} x @param {number} y */
+    textAt(scene, x, y) {
+      const bar = at(scene, x, y);
+      return bar ? waitTexts(bar)[0] : '';
+    },
+    /** Selects the op of a core. @param {{device: string, depth: number, start_ps: number}} op */
+    async open({ device, depth, start_ps }) {
+      const session = on.session();
+      const row = session?.rows.find((own) => own.device === device && own.kind === 'ops')?.id;
+      if (session && row) on.open(await get('event', { session: session.session.name, row, depth, start_ps }));
+    },
+    /** The collective of an op that begins there; null where hosts do not wait for each other in it. @param {string} device @param {number} start_ps */
+    ofOp: (device, start_ps) => collective({ device, start_ps }),
+    /** The collective that a gap delays, which is marked while the gap is selected. @param {{device: string, start_ps: number, duration_ps: number}} gap */
+    async ofGap({ device, start_ps, duration_ps }) {
+      const { selection } = model.state;
+      const delayed = await collective({ device, start_ps, end_ps: start_ps + duration_ps });
+      if (model.state.selection === selection) model.set({ delayed });
+      return delayed;
+    },
+  };
+}

@@ -1,0 +1,155 @@
+"""Where cores wait for other hosts, as the timeline draws it. (docs/definitions.md, "Pods")
+
+Times are those of the rows: each host's own clock, from the session's start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_xla_insights.pod.compared import Compared
+from tb_xla_insights.pod.waits import CoreWaits, core_waits, delayed, unsure_ps
+from tb_xla_insights.timeline.host import HostTimeline
+
+_MOST = 2000
+"""Waits that are told at most, the longest ones: a screen has no more room for what is two pixels wide."""
+
+_COLUMNS = ("device", "depth", "start_ps", "last_ps", "end_ps", "waits_ps", "last", "name")
+
+Json = dict[str, Any]
+
+
+def waits_in(
+    compared: Compared, hosts: Mapping[int, HostTimeline], start_ps: int, end_ps: int, px: int
+) -> Json:
+    """The waits of these hosts that touch a window and are a pixel long, by start.
+
+    A column per key, an entry per wait: the `device`, the `depth` of the op in its row of ops, from when on the core
+    waits (`start_ps`), when the last host arrives (`last_ps`), the op's `end_ps`, how long the core waits (`waits_ps`),
+    for whom (`last`) and in what (`name`), both as indices into `names`. `count`: of how many in the window, shorter
+    ones among them.
+    """
+    arrivals, pixel = compared.arrivals, (end_ps - start_ps) // px
+    waits_of = {place: core_waits(arrivals, place) for place in hosts}
+    found: list[tuple[int, int, int]] = []
+    count = 0
+    for place, waits in waits_of.items():
+        shift = _shift_ps(compared, hosts[place])
+        begin, until = waits.wait_ps + shift, np.minimum(waits.last_ps, waits.end_ps) + shift
+        inside = (waits.waits_ps > 0) & (begin < end_ps) & (until > start_ps)
+        count += int(inside.sum())
+        rows = np.flatnonzero(inside & (waits.waits_ps >= pixel))
+        found += [
+            (length, place, row)
+            for length, row in zip(waits.waits_ps[rows].tolist(), rows.tolist(), strict=True)
+        ]
+    kept = sorted(found, reverse=True)[:_MOST]
+    columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
+    texts: dict[str, int] = {}
+    for place, waits in waits_of.items():
+        rows = np.array(sorted(row for _, own, row in kept if own == place), np.intp)
+        for name, column in _ops(compared, hosts[place], waits, rows).items():
+            columns[name] += column
+        for instance in waits.instance[rows].tolist():
+            kind = arrivals.shared.instructions[arrivals.instances.instruction[instance]]
+            for key, text in (("last", compared.hosts[arrivals.last[instance]].name), ("name", kind.name)):
+                columns[key].append(texts.setdefault(text, len(texts)))
+    return {"count": count, "names": list(texts), **columns}
+
+
+def collective_at(
+    compared: Compared,
+    hosts: Mapping[int, HostTimeline],
+    device: str,
+    start_ps: int,
+    end_ps: int | None = None,
+) -> Json:
+    """The `collective` whose op starts on a device at an instant; with `end_ps` the one that a gap from `start_ps` on
+    delays; None where there is none, or nothing compares it.
+
+    `name` and `kind`; `last`: who arrives last; of `hosts` that take part `waiting` wait
+    for it by more than clocks can be wrong (`unsure_ps` at most), the longest for `longest_ps`, in all `waits_ps`;
+    `cores`: the ops of these hosts, as columns. There `begin_ps` is when the core takes part, the rest as in
+    `waits_in`, with `waits_ps` 0 where it does not wait.
+    """
+    for place, host in hosts.items():
+        ids = [it.id for it in host.trace.devices]
+        if device in ids:
+            instance = _instance(compared, host, place, ids.index(device), start_ps, end_ps)
+            return {"collective": None if instance is None else _collective(compared, hosts, instance)}
+    return {"collective": None}
+
+
+def _instance(
+    compared: Compared, host: HostTimeline, place: int, core: int, start_ps: int, end_ps: int | None
+) -> int | None:
+    shift = _shift_ps(compared, host)
+    if end_ps is not None:
+        return delayed(compared.arrivals, place, core, start_ps - shift, end_ps - shift)
+    waits, start = core_waits(compared.arrivals, place), start_ps - shift
+    rows = np.flatnonzero((waits.core == core) & ((waits.begin_ps == start) | (waits.wait_ps == start)))
+    return int(waits.instance[rows[0]]) if len(rows) else None
+
+
+def _collective(compared: Compared, hosts: Mapping[int, HostTimeline], instance: int) -> Json:
+    arrivals, its = compared.arrivals, compared.arrivals.instances
+    last, there = int(arrivals.last[instance]), np.flatnonzero(its.there[instance]).astype(np.int32)
+    unsure = unsure_ps(arrivals, last, there)
+    waits = np.where(arrivals.waits_ps[instance, there] > unsure, arrivals.waits_ps[instance, there], 0)
+    instruction = arrivals.shared.instructions[its.instruction[instance]]
+    columns: dict[str, list[Any]] = {}
+    for place, host in hosts.items():
+        own = core_waits(compared.arrivals, place)
+        rows = np.flatnonzero(own.instance == instance)
+        rows = rows[np.argsort(own.core[rows], kind="stable")]
+        begin = (own.begin_ps[rows] + _shift_ps(compared, host)).tolist()
+        for name, column in {**_ops(compared, host, own, rows), "begin_ps": begin}.items():
+            columns.setdefault(name, []).extend(column)
+    return {
+        "name": instruction.name,
+        "kind": instruction.kind,
+        "last": compared.hosts[last].name,
+        "hosts": len(there),
+        "waiting": int((waits > 0).sum()),
+        "longest_ps": int(waits.max(initial=0)),
+        "waits_ps": int(waits.sum()),
+        "unsure_ps": int(unsure.max(initial=0)),
+        "cores": columns,
+    }
+
+
+def _ops(
+    compared: Compared, host: HostTimeline, waits: CoreWaits, rows: NDArray[np.intp]
+) -> dict[str, list[Any]]:
+    """Columns of the ops in which cores wait."""
+    shift = _shift_ps(compared, host)
+    start, end = waits.wait_ps[rows] + shift, waits.end_ps[rows] + shift
+    cores = waits.core[rows].tolist()
+    return {
+        "device": [host.trace.devices[core].id for core in cores],
+        "depth": [_depth(host, *op) for op in zip(cores, start.tolist(), end.tolist(), strict=True)],
+        "start_ps": start.tolist(),
+        "last_ps": (waits.last_ps[rows] + shift).tolist(),
+        "end_ps": end.tolist(),
+        "waits_ps": waits.waits_ps[rows].tolist(),
+    }
+
+
+def _depth(host: HostTimeline, core: int, start_ps: int, end_ps: int) -> int:
+    """The depth at which the row of a core's ops shows one, 0 where it does not."""
+    track = host.tracks.get(f"h{host.number}.d{core}.ops")
+    for depth, lane in enumerate(track.lanes if track else ()):
+        at = int(np.searchsorted(lane.start, start_ps))
+        if at < len(lane) and (int(lane.start[at]), int(lane.end[at])) == (start_ps, end_ps):
+            return depth
+    return 0
+
+
+def _shift_ps(compared: Compared, host: HostTimeline) -> int:
+    """What to add to the times of a host's collectives: they may have been told before the host was moved to where it
+    lies in the session, which is by whole nanoseconds."""
+    return (compared.hosts[host.number].collectives.base_unix_ns - host.trace.base_unix_ns) * 1000

@@ -1,0 +1,119 @@
+"""A session of 64 hosts in a store that has not all of them yet: what is told of some, and what of all.
+
+The pod is synthetic. One of its hosts loads for 38 ms longer than the others in every step, and comes last; another one
+is refused.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import pytest
+from browser.conftest import serving
+from browser.driver import Xi
+from playwright.sync_api import Page, expect
+from synthetic import pod
+from synthetic.pod_schedule import Late, Pod
+from webstore import Answer, Asked, WebStore, web_store
+
+MS = 10**9
+HOSTS, FIRST, LATE, REFUSED = 64, 8, 40, 50
+SESSION = "/logs/run/plugins/profile/pod"
+PATIENCE_MS = 60_000
+"""How long the browser waits for what is there in a moment."""
+
+
+@dataclass
+class Gate:
+    """Hosts beyond the first ones come once `rest` is set, the late one once `late` is."""
+
+    address: str = ""
+    rest: threading.Event = field(default_factory=threading.Event)
+    late: threading.Event = field(default_factory=threading.Event)
+
+    def hold_back(self, store: WebStore) -> None:
+        made = Pod(hosts=HOSTS, cores=2, steps=4, ops=1, late=(Late(LATE, "input", 38 * MS),))
+        for host, space in enumerate(pod.files(made)):
+            path = f"{SESSION}/{pod.name_of(host)}.xplane.pb"
+            store.files[path] = space.to_bytes()
+            if host >= FIRST:
+                store.faults[path] = self._fault(host)
+
+    def _fault(self, host: int) -> Callable[[Answer, Asked], bool]:
+        opens = self.late if host == LATE else self.rest
+
+        def fault(answer: Answer, _: Asked) -> bool:
+            opens.wait()
+            return host == REFUSED and answer.refuse(403)
+
+        return fault
+
+    def open(self) -> None:
+        self.rest.set()
+        self.late.set()
+
+
+@pytest.fixture
+def gate() -> Iterator[Gate]:
+    """The gate, with the address of a TensorBoard that shows the store."""
+    made = Gate()
+    with web_store() as store:
+        made.hold_back(store)
+        try:
+            with serving(f"{store.address}/logs") as made.address:
+                yield made
+        finally:
+            made.open()
+
+
+def test_the_first_hosts_are_told_then_the_rest_then_the_late_one(
+    page: Page, gate: Gate, complaints: list[str]
+) -> None:
+    xi = Xi(page, gate.address)
+    note, verdict = page.get_by_test_id("diagnostic-partial"), page.get_by_test_id("verdict")
+    of_hosts = page.get_by_test_id("hosts-verdict")
+    xi.open("run/pod", wait=False, v="overview")
+    page.wait_for_selector("main[data-state=partial]", timeout=PATIENCE_MS)
+
+    # The first eight: nothing tells yet that they wait for another one, nor what that costs.
+    expect(note).to_contain_text(
+        re.compile(r"8 of 64\shosts read; the last one may still come\. 6\d\.\d\skB so far\."),
+        timeout=PATIENCE_MS,
+    )
+    expect(verdict).to_contain_text("So far the 16 devices of 8 hosts are ", timeout=PATIENCE_MS)
+    for finding in ("straggler", "exposed_collectives", "device_bound"):
+        expect(page.get_by_test_id(f"finding-{finding}")).to_have_count(0)
+    expect(page.get_by_test_id("finding-gain")).to_have_count(0)
+    expect(page.get_by_test_id("tab-gaps")).to_contain_text("≥")
+    sums = page.get_by_test_id("idle-table").locator("tfoot .sum")
+    assert "≥" in sums.evaluate("it => getComputedStyle(it, '::before').content")
+    page.get_by_test_id("tab-hosts").click()
+    expect(of_hosts).to_contain_text("8 of 64 hosts read; the last one may still come.")
+    expect(of_hosts).to_contain_text("No host stands out")
+
+    # All but the late one, and one that cannot be read.
+    gate.rest.set()
+    expect(of_hosts).to_contain_text("62 of 64 hosts read; the last one may still come.", timeout=PATIENCE_MS)
+    expect(of_hosts).to_contain_text("No host stands out")
+    expect(page.get_by_test_id("kpi-fixed")).to_have_count(0)
+    expect(page.get_by_test_id("diagnostic-skipped_host")).to_contain_text(
+        f"{pod.name_of(REFUSED)}.xplane.pb"
+    )
+
+    gate.late.set()
+    page.wait_for_selector("main:not([data-reading])", timeout=PATIENCE_MS)
+    page.wait_for_selector("main[data-state=partial]")
+    expect(note.locator("p")).to_have_text("63 of 64 hosts read.")
+    expect(of_hosts).to_contain_text(f"{pod.name_of(LATE)} arrives last in ")
+    page.get_by_test_id("tab-overview").click()
+    first = verdict.locator("p")
+    expect(first).to_contain_text(f"{pod.name_of(LATE)} holds up the others, which costs up to ")
+    expect(first).to_contain_text(
+        re.compile(r"next_batch \(input\) takes 38\.\d\sms longer there\. The 126 ")
+    )
+    expect(page.get_by_test_id("finding-straggler").get_by_test_id("finding-gain")).to_be_visible()
+    # The page is another server's than that of other tests.
+    complaints[:] = [text for text in complaints if not text.startswith(gate.address)]

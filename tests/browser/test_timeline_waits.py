@@ -1,0 +1,126 @@
+"""Waiting in collectives for other hosts: in the lanes, as a table, and what a gap delays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from browser.conftest import session_named
+from browser.driver import Xi
+from browser.tables import column, ps
+from browser.test_pod import LATE, MEDIAN, of_host, select_gap
+from playwright.sync_api import Page, expect
+
+MS = 10**9
+HEADS = ["Core", "Arrives, ms", "Last host arrives, ms", "Waits, ms", "For"]
+
+
+@pytest.fixture(scope="module")
+def pod() -> str:
+    return session_named("synthetic_pod")
+
+
+PIXELS = """places => {
+    const canvas = document.querySelector('[data-testid=timeline-canvas] canvas');
+    const pixel = ([x, y]) => [...canvas.getContext('2d').getImageData(x, y, 1, 1).data].slice(0, 3);
+    return places.map(place => '#' + pixel(place).map(it => it.toString(16).padStart(2, '0')).join(''));
+}"""
+COLOURS = (
+    "names => names.map(it => getComputedStyle(document.documentElement).getPropertyValue('--' + it).trim())"
+)
+
+
+def last_wait(xi: Xi) -> dict[str, Any]:
+    """The last one in the first collective of a step, of the median host's core for the late host."""
+    waits = [it for it in xi.drawn("waits") if it["until_ps"] - it["start_ps"] > 20 * MS]
+    assert {(it["device"], it["last"], it["name"]) for it in waits} == {
+        (f"{MEDIAN}/TPU:0", LATE, "all-reduce.1")
+    }
+    found: dict[str, Any] = waits[-1]
+    return found
+
+
+def spot(xi: Xi, at_ps: float) -> tuple[float, float]:
+    """Where an instant is in the row of that core, on the canvas."""
+    [row] = [it for it in of_host(xi, 3) if it["label"] == "TPU:0"]
+    window, labels = xi.drawn("window"), 188
+    part = (at_ps - window["start_ps"]) / (window["end_ps"] - window["start_ps"])
+    return labels + part * (xi.lanes()["width"] - labels), row["y"] + row["h"] / 2
+
+
+def test_the_part_of_an_op_that_waits_is_drawn_inside_of_it(xi: Xi, page: Page, pod: str) -> None:
+    xi.open(pod, w="595+70")
+    wait = last_wait(xi)
+    assert wait["lane"]["row"]["kind"] == "modules"
+    length = (wait["until_ps"] - wait["start_ps"]) / MS
+    assert wait["text"].replace("\u202f", " ") == f"waits {length:.1f} ms for w-5"
+    assert 21 < length < 22
+    (until, y), (end, _) = spot(xi, wait["until_ps"]), spot(xi, wait["end_ps"])
+    places = [*([until - back, y] for back in range(10, 30)), [until + 5, y - 6], [end + 5, y]]
+    *waiting, rest, run = page.evaluate(PIXELS, [[round(x), round(at)] for x, at in places])
+    ground, hatch, *others = page.evaluate(COLOURS, ["c-wait", "hatch", "dev-coll", "dev"])
+    assert set(waiting) == {ground, hatch}
+    assert [rest, run] == others
+
+
+def test_a_gap_marks_the_collective_that_it_delays(xi: Xi, page: Page) -> None:
+    select_gap(xi, "TPU:2")
+    marked = xi.drawn("delayed")
+    assert [(it["device"], it["name"], it["until_ps"] > it["start_ps"]) for it in marked] == [
+        (f"{MEDIAN}/TPU:2", "all-reduce.1", True),
+        (f"{LATE}/TPU:2", "all-reduce.1", False),
+    ]
+    [arrow] = xi.drawn("arrows")
+    assert (arrow["from"]["row"], arrow["to"]["row"]) == ("h5.d2.ops", "h3.d2.modules")
+    assert (arrow["from"]["start_ps"], arrow["to"]["start_ps"]) == (
+        marked[1]["start_ps"],
+        marked[0]["until_ps"],
+    )
+    assert xi.text("gap-delays") == " The other 15 hosts wait up to 21.5 ms for w-5 in all-reduce.1."
+    page.get_by_test_id("gap-delays").get_by_role("button").click()
+    xi.idle()
+    selected = xi.drawn("selection")
+    assert (selected["row"], selected["start_ps"]) == ("h5.d2.ops", marked[1]["start_ps"])
+    assert xi.drawn("delayed") == []
+
+
+def test_what_an_op_waits_for_is_also_a_table(xi: Xi, page: Page, pod: str) -> None:
+    xi.open(pod, w="595+70")
+    wait, box = last_wait(xi), xi.lanes()
+    x, y = spot(xi, (wait["start_ps"] + wait["until_ps"]) / 2)
+    page.mouse.click(box["x"] + x, box["y"] + y)
+    xi.idle()
+    assert xi.drawn("selection")["row"] == "h3.d0.ops"
+    hosts = page.get_by_test_id("collective-hosts")
+    text = (hosts.locator("p").first.text_content() or "").replace("\u202f", " ").replace("\u00a0", " ")
+    assert text.startswith("This core waits 21.47")
+    assert "for w-5, which arrives last of 16 hosts. The other 15 hosts wait up to 21.5 ms for it." in text
+    table = hosts.locator("table")
+    assert table.locator("thead th").all_text_contents() == HEADS
+    names = column(table, "Core").all_text_contents()
+    assert names == [f"TPU:{core} · {host}" for host in (MEDIAN, LATE) for core in range(4)]
+    arrives, last, waits = (ps(column(table, head)) for head in ("Arrives", "Last host arrives", "Waits"))
+    assert (arrives[0], last[0], waits[0]) == (
+        wait["start_ps"],
+        wait["until_ps"],
+        wait["until_ps"] - wait["start_ps"],
+    )
+    assert waits[4:] == [0] * 4
+    assert max(arrives[4:]) == last[4]
+    expect(table.locator("tr[aria-selected=true], tr.selected")).to_have_count(1)
+
+
+def test_while_device_rows_are_moved_nothing_waits(xi: Xi, pod: str) -> None:
+    xi.open(pod, w="595+70")
+    xi.press("t")
+    assert xi.drawn("waits") == []
+    xi.press("t")
+    assert xi.drawn("waits")
+
+
+def test_a_session_of_one_host_asks_for_no_waits(xi: Xi, page: Page, baseline: str) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    xi.open(baseline)
+    assert xi.drawn("waits") == []
+    assert not [it for it in asked if "/data/waits" in it or "/data/collective" in it]
