@@ -98,7 +98,7 @@ def cost_of_a_task(file: Path) -> tuple[float, int]:
     from tb_xla_insights.tasks import HostCapture
     from tb_xla_insights.tasks.host import Task
 
-    summarise = partial(summary_of, parts=False, name="s", path=str(file.parent))
+    summarise = partial(summary_of, also=None, name="s", path=str(file.parent))
     task = Task(summarise, load_catalog())
     times = []
     for _ in range(3):

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Protocol, runtime_checkable
+
+
+@runtime_checkable
+class InChunks(Protocol):
+    """Rows of a document that are not held as such (`report.step_rows`)."""
+
+    def chunks(self) -> Iterator[list[Any]]:
+        """All rows, some at a time."""
 
 
 def json_bytes(document: Any, *, lines: bool = False) -> bytes:
@@ -15,8 +24,28 @@ def json_bytes(document: Any, *, lines: bool = False) -> bytes:
     import orjson
 
     try:
-        return orjson.dumps(document, option=orjson.OPT_INDENT_2 if lines else None)
+        return orjson.dumps(
+            document,
+            default=rows_of if lines else _packed_rows_of,
+            option=orjson.OPT_INDENT_2 if lines else None,
+        )
     except TypeError:
         return json.dumps(
-            document, indent=2 if lines else None, separators=None if lines else (",", ":")
+            document, default=rows_of, indent=2 if lines else None, separators=None if lines else (",", ":")
         ).encode()
+
+
+def rows_of(value: Any) -> list[Any]:
+    """What an encoder asks for. Raises TypeError for what is no rows."""
+    if not isinstance(value, InChunks):
+        raise TypeError(f"{type(value).__name__} is not JSON")
+    return [row for some in value.chunks() for row in some]
+
+
+def _packed_rows_of(value: Any) -> Any:
+    """The same as text, for which only some rows are made at a time."""
+    import orjson
+
+    if not isinstance(value, InChunks):
+        raise TypeError(f"{type(value).__name__} is not JSON")
+    return orjson.Fragment(b"[" + b",".join(orjson.dumps(some)[1:-1] for some in value.chunks()) + b"]")

@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tb_xla_insights.errors import Diagnostic, InputError
-from tb_xla_insights.logdir.hosts import Placed, SessionHosts, skipped
+from tb_xla_insights.logdir.hosts import Also, Placed, SessionHosts, skipped
 from tb_xla_insights.logdir.pod import Pod
 from tb_xla_insights.logdir.read import Reading, read_session
 from tb_xla_insights.logdir.sessions import SessionFiles, resolve
@@ -16,7 +16,6 @@ from tb_xla_insights.tasks import HostCapture, HostResult
 
 if TYPE_CHECKING:
     from tb_xla_insights.analysis.window import HostWindow
-    from tb_xla_insights.report.host_parts import Parts
     from tb_xla_insights.trace.model import SessionTrace, Trace
 
 Row = dict[str, Any]
@@ -55,7 +54,8 @@ class Session:
     """A session that was found. All times count from its start, in picoseconds.
 
     One host is in memory from the beginning. Of several hosts each answer reads what it needs, one task per host, and
-    keeps no trace; only what asks for `trace` has all hosts in memory at once.
+    keeps no trace. All hosts are in memory at once for what asks for `trace`, and where they are few also for windows
+    and comparisons.
     """
 
     def __init__(self, hosts: SessionHosts) -> None:
@@ -73,6 +73,12 @@ class Session:
             its = self.hosts
             self._trace = read_session(its.files, its.catalog, its.readings)
         return self._trace
+
+    @property
+    def kept(self) -> SessionTrace | None:
+        """The events of all hosts, read now where these are few and fit into half of the free memory. None where
+        they do not: what needs one clock for all hosts then reads each a second time."""
+        return self.trace if self._trace is None and self.hosts.few else self._trace
 
     @property
     def name(self) -> str:
@@ -99,6 +105,16 @@ class Session:
         """The document of `xla-insights report --json`; with all gaps instead of the 1,000 longest ones, with the
         `throughput` of steps of so many samples, if not of those that the recording was told, and with other peaks of a
         device (FLOP/s and bytes/s) than those that are known of it."""
+        document = self.document(all_gaps, samples_per_step, peaks)
+        return document | {"steps": list(document["steps"])}
+
+    def document(
+        self,
+        all_gaps: bool = False,
+        samples_per_step: float | None = None,
+        peaks: tuple[float, float] | None = None,
+    ) -> dict[str, Any]:
+        """`report` with its `steps` in columns (see `report.step_rows`)."""
         if self._trace is None:
             document = self.hosts.report(all_gaps, samples_per_step)
         else:
@@ -114,7 +130,7 @@ class Session:
     def _kept_report(self) -> dict[str, Any]:
         """The report with all gaps, which tables of several hosts are parts of."""
         if self._whole_report is None:
-            self._whole_report = self.report(all_gaps=True)
+            self._whole_report = self.document(all_gaps=True)
         return self._whole_report
 
     @cached_property
@@ -125,8 +141,8 @@ class Session:
     @property
     def device_ids(self) -> list[str]:
         """The devices of all hosts, in their order."""
-        if self._trace is not None:
-            return [device.id for device in self._trace.devices]
+        if self.kept is not None:
+            return [device.id for device in self.kept.devices]
         return [device for placed in self.placed for device in placed.devices]
 
     def window(self, start_ps: int, end_ps: int, device: str | None = None) -> dict[str, Any]:
@@ -143,8 +159,8 @@ class Session:
         if device is not None and device not in known:
             have = f"it has {', '.join(known)}" if known else "it has none"
             raise InputError(f"{path}: no device {device}; {have}")
-        if self._trace is not None:
-            return window(self._trace, start_ps, end_ps, device)
+        if self.kept is not None:
+            return window(self.kept, start_ps, end_ps, device)
         asked = [it.host for it in self.placed if device is None or device in it.devices]
         task = partial(window_task, start_ps=start_ps, end_ps=end_ps, device=device)
         return windows_together([it.value for it in self.read_again(task, asked)], start_ps, end_ps)
@@ -172,14 +188,16 @@ class Session:
 
     @property
     def in_view(self) -> SessionTrace:
-        """What views and comparisons ask for: of several hosts the report of all, and the trace of one, that of the
-        usual step."""
-        if self._trace is not None:
-            return self._trace
+        """What views and comparisons ask for: of more hosts than are kept the report of all, and the trace of one, that
+        of the usual step."""
+        if self.kept is not None:
+            return self.kept
         if self._pod is None:
-            parts: dict[int, Parts] = {}
-            report = self.hosts.report(all_gaps=True, parts=parts)
-            self._pod = Pod(self.hosts, report, parts)
+            from tb_xla_insights.report.host_parts import parts_of
+
+            parts = Also(parts_of)
+            report = self.hosts.report(all_gaps=True, also=parts)
+            self._pod = Pod(self.hosts, report, parts.in_order())
         return self._pod.usual().trace
 
     def propagation(self, step: int | None = None, device: str | None = None) -> dict[str, Any]:
@@ -191,6 +209,18 @@ class Session:
         from tb_xla_insights.analysis.propagation import propagation_view
 
         return propagation_view(self.trace, step, device)
+
+    def device_work(
+        self, step: int | None = None, device: str | None = None, peaks: tuple[float, float] | None = None
+    ) -> dict[str, Any]:
+        """The report's keys `ops` and `device_work`, of one step (an index into `steps()`) or of all, on one device (by
+        id) or on all; `peaks` are FLOP/s and bytes/s of a device, in place of what is known of it.
+
+        Raises InputError for an unknown step or device.
+        """
+        from tb_xla_insights.device_work import session_work
+
+        return session_work(self.trace, step, device, peaks)
 
     def devices(self) -> Table:
         """One row per device core, as in the report."""
@@ -255,6 +285,18 @@ class Session:
         if self._trace is not None:
             return Table([row for trace in self._trace.traces for row in annotation_rows(trace)])
         read = [it.value for it in self.hosts.each(annotation_task) if isinstance(it, HostResult)]
+        return self._annotations_of(read)
+
+    def report_and_annotations(self) -> tuple[dict[str, Any], Table]:
+        """The report with all gaps and `annotations`, in one reading of the hosts."""
+        if self._trace is not None:
+            return self.document(all_gaps=True), self.annotations()
+        rows = Also(annotation_rows)
+        report = self.hosts.report(all_gaps=True, also=rows)
+        return report, self._annotations_of(rows.in_order())
+
+    def _annotations_of(self, read: Sequence[list[Row]]) -> Table:
+        """From the rows of each host that was read, whose times count from its own zero."""
         return Table(
             [
                 row | {"start_ps": row["start_ps"] + host.shift_ps}

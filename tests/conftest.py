@@ -20,9 +20,11 @@ settings.load_profile("same")
 TRACES = "XLA_INSIGHTS_TRACES"
 
 
-def pytest_collection_finish() -> None:
-    """What all modules have imported stays, and need not be looked through: the task of each host collects garbage,
-    which with a million objects takes longer than reading a small capture."""
+@pytest.fixture(scope="module", autouse=True)
+def what_is_there_stays() -> None:
+    """What modules have imported and kept is not looked through again: the task of each host collects garbage, which
+    with a million objects takes longer than reading a small capture."""
+    gc.collect()
     gc.freeze()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -107,16 +108,22 @@ def test_a_gap_of_the_late_host_delays_the_next_collective(name: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    """The session `s` of these hosts, of which only those that are looked at are in memory."""
+def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The session `s` of these hosts."""
     logdir = tmp_path_factory.mktemp("waits")
     folder = logdir / "plugins/profile/s"
     folder.mkdir(parents=True)
     for host, space in enumerate(pod.files(POD)):
         space.write(folder / f"{pod.name_of(host)}.xplane.pb")
+    return logdir
+
+
+@pytest.fixture(scope="module")
+def client(logdir: Path) -> Iterator[Client]:
+    """Of the hosts only those that are looked at are in memory."""
     client = tensorboard("--logdir", str(logdir))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tb_xla_insights.logdir.store._FEW", 1)
+        patch.setattr("tb_xla_insights.logdir.hosts._FEW", 1)
         opened(client, "s")
         yield client
 
@@ -168,3 +175,12 @@ def test_a_gap_and_an_op_tell_of_the_same_collective(client: Client) -> None:
         assert op["collective"] == found
     assert data(client, "collective", **asked, start_ps=end, end_ps=end + 1)["collective"] is None
     assert data(client, "collective", **asked, start_ps=end)["collective"] is None
+
+
+def test_the_same_is_told_with_all_hosts_in_memory(client: Client, logdir: Path) -> None:
+    whole = tensorboard("--logdir", str(logdir))
+    opened(whole, "s")
+    asked = {"session": "s", "hosts": "all", "px": "20000", **ALL}
+    found = data(whole, "waits", **asked)
+    assert found["count"] > 0
+    assert found == data(client, "waits", **asked)

@@ -17,10 +17,12 @@ from rich.console import Console
 from tpu_ops import BYTES_PER_PS, FLOPS_PER_PS, Op, tpu_trace
 
 from tb_xla_insights.analysis.propagation import propagation_report
+from tb_xla_insights.cli.main import main
 from tb_xla_insights.cli.work_text import print_work
-from tb_xla_insights.device_work import WorkTogether, host_work, with_peaks, work_of
+from tb_xla_insights.device_work import WorkTogether, host_work, session_work, with_peaks, work_of
 from tb_xla_insights.device_work.peaks import peaks_of
 from tb_xla_insights.device_work.roofline import Roof, bound_of
+from tb_xla_insights.errors import InputError
 from tb_xla_insights.trace.model import Trace
 
 STEP = "Training_Step.1"
@@ -106,8 +108,8 @@ def test_waiting_and_exchanging_are_no_work(known: dict[str, Any]) -> None:
 
 def test_annotations_add_up(known: dict[str, Any]) -> None:
     tree = {row["path"]: row for row in known["device_work"]["annotations"]}
-    assert next(iter(tree)) == "Training_Step"
-    assert list(tree)[-1] is None
+    # In the order of the scopes' numbers, as the host recorded none of them.
+    assert list(tree) == ["Training_Step", "Training_Step/mlp", "Training_Step/attention", None]
     assert {path: row["self_ps"] for path, row in tree.items()} == {
         "Training_Step": 13_000, "Training_Step/mlp": 10_000, "Training_Step/attention": 3_000, None: 4_000,
     }  # fmt: skip
@@ -156,12 +158,48 @@ def test_other_peaks_change_shares_and_bounds_alone(known: dict[str, Any]) -> No
     assert before["bound"] is None
 
 
+def test_a_loops_body_counts_as_often_as_it_ran(tmp_path: Path) -> None:
+    """The loop keeps the time between its parts, and no FLOPs, whatever its own stats say."""
+    loop = Op("while.7", STEP, flops=999, nbytes=999, category="while")
+    body = [(DOT, start, 100) for start in (20, 130, 240)]
+    rows = {row["op"]: row for row in work(tpu_trace(tmp_path, [[(loop, 10, 400), *body]]))["ops"]}
+    assert (rows["dot.1"]["executions"], rows["dot.1"]["flops"]) == (3, 180_000)
+    assert (rows["while.7"]["self_ps"], rows["while.7"]["flops"], rows["while.7"]["kind"]) == (
+        100,
+        None,
+        "container",
+    )
+
+
 def test_one_step_on_one_device(tmp_path: Path) -> None:
     cores = [[(DOT, 10, 100), (ADD, 1_010, 50)], [(DOT, 20, 70)]]
     trace = tpu_trace(tmp_path, cores, [(0, 1_000), (1_000, 1_000)])
     assert {row["op"]: row["self_ps"] for row in work_of(trace, [], step=0)["ops"]} == {"dot.1": 170}
     assert {row["op"]: row["self_ps"] for row in work_of(trace, [], step=1, device=0)["ops"]} == {"add.2": 50}
     assert {row["op"]: row["self_ps"] for row in work_of(trace, [], device=1)["ops"]} == {"dot.1": 70}
+    (step,) = work_of(trace, [], step=0, device=1)["device_work"]["steps"]
+    assert (step["index"], step["cores"], step["self_ps"]) == (0, 1, 70)
+    found = work_of(tpu_trace(tmp_path, cores, [(0, 1_000)]), [], in_steps=True)
+    assert {row["op"]: row["self_ps"] for row in found["ops"]} == {"dot.1": 170}
+
+
+def test_python_asks_for_a_step_of_any_host(tmp_path: Path) -> None:
+    hosts = []
+    for name, length in (("a", 100), ("b", 70)):
+        cores = [[(DOT, 10, length), (ADD, 1_010, 50)]]
+        hosts.append(tpu_trace(tmp_path / name, cores, [(0, 1_000), (1_000, 1_000)]))
+    its = session(*hosts)
+    found = session_work(its, step=2)
+    assert {row["op"]: row["self_ps"] for row in found["ops"]} == {"dot.1": 70}
+    total = found["device_work"]["total"]
+    assert (total["self_ps"], total["bound_by"]) == (70, "compute")
+    assert [row["index"] for row in found["device_work"]["steps"]] == [2]
+    assert {row["op"]: row["self_ps"] for row in session_work(its)["ops"]} == {"dot.1": 170, "add.2": 100}
+    slow = session_work(its, step=2, device=hosts[1].devices[0].id, own_peaks=(1e18, 1e18))
+    assert slow["device_work"]["total"]["bound_by"] == "neither"
+    for wrong in ({"step": 4}, {"step": -1}, {"device": "x/TPU:9"}):
+        with pytest.raises(InputError, match="see the report's steps and devices"):
+            session_work(its, **wrong)
 
 
 @pytest.mark.parametrize(
@@ -362,3 +400,24 @@ def test_the_text_tells_where_time_goes_and_how_far_that_is_from_the_peaks(known
     assert rows["dot.1"] == told.split()
     peaks = "Peaks (TPU v0): 100.0 TFLOP/s and 1 000 GB/s, from the capture."
     assert f"{peaks} 88.2 % of the time is work; FLOPs are known of 80.0 %" in text
+
+
+DEMO = Path(__file__).parents[1] / "demo_logs" / "synthetic_case_study_8_tpu_cores"
+
+
+def test_peaks_are_given_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(DEMO), "--json", "--peaks", "1e15,2e12"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    peaks = document["device_work"]["peaks"]
+    assert (peaks["flops_per_s"], peaks["bytes_per_s"], peaks["source"]) == (1e15, 2e12, "user")
+    assert sum(row["self_ps"] for row in document["ops"]) == document["propagation"]["device_ps"]
+    told = {row["path"]: row["device_ps"] for row in document["annotations"] if row["device_ps"]}
+    tree = {row["path"]: row["self_ps"] for row in document["device_work"]["annotations"] if row["path"]}
+    assert tree == told
+
+
+@pytest.mark.parametrize("text", ["abc", "1e12", "1e12,0", "1e12,inf", "1,2,3"])
+def test_peaks_that_are_none_are_refused_in_one_line(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["report", str(DEMO), "--peaks", text])
+    assert f"{text!r} is no FLOP/s,bytes/s" in capsys.readouterr().err

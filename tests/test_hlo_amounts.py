@@ -33,7 +33,8 @@ def amounts(
     module = HloModule()
     for id_, its in enumerate([body, *called]):
         module.computations.add(id=id_, instructions=its)
-    return tuple(ProgramAmounts(module).of(body[-1], 0))  # type: ignore[return-value]
+    opcodes = {it.id: [inside.opcode for inside in it.instructions] for it in module.computations}
+    return ProgramAmounts(module, opcodes).of(body[-1], body[-1].opcode, 0)
 
 
 A = instruction(1, "parameter", shape(6, 8, 5, kind=_BF16))

@@ -73,7 +73,7 @@ def plain(text: str) -> str:
 def page(run: str, all_gaps: bool = False) -> tuple[Page, dict[str, Any], str]:
     its = xi.load(str(LOGDIR / run))
     report = its.report(all_gaps)
-    text = report_html(its.trace, report)
+    text = report_html(report)
     return Page(text), report, text
 
 
@@ -108,7 +108,7 @@ def test_findings_stand_in_groups_with_their_gain() -> None:
 @pytest.mark.parametrize("run", RUNS[:1])
 def test_a_browser_takes_it_for_html_of_today(run: str) -> None:
     session = xi.load(str(LOGDIR / run))
-    assert Page(report_html(session.trace, session.report())).declared == "doctype html"
+    assert Page(report_html(session.report())).declared == "doctype html"
 
 
 def test_it_asks_for_nothing_and_runs_nothing() -> None:
@@ -152,7 +152,7 @@ def test_steps_and_gaps_are_all_there() -> None:
 def test_the_page_has_the_gaps_of_the_document() -> None:
     ops = [(f"op.{number}", number * 30_000_000, 10_000_000) for number in range(1102)]
     its = session(capture(thread("python", ("forward", 0, 40_000_000_000)), Core(ops)))
-    few, many = (Page(report_html(its, session_report(its, all_gaps))) for all_gaps in (False, True))
+    few, many = (Page(report_html(session_report(its, all_gaps))) for all_gaps in (False, True))
     assert "1 101 from 10 µs up; the 1 000 longest" in few.text()
     assert len([row for row in few.rows["Gaps"] if row[0] != "Device"]) == 1000
     assert len([row for row in many.rows["Gaps"] if row[0] != "Device"]) == 1101
@@ -163,14 +163,14 @@ def test_names_are_text_whatever_they_are() -> None:
     events = (name, 0, 90, {"_r": 1, "step_num": 3}), ("StepMarker", 40, 20)
     trace = capture(thread("python", *events), Core([(name, 0, 10), (name, 50_000_000, 10)], [(name, 0, 10)]))
     its = session(trace)
-    parsed = Page(report_html(its, session_report(its)))
+    parsed = Page(report_html(session_report(its)))
     assert {"script", "b onload"} & {tag for tag, _, _ in parsed.attributes} == set()
     assert name in parsed.text()
 
 
 def test_a_capture_with_nothing_in_it() -> None:
     its = session(capture(thread("python", ("forward", 0, 10))))
-    text = Page(report_html(its, session_report(its))).text()
+    text = Page(report_html(session_report(its))).text()
     assert "No device was traced" in text
     assert "No findings." in text or "Findings" in text
 

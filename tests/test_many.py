@@ -14,6 +14,7 @@ from rich.console import Console
 from synthetic.__main__ import LOGDIR
 from test_html import Page, plain
 
+from tb_xla_insights.cli.main import main
 from tb_xla_insights.cli.report_text import print_report
 from tb_xla_insights.export.html import report_html
 from tb_xla_insights.report import session_report
@@ -181,7 +182,7 @@ class TestPod:
     def test_the_page_has_the_same_table(self) -> None:
         text = text_of(report())
         _, heads, _, *lines = text[text.index("Hosts side by side") :].split("\n\n")[0].splitlines()
-        page = Page(report_html(pod(), report()))
+        page = Page(report_html(report()))
         shown = [[plain(cell) for cell in row if cell] for row in page.rows["Hosts side by side"]]
         assert shown == [re.split(r"\s{3,}", line.strip()) for line in (heads, *lines)]
 
@@ -195,6 +196,20 @@ class TestPod:
             report()
         )
 
+    def test_a_window_tells_the_host_that_stands_out_and_the_others_together(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        asked = ["window", str(FILES[0].parent), "--start-ms", "100", "--end-ms", "200"]
+        assert main(asked) == 0
+        text = capsys.readouterr().out.replace("\u202f", " ")
+        assert len(text.encode()) < 10_000
+        assert "What t1v-n-7f-w-5 did" in text
+        assert "What 15 other hosts did, by class" in text
+        assert re.search(r"TPU:0 to TPU:3 +t1v-n-7f-w-5 +61\.", text)
+        assert re.search(r"60 others, median +99\.", text)
+        assert main([*asked, "--all"]) == 0
+        assert capsys.readouterr().out.count("TPU:3") > 60
+
     def test_text_of_many_hosts_has_no_row_for_each(self) -> None:
         document = session_report(join_hosts("pod", "run/pod", many(MANY), []))
         assert len(document["hosts"]) == MANY
@@ -202,7 +217,7 @@ class TestPod:
         for title in ("Hosts side by side", "Steps (", "Hosts ("):
             table = text[text.index(title) :].split("\n\n")[0]
             assert table.count("\n") < MANY, title
-        page = report_html(session(many(1)[0]), document)
+        page = report_html(document)
         assert f"of each number the longest one of {MANY} hosts" in page
 
 

@@ -235,6 +235,20 @@ def test_no_more_gaps_are_held_than_told() -> None:
     assert len(every.document()["gaps"]["items"]) == 3000
 
 
+def test_hosts_are_compared_once_for_as_many_as_there_are() -> None:
+    (summary,) = summaries_of(session(several(0).traces[0]))
+    made = Merged("session", "run")
+    assert made.compared is None
+    made.add(dataclasses.replace(summary, host="w-1"))
+    first = made.compared
+    made.document()
+    assert made.compared is first
+    made.add(dataclasses.replace(summary, host="w-0"))
+    both = made.compared
+    assert both is not None
+    assert [host.name for host in both.hosts] == ["w-0", "w-1"]
+
+
 def test_a_summary_can_be_sent() -> None:
     (summary,) = summaries_of(session(several(0).traces[0]))
     received = pickle.loads(pickle.dumps(summary))

@@ -39,7 +39,7 @@ def client(pod: Path) -> Client:
 @pytest.fixture
 def whole(pod: Path, monkeypatch: pytest.MonkeyPatch) -> Client:
     """The same with all hosts in memory."""
-    monkeypatch.setattr("tb_xla_insights.logdir.store._FEW", HOSTS)
+    monkeypatch.setattr("tb_xla_insights.logdir.hosts._FEW", HOSTS)
     client = tensorboard("--logdir", str(pod))
     opened(client, "s")
     monkeypatch.undo()
@@ -123,14 +123,15 @@ def test_rows_events_gaps_and_steps_bring_their_host(client: Client, whole: Clie
         ("executions", {"step": 40}),
         ("propagation", {"step": 40}),
     ]
-    devices = {row["host"]: row["id"] for row in data(client, "overview", session="s")["devices"]}
+    columns = data(client, "overview", session="s")["devices"]
+    devices = dict(zip(columns["host"], columns["id"], strict=True))
     for route, arguments in asked:
         if "device" in arguments:
             arguments["device"] = devices["w-8"]
         found, expected = (data(it, route, session="s", **arguments) for it in (client, whole))
         for answer in (found, expected):
-            if route == "propagation":  # totals and means are of the hosts in view
-                for name in ("total", "means", "tree", "unannotated"):
+            if route == "propagation":  # these are of the hosts in view
+                for name in ("hosts", "means", "tree", "unannotated"):
                     answer.pop(name)
         assert found == expected, (route, arguments)
     gaps = data(whole, "gaps", session="s")["items"]
@@ -188,7 +189,7 @@ def test_the_first_hosts_can_be_looked_at_while_others_are_read(
     assert "head" not in data(client, "session", session="s", seen=4)
     overview = data(client, "overview", session="s")
     assert overview["partial"] == {"hosts_read": 4, "hosts_in_all": HOSTS}
-    assert {row["host"] for row in overview["devices"]} == {f"w-{i}" for i in range(4)}
+    assert set(overview["devices"]["host"]) == {f"w-{i}" for i in range(4)}
     assert data(client, "executions", session="s")["runs"] is None
     assert data(client, "stop", session="s") == {"stopped": True}
     may_go_on.set()
@@ -200,7 +201,7 @@ def test_the_first_hosts_can_be_looked_at_while_others_are_read(
     opened(client, "s", reload=1)
     overview = data(client, "overview", session="s")
     assert "partial" not in overview
-    assert len(overview["devices"]) == HOSTS
+    assert len(overview["devices"]["id"]) == HOSTS
 
 
 def test_the_slowest_and_the_median_host_are_the_report_s() -> None:

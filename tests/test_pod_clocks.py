@@ -76,6 +76,13 @@ def test_hosts_that_captured_other_ranges(told: str) -> None:
     assert [int(steps[0]) for steps in found.step_of] == [0, 3, 0, 0, 0, 2]
 
 
+def test_captures_one_after_the_other_share_nothing() -> None:
+    """Runs are as far apart in either: the numbers of their steps, and the epoch, tell that they are others."""
+    ranges = {host: (0, 7) if host < 3 else (12, 23) for host in range(6)}
+    found = find_arrivals(hosts_of(replace(POD, steps=24, captured=ranges)))
+    assert found.component.tolist() == [1, 1, 1, 0, 0, 0]
+
+
 def test_run_ids_that_are_another_run_s() -> None:
     """Equal ids on hosts that count from elsewhere: ends agree under another answer, and that much better."""
     hosts = hosts_of(POD)

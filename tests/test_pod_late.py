@@ -162,18 +162,49 @@ def test_the_step_without_them_is_the_one_that_is_written_without_them(name: str
     assert fixed == pytest.approx(truth.mean_step_ps, rel=0.1)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [{"tracing_ps": 40 * MS}, {"late": (LOADER, Late(2, "tracing", 25 * MS))}],
-    ids=["all hosts", "one other host"],
-)
-def test_without_the_late_host_the_others_still_do_their_own_work(changes: dict[str, object]) -> None:
+def test_without_the_late_host_the_others_still_do_their_own_work() -> None:
     """Their hosts work longer than their devices, behind which they are not seen to be late."""
-    made = replace(POD, **({"hosts": 6, "late": (LOADER,)} | changes))  # type: ignore[arg-type]
+    made = replace(POD, hosts=6, tracing_ps=40 * MS, late=(LOADER,))
     found = compared(made)
-    truth = compared(replace(made, late=made.late[1:])).table.mean_step_ps
     assert found.late.parties == [5]
+    assert found.step_if_fixed_ps == pytest.approx(
+        compared(replace(made, late=())).table.mean_step_ps, rel=0.05
+    )
+
+
+@pytest.mark.parametrize("cause", ["input", "tracing"])
+def test_a_host_that_waits_for_a_later_one_is_late_without_that(cause: Cause) -> None:
+    """Both are told: without the first alone, little is gained."""
+    found = compared(replace(POD, hosts=6, late=(LOADER, Late(2, cause, 30 * MS))))
+    assert found.late.parties == [5, 2]
+    assert [it.name for it in found.causes if it] == ["input", cause]
+    truth = compared(replace(POD, hosts=6)).table.mean_step_ps
     assert found.step_if_fixed_ps == pytest.approx(truth, rel=0.05)
+
+
+def test_a_class_of_hosts_is_late_after_the_others() -> None:
+    """Six of eight: the host in the middle of all is one of them."""
+    late = tuple(Late(host, "device", 8 * MS) for host in range(6))
+    found = compared(replace(POD, late=late))
+    assert sorted(found.late.parties) == [0, 1, 2, 3, 4, 5]
+    assert found.late_ps(0) == pytest.approx(8 * MS, rel=0.05)
+
+
+def test_a_host_that_is_a_little_late_costs_a_little() -> None:
+    found = compared(replace(POD, late=(Late(3, "device", MS),)))
+    step = found.table.mean_step_ps
+    assert step is not None
+    assert found.step_if_fixed_ps == pytest.approx(step - MS, abs=MS // 5)
+
+
+def test_other_jobs_beside_are_no_bound() -> None:
+    """Hosts of another script take 50 ms a step, whatever the late one does."""
+    other = dict.fromkeys(range(4), "SyncTensorsGraph.9")
+    found = compared(replace(POD, scripts=other, late=(LOADER,)))
+    assert found.late.parties == [5]
+    step = found.table.mean_step_ps
+    assert step is not None
+    assert found.step_if_fixed_ps == pytest.approx(step - 0.4 * step / 2, rel=0.05)
 
 
 def test_nobody_is_late() -> None:
@@ -207,9 +238,21 @@ def test_another_host_each_time() -> None:
     text_is_sound(found)
 
 
+def test_only_those_who_wait_are_held_up() -> None:
+    """Hosts exchange in pairs: the other six have nothing to do with the late one."""
+    pairs = tuple((host, host + 4) for host in range(4))
+    finding = straggler(compared(replace(POD, groups=pairs, joined=False, late=(LOADER,))))
+    assert finding is not None
+    assert finding.title == f"{pod.name_of(5)} holds up {pod.name_of(1)}"
+
+
 def test_one_of_two_that_are_late_hides_the_other() -> None:
     """Without the first, the second one is last: only both together gain all."""
     found = compared(CASES["two, for reasons of their own"][0])
+    told = straggler(found)
+    assert told is not None
+    for part in (f"Feed {pod.name_of(3)} as", "; look at the device", f"or take {pod.name_of(6)} out"):
+        assert part in told.advice
     alone = compared(replace(POD, late=(Late(6, "device", 10 * MS),)))
     assert found.late.parties == [3, 6]
     assert [cause.name for cause in found.causes if cause] == ["input", "device"]

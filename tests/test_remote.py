@@ -64,6 +64,25 @@ def test_each_byte_is_asked_for_once_and_a_file_for_its_state_a_few_times(
         assert len(store.of(path, "HEAD")) <= 4
 
 
+@pytest.mark.parametrize(
+    ("most_kept", "command"),
+    [
+        (0, "report --html OUT"),
+        (0, "export --format csv -o OUT"),
+        (8, "export --format chrome -o OUT"),
+        (8, "window --start-ms 0 --end-ms 5"),
+    ],
+)
+def test_an_answer_asks_for_no_byte_twice(
+    store: WebStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_kept: int, command: str
+) -> None:
+    monkeypatch.setattr("tb_xla_insights.logdir.hosts._FEW", most_kept)
+    store.files = dict.fromkeys(HOSTS[:2], CONTENT)
+    words = command.replace("OUT", str(tmp_path / "out")).split()
+    assert main([words[0], f"{store.address}/logs", *words[1:]]) == 0
+    assert [set(store.bytes_asked(path)) for path in HOSTS[:2]] == [{1}, {1}]
+
+
 def test_what_comes_over_a_network_is_what_lies_on_a_disk(
     store: WebStore, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,8 @@ from tb_xla_insights.catalog import load_catalog
 from tb_xla_insights.tasks import Failure, HostCapture, HostResult, run
 from tb_xla_insights.tasks.host import Task
 from tb_xla_insights.tasks.pool import run_in_processes, workers_for
+from tb_xla_insights.tasks.progress import NOT_BEGUN, shared_progress
+from tb_xla_insights.tasks.under_way import run_in_threads
 from tb_xla_insights.trace.model import Trace
 
 NAMES = ("a", "b", "c", "d", "e")
@@ -116,3 +119,56 @@ def test_a_script_without_a_main_guard_reads_in_processes(tmp_path: Path, hosts:
         check=True,
     )
     assert done.stdout.splitlines() == ["script", str(list(NAMES))]
+
+
+def held_back(names: str, until: threading.Event) -> Callable[[Trace, HostCapture], str]:
+    """The host's name; of some hosts once an event is set."""
+
+    def function(_: Trace, host: HostCapture) -> str:
+        if host.name in names:
+            until.wait()
+        return host.name
+
+    return function
+
+
+def test_a_host_that_takes_long_holds_up_no_other(hosts: list[HostCapture]) -> None:
+    late = threading.Event()
+    answers = run_in_threads(hosts, Task(held_back("a", late), load_catalog()), 2, in_order=False)
+    assert {next(answers).host.name for _ in NAMES[1:]} == set(NAMES[1:])
+    late.set()
+    assert [it.host.name for it in answers] == ["a"]
+
+
+def test_in_order_those_behind_it_wait(hosts: list[HostCapture]) -> None:
+    late, asked = threading.Event(), []
+
+    def go_on() -> bool:
+        asked.append(1)
+        late.set()
+        return True
+
+    answers = run_in_threads(hosts, Task(held_back("a", late), load_catalog()), 2, in_order=True, go_on=go_on)
+    assert [it.host.name for it in answers] == list(NAMES)
+    assert asked
+
+
+def test_who_says_stop_waits_for_no_host(hosts: list[HostCapture]) -> None:
+    late = threading.Event()
+    task = Task(held_back("".join(NAMES), late), load_catalog())
+    try:
+        assert list(run_in_threads(hosts, task, 2, in_order=False, go_on=lambda: False)) == []
+    finally:
+        late.set()
+
+
+@pytest.mark.parametrize("processes", [False, True])
+def test_progress_is_in_bytes_of_each_host(hosts: list[HostCapture], processes: bool) -> None:
+    with shared_progress(len(hosts) + 1) as progress:
+        assert progress.told()[0] == [NOT_BEGUN, NOT_BEGUN]
+        task = Task(count, load_catalog(), progress)
+        list(run_in_processes(hosts, task, 2) if processes else map(task, hosts))
+        *told, other = progress.told()
+    assert all(0 < read <= size for read, size in told)
+    assert [size for _, size in told] == [Path(host.path).stat().st_size for host in hosts]
+    assert other == [NOT_BEGUN, NOT_BEGUN]

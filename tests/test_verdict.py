@@ -63,6 +63,11 @@ def test_a_device_that_ran_once_has_no_share_of_its_time() -> None:
     )
 
 
+def test_the_number_of_devices_is_grouped_as_numbers_are() -> None:
+    many = of() | {"devices": of()["devices"] * 4096}
+    assert _told(many)[1].startswith("The 4 096 devices are 50.0 % busy")
+
+
 def test_runs_without_ops_may_compute_or_wait() -> None:
     """A run that waits for a callback looks like one that computes."""
     device = {"span_ps": 200, "busy_ps": 196, "modules": 9, "ops": 0}
@@ -333,6 +338,19 @@ def test_who_holds_up_the_others_comes_first() -> None:
     for mistakes in ([on("w-1", 1), LATE], [LATE, on("w-5", 2)]):
         assert _told(of(*mistakes))[1].startswith(f"{HEAD} {BUSY}. Further mistakes: a compile on w-")
     assert _told(of(LATE, on("w-5", 1)))[1] == f"{HEAD} {BUSY}."
+
+
+def test_what_a_late_host_cost_once_is_told_as_a_whole() -> None:
+    """A mean over all steps says little of one step; and a compilation that made it late is no warm-up."""
+    evidence: dict[str, Any] = LATE["evidence"]
+    title = "w-5 held up the others in step 7"
+    once = LATE | {
+        "recurs": "once",
+        "title": title,
+        "evidence": evidence | {"steps_compared": 12, "said_by": ["recompilation"]},
+    }
+    told = of(once) | {"gaps": of(once)["gaps"] | {"by_class_ps": {"compile": 50}}}
+    assert _told(told)[1] == f"{title}, which cost up to 240.0 ms: {WHY} {BUSY}."
 
 
 def test_a_late_host_comes_before_what_lies_outside_the_devices_span() -> None:

@@ -10,9 +10,22 @@ import { count, cutMiddle, digits, timeCell, timeText } from '../lib/format.js';
 /** @typedef {import('../lib/views').CompileGraph} CompileGraph */
 
 const MOST_GRAPHS = 40;
+/** Columns that are drawn at first: steps of thousands of hosts are more than a page can hold. */
+const MOST_STEPS = 200;
 
 /** Graphs that compiled first, then as the server has them. @param {CompileGraph[]} graphs */
 export const compiledFirst = (graphs) => [...graphs].sort((a, b) => Number(b.compiles > 0) - Number(a.compiles > 0));
+
+/**
+ * So many columns, in their order: those that something compiled in, then the first ones.
+ * @param {number[]} columns @param {CompileRow[]} rows @param {number} most
+ */
+export function compiledIn(columns, rows, most) {
+  if (columns.length <= most) return columns;
+  const busy = new Set(rows.map(({ step }) => step ?? -1));
+  const some = [...columns.filter((step) => busy.has(step)), ...columns.filter((step) => !busy.has(step))].slice(0, most);
+  return some.sort((a, b) => a - b);
+}
 
 /**
  * Compiles of a graph by step index; without a step under -1.
@@ -37,12 +50,15 @@ export const graphOf = ({ graph }) => graph ?? 'unknown graph';
 export function createGrid({ compiles, graphs, steps }, chosen, choose) {
   const cells = byCell(compiles);
   const outside = compiles.some(({ step }) => step === null);
-  const columns = [...(outside ? [-1] : []), ...steps.keys()];
+  const every = [...(outside ? [-1] : []), ...steps.keys()];
+  let columns = compiledIn(every, compiles, MOST_STEPS);
   const unit = columnUnit(compiles, 'duration_ps');
   const all = graphs.length > MOST_GRAPHS ? compiledFirst(graphs) : graphs;
   /** Steps in which nothing ran that is known. */
-  const unseen = new Set(columns.filter((step) => !graphs.some((graph) => graph.steps[String(step)]) && !compiles.some((row) => (row.step ?? -1) === step)));
+  const seen = new Set([...compiles.map(({ step }) => step ?? -1), ...graphs.flatMap((graph) => Object.keys(graph.steps).map(Number))]);
+  const unseen = (/** @type {number} */ step) => !seen.has(step);
   const stepName = (/** @type {number} */ step) => (step < 0 ? 'outside' : String(steps[step] ?? step));
+  const head = h('tr', null);
   const body = h('tbody', null);
   const more = h('p', { class: 'small muted' });
   let shown = MOST_GRAPHS;
@@ -58,18 +74,26 @@ export function createGrid({ compiles, graphs, steps }, chosen, choose) {
       return h('td', { class: 'c' }, button(digits(ps / unit.ps, 1) + plus, () => choose(rows[0]), { 'data-testid': 'compile-cell', 'data-ps': ps, title, 'aria-label': title, 'aria-pressed': 'false' }));
     }
     const state = graph.steps[String(step)];
-    return state ? h('td', { class: 'r', title: state === 'run' ? 'run from the cache' : state }, h('span', { class: 'hidden' }, state)) : h('td', { class: unseen.has(step) && 'u' });
+    return state ? h('td', { class: 'r', title: state === 'run' ? 'run from the cache' : state }, h('span', { class: 'hidden' }, state)) : h('td', { class: unseen(step) && 'u' });
   }
 
   function rows() {
+    fill(head, h('th', { scope: 'col' }, 'Graph'), columns.map((step) => h('th', { scope: 'col', class: 's' }, stepName(step))),
+      h('th', { scope: 'col', class: 'num' }, `Cost, ${unit.name}`), h('th', { scope: 'col', class: 'num' }, 'Compiles'), h('th', { scope: 'col', class: 'num' }, 'Steps'));
     fill(body, all.slice(0, shown).map((graph) => h('tr', { 'data-graph': graph.graph },
       h('th', { scope: 'row', title: [graph.graph, ...graph.program_ids].join('\n') }, cutMiddle(nameOf(graph)[0], 34),
         h('span', { class: 'muted small' }, ` ${nameOf(graph)[1]}`)),
       columns.map((step) => cell(graph, step)),
       h('td', { class: 'num', 'data-ps': graph.cost_ps }, timeCell(graph.cost_ps, unit)), h('td', { class: 'num' }, count(graph.compiles)),
       h('td', { class: 'num' }, count(Object.keys(graph.steps).length)))));
-    fill(more, all.length > shown ? [`${count(shown)} of ${count(all.length)} graphs, those that compiled first. `,
-      link('Show all', () => { shown = all.length; rows(); refresh(); })] : [unseen.size ? 'Hatched: no run is known in that step. ' : '', 'A graph compiled before the capture began shows dots only.']);
+    const left = [all.length > shown && `${count(shown)} of ${count(all.length)} graphs, those that compiled first. `,
+      every.length > columns.length && `${count(columns.length)} of ${count(every.length)} steps, those with compilations first. `];
+    fill(more, left.some(Boolean) ? [...left, link('Show all', () => {
+      shown = all.length;
+      columns = every;
+      rows();
+      refresh();
+    })] : [every.some(unseen) ? 'Hatched: no run is known in that step. ' : '', 'A graph compiled before the capture began shows dots only.']);
   }
 
   function refresh() {
@@ -82,7 +106,6 @@ export function createGrid({ compiles, graphs, steps }, chosen, choose) {
 
   rows();
   const element = h('div', null, h('div', { class: 'scroll' }, h('table', { class: 'graph-grid', 'data-testid': 'compile-grid', 'aria-label': 'Graphs and steps' },
-    h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'Graph'), columns.map((step) => h('th', { scope: 'col', class: 's' }, stepName(step))),
-      h('th', { scope: 'col', class: 'num' }, `Cost, ${unit.name}`), h('th', { scope: 'col', class: 'num' }, 'Compiles'), h('th', { scope: 'col', class: 'num' }, 'Steps'))), body)), more);
+    h('thead', null, head), body)), more);
   return { element, refresh };
 }

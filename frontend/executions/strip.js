@@ -25,6 +25,7 @@ export function createRunStrip(app, go) {
     if (!devices.includes(device)) [device = ''] = devices;
     const runs = all.filter((run) => run.device === device).sort((a, b) => a.start_ps - b.start_ps);
     const { step } = answer;
+    const host = session.devices.find(({ id }) => id === device)?.host;
     const nameOf = (/** @type {string} */ id) => session.devices.find((own) => own.id === id)?.name ?? id;
     const ask = (/** @type {number} */ by) => button(by < 0 ? '‹' : '›', () => go((step ?? 0) + by), { class: 'small-button', 'aria-label': by < 0 ? 'Previous step' : 'Next step',
       disabled: (step ?? 0) + by < 0 || ((step ?? 0) + by >= answer.steps.length) });
@@ -33,7 +34,7 @@ export function createRunStrip(app, go) {
         device = id;
         draw(answer, session);
       }) : null,
-      ...(step == null ? [] : [ask(-1), h('span', { class: 'sec', 'data-testid': 'execution-step' }, `step ${answer.steps[step] ?? step}`), ask(1)])] },
+      ...(step == null ? [] : [ask(-1), h('span', { class: 'sec', 'data-testid': 'execution-step' }, `step ${answer.steps[step] ?? step}${host && session.session.hosts.length > 1 ? ` on ${host}` : ''}`), ask(1)])] },
     h('div', { class: 'axis', 'data-testid': 'executions-strip' }, runs.length ? axis(runs) : h('p', { class: 'sec' }, devices.length > 1 ? `No run on ${cores(1)}.` : 'No execution belongs to this step.'))));
   }
 

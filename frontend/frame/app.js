@@ -103,13 +103,16 @@ export function createApp() {
     },
     chosen() {
       const named = (/** @type {string|undefined} */ text, /** @type {string[]} */ all) => {
-        const some = (text ?? '').split(',').filter((name) => all.includes(name));
+        if (!text) return all;
+        const known = new Set(all);
+        const some = text.split(',').filter((name) => known.has(name));
         return some.length ? some : all;
       };
       const all = (session?.session.hosts ?? []).map(({ name }) => name);
       const some = linkedHosts(link.state.h, all, ranks);
       const hosts = some.length ? some : all;
-      const there = (session?.devices ?? []).filter(({ host }) => hosts.includes(host));
+      const whose = new Set(hosts);
+      const there = (session?.devices ?? []).filter(({ host }) => whose.has(host));
       return { hosts, devices: named(link.state.d, there.map(({ id }) => id)) };
     },
     traced() {
@@ -130,8 +133,8 @@ export function createApp() {
     pickHosts: (below) => void pickHosts(below),
     firstDevice: (host) => session?.devices.find((device) => device.host === host)?.id ?? '',
     among(all) {
-      const { devices } = app.chosen();
-      return all.filter(({ id }) => devices.includes(id));
+      const devices = new Set(app.chosen().devices);
+      return all.filter(({ id }) => devices.has(id));
     },
     async copy(text, what) {
       try {
@@ -152,7 +155,7 @@ export function createApp() {
 
   /** Opens a session as a person does: from its beginning. @param {string} name */
   function choose(name) {
-    link.set({ s: name === newest() ? '' : name, w: '', sel: '', h: '', d: '', x: '', st: '' }, 'push');
+    link.set({ s: name === newest() ? '' : name, w: '', sel: '', h: '', d: '', x: '', st: '', dd: '', an: '', op: '', pk: '' }, 'push');
     void open(name);
   }
 

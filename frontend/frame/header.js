@@ -2,7 +2,7 @@
 
 import { button, h, pick, setChoices } from '../lib/dom.js';
 import { deviceName } from '../lib/cards.js';
-import { share } from '../lib/format.js';
+import { count, share } from '../lib/format.js';
 import { shortNames } from '../lib/hosts.js';
 import { pickSome } from './pick.js';
 
@@ -46,11 +46,13 @@ export function createHeader(on, notes, capture) {
       const all = ready.session.hosts.map(({ name }) => name);
       hostPick.classList.toggle('none', !all.length);
       const short = shortNames(all);
-      const shortOf = (/** @type {string} */ name) => short[all.indexOf(name)] ?? name;
+      const shorts = new Map(all.map((name, at) => [name, short[at]]));
+      const shortOf = (/** @type {string} */ name) => shorts.get(name) ?? name;
       const named = chosen.hosts.length === 2 && all.length > 2 ? `: ${chosen.hosts.map(shortOf).join(', ')}` : '';
-      hosts.textContent = chosen.hosts.length === 1 ? chosen.hosts[0] : `${chosen.hosts.length} of ${all.length}${named}`;
+      hosts.textContent = chosen.hosts.length === 1 ? chosen.hosts[0] : `${count(chosen.hosts.length)} of ${count(all.length)}${named}`;
       hosts.setAttribute('aria-label', `hosts, ${hosts.textContent}`);
-      const visible = ready.devices.filter(({ host }) => chosen.hosts.includes(host));
+      const whose = new Set(chosen.hosts);
+      const visible = ready.devices.filter(({ host }) => whose.has(host));
       devices.set(visible.map((device) => ({ value: device.id, label: deviceName({ ...device, host: shortOf(device.host) }, all), note: share(device.duty_cycle) })), chosen.devices, ready.devices.length);
     },
     /** Says that the link is copied, in place, without a change of width. */

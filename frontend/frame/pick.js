@@ -1,6 +1,7 @@
 /** A choice of some of many in the header: a menu of boxes. */
 
 import { h, fill } from '../lib/dom.js';
+import { count } from '../lib/format.js';
 
 /** @typedef {{value: string, label: string, note?: string}} Choice */
 
@@ -21,7 +22,7 @@ export function pickSome(label, testid, changed) {
     /** @param {Choice[]} choices @param {string[]} chosen @param {number} [all] how many there are beside the choices */
     set(choices, chosen, all = choices.length) {
       element.classList.toggle('none', !choices.length);
-      summary.textContent = chosen.length === 1 ? choices.find(({ value }) => value === chosen[0])?.label ?? '' : `${chosen.length} of ${all}`;
+      summary.textContent = chosen.length === 1 ? choices.find(({ value }) => value === chosen[0])?.label ?? '' : `${count(chosen.length)} of ${count(all)}`;
       draw = () => drawMenu(choices, chosen);
       if (details.open) draw();
     },
@@ -30,9 +31,10 @@ export function pickSome(label, testid, changed) {
   /** @param {Choice[]} choices @param {string[]} chosen */
   function drawMenu(choices, chosen) {
     const focused = menu.contains(document.activeElement) && document.activeElement?.getAttribute('value');
-    const boxes = choices.map(({ value }) => h('input', { type: 'checkbox', value, checked: chosen.includes(value), onchange() {
-      const on = boxes.filter((box) => box.checked).map((box) => box.value);
-      changed(on.length < choices.length ? on : []);
+    const on = new Set(chosen);
+    const boxes = choices.map(({ value }) => h('input', { type: 'checkbox', value, checked: on.has(value), onchange() {
+      const now = boxes.filter((box) => box.checked).map((box) => box.value);
+      changed(now.length < choices.length ? now : []);
     } }));
     fill(menu, choices.map(({ label: text, note }, at) => h('label', null, boxes[at], text, note && h('span', { class: 'num' }, note))),
       choices.length > 1 && h('p', { class: 'small muted' }, 'Numbers beside the tabs are of the whole session.'));

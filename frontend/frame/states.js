@@ -22,26 +22,47 @@ function amount(part, whole) {
 /** How much of a host, or of all of them, is read. @param {{bytes_read: number, bytes: number|null}} of */
 const meter = ({ bytes_read, bytes: whole }) => h('div', { class: 'meter' }, h('i', { style: { width: percent(whole ? Math.min(1, bytes_read / whole) : 0) } }));
 
+/** Seconds up to here, then minutes: `about 40 s left`, `about 4 min left`. */
+const MOST_SECONDS = 90;
+/** Hosts that the card names: of more those that are being read, or cannot be. */
+const MOST_HOSTS = 32;
+
+/** @param {number} seconds */
+const leftText = (seconds) => `about ${seconds > MOST_SECONDS ? `${count(Math.round(seconds / 60))}\u202fmin` : `${count(Math.max(1, Math.round(seconds)))}\u202fs`} left`;
+
 /** `Reading t1v-n-8c41-w-0 · 412 of 1 204 MB · about 6 s left`; before the first bytes kernels are loaded. @param {import('../lib/types').Loading} loading */
 export function loadingText({ hosts, bytes_read, bytes: whole, seconds_left }) {
   const who = hosts.length === 1 ? hosts[0].name : `${count(hosts.length)} hosts`;
   if (!bytes_read) return 'Preparing · kernels are compiled once after installing';
-  const left = seconds_left == null ? '' : ` · about ${count(Math.max(1, Math.round(seconds_left)))}\u202fs left`;
+  const left = seconds_left == null ? '' : ` · ${leftText(seconds_left)}`;
   return `Reading ${who} · ${amount(bytes_read, whole)}${left}`;
 }
 
-/** `41 of 64 hosts read; the last one may still come. 3 116 of 4 864 MB, about 12 s left.` @param {import('../lib/types').Loading} loading */
+/** `41 of 64 hosts read; the last one may still come. 3 116 of 4 864 MB read, about 12 s left.` @param {import('../lib/types').Loading} loading */
 export function partialText({ partial, bytes_read, bytes: whole, seconds_left }) {
   const { hosts_read, hosts_in_all, hosts_told } = partial ?? { hosts_read: 0, hosts_in_all: 0, hosts_told: 0 };
-  const left = seconds_left == null ? '' : `, about ${count(Math.max(1, Math.round(seconds_left)))}\u202fs left`;
-  const told = hosts_told < hosts_read ? ` Numbers are of ${plural(hosts_told, 'host')}.` : '';
-  return `${count(hosts_read)} of ${plural(hosts_in_all, 'host')} read; the last one may still come. ${amount(bytes_read, whole)}${whole ? left : ' so far'}.${told}`;
+  const read = `${count(hosts_read)} of ${plural(hosts_in_all, 'host')} read`;
+  if (hosts_read === hosts_in_all) return `${read}. Their report is being made.`;
+  const left = whole && seconds_left != null ? `, ${leftText(seconds_left)}` : '';
+  const told = hosts_told < hosts_read ? ` The numbers cover ${plural(hosts_told, 'host')}.` : '';
+  return `${read}; the last one may still come. ${amount(bytes_read, whole)} read${whole ? left : ' so far'}.${told}`;
 }
 
 /** @param {HostProgress} host */
 function hostText(host) {
   if (host.state === 'reading') return amount(host.bytes_read, host.bytes);
   return host.state === 'error' ? host.message ?? 'error' : host.state;
+}
+
+/** How far each host is. @param {HostProgress[]} hosts */
+function hostBars(hosts) {
+  const shown = hosts.length > MOST_HOSTS ? hosts.filter(({ state }) => state === 'reading' || state === 'error').slice(0, MOST_HOSTS) : hosts;
+  const rest = hosts.length - shown.length;
+  const inState = (/** @type {string} */ name) => count(hosts.filter(({ state }) => state === name).length);
+  return [h('div', { class: 'hosts' }, ...shown.flatMap((host) => [
+    h('span', null, host.name), meter(host.state === 'ready' ? { bytes_read: 1, bytes: 1 } : host),
+    h('span', { class: 'num sec' }, hostText(host)),
+  ])), rest > 0 && h('p', { class: 'small muted' }, `${plural(rest, 'more host')}. ${inState('ready')} read, ${inState('waiting')} waiting.`)];
 }
 
 /** How far the reading is. The card stays while its content changes, so that `Stop` keeps the focus. @param {() => void} stop */
@@ -53,11 +74,7 @@ export function createLoadingCard(stop) {
     /** @param {import('../lib/types').Loading} loading */
     update(loading) {
       text.textContent = loadingText(loading);
-      fill(bars, meter(loading),
-        loading.hosts.length > 1 ? h('div', { class: 'hosts' }, ...loading.hosts.flatMap((host) => [
-          h('span', null, host.name), meter(host.state === 'ready' ? { bytes_read: 1, bytes: 1 } : host),
-          h('span', { class: 'num sec' }, hostText(host)),
-        ])) : null);
+      fill(bars, meter(loading), loading.hosts.length > 1 ? hostBars(loading.hosts) : null);
     },
   };
 }

@@ -34,7 +34,9 @@ export function rowOf(gaps, whole = null) {
  * @param {GapItem[]} items as `eachCore` gives them, some left out @param {string[]} devices all of them, in their order @returns {GapRow[]} longest first
  */
 export function groupGaps(items, devices) {
-  return [...grouped(items, 'index').values()].map((gaps) => rowOf(gaps.sort((a, b) => devices.indexOf(a.device) - devices.indexOf(b.device))))
+  const places = new Map(devices.map((device, at) => [device, at]));
+  const placeOf = (/** @type {GapItem} */ { device }) => places.get(device) ?? -1;
+  return [...grouped(items, 'index').values()].map((gaps) => rowOf(gaps.sort((a, b) => placeOf(a) - placeOf(b))))
     .sort((a, b) => b.mean_ps - a.mean_ps || a.gap.start_ps - b.gap.start_ps);
 }
 
@@ -70,7 +72,8 @@ export const hasPattern = (gap, pattern) => gap.before === pattern.before && gap
  */
 export function filterGaps(items, filters, pattern, devices) {
   const least = Number(filters.get('min') ?? 0) * 1e9;
+  const chosen = new Set(devices);
   const is = (/** @type {string} */ key, /** @type {string} */ value) => !filters.get(key) || filters.get(key) === value;
   return items.filter((gap) => gap.duration_ps >= least && is('device', gap.device) && is('cause', gap.cause) && is('kind', gap.kind) && is('step', stepOf(gap))
-    && (!pattern || hasPattern(gap, pattern)) && devices.includes(gap.device));
+    && (!pattern || hasPattern(gap, pattern)) && chosen.has(gap.device));
 }

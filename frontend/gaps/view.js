@@ -29,6 +29,8 @@ export function gapsView(app) {
   let answer;
   /** @type {import('../lib/types').Ready} */
   let session;
+  /** @type {Map<string, import('../lib/types').Device>} */
+  let byId = new Map();
   /** Those of the chosen devices, where every gap is known; a link names a pattern by its place. @type {GapPattern[]} */
   let recurring = [];
   /** Rows that are open, by the identity of their first gap. @type {Set<string>} */
@@ -45,7 +47,7 @@ export function gapsView(app) {
     return recurring[Number(at ?? NaN)] ?? null;
   };
   const nameOf = (/** @type {string} */ id) => {
-    const device = session.devices.find((own) => own.id === id);
+    const device = byId.get(id);
     return device ? deviceName(device, session.session.hosts) : id;
   };
 
@@ -86,7 +88,8 @@ export function gapsView(app) {
   /** @param {Gaps} all */
   function filterBar({ items }) {
     const filters = filtersValue(app.link.state.f);
-    const devices = app.among(session.devices).filter(({ id }) => items.some(({ device }) => device === id));
+    const idle = new Set(items.map(({ device }) => device));
+    const devices = app.among(session.devices).filter(({ id }) => idle.has(id));
     const steps = [...new Set(items.map(stepOf))].filter(Boolean).sort((a, b) => Number(a) - Number(b));
     const causes = CLASSES.filter((name) => items.some(({ cause }) => cause === name));
     /** @type {[key: string, label: string, all: string, values: (string|[string, string])[]][]} */
@@ -181,7 +184,8 @@ export function gapsView(app) {
   function patternsTable(idle, duration) {
     const items = recurring.filter(({ count: some }) => some);
     const unit = columnUnit(items, 'total_ps');
-    const its = new Map(items.map((pattern) => [pattern, filterGaps(answer.items, new Map(), pattern, app.chosen().devices)]));
+    const { devices } = app.chosen();
+    const its = new Map(items.map((pattern) => [pattern, filterGaps(answer.items, new Map(), pattern, devices)]));
     const of = (/** @type {GapPattern} */ pattern) => its.get(pattern) ?? [];
     /** @param {'before'|'after'} key @param {string} [inside] what a gap inside of a run says */
     const program = (key, inside) => textColumn(`Program ${key}`, (/** @type {GapPattern} */ pattern) => pattern[key], {
@@ -206,6 +210,7 @@ export function gapsView(app) {
   const data = loadOnce(app, 'gaps', element, (/** @type {Gaps} */ next, own) => {
     answer = { ...next, items: eachCore(next.items) };
     session = own;
+    byId = new Map(own.devices.map((device) => [device.id, device]));
     opened = new Set();
     return draw();
   });

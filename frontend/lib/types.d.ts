@@ -24,7 +24,7 @@ export interface LoadError { state: "error"; message: string; hosts: HostProgres
 
 export interface Diagnostic { id: string; severity: "info" | "warning" | "error"; message: string; host?: string }
 export interface Device {
-  id: string; name: string; kind: string; host: string; span_ps: number; busy_ps: number; idle_ps: number;
+  id: string; name: string; kind: string; host: string; busy_ps: number; idle_ps: number;
   stall_ps: number; duty_cycle: number | null; modules: number; ops: number;
 }
 export type RowKind =

@@ -28,17 +28,24 @@ export interface Overview {
   verdict: { text: string; severity: Severity };
   /** The value is a share (duty) or ps; `text` is how it is shown, `note` what is left out of it. */
   figures: { name: "duty" | "step" | "work" | "idle"; value: number | null; text: string; meaning: string; note: string | null }[];
-  devices: (Device & { duty: Record<DutyDefinition, { span_ps: number; busy_ps: number; stall_ps: number }> })[];
-  step_idle: { steps: number; devices: DeviceTime[] };
+  devices: DeviceColumns;
+  step_idle: { steps: number };
   steps: { source: string | null; count: number; partial: number; columns: StepColumns; work: StepWork[] };
   findings: Finding[]; groups: FindingGroup[]; counts: Record<string, number>; input: InputPipeline;
   transfers: Record<"to_device" | "from_device", Transfers>; collectives: OpTime[]; stalls: OpTime[];
   partial?: import("./types").PartOf;
 }
-/** Sums of one device over the whole steps of its host; over its span where there are none. */
-export interface DeviceTime {
-  id: string; host: string; steps: number; time_ps: number; work_ps: number; stall_ps: number; idle_ps: number; small_ps: number; by_class_ps: ByClass;
+/** Times are multiples of `unit_ps`; without whole steps `steps` is null. */
+export interface DeviceColumns {
+  unit_ps: number; id: string[]; name: string[]; host: string[];
+  duty: Record<"span" | "busy" | "stall", Record<string, number[]>>;
+  steps: (number | null)[]; small: number[]; idle: Record<string, number[]>;
 }
+export interface DutyDevice {
+  id: string; name: string; host: string; duty: Record<DutyDefinition, { span_ps: number; busy_ps: number; stall_ps: number }>;
+}
+/** Idle time of one device in the whole steps of its host; in its span where there are none. */
+export interface DeviceTime { id: string; host: string; steps: number; small_ps: number; by_class_ps: ByClass }
 /** How batches come; hidden are the shares of times in which a device works. */
 export interface InputPipeline {
   kind: "mp_device_loader" | "tf_data" | "loader_threads" | "driving_thread" | "infeed" | null;

@@ -14,21 +14,21 @@ import { countColumn, partColumns, shareColumn, sumText, table, textColumn, time
 const VERDICTS = { bound: 'The device waits for data', partly_hidden: 'The device waits for some of the data', hidden: 'Loading is fine' };
 const KINDS = { mp_device_loader: 'MpDeviceLoader', tf_data: 'tf.data', loader_threads: 'loader threads', driving_thread: 'loaded or waited for on the driving thread', infeed: 'infeed' };
 
-/** @param {Overview} answer @param {App} app */
-export const dataCards = (answer, app) => h('div', { class: 'data' }, inputCard(answer), transfersCard(answer),
+/** @param {Overview} answer @param {number} devices of the session @param {App} app */
+export const dataCards = (answer, devices, app) => h('div', { class: 'data' }, inputCard(answer, devices), transfersCard(answer),
   opsCard('Collectives', answer.collectives, app, 'Exposed: no other op of the core computes meanwhile.'),
   opsCard('Stalls', answer.stalls, app, 'In these ops a core is busy, but only waits.'));
 
-/** @param {Overview} answer */
-function inputCard({ input, devices }) {
+/** @param {Overview} answer @param {number} devices of the session */
+function inputCard({ input }, devices) {
   const { kind, verdict, share: part, batches, loader_threads, wait_ps, idle_ps, load_ps, load_hidden, send_ps, send_hidden, late_hosts } = input;
   if (!kind || verdict === 'unknown') return null;
   /** @type {{name: string, ps: number, hidden?: number|null}[]} */
-  const items = [{ name: 'Driving thread waits', ps: wait_ps }, { name: `${cores(devices.length)} idle for it`, ps: idle_ps },
+  const items = [{ name: 'Driving thread waits', ps: wait_ps }, { name: `${cores(devices)} idle for it`, ps: idle_ps },
     { name: 'Loading', ps: load_ps, hidden: load_hidden }, { name: 'Sending', ps: send_ps, hidden: send_hidden }];
   const head = late_hosts.length ? `Loading on ${late_hosts[0]}${late_hosts.length > 1 ? ` and ${late_hosts.length - 1} more` : ''} holds up the other hosts, whose devices look busy` : VERDICTS[verdict];
   return card('Input', { note: [KINDS[kind], plural(batches, 'batch', 'batches'), loader_threads && plural(loader_threads, 'loader thread')].filter(Boolean).join(' · ') },
-    h('p', { 'data-testid': 'input-verdict' }, devices.length ? `${head}: ${share(part)} of ${devices.length > 1 ? 'the devices’ spans' : 'the device’s span'} is idle for it.` : 'Whether devices wait needs a device plane.'),
+    h('p', { 'data-testid': 'input-verdict' }, devices ? `${head}: ${share(part)} of ${devices > 1 ? 'the devices’ spans' : 'the device’s span'} is idle for it.` : 'Whether devices wait needs a device plane.'),
     table({
       label: 'Input', testid: 'input-table', items, fixed: true,
       columns: [textColumn('What', 'name'), timeColumn('Time', columnUnit(items, 'ps'), 'ps'), shareColumn('While a device works', ({ hidden }) => hidden)],

@@ -8,7 +8,7 @@ import { shortNames } from '../lib/hosts.js';
 import { partColumns, shareColumn, sumText, table } from '../lib/table.js';
 import { readPref, writePref } from '../lib/prefs.js';
 
-/** @typedef {import('../lib/views').Overview['devices'][number]} DutyDevice */
+/** @typedef {import('../lib/views').DutyDevice} DutyDevice */
 /** @typedef {import('../lib/views').DutyDefinition} DutyDefinition */
 /** @typedef {import('../lib/types').Ready} Ready */
 /** @typedef {import('../frame/app.js').App} App */
@@ -152,6 +152,6 @@ function histogram(parts) {
 
 /** @param {DutyDevice[]} devices */
 function stallNote(devices) {
-  const part = total(devices, 'stall_ps') / total(devices, 'busy_ps');
+  const part = total(devices, ({ duty }) => duty.ops.stall_ps) / total(devices, ({ duty }) => duty.ops.busy_ps);
   return part > 0 ? h('p', { class: 'small muted' }, `Hatched: busy, but an op only waits (${share(part)} of busy).`) : null;
 }

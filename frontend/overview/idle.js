@@ -12,14 +12,17 @@ import { idleParts } from './step-idle.js';
 /** @typedef {import('../lib/types').ClassName} ClassName */
 /** @typedef {import('./step-idle.js').IdlePart} IdlePart */
 
-/** @param {import('../lib/views').Overview} answer @param {import('../lib/types').Ready} session @param {import('../frame/app.js').App} app */
-export function idleCard({ devices: all, step_idle }, session, app) {
+/**
+ * @param {import('../lib/views').DutyDevice[]} all @param {import('../lib/views').DeviceTime[]} times @param {number} steps of one host, whole ones
+ * @param {import('../lib/types').Ready} session @param {import('../frame/app.js').App} app
+ */
+export function idleCard(all, times, steps, session, app) {
   if (!all.length) {
     return emptyCard('Idle time by cause', 'Idle time needs a device plane, and this capture has none.', 'The timeline shows what the host did.');
   }
   const devices = app.among(all);
-  const items = idleParts(step_idle.devices.filter(({ id }) => devices.some((device) => device.id === id)));
-  const each = `${step_idle.steps ? 'per step and core' : 'per core, first to last run'}${devices.length < all.length ? `, ${cores(all.length, devices.length)}` : ''}`;
+  const items = idleParts(app.among(times));
+  const each = `${steps ? 'per step and core' : 'per core, first to last run'}${devices.length < all.length ? `, ${cores(all.length, devices.length)}` : ''}`;
   const one = all.length === 1 ? dutyLine(all, session, app) : null;
   if (!items.length) return card('Idle time by cause', { note: each }, h('p', null, 'No core is idle then.'), one);
   const bar = stackedBar(Object.fromEntries(items.flatMap(({ name, ps }) => (name ? [[name, ps]] : []))));

@@ -3,6 +3,7 @@
 import { h, fill } from '../lib/dom.js';
 import { loadOnce } from '../frame/once.js';
 import { cores } from '../lib/cards.js';
+import { dutyRows, idleRows } from './devices.js';
 import { dutyCard } from './duty.js';
 import { idleCard } from './idle.js';
 import { findingsCard } from './findings.js';
@@ -18,20 +19,25 @@ export function overviewView(app) {
   let answer;
   /** @type {import('../lib/types').Ready} */
   let session;
+  /** @type {import('../lib/views').DutyDevice[]} */
+  let devices = [];
+  /** @type {import('../lib/views').DeviceTime[]} */
+  let idle = [];
   const steps = createSteps(app);
 
   function draw() {
-    const { devices } = answer;
     const some = app.among(devices).length < devices.length;
     const note = some ? `All but duty cycle and idle time by cause is of all ${cores(devices.length)}.` : '';
-    fill(element, verdict(answer, note), findingsCard(answer, app), idleCard(answer, session, app), devices.length === 1 ? null : dutyCard(devices, session, app),
-      steps.element, dataCards(answer, app));
+    fill(element, verdict(answer, note), findingsCard(answer, app), idleCard(devices, idle, answer.step_idle.steps, session, app), devices.length === 1 ? null : dutyCard(devices, session, app),
+      steps.element, dataCards(answer, devices.length, app));
     steps.open(answer, session);
   }
 
   const data = loadOnce(app, 'overview', element, (/** @type {Overview} */ next, own) => {
     answer = next;
     session = own;
+    devices = dutyRows(next.devices);
+    idle = idleRows(next.devices);
     app.counts(next.counts);
     draw();
     return 'ready';

@@ -24,6 +24,8 @@ export interface Propagation {
   step: { index: number; number: number | null; name: string; start_ps: number; duration_ps: number } | null;
   steps: { first: number; numbers: (number | null)[] };
   device: { id: string; name: string } | null;
+  /** Of which everything but `total` is. */
+  hosts: string[];
   coverage: Coverage; total: Coverage; means: { steps: number; devices: number };
   tree: TreeRow[]; unannotated: Unannotated;
   phases: { name: string; repetition: number; lost: string | null }[];

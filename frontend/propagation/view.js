@@ -4,7 +4,7 @@ import { fill, h, pick } from '../lib/dom.js';
 import { columnUnit } from '../lib/items.js';
 import { loadOnce } from '../frame/once.js';
 import { chip, legend } from '../lib/classes.js';
-import { card, codeCell, deviceName, emptyCard, link, linked, noDeviceCard, windowPlace } from '../lib/cards.js';
+import { card, codeCell, deviceName, emptyCard, hosts, link, linked, noDeviceCard, windowPlace } from '../lib/cards.js';
 import { count, cutMiddle, plural, share, timeText, unitFor } from '../lib/format.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
 import { countColumn, liveTable, partColumns, startColumn, table, textColumn, timeColumn } from '../lib/table.js';
@@ -156,7 +156,9 @@ export function propagationView(app) {
     const { means, lost, left_off } = own;
     /** @type {[string, string][]} */
     const modes = [['step_', stepName(own)], ['mean_', `mean of ${plural(means.steps, 'step')}`], ['', 'whole capture']];
-    return card('Annotations', { right: [legend([[chip('ink'), 'host'], [chip('dev'), 'device']]), pick('times', modes.filter(([name]) => !name || (name === 'step_' ? own.step : means.steps)), mode, (value) => {
+    const all = session.session.hosts.length;
+    const some = own.hosts.length <= 3 ? `: ${own.hosts.join(', ')}` : '';
+    return card('Annotations', { note: own.hosts.length < all ? `${hosts(all, own.hosts.length)}${some}` : null, right: [legend([[chip('ink'), 'host'], [chip('dev'), 'device']]), pick('times', modes.filter(([name]) => !name || (name === 'step_' ? own.step : means.steps)), mode, (value) => {
       mode = /** @type {Mode} */ (value);
       drawTree();
     }, 'propagation-times')] }, tree,

@@ -12,6 +12,7 @@ import { foundWords, laneText } from './tones.js';
  * @param {import('./model.js').Model} model @param {import('./lanes.js').Lanes} lanes
  * @param {object} on
  * @param {() => string} on.session @param {(text: string) => void} on.say
+ * @param {(found: Found) => string} on.wait how long an op waits for another host; empty: it does not
  * @param {(brief: import('../lib/types').Brief) => void} on.far the next event lies outside of what is loaded
  */
 export function createCursor(model, lanes, on) {
@@ -25,6 +26,9 @@ export function createCursor(model, lanes, on) {
     const lane = all.find(({ kind, row, depth }) => kind === 'slices' && (!place || (row.id === place.row && depth === place.depth))) ?? all.find(({ kind }) => kind === 'slices');
     return lane ? { lane, ps: place?.start_ps ?? span.start_ps, at: null } : null;
   }
+
+  /** @param {Found} found */
+  const words = (found) => [...foundWords(found), on.wait(found)].filter(Boolean).join(', ');
 
   /** @param {Found} found @param {string} text */
   function put(found, text) {
@@ -53,7 +57,7 @@ export function createCursor(model, lanes, on) {
       if (!columns) return;
       const { lane, at, ps } = from;
       const found = foundAt(scene, lane, at ? sliceOf(columns, at.start_ps) + step : firstAfter(columns, ps));
-      if (found) return put(found, foundWords(found).join(', '));
+      if (found) return put(found, words(found));
       const { event } = lane.row.kind === 'gaps' ? { event: null } : await get('neighbor', {
         session: on.session(), row: lane.row.id, depth: lane.depth, start_ps: Math.round(at?.real_ps ?? ps), direction: step > 0 ? 'next' : 'previous' });
       if (event) on.far(event);
@@ -69,7 +73,7 @@ export function createCursor(model, lanes, on) {
       const { window: span } = model.state;
       const ps = clamp(from.ps, span.start_ps, span.end_ps);
       const found = columns && foundAt(scene, lane, sliceAt(columns, ps, Infinity));
-      if (found && found.end_ps > span.start_ps && found.start_ps < span.end_ps) return put(found, foundWords(found).join(', '));
+      if (found && found.end_ps > span.start_ps && found.start_ps < span.end_ps) return put(found, words(found));
       put({ lane, row: lane.row.id, depth: lane.depth, index: -1, start_ps: ps, end_ps: ps, real_ps: ps, length_ps: 0, name: '', kind: 0, count: 0, busy_ps: 0, event: null }, laneText(lane));
     },
   };

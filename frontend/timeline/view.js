@@ -100,7 +100,10 @@ export function timelineView(app) {
   const tooltip = createTooltip();
   const panel = createPanel({
     open, select: (brief) => model.select(ofBrief(brief)), frame, list, close: showPanel, row: revealRow, op: (op) => { void waits.open(op); }, name: deviceName, short: shortName,
-    among: (devices) => devices.filter(({ id }) => app.traced().devices.includes(id)),
+    among(devices) {
+      const here = new Set(app.traced().devices);
+      return devices.filter(({ id }) => here.has(id));
+    },
     label: (row) => session?.rows.find(({ id }) => id === row)?.label ?? row,
     finding(own) { void overview().then(({ steps }) => app.open(findingPlace(own, steps.columns))); },
   }, {
@@ -115,7 +118,7 @@ export function timelineView(app) {
       if (state.selection?.kind === 'event') settle({ detail, selection: { ...ofBrief(detail), row: detail.row || state.selection.row } });
     },
   });
-  const cursor = createCursor(model, lanes, { session: name, say: live.answer, far: open });
+  const cursor = createCursor(model, lanes, { session: name, say: live.answer, wait: waits.textOf, far: open });
   let settling = false;
 
   fill(element, toolbar.element, strip.element, lanes.element, moreHosts.element, splitter.element, panel.element, tooltip.element);
@@ -362,6 +365,7 @@ export function timelineView(app) {
       asked = null;
       panel.findings(null);
       feeds.clear();
+      waits.clear();
       model.set({ align: null });
       strip.open(next);
       requestAnimationFrame(() => {

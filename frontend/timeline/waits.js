@@ -89,6 +89,8 @@ export function createWaits(model, on) {
     return bars(current(), lane ? [lane] : []).find(({ start_ps, until_ps }) => start_ps <= ps && ps < until_ps) ?? null;
   }
 
+  const textOf = (/** @type {Bar|null|undefined} */ bar) => (bar ? waitTexts(bar)[0] : '');
+
   return {
     /** @param {import('./scale.js').Scale} scale */
     want(scale) {
@@ -108,21 +110,27 @@ export function createWaits(model, on) {
     },
     /** Lets the next frame ask again for what failed. */
     again() { asked = ''; },
+    /** Forgets everything: another session. */
+    clear() {
+      loaded = null;
+      asked = '';
+      channel.cancel();
+    },
     /** The waits that came. @param {Lane[]} lanes */
     bars: (lanes) => bars(current(), lanes),
     /** The collective that the selected gap delays. @param {Lane[]} lanes */
     delayed: (lanes) => bars(model.state.delayed ? opsIn(model.state.delayed) : [], lanes),
     at,
     /** What is said of it. @param {import('./scene.js').Scene} scene @param {number} x @param {number} y */
-    textAt(scene, x, y) {
-      const bar = at(scene, x, y);
-      return bar ? waitTexts(bar)[0] : '';
-    },
+    textAt: (scene, x, y) => textOf(at(scene, x, y)),
+    /** What is said of an op that waits. @param {import('./scene.js').Found} found */
+    textOf: ({ lane, start_ps }) => textOf(lane.row.kind === 'ops' ? bars(current(), [lane]).find((bar) => bar.start_ps === start_ps) : null),
     /** Selects the op of a core. @param {{device: string, depth: number, start_ps: number}} op */
     async open({ device, depth, start_ps }) {
       const session = on.session();
       const row = session?.rows.find((own) => own.device === device && own.kind === 'ops')?.id;
-      if (session && row) on.open(await get('event', { session: session.session.name, row, depth, start_ps }));
+      const event = row && await get('event', { session: session?.session.name, row, depth, start_ps }).catch(on.failed);
+      if (event) on.open(event);
     },
     /** The collective of an op that begins there; null where hosts do not wait for each other in it. @param {string} device @param {number} start_ps */
     ofOp: (device, start_ps) => collective({ device, start_ps }),

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.json_text import json_bytes
+from tb_xla_insights.json_text import json_bytes, rows_of
 from tb_xla_insights.units import THIN
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def print_json(document: Any) -> None:
     if (sys.stdout.encoding or "").lower() in ("utf-8", "utf8"):
         text = json_bytes(document, lines=for_people).decode()
     else:  # what an encoding lacks is written with backslashes (see main), and JSON knows only some of those
-        text = json.dumps(document, indent=2 if for_people else None)
+        text = json.dumps(document, default=rows_of, indent=2 if for_people else None)
     sys.stdout.write(f"{text}\n")
 
 

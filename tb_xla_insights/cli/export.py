@@ -57,12 +57,11 @@ def _chrome(session: Any, path: Path) -> str:
         replacing(path) as place,
         _opened(place, path.suffix == ".gz") as file,
     ):
+        with common.reading(session):
+            trace = session.kept
+            count = write_chrome_of_hosts(session, file) if trace is None else write_chrome(trace, file)
         if session.hosts.to_read:
-            with common.reading(session):
-                count = write_chrome_of_hosts(session, file)
             common.warn(session)
-        else:
-            count = write_chrome(session.trace, file)
     return f"{path}: {count} events"
 
 

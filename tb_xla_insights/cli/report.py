@@ -5,14 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tb_xla_insights.analysis.thresholds import SEVERITIES
 from tb_xla_insights.cli import common
 from tb_xla_insights.cli.report_text import DUTY, print_report
-
-if TYPE_CHECKING:
-    from tb_xla_insights.session import Session
 
 FINDINGS = 1
 """The exit code that `--fail-on` asks for."""
@@ -62,7 +59,7 @@ def run(options: Any) -> int:
     # np.unique imports NumPy's part when it is called first.
     session = common.read(options, meanwhile=("tb_xla_insights.report", "numpy.ma", "orjson"))
     with common.reading(session):
-        document = session.report(options.all_gaps, options.samples_per_step, options.peaks)
+        document = session.document(options.all_gaps, options.samples_per_step, options.peaks)
     with common.reader_may_leave():
         if options.json:
             common.warn(session)
@@ -70,18 +67,18 @@ def run(options: Any) -> int:
         elif options.html is None:
             print_report(common.console(), document, options.duty)
     if options.html is not None:
-        _write_page(session, document, options.html)
+        _write_page(document, options.html)
     if options.fail_on is None:
         return 0
     loud = SEVERITIES[SEVERITIES.index(options.fail_on) :]
     return FINDINGS if any(finding["severity"] in loud for finding in document["findings"]) else 0
 
 
-def _write_page(session: Session, document: Any, path: Path) -> None:
+def _write_page(document: Any, path: Path) -> None:
     from tb_xla_insights.export.html import report_html
     from tb_xla_insights.export.replace import replacing, writing
 
-    page = report_html(session.in_view, document)
+    page = report_html(document)
     with writing(path, "give a file that can be written with --html"), replacing(path) as place:
         place.write_text(page, encoding="utf-8", errors="backslashreplace")
     print(f"{path}: the report as a page", file=sys.stderr)

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
 from tb_xla_insights.cli import common
+from tb_xla_insights.cli.window_many import (
+    hosts_apart,
+    is_many,
+    print_many_devices,
+    print_other_hosts,
+    threads_told,
+)
+from tb_xla_insights.report.many import MANY
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,6 +41,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
             help=f"{what} moment, in milliseconds from the session's start",
         )
     parser.add_argument("--device", metavar="ID", help="only this device")
+    parser.add_argument("--all", action="store_true", help="every host and device by itself, however many")
     parser.set_defaults(run=run, parser=parser)
 
 
@@ -49,7 +59,7 @@ def run(options: Any) -> int:
     if options.json:
         common.print_json(answer)
     else:
-        _print(common.console(), answer)
+        _print(common.console(), answer, folded=is_many(answer) and not options.all)
     return 0
 
 
@@ -63,25 +73,30 @@ def _milliseconds(text: str) -> int:
     return ps
 
 
-def _print(out: Console, answer: dict[str, Any]) -> None:
+def _print(out: Console, answer: dict[str, Any], folded: bool) -> None:
     duration = answer["duration_ps"]
     start, end = (units.time_in(answer[key], "ms") for key in ("start_ps", "end_ps"))
     out.print(f"Window  {start} – {end}{units.THIN}ms, {units.time_text(duration)} long\n")
     unit = units.column_unit([duration])
-    for host in answer["hosts"]:
+    named, others = hosts_apart(answer) if folded else (answer["hosts"], [])
+    for host in named:
         classes = common.table(f"What {host['host']} did", "Class", f"Time, {unit}", "Share")
         parts = sorted(((ps, name) for name, ps in host["by_class_ps"].items() if ps), reverse=True)
         shown = units.rounded_parts([ps for ps, _ in parts], duration, units.PS_PER[unit] // 1000)
         for (ps, name), rounded in zip(parts, shown, strict=True):
             classes.add_row(common.class_text(name), units.time_in(rounded, unit), units.share(ps / duration))
         out.print(classes)
-    _print_threads(out, answer["threads"], unit)
-    _print_devices(out, answer["devices"], unit)
+    print_other_hosts(out, others, duration, unit, len(named))
+    _print_threads(out, threads_told(answer["threads"], named) if folded else answer["threads"], unit)
+    if len(answer["devices"]) >= MANY and folded:
+        print_many_devices(out, answer["devices"], duration, unit)
+    else:
+        _print_devices(out, answer["devices"], unit)
     _print_ops(out, answer["annotations"])
     _print_top(out, answer["top"], unit)
 
 
-def _print_threads(out: Console, threads: list[dict[str, Any]], unit: str) -> None:
+def _print_threads(out: Console, threads: Sequence[Mapping[str, Any]], unit: str) -> None:
     heads = ("Role", "Host", f"Busy, {unit}", "Events", "By class", "Most own time in")
     table = common.table("Threads", "Thread", *heads, left=(0, 1, 2, 5, 6))
     for thread, host in zip(threads, common.host_texts(threads), strict=True):

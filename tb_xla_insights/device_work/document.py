@@ -40,16 +40,22 @@ def work_document(
     devices = together(devices)
     roof = Roof(*own_peaks) if own_peaks else common_roof(devices)
     told = [_with_shares(row, roof) for row in rows]
-    whole = _sum(told, roof, None)
+    own: dict[str | None, _Sums] = {}
+    whole = _Sums()
+    for row in told:
+        own.setdefault(row["annotation"], _Sums()).add(row)
+    for sums in own.values():
+        whole.add_all(sums)
+    whole_ps = sum(row["self_ps"] for row in told)
     return {
         "ops": told,
         "device_work": {
             "peaks": _peaks(devices, roof, own_peaks is not None),
-            "total": whole,
-            "annotations": _tree(told, annotations, roof, whole["self_ps"]),
+            "total": whole.row(roof, whole_ps),
+            "annotations": _tree(own, annotations, roof, whole_ps),
             "steps": [_of_step(step, roof) for step in steps],
             "mean_step": _mean_step(steps, roof),
-            "uncounted": _uncounted(told, whole["self_ps"]),
+            "uncounted": _uncounted(told, whole_ps),
         },
     }
 
@@ -90,54 +96,65 @@ def _with_shares(row: Row, roof: Roof) -> Row:
     return row | shares | told
 
 
-def _sum(rows: Iterable[Row], roof: Roof, whole_ps: int | None) -> Row:
-    """Times of all rows; FLOPs and bytes of those that are work."""
-    times, amounts = dict.fromkeys(TIMES, 0), dict.fromkeys(AMOUNTS)  # type: Row, Row
-    bound_ps: dict[str, int] = dict.fromkeys(BOUNDS, 0)
-    for row in rows:
+class _Sums:
+    """Times of all rows; FLOPs and bytes of those that are work; and time by what bounds it."""
+
+    def __init__(self) -> None:
+        self._times: Row = dict.fromkeys(TIMES, 0)
+        self._amounts: Row = dict.fromkeys(AMOUNTS)
+        self._bound_ps: dict[str, int] = dict.fromkeys(BOUNDS, 0)
+
+    def add(self, row: Row) -> None:
         for name in TIMES:
-            times[name] += row[name]
+            self._times[name] += row[name]
         if row["kind"] == "work":
             for name in AMOUNTS:
-                amounts[name] = plus(amounts[name], row[name])
-        bound_ps[row["bound_by"]] += row["self_ps"]
-    told = {name: ps for name, ps in bound_ps.items() if ps}
-    sums = times | amounts
-    whole = times["self_ps"] if whole_ps is None else whole_ps
-    return {
-        **sums,
-        "share": times["self_ps"] / whole if whole else 0.0,
-        **_shares(sums, roof, times["self_ps"]),
-        "bound_by": most_of(told, times["self_ps"]),
-        "bound_ps": told,
-    }
+                self._amounts[name] = plus(self._amounts[name], row[name])
+        self._bound_ps[row["bound_by"]] += row["self_ps"]
+
+    def add_all(self, other: _Sums) -> None:
+        for name in TIMES:
+            self._times[name] += other._times[name]
+        for name in AMOUNTS:
+            self._amounts[name] = plus(self._amounts[name], other._amounts[name])
+        for name in BOUNDS:
+            self._bound_ps[name] += other._bound_ps[name]
+
+    def row(self, roof: Roof, whole_ps: int) -> Row:
+        """With their share of all time, shares of the peaks, and what bounds most of it."""
+        bound_ps = {name: ps for name, ps in self._bound_ps.items() if ps}
+        sums, self_ps = self._times | self._amounts, self._times["self_ps"]
+        return {
+            **sums,
+            "share": self_ps / whole_ps if whole_ps else 0.0,
+            **_shares(sums, roof, self_ps),
+            "bound_by": most_of(bound_ps, self_ps),
+            "bound_ps": bound_ps,
+        }
 
 
-def _tree(rows: Sequence[Row], annotations: Iterable[Row], roof: Roof, whole_ps: int) -> list[Row]:
+def _tree(own: dict[str | None, _Sums], annotations: Iterable[Row], roof: Roof, whole_ps: int) -> list[Row]:
     """A row per annotation that has device time, each before those inside of it, and at last that of no annotation:
     sums with those inside, and `own` without. The `own` ones add up to the whole."""
-    own: dict[str | None, list[Row]] = {}
-    inside: dict[str | None, list[Row]] = {}
-    for row in rows:
-        path = row["annotation"]
-        own.setdefault(path, []).append(row)
+    inside: dict[str, _Sums] = {}
+    for path, sums in own.items():
         around = path
         while around:
-            inside.setdefault(around, []).append(row)
+            inside.setdefault(around, _Sums()).add_all(sums)
             around = around.rpartition("/")[0]
     kinds = {row["path"]: row["kind"] for row in annotations}
     found = [
         {
             "path": path,
-            "kind": kinds[path],
-            **_sum(inside[path], roof, whole_ps),
-            "own": _sum(own.get(path, ()), roof, whole_ps),
+            "kind": kind,
+            **inside[path].row(roof, whole_ps),
+            "own": own.get(path, _Sums()).row(roof, whole_ps),
         }
-        for path in kinds
+        for path, kind in kinds.items()
         if path in inside
     ]
     if None in own:
-        rest = _sum(own[None], roof, whole_ps)
+        rest = own[None].row(roof, whole_ps)
         found.append({"path": None, "kind": None, **rest, "own": rest})
     return found
 

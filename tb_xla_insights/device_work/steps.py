@@ -17,9 +17,10 @@ from tb_xla_insights.trace.model import Trace
 COLUMNS = ("self_ps", "work_ps", "counted_ps", "sized_ps", "flops", "model_flops", "bytes", "hbm_bytes")
 
 
-def step_sums(trace: Trace) -> list[dict[str, Any]]:
-    """One row per step, in the order of the host's steps: `index`, `duration_ps` (the step's), `cores` (of the host),
-    the times and amounts of its work, None where nothing tells them. A step's ops are those that it launched."""
+def step_sums(trace: Trace, device: int | None = None) -> list[dict[str, Any]]:
+    """One row per step, in the order of the host's steps: `index`, `duration_ps` (the step's), `cores` (the host's, or
+    1 of a `device`, an index), the times and amounts of its work, None where nothing tells them. A step's ops are those
+    that it launched."""
     steps, ops, amounts = steps_of(trace), find_ops(trace), find_amounts(trace)
     if not steps:
         return []
@@ -29,13 +30,15 @@ def step_sums(trace: Trace) -> list[dict[str, Any]]:
     known = amounts.known * works.astype(np.uint8)
     flops, model_flops = amounts.flops * works, amounts.model_flops * works
     nbytes, hbm_bytes = amounts.bytes * works, amounts.hbm_bytes * works
-    for number, its in enumerate(ops.devices):
+    chosen = range(len(ops.devices)) if device is None else [device]
+    for number in chosen:
+        its = ops.devices[number]
         add_by_step(
             step_of_run, its.run, its.key, its.own_ps, begins(trace, number), known,
             flops, model_flops, nbytes, hbm_bytes, sums,
         )  # fmt: skip
     return [
-        {"index": index, "duration_ps": step.duration_ps, "cores": len(trace.devices)} | _row(values)
+        {"index": index, "duration_ps": step.duration_ps, "cores": len(chosen)} | _row(values)
         for index, (step, values) in enumerate(zip(steps, sums.tolist(), strict=True))
     ]
 

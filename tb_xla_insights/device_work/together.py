@@ -63,8 +63,8 @@ class WorkTogether:
             self._rows.add(row)
         self._hosts.append((host, {"steps": work["steps"], "devices": work["peaks"]["devices"]}))
 
-    def document(self, annotations: Iterable[Row]) -> Row:
-        """Both keys; `annotations` is the report's."""
+    def document(self, annotations: Iterable[Row], own_peaks: tuple[float, float] | None = None) -> Row:
+        """Both keys; `annotations` is the report's, `own_peaks` come before those of the devices."""
         from tb_xla_insights.device_work.document import work_document
 
         steps: list[Row] = []
@@ -72,4 +72,4 @@ class WorkTogether:
         for _, host in sorted(self._hosts, key=lambda it: it[0]):
             steps += [step | {"index": len(steps) + place} for place, step in enumerate(host["steps"])]
             devices += host["devices"]
-        return work_document(self._rows.rows(), steps, devices, annotations)
+        return work_document(self._rows.rows(), steps, devices, annotations, own_peaks)

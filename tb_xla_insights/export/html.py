@@ -11,10 +11,9 @@ from tb_xla_insights.export import html_time, html_work
 from tb_xla_insights.export.markup import Child, Row, card, code, element, number, table, text
 from tb_xla_insights.export.markup import Column as Col
 from tb_xla_insights.export.style import style
+from tb_xla_insights.report.figures import figures
 from tb_xla_insights.report.finding_text import Gain, Group, gain_of, groups
 from tb_xla_insights.report.many import MANY
-from tb_xla_insights.report.views import overview
-from tb_xla_insights.trace.model import SessionTrace
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """Whatever is in a capture, the page asks for nothing and runs nothing."""
@@ -35,9 +34,9 @@ _SECTIONS = (
 )
 
 
-def report_html(session: SessionTrace, document: Row) -> str:
+def report_html(document: Row) -> str:
     """The page of a session's report; it has the gaps that the document has."""
-    view, head = overview(session), document["session"]
+    head = document["session"]
     metas = (
         {"charset": "utf-8"},
         {"name": "viewport", "content": "width=device-width"},
@@ -47,7 +46,7 @@ def report_html(session: SessionTrace, document: Row) -> str:
     title = element("title", f"{head['name']} – XLA Insights")
     about = element("head", (element("meta", **it) for it in metas), title, element("style", Markup(style())))
     verdict = element(
-        "div", element("p", view["verdict"]["text"]), _figures(view["figures"]), class_="verdict"
+        "div", element("p", document["verdict"]["text"]), _figures(figures(document)), class_="verdict"
     )
     parts = (section(document) for section in _SECTIONS)
     main = element("main", _findings(document), parts, _files(document))
@@ -71,10 +70,10 @@ def _header(document: Row) -> Markup:
     )
 
 
-def _figures(figures: Sequence[Row]) -> Markup:
+def _figures(rows: Sequence[Row]) -> Markup:
     return element(
         "dl",
-        (element("div", element("dt", it["meaning"]), element("dd", it["text"])) for it in figures),
+        (element("div", element("dt", it["meaning"]), element("dd", it["text"])) for it in rows),
     )
 
 

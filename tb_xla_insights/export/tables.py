@@ -22,7 +22,7 @@ def tables(session: Session) -> dict[str, Rows]:
     Rows of a table have the same keys. A dict of the report becomes columns `<key>.<its key>` (classes that are missing
     there are 0), other nested values JSON text. Tables without rows are there, empty.
     """
-    report = session.report(all_gaps=True)
+    report, annotations = session.report_and_annotations()
     gaps = report["gaps"]
     chains = [
         {"device": gap["device"], "gap_start_ps": gap["start_ps"], "position": position, **link}
@@ -39,7 +39,7 @@ def tables(session: Session) -> dict[str, Rows]:
         "collectives": report["collectives"],
         "ops": report["ops"],
         "annotations": report["annotations"],
-        "annotation_events": list(session.annotations()),
+        "annotation_events": list(annotations),
         "findings": report["findings"],
         "diagnostics": report["diagnostics"],
     }
@@ -102,9 +102,19 @@ def write_parquet(session: Session, folder: Path) -> list[str]:
         ) from error
 
     def write(path: Path, rows: Rows) -> None:
-        pq.write_table(pa.Table.from_pylist(rows), path)
+        try:
+            table = pa.Table.from_pylist(rows)
+        except OverflowError:  # FLOPs of many devices may not fit 64 bits
+            table = pa.Table.from_pylist(
+                [{key: _fitting(value) for key, value in row.items()} for row in rows]
+            )
+        pq.write_table(table, path)
 
     return _put_all(session, folder, "parquet", write)
+
+
+def _fitting(value: Any) -> Any:
+    return float(value) if isinstance(value, int) and abs(value) >= 1 << 63 else value
 
 
 def _put_all(session: Session, folder: Path, kind: str, write: Callable[[Path, Rows], None]) -> list[str]:

@@ -5,25 +5,49 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from tb_xla_insights.errors import Diagnostic, InputError
 from tb_xla_insights.logdir.missing import missing_hosts
 from tb_xla_insights.logdir.paths import absolute
 from tb_xla_insights.logdir.read import Reading, readings_of
 from tb_xla_insights.logdir.sessions import SessionFiles
+from tb_xla_insights.memory import available_bytes
 from tb_xla_insights.tasks import Failure, HostCapture, HostResult, run
 from tb_xla_insights.tasks.progress import NOT_BEGUN, shared_progress
 
 if TYPE_CHECKING:
     from tb_xla_insights.catalog import Catalog
-    from tb_xla_insights.report.host_parts import Parts
+    from tb_xla_insights.pod.compared import Compared
     from tb_xla_insights.report.merge import Merged
     from tb_xla_insights.report.summary import HostSummary
     from tb_xla_insights.trace.model import Trace
 
 Result = TypeVar("Result")
+
+_FEW = 8
+"""So many hosts are all in memory, where they fit."""
+_HELD_PER_BYTE = 2.5
+"""Memory that a trace and its timeline hold, per byte of the file: 270 MB of 120 MB with three million events."""
+
+
+def few(files: SessionFiles, budget: int) -> bool:
+    """Whether all hosts may be in memory at once, in so many bytes."""
+    return len(files.hosts) <= _FEW and files.bytes * _HELD_PER_BYTE <= budget
+
+
+@dataclass
+class Also(Generic[Result]):
+    """What the tasks of a report take from each host beside its summary, so that it is read once; `found` has that of
+    every host that could be read, by its place among the session's files."""
+
+    function: Callable[[Trace], Result]
+    found: dict[int, Result] = field(default_factory=dict)
+
+    def in_order(self) -> list[Result]:
+        """What was found, in the session's order."""
+        return [self.found[number] for number in sorted(self.found)]
 
 
 @dataclass(frozen=True)
@@ -56,6 +80,9 @@ class SessionHosts:
     found: list[HostCapture] = field(default_factory=list, init=False)
     """The hosts that the last pass could read, numbered, on one time base."""
 
+    compared: Compared | None = field(default=None, init=False)
+    """How the hosts of the last document came to what all did together; None before the first."""
+
     def __post_init__(self) -> None:
         self.readings = self.readings or readings_of(self.files)
 
@@ -63,6 +90,12 @@ class SessionHosts:
     def to_read(self) -> bool:
         """Whether every answer reads the hosts anew: one host of this machine is kept in memory instead."""
         return len(self.files.hosts) > 1 or self.scheduler is not None
+
+    @cached_property
+    def few(self) -> bool:
+        """Whether this machine may keep all of them in memory."""
+        budget = available_bytes() // 2 if self.memory is None else self.memory
+        return self.scheduler is None and few(self.files, budget)
 
     def each(
         self,
@@ -152,11 +185,10 @@ class SessionHosts:
         all_gaps: bool = False,
         samples_per_step: float | None = None,
         seen: Callable[[Merged], None] = lambda _: None,
-        parts: dict[int, Parts] | None = None,
+        also: Also[Any] | None = None,
     ) -> dict[str, Any]:
         """The session's report, merged from its hosts' summaries, in whichever order they come; `seen` is told after
-        every host, and again and again while none comes. Where `parts` are wanted each host's are added to them, by its
-        place among the session's files (see `report.host_parts`).
+        every host, and again and again while none comes. `also` says what else is taken from each.
 
         Raises InputError where no host could be read.
         """
@@ -165,7 +197,7 @@ class SessionHosts:
         merged = Merged(self.files.name, self.files.path, all_gaps)
         summarise = partial(
             summary_of,
-            parts=parts is not None,
+            also=None if also is None else also.function,
             name=self.files.name,
             path=self._place(self.files.path),
             all_gaps=all_gaps,
@@ -179,14 +211,15 @@ class SessionHosts:
             else:
                 summary, more = answer.value
                 merged.add(summary)
-                if parts is not None:
-                    parts[answer.host.number] = more
+                if also is not None:
+                    also.found[answer.host.number] = more
             seen(merged)
         return self.document(merged)
 
     def document(self, merged: Merged) -> dict[str, Any]:
         """The report as far as it is merged, with paths as the user named them."""
         document = merged.document()
+        self.compared = merged.compared
         told = self._told()
         hosts = [row | {"file": told.get(row["file"], row["file"])} for row in document["session"]["hosts"]]
         session = document["session"] | {"path": self.files.path, "hosts": hosts}
@@ -199,8 +232,8 @@ class SessionHosts:
     def _inputs(self) -> list[HostCapture]:
         """Every host's file."""
         return [
-            HostCapture(host.name, self._place(host.file.path), host.file.bytes, number)
-            for number, host in enumerate(self.files.hosts)
+            HostCapture(host.name, self._place(host.file.path), host.file.bytes or reading.bytes, number)
+            for number, (host, reading) in enumerate(zip(self.files.hosts, self.readings, strict=True))
         ]
 
     def _missing(self) -> list[Diagnostic]:
@@ -215,12 +248,13 @@ class SessionHosts:
         return {self._place(host.file.path): host.file.path for host in self.files.hosts}
 
 
-def summary_of(trace: Trace, _: HostCapture, parts: bool, **options: Any) -> tuple[HostSummary, Parts]:
-    """`report.summary.summarise` as a task; with `parts` also those, else none."""
-    from tb_xla_insights.report.host_parts import parts_of
+def summary_of(
+    trace: Trace, _: HostCapture, also: Callable[[Trace], Any] | None, **options: Any
+) -> tuple[HostSummary, Any]:
+    """`report.summary.summarise` as a task, and what is `also` wanted, if anything."""
     from tb_xla_insights.report.summary import summarise
 
-    return summarise(trace, **options), parts_of(trace) if parts else {}
+    return summarise(trace, **options), also(trace) if also else None
 
 
 def skipped(failure: Failure) -> Diagnostic:

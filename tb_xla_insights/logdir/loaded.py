@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from tb_xla_insights.logdir.sessions import SessionFiles
 
 if TYPE_CHECKING:
+    from tb_xla_insights.pod.arrivals import Arrivals
     from tb_xla_insights.pod.compared import Compared
     from tb_xla_insights.timeline import Timeline
-    from tb_xla_insights.trace.model import SessionTrace
+    from tb_xla_insights.trace.model import SessionTrace, Trace
 
 _log = logging.getLogger(__name__)
 
@@ -62,9 +63,17 @@ class Loaded:
         return {**head_without_rows(self.report), **self.timeline.head(), "chosen": self.trace.numbers}
 
     @cached_property
+    def arrivals(self) -> tuple[Arrivals, list[str]]:
+        """When its hosts came to what all did together, and their names: what of `compared` needs no report."""
+        from tb_xla_insights.pod.arrivals import find_arrivals
+        from tb_xla_insights.pod.collectives import host_collectives
+
+        traces = self._in_order()
+        return find_arrivals([host_collectives(it) for it in traces]), [it.host for it in traces]
+
+    @cached_property
     def compared(self) -> Compared:
         """How its hosts came to what all did together."""
-        from tb_xla_insights.host_order import natural_key
         from tb_xla_insights.pod.collectives import host_collectives
         from tb_xla_insights.pod.compared import compare_hosts
         from tb_xla_insights.pod.hosts import HostInput
@@ -75,15 +84,23 @@ class Loaded:
         return compare_hosts(
             [
                 HostInput(it.host, session_report(SessionTrace(name, path, [it])), host_collectives(it))
-                for it in sorted(self.trace.traces, key=lambda it: natural_key(it.host))
+                for it in self._in_order()
             ]
         )
+
+    def _in_order(self) -> list[Trace]:
+        """Its hosts, in the order in which their cores are counted."""
+        from tb_xla_insights.host_order import natural_key
+
+        return sorted(self.trace.traces, key=lambda it: natural_key(it.host))
 
 
 def head_without_rows(report: dict[str, Any]) -> dict[str, Any]:
     """What a page needs before it draws views that a report is enough for: as `Loaded.head`, with no host chosen."""
+    from tb_xla_insights.report.device_columns import device_heads
     from tb_xla_insights.report.ranks import ranks
 
-    summary = {name: report[name] for name in ("session", "environment", "diagnostics", "devices")}
+    summary = {name: report[name] for name in ("session", "environment", "diagnostics")}
+    summary["devices"] = device_heads(report["devices"])
     empty: dict[str, Any] = {"phases": [], "rows": [], "more_rows": False, "chosen": []}
     return {**summary, **empty, "strip": {"buckets": 0, "devices": [], "host": []}, "ranks": ranks(report)}

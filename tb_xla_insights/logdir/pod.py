@@ -6,8 +6,8 @@ import os
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property, partial
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.logdir.choice import WORDS, chosen
@@ -18,8 +18,7 @@ from tb_xla_insights.parallel import side_by_side
 from tb_xla_insights.tasks.host import read_host
 
 if TYPE_CHECKING:
-    from tb_xla_insights.pod.compared import Compared
-    from tb_xla_insights.pod.hosts import HostInput
+    from tb_xla_insights.pod.arrivals import Arrivals
     from tb_xla_insights.report.host_parts import Parts
     from tb_xla_insights.timeline.host import HostTimeline
     from tb_xla_insights.trace.model import SessionTrace
@@ -30,21 +29,22 @@ _HOST_OF_ID = re.compile(r"h?(\d{1,6})\.")
 
 class Pod:
     """Hosts are read when they are looked at, and those looked at longest ago are let go where they take more than
-    `budget` bytes, if that is limited. `parts` are those of the hosts in the report, by their places among the
-    session's files. Safe to ask from many threads."""
+    `budget` bytes, if that is limited. `parts` are those of the hosts in the report, in the
+    session's order; `hosts` made it. Safe to ask from many threads."""
 
     def __init__(
         self,
         hosts: SessionHosts,
         report: dict[str, Any],
-        parts: Mapping[int, Parts],
+        parts: list[Parts],
         budget: int | None = None,
-        told: Sequence[HostInput] = (),
     ) -> None:
         self.files = hosts.files
         self.report = report
-        self._parts = [parts[place] for place in sorted(parts)]
-        self._told = told
+        self._parts = parts
+        assert hosts.compared is not None, "the report of hosts compares them"
+        self.compared = hosts.compared
+        """How its hosts came to what all did together."""
         self._catalog = hosts.catalog
         self._inputs = hosts.found
         self._budget = budget
@@ -66,12 +66,10 @@ class Pod:
             places |= set(chosen(items or WORDS, self.report))
         return self._show(tuple(sorted(places)))
 
-    @cached_property
-    def compared(self) -> Compared:
-        """How its hosts came to what all did together."""
-        from tb_xla_insights.pod.compared import compare_hosts
-
-        return compare_hosts(self._told)
+    @property
+    def arrivals(self) -> tuple[Arrivals, list[str]]:
+        """When its hosts came to what all did together, and their names."""
+        return self.compared.arrivals, [host.name for host in self.compared.hosts]
 
     def places(self, ids: Iterable[str] = (), devices: Iterable[str] = ()) -> set[int]:
         """The hosts of rows or events, and of devices, by their ids; none for those that are not there."""

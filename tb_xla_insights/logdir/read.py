@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from tb_xla_insights.errors import Diagnostic, InputError
+from tb_xla_insights.logdir.files import file_info
 from tb_xla_insights.logdir.missing import missing_hosts
 from tb_xla_insights.logdir.sessions import HostFile, SessionFiles
 from tb_xla_insights.parallel import side_by_side
 from tb_xla_insights.tasks.host import fault_text, read_host
+from tb_xla_insights.xplane.blocks import StalledError, patiently
 from tb_xla_insights.xplane.source import is_url
 
 if TYPE_CHECKING:
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
     from tb_xla_insights.trace.model import SessionTrace, Trace
 
 _REMOTE_AT_ONCE = 4
+_SIZES_AT_ONCE = 32
+_SIZES_SECONDS = 5.0
 
 
 @dataclass
@@ -47,6 +52,20 @@ class Reading:
 
 def readings_of(session: SessionFiles) -> list[Reading]:
     return [Reading(host.name, host.file.bytes) for host in session.hosts]
+
+
+def ask_sizes(session: SessionFiles, readings: list[Reading]) -> None:
+    """Learns the sizes of files that a listing over HTTP does not tell, as far as the store answers soon."""
+
+    def ask(place: int) -> None:
+        with suppress(InputError):  # whoever reads the file is told
+            readings[place].bytes = file_info(session.hosts[place].file.path).bytes
+
+    unknown = [place for place, host in enumerate(session.hosts) if not host.file.bytes]
+    if unknown and is_url(session.path):
+        tasks = [partial(ask, place) for place in unknown]
+        with suppress(StalledError):
+            patiently(lambda: side_by_side(tasks, _SIZES_AT_ONCE), _SIZES_SECONDS)
 
 
 def read_session(

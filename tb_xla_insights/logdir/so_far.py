@@ -5,43 +5,34 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tb_xla_insights.logdir.pod import reported
 
 if TYPE_CHECKING:
-    from tb_xla_insights.logdir.hosts import SessionHosts
+    from tb_xla_insights.logdir.hosts import Also, SessionHosts
     from tb_xla_insights.pod.compared import Compared
-    from tb_xla_insights.pod.hosts import HostInput
     from tb_xla_insights.report.host_parts import Parts
     from tb_xla_insights.report.merge import Merged
     from tb_xla_insights.trace.model import SessionTrace
 
 _LEAST_SECONDS = 2.0
 """A page that changes more often cannot be read."""
-_COST = 4
-"""A report takes no more than one part in so many of the time since the last one."""
+_COST = 9
+"""So many times as long as a report took none is made, so that all of them take a tenth of the time."""
 
 
 @dataclass(frozen=True, eq=False)
 class SoFar:
-    """The hosts that were read by some moment: `session` has their report and no trace, `told` what their comparison
-    looks at."""
+    """The hosts that were read by some moment: `session` has their report and no trace, `compared` how they came
+    to what they did together."""
 
     session: SessionTrace
-    told: list[HostInput]
+    compared: Compared
 
     @property
     def hosts(self) -> int:
-        return len(self.told)
-
-    @cached_property
-    def compared(self) -> Compared:
-        """How these hosts came to what they did together."""
-        from tb_xla_insights.pod.compared import compare_hosts
-
-        return compare_hosts(self.told)
+        return len(self.compared.hosts)
 
 
 class Reports:
@@ -52,7 +43,7 @@ class Reports:
     def __init__(
         self,
         reader: SessionHosts,
-        parts: dict[int, Parts],
+        parts: Also[Parts],
         show: Callable[[SoFar], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -66,7 +57,7 @@ class Reports:
     def look(self, merged: Merged) -> None:
         """To be called after every host, and while none comes."""
         began = self._clock()
-        hosts = len(self._parts)
+        hosts = len(self._parts.found)
         is_power = hosts & (hosts - 1) == 0
         if hosts == self._hosts or not (is_power or began >= self._next):
             return
@@ -74,7 +65,9 @@ class Reports:
         from tb_xla_insights.report.unfinished import unfinished
 
         document = unfinished(self._reader.document(merged))
-        parts = [self._parts[place] for place in sorted(self._parts)]
-        self._show(SoFar(reported(self._reader.files, document, parts), merged.hosts()))
+        read = reported(self._reader.files, document, self._parts.in_order())
+        compared = self._reader.compared
+        assert compared is not None, "a document of hosts compares them"
+        self._show(SoFar(read, compared))
         now = self._clock()
         self._next = now + max(_LEAST_SECONDS, _COST * (now - began))

@@ -9,30 +9,21 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.logdir.hosts import SessionHosts
+from tb_xla_insights.logdir.hosts import Also, SessionHosts, few
 from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.loaded import Loaded
 from tb_xla_insights.logdir.pod import Pod
-from tb_xla_insights.logdir.read import read_session, readings_of
+from tb_xla_insights.logdir.read import ask_sizes, read_session, readings_of
 from tb_xla_insights.logdir.sessions import SessionFiles
 from tb_xla_insights.logdir.so_far import Reports, SoFar
 from tb_xla_insights.memory import give_back
 
-if TYPE_CHECKING:
-    from tb_xla_insights.pod.hosts import HostInput
-    from tb_xla_insights.report.host_parts import Parts
-    from tb_xla_insights.report.merge import Merged
-
 _log = logging.getLogger(__name__)
 # An estimate from less than this much reading is a guess.
 _ESTIMATE_AFTER_SECONDS = 1.0
-_FEW = 8
-"""So many hosts are all in memory, where they fit."""
-_HELD_PER_BYTE = 2.5
-"""Memory that a trace and its timeline hold, per byte of the file: 270 MB of 120 MB with three million events."""
 
 
 class UnknownSessionError(InputError):
@@ -128,7 +119,8 @@ def opener(
         from tb_xla_insights.catalog import load_catalog
 
         catalog = load_catalog(catalog_file)
-        if len(load.files.hosts) > 1 and (scheduler or not _fits(load.files, budget)):
+        if len(load.files.hosts) > 1 and (scheduler or not few(load.files, budget)):
+            ask_sizes(load.files, load.hosts)
             reader = SessionHosts(load.files, catalog, scheduler, budget, load.hosts, lambda: load.stopped)
             loaded: Loaded | Pod = _open_pod(load, reader, budget)
             shown = loaded.choose(None)
@@ -146,26 +138,16 @@ def opener(
     return open_session
 
 
-def _fits(files: SessionFiles, budget: int) -> bool:
-    """Whether all hosts may be in memory at once."""
-    return len(files.hosts) <= _FEW and files.bytes * _HELD_PER_BYTE <= budget
-
-
 def _open_pod(load: Load, reader: SessionHosts, budget: int) -> Pod:
-    parts: dict[int, Parts] = {}
-    told: list[HostInput] = []
+    from tb_xla_insights.report.host_parts import parts_of
+
+    parts = Also(parts_of)
 
     def show(so_far: SoFar) -> None:
         load.so_far = so_far
 
-    reports = Reports(reader, parts, show)
-
-    def seen(merged: Merged) -> None:
-        told[:] = merged.hosts()
-        reports.look(merged)
-
-    report = reader.report(seen=seen, parts=parts)
-    return Pod(reader, report, parts, budget, told)
+    report = reader.report(seen=Reports(reader, parts, show).look, also=parts)
+    return Pod(reader, report, parts.in_order(), budget)
 
 
 class Store:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +60,7 @@ class Routes:
             "propagation": self.propagation,
             "scopes": self.scopes,
             "hosts": self.hosts,
+            "device": self.device,
             "waits": self.waits,
             "collective": self.collective,
         }
@@ -191,8 +193,8 @@ class Routes:
         steps) or `st` (its number, as links write it) and `device`, else those of the annotation or scope at `row`,
         `start_ps` and `depth`, else usual ones.
 
-        `propagation_view` says what is in it; `picked` is the path of that annotation or scope, None for none; `stale`
-        says that there is no such event.
+        `propagation_view` says what is in it, of the hosts that `hosts` names; `total` is of all. `picked` is the path
+        of that annotation or scope, None for none; `stale` says that there is no such event.
         """
         from tb_xla_insights.analysis.propagation import propagation_view
 
@@ -205,15 +207,20 @@ class Routes:
             loaded.timeline.find_scopes()
             start, depth = arguments.integer("start_ps"), arguments.optional_integer("depth", 0, _DEEPEST)
             try:
-                found = loaded.timeline.annotation_at(row, start, depth)
+                place = loaded.timeline.annotation_at(row, start, depth)
             except InputError:  # what fits of a link is shown
                 stale = True
             else:
-                picked = found["path"]
+                picked = place["path"]
                 if step is None and device is None:
-                    step, device = found["step"], found["device"]
+                    step, device = place["step"], place["device"]
         named = arguments.optional_text("st")
-        return {**propagation_view(loaded.trace, step, device, named), "picked": picked, "stale": stale}
+        found = propagation_view(loaded.trace, step, device, named)
+        if loaded.report is not None:
+            every = loaded.report["propagation"]
+            found["total"] = {name: every[name] for name in found["total"]}
+        hosts = [trace.host for trace in loaded.trace.traces]
+        return {**found, "hosts": hosts, "picked": picked, "stale": stale}
 
     def scopes(self, arguments: Arguments) -> dict[str, Any]:
         """All rows of the timeline, those of scopes among them, which are not found yet when a session opens."""
@@ -252,7 +259,7 @@ class Routes:
         start, end = arguments.window()
         px = arguments.integer("px", 1, 20_000)
         shown = self._shown(arguments).timeline
-        return waits_in(self._loaded(arguments).compared, shown.hosts, start, end, px)
+        return waits_in(*self._loaded(arguments).arrivals, shown.hosts, start, end, px)
 
     def collective(self, arguments: Arguments) -> dict[str, Any]:
         """Who comes when to one collective: to that whose op starts there on a device, or with `end_ps` to the one that
@@ -262,7 +269,27 @@ class Routes:
         device, start = arguments.text("device"), arguments.integer("start_ps")
         end = arguments.window()[1] if arguments.optional_text("end_ps") else None
         shown = self._shown(arguments, devices=[device]).timeline
-        return collective_at(self._loaded(arguments).compared, shown.hosts, device, start, end)
+        return collective_at(*self._loaded(arguments).arrivals, shown.hosts, device, start, end)
+
+    def device(self, arguments: Arguments) -> dict[str, Any]:
+        """What chosen devices do in chosen steps, and how well: `device_work.view` tells every key. `dd`, `st` and `pk`
+        are as links write them; `category`: only ops of it; with `whole`, all ops are listed."""
+        from tb_xla_insights.device_work.view import device_view
+        from tb_xla_insights.report.ranks import ranks
+        from tb_xla_insights.report.views import whole_report
+
+        loaded = self._loaded(arguments)
+        report = loaded.report
+        several = len(loaded.files.hosts) > 1
+        usual = ranks(report or whole_report(loaded.choose(None).trace))["median"] if several else 0
+        dd = arguments.optional_text("dd")
+        place = dd.partition(".")[0] if dd else str(usual)
+        needed = {int(place)} if re.fullmatch(r"[0-9]{1,6}", place) else set()
+        return device_view(
+            loaded.choose(arguments.names("hosts"), needed).trace, dd, arguments.optional_text("st"), usual=usual,
+            category=arguments.optional_text("category"), own_peaks=arguments.peaks("pk"),
+            whole=arguments.flag("whole"), report=report,
+        )  # fmt: skip
 
     def _loaded(self, arguments: Arguments) -> Loaded | Pod:
         return self._store.loaded(arguments.text("session"), _READ_SECONDS)

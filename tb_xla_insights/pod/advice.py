@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from tb_xla_insights.analysis.findings.base import joined
+from tb_xla_insights.pod.causes import Cause
 from tb_xla_insights.pod.compared import Compared
 from tb_xla_insights.pod.hosts import DEVICE
+
+MOST_CAUSES = 2
+"""Causes of which a text tells."""
 
 _ADVICE = {
     "input": "Feed {host} as fast as the rest: compare storage, network and the size of the data's shard there with "
@@ -15,8 +22,8 @@ _ADVICE = {
     "dynamo": "Find out what makes {host} go through torch.compile when the others need not: a guard on a value that "
     "differs.",
     "to_device": "Send as much from {host} as from the rest: look at the size of batches, and at what else is sent.",
-    DEVICE: "Look at the device before the program: the same takes {host} longer, as it does a hot or faulty chip, or "
-    "the part of the work is larger; shard evenly, or take {host} out of the job.",
+    DEVICE: "Look at the device before the program: the same work takes longer on {host}, as on a hot or faulty chip, "
+    "or more of the work lies there; shard evenly, or take {host} out of the job.",
 }
 """By what takes longer."""
 
@@ -46,14 +53,26 @@ def advice(compared: Compared) -> str:
     if compared.late.kind == "changing":
         what = _EVEN.get(cause.name if cause else "", "look for what only some of them do in a step")
         return _ADVICE_CHANGING.format(what=what)
-    found = names(compared)
-    alike = len({it.name if it else None for it in compared.causes}) == 1
+    by_cause: dict[str | None, tuple[Cause | None, list[str]]] = {}
+    for name, its in zip(names(compared), compared.causes, strict=True):
+        by_cause.setdefault(its.name if its else None, (its, []))[1].append(name)
+    told = [_of_cause(compared, its, hosts) for its, hosts in [*by_cause.values()][:MOST_CAUSES]]
+    first, *rest = told
+    return (
+        "; ".join([first.removesuffix("."), *(text[0].lower() + text[1:] for text in rest)])
+        if rest
+        else first
+    )
+
+
+def _of_cause(compared: Compared, cause: Cause | None, found: Sequence[str]) -> str:
+    """What to do about those that are late for one cause."""
     several = "these cores" if compared.cores else "these hosts"
-    host = several if alike and len(found) > 1 else found[0]
+    host = found[0] if len(found) == 1 else several if len(found) == len(names(compared)) else joined(found)
     median = compared.median_host
     if cause is None:
         return _ADVICE_UNKNOWN.format(host=host, median="" if median is None else compared.hosts[median].name)
-    if cause.core and not compared.cores and host == found[0]:
+    if cause.core and not compared.cores and len(found) == 1:
         host = f"{cause.core.rsplit('/', 1)[-1]} of {host}"
     where = f" ({cause.annotation})" if cause.annotation else ""
     return _ADVICE.get(cause.name, _ADVICE_ELSE).format(host=host, where=where)

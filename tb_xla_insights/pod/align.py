@@ -131,7 +131,20 @@ class _Table:
         )
         best = _best(own, known, told, None)
         best = _best(own, known, _shifts(own, known, base_ps), best)
-        return best.shift_ps if best else None
+        if best is None or self._contradicted(_places(host)[runs], own, anchor, best.shift_ps, base_ps):
+            return None
+        return best.shift_ps
+
+    def _contradicted(self, place: Int64, own: Int64, anchor: Anchor, shift_ps: int, base_ps: int) -> bool:
+        """Whether the numbers of steps say that runs are others under a shift, and the epoch that it is too large:
+        captures one after the other, whose runs are as far apart."""
+        known, labels = self.ends[anchor]
+        if abs(shift_ps - base_ps) <= _between(own, known):
+            return False
+        mine, others = _nearest(own + shift_ps, known)
+        here, there = place[mine], np.array(self.places, np.int64)[labels[others]]
+        told = (here > 0) & (there > 0)
+        return bool(told.any()) and float((here == there)[told].mean()) < 0.5
 
     def add(
         self, host: HostCollectives, anchors: dict[Anchor, tuple[Int32, Int64]], shift_ps: int, label: Int32

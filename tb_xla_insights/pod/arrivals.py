@@ -47,6 +47,7 @@ class Arrivals:
 
     All other waiting adds up to the same by who waits and by who is charged. `step_of`: per party, for each of its own
     steps the common one (NOBODY: none); `steps`: how many common ones there are. `shared`: what parties have in common.
+    `own_ps`: per party and step, what its host does for it itself; None: not known.
     """
 
     parties: tuple[HostCollectives, ...]
@@ -60,6 +61,7 @@ class Arrivals:
     charged: Int32
     step_of: list[Int32]
     steps: int
+    own_ps: Int64 | None = None
 
     @property
     def charged_ps(self) -> Int64:

@@ -14,7 +14,13 @@ from typing import Any, Literal
 import numpy as np
 
 from tb_xla_insights.analysis.thresholds import EVERY_SHARE
-from tb_xla_insights.pod.arrivals import Arrivals, find_arrivals, find_core_arrivals, waiting_for_others
+from tb_xla_insights.pod.arrivals import (
+    Arrivals,
+    find_arrivals,
+    find_core_arrivals,
+    middle_of,
+    waiting_for_others,
+)
 from tb_xla_insights.pod.causes import Cause, find_cause
 from tb_xla_insights.pod.hosts import HostInput, Table, side_by_side
 from tb_xla_insights.pod.late import LateOnes, every_step, find_late
@@ -64,11 +70,25 @@ class Compared:
         return kept / recorded * self.told.instances.share if recorded else 1.0
 
     def late_ps(self, place: int) -> int:
-        """How late one of the late ones usually is, in the steps in which it is last."""
+        """How late one of the late ones usually is, in the steps in which it is last; where they are late together,
+        after the one in the middle of the others."""
         party, steps = self.late.parties[place], self.late.steps[place]
+        if self.late.alike:
+            return self._after_others_ps(party)
         latest = self.told.latest()[:, party]
         some = latest[steps] if len(steps) else latest[latest >= 0]
         return int(np.median(some)) if len(some) else 0
+
+    def _after_others_ps(self, party: int) -> int:
+        """How much later than those who are not late one comes to what it comes latest to, in the usual step."""
+        its = self.told.instances
+        others = its.there.copy()
+        others[:, self.late.parties] = False
+        rows = np.flatnonzero(its.there[:, party] & others.any(axis=1) & (its.step >= 0))
+        after = its.begin_ps[rows, party] - middle_of(its.begin_ps[rows], others[rows])
+        latest = np.full(self.told.steps, -1, np.int64)
+        np.maximum.at(latest, its.step[rows], after)
+        return int(np.median(latest[latest >= 0])) if (latest >= 0).any() else 0
 
     @property
     def recurs(self) -> str | None:
@@ -83,28 +103,52 @@ class Compared:
         step = self.table.mean_step_ps
         if step is None or self.late.kind not in ("late", "changing"):
             return None
-        return min(step, max(step - self.late.saved_ps, self._least_ps()))
+        return min(step, step - min(self.late.saved_ps, self._most_ps()))
 
-    def _least_ps(self) -> int:
-        """What those need for the mean step who are not late: each its own work on the host, and on its devices."""
-        late = set() if self.cores else set(self.late.parties)
-        known = self.arrivals.clocks.known
-        own = [host for host in range(len(self.hosts)) if host not in late and self.table.there[host].any()]
-        on_host = self.table.own_work_ps[own]
-        on_device = [self._device_ps(host) for host in own if self.cores or known[host]]
-        return max([*on_host.tolist(), *on_device], default=0)
+    def _most_ps(self) -> int:
+        """How much shorter the mean step of all can be: that of those who share something with the late ones is never
+        under what one of them who is not late does itself, on the host or on its devices."""
+        table, there = self.table, self.table.there
+        if self.cores:
+            return self._spare_ps(0, int(table.mean_step_ps or 0))
+        late = self.late.parties
+        related = (
+            self.arrivals.component[late] if late else self.arrivals.component[self.arrivals.clocks.known]
+        )
+        tied = self.arrivals.clocks.known & there.any(axis=1)
+        if self.arrivals.instances.handed_ps is None:  # else those of other groups wait for what these send
+            tied &= np.isin(self.arrivals.component, related)
+        own = [host for host in np.flatnonzero(tied).tolist() if host not in late]
+        if not own:
+            return 0
+        steps = int(there[tied].sum())
+        step_ps = int(table.step_ps[tied][there[tied]].sum()) // steps
+        return min(self._spare_ps(host, step_ps) for host in own) * steps // int(there.sum())
 
-    def _device_ps(self, which: int) -> int:
-        """What a host's devices need for the mean step: their own work, and what of collectives is no waiting for
-        others."""
+    def _spare_ps(self, host: int, step_ps: int) -> int:
+        """How much of a step is neither work of a host nor of its devices. These may take longer for the mean step than
+        it lasts, where the last run ends behind the last step: then as large a part of it as of what they take."""
+        works, waits = self._device_ps(host)
+        work_ps = works * step_ps // max(works + waits, step_ps, 1)
+        return max(step_ps - max(self._host_ps(host), work_ps), 0)
+
+    def _host_ps(self, host: int) -> int:
+        """What a host does itself for its mean step."""
+        return int(self.table.own_work_ps[host].sum()) // max(int(self.table.there[host].sum()), 1)
+
+    def _device_ps(self, which: int) -> tuple[int, int]:
+        """What a host's devices need for the mean step, their own work and what of collectives is no waiting for
+        others; and that waiting."""
         host = self.hosts[which].collectives
         each = len(host.cores) * len(host.step_numbers)
         if not each:
-            return 0
+            return 0, 0
         exposed = int(host.exposed_ps[host.run_step[host.run] >= 0].sum())
-        left = exposed - int(self._waiting_ps.sum() if self.cores else self._waiting_ps[which])
+        waits = int(self._waiting_ps.sum() if self.cores else self._waiting_ps[which])
         works = host.step_work_ps.mean(axis=0)
-        return int(np.median(works) if self.cores else works.max()) + max(left, 0) // each
+        return int(np.median(works) if self.cores else works.max()) + max(
+            exposed - waits, 0
+        ) // each, waits // each
 
     @cached_property
     def _waiting_ps(self) -> Int64:
@@ -118,6 +162,7 @@ def compare_hosts(hosts: Sequence[HostInput]) -> Compared:
     arrivals = find_arrivals(collectives)
     cores = find_core_arrivals(collectives[0]) if len(hosts) == 1 and _has_cores(hosts[0]) else None
     table = side_by_side(hosts, arrivals)
+    arrivals = replace(arrivals, own_ps=table.own_work_ps)
     late = find_late(cores or arrivals, table.mean_step_ps)
     made = Compared(
         tuple(hosts), _state(collectives, arrivals), _note(arrivals), arrivals, cores, table, late, ()
@@ -166,7 +211,7 @@ def _note(arrivals: Arrivals) -> str | None:
         return f"{whose} not related to the others': when it came to a collective is not compared."
     parts = len(set(arrivals.component.tolist()))
     return (
-        f"The hosts are {parts} groups that share no collective: each is compared in itself."
+        f"The hosts are {parts} groups that have no collective in common: each is compared in itself."
         if parts > 1
         else None
     )

@@ -67,11 +67,11 @@ class Table:
 
     @cached_property
     def own_work_ps(self) -> Int64:
-        """Per host, of its mean step: what it does itself and does not wait, at least."""
-        own, unsure = (self.means_ps[:, [CLASS_INDEX[name] for name in names]] for names in (_OWN, _MAY_WAIT))
-        some = unsure[self.there.any(axis=1)]
-        least = some.min(axis=0).sum() if len(some) else 0
-        found: Int64 = own.sum(axis=1) + least
+        """Per host and step: what it does itself and does not wait, at least; 0 where it has no such step."""
+        own, unsure = (self.parts_ps[:, :, [CLASS_INDEX[it] for it in names]] for names in (_OWN, _MAY_WAIT))
+        there = self.there[:, :, None]
+        least = np.where(there, unsure, np.iinfo(np.int64).max).min(axis=0, initial=np.iinfo(np.int64).max)
+        found: Int64 = np.where(self.there, own.sum(axis=2) + np.where(there, least, 0).sum(axis=2), 0)
         return found
 
     @cached_property
@@ -100,7 +100,7 @@ def side_by_side(hosts: Sequence[HostInput], arrivals: Arrivals) -> Table:
     number: list[int | None] = [None] * arrivals.steps
     name = [""] * arrivals.steps
     for which, (host, common) in enumerate(zip(hosts, arrivals.step_of, strict=True)):
-        rows = host.document["steps"]
+        rows = [*host.document["steps"]]  # once: they may be columns
         starts = np.array([row["start_ps"] for row in rows], np.int64)
         starts = arrivals.clocks.common(which, starts)
         for place, row, start in zip(common.tolist(), rows, starts.tolist(), strict=True):

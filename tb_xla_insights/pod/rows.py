@@ -9,6 +9,7 @@ import numpy as np
 from tb_xla_insights.pod.clocks import offset_rows
 from tb_xla_insights.pod.compared import Compared
 from tb_xla_insights.pod.hosts import COLUMNS, WAITING
+from tb_xla_insights.trace.model import Int64
 
 ALIKE_PS = 150_000_000
 """What differs by less a step from the median host is not told."""
@@ -41,7 +42,7 @@ def host_rows(compared: Compared) -> list[dict[str, Any]]:
             {
                 "name": host.name,
                 "steps": len(document["steps"]),
-                "step_ps": _median([row["duration_ps"] for row in document["steps"]]),
+                "step_ps": _median(compared.table.step_ps[which, compared.table.there[which]]),
                 "duty_cycle": sum(row["busy_ps"] for row in document["devices"]) / span if span else None,
                 "idle_ps": dict(document["gaps"]["by_class_ps"]),
                 "compiles": len(document["compiles"]),
@@ -71,5 +72,5 @@ def differs(compared: Compared, host: int) -> dict[str, Any] | None:
     return {"class": name, "longer_ps": most} if abs(most) >= ALIKE_PS else None
 
 
-def _median(values: list[int]) -> int | None:
-    return int(np.sort(np.array(values, np.int64))[(len(values) - 1) // 2]) if values else None
+def _median(values: Int64) -> int | None:
+    return int(np.sort(values)[(len(values) - 1) // 2]) if len(values) else None

@@ -12,18 +12,18 @@ import numpy as np
 from tb_xla_insights.analysis.findings.base import Finding, Window, first_that_fits, joined, longest_windows
 from tb_xla_insights.analysis.thresholds import severity_of
 from tb_xla_insights.catalog.classes import label
-from tb_xla_insights.pod.advice import advice, names
+from tb_xla_insights.pod.advice import MOST_CAUSES, advice, names
 from tb_xla_insights.pod.arrivals import waiting_for_others
 from tb_xla_insights.pod.causes import Cause
 from tb_xla_insights.pod.compared import Compared
 from tb_xla_insights.pod.hosts import DEVICE
-from tb_xla_insights.units import share, time_text
+from tb_xla_insights.units import count, share, time_text
 
 MOST_NAMED = 3
 """Hosts that a sentence names."""
 
-MOST_CAUSES = 2
-"""Causes that it names."""
+_WAITS = 0.1
+"""Of what the one waits that waits longest, what others must wait to be told of."""
 
 
 def straggler(compared: Compared) -> Finding | None:
@@ -62,11 +62,11 @@ def straggler_json(compared: Compared) -> dict[str, Any] | None:
 
 def _title(compared: Compared) -> str:
     found = names(compared)
-    others = "other cores" if compared.cores else "others"
+    others = whom(compared)
     if not found:
-        return f"In each step another {'core' if compared.cores else 'host'} holds up the {others}"
+        return f"In each step another {'core' if compared.cores else 'host'} holds up {others}"
     step = _step(compared) if compared.recurs == "once" else None
-    does = f"the {others}" if step is None else f"the {others} in step {step}"
+    does = others if step is None else f"{others} in step {step}"
     if len(found) == 1:
         verb = "holds up" if step is None else "held up"
         core = compared.causes[0].core if compared.causes[0] and not compared.cores else None
@@ -74,7 +74,22 @@ def _title(compared: Compared) -> str:
         return first_that_fits(*exact, f"{found[0]} {verb} {does}", f"One host {verb} {does}")
     verb, what = "hold up" if step is None else "held up", "cores" if compared.cores else "hosts"
     named = [f"{joined(found)} {verb} {does}"] if len(found) <= MOST_NAMED else []
-    return first_that_fits(*named, f"{len(found)} of {len(compared.told.parties)} {what} {verb} {does}")
+    return first_that_fits(
+        *named, f"{count(len(found))} of {count(len(compared.told.parties))} {what} {verb} {does}"
+    )
+
+
+def whom(compared: Compared) -> str:
+    """Who waits for the late ones: `the others`, or as many as do, where some have nothing to do with them."""
+    if compared.cores or compared.late.kind != "late":
+        return "the other cores" if compared.cores else "the others"
+    told, late = compared.told, compared.late.parties
+    waits = np.where(np.isin(told.charged, late), told.waits_ps, 0).sum(axis=0)
+    waits[late] = 0
+    waiting = np.flatnonzero((waits > 0) & (waits >= _WAITS * waits.max())).tolist()
+    if not waiting or len(waiting) + len(late) == len(told.parties):
+        return "the others"
+    return compared.hosts[waiting[0]].name if len(waiting) == 1 else f"{count(len(waiting))} other hosts"
 
 
 def _short(core: str) -> str:
@@ -95,7 +110,7 @@ def _brief(compared: Compared) -> str:
     found = names(compared)
     if not found:
         return "another host is late each time"
-    what = found[0] if len(found) == 1 else f"{len(found)} {'cores' if compared.cores else 'hosts'}"
+    what = found[0] if len(found) == 1 else f"{count(len(found))} {'cores' if compared.cores else 'hosts'}"
     cause = compared.causes[0]
     why = f" ({', '.join(_words(cause))})" if cause else ""
     return f"{what} {'comes' if len(found) == 1 else 'come'} late{why}"
@@ -131,7 +146,8 @@ def _detail(compared: Compared) -> str:
     last = share(int(told.last_count[party]) / int(told.shared_count[party]))
     by, often = time_text(compared.late_ps(0)), f"in {len(steps)} of {told.steps} steps"
     if len(found) == 1:
-        head = f"{found[0]} comes {by} late {often}, and last to {last} of the {kind}"
+        comes = "came" if compared.recurs == "once" else "comes"
+        head = f"{found[0]} {comes} {by} late {often}, and last to {last} of the {kind}"
     else:
         head = f"{_some(found)} come late, the first of them by {by} {often}"
     return f"{head}. {_because(compared, found)}"
@@ -158,7 +174,7 @@ def _because(compared: Compared, found: list[str]) -> str:
         where = name
         if cause.core and not compared.cores:
             where = f"{_short(cause.core)} of {name}"
-        every = "in such a step" if compared.recurs in ("once", "some_steps") else "a step"
+        every = {"once": "in that step", "some_steps": "in such a step"}.get(compared.recurs or "", "a step")
         usual = time_text(cause.median_ps) if cause.median_ps else "nothing"
         parts.append(
             f"{what_takes(cause)} takes {time_text(cause.own_ps)} {every} on {where}, {usual} on {other}"

@@ -7,6 +7,7 @@ from typing import Any
 
 from tb_xla_insights.pod.collectives import HostCollectives, host_collectives
 from tb_xla_insights.report.host_document import host_report
+from tb_xla_insights.report.step_rows import StepRows
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
 
@@ -31,4 +32,5 @@ def summarise(
     """
     session = SessionTrace(name, path, [trace])
     document = host_report(session, all_gaps, samples_per_step)
+    document["steps"] = StepRows.of(document["steps"])
     return HostSummary(trace.host, trace.base_unix_ns, document, host_collectives(trace))

@@ -9,7 +9,7 @@ from typing import Any
 from tb_xla_insights.analysis.frameworks import host_does
 from tb_xla_insights.analysis.thresholds import BOUND_SHARE, INFO_SHARE, OUTSIDE_SHARE, SEVERITIES
 from tb_xla_insights.report.late_text import is_its_cause, late_cost_text, waiting_text
-from tb_xla_insights.units import change_text, part_text, share, time_text
+from tb_xla_insights.units import change_text, count, part_text, share, time_text
 
 _COMPILING = ("recompilation", "dynamo_recompilation")
 
@@ -91,7 +91,7 @@ def _inside_span(report: Mapping[str, Any], room: int) -> dict[str, str]:
         return _without_devices(report)
     span, busy = (sum(device[key] for device in devices) for key in ("span_ps", "busy_ps"))
     duty = share(busy / span if span else 0.0)
-    whose = "The device is" if len(devices) == 1 else f"The {len(devices)} devices are"
+    whose = "The device is" if len(devices) == 1 else f"The {count(len(devices))} devices are"
     bound = next((finding for finding in findings if finding["id"] == "device_bound"), None)
     if bound:
         return {"text": f"{whose} the bottleneck: {duty} busy.", "severity": "good"}
@@ -135,7 +135,9 @@ def _inside_span(report: Mapping[str, Any], room: int) -> dict[str, str]:
     late = _late(report)
     if late:
         further = [
-            it for it in mistakes if it is not late and not is_its_cause(it["evidence"], late["evidence"])
+            it
+            for it in mistakes
+            if it is not late and not is_its_cause(it.get("evidence", {}), late["evidence"])
         ]
         head = f"{late_cost_text(late)} "
         busy_text = f"{duty} busy, which includes waiting for {waiting_text(late)}"
@@ -196,7 +198,10 @@ def _warm_up(report: Mapping[str, Any], idle: int) -> str:
     """What is in the way where most of the idle time goes to compilations that every training begins with."""
     if 2 * report["gaps"]["by_class_ps"].get("compile", 0) <= idle:
         return ""
-    if any(finding["id"] in _COMPILING for finding in report["findings"]):
+    said = {
+        id_ for it in report["findings"] for id_ in (it["id"], *it.get("evidence", {}).get("said_by", ()))
+    }
+    if said & set(_COMPILING):
         return ""
     return (
         "during most of the idle time the host compiles for the first time (capture later to see usual steps)"

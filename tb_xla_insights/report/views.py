@@ -18,6 +18,7 @@ from tb_xla_insights.analysis.shares import class_shares, covered
 from tb_xla_insights.analysis.step_work import step_work
 from tb_xla_insights.catalog.classes import CLASSES, UNRECORDED
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.report.device_columns import device_columns
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.figures import figures
 from tb_xla_insights.report.finding_text import gain_of, groups
@@ -29,6 +30,9 @@ from tb_xla_insights.units import time_text
 
 MOST_STEPS = 1000
 """Steps whose columns are sent, of the hosts that are in memory; the full count stands beside."""
+
+_MOST_STEPS_SOON = 400
+"""The same while none is in memory yet: the next report replaces them."""
 
 MOST_GAPS = 1000
 
@@ -75,26 +79,26 @@ def keep_report(session: SessionTrace, report: dict[str, Any]) -> None:
 
 
 def overview(session: SessionTrace) -> dict[str, Any]:
-    """`data/overview`: verdict, four figures (see `figures`), devices with their duty cycle by three definitions, the
-    devices' work and idle time in whole steps (`step_idle`), steps as columns and the device work of each (`work`, see
-    `step_work`), findings and their `groups` in words (see `_groups`); the report's `input_pipeline` (`input`) and
-    `transfers`, its `collectives` and the `stalls` of all devices, the longest of each (see `_longest`). The steps
-    are those of the hosts in memory (of none: of all); `ranks`: which of several hosts to look at first."""
+    """`data/overview`: verdict, four figures (see `figures`), devices with their duty cycle by three definitions and
+    their idle time in whole steps (see `device_columns`), the sums of that (`step_idle`), steps as columns and the
+    device work of each (`work`, see `step_work`), findings and their `groups` in words (see `_groups`); the report's
+    `input_pipeline` (`input`) and `transfers`, its `collectives` and the `stalls` of all devices, the longest of each
+    (see `_longest`). The steps are those of the hosts in memory (of none: of all); `ranks`: which of several hosts to
+    look at first."""
     return kept_view(session, "overview", _overview)
 
 
 def _overview(session: SessionTrace) -> dict[str, Any]:
     report = whole_report(session)
     here = {trace.host for trace in session.traces}
-    steps = report["steps"]
-    told = [step for step in steps if not here or step["host"] in here][:MOST_STEPS]
+    steps, idle = report["steps"], report["step_idle"]
+    told = [step for step in steps if not here or step["host"] in here]
+    told = told[: MOST_STEPS if here else _MOST_STEPS_SOON]
     return {
         "verdict": report["verdict"],
         "figures": figures(report),
-        "devices": [
-            {name: value for name, value in row.items() if name != "stalls"} for row in report["devices"]
-        ],
-        "step_idle": report["step_idle"],
+        "devices": device_columns(report["devices"], idle["devices"]),
+        "step_idle": {name: value for name, value in idle.items() if name != "devices"},
         "steps": {
             "source": steps[0]["source"] if steps else None,
             "count": len(steps),

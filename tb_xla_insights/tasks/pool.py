@@ -26,8 +26,6 @@ _PER_BYTE = 3
 """Memory that a task takes at most, per byte of its file (see benchmarks/bench_pod.py) …"""
 _PER_WORKER = 120_000_000
 """… and beside that: the interpreter, NumPy, and what does not grow with the file."""
-_UNKNOWN_BYTES = 100_000_000
-"""What a file is taken for of which a store does not tell the size."""
 _REMOTE_AT_ONCE = 4
 """A processor decodes one host at a time; of those that a store sends some may be waited for."""
 _IDLE_SECONDS = 60
@@ -38,7 +36,7 @@ def workers_for(hosts: Sequence[HostCapture], memory: int | None = None) -> int:
     """How many processes work at once: one per core, of remote files a few more, as far as they fit into `memory` bytes
     (half of what is free)."""
     budget = available_bytes() // 2 if memory is None else memory
-    largest = _PER_WORKER + _PER_BYTE * max(host.bytes or _UNKNOWN_BYTES for host in hosts)
+    largest = _PER_WORKER + _PER_BYTE * max(host.bytes for host in hosts)
     at_once = max(int(loky.cpu_count()), _REMOTE_AT_ONCE if is_url(hosts[0].path) else 1)
     return max(1, min(at_once, len(hosts), budget // largest))
 

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 _SMALL_BYTES = 8_000_000
 """Files of so many bytes in all are read in this process sooner than others have started."""
 _REMOTE_AT_ONCE = 16
-"""So many small files are asked for at a time: most of the time the store is waited for."""
+"""So many small files are asked for at a time: most of the time the store is waited for …"""
+_UNSIZED_AT_ONCE = 4
+"""… and so many of those that may be large: their sizes are not known."""
 
 
 def run(
@@ -46,19 +48,14 @@ def run(
         from tb_xla_insights.tasks.cluster import run_on_cluster
 
         return run_on_cluster(hosts, task, scheduler, go_on)
-    if len(hosts) > 1 and not _are_small(hosts):
+    if len(hosts) > 1 and sum(host.bytes for host in hosts) > _SMALL_BYTES:
         from tb_xla_insights.tasks.pool import run_in_processes, workers_for
 
         if (workers := workers_for(hosts, memory)) > 1:
             return run_in_processes(hosts, task, workers, in_order, go_on)
-    if len(hosts) > 1 and is_url(hosts[0].path):
+    elif len(hosts) > 1 and is_url(hosts[0].path):
         from tb_xla_insights.tasks.under_way import run_in_threads
 
-        return run_in_threads(list(hosts), task, _REMOTE_AT_ONCE, in_order, go_on)
+        at_once = _REMOTE_AT_ONCE if all(host.bytes for host in hosts) else _UNSIZED_AT_ONCE
+        return run_in_threads(list(hosts), task, at_once, in_order, go_on)
     return (task(host) for host in takewhile(lambda _: go_on(), hosts))
-
-
-def _are_small(hosts: Sequence[HostCapture]) -> bool:
-    """Files of which a store does not tell the size may be large."""
-    is_known = all(host.bytes for host in hosts) or not is_url(hosts[0].path)
-    return is_known and sum(host.bytes for host in hosts) <= _SMALL_BYTES

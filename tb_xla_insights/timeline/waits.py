@@ -1,17 +1,18 @@
 """Where cores wait for other hosts, as the timeline draws it. (docs/definitions.md, "Pods")
 
-Times are those of the rows: each host's own clock, from the session's start.
+Times are those of the rows: each host's own clock, from the session's start. `arrivals` are those of all hosts of the
+session, `names` theirs; `hosts` are those that the answer is about, by their places.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.pod.compared import Compared
+from tb_xla_insights.pod.arrivals import Arrivals
 from tb_xla_insights.pod.waits import CoreWaits, core_waits, delayed, unsure_ps
 from tb_xla_insights.timeline.host import HostTimeline
 
@@ -24,21 +25,26 @@ Json = dict[str, Any]
 
 
 def waits_in(
-    compared: Compared, hosts: Mapping[int, HostTimeline], start_ps: int, end_ps: int, px: int
+    arrivals: Arrivals,
+    names: Sequence[str],
+    hosts: Mapping[int, HostTimeline],
+    start_ps: int,
+    end_ps: int,
+    px: int,
 ) -> Json:
-    """The waits of these hosts that touch a window and are a pixel long, by start.
+    """The waits of these hosts that touch a window and are a pixel long, of each host by start.
 
     A column per key, an entry per wait: the `device`, the `depth` of the op in its row of ops, from when on the core
     waits (`start_ps`), when the last host arrives (`last_ps`), the op's `end_ps`, how long the core waits (`waits_ps`),
     for whom (`last`) and in what (`name`), both as indices into `names`. `count`: of how many in the window, shorter
     ones among them.
     """
-    arrivals, pixel = compared.arrivals, (end_ps - start_ps) // px
+    pixel = (end_ps - start_ps) // px
     waits_of = {place: core_waits(arrivals, place) for place in hosts}
     found: list[tuple[int, int, int]] = []
     count = 0
     for place, waits in waits_of.items():
-        shift = _shift_ps(compared, hosts[place])
+        shift = _shift_ps(arrivals, hosts[place])
         begin, until = waits.wait_ps + shift, np.minimum(waits.last_ps, waits.end_ps) + shift
         inside = (waits.waits_ps > 0) & (begin < end_ps) & (until > start_ps)
         count += int(inside.sum())
@@ -52,17 +58,18 @@ def waits_in(
     texts: dict[str, int] = {}
     for place, waits in waits_of.items():
         rows = np.array(sorted(row for _, own, row in kept if own == place), np.intp)
-        for name, column in _ops(compared, hosts[place], waits, rows).items():
+        for name, column in _ops(arrivals, hosts[place], waits, rows).items():
             columns[name] += column
         for instance in waits.instance[rows].tolist():
             kind = arrivals.shared.instructions[arrivals.instances.instruction[instance]]
-            for key, text in (("last", compared.hosts[arrivals.last[instance]].name), ("name", kind.name)):
+            for key, text in (("last", names[arrivals.last[instance]]), ("name", kind.name)):
                 columns[key].append(texts.setdefault(text, len(texts)))
     return {"count": count, "names": list(texts), **columns}
 
 
 def collective_at(
-    compared: Compared,
+    arrivals: Arrivals,
+    names: Sequence[str],
     hosts: Mapping[int, HostTimeline],
     device: str,
     start_ps: int,
@@ -79,40 +86,42 @@ def collective_at(
     for place, host in hosts.items():
         ids = [it.id for it in host.trace.devices]
         if device in ids:
-            instance = _instance(compared, host, place, ids.index(device), start_ps, end_ps)
-            return {"collective": None if instance is None else _collective(compared, hosts, instance)}
+            instance = _instance(arrivals, host, place, ids.index(device), start_ps, end_ps)
+            return {"collective": None if instance is None else _collective(arrivals, names, hosts, instance)}
     return {"collective": None}
 
 
 def _instance(
-    compared: Compared, host: HostTimeline, place: int, core: int, start_ps: int, end_ps: int | None
+    arrivals: Arrivals, host: HostTimeline, place: int, core: int, start_ps: int, end_ps: int | None
 ) -> int | None:
-    shift = _shift_ps(compared, host)
+    shift = _shift_ps(arrivals, host)
     if end_ps is not None:
-        return delayed(compared.arrivals, place, core, start_ps - shift, end_ps - shift)
-    waits, start = core_waits(compared.arrivals, place), start_ps - shift
+        return delayed(arrivals, place, core, start_ps - shift, end_ps - shift)
+    waits, start = core_waits(arrivals, place), start_ps - shift
     rows = np.flatnonzero((waits.core == core) & ((waits.begin_ps == start) | (waits.wait_ps == start)))
     return int(waits.instance[rows[0]]) if len(rows) else None
 
 
-def _collective(compared: Compared, hosts: Mapping[int, HostTimeline], instance: int) -> Json:
-    arrivals, its = compared.arrivals, compared.arrivals.instances
-    last, there = int(arrivals.last[instance]), np.flatnonzero(its.there[instance]).astype(np.int32)
+def _collective(
+    arrivals: Arrivals, names: Sequence[str], hosts: Mapping[int, HostTimeline], instance: int
+) -> Json:
+    its, last = arrivals.instances, int(arrivals.last[instance])
+    there = np.flatnonzero(its.there[instance]).astype(np.int32)
     unsure = unsure_ps(arrivals, last, there)
     waits = np.where(arrivals.waits_ps[instance, there] > unsure, arrivals.waits_ps[instance, there], 0)
     instruction = arrivals.shared.instructions[its.instruction[instance]]
     columns: dict[str, list[Any]] = {}
     for place, host in hosts.items():
-        own = core_waits(compared.arrivals, place)
+        own = core_waits(arrivals, place)
         rows = np.flatnonzero(own.instance == instance)
         rows = rows[np.argsort(own.core[rows], kind="stable")]
-        begin = (own.begin_ps[rows] + _shift_ps(compared, host)).tolist()
-        for name, column in {**_ops(compared, host, own, rows), "begin_ps": begin}.items():
+        begin = (own.begin_ps[rows] + _shift_ps(arrivals, host)).tolist()
+        for name, column in {**_ops(arrivals, host, own, rows), "begin_ps": begin}.items():
             columns.setdefault(name, []).extend(column)
     return {
         "name": instruction.name,
         "kind": instruction.kind,
-        "last": compared.hosts[last].name,
+        "last": names[last],
         "hosts": len(there),
         "waiting": int((waits > 0).sum()),
         "longest_ps": int(waits.max(initial=0)),
@@ -123,10 +132,10 @@ def _collective(compared: Compared, hosts: Mapping[int, HostTimeline], instance:
 
 
 def _ops(
-    compared: Compared, host: HostTimeline, waits: CoreWaits, rows: NDArray[np.intp]
+    arrivals: Arrivals, host: HostTimeline, waits: CoreWaits, rows: NDArray[np.intp]
 ) -> dict[str, list[Any]]:
     """Columns of the ops in which cores wait."""
-    shift = _shift_ps(compared, host)
+    shift = _shift_ps(arrivals, host)
     start, end = waits.wait_ps[rows] + shift, waits.end_ps[rows] + shift
     cores = waits.core[rows].tolist()
     return {
@@ -149,7 +158,7 @@ def _depth(host: HostTimeline, core: int, start_ps: int, end_ps: int) -> int:
     return 0
 
 
-def _shift_ps(compared: Compared, host: HostTimeline) -> int:
+def _shift_ps(arrivals: Arrivals, host: HostTimeline) -> int:
     """What to add to the times of a host's collectives: they may have been told before the host was moved to where it
     lies in the session, which is by whole nanoseconds."""
-    return (compared.hosts[host.number].collectives.base_unix_ns - host.trace.base_unix_ns) * 1000
+    return (arrivals.parties[host.number].base_unix_ns - host.trace.base_unix_ns) * 1000

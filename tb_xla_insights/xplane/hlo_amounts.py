@@ -8,7 +8,7 @@ what an instruction reads and makes, each once.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 from typing import NamedTuple
 
@@ -27,6 +27,8 @@ _HOLDS_WORK = frozenset(("fusion", "call", "async-start"))
 _UNTOLD = frozenset(("while", "conditional"))
 
 _COUNTED = frozenset(("dot", "convolution", "custom-call"))
+
+_HOLDS_MORE = _COUNTED | _HOLDS_WORK | _UNTOLD
 
 _SLICES = frozenset(("dynamic-slice", "dynamic-update-slice", "gather", "scatter", "slice"))
 """Instructions that read or write parts of something."""
@@ -98,54 +100,74 @@ class _Held(NamedTuple):
     slices: bool = False
 
 
-class ProgramAmounts:
-    """Reckons for one program, reading each computation once."""
+_UNKNOWN = _Held(None)
+_PLAIN = {
+    (moves, slices): _Held(moves=moves, slices=slices) for moves in (False, True) for slices in (False, True)
+}
 
-    def __init__(self, module: HloModule) -> None:
+
+class ProgramAmounts:
+    """Reckons for one program, reading each computation once; `opcodes` of its computations, by id."""
+
+    def __init__(self, module: HloModule, opcodes: Mapping[int, Sequence[str]]) -> None:
         self._computations = {it.id: it for it in module.computations}
+        self._opcodes = opcodes
         self._instructions: dict[int, dict[int, HloInstruction]] = {}
         self._held: dict[int, _Held] = {}
 
-    def of(self, it: HloInstruction, computation: int) -> InstructionAmounts:
-        """Of an instruction of a computation (its id). FLOPs are known of what holds matrix products and convolutions
-        or computes nothing, but where it also holds a loop, a branch or a foreign call; bytes of what reads all of its
-        operands."""
-        held = self._of(it, computation, 0)
+    def of(
+        self, it: HloInstruction, opcode: str, computation: int, with_bytes: bool = True
+    ) -> InstructionAmounts:
+        """Of an instruction, by its opcode, of a computation (its id). FLOPs are known of what holds matrix products
+        and convolutions or computes nothing, but where it also holds a loop, a branch or a foreign call; bytes, if
+        they are asked for, of what reads all of its operands."""
+        held = self._of(it, opcode, computation, 0)
         product = self._shapes(*held.largest) if held.largest else ""
         flops = held.flops or (0 if held.flops is not None and held.moves else None)
         flops = flops if flops is None or flops < MOST else None
-        return InstructionAmounts(flops, product, self._bytes(it, computation, held))
+        nbytes = self._bytes(it, opcode, computation, held) if with_bytes else None
+        return InstructionAmounts(flops, product, nbytes)
 
-    def _of(self, it: HloInstruction, computation: int, depth: int) -> _Held:
-        if it.opcode in _HOLDS_WORK:
-            return _together(self._inside(called, depth) for called in it.called_computation_ids)
-        if it.opcode in _UNTOLD:
-            return _Held(None)
-        if it.opcode not in _COUNTED:
-            return _Held(moves=it.opcode in _MOVES, slices=it.opcode in _SLICES)
+    def _of(self, it: HloInstruction, opcode: str, computation: int, depth: int) -> _Held:
+        if opcode in _HOLDS_WORK:
+            called = it.called_computation_ids
+            if len(called) == 1:
+                return self._inside(called[0], depth)
+            return _together(self._inside(id_, depth) for id_ in called)
+        if opcode in _UNTOLD:
+            return _UNKNOWN
+        if opcode not in _COUNTED:
+            return _PLAIN[opcode in _MOVES, opcode in _SLICES]
         try:
             flops = self._flops(it, computation)
         except _DAMAGED:
             flops = None
         if flops is None or not 0 <= flops < MOST:
-            return _Held(None)
+            return _UNKNOWN
         return _Held(flops, flops, (it, computation), moves=False)
 
     def _inside(self, computation: int, depth: int) -> _Held:
         if computation not in self._held:
-            self._held[computation] = _Held(None)  # also for one that calls itself
+            self._held[computation] = _UNKNOWN  # also for one that calls itself
             body = self._computations.get(computation)
             if body is not None and depth < _DEEPEST:
                 self._held[computation] = self._of_body(body, depth)
         return self._held[computation]
 
     def _of_body(self, body: HloComputation, depth: int) -> _Held:
-        opcodes = {it.opcode for it in body.instructions}
-        plain = _Held(moves=opcodes <= _MOVES, slices=not opcodes.isdisjoint(_SLICES))
-        if opcodes.isdisjoint(_COUNTED | _HOLDS_WORK | _UNTOLD):  # the usual fusion
-            return plain
-        held = _together(self._of(it, body.id, depth + 1) for it in body.instructions)
-        return held._replace(moves=False, slices=held.slices or plain.slices)
+        opcodes = self._opcodes[body.id]
+        different = set(opcodes)
+        slices = not different.isdisjoint(_SLICES)
+        if different.isdisjoint(_HOLDS_MORE):  # the usual fusion
+            return _PLAIN[different <= _MOVES, slices]
+        parts = (
+            self._of(body.instructions[at], opcode, body.id, depth + 1)
+            for at, opcode in enumerate(opcodes)
+            if opcode in _HOLDS_MORE
+        )
+        held = _together(parts)
+        moves = held.moves and different <= _MOVES | _HOLDS_WORK
+        return held._replace(moves=moves, slices=held.slices or slices)
 
     def _flops(self, it: HloInstruction, computation: int) -> int | None:
         made = list(_result(it).dimensions)
@@ -166,9 +188,9 @@ class ProgramAmounts:
             return _convolution(it, read[0], read[1], made)
         return None
 
-    def _bytes(self, it: HloInstruction, computation: int, held: _Held) -> int | None:
-        called = it.opcode == "custom-call" and held.flops is not None
-        if held.slices or not (called or it.opcode in _READ_WHOLE):
+    def _bytes(self, it: HloInstruction, opcode: str, computation: int, held: _Held) -> int | None:
+        called = opcode == "custom-call" and held.flops is not None
+        if held.slices or not (called or opcode in _READ_WHOLE):
             return None
         try:
             made = _result(it) if called else Shape.FromString(it.shape)

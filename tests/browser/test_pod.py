@@ -145,7 +145,7 @@ class TestOverview:
         card = page.get_by_test_id("duty-card")
         expect(card.get_by_test_id("duty-distribution")).to_be_visible()
         names = [text.strip() for text in column(card.locator("table"), "Cores").all_text_contents()]
-        assert names[0] == "w-5, 4 cores lowest"
+        assert names[0] == "w-5, 4\u00a0cores lowest"
         assert names[-1].endswith("more cores median")
         card.get_by_role("button", name="w-5").click()
         xi.ready()
@@ -216,7 +216,7 @@ def test_while_hosts_are_read_the_first_ones_are_told(xi: Xi, page: Page, pod: s
     note = page.get_by_test_id("diagnostic-partial")
     expect(note).to_contain_text("11 of 16 hosts read; the last one may still come.")
     expect(page.get_by_test_id("verdict")).to_be_visible()
-    expect(note).to_contain_text("11 of 16 MB. Numbers are of 8 hosts.")
+    expect(note).to_contain_text("11 of 16 MB read. The numbers cover 8 hosts.")
     expect(page.get_by_test_id("finding-straggler")).to_be_visible()
     expect(page.get_by_test_id("finding-gain")).to_have_count(0)
     page.get_by_test_id("tab-timeline").click()

@@ -16,7 +16,7 @@ from tb_xla_insights.export.html import report_html
 def test_it_opens_from_disk(run: str, context: BrowserContext, tmp_path: Path) -> None:
     its = xi.load(str(LOGDIR / run))
     file = tmp_path / "report.html"
-    file.write_text(report_html(its.trace, its.report()), encoding="utf-8")
+    file.write_text(report_html(its.report()), encoding="utf-8")
     page = context.new_page()
     said: list[str] = []
     asked: list[str] = []

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { byCell, compiledFirst } from '../../frontend/compiles/grid.js';
+import { byCell, compiledFirst, compiledIn } from '../../frontend/compiles/grid.js';
 
 test('graphs that compiled come first, in the order they had', () => {
   const graphs = [['a', 0], ['b', 2], ['c', 0], ['d', 1]].map(([graph, compiles]) => ({ graph, compiles }));
@@ -10,4 +10,10 @@ test('graphs that compiled come first, in the order they had', () => {
 test('compiles stand in the cell of their graph and step; those outside of steps have a column', () => {
   const rows = [{ graph: 'a', step: 0 }, { graph: 'a', step: 0 }, { graph: 'a', step: null }, { graph: 'b', step: 0 }];
   assert.deepEqual([...byCell(rows)].map(([key, own]) => [key.replace('\n', ' '), own.length]), [['a 0', 2], ['a -1', 1], ['b 0', 1]]);
+});
+
+test('of too many steps those are drawn in which something compiled, then the first ones, in their order', () => {
+  const columns = [-1, 0, 1, 2, 3, 4];
+  assert.deepEqual(compiledIn(columns, [{ step: 4 }, { step: null }], 4), [-1, 0, 1, 4]);
+  assert.deepEqual(compiledIn(columns, [{ step: 4 }], 6), columns);
 });

@@ -83,13 +83,16 @@ def origin_of_name(op_name: str, names: frozenset[str]) -> Origin:
 
 
 class Program:
-    """One module, and the origins of its instructions. `names` are those of the user's annotations.
+    """One module, and the origins of its instructions. `names` are those of the user's annotations; `by_shapes` asks
+    for the shapes and bytes of instructions.
 
     `damaged` becomes true when computations call each other in a circle or call one that does not exist: then only
     what can be told is.
     """
 
-    def __init__(self, module: HloModule, names: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, module: HloModule, names: frozenset[str] = frozenset(), by_shapes: bool = True
+    ) -> None:
         self.damaged = False
         self.module = module
         self._names = names
@@ -102,7 +105,8 @@ class Program:
         self._scopes: dict[str, str] = {}
         self._parts: dict[int, Parts] = {}
         self._neighbours: dict[int, _Neighbours] = {}
-        self._amounts = ProgramAmounts(module)
+        self._amounts = ProgramAmounts(module, {id_: body.opcodes for id_, body in self._bodies.items()})
+        self._by_shapes = by_shapes
 
     def __contains__(self, name: str) -> bool:
         return name in self._inside
@@ -122,8 +126,9 @@ class Program:
         metadata = it.metadata
         source = f"{metadata.source_file}:{metadata.source_line}" if metadata.source_file else ""
         found = Origin(NONE, [], 0.0, op_name, opcode, source, metadata.stack_frame_id, True)
-        found.shape = instruction_shape(it)
-        found.amounts = self._amounts.of(it, computation)
+        found.amounts = self._amounts.of(it, opcode, computation, self._by_shapes)
+        if self._by_shapes:
+            found.shape = instruction_shape(it)
         own = self._scope(op_name)
         inner = self._parts_of(calls) if calls else {}
         scoped = {scope: count for scope, count in inner.items() if scope}

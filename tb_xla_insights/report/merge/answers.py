@@ -60,7 +60,7 @@ def step_idle_together(parts: Parts) -> Row:
         for part in parts
         if part not in told
     ]
-    durations = [step["duration_ps"] for part in told or parts for step in part.rows["steps"]]
+    durations = [ps for part in told or parts for ps in part.rows["steps"].durations_ps().tolist()]
     return step_idle_of(
         [row for part in told for row in part.rows["step_idle"]["devices"]], durations, left_out
     )
@@ -157,7 +157,7 @@ def outside_together(parts: Parts, framework: str) -> Row | None:
     return outside_of(found, sum(len(part.rows["devices"]) for part in parts), framework)
 
 
-def throughput_together(parts: Parts, steps: Rows) -> Row | None:
+def throughput_together(parts: Parts, steps: Sequence[Row]) -> Row | None:
     """The report's `throughput`; the samples of a step are those of all hosts together, whoever tells them."""
     told = next((it for part in parts if (it := part.rows["throughput"])), None)
     return throughput(steps, None, told["samples_per_step"]) if told else None

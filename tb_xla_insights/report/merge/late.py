@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any
 
+import numpy as np
+
 from tb_xla_insights.analysis.findings.base import Finding, Window
 from tb_xla_insights.analysis.findings.worth import (
     NO_FAULT,
@@ -17,10 +19,10 @@ from tb_xla_insights.analysis.findings.worth import (
 )
 from tb_xla_insights.analysis.input_pipeline import input_verdict
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
-from tb_xla_insights.pod.compared import compare_hosts
-from tb_xla_insights.pod.hosts import HostInput
+from tb_xla_insights.pod.compared import Compared
 from tb_xla_insights.pod.rows import host_rows
 from tb_xla_insights.pod.straggler import exposed_without_waiting, straggler
+from tb_xla_insights.pod.verdict import verdict_text
 from tb_xla_insights.report.late_text import is_its_cause
 from tb_xla_insights.units import share
 
@@ -30,6 +32,7 @@ _EXPOSED = "exposed_collectives"
 _EXACT = ("recompilation", "dynamo_recompilation")
 _SAID_BY = {
     "input": ("input_bound",),
+    "python": ("tracing_bound",),
     "compile": _EXACT,
     "dynamo": _EXACT,
     "tracing": ("tracing_bound",),
@@ -40,23 +43,29 @@ _SAID_BY = {
 """Findings of one host that say what makes it late, by the cause."""
 
 
-def with_arrivals(document: Row, hosts: Sequence[HostInput]) -> Row:
-    """A report with its `hosts`, and `findings` and `mistakes` that know of late hosts (of one host: late cores)."""
-    if not hosts:
+def with_arrivals(document: Row, compared: Compared | None) -> Row:
+    """A report with its `hosts`, and `findings` and `mistakes` that know of late hosts (of one host: late cores);
+    `compared` is None without any host."""
+    if compared is None:
         return document | {"hosts": []}
-    compared = compare_hosts(hosts)
     found = [finding_of(row) for row in document["findings"]]
     mistakes, late = document["mistakes"], straggler(compared)
     rows = exposed_without_waiting(compared)
     exposed, left = (sum(row[name] for row in rows) for name in ("exposed_ps", "left_ps"))
     if exposed and left < exposed:
         found, mistakes = _without_waiting(document, found, mistakes, left, exposed)
-    more = {}
+    more: Row = {}
+    if compared.state == "clocks_apart":
+        found = [replace(it, detail=_unknown(it.detail)) if it.id == _EXPOSED else it for it in found]
     if late:
         found, late, mistakes = _without_its_cause(found, late, mistakes)
         late, mistakes = _with_late(mistakes, late, compared.table.mean_step_ps)
         found = [*found, late]
-        more = {"input_pipeline": _input(document["input_pipeline"], late)}
+        more = {"input_pipeline": _input(document["input_pipeline"], late, compared)}
+    if compared.state == "compared":
+        found = [it for it in found if _counts(document, it)]
+    if apart := _not_compared(compared):
+        more["diagnostics"] = [*document["diagnostics"], apart]
     told = in_order([finding for finding in found if finding.id not in NO_FAULT])
     told += [finding for finding in found if finding.id in NO_FAULT and leaves_nothing(told)]
     findings = [it.as_json() | {"kind": kind_of(it), "step_ps": mistakes["step_ps"]} for it in told]
@@ -69,7 +78,7 @@ def _without_its_cause(
     """The findings without those that only say again why hosts are late, as these hosts alone have them; the finding
     about late hosts, with what the others know better: what is compiled there, and why."""
     ids = {id_ for cause in late.evidence["causes"] for id_ in _SAID_BY.get(cause, ())}
-    same = [it for it in found if it.id in ids and is_its_cause(it.evidence, late.evidence)]
+    same = [it for it in found if is_its_cause(it.evidence, late.evidence) and (it.id in ids or _idles(it))]
     exact = next((it for it in same if it.id in _EXACT), None)
     if exact and late.evidence["cause"] == late.evidence["causes"][0]:
         own = exact.detail.split(": ", 1)[-1].split(". ", 1)[0].removesuffix(".")
@@ -79,12 +88,37 @@ def _without_its_cause(
     return [it for it in found if it not in same], late, mistakes | {"count": mistakes["count"] - telling}
 
 
-def _input(its: Row, late: Finding) -> Row:
+def _idles(finding: Finding) -> bool:
+    """Whether it says no more than that devices are idle, as those of a late host are."""
+    return kind_of(finding) == "limit" and (finding.gain or 0.0) < INFO_SHARE
+
+
+def _counts(document: Row, finding: Finding) -> bool:
+    """Whether a limit is one of all hosts, where these go at one pace."""
+    span = sum(device["span_ps"] for device in document["devices"])
+    worth = max(finding.gain or 0.0, finding.cost_ps / span if span else 0.0)
+    return kind_of(finding) != "limit" or worth >= INFO_SHARE
+
+
+def _not_compared(compared: Compared) -> Row | None:
+    """The diagnostic about hosts of which nobody knows when they came to what all did together."""
+    text = verdict_text(compared) if compared.state == "clocks_apart" else compared.note
+    return {"id": "hosts_not_compared", "severity": "info", "message": text} if text else None
+
+
+def _unknown(detail: str) -> str:
+    return f"{detail.removesuffix('.')}; how much of that is waiting for others to come is not known."
+
+
+def _input(its: Row, late: Finding, compared: Compared) -> Row:
     """The report's `input_pipeline` where loading makes hosts late: the others' devices look busy while they wait."""
     causes = late.evidence["causes"]
     if "input" not in causes:
         return its
     hosts = [host for host, cause in zip(late.evidence["hosts"], causes, strict=False) if cause == "input"]
+    if compared.late.kind == "changing":
+        waits = compared.arrivals.others_wait_ps
+        hosts = [compared.hosts[it].name for it in np.flatnonzero(waits > waits.mean() / 2).tolist()]
     verdict = input_verdict(max(its["share"], late.gain or 0.0), True)
     return its | {"verdict": verdict, "late_hosts": hosts}
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
+
+from tb_xla_insights.report.step_rows import StepRows
 
 BY_HOST = (
     "session", "environment", "devices", "steps", "step_idle", "launching", "early_executions", "compiles",
@@ -27,9 +30,9 @@ class Part:
     def steps(self) -> int:
         return len(self.rows["steps"])
 
-    @property
+    @cached_property
     def steps_ps(self) -> int:
-        return sum(step["duration_ps"] for step in self.rows["steps"])
+        return int(self.rows["steps"].durations_ps().sum())
 
     @property
     def span_ps(self) -> int:
@@ -42,6 +45,8 @@ def moved(value: Any, by_ps: int) -> Any:
     deep. Everything else is a length and stays; what has no instant in it is not copied."""
     if not by_ps:
         return value
+    if isinstance(value, StepRows):
+        return value.moved(by_ps=by_ps)
     if isinstance(value, list):
         rows = [moved(it, by_ps) for it in value]
         return value if all(new is it for new, it in zip(rows, value, strict=True)) else rows

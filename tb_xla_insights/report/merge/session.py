@@ -8,6 +8,7 @@ from typing import Any
 from tb_xla_insights.device_work import WorkTogether
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.host_order import natural_key
+from tb_xla_insights.pod.compared import Compared, compare_hosts
 from tb_xla_insights.pod.hosts import HostInput
 from tb_xla_insights.report.host_document import SCHEMA, host_report
 from tb_xla_insights.report.merge import answers
@@ -26,6 +27,7 @@ from tb_xla_insights.report.merge.tables import (
     Sums,
 )
 from tb_xla_insights.report.merge.told_once import Diagnostics, unlike_hosts
+from tb_xla_insights.report.step_rows import StepRows
 from tb_xla_insights.report.summary import HostSummary
 from tb_xla_insights.report.verdict import verdict
 from tb_xla_insights.trace.build import clock_unknown
@@ -56,6 +58,7 @@ class Merged:
         self._name, self._path = name, path
         self._skipped: list[Diagnostic] = []
         self._hosts: list[_Host] = []
+        self._compared: Compared | None = None
         self._only: HostSummary | None = None
         self._gaps = Gaps(all_gaps)
         self._executions, self._programs = Programs("program", "join"), Programs("program")
@@ -66,9 +69,10 @@ class Merged:
     def add(self, summary: HostSummary) -> None:
         """Takes a host in."""
         document, number = summary.document, len(self._hosts)
+        self._compared = None
         (head,) = document["session"]["hosts"]
         key = natural_key(summary.host), head["file"], number
-        rows = {name: document[name] for name in BY_HOST}
+        rows = {name: document[name] for name in BY_HOST} | {"steps": StepRows.of(document["steps"])}
         rows["main_program"] = next((row["program"] for row in document["programs"]), None)
         self._only = None if self._hosts else summary
         told = HostInput(summary.host, _for_arrivals(document), summary.collectives)
@@ -88,15 +92,21 @@ class Merged:
         self._skipped.append(diagnostic)
         self._skipped.sort(key=_skipped_first)
 
-    def hosts(self) -> list[HostInput]:
-        """What each host tells of how it came to what all did together, in the session's order."""
-        return [host.told for host in sorted(self._hosts, key=lambda host: host.key)]
+    @property
+    def compared(self) -> Compared | None:
+        """How its hosts came to what all did together, found out once for as many as there are; None without any."""
+        if self._hosts and self._compared is None:
+            self._compared = compare_hosts([host.told for host in self._in_order()])
+        return self._compared
 
     def document(self) -> dict[str, Any]:
         """The report's document."""
-        hosts = sorted(self._hosts, key=lambda host: host.key)
-        document = with_arrivals(self._of_each(hosts), self.hosts())
+        document = with_arrivals(self._of_each(self._in_order()), self.compared)
         return document | {"verdict": verdict(document)}
+
+    def _in_order(self) -> list[_Host]:
+        """The hosts in the session's order."""
+        return sorted(self._hosts, key=lambda host: host.key)
 
     def _of_each(self, hosts: list[_Host]) -> Row:
         """What hosts tell alone."""
@@ -116,7 +126,7 @@ class Merged:
             part.rows["session"]["duration_ps"] + shift if part.rows["session"]["hosts"][0]["events"] else 0
             for part, shift in zip(parts, shifts, strict=True)
         )
-        steps = [step for part in parts for step in part.rows["steps"]]
+        steps = StepRows.joined([part.rows["steps"] for part in parts])
         items = []
         for number, item in self._gaps.items:
             shift, offset = places[number]
@@ -193,7 +203,7 @@ def _placed(hosts: list[_Host], shifts: list[int]) -> list[Part]:
     placed = []
     for number, (part, offset) in enumerate(zip(parts, _offsets(parts), strict=True)):
         rows = dict(part.rows)
-        rows["steps"] = [step | {"index": step["index"] + offset} for step in rows["steps"]]
+        rows["steps"] = rows["steps"].moved(steps=offset)
         rows["early_executions"] = [_in_step(row, offset) for row in rows["early_executions"]]
         rows["compiles"] = [
             _in_step(row, offset) | {"event": f"{number}.{row['event'].rpartition('.')[2]}"}

@@ -6,6 +6,7 @@ import heapq
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from itertools import islice, takewhile
 from typing import Any
 
 from tb_xla_insights.analysis.executions import COST_COLUMNS
@@ -99,18 +100,22 @@ class Annotations:
 
     def __init__(self) -> None:
         self._rows: dict[str, Row] = {}
+        self._programs: dict[str, set[str]] = {}
         self._place: dict[str, tuple[HostKey, int]] = {}
         self._lost: dict[str, tuple[HostKey, str]] = {}
 
     def add(self, host: HostKey, rows: Iterable[Row]) -> None:
         for place, row in enumerate(rows):
-            path = row["path"]
-            known = self._rows.setdefault(path, row | dict.fromkeys(self._SUMS, 0))
+            path, here = row["path"], (host, place)
+            known = self._rows.get(path)
+            if known is None:
+                known = self._rows[path] = row | dict.fromkeys(self._SUMS, 0)
+                self._place[path], self._programs[path] = here, set()
             for name in self._SUMS:
                 known[name] += row[name]
-            known["programs"] = sorted({*known["programs"], *row["programs"]})
-            self._place[path] = min(self._place.get(path, (host, place)), (host, place))
-            if self._place[path] == (host, place):
+            self._programs[path].update(row["programs"])
+            if here <= self._place[path]:
+                self._place[path] = here
                 known["kind"] = row["kind"]
             if row["lost"] is not None:
                 self._lost[path] = min(self._lost.get(path, (host, row["lost"])), (host, row["lost"]))
@@ -120,7 +125,7 @@ class Annotations:
         for path in sorted(self._rows, key=self._way):
             row = self._rows[path]
             lost = None if row["device_ps"] else self._lost.get(path, (None, None))[1]
-            found.append(row | {"lost": lost})
+            found.append(row | {"programs": sorted(self._programs[path]), "lost": lost})
         return found
 
     def _way(self, path: str) -> list[tuple[HostKey, int]]:
@@ -147,8 +152,12 @@ class Gaps:
             self._sums[name] += gaps[name]
         self._by_class.update(gaps["by_class_ps"])
         self._by_kind.update(gaps["by_kind_ps"])
-        new = [((-row["duration_ps"], host, place), number, row) for place, row in enumerate(gaps["items"])]
-        self._items = list(heapq.merge(self._items, new))[: self._most]
+        items = gaps["items"]
+        if self._most is not None and len(self._items) >= self._most:
+            longer = -self._items[-1][0][0]  # no shorter one is told
+            items = [*takewhile(lambda row: row["duration_ps"] >= longer, items)]
+        new = [((-row["duration_ps"], host, place), number, row) for place, row in enumerate(items)]
+        self._items = list(islice(heapq.merge(self._items, new), self._most))
         for row in gaps["patterns"]:
             key = row["before"], row["after"], row["inside_run"]
             self._patterns.setdefault(key, _Pattern()).add(row, cores)

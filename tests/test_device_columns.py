@@ -1,0 +1,54 @@
+"""What a page is told of devices: exact times of few, whole microseconds of many."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tb_xla_insights.report.device_columns import EXACT, device_columns, device_heads
+
+US = 10**6
+
+
+def devices(count: int) -> list[dict[str, Any]]:
+    times = {"span_ps": 5 * US + 500_000, "busy_ps": 3 * US + 499_999, "stall_ps": 0}
+    row = times | {
+        "idle_ps": 2 * US + 1,
+        "kind": "tpu",
+        "modules": 1,
+        "ops": 2,
+        "duty_cycle": 0.63636348,
+        "stalls": [],
+    }
+    return [
+        row | {"id": f"w-{n}/TPU:0", "name": "TPU:0", "host": f"w-{n}", "duty": {"ops": times}}
+        for n in range(count)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("count", "span_ps", "busy_ps"),
+    [(EXACT, 5 * US + 500_000, 3 * US + 499_999), (EXACT + 1, 6 * US, 3 * US)],
+)
+def test_of_many_devices_times_are_to_the_nearest_microsecond(count: int, span_ps: int, busy_ps: int) -> None:
+    some = devices(count)
+    columns = device_columns(some, [])
+    assert [columns["duty"][name]["ops"][-1] * columns["unit_ps"] for name in ("span", "busy", "stall")] == [
+        span_ps,
+        busy_ps,
+        0,
+    ]
+    head = device_heads(some)[-1]
+    assert (head["busy_ps"], head["duty_cycle"]) == (busy_ps, 0.63636)
+
+
+def test_devices_without_whole_steps_are_none_of_these() -> None:
+    whole = {"id": "w-1/TPU:0", "steps": 4, "small_ps": 7, "by_class_ps": {"wait": 9}}
+    columns = device_columns(devices(2), [whole])
+    assert (columns["steps"], columns["small"], columns["idle"]) == ([None, 4], [0, 7], {"wait": [0, 9]})
+
+
+def test_without_devices_there_is_nothing_to_tell() -> None:
+    columns = device_columns([], [])
+    assert (columns["id"], columns["duty"]["span"], columns["idle"]) == ([], {}, {})

@@ -1,0 +1,111 @@
+"""What is told of a session of many hosts while some are still to come."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from merging import Row
+
+from tb_xla_insights.logdir.hosts import Also
+from tb_xla_insights.logdir.so_far import Reports, SoFar
+from tb_xla_insights.report.unfinished import unfinished
+
+
+class Reader:
+    """Makes documents that take some seconds each."""
+
+    files = SimpleNamespace(name="pod", path="run/pod")
+    compared = SimpleNamespace(hosts=())
+
+    def __init__(self, seconds: float) -> None:
+        self.now, self.seconds = 0.0, seconds
+
+    def document(self, _: object) -> Row:
+        self.now += self.seconds
+        return document()
+
+
+def document(*findings: Row, hosts: int = 2) -> Row:
+    device = {"span_ps": 1000, "busy_ps": 900}
+    return {
+        "session": {"hosts": [{}] * hosts, "duration_ps": 1},
+        "devices": [device] * 2 * hosts,
+        "findings": list(findings),
+    }
+
+
+def reports_at(reader: Reader, seconds_per_host: float, hosts: int) -> list[int]:
+    """After how many hosts reports are made."""
+    parts: Also[Row] = Also(lambda _: {})
+    made: list[int] = []
+
+    def show(_: SoFar) -> None:
+        made.append(len(parts.found))
+
+    reports: Any = Reports(reader, parts, show, lambda: reader.now)  # type: ignore[arg-type]
+    for host in range(hosts):
+        reader.now += seconds_per_host
+        parts.found[host] = {}
+        reports.look(object())
+    return made
+
+
+def test_reports_are_made_after_the_first_the_second_the_fourth_host_and_so_on() -> None:
+    assert reports_at(Reader(0.0), 0.01, 20) == [1, 2, 4, 8, 16]
+
+
+def test_between_them_every_two_seconds() -> None:
+    assert reports_at(Reader(0.0), 1.0, 9) == [1, 2, 4, 6, 8]
+
+
+def test_reports_that_cost_much_are_made_seldom() -> None:
+    assert reports_at(Reader(1.0), 1.0, 32) == [1, 2, 4, 8, 16, 25, 32]
+
+
+def test_hosts_that_came_are_told_while_another_one_is_waited_for() -> None:
+    reader = Reader(0.0)
+    parts: Also[Row] = Also(lambda _: {}, {0: {}, 1: {}, 2: {}})
+    made: list[SoFar] = []
+    reports: Any = Reports(reader, parts, made.append, lambda: reader.now)  # type: ignore[arg-type]
+    reports.look(object())
+    reports.look(object())
+    assert len(made) == 1
+    parts.found[3] = {}
+    parts.found[4] = {}
+    reports.look(object())
+    assert len(made) == 1
+    reader.now += 2.0
+    reports.look(object())
+    assert len(made) == 2
+
+
+def test_what_only_all_hosts_can_tell_is_left_out_and_nothing_is_gained() -> None:
+    def finding(name: str, kind: str) -> Row:
+        return {"id": name, "kind": kind, "brief": f"{name} there", "gain": 0.5}
+
+    told = unfinished(
+        document(
+            finding("early_sync", "mistake"),
+            finding("exposed_collectives", "limit"),
+            finding("recompilation", "mistake"),
+            finding("device_bound", "info"),
+            finding("straggler", "mistake"),
+        )
+    )
+    assert [it["id"] for it in told["findings"]] == ["early_sync", "recompilation", "straggler"]
+    text = told["verdict"]["text"].replace("\u202f", " ")
+    assert (
+        text
+        == "So far the 4 devices of 2 hosts are 90.0 % busy; seen: early_sync there, recompilation there and 1 more."
+    )
+
+
+def test_without_findings_only_the_busy_time_is_told() -> None:
+    one = document(hosts=1) | {"devices": [{"span_ps": 1000, "busy_ps": 900}]}
+    assert (
+        unfinished(one)["verdict"]["text"].replace("\u202f", " ")
+        == "So far the device of 1 host is 90.0 % busy."
+    )
+    none = document(hosts=3) | {"devices": []}
+    assert unfinished(none)["verdict"]["text"] == "So far no device work is known, of 3 hosts."

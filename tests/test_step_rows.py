@@ -1,0 +1,58 @@
+"""Steps in columns are the rows that they were made of."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tb_xla_insights.json_text import json_bytes
+from tb_xla_insights.report.step_rows import _AT_ONCE, StepRows
+
+COUNT = _AT_ONCE + 3
+
+
+def row(index: int) -> dict[str, Any]:
+    host_ps = {"tracing": 7, "wait": 5 + index} if index % 2 else {}
+    number = None if index == 1 else index
+    times = {"start_ps": 10 * index, "duration_ps": 9, "host_ps": host_ps, "device_work_ps": None}
+    return {"index": index, "name": f"step {index}", "number": number, **times, "large": 1 << 70}
+
+
+ROWS = [row(index) for index in range(COUNT)]
+
+
+def test_rows_come_back() -> None:
+    rows = StepRows.of(ROWS)
+    assert [*rows] == ROWS == rows
+    assert len(rows) == COUNT
+    assert (rows[0], rows[-1], rows[-3:]) == (ROWS[0], ROWS[-1], ROWS[-3:])
+    assert [*rows[0]] == [*ROWS[0]]
+    assert rows.durations_ps().tolist() == [9] * COUNT
+    with pytest.raises(IndexError):
+        rows[COUNT]
+
+
+def test_rows_of_hosts_follow_each_other() -> None:
+    own = StepRows.of(ROWS)
+    both = StepRows.joined([own, StepRows.of([]), own.moved(steps=COUNT, by_ps=7)])
+    later = [it | {"index": it["index"] + COUNT, "start_ps": it["start_ps"] + 7} for it in ROWS]
+    assert both == [*ROWS, *later]
+    assert (both[COUNT - 1], both[COUNT]) == (ROWS[-1], later[0])
+    assert not StepRows.of([])
+
+
+@pytest.mark.parametrize("lines", [False, True])
+@pytest.mark.parametrize("more", [0, 1 << 70])
+def test_their_text_is_that_of_rows(lines: bool, more: int) -> None:
+    rows = [{key: value for key, value in it.items() if key != "large"} for it in ROWS[:5]]
+    text = json_bytes({"steps": StepRows.of(rows), "more": more}, lines=lines)
+    assert text == json_bytes({"steps": rows, "more": more}, lines=lines)
+    assert json.loads(text)["steps"] == rows
+    assert json_bytes([StepRows.of([])], lines=lines) == json_bytes([[]], lines=lines)
+
+
+def test_what_is_no_rows_is_refused() -> None:
+    with pytest.raises(TypeError, match="object is not JSON"):
+        json_bytes({"a": object()})
