@@ -44,7 +44,7 @@ def op(name: str, path: str | None, ps: int, flops: int, nbytes: int, **more: An
 
 def report(*rows: dict[str, Any], framework: str = "jax") -> dict[str, Any]:
     """Of a device that is the bottleneck in a step of 1 µs."""
-    bound = {
+    bound: dict[str, Any] = {
         "id": "device_bound",
         "severity": "info",
         "kind": None,

@@ -205,7 +205,7 @@ def _finding(document: Mapping[str, Any], places: Sequence[Place]) -> Row | None
     advice = advice_for(rows, [above_roof_ps(row) for row in rows], devices, document["environment"])
     source = f" ({rows[0]['source']})" if rows[0]["source"] else ""
     most = f"{rows[0]['op']}{source}"
-    where = worst.path or worst.name
+    where, times = worst.path or worst.name, f"{time_text(fixed)} instead of {time_text(step_ps)}"
     title = f"Far from what the device can do: {worst.name}"
     return {
         "id": FINDING,
@@ -213,7 +213,7 @@ def _finding(document: Mapping[str, Any], places: Sequence[Place]) -> Row | None
         "title": title if len(title) <= 60 else "An annotation is far from what the device can do",
         "brief": f"work far from the roofline in {worst.name}",
         "detail": f"{share(worst.of_step)} of the devices' work lies in {where}{worst.rate_text()}; without its time "
-        f"above the roofline, the longest in {most}, the step would take {time_text(fixed)} instead of {time_text(step_ps)}.",
+        f"above the roofline, the longest in {most}, the step would take {times}.",
         "advice": advice or f"Look at {most}{f' in {worst.path}' if worst.path else ''}.",
         "cost_ps": round(worst.saved_ps),
         "step_if_fixed_ps": fixed,
