@@ -72,6 +72,10 @@ def test_the_place_and_what_the_roofline_would_gain() -> None:
     assert (worst["id"], bound["id"], bound["severity"]) == (FINDING, "device_bound", "info")
     assert worst["cost_ps"] == 400_000  # 100 ns at the roofline
     assert (worst["step_if_fixed_ps"], worst["gain"], worst["severity"]) == (600_000, 0.4, "critical")
+    assert (worst["step_if_fixed_most_ps"], worst["gain_at_worst"]) == (
+        600_000,
+        0.4,
+    )  # no range: all faces read both
     assert [row["of_step"] for row in bound["evidence"]["places"]] == [0.5, 0.3]  # the wait is no work
     text = verdict(found)["text"].replace("\u202f", " ")
     assert len(text) <= 230
