@@ -96,19 +96,36 @@ class Session:
         """What is to be said of the files, as far as they were read by now."""
         return self._trace.all_diagnostics if self._trace is not None else self.hosts.diagnostics
 
-    def report(self, all_gaps: bool = False, samples_per_step: float | None = None) -> dict[str, Any]:
-        """The document of `xla-insights report --json`; with all gaps instead of the 1,000 longest ones, and with the
-        `throughput` of steps of so many samples, if not of those that the recording was told."""
-        document = self.document(all_gaps, samples_per_step)
+    def report(
+        self,
+        all_gaps: bool = False,
+        samples_per_step: float | None = None,
+        peaks: tuple[float, float] | None = None,
+    ) -> dict[str, Any]:
+        """The document of `xla-insights report --json`; with all gaps instead of the 1,000 longest ones, with the
+        `throughput` of steps of so many samples, if not of those that the recording was told, and with other peaks of a
+        device (FLOP/s and bytes/s) than those that are known of it."""
+        document = self.document(all_gaps, samples_per_step, peaks)
         return document | {"steps": list(document["steps"])}
 
-    def document(self, all_gaps: bool = False, samples_per_step: float | None = None) -> dict[str, Any]:
+    def document(
+        self,
+        all_gaps: bool = False,
+        samples_per_step: float | None = None,
+        peaks: tuple[float, float] | None = None,
+    ) -> dict[str, Any]:
         """`report` with its `steps` in columns (see `report.step_rows`)."""
         if self._trace is None:
-            return self.hosts.report(all_gaps, samples_per_step)
-        from tb_xla_insights.report import session_report
+            document = self.hosts.report(all_gaps, samples_per_step)
+        else:
+            from tb_xla_insights.report import session_report
 
-        return session_report(self._trace, all_gaps, samples_per_step)
+            document = session_report(self._trace, all_gaps, samples_per_step)
+        if peaks is None:
+            return document
+        from tb_xla_insights.report.document import report_with_peaks
+
+        return report_with_peaks(document, peaks)
 
     def _kept_report(self) -> dict[str, Any]:
         """The report with all gaps, which tables of several hosts are parts of."""
@@ -193,6 +210,18 @@ class Session:
 
         return propagation_view(self.trace, step, device)
 
+    def device_work(
+        self, step: int | None = None, device: str | None = None, peaks: tuple[float, float] | None = None
+    ) -> dict[str, Any]:
+        """The report's keys `ops` and `device_work`, of one step (an index into `steps()`) or of all, on one device (by
+        id) or on all; `peaks` are FLOP/s and bytes/s of a device, in place of what is known of it.
+
+        Raises InputError for an unknown step or device.
+        """
+        from tb_xla_insights.device_work import session_work
+
+        return session_work(self.trace, step, device, peaks)
+
     def devices(self) -> Table:
         """One row per device core, as in the report."""
         from tb_xla_insights.analysis.busy import device_summaries
@@ -240,6 +269,12 @@ class Session:
         from tb_xla_insights.analysis.collectives import collectives_report
 
         return self._table(collectives_report, lambda report: report["collectives"])
+
+    def ops(self) -> Table:
+        """One row per program, op and annotation, over all cores, as in the report."""
+        from tb_xla_insights.device_work import host_work
+
+        return self._table(lambda trace: host_work(trace, [])["ops"], lambda report: report["ops"])
 
     def findings(self) -> Table:
         """One row per finding, as in the report: mistakes, then limits, by what a fix buys."""

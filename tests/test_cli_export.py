@@ -18,6 +18,7 @@ from synthetic.__main__ import LOGDIR
 
 import tb_xla_insights as xi
 from tb_xla_insights.cli.main import main
+from tb_xla_insights.export import tables as export_tables
 
 SESSION = str(LOGDIR / "torch_xla_dynamic_shapes")
 Capture = pytest.CaptureFixture[str]
@@ -203,3 +204,13 @@ def test_wrong_usage_is_one_line(arguments: list[str], capsys: Capture) -> None:
     assert left.value.code == 2
     [line] = capsys.readouterr().err.splitlines()
     assert line.endswith("--help")
+
+
+def test_numbers_beyond_64_bits_are_floats_in_parquet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """FLOPs of a pod may be that many."""
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+    monkeypatch.setattr(export_tables, "tables", lambda _: {"ops": [{"flops": 1}, {"flops": 1 << 70}]})
+    export_tables.write_parquet(xi.load(SESSION), tmp_path)
+    assert parquet.read_table(tmp_path / "ops.parquet").column("flops").to_pylist() == [1.0, 2.0**70]

@@ -16,7 +16,6 @@ from tb_xla_insights.analysis.compiles import idle_for
 from tb_xla_insights.analysis.graph_diff import (
     Difference,
     GraphDiff,
-    _text,
     differences_of,
     find_graph_diffs,
 )
@@ -24,6 +23,7 @@ from tb_xla_insights.analysis.graph_words import difference_text, types_text
 from tb_xla_insights.analysis.idle import find_gaps
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.report import execution_views
+from tb_xla_insights.xplane.hlo import shape_text
 from tb_xla_insights.xplane.hlo_code import Code, code_of
 from tb_xla_insights.xplane.proto.hlo_pb2 import HloProto, Shape
 
@@ -208,11 +208,11 @@ class TestWords:
 
 def test_shapes_read_as_in_hlo() -> None:
     inner = Shape(element_type=16, dimensions=[8])
-    assert _text(inner) == "bf16[8]"
-    assert _text(Shape(element_type=11)) == "f32[]"
-    assert _text(Shape(element_type=13, tuple_shapes=[inner, Shape(element_type=99, dimensions=[2, 3])])) == (
-        "(bf16[8], ?[2,3])"
-    )
+    assert shape_text(inner) == "bf16[8]"
+    assert shape_text(Shape(element_type=11)) == "f32[]"
+    assert shape_text(
+        Shape(element_type=13, tuple_shapes=[inner, Shape(element_type=99, dimensions=[2, 3])])
+    ) == ("(bf16[8], ?[2,3])")
 
 
 def test_a_batch_of_another_length_is_another_graph() -> None:

@@ -20,6 +20,7 @@ LAYERS = [
     "catalog",
     "trace",
     "analysis",
+    "device_work",
     "pod",
     "report",
     "compare",

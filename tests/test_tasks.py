@@ -169,6 +169,8 @@ def test_progress_is_in_bytes_of_each_host(hosts: list[HostCapture], processes: 
         task = Task(count, load_catalog(), progress)
         list(run_in_processes(hosts, task, 2) if processes else map(task, hosts))
         *told, other = progress.told()
+    assert not Path(progress.path).exists()
+    progress.tell(0, 1, 1)  # as a thread may that still waits for a store
     assert all(0 < read <= size for read, size in told)
     assert [size for _, size in told] == [Path(host.path).stat().st_size for host in hosts]
     assert other == [NOT_BEGUN, NOT_BEGUN]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from synthetic import case_study, dynamo_issue, pod
+from synthetic import case_study, dynamo_issue, pod, transformer
 from synthetic.writer import Space
 
 LOGDIR = Path(__file__).resolve().parents[1]
@@ -13,6 +13,7 @@ LOGDIR = Path(__file__).resolve().parents[1]
 def sessions() -> dict[Path, Callable[[], Space]]:
     """Every synthetic session, by its path below the logdir."""
     found: dict[Path, Callable[[], Space]] = {case_study.path(): case_study.build}
+    found[transformer.path()] = transformer.build
     found |= {pod.path(host): partial(pod.build, host) for host in range(pod.DEMO.hosts)}
     return found | {dynamo_issue.path(mode): partial(dynamo_issue.build, mode) for mode in dynamo_issue.MODES}
 

@@ -155,7 +155,7 @@ export function createApp() {
 
   /** Opens a session as a person does: from its beginning. @param {string} name */
   function choose(name) {
-    link.set({ s: name === newest() ? '' : name, w: '', sel: '', h: '', d: '', x: '', st: '' }, 'push');
+    link.set({ s: name === newest() ? '' : name, w: '', sel: '', h: '', d: '', x: '', st: '', dd: '', an: '', op: '', pk: '' }, 'push');
     void open(name);
   }
 

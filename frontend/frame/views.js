@@ -23,5 +23,6 @@ export const VIEWS = [
   later('propagation', 'Propagation', async () => (await import('../propagation/view.js')).propagationView),
   later('compiles', 'Compiles', async () => (await import('../compiles/view.js')).compilesView),
   later('hosts', 'Hosts', async () => (await import('../hosts/view.js')).hostsView),
+  later('device', 'Device', async () => (await import('../device/view.js')).deviceView),
   { ...later('compare', 'Compare', async () => (await import('../compare/view.js')).compareView), key: 9 },
 ];

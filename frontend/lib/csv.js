@@ -2,9 +2,9 @@
 
 import { button, h } from './dom.js';
 
-/** A button that saves items as a file of comma-separated values. @param {string} name @param {string[]} heads fields of the items @param {() => Record<string, any>[]} items */
-export const exportButton = (name, heads, items) => button('Export CSV', () => {
-  const blob = new Blob([csvText(heads, items().map((item) => heads.map((head) => item[head])))], { type: 'text/csv' });
+/** A button that saves items as a file of comma-separated values. @param {string} name @param {string[]} heads fields of the items @param {() => Record<string, any>[]|Promise<Record<string, any>[]>} items */
+export const exportButton = (name, heads, items) => button('Export CSV', async () => {
+  const blob = new Blob([csvText(heads, (await items()).map((item) => heads.map((head) => item[head])))], { type: 'text/csv' });
   const anchor = h('a', { href: URL.createObjectURL(blob), download: `${name}.csv` });
   anchor.click();
   setTimeout(() => URL.revokeObjectURL(anchor.href), 0);

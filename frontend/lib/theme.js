@@ -5,7 +5,7 @@ import { CLASSES } from './classes.js';
 /** @typedef {{fill: string, on: string, edge: string}} Tone */
 /**
  * @typedef {object} Palette
- * @property {string} surface @property {string} surface2 @property {string} wash @property {string} line
+ * @property {string} bg @property {string} surface @property {string} surface2 @property {string} wash @property {string} line
  * @property {string} line2 @property {string} ink @property {string} ink2 @property {string} ink3
  * @property {string} accent @property {string} sel @property {string} veil @property {string} hatch
  * @property {Tone[]} classes by the order of CLASSES
@@ -69,7 +69,7 @@ export function readPalette() {
   const tone = (/** @type {string} */ name) => (
     { fill: read(name), on: read(`on-${name.replace('c-', '')}`) || read('dark'), edge: mix(read(name), read('edge'), parseInt(read('edge-mix')) / 100) });
   return {
-    surface: read('surface'), surface2: read('surface-2'), wash: read('accent-wash'), line: read('line'), line2: read('line-2'),
+    bg: read('bg'), surface: read('surface'), surface2: read('surface-2'), wash: read('accent-wash'), line: read('line'), line2: read('line-2'),
     ink: read('ink'), ink2: read('ink-2'), ink3: read('ink-3'), accent: read('accent'),
     sel: read('sel'), veil: read('veil'), hatch,
     classes: CLASSES.map((name) => {

@@ -95,7 +95,8 @@ def _lacks(trace: Trace, framework: str) -> Iterator[tuple[str, str, str]]:
         elif _is_cut(trace):
             text = f"No steps: what tells them may be cut off. If the script annotates none, {todo}"
         else:
-            text = f"No steps: no step annotation, StepMarker or repeated module is recorded. To have them, {todo}"
+            marks = "step annotation" if framework in ("jax", "tensorflow") else "step annotation, StepMarker"
+            text = f"No steps: no {marks} or repeated module is recorded. To have them, {todo}"
         yield "no_steps", "info" if steps else "warning", text
     if differs := _other_than_annotated(trace):
         yield "step_times", "info", differs

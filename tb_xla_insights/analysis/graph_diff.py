@@ -18,13 +18,13 @@ from tb_xla_insights.analysis.names import program_of
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.programs import UNNAMED
-from tb_xla_insights.xplane.hlo import read_module
+from tb_xla_insights.xplane.hlo import read_module, shape_text
 from tb_xla_insights.xplane.hlo_code import Code, code_of
 from tb_xla_insights.xplane.read import PROGRAMS
 from tb_xla_insights.xplane.source import Source, open_source
 
 if TYPE_CHECKING:
-    from tb_xla_insights.xplane.proto.hlo_pb2 import HloModule, Shape
+    from tb_xla_insights.xplane.proto.hlo_pb2 import HloModule
 
 Change = Literal[
     "same_hlo", "constants", "code", "grows", "shrinks", "shape", "dtype", "parameters", "other_graph"
@@ -44,12 +44,6 @@ _MOST_UNLIKE = 4
 _COUNTED_UP = re.compile(r"\.\d+$|(?<=[A-Za-z])_\d+(?=__XlaMustCompile)")
 """What is another number in each graph of a function: XLA's behind its name, TensorFlow's behind the function's."""
 _SHAPE = re.compile(r"(\w+)\[([\d,]*)\]")
-# XLA's PrimitiveType, by number.
-_TYPES = (
-    "?", "pred", "s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64", "f16", "f32", "f64", "tuple", "opaque", "c64",
-    "bf16", "token", "c128", "f8e5m2", "f8e4m3fn", "s4", "u4", "f8e4m3b11fnuz", "f8e5m2fnuz", "f8e4m3fnuz", "s2", "u2",
-    "f8e4m3", "f8e3m4", "s1", "u1", "f4e2m1fn", "f8e8m0fnu",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -150,8 +144,8 @@ class _Reader:
         """Of the parameters; None where the file does not tell."""
         if id_ not in self._shapes:
             module = self._module(id_)
-            known = module is not None and module.HasField("host_program_shape")
-            self._shapes[id_] = [_text(it) for it in module.host_program_shape.parameters] if known else None  # type: ignore[union-attr]
+            told = module.host_program_shape if module and module.HasField("host_program_shape") else None
+            self._shapes[id_] = None if told is None else [shape_text(it) for it in told.parameters]
         return self._shapes[id_]
 
     def code(self, id_: int) -> Code:
@@ -245,10 +239,3 @@ def _parts(shape: str | None) -> tuple[str, list[int]] | None:
     """Type and dimensions; None of a tuple."""
     match = _SHAPE.fullmatch(shape or "")
     return (match[1], [int(size) for size in match[2].split(",") if size]) if match else None
-
-
-def _text(shape: Shape) -> str:
-    if shape.tuple_shapes:
-        return f"({', '.join(map(_text, shape.tuple_shapes))})"
-    kind = _TYPES[shape.element_type] if 0 <= shape.element_type < len(_TYPES) else "?"
-    return f"{kind}[{','.join(map(str, shape.dimensions))}]"

@@ -45,6 +45,13 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         help="how many samples a step takes, of all devices together: tells samples per second (what the recording was "
         "told)",
     )
+    parser.add_argument(
+        "--peaks",
+        metavar="FLOPS,BYTES",
+        type=common.peaks,
+        help="FLOP/s and bytes/s that one device reaches at most, as 918e12,1638e9 (the capture's, or those of known "
+        "devices)",
+    )
     parser.set_defaults(run=run)
 
 
@@ -52,7 +59,7 @@ def run(options: Any) -> int:
     # np.unique imports NumPy's part when it is called first.
     session = common.read(options, meanwhile=("tb_xla_insights.report", "numpy.ma", "orjson"))
     with common.reading(session):
-        document = session.document(options.all_gaps, options.samples_per_step)
+        document = session.document(options.all_gaps, options.samples_per_step, options.peaks)
     with common.reader_may_leave():
         if options.json:
             common.warn(session)

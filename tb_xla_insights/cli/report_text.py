@@ -12,6 +12,7 @@ from tb_xla_insights.cli.host_text import print_compiles, print_early, print_exe
 from tb_xla_insights.cli.idle_text import print_gaps, print_idle, print_input
 from tb_xla_insights.cli.many_text import print_devices, print_hosts, print_steps
 from tb_xla_insights.cli.propagation_text import print_annotations
+from tb_xla_insights.cli.work_text import print_work
 from tb_xla_insights.report.many import MANY
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def print_report(out: Console, document: Document, duty: str = "ops") -> None:
     _collectives(out, document["collectives"])
     _stalls(out, document["devices"])
     print_annotations(out, document["annotations"], document["propagation"])
+    print_work(out, document["ops"], document["device_work"])
     print_beside(out, document)
     _files(out, session["hosts"])
     for diagnostic in document["diagnostics"]:

@@ -37,6 +37,7 @@ def tables(session: Session) -> dict[str, Rows]:
         "gap_patterns": gaps["patterns"],
         "transfers": [{"direction": name, **row} for name, row in report["transfers"].items()],
         "collectives": report["collectives"],
+        "ops": report["ops"],
         "annotations": report["annotations"],
         "annotation_events": list(annotations),
         "findings": report["findings"],
@@ -101,9 +102,19 @@ def write_parquet(session: Session, folder: Path) -> list[str]:
         ) from error
 
     def write(path: Path, rows: Rows) -> None:
-        pq.write_table(pa.Table.from_pylist(rows), path)
+        try:
+            table = pa.Table.from_pylist(rows)
+        except OverflowError:  # FLOPs of many devices may not fit 64 bits
+            table = pa.Table.from_pylist(
+                [{key: _fitting(value) for key, value in row.items()} for row in rows]
+            )
+        pq.write_table(table, path)
 
     return _put_all(session, folder, "parquet", write)
+
+
+def _fitting(value: Any) -> Any:
+    return float(value) if isinstance(value, int) and abs(value) >= 1 << 63 else value
 
 
 def _put_all(session: Session, folder: Path, kind: str, write: Callable[[Path, Rows], None]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 
@@ -58,6 +59,21 @@ class Arguments:
         """A list with commas between its items; None where it is missing."""
         value = self._values.get(name)
         return None if value is None else [item for item in value.split(",") if item]
+
+    def peaks(self, name: str) -> tuple[float, float] | None:
+        """FLOP/s and bytes/s of a device, as `918e12,1638e9`; None where they are missing."""
+        text = self._values.get(name)
+        if not text:
+            return None
+        try:
+            flops, nbytes = map(float, text.split(","))
+        except ValueError:
+            flops = nbytes = 0.0
+        if not (0 < flops < math.inf and 0 < nbytes < math.inf):
+            raise InputError(
+                f"{self._route}: {name} must be FLOP/s and bytes/s, as 918e12,1638e9, not {text[:40]}"
+            )
+        return flops, nbytes
 
     def choice(self, name: str, *choices: str) -> str:
         value = self.text(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +60,7 @@ class Routes:
             "propagation": self.propagation,
             "scopes": self.scopes,
             "hosts": self.hosts,
+            "device": self.device,
             "waits": self.waits,
             "collective": self.collective,
         }
@@ -268,6 +270,26 @@ class Routes:
         end = arguments.window()[1] if arguments.optional_text("end_ps") else None
         shown = self._shown(arguments, devices=[device]).timeline
         return collective_at(*self._loaded(arguments).arrivals, shown.hosts, device, start, end)
+
+    def device(self, arguments: Arguments) -> dict[str, Any]:
+        """What chosen devices do in chosen steps, and how well: `device_work.view` tells every key. `dd`, `st` and `pk`
+        are as links write them; `category`: only ops of it; with `whole`, all ops are listed."""
+        from tb_xla_insights.device_work.view import device_view
+        from tb_xla_insights.report.ranks import ranks
+        from tb_xla_insights.report.views import whole_report
+
+        loaded = self._loaded(arguments)
+        report = loaded.report
+        several = len(loaded.files.hosts) > 1
+        usual = ranks(report or whole_report(loaded.choose(None).trace))["median"] if several else 0
+        dd = arguments.optional_text("dd")
+        place = dd.partition(".")[0] if dd else str(usual)
+        needed = {int(place)} if re.fullmatch(r"[0-9]{1,6}", place) else set()
+        return device_view(
+            loaded.choose(arguments.names("hosts"), needed).trace, dd, arguments.optional_text("st"), usual=usual,
+            category=arguments.optional_text("category"), own_peaks=arguments.peaks("pk"),
+            whole=arguments.flag("whole"), report=report,
+        )  # fmt: skip
 
     def _loaded(self, arguments: Arguments) -> Loaded | Pod:
         return self._store.loaded(arguments.text("session"), _READ_SECONDS)

@@ -63,6 +63,7 @@ class _Ahead:
         self._step = np.full(len(late), NOBODY)
         self._began = np.zeros(len(late), np.int64)
         self._sooner = np.zeros(len(late), np.int64)
+        self._any = np.full(len(late), HIGH)
 
     def _first(self, row: int) -> NDArray[np.bool_]:
         """The parties for which an instance is the first one of its step."""
@@ -71,17 +72,20 @@ class _Ahead:
 
     def most(self, row: int) -> Int64:
         """Per party, how much sooner it may be there than it was, after `came` of the step before."""
-        step, none = int(self._its.step[row]), np.full(len(self._late), HIGH)
-        if self._own is None or step < 0:
-            return none
+        step = int(self._its.step[row])
+        if self._own is None or step <= 0:
+            return self._any
+        follows = self._first(row) & (self._step == step - 1) & ~self._late
+        if not follows.any():
+            return self._any
         between = self._its.begin_ps[row] - self._began
-        follows = self._first(row) & (self._step == step - 1) & (step > 0) & ~self._late
-        spare = np.maximum(between - self._own[:, step], 0)
-        return np.where(follows, self._sooner + spare, none)
+        return np.where(follows, self._sooner + np.maximum(between - self._own[:, step], 0), self._any)
 
     def came(self, row: int, sooner: Int64) -> None:
         """Parties come to an instance by so much sooner."""
-        first = self._first(row) & (self._its.step[row] >= 0)
+        if self._own is None or self._its.step[row] < 0:
+            return
+        first = self._first(row)
         self._step[first] = self._its.step[row]
         self._began[first] = self._its.begin_ps[row][first]
         self._sooner[first] = sooner[first]

@@ -25,6 +25,7 @@ from tb_xla_insights.analysis.propagation.reading import programs_have_scopes
 from tb_xla_insights.analysis.step_idle import step_idle_report
 from tb_xla_insights.analysis.step_table import steps_report
 from tb_xla_insights.analysis.transfers import transfers_report
+from tb_xla_insights.device_work import host_work
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.parallel import side_by_side
 from tb_xla_insights.report.beside import beside
@@ -115,13 +116,13 @@ def host_report(
 
 
 def _propagation(session: SessionTrace) -> tuple[dict[str, Any], bool]:
-    """The report's keys about propagation, and whether any op has a scope, be it that of what it calls, or a program
-    that ran tells one."""
+    """The report's keys about propagation and ops, and whether any op has a scope, be it that of what it calls, or a
+    program that ran tells one."""
     document = propagation_report(session)
     scoped = any(document["propagation"][name] for name in ("direct_ps", "recovered_ps"))
     scoped |= any(find_ops(it).working for it in session.traces if all(device.made for device in it.devices))
     document["propagation"] |= session_ops(session)
-    return document, scoped
+    return document | host_work(session, document["annotations"]), scoped
 
 
 def told_executions(session: SessionTrace) -> list[dict[str, Any]]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -18,7 +18,8 @@ NOT_BEGUN = -1
 
 @dataclass(frozen=True)
 class Progress:
-    """Two numbers for each of `hosts` hosts in the file at `path`, which processes have in their memory."""
+    """Bytes read and file size (int64) of each of `hosts` hosts, in the file at `path`, which processes map into their
+    memory."""
 
     path: str
     hosts: int
@@ -31,6 +32,11 @@ class Progress:
         """Bytes read and the file's size by host, NOT_BEGUN of those that nobody reads yet."""
         found: list[list[int]] = self._told.tolist()
         return found
+
+    def end(self) -> None:
+        """Lets go of the file, which Windows does not remove while it is mapped. A thread that still waits for a store
+        may tell more, which nobody reads."""
+        vars(self)["_told"] = np.array(self._told)
 
     @cached_property
     def _told(self) -> Int64:
@@ -45,11 +51,12 @@ class Progress:
 
 @contextmanager
 def shared_progress(hosts: int) -> Generator[Progress]:
-    """Room for the progress of so many hosts."""
-    handle, path = tempfile.mkstemp(prefix="xla_insights_progress_")
-    try:
-        with open(handle, "wb") as file:
-            np.full((hosts, 2), NOT_BEGUN, np.int64).tofile(file)
-        yield Progress(path, hosts)
-    finally:
-        os.unlink(path)
+    """Room for the progress of so many hosts, 1 or more."""
+    # A process that was ended may hold the file for a moment (Windows): the system's clean-up has it then.
+    with TemporaryDirectory(prefix="xla_insights_", ignore_cleanup_errors=True) as folder:
+        progress = Progress(str(Path(folder, "progress")), hosts)
+        np.full((hosts, 2), NOT_BEGUN, np.int64).tofile(progress.path)
+        try:
+            yield progress
+        finally:
+            progress.end()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from google.protobuf.message import DecodeError
 
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.xplane.proto.hlo_pb2 import HloModule, HloProto
+from tb_xla_insights.xplane.proto.hlo_pb2 import HloModule, HloProto, Shape
 from tb_xla_insights.xplane.read import PROGRAMS, XSpace
 from tb_xla_insights.xplane.source import Source
 
@@ -13,6 +13,13 @@ STAT = "Hlo Proto"
 
 LONGEST = (1 << 31) - 1
 """Parsers of protobuf take no message above this size."""
+
+_TYPES = (
+    "?", "pred", "s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64", "f16", "f32", "f64", "tuple", "opaque", "c64",
+    "bf16", "token", "c128", "f8e5m2", "f8e4m3fn", "s4", "u4", "f8e4m3b11fnuz", "f8e5m2fnuz", "f8e4m3fnuz", "s2", "u2",
+    "f8e4m3", "f8e3m4", "s1", "u1", "f4e2m1fn", "f8e8m0fnu",
+)  # fmt: skip
+"""XLA's PrimitiveType, by number."""
 
 Place = tuple[int, int]
 """A file range: offset and length in bytes."""
@@ -43,3 +50,11 @@ def read_module(source: Source, place: Place) -> HloModule:
         raise InputError(
             f"{source.path}: byte {place[0]}: the HLO proto cannot be read; capture again"
         ) from error
+
+
+def shape_text(shape: Shape) -> str:
+    """A shape as HLO's text has it, without its layout: `f32[128,160]`, a tuple in parentheses."""
+    if shape.tuple_shapes:
+        return f"({', '.join(map(shape_text, shape.tuple_shapes))})"
+    kind = _TYPES[shape.element_type] if 0 <= shape.element_type < len(_TYPES) else "?"
+    return f"{kind}[{','.join(map(str, shape.dimensions))}]"

@@ -8,6 +8,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from tb_xla_insights.analysis.propagation.scopes import number_of, scope_of
+from tb_xla_insights.xplane.hlo_amounts import (
+    NOTHING_KNOWN,
+    InstructionAmounts,
+    ProgramAmounts,
+    instruction_shape,
+)
 
 if TYPE_CHECKING:
     from tb_xla_insights.xplane.proto.hlo_pb2 import HloComputation, HloModule
@@ -50,7 +56,8 @@ Parts = dict[str, int]
 class Origin:
     """Where an op comes from: its state, the scopes its time goes to with their weights, in host order, and the share
     of its parts that has no scope (which gets no time where others have one, but is shown). `op_name` is its own name
-    or, without one, the most frequent one of its parts. `found` is False where the program does not know the op."""
+    or, without one, the most frequent one of its parts. `amounts`: what it computes and moves by the shapes in
+    the program, `shape` that of what it makes. `found` is False where the program does not know the op."""
 
     state: int = NONE
     parts: list[tuple[str, int]] = field(default_factory=list)
@@ -60,6 +67,8 @@ class Origin:
     source: str = ""
     frame: int = 0
     found: bool = False
+    amounts: InstructionAmounts = NOTHING_KNOWN
+    shape: str = ""
 
     @property
     def mixed(self) -> bool:
@@ -74,13 +83,16 @@ def origin_of_name(op_name: str, names: frozenset[str]) -> Origin:
 
 
 class Program:
-    """One module, and the origins of its instructions. `names` are those of the user's annotations.
+    """One module, and the origins of its instructions. `names` are those of the user's annotations; `by_shapes` asks
+    for the shapes and bytes of instructions.
 
     `damaged` becomes true when computations call each other in a circle or call one that does not exist: then only
     what can be told is.
     """
 
-    def __init__(self, module: HloModule, names: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, module: HloModule, names: frozenset[str] = frozenset(), by_shapes: bool = True
+    ) -> None:
         self.damaged = False
         self.module = module
         self._names = names
@@ -93,6 +105,8 @@ class Program:
         self._scopes: dict[str, str] = {}
         self._parts: dict[int, Parts] = {}
         self._neighbours: dict[int, _Neighbours] = {}
+        self._amounts = ProgramAmounts(module, {id_: body.opcodes for id_, body in self._bodies.items()})
+        self._by_shapes = by_shapes
 
     def __contains__(self, name: str) -> bool:
         return name in self._inside
@@ -112,6 +126,9 @@ class Program:
         metadata = it.metadata
         source = f"{metadata.source_file}:{metadata.source_line}" if metadata.source_file else ""
         found = Origin(NONE, [], 0.0, op_name, opcode, source, metadata.stack_frame_id, True)
+        found.amounts = self._amounts.of(it, opcode, computation, self._by_shapes)
+        if self._by_shapes:
+            found.shape = instruction_shape(it)
         own = self._scope(op_name)
         inner = self._parts_of(calls) if calls else {}
         scoped = {scope: count for scope, count in inner.items() if scope}

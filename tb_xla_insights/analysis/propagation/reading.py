@@ -36,6 +36,8 @@ class Reading:
         self.working: set[str] = set()
         self.frames: dict[str, Frames] = {}
         self._trace, self._names, self._modules = trace, names, modules
+        # Of a TPU's ops the file tells bytes and shapes itself.
+        self._by_shapes = not any("bytes_accessed" in stats for stats in trace.metadata.stats)
         self._source: Source | None = None
         self._failed = ""
         self._problems: dict[str, list[str]] = {}
@@ -70,7 +72,7 @@ class Reading:
         if id_ in self._modules and module.name and module.name != self._modules[id_]:
             self._problem("belong to other programs", id_)
             return None
-        return Program(module, self._names)
+        return Program(module, self._names, self._by_shapes)
 
     def done(self, id_: str, program: Program) -> None:
         working, mentioned = program.scopes()

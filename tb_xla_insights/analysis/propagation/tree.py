@@ -14,6 +14,9 @@ from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
 from tb_xla_insights.analysis.propagation.scopes import ScopeKind, kind_of, number_of
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
+_UNPLACED = 1e15
+"""Comes after what the host placed, and leaves a float room for the number of a scope."""
+
 
 @dataclass(frozen=True)
 class Nodes:
@@ -103,7 +106,7 @@ def find_nodes(trace: Trace) -> Nodes:
     of_host = np.array([number[text] for text in host.names], np.int32)
     place = [float("inf")] * len(path)
     for at, scope in zip(of_scope, ops.scopes, strict=True):
-        place[at] = min(place[at], 1e18 + number_of(scope.rpartition("/")[2]))
+        place[at] = min(place[at], _UNPLACED + number_of(scope.rpartition("/")[2]))
     whole = ~host.cut
     start, up = trace.start_ps[host.row], host.up[whole]
     since = np.where(up >= 0, start[whole] - start[up], start[whole]) if len(start) else start
@@ -112,7 +115,7 @@ def find_nodes(trace: Trace) -> Nodes:
         np.bincount(host.path[whole], None, len(of_host)),
     )
     for at, total, count in zip(of_host.tolist(), sums.tolist(), counts.tolist(), strict=True):
-        place[at] = total / count if count else 1e18
+        place[at] = total / count if count else _UNPLACED
     return Nodes(path, above, kind, of_part, of_host, place)
 
 

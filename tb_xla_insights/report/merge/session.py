@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tb_xla_insights.device_work import WorkTogether
+from tb_xla_insights.device_work.leads import with_leads
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.host_order import natural_key
 from tb_xla_insights.pod.compared import Compared, compare_hosts
@@ -62,7 +64,7 @@ class Merged:
         self._gaps = Gaps(all_gaps)
         self._executions, self._programs = Programs("program", "join"), Programs("program")
         self._collectives = Sums("op", "kind")
-        self._annotations, self._propagation = Annotations(), Propagation()
+        self._annotations, self._propagation, self._work = Annotations(), Propagation(), WorkTogether()
         self._texts, self._diagnostics = Texts(), Diagnostics()
 
     def add(self, summary: HostSummary) -> None:
@@ -82,6 +84,7 @@ class Merged:
         self._collectives.add(document["collectives"])
         self._annotations.add(key, document["annotations"])
         self._propagation.add(document["propagation"])
+        self._work.add(key, document["ops"], document["device_work"])
         self._texts.add(key, document["metrics"], document["recorded"])
         self._diagnostics.add(key, summary.host, document["diagnostics"])
 
@@ -99,7 +102,7 @@ class Merged:
 
     def document(self) -> dict[str, Any]:
         """The report's document."""
-        document = with_arrivals(self._of_each(self._in_order()), self.compared)
+        document = with_leads(with_arrivals(self._of_each(self._in_order()), self.compared))
         return document | {"verdict": verdict(document)}
 
     def _in_order(self) -> list[_Host]:
@@ -131,7 +134,7 @@ class Merged:
             items.append(_in_step(moved(item, shift), offset))
         environment = answers.environment_together(parts)
         duration, programs = max(ends), self._programs.rows()
-        unlike = unlike_hosts(parts)
+        unlike, annotations = unlike_hosts(parts), self._annotations.rows()
         return {
             "schema": SCHEMA,
             "session": {
@@ -158,8 +161,9 @@ class Merged:
             "input_pipeline": answers.input_together(parts),
             "collectives": self._collectives.rows(most="duration_ps"),
             "outside": answers.outside_together(parts, environment["framework"]),
-            "annotations": self._annotations.rows(),
+            "annotations": annotations,
             "propagation": self._propagation.document(),
+            **self._work.document(annotations),
             "metrics": self._texts.metrics,
             "recorded": self._texts.recorded,
             "throughput": answers.throughput_together(parts, steps),

@@ -66,3 +66,18 @@ class StatMetadataEntry(_message.Message):
     key: int
     value: XStatMetadata
     def __init__(self, key: _Optional[int] = ..., value: _Optional[_Union[XStatMetadata, _Mapping]] = ...) -> None: ...
+
+class MemoryAccessBreakdown(_message.Message):
+    __slots__ = ("memory_accessed",)
+    class Accessed(_message.Message):
+        __slots__ = ("operation", "memory_space", "bytes_accessed")
+        OPERATION_FIELD_NUMBER: _ClassVar[int]
+        MEMORY_SPACE_FIELD_NUMBER: _ClassVar[int]
+        BYTES_ACCESSED_FIELD_NUMBER: _ClassVar[int]
+        operation: int
+        memory_space: int
+        bytes_accessed: int
+        def __init__(self, operation: _Optional[int] = ..., memory_space: _Optional[int] = ..., bytes_accessed: _Optional[int] = ...) -> None: ...
+    MEMORY_ACCESSED_FIELD_NUMBER: _ClassVar[int]
+    memory_accessed: _containers.RepeatedCompositeFieldContainer[MemoryAccessBreakdown.Accessed]
+    def __init__(self, memory_accessed: _Optional[_Iterable[_Union[MemoryAccessBreakdown.Accessed, _Mapping]]] = ...) -> None: ...

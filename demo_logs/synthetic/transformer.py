@@ -1,0 +1,219 @@
+"""A transformer that keeps its device busy, on two TPU v6e cores: FLOPs and bytes of every op are known.
+
+PyTorch/XLA over PJRT. Nobody recorded it. Ops are near one of the two roofs, far from both, or tell no FLOPs, as those
+of real programs are; how near, the table below says.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from synthetic.hlo import Computation, HloModule, Instruction
+from synthetic.times import MS, NS, US, jitter, ms
+from synthetic.writer import EventMetadata, Plane, Space, Stat, Uint
+
+RUN = "synthetic_transformer_2_tpu_cores"
+SESSION = "2026_03_04_10_12_55_synthetic"
+HOST = "t1v-n-31-w-0"
+START_UNIX_NS = 1_772_619_175_000_000_000
+NOTE = (
+    "Written by demo_logs/synthetic, not recorded: a transformer on 2 TPU v6e cores, PyTorch/XLA over PJRT."
+)
+PROGRAM, PROGRAM_ID = "SyncTensorsGraph.7731", 9007199258811
+CORES, STEPS, FIRST_STEP, LAYERS = 2, 6, 1201, 8
+PERIOD_PS = 88 * MS
+LATE_PS = 46 * MS
+"""From a step's begin on the host to that of its work on the device."""
+
+FLOPS_PER_PS, BYTES_PER_PS = 918, 1.638
+STEP = "Training_Step.1/"
+LAYER = f"{STEP}layers.4/"
+
+
+@dataclass(frozen=True)
+class Work:
+    """An op: its time in a step, `times` executions together, in microseconds. `intensity` is FLOP per byte and
+    `reached` the part of the roof at it; both None: it tells neither FLOPs nor bytes."""
+
+    name: str
+    category: str
+    scope: str
+    times: int
+    us: int
+    intensity: float | None = None
+    reached: float = 0.0
+    source: str = ""
+
+    @property
+    def duration_ps(self) -> int:
+        """Of one execution."""
+        return self.us * US // self.times // NS * NS
+
+    @property
+    def amounts(self) -> tuple[int, int] | None:
+        """FLOPs and bytes of one execution."""
+        if self.intensity is None:
+            return None
+        if not self.intensity:
+            return 0, round(BYTES_PER_PS * self.reached * self.duration_ps)
+        rate = min(FLOPS_PER_PS, self.intensity * BYTES_PER_PS) * self.reached
+        return round(rate * self.duration_ps), round(rate * self.duration_ps / self.intensity)
+
+
+def _layer(scope: str, file: str, *rows: tuple[str, str, int, float | None, float, int]) -> tuple[Work, ...]:
+    return tuple(
+        Work(name, category, LAYER + scope, 2 * LAYERS, us, intensity, reached, f"/opt/demo/model/{file}.py:{line}")
+        for name, category, us, intensity, reached, line in rows
+    )  # fmt: skip
+
+
+MATMUL, FUSION = "convolution fusion", "loop fusion"
+NORM = _layer(
+    "norm.5", "norm",
+    ("fusion.98", FUSION, 3_900, 1.6, 0.89, 19), ("fusion.1180", FUSION, 1_360, 1.1, 0.86, 23),
+)  # fmt: skip
+ATTENTION = _layer(
+    "attention.6", "attention",
+    ("dot.902", MATMUL, 4_200, 1180, 0.663, 61), ("custom-call.12", "custom-call", 1_744, None, 0, 73),
+    ("dot.310", MATMUL, 6_850, 262, 0.46, 84), ("fusion.1042", FUSION, 11_620, 9, 0.56, 88),
+    ("dot.318", MATMUL, 6_020, 148, 0.64, 91), ("fusion.1051", FUSION, 620, 2.1, 0.31, 95),
+    ("transpose.7", "data formatting", 540, 0, 0.55, 96), ("fusion.1060", FUSION, 440, 3.4, 0.22, 97),
+)  # fmt: skip
+MLP = _layer(
+    "mlp.7", "mlp",
+    ("dot.411", MATMUL, 14_900, 1420, 0.81, 40), ("fusion.1077", FUSION, 3_900, 0.6, 0.91, 42),
+    ("dot.417", MATMUL, 8_100, 3100, 0.78, 44), ("fusion.1081", FUSION, 906, 1.2, 0.35, 47),
+)  # fmt: skip
+EMBED = (Work("gather.4", "gather", f"{STEP}embed.3", 1, 1_012, 0.2, 0.41, "/opt/demo/model/embed.py:31"),)
+LOSS = (
+    Work("dot.77", MATMUL, f"{STEP}loss.8", 2, 4_400, 890, 0.74, "/opt/demo/train.py:97"),
+    Work("fusion.31", FUSION, f"{STEP}loss.8", 2, 1_700, 2.4, 0.88, "/opt/demo/train.py:101"),
+    Work("reduce.6", "reduce", f"{STEP}loss.8", 2, 302, 1, 0.22, "/opt/demo/train.py:103"),
+)
+GRADIENTS, OPTIMIZER = (
+    f"{STEP}FINISH_UPDATE.9/reduce_gradients.10",
+    f"{STEP}FINISH_UPDATE.9/optimizer_step.11",
+)
+UPDATE = (
+    Work("all-reduce.77", "all-reduce", GRADIENTS, 1, 4_914, source="/opt/demo/train.py:112"),
+    Work("fusion.5001", FUSION, OPTIMIZER, 1, 4_606, 0.9, 0.92, "/opt/demo/optim/adamw.py:58"),
+    Work("copy.12", "copy", "", 8, 1_400, 0, 0.84),
+    Work("fusion.9", FUSION, "", 4, 866, 0.5, 0.18),
+)  # fmt: skip
+OPS = (*EMBED, *NORM, *ATTENTION, *MLP, *LOSS, *UPDATE)
+
+
+@dataclass(frozen=True)
+class TransformerTruth:
+    """Of one step on one core: time by annotation (empty: none) without those inside, FLOPs and bytes of all ops that
+    tell them, and the time of those that tell no FLOPs."""
+
+    own_ps: dict[str, int]
+    flops: int
+    nbytes: int
+    uncounted_ps: int
+
+
+def truth() -> TransformerTruth:
+    own: dict[str, int] = {}
+    flops = nbytes = uncounted = 0
+    for op in OPS:
+        path = "/".join(part.split(".")[0] for part in op.scope.split("/")) if op.scope else ""
+        own[path] = own.get(path, 0) + op.times * op.duration_ps
+        if op.amounts is None:
+            uncounted += op.times * op.duration_ps
+        else:
+            flops += op.times * op.amounts[0]
+            nbytes += op.times * op.amounts[1]
+    return TransformerTruth(own, flops, nbytes, uncounted)
+
+
+def path() -> Path:
+    """Where the session lies, below the logdir."""
+    return Path(RUN) / "plugins" / "profile" / SESSION / f"{HOST}.xplane.pb"
+
+
+def build() -> Space:
+    """The whole file."""
+    space = Space(hostnames=[HOST])
+    for core in range(CORES):
+        _device(space, core)
+    module = HloModule(PROGRAM, PROGRAM_ID, [Computation(1, "main", [*map(_instruction, range(len(OPS)))])])
+    metadata = space.plane("/host:metadata", id=0)
+    metadata.event_metadata(f"{PROGRAM}({PROGRAM_ID})", PROGRAM_ID, stats={"Hlo Proto": module.to_bytes()})
+    _host(space.plane("/host:CPU", id=CORES + 1))
+    environment = space.plane("Task Environment", id=CORES + 2)
+    environment.stats["profile_start_time"] = Uint(START_UNIX_NS)
+    environment.stats["synthetic"] = 1
+    environment.stats["synthetic_note"] = NOTE
+    return space
+
+
+def _in_order() -> list[Work]:
+    """The executions of a step: forward through all layers, and back again."""
+    layers = [op for _ in range(LAYERS) for op in (*NORM, *ATTENTION, *MLP)]
+    rest = [op for op in UPDATE for _ in range(op.times)]
+    return [*EMBED, *layers, *LOSS, *LOSS, *layers, *rest]
+
+
+def _opcode(op: Work) -> str:
+    return op.name.rsplit(".", 1)[0]
+
+
+def _instruction(place: int) -> Instruction:
+    op = OPS[place]
+    file, _, line = op.source.partition(":")
+    name = f"{op.scope}/aten__{_opcode(op)}" if op.scope else ""
+    return Instruction(place + 1, op.name, _opcode(op), name, "", file, int(line or 0))
+
+
+def _add(plane: Plane, op: Work) -> EventMetadata:
+    stats: dict[str, Stat] = {"hlo_category": op.category, "program_id": Uint(PROGRAM_ID)}
+    if op.amounts:
+        stats |= {"flops": op.amounts[0], "model_flops": op.amounts[0], "bytes_accessed": op.amounts[1]}
+    if op.scope:
+        stats |= {"tf_op": f"{op.scope}/aten__{_opcode(op)}:", "source": op.source}
+    text = f"%{op.name} = bf16[8,2048,4096]{{2,1,0}} {_opcode(op)}(%param.1)"
+    return plane.event_metadata(text, display_name=op.name, stats=stats)
+
+
+def _device(space: Space, core: int) -> None:
+    plane = space.plane(f"/device:TPU:{core}", id=core + 1)
+    plane.stats["device_type_string"] = "TPU v6 Lite"
+    plane.stats["peak_teraflops_per_second"] = 918.0
+    plane.stats["peak_hbm_bw_gigabytes_per_second"] = 1638.0
+    modules, ops = plane.line("XLA Modules", 2), plane.line("XLA Ops", 3)
+    metadata = {op.name: _add(plane, op) for op in OPS}
+    order = _in_order()
+    run_ps = sum(op.duration_ps for op in order)
+    for step in range(STEPS):
+        start = step * PERIOD_PS + LATE_PS + jitter(f"core {core} step {step}", 40 * US)
+        flow = step * CORES + core + 1
+        modules.event(f"{PROGRAM}({PROGRAM_ID})", start, run_ps, run_id=Uint(500 + step), _ct=12, _c=flow)
+        for op in order:
+            ops.event(metadata[op.name], start, op.duration_ps)
+            start += op.duration_ps
+
+
+# Of a step on the host: name, begin and end in milliseconds, each before those inside of it.
+PHASES = (
+    ("data_loading", 0.1, 1.9), ("embed", 2.0, 3.0), ("layers", 3.0, 19.0), ("loss", 19.0, 20.5),
+    ("FINISH_UPDATE", 29.0, 36.0), ("reduce_gradients", 29.2, 30.4), ("optimizer_step", 30.4, 35.6),
+    ("StepMarker", 36.2, 44.0), ("SyncLiveTensorsGraph", 36.3, 43.9), ("DeviceBarrier", 45.0, 87.0),
+)  # fmt: skip
+
+
+def _host(plane: Plane) -> None:
+    main = plane.line("python", 7)
+    for step in range(STEPS):
+        start = step * PERIOD_PS
+        main.event("Training_Step", start, PERIOD_PS - 100 * US, _r=1, step_num=FIRST_STEP + step)
+        events = [(name, ms(begin), ms(end)) for name, begin, end in PHASES]
+        for layer in range(LAYERS):
+            begin = ms(3) + layer * 2 * MS
+            parts = (("norm", 0, 200), ("attention", 200, 1_300), ("mlp", 1_300, 1_950))
+            events += [(name, begin + first * US, begin + last * US) for name, first, last in parts]
+        for name, begin, end in sorted(events, key=lambda it: (it[1], -it[2])):
+            main.event(name, start + begin, end - begin)
+        for core in range(CORES):
+            flow = step * CORES + core + 1
+            main.event("DoEnqueueProgram", start + ms(44.2) + core * 20 * US, 10 * US, _pt=12, _p=flow)

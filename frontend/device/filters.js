@@ -1,0 +1,51 @@
+/** What is shown: of which devices, of which step, of which category; and against which roof. */
+
+import { button, h, pick } from '../lib/dom.js';
+import { count } from '../lib/format.js';
+import { shortNames } from '../lib/hosts.js';
+import { grouped } from '../lib/items.js';
+import { peaksText } from './peaks.js';
+
+/** @typedef {import('./types').DeviceDocument} DeviceDocument */
+/** @typedef {import('../lib/types').Ready} Ready */
+/** @typedef {import('../lib/types').Device} Device */
+/** @typedef {[value: string, text: string]} Choice */
+/** @typedef {[place: string, device: Device]} Placed */
+
+/** What a link calls each device: place of its host, and its own among that host's. @param {Ready} session @returns {Map<string, Device>} */
+export function devicePlaces({ session: { hosts }, devices }) {
+  const places = new Map(hosts.map(({ name }, at) => [name, at]));
+  return new Map([...grouped(devices, (/** @type {Device} */ { host }) => host)].flatMap(([host, own]) => own.map((device, core) => /** @type {Placed} */ ([`${places.get(host)}.${core}`, device]))));
+}
+
+/** All, then each host and its cores. @param {Ready} session @param {string} dd what is shown @param {Device[]} listed @returns {Choice[]} */
+export function deviceChoices(session, dd, listed) {
+  const shorts = shortNames(session.session.hosts.map(({ name }) => name));
+  const several = shorts.length > 1;
+  const among = new Set(listed);
+  const shown = [...devicePlaces(session)].filter(([place, device]) => among.has(device) || place === dd);
+  const hosts = [...grouped(shown, (/** @type {Placed} */ [place]) => Number(place.split('.')[0]))];
+  return [
+    ...(session.devices.length > 1 && (hosts.length > 1 || !several || dd === 'all') ? [/** @type {Choice} */ (['all', `all ${count(session.devices.length)}`])] : []),
+    ...hosts.flatMap(([host, own]) => [
+      ...(several && own.length > 1 ? [/** @type {Choice} */ ([String(host), `${shorts[host]}, ${count(own.length)} cores`])] : []),
+      ...own.map(([place, { name }]) => /** @type {Choice} */ ([place, several ? `${name} · ${shorts[host]}` : name])),
+    ]),
+  ];
+}
+
+/**
+ * @param {Ready} session @param {DeviceDocument} answer @param {Device[]} listed
+ * @param {{device: (dd: string) => void, step: (st: string) => void, category: (name: string) => void, peaks: () => void}} on
+ */
+export function filterChoices(session, { chosen: { dd, st, category }, whole_steps, steps, categories, peaks }, listed, on) {
+  const named = (/** @type {string[]} */ names) => names.map((name) => /** @type {Choice} */ ([name, name]));
+  const known = peaks.flops_per_s !== null || peaks.bytes_per_s !== null;
+  return [
+    pick('device', deviceChoices(session, dd, listed), dd, on.device, 'device-pick'),
+    pick('step', [...(whole_steps > 1 ? [/** @type {Choice} */ (['mean', `mean of ${count(whole_steps)}`])] : []), ['all', 'whole session'], ...named(steps)], st, on.step, 'device-step'),
+    pick('category', [['', 'any'], ...named(categories)], category ?? '', on.category, 'device-category'),
+    h('span', { class: 'grow' }), h('span', { class: 'small sec', 'data-testid': 'device-peaks' }, peaksText(peaks)),
+    button(known ? 'change' : 'Set peaks…', on.peaks, { class: 'link small', 'data-testid': 'peaks-change' }),
+  ];
+}

@@ -1,0 +1,165 @@
+/** Where ops stand against the roof: both axes logarithmic. Pixels and numbers, no drawing. */
+
+import { clamp } from '../lib/axis.js';
+import { total } from '../lib/items.js';
+
+/** @typedef {import('./types').OpRow} OpRow */
+/** @typedef {import('./types').Dot} Dot */
+/** @typedef {{x: number, y: number, w: number, h: number}} Box */
+
+export const LEFT = 46;
+export const RIGHT = 10;
+export const TOP = 16;
+export const BOTTOM = 30;
+
+const PX_OF_MS = 4.6;
+const LEAST_RADIUS = 2.5;
+/** Radii of the largest dot: steps of microseconds and of seconds are both to be seen. */
+const LARGEST = [10, 22];
+/** Above the roof there is room for its name. */
+const HEADROOM = 0.36;
+/** Decades below the roof that are shown at least. */
+const LEAST_HIGH = 1.2;
+/** What takes less of the time does not stretch the axes. */
+const LEAST_PART = 0.001;
+const MOST_DECADES = 8;
+const LABEL_HIGH = 14;
+const MARGIN = 4;
+
+/** FLOP/s and bytes/s at most; null: not known. @typedef {{flops: number|null, bytes: number|null}} Roof */
+/** Powers of ten at the ends: FLOP per byte, and TFLOP/s. @typedef {{x: [number, number], y: [number, number]}} Axes */
+
+/** Ops that have a place: they compute, and use the memory. @param {OpRow[]} rows */
+export const placed = (rows) => rows.filter(({ intensity, flops_per_s, kind }) => kind === 'work' && intensity !== null && intensity > 0 && flops_per_s !== null && flops_per_s > 0);
+
+/** Whole decades around what is drawn. @param {OpRow[]} rows @param {Roof} roof @returns {Axes} */
+export function axesOf(rows, { flops, bytes }) {
+  const all = placed(rows);
+  const whole = total(all, 'ps');
+  const told = all.filter(({ ps }) => ps >= LEAST_PART * whole);
+  const ridge = flops && bytes ? [flops / bytes] : [];
+  /** @param {number[]} values @param {number} least decades @returns {[number, number]} */
+  function decades(values, least) {
+    if (!values.length) return [0, least];
+    const [low, high] = [Math.floor(Math.log10(Math.min(...values)) - 1e-9), Math.ceil(Math.log10(Math.max(...values)) + 1e-9)];
+    return [Math.max(low, high - MOST_DECADES), Math.max(high, low + least)];
+  }
+  const x = decades([...told.map((row) => row.intensity ?? 1), ...ridge.flatMap((own) => [own / 3, own * 3])], 2);
+  const rates = [...told.map((row) => (row.flops_per_s ?? 1) / 1e12), ...(flops ? [flops / 1e12] : [])];
+  const y = decades(rates, 2);
+  const top = Math.log10(Math.max(...rates));
+  return { x, y: flops ? [Math.min(y[0], Math.floor(top - LEAST_HIGH)), top + HEADROOM] : y };
+}
+
+/** @param {Axes} axes @param {number} width @param {number} height */
+export function scales({ x, y }, width, height) {
+  const [wide, high] = [width - LEFT - RIGHT, height - TOP - BOTTOM];
+  return {
+    /** @param {number} intensity */
+    x: (intensity) => LEFT + ((Math.log10(intensity) - x[0]) / (x[1] - x[0])) * wide,
+    /** @param {number} rate FLOP/s */
+    y: (rate) => TOP + ((y[1] - Math.log10(rate / 1e12)) / (y[1] - y[0])) * high,
+  };
+}
+
+/** Dots whose areas are as times, the largest first. @param {OpRow[]} rows @param {Axes} axes @param {number} width @param {number} height @returns {Dot[]} */
+export function dotsOf(rows, axes, width, height) {
+  const { x, y } = scales(axes, width, height);
+  const all = [...placed(rows)].sort((a, b) => b.ps - a.ps);
+  const largest = PX_OF_MS * Math.sqrt((all[0]?.ps ?? 0) / 1e9);
+  const factor = largest ? clamp(largest, LARGEST[0], LARGEST[1]) / largest : 1;
+  return all.map((row) => ({
+    row, r: Math.max(LEAST_RADIUS, factor * PX_OF_MS * Math.sqrt(row.ps / 1e9)),
+    x: clamp(x(row.intensity ?? 1), LEFT, width - RIGHT), y: clamp(y(row.flops_per_s ?? 1), TOP, height - BOTTOM),
+  }));
+}
+
+/** The dot under the pointer: of several the smallest, which lies on top. @param {Dot[]} dots the largest first @param {number} x @param {number} y */
+export const dotAt = (dots, x, y) => [...dots].reverse().find((dot) => Math.hypot(dot.x - x, dot.y - y) <= Math.max(dot.r, LEAST_RADIUS * 2) + 1) ?? null;
+
+/** @param {Box} a @param {Box} b */
+const overlap = (a, b) => Math.max(0, Math.min(a.x + a.w, b.x + b.w) - Math.max(a.x, b.x)) * Math.max(0, Math.min(a.y + a.h, b.y + b.h) - Math.max(a.y, b.y));
+
+/** How far a label is from the edge of a dot; negative over it. @param {Dot} dot @param {Box} box */
+const away = (dot, box) => Math.hypot(Math.max(box.x - dot.x, 0, dot.x - box.x - box.w), Math.max(box.y - dot.y, 0, dot.y - box.y - box.h)) - dot.r;
+
+/** How much of a dot lies below a label, roughly. @param {Dot} dot @param {Box} box */
+const covered = (dot, box) => Math.max(0, 1 - away(dot, box));
+
+/** Where the line of a label ends: the place of its box that is next to the dot. @param {Dot} dot @param {Box} box @returns {[number, number]} */
+export const lineEnd = (dot, box) => [Math.max(box.x, Math.min(dot.x, box.x + box.w)), Math.max(box.y, Math.min(dot.y, box.y + box.h))];
+
+/** @param {number[]} a @param {number[]} b @param {number[]} c @param {number[]} d */
+function meet(a, b, c, d) {
+  const side = (/** @type {number[]} */ p, /** @type {number[]} */ q, /** @type {number[]} */ r) => Math.sign((q[0] - p[0]) * (r[1] - p[1]) - (q[1] - p[1]) * (r[0] - p[0]));
+  return side(a, b, c) !== side(a, b, d) && side(c, d, a) !== side(c, d, b);
+}
+
+/** Whether the line of a label crosses that of another, or its text. @param {Label} one @param {Label} other */
+function cross(one, { dot, box, line }) {
+  if (!one.line) return false;
+  /** @type {[number[], number[]]} */
+  const own = [[one.dot.x, one.dot.y], lineEnd(one.dot, one.box)];
+  const [left, right, top, bottom] = [box.x, box.x + box.w, box.y, box.y + box.h];
+  return meet(...own, [left, top], [right, bottom]) || meet(...own, [left, bottom], [right, top]) || (line && meet(...own, [dot.x, dot.y], lineEnd(dot, box)));
+}
+
+const CROSSING = 40;
+const LEFT_OUT = 200;
+const PASSES = 2;
+const DIRECTIONS = [[1, 0], [-1, 0], [0.7, 1], [-0.7, 1], [0.7, -1], [-0.7, -1], [0, 1], [0, -1]];
+const DISTANCES = [0, 14, 30, 48, 68, 90];
+
+/** A label: its box, and whether a line leads to it, as where another dot is nearer. @typedef {{dot: Dot, box: Box, line: boolean}} Label */
+
+/**
+ * Labels beside their dots; where they would touch others, moved out on a line. Those that nowhere fit are left out, unless they must be there.
+ * @param {Dot[]} wanted in order of importance @param {Dot[]} dots @param {(dot: Dot) => number} widthOf px @param {number} width @param {number} height @param {Box[]} taken @param {(dot: Dot) => boolean} [always]
+ * @returns {Label[]}
+ */
+export function placeLabels(wanted, dots, widthOf, width, height, taken, always = () => false) {
+  /** The best place beside labels that are there already. @param {Dot} dot @param {Label[]} others */
+  function placeOf(dot, others) {
+    const w = widthOf(dot);
+    /** @type {{cost: number, label: Label}|null} */
+    let best = null;
+    for (const distance of DISTANCES) {
+      for (const [dx, dy] of DIRECTIONS) {
+        const reach = dot.r + MARGIN + distance;
+        const [cx, cy] = [dot.x + dx * reach, dot.y + dy * (reach + LABEL_HIGH / 2)];
+        const box = { x: dx > 0 ? cx : dx < 0 ? cx - w : cx - w / 2, y: cy - LABEL_HIGH / 2, w, h: LABEL_HIGH };
+        if (box.x < LEFT || box.x + w > width - RIGHT || box.y < TOP || box.y + LABEL_HIGH > height - BOTTOM) continue;
+        /** @type {Label} */
+        const label = { dot, box, line: distance > 0 || dots.some((other) => other !== dot && away(other, box) < away(dot, box)) };
+        const touched = total([...taken, ...others.map((other) => other.box)], (/** @type {Box} */ other) => overlap(grown(box), other)) + 10 * total(dots, (/** @type {Dot} */ other) => covered(other, box));
+        const cost = touched * 4 + distance + (others.some((other) => cross(label, other) || cross(other, label)) ? CROSSING : 0);
+        if (!best || cost < best.cost) best = { cost, label };
+        if (cost === distance) return best;
+      }
+      if (best && best.cost <= distance) break;
+    }
+    return best;
+  }
+  /** Label by label, and again for each, now that the others have theirs. @param {Dot[]} order */
+  function placeAll(order) {
+    /** @type {Map<Dot, {cost: number, label: Label}>} */
+    const found = new Map();
+    for (let pass = 0; pass < PASSES; pass += 1) {
+      for (const dot of order) {
+        found.delete(dot);
+        const others = [...found.values()].map(({ label }) => label);
+        const best = placeOf(dot, others);
+        if (best && (always(dot) || !others.some(({ box }) => overlap(best.label.box, box)))) found.set(dot, best);
+      }
+    }
+    return { labels: wanted.flatMap((dot) => found.get(dot)?.label ?? []), cost: total(wanted, (dot) => found.get(dot)?.cost ?? LEFT_OUT) };
+  }
+  const [one, other] = [wanted, [...wanted].reverse()].map(placeAll);
+  return (one.cost <= other.cost ? one : other).labels;
+}
+
+/** @param {Box} box */
+const grown = ({ x, y, w, h }) => ({ x: x - 2, y: y - 1, w: w + 4, h: h + 2 });
+
+/** `0.1`, `10`, `1 000`; powers beyond those. @param {number} power */
+export const decade = (power) => (power < -3 || power > 5 ? `10${[...String(power)].map((sign) => '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'['-0123456789'.indexOf(sign)]).join('')}` : Number(`1e${power}`).toFixed(Math.max(0, -power)).replace(/(\d)(?=(\d{3})+$)/g, '$1\u202f'));

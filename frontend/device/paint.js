@@ -1,0 +1,186 @@
+/** Draws ops against the roof. */
+
+import { digits, timeText } from '../lib/format.js';
+import { BOTTOM, LEFT, RIGHT, TOP, decade, lineEnd, placeLabels, scales } from './layout.js';
+import { trimmed } from './data.js';
+
+/** @typedef {import('../lib/theme.js').Palette} Palette */
+/** @typedef {import('./types').Dot} Dot */
+/** @typedef {import('./layout.js').Box} Box */
+/**
+ * @typedef {object} Picture what is drawn
+ * @property {Dot[]} dots the largest first @property {import('./layout.js').Axes} axes @property {import('./layout.js').Roof} roof @property {string} precision of the peak: `bf16`
+ * @property {(dot: Dot) => number|undefined} tone 0…5; undefined: another annotation; -1 none @property {(dot: Dot) => boolean} faint a filter leaves it out
+ * @property {string} chosen id of an op @property {string} lifted @property {boolean} all labels
+ * @property {{key: string, labels: import('./layout.js').Label[]}} kept labels of the last time, which hold while their key does
+ */
+
+const LABELS = 7;
+/** Of more nobody could read any. */
+const MOST_LABELS = 80;
+const NEAR = 0.5;
+
+/** @param {ReturnType<typeof import('../timeline/draw.js').penOn>} pen @param {number} width @param {number} height @param {Palette} palette @param {Picture} picture */
+export function paintRoofline({ g, box, write, textWidth }, width, height, palette, { dots, axes, roof, precision, tone, faint, chosen, lifted, all, kept }) {
+  const { x, y } = scales(axes, width, height);
+  const [right, bottom] = [width - RIGHT, height - BOTTOM];
+  const ridge = roof.flops && roof.bytes ? roof.flops / roof.bytes : null;
+  /** What labels keep clear of. @type {Box[]} */
+  const taken = [];
+
+  /** @param {string} text @param {number} middle @param {number} at @param {string} color */
+  const centred = (text, middle, at, color) => write(color, text, middle - textWidth(text) / 2, at);
+
+  /** @param {string} color @param {number} thick @param {number[]} dash @param {[number, number][]} points */
+  function line(color, thick, dash, points) {
+    g.strokeStyle = color;
+    g.lineWidth = thick;
+    g.setLineDash(dash);
+    g.beginPath();
+    points.forEach(([px, py]) => g.lineTo(px, py));
+    g.stroke();
+    g.setLineDash([]);
+  }
+
+  /** The roof at a part of both peaks, cut to the picture. @param {number} part @returns {[number, number][]} */
+  function roofAt(part) {
+    const [flops, bytes] = [(roof.flops ?? 0) * part, (roof.bytes ?? 0) * part];
+    const from = Math.max(10 ** axes.x[0], 10 ** (axes.y[0] + 12) / bytes);
+    const level = y(flops);
+    const corner = x(flops / bytes);
+    return [[x(from), Math.min(bottom, y(from * bytes))], [corner, level], [right, level]];
+  }
+
+  function drawGrid() {
+    for (let power = axes.x[0]; power <= axes.x[1]; power += 1) {
+      const at = Math.round(x(10 ** power)) + 0.5;
+      line(palette.line, 1, [], [[at, TOP], [at, bottom]]);
+      const text = decade(power);
+      write(palette.ink2, text, Math.min(at - textWidth(text) / 2, width - textWidth(text) - 2), bottom + 10);
+    }
+    for (let power = axes.y[0]; power <= axes.y[1]; power += 1) {
+      const at = Math.round(y(1e12 * 10 ** power)) + 0.5;
+      line(palette.line, 1, [], [[LEFT, at], [right, at]]);
+      const text = decade(power);
+      write(palette.ink2, text, LEFT - 6 - textWidth(text), at);
+    }
+    write(palette.ink3, 'TFLOP/s', 2, 6);
+    centred('FLOP per byte of HBM traffic', (LEFT + right) / 2, height - 7, palette.ink3);
+  }
+
+  function drawGround() {
+    const points = roofAt(1);
+    g.beginPath();
+    [...points, [right, TOP], [LEFT, TOP], ...(points[0][0] > LEFT ? [[LEFT, bottom]] : [])].forEach(([px, py]) => g.lineTo(px, py));
+    g.closePath();
+    g.fillStyle = palette.bg;
+    g.fill();
+  }
+
+  /** @param {number} at FLOP per byte */
+  function drawRoof(at) {
+    const [low, corner, end] = roofAt(1);
+    line(palette.line2, 1, [3, 3], roofAt(NEAR));
+    line(palette.ink3, 1, [2, 3], [[Math.round(corner[0]) + 0.5, corner[1]], [Math.round(corner[0]) + 0.5, bottom]]);
+    line(palette.ink, 1.5, [], [low, corner, end]);
+    for (const [from, to] of [[low, corner], [corner, end]]) {
+      const pieces = Math.ceil(Math.hypot(to[0] - from[0], to[1] - from[1]) / 6);
+      for (let at = 0; at <= pieces; at += 1) taken.push({ x: from[0] + ((to[0] - from[0]) * at) / pieces - 1, y: from[1] + ((to[1] - from[1]) * at) / pieces - 1, w: 2, h: 2 });
+    }
+    const name = `${digits(trimmed((roof.flops ?? 0) / 1e12), trimmed((roof.flops ?? 0) / 1e12) < 100 ? 1 : 0)} TFLOP/s${precision ? ` ${precision}` : ''}`;
+    write(palette.ink, name, right - 4 - textWidth(name), corner[1] - 10);
+    taken.push({ x: right - 4 - textWidth(name), y: corner[1] - 17, w: textWidth(name), h: 14 });
+    const slope = Math.atan2(corner[1] - low[1], corner[0] - low[0]);
+    const memory = `HBM ${digits((roof.bytes ?? 0) / 1e9)} GB/s`;
+    if (Math.hypot(corner[0] - low[0], corner[1] - low[1]) > textWidth(memory) * 1.6) {
+      along(memory, low, corner, 0.62, slope, -9, palette.ink);
+      along('50 % of it', low, corner, 0.6, slope, 9 + (y(1) - y(2)) * Math.cos(slope), palette.ink3);
+    }
+    const [text, height14] = [decade0(at), bottom - 11];
+    const wide = textWidth(text) + 8;
+    box(palette.surface, corner[0] - wide / 2, height14 - 7, wide, 14);
+    centred(text, corner[0], height14, palette.ink);
+    const [left, rest] = ['‹ memory-bound', 'compute-bound ›'];
+    if (corner[0] - wide / 2 - 4 - textWidth(left) > LEFT) write(palette.ink2, left, corner[0] - wide / 2 - 4 - textWidth(left), height14);
+    if (corner[0] + wide / 2 + 4 + textWidth(rest) < right) write(palette.ink2, rest, corner[0] + wide / 2 + 4, height14);
+    taken.push({ x: corner[0] - wide / 2 - 4 - textWidth(left), y: height14 - 8, w: wide + 8 + textWidth(left) + textWidth(rest), h: 16 });
+  }
+
+  /** Text along a line. @param {string} text @param {[number, number]} from @param {[number, number]} to @param {number} part @param {number} slope @param {number} off @param {string} color */
+  function along(text, from, to, part, slope, off, color) {
+    const [px, py] = [from[0] + (to[0] - from[0]) * part, from[1] + (to[1] - from[1]) * part];
+    g.save();
+    g.translate(px, py);
+    g.rotate(slope);
+    write(color, text, -textWidth(text) / 2, off);
+    g.restore();
+    // As a few boxes along it.
+    const half = textWidth(text) / 2;
+    for (let at = -half; at < half; at += 14) taken.push({ x: px + Math.cos(slope) * at - Math.sin(slope) * off - 7, y: py + Math.sin(slope) * at + Math.cos(slope) * off - 7, w: 14, h: 14 });
+  }
+
+  /** @param {Dot} dot */
+  function drawDot(dot) {
+    const own = tone(dot);
+    const look = own === undefined ? { fill: palette.surface2, edge: palette.ink3 } : own < 0 ? { fill: palette.surface, edge: palette.hatch } : palette.phases[own];
+    g.globalAlpha = faint(dot) ? 0.14 : 0.92;
+    g.beginPath();
+    g.arc(dot.x, dot.y, dot.r, 0, 7);
+    g.fillStyle = look.fill;
+    g.fill();
+    if (!faint(dot)) g.globalAlpha = 1;
+    g.strokeStyle = look.edge;
+    g.lineWidth = 1;
+    if (own === -1) g.setLineDash([2, 2]);
+    g.stroke();
+    g.setLineDash([]);
+    g.globalAlpha = 1;
+  }
+
+  /** @param {Dot} dot @param {number} thick */
+  function ring(dot, thick) {
+    g.strokeStyle = palette.sel;
+    g.lineWidth = thick;
+    g.beginPath();
+    g.arc(dot.x, dot.y, dot.r + 1.5, 0, 7);
+    g.stroke();
+  }
+
+  /** @param {import('./layout.js').Label} label */
+  function drawLabel({ dot, box: at, line: led }) {
+    const [text, middle] = [textOf(dot), at.y + at.h / 2];
+    if (led) {
+      line(palette.ink3, 1, [], [[dot.x, dot.y], lineEnd(dot, at)]);
+      g.fillStyle = palette.ink;
+      g.beginPath();
+      g.arc(dot.x, dot.y, 1.5, 0, 7);
+      g.fill();
+    }
+    g.lineWidth = 3;
+    g.lineJoin = 'round';
+    g.strokeStyle = palette.surface;
+    g.strokeText(text, at.x, middle + 0.5);
+    write(palette.ink, text, at.x, middle);
+  }
+
+  const textOf = (/** @type {Dot} */ { row }) => `${row.op}  ${timeText(row.ps, 1)}`;
+
+  box(palette.surface, 0, 0, width, height);
+  if (ridge) drawGround();
+  drawGrid();
+  if (ridge) drawRoof(ridge);
+  dots.forEach(drawDot);
+  const seen = dots.filter((dot) => !faint(dot));
+  const [own, hovered] = [chosen, lifted].map((id) => dots.find(({ row }) => row.id === id));
+  if (hovered) ring(hovered, 1);
+  if (own) ring(own, 2);
+  write(palette.ink2, 'area of a dot: self time', LEFT + 8, TOP + 10);
+  taken.push({ x: LEFT + 8, y: TOP + 3, w: textWidth('area of a dot: self time'), h: 14 });
+  const wanted = [...new Set([...(own ? [own] : []), ...seen.slice(0, all ? MOST_LABELS : LABELS)])];
+  const key = JSON.stringify([width, height, axes, roof, wanted.map(({ row, x: at }) => [row.id, row.ps, at])]);
+  if (kept.key !== key) Object.assign(kept, { key, labels: placeLabels(wanted, dots, (dot) => textWidth(textOf(dot)), width, height, taken, (dot) => dot === own) });
+  kept.labels.forEach(drawLabel);
+}
+
+/** The intensity of the ridge: whole, or with a decimal where it is small. @param {number} value */
+const decade0 = (value) => digits(value, value < 10 ? 1 : 0);

@@ -1,0 +1,342 @@
+/** Device: what the device is busy with, and how well. */
+
+import { button, fill, h, pick, refill } from '../lib/dom.js';
+import { card, noDeviceCard } from '../lib/cards.js';
+import { count } from '../lib/format.js';
+import { exportButton } from '../lib/csv.js';
+import { filtersText, filtersValue } from '../lib/filters.js';
+import { get } from '../lib/api.js';
+import { msText, spanText } from '../lib/link.js';
+import { linkedOrder } from '../lib/table.js';
+import { loadOnce } from '../frame/once.js';
+import { BOUND_WORDS, CSV_HEADS, csvRows, hasRates, isReached, opRows, passes, peaksOfLink, restRows, tonesOf, treeRows } from './data.js';
+import { devicePlaces, filterChoices } from './filters.js';
+import { placed } from './layout.js';
+import { openPeaks, precisionOf } from './peaks.js';
+import { createRoofline, wordsOf } from './roofline.js';
+import { opsTable } from './table.js';
+import { toneChip, treeCard, treeTable, unknownNote } from './tree.js';
+import { verdictBlock } from './verdict.js';
+
+/** @typedef {import('./types').DeviceDocument} DeviceDocument */
+/** @typedef {import('./types').OpRow} OpRow */
+/** @typedef {import('./types').RestRow} RestRow */
+/** @typedef {import('./types').TreeRow} TreeRow */
+/** @typedef {import('./types').Bound} Bound */
+/** @typedef {import('../lib/types').Ready} Ready */
+
+const MANY_ROWS = 40;
+const MOST_LEGEND = 7;
+
+/** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
+export function deviceView(app) {
+  const element = h('div', { class: 'cards device-view' });
+  const filters = h('div', { class: 'filters across', 'data-testid': 'device-filters' });
+  const verdict = h('div', { class: 'across' });
+  const aside = h('div', { class: 'fill' });
+  const list = h('div', { class: 'fill' });
+  const heading = h('small', { 'data-testid': 'op-count' });
+  const marks = h('span', { class: 'legend' });
+  const search = h('input', { type: 'search', placeholder: 'op, category or file', 'aria-label': 'Find ops', 'data-testid': 'op-search', spellcheck: 'false' });
+  /** @type {DeviceDocument} */
+  let answer;
+  /** @type {Ready} */
+  let session;
+  /** @type {OpRow[]} */
+  let rows = [];
+  /** @type {RestRow[]} */
+  let rest = [];
+  /** @type {TreeRow[]} */
+  let tree = [];
+  let tones = new Map();
+  /** @type {Set<string>} */
+  let closed = new Set();
+  let opened = false;
+  let explained = false;
+  /** What the document was asked for. */
+  let asked = '';
+  /** All ops of a document are asked for. @type {{of: DeviceDocument, done: Promise<void>}|null} */
+  let bringing = null;
+
+  const roofline = createRoofline({ select, open, lift: (row) => liftRow(row) });
+
+  const cat = () => filtersValue(app.link.state.f).get('cat');
+  /** What the server is asked for: what the link names, else the usual. */
+  function query(/** @type {Ready} */ own) {
+    const { dd, st, pk } = app.link.state;
+    const places = devicePlaces(own);
+    const some = app.among(own.devices);
+    const first = some.length < own.devices.length ? [...places].find(([, device]) => device === some[0])?.[0] : null;
+    return { dd: dd ?? first, st: st ?? null, category: cat() ?? null, pk: peaksOfLink(pk) ? pk : null };
+  }
+  const filter = () => {
+    const values = filtersValue(app.link.state.f);
+    return { an: app.link.state.an, bound: values.get('bound'), text: values.get('op') };
+  };
+  /** The op that is selected: the link's, else the one of the verdict. */
+  function chosen() {
+    const { op } = app.link.state;
+    return op ? rows.find(({ id }) => id === op)?.id ?? '' : isReached(answer) ? '' : rows[answer.verdict?.op ?? -1]?.id ?? '';
+  }
+
+  /** Asks for another device, step, category, or other peaks. @param {import('../lib/link.js').LinkState} changes */
+  function ask(changes) {
+    app.link.set(changes, 'push');
+    data.again();
+  }
+
+  /** @param {string} key @param {string} value @param {'push'|'replace'} [how] */
+  function setFilter(key, value, how = 'push') {
+    const values = filtersValue(app.link.state.f);
+    values.set(key, value);
+    app.link.set({ f: filtersText(values) }, how);
+  }
+
+  /** @param {OpRow} row */
+  function select(row) {
+    app.link.set({ op: row.id }, 'push');
+    drawOps();
+    drawRoofline();
+    app.live.answer(`${wordsOf(row).join(', ')}.`);
+  }
+
+  /** The longest run of an op in the timeline, selected. @param {OpRow} row */
+  function open({ run, id, op }) {
+    app.link.set({ op: id }, 'replace');
+    // Of hosts that are not in memory nobody knows when: it is searched for.
+    if (!run) return app.open({ v: 'timeline', q: op });
+    const room = Math.max(1e6, run.duration_ps);
+    app.open({ v: 'timeline', w: spanText(Math.max(0, Math.round(run.start_ps - room)), Math.round(run.start_ps + run.duration_ps + room)), sel: `ev:${run.row}@${msText(run.start_ps, true)}${run.depth ? `/${run.depth}` : ''}` });
+  }
+
+  /** @param {OpRow|null} row */
+  function liftRow(row) {
+    list.querySelectorAll('.lifted').forEach((own) => own.classList.remove('lifted'));
+    if (!row) return;
+    for (const own of list.querySelectorAll('[data-testid=op-row]')) own.classList.toggle('lifted', own.querySelector('td')?.title.split('\n')[0] === row.op);
+  }
+
+  /** @param {string} key of a row of the tree */
+  function choose(key) {
+    app.link.set({ an: app.link.state.an === key ? '' : key }, 'push');
+    follow(true);
+  }
+
+  /** Draws what a filter changes. @param {boolean} [say] */
+  function follow(say = false) {
+    drawTree();
+    drawRoofline();
+    drawOps(say);
+  }
+
+  function drawTree() {
+    const { an } = app.link.state;
+    const place = treeCard(treeTable(answer, tree, hasRates(rows), { an, closed, tones, select: choose, redraw: drawTree, open: app.open }), unknownNote(answer, rows, explained, () => {
+      explained = !explained;
+      drawTree();
+    }));
+    const focused = treePlace.contains(document.activeElement) ? /** @type {HTMLElement|null} */ (document.activeElement?.closest('tr'))?.dataset.key : undefined;
+    const top = treePlace.querySelector('.scroll')?.scrollTop ?? 0;
+    refill(treePlace, place);
+    const scroll = treePlace.querySelector('.scroll');
+    if (scroll) scroll.scrollTop = top;
+    if (focused !== undefined) /** @type {HTMLElement|undefined} */ ([...treePlace.querySelectorAll('tr')].find(({ dataset }) => dataset.key === focused))?.focus();
+  }
+  const treePlace = h('div', { class: 'fill' });
+
+  function drawRoofline() {
+    const { peaks } = answer;
+    const own = filter();
+    if (!placed(rows).length) return;
+    roofline.set({ rows, passes: (row) => passes(row, own), roof: { flops: peaks.flops_per_s, bytes: peaks.bytes_per_s }, precision: precisionOf(peaks), tones, chosen: chosen() });
+  }
+
+  function drawRoofCard() {
+    const known = rows.some(({ flops }) => flops);
+    const sized = rows.some(({ hbm_bytes }) => hbm_bytes !== null);
+    const drawn = placed(rows);
+    const why = !known && !sized ? 'The capture has no FLOP or byte counts (GPU, or an old libtpu).'
+      : !sized ? 'The capture has no byte counts, so FLOP per byte is not known: FLOPs come from the shapes in its programs.'
+        : !known ? `${answer.chosen.category === null ? 'The capture has' : 'These ops have'} no FLOP counts.` : 'None of these ops has both FLOPs and HBM traffic.';
+    const paths = [...tones.keys()].filter((path) => drawn.some((row) => row.path === path)).slice(0, MOST_LEGEND);
+    const others = drawn.some(({ path }) => path !== null && !tones.has(path));
+    fill(marks, drawn.length > 0 && [...paths.map((path) => h('span', { title: path }, toneChip(path, tones), path.slice(path.lastIndexOf('/') + 1))),
+      others && h('span', null, toneChip('', new Map()), 'other'), drawn.some(({ path }) => path === null) && h('span', null, toneChip(null, tones), 'none')].filter(Boolean));
+    const unknown = drawn.length > 0 && answer.peaks.flops_per_s === null;
+    fill(aside, card('Against the roof', { note: drawn.length ? 'both axes logarithmic' : '', right: marks, class: 'roof-card' }, drawn.length
+      ? [roofline.element, unknown && h('p', { class: 'small sec' }, 'The peaks of this device are not known: no roof is drawn. ', button('Set peaks…', setPeaks, { class: 'small-button', 'data-testid': 'set-peaks' }))] : h('p', { 'data-testid': 'roofline-none' }, why)));
+  }
+
+  const setPeaks = () => openPeaks(answer.peaks, (pk) => ask({ pk }));
+
+  /** @param {boolean} [say] */
+  function drawOps(say = false) {
+    const own = filter();
+    const found = rows.filter((row) => passes(row, own));
+    const { element: table } = opsTable(answer, rows, rest, found, {
+      filter: own, opened, chosen: chosen(), tones, select, open, order: linkedOrder(app.link, '-self'), lift: (row) => roofline.lift(row?.id ?? ''), toggle: () => void toggle(),
+      copy: (source) => void app.copy(source, source),
+    });
+    const focused = list.querySelector('tbody:focus-within') !== null;
+    refill(list, table);
+    if (focused) /** @type {HTMLElement|null} */ (list.querySelector('tr[tabindex="0"]'))?.focus();
+    const { kinds, executions } = answer.total;
+    heading.textContent = `${count(kinds)} kinds, ${count(Math.round(executions / Math.max(1, answer.core_steps)))} runs${answer.cores > 1 ? ' a core' : ''}, by self time`;
+    if (say) app.live.say(`${count(found.length)} ops.`);
+  }
+
+  /** Lists all ops, or those with most time again. */
+  async function toggle() {
+    opened = !opened;
+    if (opened) await bringAll();
+    drawOps();
+    /** @type {HTMLElement|null} */ (list.querySelector('[data-testid=op-more]'))?.focus();
+  }
+
+  /** Brings the ops that the first answer has as sums. */
+  function bringAll() {
+    if (!rest.length) return;
+    if (bringing?.of !== answer) bringing = { of: answer, done: bring(answer) };
+    return bringing.done;
+
+    /** @param {DeviceDocument} of */
+    async function bring(of) {
+      try {
+        const next = await get('device', { ...session.of, ...query(session), whole: 1 });
+        if (of === answer) take(next);
+      } catch (error) {
+        bringing = null;
+        app.fail('ops', error);
+      }
+    }
+  }
+
+  /** @param {DeviceDocument} next */
+  function take(next) {
+    answer = next;
+    [rows, rest, tree] = [opRows(next), restRows(next), treeRows(next)];
+    tones = tonesOf(tree);
+  }
+
+  function drawFilters() {
+    refill(filters, ...filterChoices(session, answer, app.among(session.devices), {
+      device: (dd) => ask({ dd, op: '' }), step: (st) => ask({ st }), peaks: setPeaks,
+      category(name) {
+        setFilter('cat', name);
+        data.again();
+      },
+    }));
+  }
+
+  /** Which hosts a sum of all is about, where it is not all of them. */
+  function coverage() {
+    const { shown, of } = answer.hosts;
+    if (answer.chosen.dd !== 'all' || shown.length >= of) return '';
+    const names = shown.map((place) => session.session.hosts[place]?.name).slice(0, 4).join(', ');
+    return `Of ${count(shown.length)} of ${count(of)} hosts, those that are read: ${names}${shown.length > 4 ? ', …' : ''}. Choose hosts in the header, or the whole session.`;
+  }
+
+  function draw() {
+    const values = filtersValue(app.link.state.f);
+    search.value = values.get('op') ?? '';
+    asked = JSON.stringify(query(session));
+    drawFilters();
+    fill(verdict, verdictBlock(answer, tree, rows, rest, coverage()));
+    drawRoofCard();
+    const bounds = /** @type {Bound[]} */ ([...new Set([...rows, ...rest].map(({ bound_by }) => bound_by))]);
+    const ops = card('Ops', { note: heading, class: 'across ops-card', right: [h('span', { class: 'field' }, search, h('kbd', null, '/')),
+      pick('bound by', [['', 'any'], ...bounds.map((bound) => /** @type {[string, string]} */ ([bound, BOUND_WORDS[bound]]))], values.get('bound') ?? '', (value) => {
+        setFilter('bound', value);
+        follow(true);
+      }, 'filter-bound'),
+      exportButton(`${session.session.name.replace(/\W+/g, '_')}_ops`, CSV_HEADS, async () => {
+        await bringAll();
+        return csvRows(rows.filter((row) => passes(row, filter())));
+      })] }, list);
+    fill(element, filters, verdict, answer.total.kinds ? [treePlace, aside, ops] : null);
+    if (answer.total.kinds) follow();
+    return /** @type {'ready'} */ ('ready');
+  }
+
+  search.addEventListener('input', () => {
+    setFilter('op', search.value.trim(), 'replace');
+    void Promise.resolve(search.value ? bringAll() : null).then(() => follow(true));
+  });
+  search.addEventListener('keydown', (event) => {
+    if (event.key !== 'Escape' && event.key !== 'Enter') return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (event.key === 'Escape') {
+      search.value = '';
+      setFilter('op', '');
+      follow();
+    }
+    /** @type {HTMLElement|null} */ (list.querySelector('tr[tabindex="0"]'))?.focus();
+  });
+
+  const data = loadOnce(app, 'device', element, (/** @type {DeviceDocument} */ next, own) => {
+    const fresh = session !== own;
+    session = own;
+    if (!own.devices.length) {
+      fill(element, noDeviceCard('Device', 'This view needs'));
+      return /** @type {'empty'} */ ('empty');
+    }
+    take(next);
+    opened = false;
+    if (fresh) {
+      explained = false;
+      closed = new Set(tree.length > MANY_ROWS ? tree.filter(({ depth, parent }) => depth === 1 && parent).map(({ key }) => key) : []);
+    }
+    if (next.stale) app.note({ id: 'stale', message: 'The linked device or step is not in this session; usual ones are shown.' });
+    return draw();
+  }, query);
+
+  /** @param {number} by */
+  function nextDevice(by) {
+    const listed = new Set(app.among(session.devices));
+    const places = [...devicePlaces(session)].filter(([, device]) => listed.has(device)).map(([place]) => place);
+    const at = places.findIndex((place) => place === answer.chosen.dd || place.startsWith(`${answer.chosen.dd}.`));
+    const next = places[Math.max(0, at) + (at < 0 && by > 0 ? 0 : by)];
+    if (!next || next === answer.chosen.dd) return;
+    ask({ dd: next });
+    app.live.answer(`${devicePlaces(session).get(next)?.name ?? ''}.`);
+  }
+
+  /** What a link says may be another selection, or only other filters. */
+  const move = data.known(() => {
+    if (JSON.stringify(query(session)) !== asked) data.again();
+    else draw();
+  });
+
+  function escape() {
+    const { an, op } = app.link.state;
+    const values = filtersValue(app.link.state.f);
+    if (values.get('op')) setFilter('op', '');
+    else if (an) app.link.set({ an: '' }, 'push');
+    else if (values.get('bound')) setFilter('bound', '');
+    else if (op) app.link.set({ op: '' }, 'push');
+    else return false;
+    return draw() === 'ready';
+  }
+
+  /** @type {(() => void)|null} */
+  let removeKeys = null;
+  return {
+    element, move, open: data.open, filter: () => (app.link.state.dd ? move() : data.again()),
+    show(on) {
+      data.show(on);
+      if (on) move();
+      roofline.show(on);
+      removeKeys?.();
+      removeKeys = on ? app.keys.add([
+        { code: 'Slash', shift: false, label: '/', does: 'find ops', run: () => { search.focus(); search.select(); } },
+        { code: 'Escape', label: 'Escape', does: 'clear: search, annotation, bound, op', run: escape },
+        { code: 'Comma', shift: true, label: '< >', does: 'device before, after', run: () => nextDevice(-1) },
+        { code: 'Period', shift: true, run: () => nextDevice(1) },
+        // Of the picture, which hears it itself.
+        { code: '', label: 'l', does: 'picture: labels of all ops', run: () => false },
+      ]) : null;
+    },
+    recolor: roofline.recolor,
+  };
+}

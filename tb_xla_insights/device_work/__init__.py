@@ -1,0 +1,20 @@
+"""What the devices do and how well: time, FLOPs and bytes by op, by annotation and by step, against the devices' peaks.
+(docs/definitions.md, "Ops")"""
+
+from __future__ import annotations
+
+from tb_xla_insights.device_work.by_step import OpTimes, op_times
+from tb_xla_insights.device_work.document import with_peaks, work_document
+from tb_xla_insights.device_work.report import host_work, session_work, work_of
+from tb_xla_insights.device_work.together import WorkTogether
+
+__all__ = [
+    "OpTimes",
+    "WorkTogether",
+    "host_work",
+    "op_times",
+    "session_work",
+    "with_peaks",
+    "work_document",
+    "work_of",
+]

@@ -1,0 +1,136 @@
+"""What a distinct op of a capture is: work, or waiting for something; and which of its events begin an execution."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_xla_insights.analysis.callbacks import primitive
+from tb_xla_insights.analysis.collectives import collective_kinds
+from tb_xla_insights.analysis.kept import kept
+from tb_xla_insights.analysis.opcodes import contains, opcode, waits
+from tb_xla_insights.analysis.propagation.ops import Chosen, Ops, find_ops
+from tb_xla_insights.trace.model import Int64, Trace
+
+Kind = Literal["work", "wait", "start", "collective", "transfer", "callback", "container"]
+"""`wait`: only waits for an asynchronous op (`copy-done`); `start`: only starts one (`copy-start`); `transfer`: data
+between host and device; `container`: a loop or call, of which its parts keep only what is between them."""
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+_TRANSFERS = frozenset(
+    (
+        "infeed", "outfeed", "send", "recv", "host send", "host recv", "host receive", "send done", "recv done",
+        "host send done", "host recv done", "host receive done",
+    )
+)  # fmt: skip
+
+
+@kept
+def first_events(trace: Trace) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Of each distinct op the device (index) and the place among its ops where it ran first."""
+    ops = find_ops(trace)
+    device, place = (np.full(len(ops.name), -1, np.int32) for _ in range(2))
+    for number in reversed(range(len(ops.devices))):
+        key = ops.devices[number].key
+        place[key[::-1]] = np.arange(len(key) - 1, -1, -1, dtype=np.int32)
+        device[key] = number
+    return device, place
+
+
+@kept
+def metadata_of(trace: Trace) -> list[int]:
+    """The metadata entry of each distinct op."""
+    device, place = first_events(trace)
+    found = np.zeros(len(device), np.int64)
+    for number in range(len(trace.devices)):
+        mine = device == number
+        found[mine] = trace.meta[trace.devices[number].ops.row[place[mine]]]
+    listed: list[int] = found.tolist()
+    return listed
+
+
+@kept
+def categories(trace: Trace) -> list[str]:
+    """What each distinct op is, in the compiler's words: the capture's category, else the program's opcode, else what
+    its name says; `kernel` for a kernel of no program."""
+    ops, told = find_ops(trace), trace.metadata.text.get("hlo_category")
+    found = []
+    for k, entry in enumerate(metadata_of(trace)):
+        text = int(told[entry]) if told is not None else -1
+        if text >= 0:
+            found.append(trace.strings[text])
+        elif ops.origin[k].opcode:
+            found.append(ops.origin[k].opcode)
+        else:
+            found.append((ops.program[k] and opcode(ops.name[k])) or "kernel")
+    return found
+
+
+@kept
+def kinds(trace: Trace) -> list[Kind]:
+    """What each distinct op does with its time."""
+    ops, (device, place) = find_ops(trace), first_events(trace)
+    collective = np.full(len(ops.name), -1, np.int8)
+    for number in range(len(trace.devices)):
+        mine = device == number
+        collective[mine] = collective_kinds(trace, number)[place[mine]]
+    holders = frozenset(ops.caller.tolist())
+    return [
+        _kind(ops, k, category, collective[k] >= 0, k in holders)
+        for k, category in enumerate(categories(trace))
+    ]
+
+
+def _kind(ops: Ops, k: int, category: str, collective: bool, holds: bool) -> Kind:
+    name, code = ops.name[k], ops.origin[k].opcode
+    if collective:
+        return "collective"
+    plain = re.sub(r"[-_ ]+", " ", category.lower())
+    if plain in _TRANSFERS:
+        return "transfer"
+    if primitive(ops, k) is not None:
+        return "callback"
+    if waits(name) or waits(code) or plain.endswith(" done"):
+        return "wait"
+    if code == "call" and not holds:  # no part of it is recorded: all of it is its own
+        return "work"
+    if opcode(name).endswith("-start") or code.endswith("-start") or plain.endswith(" start"):
+        return "start"
+    return "container" if contains(name) or contains(code) or contains(category) else "work"
+
+
+@kept
+def begins(trace: Trace, device: int) -> NDArray[np.bool_]:
+    """Per op of a device (index) whether an execution begins with it. On a GPU an op may be several kernels: those that
+    follow each other on a stream, in the same run, are one execution. Elsewhere each event is one."""
+    its, spans = find_ops(trace).devices[device], trace.devices[device].ops
+    if trace.devices[device].kind != "gpu" or not len(spans):
+        return np.ones(len(spans), np.bool_)
+    line = trace.lines_of(spans.row)
+    order = np.argsort(line, kind="stable")  # by start within a stream
+    begin = np.ones(len(spans), np.bool_)
+    same = np.ones(len(spans) - 1, np.bool_)
+    for column in (line[order], its.key[order], its.run[order]):
+        same &= column[1:] == column[:-1]
+    begin[1:] = ~same
+    found = np.empty(len(spans), np.bool_)
+    found[order] = begin
+    # A kernel without a run is of no program, so nothing says that two are one op.
+    found |= its.run < 0
+    return found
+
+
+def executions(trace: Trace, chosen: Chosen) -> Int64:
+    """Per distinct op how often chosen ops ran it."""
+    ops = find_ops(trace)
+    count = np.zeros(len(ops.name), np.int64)
+    for device, which in chosen:
+        key = ops.devices[device].key[which]
+        if trace.devices[device].kind == "gpu":
+            key = key[begins(trace, device)[which]]
+        count += np.bincount(key, minlength=len(count))
+    return count

@@ -1,0 +1,90 @@
+"""What one execution of an op computes and moves: as the capture tells, else by the shapes in its program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from google.protobuf.message import DecodeError
+from numpy.typing import NDArray
+
+from tb_xla_insights.analysis.kept import kept
+from tb_xla_insights.analysis.propagation.ops import find_ops
+from tb_xla_insights.device_work.activity import categories, kinds, metadata_of
+from tb_xla_insights.trace.model import Int64, Trace
+from tb_xla_insights.xplane.hlo_amounts import MOST
+from tb_xla_insights.xplane.metadata import StatValue
+from tb_xla_insights.xplane.proto.xplane_pb2 import MemoryAccessBreakdown
+
+Counted = Literal["stats", "shapes"]
+
+WORKS, COUNTED, SIZED = 1, 2, 4
+"""Bits of a distinct op: its time is work; its FLOPs are known; its bytes are."""
+
+HBM = 1
+"""The number of the device's main memory in `memory_access_breakdown`."""
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """Per distinct op what one execution takes, 0 where unknown: `flops` that the device computes, `model_flops` of
+    what the program asks for, `bytes` to and from any memory, `hbm_bytes` of these of the main one. `known`: bits.
+    `counted`: where the FLOPs come from."""
+
+    known: NDArray[np.uint8]
+    counted: list[Counted | None]
+    flops: Int64
+    model_flops: Int64
+    bytes: Int64
+    hbm_bytes: Int64
+
+
+@kept
+def find_amounts(trace: Trace) -> Amounts:
+    """Of all distinct ops of a host. A container has none: its parts have. An op that only starts or awaits another one
+    has the bytes that the capture tells, of which the device's own time knows nothing: they are not work."""
+    ops = find_ops(trace)
+    known, counted = np.zeros(len(ops.name), np.uint8), []  # type: NDArray[np.uint8], list[Counted | None]
+    columns = np.zeros((4, len(ops.name)), np.int64)
+    told_of = zip(metadata_of(trace), kinds(trace), categories(trace), strict=True)
+    for k, (entry, kind, category) in enumerate(told_of):
+        stats = trace.metadata.stats[entry]
+        works = kind == "work"
+        flops, nbytes = _number(stats, "flops"), _number(stats, "bytes_accessed")
+        if category.startswith("custom-call"):  # the compiler does not see what is in it, unless it is told
+            flops, nbytes = flops or None, nbytes or None
+        told: Counted | None = "stats" if flops is not None else None
+        by_shapes = ops.origin[k].amounts
+        if flops is None and (flops := by_shapes.flops) is not None:
+            told = "shapes"
+        if nbytes is None:
+            nbytes = by_shapes.bytes
+        if kind == "container":
+            flops = nbytes = told = None
+        model = _number(stats, "model_flops") if told == "stats" else None
+        hbm = _hbm_bytes(stats, nbytes)
+        for column, value in enumerate((flops, flops if model is None else model, nbytes, hbm)):
+            columns[column, k] = value or 0
+        known[k] = WORKS * works | COUNTED * (flops is not None) | SIZED * (nbytes is not None)
+        counted.append(told)
+    return Amounts(known, counted, *columns)
+
+
+def _number(stats: dict[str, StatValue], name: str) -> int | None:
+    value = stats.get(name)
+    # The compiler's -1 for what it does not know may be written without its sign.
+    return int(value) if isinstance(value, (int, float)) and 0 <= value < MOST else None
+
+
+def _hbm_bytes(stats: dict[str, StatValue], nbytes: int | None) -> int | None:
+    """The part of an execution's bytes that the main memory has; all of them where the capture does not divide them.
+    That of a copy between other memories is empty."""
+    told = stats.get("memory_access_breakdown")
+    if nbytes is None or not isinstance(told, bytes):
+        return nbytes
+    try:
+        accessed = MemoryAccessBreakdown.FromString(told).memory_accessed
+    except DecodeError:
+        return nbytes
+    return sum(it.bytes_accessed for it in accessed if it.memory_space == HBM)

@@ -1,0 +1,63 @@
+"""Where chosen ops ran: the longest run of each, and from its first to its last one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_xla_insights.analysis.propagation.ops import find_ops
+from tb_xla_insights.analysis.propagation.reading import modules_of
+from tb_xla_insights.analysis.propagation.tree import find_nodes
+from tb_xla_insights.device_work.selection import Part
+
+
+@dataclass(frozen=True)
+class Occurrence:
+    """An op's longest run: `duration_ps`, the timeline's `row` of it, `start_ps`, `depth`; `first_ps` to `last_ps`:
+    from the begin of its first run to the end of its last one, on all chosen devices of the host."""
+
+    duration_ps: int
+    row: str
+    start_ps: int
+    depth: int
+    first_ps: int
+    last_ps: int
+
+
+Key = tuple[str, str, str | None]
+"""Program, op and annotation, as `op_rows` calls them."""
+
+
+def occurrences(part: Part) -> dict[Key, Occurrence]:
+    """Those of every row of ops."""
+    ops, nodes, modules = find_ops(part.trace), find_nodes(part.trace), modules_of(part.trace)
+    found: dict[Key, Occurrence] = {}
+    for number, which in part.ops:
+        spans = part.trace.devices[number].ops
+        at = np.arange(len(spans))[which]
+        key, start, end = ops.devices[number].key[at], spans.start_ps[at], spans.end_ps[at]
+        longest = np.lexsort((start, start - end, key))
+        begins = np.flatnonzero(np.diff(key[longest], prepend=-1))
+        top = longest[begins]
+        last = np.maximum.reduceat(end[longest], begins) if len(top) else end
+        first = np.minimum.reduceat(start[longest], begins) if len(top) else start
+        row = f"h{part.place}.d{number}.ops"
+        columns = (key[top], end[top] - start[top], start[top], spans.depth[at[top]], first, last)
+        for k, length, begin, depth, early, late in zip(*(it.tolist() for it in columns), strict=True):
+            program, run = (
+                modules.get(ops.program[k]) or ops.program[k],
+                Occurrence(length, row, begin, depth, early, late),
+            )
+            for node in set(nodes.of_part[ops.first[k] : ops.first[k + 1]].tolist()):
+                name = program, ops.name[k], nodes.path[node] if node >= 0 else None
+                found[name] = _longer(found.get(name), run)
+    return found
+
+
+def _longer(one: Occurrence | None, other: Occurrence) -> Occurrence:
+    if one is None:
+        return other
+    top = other if other.duration_ps > one.duration_ps else one
+    first, last = min(one.first_ps, other.first_ps), max(one.last_ps, other.last_ps)
+    return Occurrence(top.duration_ps, top.row, top.start_ps, top.depth, first, last)

@@ -1,0 +1,137 @@
+"""How fast a device can compute and read its memory at most: as the capture tells, else as its maker does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from tb_xla_insights.trace.model import Device, Trace
+
+Row = dict[str, Any]
+
+
+class Peak(NamedTuple):
+    """FLOP/s of dense matrix products in bfloat16, and bytes/s of the main memory."""
+
+    flops_per_s: float
+    bytes_per_s: float | None
+    source: str
+
+
+_TPU = "https://cloud.google.com/tpu/docs/"
+_NVIDIA = "https://www.nvidia.com/en-us/data-center/"
+_MI300 = "https://www.amd.com/en/products/accelerators/instinct/mi300/"
+_MI350 = "https://www.amd.com/en/products/accelerators/instinct/mi350/"
+
+TPUS = {
+    "TPU v4": Peak(275e12, 1228e9, _TPU + "v4"),
+    "TPU v5 Lite": Peak(197e12, 819e9, _TPU + "v5e"),
+    "TPU v5": Peak(459e12, 2765e9, _TPU + "v5p"),
+    "TPU v6 Lite": Peak(918e12, 1638e9, _TPU + "v6e"),
+}
+"""By the plane's `device_type_string`, for captures whose planes tell no peaks."""
+
+_GB, _MOST = 10**9, 1 << 62
+_ANY = 0, _MOST
+
+
+class Gpu(NamedTuple):
+    """A GPU as captures tell it: vendor, compute capability, cores, and from how many bytes of memory and how many kHz
+    on, to less than how many."""
+
+    vendor: str
+    capability: tuple[int, int]
+    cores: int
+    memory: tuple[int, int]
+    clock_khz: tuple[int, int]
+    model: str
+    peak: Peak
+
+    @property
+    def name(self) -> str:
+        return f"{'NVIDIA' if self.vendor == 'Nvidia' else 'AMD Instinct'} {self.model}"
+
+
+GPUS = (
+    Gpu("Nvidia", (7, 0), 80, _ANY, _ANY, "V100", Peak(125e12, 900e9, _NVIDIA + "v100/")),
+    Gpu("Nvidia", (8, 0), 108, _ANY, _ANY, "A100", Peak(312e12, None, _NVIDIA + "a100/")),
+    Gpu("Nvidia", (9, 0), 132, (0, 90 * _GB), _ANY, "H100", Peak(989e12, 3350e9, _NVIDIA + "h100/")),
+    Gpu("Nvidia", (9, 0), 132, (120 * _GB, _MOST), _ANY, "H200", Peak(989e12, 4800e9, _NVIDIA + "h200/")),
+    Gpu("AMD", (9, 4), 304, (0, 220 * _GB), _ANY, "MI300X", Peak(1307.4e12, 5300e9, _MI300 + "mi300x.html")),
+    Gpu("AMD", (9, 4), 304, (220 * _GB, _MOST), _ANY, "MI325X", Peak(1307.4e12, 6000e9, _MI300 + "mi325x.html")),
+    Gpu("AMD", (9, 5), 256, _ANY, (0, 2_300_000), "MI350X", Peak(2306.9e12, 8000e9, _MI350 + "mi350x.html")),
+    Gpu("AMD", (9, 5), 256, _ANY, (2_300_000, _MOST), "MI355X", Peak(2516.6e12, 8000e9, _MI350 + "mi355x.html")),
+)  # fmt: skip
+"""V100: in float16, as it has no bfloat16. A100: there are two kinds of memory."""
+
+
+def peaks_of(trace: Trace) -> list[Row]:
+    """One row per kind of device that has ops: `kind` (its name), `count`, `flops_per_s`, `bytes_per_s` (None: not
+    known), `source` (`capture`, `table` or None) and `cite` (where the table has it from, else None)."""
+    return together(_peak(trace, device) for device in trace.devices)
+
+
+def together(rows: Iterable[Row]) -> list[Row]:
+    """Rows of the same device as one."""
+    found: dict[tuple[Any, ...], int] = {}
+    for row in rows:
+        key = tuple(row[name] for name in ("kind", "flops_per_s", "bytes_per_s", "source", "cite"))
+        found[key] = found.get(key, 0) + row["count"]
+    return [
+        {
+            "kind": kind,
+            "count": count,
+            "flops_per_s": flops,
+            "bytes_per_s": nbytes,
+            "source": source,
+            "cite": cite,
+        }
+        for (kind, flops, nbytes, source, cite), count in found.items()
+    ]
+
+
+def _peak(trace: Trace, device: Device) -> Row:
+    stats = trace.planes[device.plane].stats if device.plane is not None else {}
+    name = str(stats.get("device_type_string") or stats.get("gpu_device_name") or device.kind.upper())
+    flops, nbytes = (_number(stats, f"peak_{it}_per_second") for it in ("teraflops", "hbm_bw_gigabytes"))
+    if flops or nbytes:  # hardly one alone, but what a file tells comes first
+        return _row(name, flops * 1e12 or None, nbytes * 1e9 or None, "capture")
+    gpu = _gpu(stats) if device.kind == "gpu" else None
+    known = gpu.peak if gpu else TPUS.get(name)
+    named = gpu.name if gpu and "gpu_device_name" not in stats else name
+    if known is None:
+        return _row(named)
+    # What NVIDIA's driver tells is right; AMD's is half of the maker's figure.
+    bandwidth = _number(stats, "memory_bandwidth") if gpu and gpu.vendor == "Nvidia" else 0.0
+    return _row(named, known.flops_per_s, bandwidth or known.bytes_per_s, "table", known.source)
+
+
+def _row(
+    kind: str,
+    flops_per_s: float | None = None,
+    bytes_per_s: float | None = None,
+    source: str | None = None,
+    cite: str | None = None,
+) -> Row:
+    peak = {"flops_per_s": flops_per_s, "bytes_per_s": bytes_per_s}
+    return {"kind": kind, "count": 1, **peak, "source": source, "cite": cite}
+
+
+def _number(stats: Mapping[str, Any], name: str) -> float:
+    value = stats.get(name)
+    return float(value) if isinstance(value, (int, float)) else 0.0
+
+
+def _gpu(stats: Mapping[str, Any]) -> Gpu | None:
+    vendor = str(stats.get("device_vendor", "Nvidia")).lower()  # captures of 2020 name none
+    capability = stats.get("compute_cap_major"), stats.get("compute_cap_minor")
+    memory, clock = _number(stats, "memory_size"), _number(stats, "clock_rate")
+    for gpu in GPUS:
+        same = (vendor, capability, stats.get("core_count")) == (
+            gpu.vendor.lower(),
+            gpu.capability,
+            gpu.cores,
+        )
+        if same and gpu.memory[0] <= memory < gpu.memory[1] and gpu.clock_khz[0] <= clock < gpu.clock_khz[1]:
+            return gpu
+    return None

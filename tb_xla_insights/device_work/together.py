@@ -1,0 +1,75 @@
+"""Rows of ops as one: of several parts of an op, of several programs of one name, of several hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+Row = dict[str, Any]
+
+KEYS = ("program", "op", "annotation")
+TOLD = ("category", "source", "shape", "product", "kind", "counted")
+"""What an op is; where those that share a row differ, that of the one with most time is told."""
+SUMS = (
+    "count", "executions", "self_ps", "in_steps_ps", "work_ps", "counted_ps", "sized_ps",
+    "flops", "model_flops", "bytes", "hbm_bytes",
+)  # fmt: skip
+
+
+def plus(one: int | None, other: int | None) -> int | None:
+    """The sum of what is known; None where neither is."""
+    return other if one is None else one if other is None else one + other
+
+
+class OpRows:
+    """Rows that agree in program, op and annotation become one, whatever the order in which they come."""
+
+    def __init__(self) -> None:
+        self._sums: dict[tuple[Any, ...], dict[str, Any]] = {}
+        self._told: dict[tuple[Any, ...], dict[tuple[Any, ...], int]] = {}
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        key = tuple(row[name] for name in KEYS)
+        known = self._sums.get(key)
+        if known is None:
+            self._sums[key] = {name: row[name] for name in SUMS}
+        else:
+            for name in SUMS:
+                known[name] = plus(known[name], row[name])
+        told = self._told.setdefault(key, {})
+        what = tuple(row[name] for name in TOLD)
+        told[what] = told.get(what, 0) + row["self_ps"]
+
+    def rows(self) -> list[Row]:
+        """Those with most time first."""
+        found = []
+        for key, sums in self._sums.items():
+            told = self._told[key]
+            what = min(told, key=lambda it: (-told[it], [str(text) for text in it]))
+            found.append(dict(zip(KEYS, key, strict=True)) | dict(zip(TOLD, what, strict=True)) | sums)
+        return sorted(found, key=lambda row: (-row["self_ps"], *(row[name] or "" for name in KEYS)))
+
+
+class WorkTogether:
+    """The keys `ops` and `device_work` of many hosts' documents."""
+
+    def __init__(self) -> None:
+        self._rows = OpRows()
+        self._hosts: list[tuple[Any, Row]] = []
+
+    def add(self, host: Any, rows: Iterable[Row], work: Row) -> None:
+        """Takes over a host's; hosts are told in the order of `host`."""
+        for row in rows:
+            self._rows.add(row)
+        self._hosts.append((host, {"steps": work["steps"], "devices": work["peaks"]["devices"]}))
+
+    def document(self, annotations: Iterable[Row], own_peaks: tuple[float, float] | None = None) -> Row:
+        """Both keys; `annotations` is the report's, `own_peaks` come before those of the devices."""
+        from tb_xla_insights.device_work.document import work_document
+
+        steps: list[Row] = []
+        devices: list[Row] = []
+        for _, host in sorted(self._hosts, key=lambda it: it[0]):
+            steps += [step | {"index": len(steps) + place} for place, step in enumerate(host["steps"])]
+            devices += host["devices"]
+        return work_document(self._rows.rows(), steps, devices, annotations, own_peaks)

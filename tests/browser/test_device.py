@@ -1,0 +1,294 @@
+"""The view Device: what the device is busy with, and how well. One page for all tests of the synthetic transformer."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from browser.conftest import session_named
+from browser.driver import Xi
+from browser.tables import column, ps
+from playwright.sync_api import Browser, Route, expect
+
+MS = 10**9
+STEP = "Training_Step"
+ATTENTION = f"{STEP}/layers/attention"
+
+
+@pytest.fixture(scope="module")
+def demo() -> str:
+    return session_named("synthetic_transformer")
+
+
+@pytest.fixture(scope="module")
+def board(browser: Browser, browser_context_args: dict[str, Any], tensorboard: str) -> Iterator[Xi]:
+    """A page that is used by one test after the other; nothing may complain in any."""
+    complaints: list[str] = []
+    context = browser.new_context(**browser_context_args)
+    page = context.new_page()
+    page.route("**/favicon.ico", lambda route: route.fulfill(status=204))
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    yield Xi(page, tensorboard)
+    context.close()
+    assert not complaints
+
+
+@pytest.fixture
+def shown(board: Xi, demo: str) -> Xi:
+    """The view as it opens."""
+    board.open(demo, v="device")
+    return board
+
+
+def document(xi: Xi, session: str, **more: str) -> dict[str, Any]:
+    """What the server tells."""
+    base = xi.address.partition("/data/plugin_entry.html")[0]
+    answer = xi.page.request.get(
+        f"{base}/data/plugin/xla_insights/data/device", params={"session": session, **more}
+    )
+    found: dict[str, Any] = json.loads(answer.text())
+    return found
+
+
+def own_times(xi: Xi) -> dict[str, float]:
+    """Printed times of the tree's leaves, by their keys."""
+    rows = xi.page.get_by_test_id("device-tree").locator("tbody tr:not([aria-expanded])").all()
+    return {str(row.get_attribute("data-key")): float(row.locator("td").nth(1).inner_text()) for row in rows}
+
+
+def ops_listed(xi: Xi) -> list[str]:
+    return column(xi.page.get_by_test_id("op-table"), "Op").all_inner_texts()
+
+
+def point(xi: Xi, op: str) -> tuple[float, float]:
+    """The middle of an op's dot, in the window."""
+    box = xi.page.get_by_test_id("roofline").bounding_box()
+    assert box is not None
+    dot = next(it for it in xi.drawn("dots") if it["id"] == op)
+    return box["x"] + dot["x"], box["y"] + dot["y"]
+
+
+def test_the_verdict_and_the_figures(shown: Xi) -> None:
+    assert shown.text("device-verdict") == (
+        "attention takes 38.0 % of the step’s device work at 16.8 % of peak: bound by memory. "
+        "fusion.1042 alone is 11.620 ms, at 56.0 % of HBM bandwidth."
+    )
+    assert ps(shown.page.get_by_test_id("kpi-work").locator("dd")) == [84_300_000_000]
+    figures = [shown.text(f"kpi-{name}").split(" %")[0] for name in ("mfu", "hbm", "counted")]
+    assert figures == ["32.1", "46.8", "92.1"]
+    assert "918 TFLOP/s bf16 · HBM 1 638 GB/s, from the capture" in shown.text("device-peaks")
+    expect(shown.page.get_by_test_id("device-pick")).to_have_value("0.0")
+    expect(shown.page.get_by_test_id("device-step")).to_have_value("1203")
+
+
+def test_the_tree_adds_up(shown: Xi) -> None:
+    from synthetic import transformer
+
+    known = {path or "/": time / MS for path, time in transformer.truth().own_ps.items()}
+    assert own_times(shown) == known
+    assert ps(shown.page.get_by_test_id("device-sum").locator("td").nth(1)) == [84_300_000_000]
+    assert math.isclose(sum(known.values()), 84.3)
+    tree = shown.page.get_by_test_id("device-tree")
+    tree.locator(f"[data-key='{STEP}/layers'] .twist").click()
+    expect(tree.locator(f"[data-key='{ATTENTION}']")).to_have_count(0)
+    tree.locator(f"[data-key='{STEP}/layers']").press("ArrowRight")
+    expect(tree.locator(f"[data-key='{ATTENTION}'] td").last).to_have_text("memory")
+    assert "custom-call.12 tells no FLOP count (1.744 ms, 2.1 %)" in shown.text("device-unknown")
+    shown.page.get_by_test_id("device-advice").click()
+    assert "cost_estimate" in shown.text("device-unknown")
+
+
+def test_a_dot_per_op_and_labels_that_do_not_touch(shown: Xi, demo: str) -> None:
+    ops = document(shown, demo)["ops"]
+    both = [
+        name for name, flops, size in zip(ops["op"], ops["flops"], ops["hbm_bytes"], strict=True) if flops and size
+    ]  # fmt: skip
+    dots = shown.drawn("dots")
+    assert [it["id"] for it in dots] == both
+    largest, other = dots[0], next(it for it in dots if it["id"] == "dot.417")
+    assert math.isclose((largest["r"] / other["r"]) ** 2, 14_900 / 8_100, rel_tol=1e-3)
+    labels = shown.drawn("labels")
+    assert {it["id"] for it in labels} == {*both[:7]}
+    for at, one in enumerate(labels):
+        for two in labels[:at]:
+            apart = one["x"] + one["w"] <= two["x"] or two["x"] + two["w"] <= one["x"]
+            assert apart or one["y"] + one["h"] <= two["y"] or two["y"] + two["h"] <= one["y"]
+    axes = shown.drawn("axes")
+    assert axes["x"] == [-1, 4]
+    assert axes["y"][0] == -1
+
+
+def test_pointer_on_a_dot_lifts_and_selects_its_row(shown: Xi) -> None:
+    page = shown.page
+    page.mouse.move(*point(shown, "dot.310"))
+    expect(page.locator("tr.lifted td").first).to_have_text("dot.310")
+    page.mouse.click(*point(shown, "dot.310"))
+    shown.idle()
+    assert shown.link()["op"] == "dot.310"
+    assert shown.drawn("chosen") == "dot.310"
+    expect(page.locator("tr[aria-selected=true][data-testid=op-row] td").first).to_have_text("dot.310")
+
+
+def test_keys_move_between_dots_and_open_the_timeline(shown: Xi) -> None:
+    shown.page.get_by_test_id("roofline").focus()
+    for key, op in (("ArrowRight", "dot.417"), ("ArrowLeft", "fusion.1042"), ("Home", "dot.411")):
+        shown.press(key)
+        assert shown.drawn("chosen") == op
+    shown.press("l")
+    assert len(shown.drawn("labels")) > 7
+    shown.press("Enter")
+    shown.ready()
+    assert shown.link()["v"] == "timeline"
+    assert shown.drawn("selection")["name"] == "dot.411"
+
+
+def test_an_annotation_filters_ops_and_picture(shown: Xi) -> None:
+    shown.page.locator(f"[data-key='{ATTENTION}'] td").first.click()
+    shown.idle()
+    assert shown.link()["an"] == ATTENTION
+    listed = ops_listed(shown)
+    assert listed[:2] == ["fusion.1042", "dot.310"]
+    assert len(listed) == 8
+    seen = {it["id"] for it in shown.drawn("dots") if not it["faint"]}
+    assert seen == {"dot.902", "dot.310", "fusion.1042", "dot.318", "fusion.1051", "fusion.1060"}
+    foot = shown.page.get_by_test_id("op-table").locator("tfoot")
+    expect(foot).to_contain_text("8 of 22")
+    expect(foot).to_contain_text("32.034")
+    shown.page.get_by_test_id("roofline").focus()
+    shown.press("Escape")
+    assert "an" not in shown.link()
+    assert not any(it["faint"] for it in shown.drawn("dots"))
+
+
+def test_ops_are_found_by_op_category_file_and_bound(shown: Xi) -> None:
+    shown.press("/")
+    shown.page.keyboard.type("adamw")
+    shown.idle()
+    assert ops_listed(shown) == ["fusion.5001"]
+    shown.press("Escape")
+    shown.page.get_by_test_id("filter-bound").select_option("link")
+    shown.idle()
+    assert ops_listed(shown) == ["all-reduce.77"]
+    assert shown.link()["f"] == "bound:link"
+
+
+def test_the_rest_is_one_row_that_opens(shown: Xi) -> None:
+    table = shown.page.get_by_test_id("op-table")
+    assert len(ops_listed(shown)) == 12
+    rest = shown.page.get_by_test_id("op-rest")
+    expect(rest).to_contain_text("10 more")
+    listed = ps(column(table, "Self time"))
+    assert sum(listed) + ps(rest.locator("[data-ps]"))[0] == 84_300_000_000
+    shown.page.get_by_test_id("op-more").click()
+    shown.idle()
+    assert len(ops_listed(shown)) == 22
+    assert sum(ps(column(table, "Self time"))) == 84_300_000_000
+
+
+def test_ops_beyond_those_of_the_first_answer_are_asked_for(board: Xi, case_study: str) -> None:
+    board.open(case_study, v="device", dd="0.0", st="all")
+    told = document(board, case_study, dd="0.0", st="all", whole="1")
+    few = document(board, case_study, dd="0.0", st="all")
+    assert len(few["ops"]["op"]) < len(told["ops"]["op"])
+    rest = board.page.get_by_test_id("op-rest")
+    expect(rest).to_contain_text(f"{len(told['ops']['op']) - 12} more")
+    times = [*ps(column(board.page.get_by_test_id("op-table"), "Self time")), *ps(rest.locator("[data-ps]"))]
+    assert sum(times) == told["total"]["self_ps"]
+    last = told["ops"]["op"][-1]
+    assert last not in few["ops"]["op"]
+    board.press("/")
+    board.page.keyboard.type(last)
+    board.idle()
+    assert last in ops_listed(board)
+
+
+def test_other_devices_steps_and_categories(shown: Xi, demo: str) -> None:
+    page = shown.page
+    shown.press("Shift+Period")
+    expect(page.get_by_test_id("device-pick")).to_have_value("0.1")
+    page.get_by_test_id("device-pick").select_option("all")
+    shown.idle()
+    page.get_by_test_id("device-step").select_option("mean")
+    shown.idle()
+    assert {key: shown.link()[key] for key in ("dd", "st")} == {"dd": "all", "st": "mean"}
+    told = document(shown, demo, dd="all", st="mean")
+    assert told["core_steps"] == 12
+    assert ps(page.get_by_test_id("kpi-work").locator("dd")) == [round(told["total"]["self_ps"] / 12)]
+    assert shown.text("kpi-work") == "84.3 msdevice work, mean of 6 steps, per core"
+    page.get_by_test_id("device-category").select_option("loop fusion")
+    shown.idle()
+    assert {op.split(".")[0] for op in ops_listed(shown)} == {"fusion"}
+    assert shown.link()["f"] == "cat:loop fusion"
+
+
+def test_own_peaks(shown: Xi) -> None:
+    page = shown.page
+    page.get_by_test_id("peaks-change").click()
+    expect(page.get_by_test_id("peak-flops")).to_have_value("918")
+    page.get_by_test_id("peak-flops").fill("459")
+    page.get_by_test_id("peak-flops").press("Enter")
+    shown.idle()
+    assert shown.link()["pk"] == "459e12,1638e9"
+    assert "459 TFLOP/s · HBM 1 638 GB/s, set by you" in shown.text("device-peaks")
+    assert shown.text("kpi-mfu").startswith("64.2 %")
+    page.get_by_test_id("peaks-change").click()
+    page.get_by_test_id("peaks-own").click()
+    shown.idle()
+    assert "pk" not in shown.link()
+    assert shown.text("kpi-mfu").startswith("32.1 %")
+
+
+def test_a_row_leads_to_its_source_and_its_longest_run(shown: Xi) -> None:
+    row = shown.page.get_by_test_id("op-row").filter(has_text="fusion.1042")
+    row.get_by_test_id("op-source").click()
+    copied = shown.page.evaluate("navigator.clipboard.readText()")
+    assert copied == "/opt/demo/model/attention.py:88"
+    row.get_by_test_id("op-show").click()
+    shown.ready()
+    selected = shown.drawn("selection")
+    assert (selected["name"], shown.link()["op"]) == ("fusion.1042", "fusion.1042")
+    shown.page.go_back()
+    shown.ready()
+    assert shown.link()["v"] == "device"
+
+
+def test_without_flops_there_is_time_alone(board: Xi) -> None:
+    board.open(session_named("synthetic_pod"), v="device", dd="all", st="mean")
+    assert board.text("roofline-none") == "The capture has no FLOP or byte counts (GPU, or an old libtpu)."
+    heads = board.page.get_by_test_id("device-tree").locator("thead th").all_inner_texts()
+    assert heads == ["Annotation", "Time, ms", "Share"]
+    assert board.text("device-hosts").startswith("Of 2 of 16 hosts")
+    assert board.text("kpi-mfu").startswith("–")
+    board.page.get_by_test_id("device-step").select_option("all")
+    board.idle()
+    expect(board.page.get_by_test_id("device-hosts")).to_have_count(0)
+    # When ops of hosts ran that are not in memory, the timeline finds.
+    board.page.get_by_test_id("op-show").first.click()
+    board.ready()
+    assert board.link()["q"] == "all-reduce.1"
+
+
+def test_states_without_peaks_or_devices(board: Xi, demo: str) -> None:
+    page = board.page
+
+    def without_peaks(route: Route) -> None:
+        told = route.fetch().json()
+        told["peaks"] |= {"flops_per_s": None, "bytes_per_s": None, "source": None}
+        told["verdict"] = None
+        route.fulfill(json=told)
+
+    page.route("**/data/device?**", without_peaks)
+    board.open(demo, v="device")
+    expect(page.get_by_test_id("set-peaks")).to_be_visible()
+    assert len(board.drawn("dots")) > 10
+    page.unroute("**/data/device?**")
+
+    page.route("**/data/session?**", lambda route: route.fulfill(json=route.fetch().json() | {"devices": []}))
+    board.open(demo, wait=False, v="device")
+    page.wait_for_selector("main[data-state=empty]")
+    expect(page.locator("main")).to_contain_text("needs a device plane")
+    page.unroute("**/data/session?**")

@@ -1,0 +1,199 @@
+"""The document of the view Device: what is chosen, sums that add up, and the limits of what is listed."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from build import trace_of
+from captures import session
+from synthetic import transformer
+from tpu_ops import Op, tpu_trace
+
+from tb_xla_insights.analysis.propagation import propagation_report
+from tb_xla_insights.device_work import host_work, view
+from tb_xla_insights.device_work.view import device_view
+from tb_xla_insights.trace.model import SessionTrace
+
+STEP = "Training_Step.1"
+DOT = Op("dot.1", f"{STEP}/mlp.1", flops=60_000, nbytes=200, category="convolution", source="train.py:7")
+ADD = Op("add.2", f"{STEP}/mlp.1/act.1", flops=100, nbytes=900)
+BARE = Op("copy.3", flops=0, nbytes=100)
+CALL = Op("custom-call.4", f"{STEP}/attention.2", category="custom-call")
+REDUCE = Op("all-reduce.5", f"{STEP}/mlp.1", category="all-reduce")
+FIRST = [(DOT, 10, 1_000), (ADD, 1_010, 1_000), (BARE, 2_010, 1_000), (CALL, 3_010, 1_000)]
+SECOND = [(op, start + 10_000, length) for op, start, length in FIRST]
+THIRD = [(op, start + 20_000, 2 * length) for op, start, length in FIRST[:1]]
+STEPS = [(0, 10_000), (10_000, 12_000), (22_000, 9_000)]
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> SessionTrace:
+    """Three steps of 10, 12 and 9 ns on two cores; the second core works in the first step alone. On the first core the
+    second step has a second run of the dot, 3,000 ps long, and an all-reduce."""
+    more = [(DOT, 14_010, 3_000), (REDUCE, 17_010, 1_000)]
+    late = [(DOT, 22_010, 1_000)]
+    folder = tmp_path_factory.mktemp("known")
+    return session(tpu_trace(folder, [[*FIRST, *SECOND, *more, *late], FIRST], STEPS))
+
+
+def own_times(document: dict[str, Any]) -> dict[str | None, int]:
+    paths = [*document["paths"], None]  # -1 is the last one
+    tree = document["tree"]
+    return {paths[at]: own for at, own in zip(tree["path"], tree["own_ps"], strict=True)}
+
+
+def test_the_first_core_and_the_median_step_are_shown_first(known: SessionTrace) -> None:
+    document = device_view(known)
+    assert document["chosen"] == {"dd": "0.0", "st": "0", "category": None}
+    assert document["steps"] == ["0", "1", "2"]
+    assert (document["cores"], document["core_steps"], document["stale"]) == (1, 1, False)
+    assert document["total"]["self_ps"] == 4_000
+
+
+def test_times_of_a_step_on_a_core(known: SessionTrace) -> None:
+    document = device_view(known, "0.0", "1")
+    assert own_times(document) == {
+        "Training_Step": 0,
+        "Training_Step/mlp": 5_000,
+        "Training_Step/mlp/act": 1_000,
+        "Training_Step/attention": 1_000,
+        None: 1_000,
+    }
+    total = document["total"]
+    assert total["self_ps"] == 8_000
+    assert (total["counted_ps"], total["uncounted_ps"], total["other_ps"]) == (6_000, 1_000, 1_000)
+    assert (total["kinds"], total["executions"]) == (5, 6)
+    assert document["uncounted"] == [{"op": "custom-call.4", "self_ps": 1_000}]
+
+
+@pytest.mark.parametrize(
+    ("dd", "st", "core_steps", "self_ps"),
+    [
+        ("all", "all", 2, 17_000), ("0", "0", 2, 8_000), ("0.1", "all", 1, 4_000), ("0.0", "mean", 3, 13_000),
+        ("all", "mean", 6, 17_000), ("0.1", "1", 1, 0),
+    ],
+)  # fmt: skip
+def test_sums_of_cores_and_steps(
+    known: SessionTrace, dd: str, st: str, core_steps: int, self_ps: int
+) -> None:
+    document = device_view(known, dd, st)
+    assert document["chosen"] == {"dd": dd, "st": st, "category": None}
+    assert (document["core_steps"], document["total"]["self_ps"]) == (core_steps, self_ps)
+    assert sum(own_times(document).values()) == sum(document["ops"]["self_ps"]) == self_ps
+
+
+@pytest.mark.parametrize(("dd", "st"), [("7", "1"), ("0.2", "1"), ("x", "1"), ("0.0", "99"), ("0.0", "1-2")])
+def test_usual_things_stand_for_what_is_not_there(known: SessionTrace, dd: str, st: str) -> None:
+    document = device_view(known, dd, st)
+    assert document["stale"]
+    assert document["chosen"]["dd"] == "0.0"
+    assert document["chosen"]["st"] == ("1" if st == "1" else "0")
+
+
+def test_an_op_leads_to_its_longest_run(known: SessionTrace) -> None:
+    document = device_view(known, "0.0", "1")
+    at = document["ops"]["op"].index("dot.1")
+    row, *run = document["ops"]["run"][at]
+    assert [document["rows"][row], *run] == ["h0.d0.ops", 14_010, 0, 3_000]
+    place = document["tree"]["path"].index(document["paths"].index("Training_Step/mlp"))
+    assert (document["tree"]["first_ps"][place], document["tree"]["last_ps"][place]) == (10_010, 18_010)
+    assert device_view(known, "0.0", "mean")["tree"]["first_ps"] == [None] * 5
+
+
+def test_the_verdict_is_on_the_work_that_is_farthest_below_the_roof(known: SessionTrace) -> None:
+    document = device_view(known, "0.0", "1")
+    # The dot reaches 120,000 of 400,000 FLOPs, the add 900 of 1,000 bytes, the copy 100 of 1,000.
+    verdict = document["verdict"]
+    assert document["paths"][verdict["path"]] == "Training_Step/mlp"
+    assert document["ops"]["op"][verdict["op"]] == "dot.1"
+    assert verdict["below_ps"] == 4_000 - 1_200
+    assert verdict["reached"] == pytest.approx((1_200 + 900 + 100) / 6_000, rel=1e-5)
+
+
+def test_a_category_limits_everything_but_the_choice_of_categories(known: SessionTrace) -> None:
+    every = device_view(known, "0.0", "1")
+    document = device_view(known, "0.0", "1", category="convolution")
+    assert document["categories"] == every["categories"]
+    assert document["categories"][0] == "convolution"
+    assert document["total"]["self_ps"] == 4_000
+    assert document["ops"]["op"] == ["dot.1"]
+
+
+def test_own_peaks_make_other_shares(known: SessionTrace) -> None:
+    document = device_view(known, "0.0", "1", own_peaks=(200e12, 1e12))
+    assert document["peaks"]["source"] == "user"
+    assert document["total"]["flops_share"] == device_view(known, "0.0", "1")["total"]["flops_share"] / 2
+
+
+def test_ops_beyond_the_limit_are_sums(known: SessionTrace, monkeypatch: pytest.MonkeyPatch) -> None:
+    every = device_view(known, "0.0", "1")
+    monkeypatch.setattr(view, "MOST_OPS", 2)
+    document = device_view(known, "0.0", "1")
+    assert document["ops"]["op"] == every["ops"]["op"][:2]
+    assert document["tree"] == every["tree"]
+    rest = document["rest"]
+    assert sum(document["ops"]["self_ps"]) + sum(row["self_ps"] for row in rest) == 8_000
+    assert sum(row["kinds"] for row in rest) == 3
+    assert device_view(known, "0.0", "1", whole=True)["ops"] == every["ops"]
+
+
+def test_paths_beyond_the_limit_count_for_what_encloses_them(
+    known: SessionTrace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(view, "MOST_PATHS", 2)
+    document = device_view(known, "0.0", "1")
+    assert own_times(document) == {"Training_Step": 1_000, "Training_Step/mlp": 6_000, None: 1_000}
+    listed = {document["paths"][at] if at >= 0 else None for at in document["ops"]["path"]}
+    assert "Training_Step/mlp/act" in listed
+
+
+def test_hosts_that_are_not_in_memory_are_told_by_the_report(known: SessionTrace) -> None:
+    annotations = propagation_report(known)["annotations"]
+    report = {
+        "session": {"hosts": [{"name": name} for name in "abc"]},
+        "devices": [{}] * 6,
+        "annotations": annotations,
+        **host_work(known, annotations),
+    }
+    document = device_view(known, "all", "all", report=report)
+    assert document["hosts"] == {"shown": [0, 1, 2], "of": 3}
+    assert document["core_steps"] == 6
+    assert document["total"]["self_ps"] == 17_000
+    assert document["ops"]["run"] == [None] * 5
+    assert device_view(known, "all", "1", report=report)["hosts"] == {"shown": [0], "of": 3}
+
+
+def test_a_session_without_devices(tmp_path: Path) -> None:
+    document = device_view(session(tpu_trace(tmp_path, [], STEPS)))
+    assert document["cores"] == 0
+    assert document["chosen"]["st"] == "all"
+    assert document["total"]["self_ps"] == 0
+    assert document["verdict"] is None
+
+
+def test_the_demo_is_what_it_says_of_itself() -> None:
+    known = transformer.truth()
+    document = device_view(session(trace_of(transformer.build().to_bytes())))
+    own = {path or "": time for path, time in own_times(document).items() if time}
+    assert own == known.own_ps
+    total = document["total"]
+    # The all-reduce tells no FLOPs either, but it is no work.
+    assert total["uncounted_ps"] + total["other_ps"] == known.uncounted_ps
+    assert sum(it or 0 for it in document["ops"]["flops"]) == known.flops
+    assert sum(it or 0 for it in document["ops"]["hbm_bytes"]) == known.nbytes
+
+
+def test_thousands_of_ops_are_a_small_answer(tmp_path: Path) -> None:
+    layers = [f"{STEP}/layer.{number}/mlp.1" for number in range(40)]
+    ops = [
+        Op(f"fusion.{7 * at}", layers[at % 40], flops=97 * at, nbytes=31 * at, source=f"model/part{at % 9}.py:{at}")
+        for at in range(4_000)
+    ]  # fmt: skip
+    executions = [(op, 10 + 1_000 * at, 500 + 13 * at % 499) for at, op in enumerate(ops)]
+    document = device_view(session(tpu_trace(tmp_path, [executions])))
+    assert document["total"]["kinds"] == 4_000
+    assert len(gzip.compress(json.dumps(document).encode())) < 60_000

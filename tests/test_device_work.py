@@ -1,0 +1,423 @@
+"""FLOPs, bytes and time by op, annotation and step: on captures with known truth, and against a count op by op."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections import defaultdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from captures import Core, capture, real_trace, session
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.console import Console
+from tpu_ops import BYTES_PER_PS, FLOPS_PER_PS, Op, tpu_trace
+
+from tb_xla_insights.analysis.propagation import propagation_report
+from tb_xla_insights.cli.main import main
+from tb_xla_insights.cli.work_text import print_work
+from tb_xla_insights.device_work import WorkTogether, host_work, session_work, with_peaks, work_of
+from tb_xla_insights.device_work.peaks import peaks_of
+from tb_xla_insights.device_work.roofline import Roof, bound_of
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.trace.model import Trace
+
+STEP = "Training_Step.1"
+DOT = Op(
+    "dot.1", f"{STEP}/mlp.1", flops=60_000, nbytes=300, hbm=200, category="convolution", source="train.py:7"
+)
+ADD = Op("add.2", f"{STEP}/mlp.1", flops=100, nbytes=900)
+COPY = Op("copy.3", flops=0, nbytes=100)
+CALL = Op("custom-call.4", f"{STEP}/attention.2", category="custom-call")
+REDUCE = Op("all-reduce.5", f"{STEP}/mlp.1", flops=10, nbytes=10, category="all-reduce")
+DONE = Op("copy-done.6", nbytes=5_000, category="copy-done")
+
+
+def work(trace: Trace) -> dict[str, Any]:
+    its = session(trace)
+    return host_work(its, propagation_report(its)["annotations"])
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Two steps on two cores; each op takes 1,000 ps but the dot, which runs twice on the first core."""
+    step = [(DOT, 10, 1_000), (ADD, 1_010, 1_000), (COPY, 2_010, 1_000), (CALL, 3_010, 1_000)]
+    second = [(op, start + 10_000, length) for op, start, length in step]
+    more = [(DOT, 14_010, 3_000), (REDUCE, 17_010, 1_000), (DONE, 18_010, 1_000)]
+    folder = tmp_path_factory.mktemp("known")
+    return work(tpu_trace(folder, [[*step, *second, *more], step], [(0, 10_000), (10_000, 10_000)]))
+
+
+def row_of(known: dict[str, Any], op: str) -> dict[str, Any]:
+    row: dict[str, Any]
+    (row,) = (row for row in known["ops"] if row["op"] == op)
+    return row
+
+
+def test_a_row_has_what_all_executions_of_an_op_took(known: dict[str, Any]) -> None:
+    row = row_of(known, "dot.1")
+    assert {name: row[name] for name in ("program", "op", "category", "annotation", "source", "kind", "counted")} == {
+        "program": "jit_f", "op": "dot.1", "category": "convolution", "annotation": "Training_Step/mlp",
+        "source": "train.py:7", "kind": "work", "counted": "stats",
+    }  # fmt: skip
+    assert (row["count"], row["executions"], row["self_ps"], row["in_steps_ps"]) == (4, 4, 6_000, 6_000)
+    assert (row["flops"], row["bytes"], row["hbm_bytes"]) == (240_000, 1_200, 800)
+    assert row["flops_share"] == pytest.approx(240_000 / (6_000 * FLOPS_PER_PS))
+    assert row["bytes_share"] == pytest.approx(800 / (6_000 * BYTES_PER_PS))
+    assert (row["bound"], row["bound_by"]) == (None, "neither")  # 40 % of one roof, 13 % of the other
+    assert row["roof_ps"] == 240_000 // FLOPS_PER_PS
+
+
+def test_what_the_capture_does_not_tell_is_null(known: dict[str, Any]) -> None:
+    row = row_of(known, "custom-call.4")
+    assert [row[name] for name in ("flops", "bytes", "flops_share", "bytes_share", "bound", "counted")] == [
+        None
+    ] * 6
+    assert row["bound_by"] == "unknown"
+    (uncounted,) = known["device_work"]["uncounted"]
+    assert uncounted == {
+        "program": "jit_f", "op": "custom-call.4", "category": "custom-call", "self_ps": 3_000, "share": 3_000 / 17_000,
+    }  # fmt: skip
+
+
+def test_waiting_and_exchanging_are_no_work(known: dict[str, Any]) -> None:
+    """Their FLOPs and bytes stand in their rows and in no sum."""
+    reduce, done, total = (
+        row_of(known, "all-reduce.5"),
+        row_of(known, "copy-done.6"),
+        known["device_work"]["total"],
+    )
+    assert (reduce["kind"], reduce["bound_by"], reduce["flops"]) == ("collective", "link", 10)
+    assert (done["kind"], done["bound_by"], done["bytes"], done["bytes_share"]) == (
+        "wait",
+        "wait",
+        5_000,
+        None,
+    )
+    assert (total["self_ps"], total["work_ps"], total["counted_ps"], total["sized_ps"]) == (
+        17_000,
+        15_000,
+        12_000,
+        12_000,
+    )
+    assert (total["flops"], total["bytes"]) == (240_300, 1_200 + 2_700 + 300)
+
+
+def test_annotations_add_up(known: dict[str, Any]) -> None:
+    tree = {row["path"]: row for row in known["device_work"]["annotations"]}
+    # In the order of the scopes' numbers, as the host recorded none of them.
+    assert list(tree) == ["Training_Step", "Training_Step/mlp", "Training_Step/attention", None]
+    assert {path: row["self_ps"] for path, row in tree.items()} == {
+        "Training_Step": 13_000, "Training_Step/mlp": 10_000, "Training_Step/attention": 3_000, None: 4_000,
+    }  # fmt: skip
+    mlp = tree["Training_Step/mlp"]
+    assert (mlp["flops"], mlp["mfu"]) == (240_300, pytest.approx(240_300 / (10_000 * FLOPS_PER_PS)))
+    assert (mlp["bound_by"], mlp["bound_ps"]) == (
+        "neither",
+        {"memory": 3_000, "link": 1_000, "neither": 6_000},
+    )
+    assert tree["Training_Step"]["own"]["self_ps"] == 0
+    assert (
+        tree[None]["bound_by"] == "neither"
+    )  # 3,000 ps of a copy at a tenth of the memory's peak, 1,000 ps of waiting
+
+
+def test_steps_have_the_work_that_they_launched(known: dict[str, Any]) -> None:
+    first, second = known["device_work"]["steps"]
+    assert (first["self_ps"], first["work_ps"], first["flops"], first["bytes"]) == (
+        8_000,
+        8_000,
+        120_200,
+        2_600,
+    )
+    assert (second["self_ps"], second["work_ps"], second["flops"], second["bytes"]) == (
+        9_000,
+        7_000,
+        120_100,
+        1_600,
+    )
+    assert first["mfu"] == pytest.approx(120_200 / (8_000 * FLOPS_PER_PS))
+    assert first["mfu_of_step"] == pytest.approx(120_200 / (2 * first["duration_ps"] * FLOPS_PER_PS))
+    mean = known["device_work"]["mean_step"]
+    assert (mean["steps"], mean["duration_ps"], mean["self_ps"], mean["work_ps"]) == (2, 10_000, 4_250, 3_750)
+    assert (mean["flops"], mean["mfu"]) == (240_300 // 4, pytest.approx(240_300 / (17_000 * FLOPS_PER_PS)))
+    assert mean["mfu_of_step"] == pytest.approx(240_300 / (4 * 10_000 * FLOPS_PER_PS))
+
+
+def test_other_peaks_change_shares_and_bounds_alone(known: dict[str, Any]) -> None:
+    slower = with_peaks(known | {"annotations": []}, (50e12, 1e12))
+    peaks = slower["device_work"]["peaks"]
+    assert (peaks["flops_per_s"], peaks["bytes_per_s"], peaks["source"]) == (50e12, 1e12, "user")
+    before, after = row_of(known, "dot.1"), row_of(slower, "dot.1")
+    assert (after["flops_share"], after["bound"]) == (pytest.approx(2 * before["flops_share"]), "compute")
+    unchanged = ("self_ps", "flops", "bytes", "count")
+    assert [after[name] for name in unchanged] == [before[name] for name in unchanged]
+    assert before["bound"] is None
+
+
+def test_a_loops_body_counts_as_often_as_it_ran(tmp_path: Path) -> None:
+    """The loop keeps the time between its parts, and no FLOPs, whatever its own stats say."""
+    loop = Op("while.7", STEP, flops=999, nbytes=999, category="while")
+    body = [(DOT, start, 100) for start in (20, 130, 240)]
+    rows = {row["op"]: row for row in work(tpu_trace(tmp_path, [[(loop, 10, 400), *body]]))["ops"]}
+    assert (rows["dot.1"]["executions"], rows["dot.1"]["flops"]) == (3, 180_000)
+    assert (rows["while.7"]["self_ps"], rows["while.7"]["flops"], rows["while.7"]["kind"]) == (
+        100,
+        None,
+        "container",
+    )
+
+
+def test_one_step_on_one_device(tmp_path: Path) -> None:
+    cores = [[(DOT, 10, 100), (ADD, 1_010, 50)], [(DOT, 20, 70)]]
+    trace = tpu_trace(tmp_path, cores, [(0, 1_000), (1_000, 1_000)])
+    assert {row["op"]: row["self_ps"] for row in work_of(trace, [], step=0)["ops"]} == {"dot.1": 170}
+    assert {row["op"]: row["self_ps"] for row in work_of(trace, [], step=1, device=0)["ops"]} == {"add.2": 50}
+    assert {row["op"]: row["self_ps"] for row in work_of(trace, [], device=1)["ops"]} == {"dot.1": 70}
+    (step,) = work_of(trace, [], step=0, device=1)["device_work"]["steps"]
+    assert (step["index"], step["cores"], step["self_ps"]) == (0, 1, 70)
+    found = work_of(tpu_trace(tmp_path, cores, [(0, 1_000)]), [], in_steps=True)
+    assert {row["op"]: row["self_ps"] for row in found["ops"]} == {"dot.1": 170}
+
+
+def test_python_asks_for_a_step_of_any_host(tmp_path: Path) -> None:
+    hosts = []
+    for name, length in (("a", 100), ("b", 70)):
+        cores = [[(DOT, 10, length), (ADD, 1_010, 50)]]
+        hosts.append(tpu_trace(tmp_path / name, cores, [(0, 1_000), (1_000, 1_000)]))
+    its = session(*hosts)
+    found = session_work(its, step=2)
+    assert {row["op"]: row["self_ps"] for row in found["ops"]} == {"dot.1": 70}
+    total = found["device_work"]["total"]
+    assert (total["self_ps"], total["bound_by"]) == (70, "compute")
+    assert [row["index"] for row in found["device_work"]["steps"]] == [2]
+    assert {row["op"]: row["self_ps"] for row in session_work(its)["ops"]} == {"dot.1": 170, "add.2": 100}
+    slow = session_work(its, step=2, device=hosts[1].devices[0].id, own_peaks=(1e18, 1e18))
+    assert slow["device_work"]["total"]["bound_by"] == "neither"
+    for wrong in ({"step": 4}, {"step": -1}, {"device": "x/TPU:9"}):
+        with pytest.raises(InputError, match="see the report's steps and devices"):
+            session_work(its, **wrong)
+
+
+@pytest.mark.parametrize(
+    ("op", "kind", "flops"),
+    [
+        (Op("custom-call.1", flops=0, category="custom-call"), "work", None),
+        (Op("custom-call.1", flops=7, category="custom-call"), "work", 7),
+        (Op("fusion.1", flops=(1 << 64) - 1), "work", None),
+        (Op("async-start.1", flops=7, category="async-start"), "start", 7),
+        (Op("slice-start.1", category="async-start"), "start", None),
+        (Op("send-done.1", category="send-done"), "collective", None),
+        (Op("outfeed.1", category="outfeed"), "transfer", None),
+        (Op("while.1", flops=7, category="while"), "container", None),
+    ],
+)
+def test_what_an_op_is_decides_what_its_stats_are_worth(
+    tmp_path: Path, op: Op, kind: str, flops: int | None
+) -> None:
+    (row,) = work(tpu_trace(tmp_path, [[(op, 10, 5)]]))["ops"]
+    assert (row["kind"], row["flops"]) == (kind, flops)
+
+
+@pytest.mark.parametrize(
+    ("flops", "hbm_bytes", "bound"),
+    [
+        (50, 0, "compute"), (49, 49, "neither"), (49, 50, "memory"), (60, 80, "memory"), (80, 60, "compute"),
+        (None, 80, "memory"), (None, 10, "unknown"), (90, None, "compute"), (10, None, "unknown"),
+        (None, None, "unknown"),
+    ],
+)  # fmt: skip
+def test_the_nearer_roof_bounds_an_op_from_half_of_it_on(
+    flops: int | None, hbm_bytes: int | None, bound: str
+) -> None:
+    row = {"kind": "work", "self_ps": 10**12, "flops": flops, "hbm_bytes": hbm_bytes}
+    assert bound_of(row, Roof(100.0, 100.0)) == bound
+
+
+MI300X = {
+    "device_vendor": "AMD", "core_count": 304, "memory_size": 206_141_652_992, "compute_cap_major": 9,
+    "compute_cap_minor": 4,
+}  # fmt: skip
+MI355X = MI300X | {
+    "core_count": 256, "memory_size": 309_220_868_096, "clock_rate": 2_400_000, "compute_cap_minor": 5,
+}  # fmt: skip
+H100 = {
+    "device_vendor": "Nvidia", "gpu_device_name": "NVIDIA H100 80GB HBM3", "core_count": 132,
+    "memory_size": 84_944_093_184, "memory_bandwidth": 3_352_320_000_000, "compute_cap_major": 9,
+    "compute_cap_minor": 0,
+}  # fmt: skip
+TOLD = {"peak_teraflops_per_second": 459.0, "peak_hbm_bw_gigabytes_per_second": 2765.0}
+
+
+@pytest.mark.parametrize(
+    ("name", "stats", "row"),
+    [
+        ("TPU:0", TOLD | {"device_type_string": "TPU v5"}, ("TPU v5", 459e12, 2765e9, "capture")),
+        ("TPU:0", {"device_type_string": "TPU v4"}, ("TPU v4", 275e12, 1228e9, "table")),
+        ("TPU:0", {"device_type_string": "TPU v99"}, ("TPU v99", None, None, None)),
+        ("GPU:0", MI300X, ("AMD Instinct MI300X", 1307.4e12, 5300e9, "table")),
+        ("GPU:0", MI300X | {"core_count": 303}, ("GPU", None, None, None)),
+        ("GPU:0", MI355X, ("AMD Instinct MI355X", 2516.6e12, 8000e9, "table")),
+        ("GPU:0", H100, ("NVIDIA H100 80GB HBM3", 989e12, 3_352_320_000_000.0, "table")),
+        ("GPU:0", H100 | {"memory_size": 10**11}, ("NVIDIA H100 80GB HBM3", None, None, None)),
+    ],
+)
+def test_peaks_are_the_captures_or_of_a_known_device(
+    name: str, stats: dict[str, Any], row: tuple[Any, ...]
+) -> None:
+    line = "Stream #1(Kernel)" if name.startswith("GPU") else "XLA Ops"
+    trace = capture(Core(name=name, stats=stats, lines={line: [("dot", 0, 5)]}))
+    (told,) = peaks_of(trace)
+    assert (told["kind"], told["flops_per_s"], told["bytes_per_s"], told["source"]) == row
+    assert (told["cite"] is not None) == (told["source"] == "table")
+
+
+def test_kernels_of_one_op_in_a_row_are_one_execution() -> None:
+    kernels = [("im2col", 0, 5), ("gemm", 5, 9), ("add", 14, 2), ("gemm", 16, 9), ("gemm", 30, 9)]
+    ops = ["conv.1", "conv.1", "add.2", "conv.1", "conv.1"]
+    runs = [1, 1, 1, 1, 2]
+    stream = [
+        (name, start, length, {"hlo_op": op, "hlo_module": "jit_f", "program_id": 7, "correlation_id": run})
+        for (name, start, length), op, run in zip(kernels, ops, runs, strict=True)
+    ]
+    rows = {
+        row["op"]: row
+        for row in work(capture(Core(name="GPU:0", lines={"Stream #1(Kernel)": stream})))["ops"]
+    }
+    assert (rows["conv.1"]["count"], rows["conv.1"]["executions"]) == (4, 2)
+    assert (rows["add.2"]["count"], rows["add.2"]["executions"]) == (1, 1)
+
+
+def test_hosts_add_up_in_any_order(tmp_path: Path) -> None:
+    one = tpu_trace(tmp_path / "a", [[(DOT, 10, 100), (ADD, 200, 50)]], [(0, 1_000)])
+    other = tpu_trace(tmp_path / "b", [[(DOT, 10, 70), (CALL, 100, 5)], [(DOT, 10, 30)]], [(0, 1_000)])
+    told = [work(one), work(other)]
+    documents = []
+    for order in ((0, 1), (1, 0)):
+        together = WorkTogether()
+        for host in order:
+            together.add(host, told[host]["ops"], told[host]["device_work"])
+        documents.append(together.document([]))
+    assert documents[0] == documents[1]
+    rows = {row["op"]: row for row in documents[0]["ops"]}
+    assert (rows["dot.1"]["self_ps"], rows["dot.1"]["flops"], rows["dot.1"]["executions"]) == (
+        200,
+        180_000,
+        3,
+    )
+    assert [step["index"] for step in documents[0]["device_work"]["steps"]] == [0, 1]
+    assert [row["count"] for row in documents[0]["device_work"]["peaks"]["devices"]] == [3]
+
+
+RECORDED = Path(__file__).parent / "recorded" / "cost_analysis"
+COSTS = json.loads((RECORDED / "costs.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def counted() -> dict[str, int]:
+    """FLOPs by program, of one run."""
+    found: dict[str, int] = defaultdict(int)
+    for row in work(real_trace(RECORDED))["ops"]:
+        assert row["counted"] in (None, "shapes")
+        found[row["program"]] += row["flops"] or 0
+    return {name: flops // COSTS["runs"] for name, flops in found.items()}
+
+
+@pytest.mark.parametrize("name", COSTS["programs"])
+def test_flops_by_shapes_are_those_of_xlas_cost_analysis(name: str, counted: dict[str, int]) -> None:
+    """Where a program is nothing but a product. What else it holds the cost analysis counts as well, and loops once."""
+    cost = COSTS["programs"][name]
+    assert counted[f"jit_{name}"] == cost["products"]
+    if cost["pure"]:
+        assert counted[f"jit_{name}"] == cost["flops"]
+
+
+SCOPES = st.sampled_from(["", f"{STEP}/a.1", f"{STEP}/a.1/b.1", f"{STEP}/c.2"])
+AMOUNT = st.none() | st.integers(0, 10**15)
+OPS = st.lists(
+    st.builds(
+        Op, st.sampled_from(["dot.1", "add.2", "copy-done.3", "while.4"]), SCOPES, AMOUNT, AMOUNT,
+        category=st.sampled_from(["loop fusion", "all-reduce", "while"]),
+    ), min_size=1, max_size=6, unique_by=lambda op: (op.name, op.scope),
+)  # fmt: skip
+LENGTHS = st.lists(
+    st.tuples(st.integers(0, 5), st.integers(1, 900), st.integers(0, 90)), min_size=1, max_size=12
+)
+
+
+@settings(max_examples=25)
+@given(OPS, st.lists(LENGTHS, min_size=1, max_size=3))
+def test_all_sums_are_those_of_a_count_op_by_op(
+    ops: list[Op], lanes: list[list[tuple[int, int, int]]]
+) -> None:
+    cores = []
+    for lane in lanes:
+        now, its = 10, []
+        for number, length, pause in lane:
+            its.append((ops[number % len(ops)], now, length))
+            now += length + pause
+        cores.append(its)
+    with TemporaryDirectory() as folder:
+        trace = tpu_trace(Path(folder), cores, [(0, 3_000), (3_000, 30_000)])
+    found = work(trace)
+    ran = [(op, start >= 3_000, length) for core in cores for op, start, length in core]
+    assert sum(row["self_ps"] for row in found["ops"]) == sum(length for _, _, length in ran)
+    for row in found["ops"]:
+        scope = row["annotation"]
+        mine = [op for op, _, _ in ran if op.name == row["op"] and _path(op) == scope]
+        assert row["count"] == row["executions"] == len(mine)
+        if row["kind"] != "container":
+            assert row["flops"] == (None if mine[0].flops is None else mine[0].flops * len(mine))
+            assert row["bytes"] == (None if mine[0].nbytes is None else mine[0].nbytes * len(mine))
+    works = {(row["op"], row["annotation"]) for row in found["ops"] if row["kind"] == "work"}
+    for number, step in enumerate(found["device_work"]["steps"]):
+        mine = [op for op, later, _ in ran if later == bool(number)]
+        assert step["self_ps"] == sum(length for _, later, length in ran if later == bool(number))
+        assert (step["flops"] or 0) == sum(op.flops or 0 for op in mine if (op.name, _path(op)) in works)
+    tree = found["device_work"]["annotations"]
+    assert sum(row["own"]["self_ps"] for row in tree) == found["device_work"]["total"]["self_ps"]
+    assert sum(row["own"]["flops"] or 0 for row in tree) == (found["device_work"]["total"]["flops"] or 0)
+    told = {row["path"]: row["device_ps"] for row in propagation_report(session(trace))["annotations"]}
+    assert {row["path"]: row["self_ps"] for row in tree if row["path"]} == {
+        path: ps for path, ps in told.items() if ps
+    }
+
+
+def _path(op: Op) -> str | None:
+    return "/".join(part.partition(".")[0] for part in op.scope.split("/")) if op.scope else None
+
+
+def test_the_text_tells_where_time_goes_and_how_far_that_is_from_the_peaks(known: dict[str, Any]) -> None:
+    written = io.StringIO()
+    print_work(Console(file=written, width=300), known["ops"], known["device_work"])
+    text = written.getvalue().replace("\u202f", " ")
+    rows = {line.split("  ")[0]: line.split()[1:] for line in text.splitlines()}
+    assert rows["Training_Step/mlp"][0] == "10.000"
+    told = "convolution mlp 4 6.000 35.3 % 40.00 40.0 % 13.3 % neither train.py:7"
+    assert rows["dot.1"] == told.split()
+    peaks = "Peaks (TPU v0): 100.0 TFLOP/s and 1 000 GB/s, from the capture."
+    assert f"{peaks} 88.2 % of the time is work; FLOPs are known of 80.0 %" in text
+
+
+DEMO = Path(__file__).parents[1] / "demo_logs" / "synthetic_case_study_8_tpu_cores"
+
+
+def test_peaks_are_given_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(DEMO), "--json", "--peaks", "1e15,2e12"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    peaks = document["device_work"]["peaks"]
+    assert (peaks["flops_per_s"], peaks["bytes_per_s"], peaks["source"]) == (1e15, 2e12, "user")
+    assert sum(row["self_ps"] for row in document["ops"]) == document["propagation"]["device_ps"]
+    told = {row["path"]: row["device_ps"] for row in document["annotations"] if row["device_ps"]}
+    tree = {row["path"]: row["self_ps"] for row in document["device_work"]["annotations"] if row["path"]}
+    assert tree == told
+
+
+@pytest.mark.parametrize("text", ["abc", "1e12", "1e12,0", "1e12,inf", "1,2,3"])
+def test_peaks_that_are_none_are_refused_in_one_line(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["report", str(DEMO), "--peaks", text])
+    assert f"{text!r} is no FLOP/s,bytes/s" in capsys.readouterr().err

@@ -1,0 +1,170 @@
+"""FLOPs and bytes of instructions by their shapes: against a count of every product, and where they are not known."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tb_xla_insights.xplane.hlo_amounts import ProgramAmounts, window_places
+from tb_xla_insights.xplane.proto.hlo_pb2 import HloInstruction, HloModule, Shape, Window
+
+_F32, _BF16, _S8, _S4, _TUPLE = 11, 16, 2, 21, 13
+
+
+def shape(*sizes: int, kind: int = _F32) -> bytes:
+    return Shape(element_type=kind, dimensions=sizes).SerializeToString()
+
+
+def instruction(id_: int, opcode: str, made: bytes, reads: Sequence[int] = (), **more: Any) -> HloInstruction:
+    return HloInstruction(
+        id=id_, name=f"{opcode}.{id_}", opcode=opcode, shape=made, operand_ids=reads, **more
+    )
+
+
+def amounts(
+    *body: HloInstruction, called: Sequence[Sequence[HloInstruction]] = ()
+) -> tuple[int | None, str, int | None]:
+    """Of the last instruction of a body; the computations that it may call are 1, 2, …"""
+    module = HloModule()
+    for id_, its in enumerate([body, *called]):
+        module.computations.add(id=id_, instructions=its)
+    opcodes = {it.id: [inside.opcode for inside in it.instructions] for it in module.computations}
+    return ProgramAmounts(module, opcodes).of(body[-1], body[-1].opcode, 0)
+
+
+A = instruction(1, "parameter", shape(6, 8, 5, kind=_BF16))
+B = instruction(2, "parameter", shape(6, 5, 7, kind=_BF16))
+DOT = instruction(
+    3, "dot", shape(6, 8, 7), [1, 2],
+    dot_dimension_numbers={
+        "lhs_contracting_dimensions": [2], "rhs_contracting_dimensions": [1], "lhs_batch_dimensions": [0],
+        "rhs_batch_dimensions": [0],
+    },
+)  # fmt: skip
+DOT_FLOPS = 2 * 6 * 8 * 5 * 7
+PRODUCT = "bf16[6,8,5] × bf16[6,5,7] = f32[6,8,7]"
+
+
+def test_a_batched_dot() -> None:
+    assert amounts(A, B, DOT) == (DOT_FLOPS, PRODUCT, 2 * 6 * 8 * 5 + 2 * 6 * 5 * 7 + 4 * 6 * 8 * 7)
+
+
+def test_a_fusion_has_what_its_instructions_have() -> None:
+    """Its bytes are what goes in and out, not what passes within."""
+    inside = [A, B, DOT, instruction(4, "tanh", shape(6, 8, 7), [3])]
+    fusion = instruction(3, "fusion", shape(6, 8, 7), [1, 2], called_computation_ids=[1])
+    assert amounts(A, B, fusion, called=[inside]) == (DOT_FLOPS, PRODUCT, 480 + 420 + 1_344)
+
+
+def test_what_only_moves_data_computes_nothing() -> None:
+    transpose = instruction(2, "transpose", shape(5, 8, 6, kind=_BF16), [1])
+    assert amounts(A, transpose) == (0, "", 960)
+    fusion = instruction(2, "fusion", shape(5, 8, 6, kind=_BF16), [1], called_computation_ids=[1])
+    assert amounts(A, fusion, called=[[A, transpose]]) == (0, "", 960)
+
+
+def test_what_is_not_known_is_not_guessed() -> None:
+    add = instruction(2, "add", shape(6), [1, 1])
+    sliced = [A, instruction(2, "dynamic-slice", shape(8), [1])]
+    fusion = instruction(3, "fusion", shape(6), [1], called_computation_ids=[1])
+    foreign = instruction(2, "custom-call", shape(6), [1], custom_call_target="mine")
+    assert amounts(A, add)[0] is None  # element-wise
+    assert amounts(A, fusion, called=[sliced]) == (0, "", None)
+    assert amounts(A, foreign) == (None, "", None)
+    assert amounts(A, fusion, called=[[A, B, DOT, foreign]])[0] is None
+    four_bits = instruction(1, "parameter", shape(6, kind=_S4))
+    assert amounts(four_bits, instruction(2, "copy", shape(6, kind=_S4), [1])) == (0, "", None)
+
+
+@pytest.mark.parametrize("opcode", ["while", "conditional"])
+def test_loops_and_branches_have_parts_of_their_own(opcode: str) -> None:
+    loop = instruction(3, opcode, shape(6), [1], called_computation_ids=[1])
+    assert amounts(A, B, loop, called=[[A, B, DOT]]) == (None, "", None)
+
+
+def test_a_call_of_cublas() -> None:
+    """It also returns the memory that it worked in."""
+    made = Shape(
+        element_type=_TUPLE,
+        tuple_shapes=[Shape.FromString(shape(8, 7)), Shape.FromString(shape(999, kind=_S8))],
+    )
+    config = {"gemm_backend_config": {"dot_dimension_numbers": {"lhs_contracting_dimensions": ["1"]}}}
+    call = instruction(
+        3, "custom-call", made.SerializeToString(), [1, 2], custom_call_target="__cublas$gemm",
+        backend_config=json.dumps(config).encode(),
+    )  # fmt: skip
+    left, right = (instruction(id_, "parameter", shape(*sizes)) for id_, sizes in ((1, (8, 5)), (2, (5, 7))))
+    assert amounts(left, right, call) == (2 * 8 * 5 * 7, "f32[8,5] × f32[5,7] = f32[8,7]", 4 * (40 + 35 + 56))
+
+
+IMAGES, KERNEL, MADE = (2, 9, 9, 4), (3, 3, 4, 6), (2, 7, 7, 6)
+CONVOLUTION: dict[str, Any] = {
+    "window": {"dimensions": [{"size": 3, "stride": 1, "window_dilation": 1, "base_dilation": 1}] * 2},
+    "convolution_dimension_numbers": {
+        "input_batch_dimension": 0, "input_spatial_dimensions": [1, 2], "input_feature_dimension": 3,
+        "kernel_spatial_dimensions": [0, 1], "kernel_input_feature_dimension": 2, "kernel_output_feature_dimension": 3,
+        "output_batch_dimension": 0, "output_spatial_dimensions": [1, 2], "output_feature_dimension": 3,
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("target", "read", "made"),
+    [
+        ("", (IMAGES, KERNEL), MADE),
+        ("__cudnn$convForward", (IMAGES, KERNEL), MADE),
+        ("__cudnn$convBackwardInput", (MADE, KERNEL), IMAGES),
+        ("__cudnn$convBackwardFilter", (IMAGES, MADE), KERNEL),
+    ],
+)
+def test_a_convolution_and_its_gradients_have_the_same_flops(
+    target: str, read: Sequence[tuple[int, ...]], made: tuple[int, ...]
+) -> None:
+    inputs = [instruction(id_, "parameter", shape(*sizes)) for id_, sizes in enumerate(read, 1)]
+    opcode = "custom-call" if target else "convolution"
+    it = instruction(3, opcode, shape(*made), [1, 2], custom_call_target=target, **CONVOLUTION)
+    assert amounts(*inputs, it)[0] == 2 * (2 * 7 * 7 * 6) * (3 * 3 * 4)
+
+
+@given(
+    st.integers(1, 9), st.integers(1, 9), st.integers(1, 5), st.integers(1, 3), st.integers(-2, 6), st.integers(1, 3),
+    st.integers(1, 3),
+)  # fmt: skip
+def test_places_of_a_window_are_those_that_meet_a_value(
+    outputs: int, inputs: int, size: int, stride: int, padding: int, step: int, dilation: int
+) -> None:
+    window = Window.Dimension(
+        size=size, stride=stride, padding_low=padding, window_dilation=step, base_dilation=dilation
+    )
+    values = {dilation * value for value in range(inputs)}
+    met = sum(out * stride - padding + at * step in values for out in range(outputs) for at in range(size))
+    assert window_places(outputs, inputs, window) == met
+
+
+def test_damage_is_not_known() -> None:
+    calls_itself = instruction(3, "fusion", shape(6), [1], called_computation_ids=[0])
+    assert amounts(A, calls_itself)[0] is None
+    assert amounts(instruction(3, "dot", shape(6), [98, 99])) == (None, "", None)
+    assert amounts(instruction(3, "dot", b"\xff", [])) == (None, "", None)
+    assert amounts(A, instruction(3, "fusion", shape(6), [1], called_computation_ids=[77]))[0] is None
+
+
+@pytest.mark.parametrize("size", [-1, 1 << 40, -(1 << 63), (1 << 63) - 1])
+def test_sizes_that_are_none_are_not_counted(size: int) -> None:
+    left, right = instruction(1, "parameter", shape(size, 8)), instruction(2, "parameter", shape(8, size))
+    dot = instruction(
+        3, "dot", shape(size, size), [1, 2], dot_dimension_numbers={"lhs_contracting_dimensions": [1]}
+    )
+    flops, _, nbytes = amounts(left, right, dot)
+    assert (flops, nbytes) == (None, None) if abs(size) > 1 else flops == 16
+    images, kernel = instruction(1, "parameter", shape(*IMAGES)), instruction(2, "parameter", shape(*KERNEL))
+    made = (2, size, 7, 6)
+    assert amounts(images, kernel, instruction(3, "convolution", shape(*made), [1, 2], **CONVOLUTION))[0] in (
+        None,
+        0,
+    )
