@@ -143,7 +143,7 @@ def _inside_span(report: Mapping[str, Any], room: int) -> dict[str, str]:
         head, waiting = f"{late_cost_text(late)} ", waiting_text(late)
         causes = _causes_beside_late(first, further, limit)
     else:
-        head, waiting = "", late and waiting_by_name(late)
+        head, waiting = "", waiting_by_name(late) if late else ""
         causes = _causes(first, mistakes, limit, together)
     busy_text = f"{duty} busy, which includes waiting for {waiting}" if late else f"{duty} busy"
     texts = [
