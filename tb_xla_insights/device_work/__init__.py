@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from tb_xla_insights.device_work.document import with_peaks, work_document
-from tb_xla_insights.device_work.report import host_work, session_work, work_of
-from tb_xla_insights.device_work.together import WorkTogether
+from tb_xla_insights.device_work.document import WorkTogether, with_peaks, work_document
+from tb_xla_insights.device_work.report import host_work, session_work
 
-__all__ = ["WorkTogether", "host_work", "session_work", "with_peaks", "work_document", "work_of"]
+__all__ = ["WorkTogether", "host_work", "session_work", "with_peaks", "work_document"]
