@@ -123,9 +123,9 @@ class Session:
             document = session_report(self._trace, all_gaps, samples_per_step)
         if peaks is None:
             return document
-        from tb_xla_insights.device_work import with_peaks
+        from tb_xla_insights.report.document import report_with_peaks
 
-        return with_peaks(document, peaks)
+        return report_with_peaks(document, peaks)
 
     def _kept_report(self) -> dict[str, Any]:
         """The report with all gaps, which tables of several hosts are parts of."""

@@ -70,6 +70,52 @@ class TestAgainstEverySplit:
         assert of_means(a, b) == of_means(b, a)
 
 
+class TestManyFigures:
+    """One answer for each of many figures, of which chance seldom makes any differ."""
+
+    @settings(max_examples=30, deadline=None)
+    @given(st.lists(st.tuples(*[st.integers(1, 60)] * 9), min_size=1, max_size=5))
+    def test_against_every_split(self, figures: list[tuple[int, ...]]) -> None:
+        """The figure that differs most against the largest difference of all; the next one without it; and so on."""
+        table = np.array(figures, np.float64)
+        table /= np.maximum(table.std(axis=1, keepdims=True), 1e-9)
+        differ = np.array([
+            [abs(row[list(its)].mean() - np.delete(row, its).mean()) for row in table]
+            for its in combinations(range(9), 4)
+        ])  # fmt: skip
+        left, expected, least = list(range(len(table))), {}, 0.0
+        while left:
+            most = max(left, key=lambda it: (round(differ[0][it], 6), it))
+            least = max(least, float((differ[:, left].max(axis=1) >= differ[0][most] - 1e-6).mean()))
+            expected[most] = least
+            left.remove(most)
+        made = ChanceTest(steps(range(4)), steps(range(5))).of_many_means(table[:, :4], table[:, 4:])
+        assert [it.p for it in made] == pytest.approx([expected[it] for it in range(len(table))])
+
+    def test_without_a_difference_few_pairs_have_any_figure_that_seems_to_differ(self) -> None:
+        """Of 200 pairs of 60 figures each, of all sizes, 10 are expected; 20 or more come in 2 of 1,000 sets."""
+        random = np.random.default_rng(7)
+        test = ChanceTest(steps(range(5)), steps(range(5)))
+        sizes = 10.0 ** random.uniform(5, 9, (60, 1))
+        pairs = (sizes * random.lognormal(0, 0.2, (60, 10)) for _ in range(200))
+        found = [any(it.real for it in test.of_many_means(pair[:, :5], pair[:, 5:])) for pair in pairs]
+        assert sum(found) < 20
+
+    def test_those_that_do_differ_hide_no_smaller_one(self) -> None:
+        random = np.random.default_rng(7)
+        table = 1e6 * random.normal(1, 0.01, (40, 16))
+        table[0, 8:] *= 3
+        table[1, 8:] *= 1.1
+        table[2] *= 1e3 * random.lognormal(0, 1, 16)
+        test = ChanceTest(steps(range(8)), steps(range(8)))
+        answers = test.of_many_means(table[:, :8], table[:, 8:])
+        assert [it.real for it in answers] == [True, True] + [False] * 38
+
+    def test_too_few_steps_tell_nothing(self) -> None:
+        few = ChanceTest(steps(range(3)), steps(range(9)))
+        assert few.of_many_means(np.ones((2, 3)), np.zeros((2, 9))) == [Answer()] * 2
+
+
 def test_random_splits_are_drawn_alike_and_near_all_of_them() -> None:
     """Nine steps in each have 48,620 splits, more than are tried; 12,870 of eight are."""
     a, b = [10, 12, 11, 14, 13, 10, 12, 13, 11], [12, 14, 13, 15, 12, 13, 14, 11, 15]

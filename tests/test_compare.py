@@ -95,6 +95,7 @@ class TestSteps:
     def test_one_step_has_an_unknown_spread(self) -> None:
         document = compare(uneven(1000), uneven(*[500] * 12))
         assert document["chance"] == {
+            "measure": "step_median",
             "p": None,
             "share": None,
             "text": "1\u202fstep in A and 12\u202fsteps in B: too few to tell a difference from chance; "

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from helpers import MS, small_space
 from test_plugin import data, document, get, opened, tensorboard
+from webstore import Answer, Asked, web_store
 from werkzeug.test import Client
 
 DEMO = Path(__file__).parents[1] / "demo_logs/synthetic_pod_16_hosts"
@@ -221,3 +222,32 @@ def test_the_slowest_and_the_median_host_are_the_report_s() -> None:
     assert chosen(["median"], report) == [0]
     with pytest.raises(InputError, match="none of the 5 hosts"):
         chosen(["5"], report)
+
+
+def test_a_store_that_goes_away_is_told_of_each_host_and_what_came_before_is_shown(pod: Path) -> None:
+    """Six hosts are read once; the store then has neither the others nor, to draw them, these again."""
+    with web_store() as store:
+        for path in pod.rglob("*.pb"):
+            store.files[f"/logs/{path.relative_to(pod)}"] = path.read_bytes()
+
+        def gone(answer: Answer, asked: Asked) -> bool:
+            host = int(asked.path.rpartition("-")[2].partition(".")[0])
+            return asked.method == "GET" and (host > 5 or len(store.of(asked.path)) > 1) and answer.reset()
+
+        store.faults = dict.fromkeys(store.files, gone)
+        client = tensorboard("--logdir", f"{store.address}/logs")
+        ready = opened(client, "s")
+        found: dict[str, list[str]] = {name: [] for name in ("skipped_host", "unread_trace")}
+        for it in ready["diagnostics"]:
+            if it["id"] in found:
+                found[it["id"]].append(it["host"])
+                assert "Connection reset" in it["message"]
+        assert found["skipped_host"] == [f"w-{i}" for i in range(6, HOSTS)]
+        assert len(found["unread_trace"]) == 2
+        assert (len(ready["devices"]), ready["chosen"], ready["rows"]) == (6, [], [])
+        for route in ("overview", "counts", "gaps", "executions", "compiles", "hosts"):
+            assert get(client, f"data/{route}", session="s").status_code == 200
+        for route in ("propagation", "scopes"):
+            answer = get(client, f"data/{route}", session="s")
+            assert answer.status_code == 400
+            assert "its trace cannot be shown" in document(answer)["error"]

@@ -333,11 +333,23 @@ def on(host: str, hosts: int) -> dict[str, Any]:
 
 
 def test_who_holds_up_the_others_comes_first() -> None:
-    """Before the duty cycle, of which waiting for the late host is a part, and before what else is wrong."""
+    """Before the duty cycle, of which waiting for the late host is a part, if no other mistake gains more."""
     assert _told(of(LATE))[1] == f"{HEAD} {BUSY}."
-    for mistakes in ([on("w-1", 1), LATE], [LATE, on("w-5", 2)]):
+    for mistakes in ([LATE, on("w-1", 1)], [LATE, on("w-5", 2)]):
         assert _told(of(*mistakes))[1].startswith(f"{HEAD} {BUSY}. Further mistakes: a compile on w-")
     assert _told(of(LATE, on("w-5", 1)))[1] == f"{HEAD} {BUSY}."
+
+
+def test_a_late_host_that_is_not_the_worst_mistake_is_told_in_its_place() -> None:
+    """As where all hosts wait for data, and one of them longer."""
+    data = finding("mistake", "the device waits for data", 0.5)
+    together = {"step_ps": 50 * MS, "step_if_fixed_ps": 10 * MS, "step_without_limit_ps": 10 * MS}
+    several: dict[str, Any] = LATE | {"evidence": LATE["evidence"] | {"hosts": ["w-5", "w-7"]}}
+    for late, whom in ((LATE, "w-5"), (several, "others")):
+        assert _told(of(data, late, **together))[1] == (
+            f"The device is 50.0 % busy, which includes waiting for {whom}. Mistakes cost up to 40.0 of 50.0 ms a "
+            "step: the device waits for data, w-5 comes late (next_batch, input)."
+        )
 
 
 def test_what_a_late_host_cost_once_is_told_as_a_whole() -> None:

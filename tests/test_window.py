@@ -121,6 +121,23 @@ def test_an_op_s_own_time_in_a_window_is_what_its_parts_leave_there() -> None:
     assert own(101, 110) == {}
 
 
+def test_device_ops_of_a_window_are_listed_by_annotation() -> None:
+    """A loop's own time is that of no annotation; `s` around `f` has no ops of its own; ops are cut at the window."""
+    f, g = {"tf_op": "s/f/dot:"}, {"tf_op": "s/g/add:"}
+    first = Core([("while.1", 0, 100), ("dot.1", 10, 40, f), ("add.1", 60, 21, g), ("dot.2", 90, 10, f)])
+    second = Core([("dot.1", 20, 20, f)], name="TPU:1")
+    host = thread("python", ("s", 0, 8), ("f", 0, 3), ("g", 4, 3), role="driving")
+    rows = window(session(capture(host, first, second)), 30, 95)["annotations"]
+    assert [(row["path"], row["count"], row["self_ps"], row["inside_ps"]) for row in rows] == [
+        ("s/f", 3, 20 + 5 + 10, 35), ("s/g", 1, 21, 21), (None, 1, 19, 19), ("s", 0, 0, 56),
+    ]  # fmt: skip
+    assert rows[0]["top_ops"] == [
+        {"op": "dot.1", "count": 2, "self_ps": 30}, {"op": "dot.2", "count": 1, "self_ps": 5},
+    ]  # fmt: skip
+    assert rows[0]["more_ops"] == {"names": 0, "count": 0, "self_ps": 0}
+    assert [row["share"] for row in rows] == [35 / 75, 21 / 75, 19 / 75, 0]
+
+
 def test_the_names_with_most_time_of_their_own(training: SessionTrace) -> None:
     top = window(training, 0, 75)["top"]
     assert [(it["name"], it["self_ps"], it["total_ps"], it["count"]) for it in top] == [
@@ -172,6 +189,8 @@ def test_windows_of_real_captures_add_up(shared_traces: Path, folder: str) -> No
         for it in found["devices"]:
             assert it["busy_ps"] + it["idle_ps"] == it["span_ps"]
             assert it["stall_ps"] <= it["busy_ps"]
+        op_ps = sum(own_ps(device) for device in found["devices"])
+        assert sum(row["self_ps"] for row in found["annotations"]) == op_ps
         for it in found["threads"]:
             assert (
                 sum(it["by_class_ps"].values()) + it["no_class_ps"] == it["busy_ps"] <= found["duration_ps"]

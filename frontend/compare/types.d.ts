@@ -19,10 +19,16 @@ export interface UsualStep extends Span {
   host: (Span & { class: ClassName })[]; runs: (Span & { program: string })[]; gaps: (Span & { cause: ClassName })[];
 }
 export interface Execution { program: string; kind: string; per_step: number | null; host_ps: number; device_ps: number; overhead_ps: number }
+export interface WorkRow {
+  a_ps: number; b_ps: number; difference_ps: number; ratio: number | null; p: number | null; verdict: Verdict; of_step: number | null;
+  found: "both" | "only_a" | "only_b" | "changed";
+}
+export interface OpRow extends WorkRow { program: string; annotation: string | null; ops_a: string[]; ops_b: string[]; count: [number, number] }
 export interface Comparison {
   a: Side; b: Side; verdict: { text: string; verdict: string }; chance: { text: string | null };
   measures: Measure[]; classes: (Judged & { class: ClassName })[];
   annotations: { path: string; phase: boolean; host: Judged; device: Pair }[];
+  device_work: { annotations: (WorkRow & { path: string | null })[]; ops: OpRow[] };
   programs: { program: string; program_b: string | null; match: string | null; host: Pair; device: Pair; overhead: Pair }[];
   gaps: { idle: Pair; classes: (Pair & { class: ClassName })[]; small: Pair };
   compiles: (Pair & { module: string; count: [number, number] })[];

@@ -8,9 +8,11 @@ import { card, cores, hue, tableCard } from '../lib/cards.js';
 import { cutMiddle, difference, digits, headline, MISSING, plural, rate, share, timeCell, unitFor } from '../lib/format.js';
 import { total } from '../lib/items.js';
 import { countColumn, table, textColumn, timeColumn } from '../lib/table.js';
+import { deviceCards } from './device.js';
 import { lazyCard, ratioCell } from './lazy.js';
 import { readPairs } from './pairs.js';
 import { stepStrip } from './strip.js';
+import { chanceTitle, verdictCell } from './verdict.js';
 
 /** @typedef {import('./types').Comparison} Comparison */
 /** @typedef {import('./types').Pair} Pair */
@@ -18,13 +20,7 @@ import { stepStrip } from './strip.js';
 /** @typedef {import('./types').Measure} Measure */
 /** @typedef {import('./types').Side} Side */
 
-const VERDICT_WORDS = { better: '▲ better', worse: '▼ worse', same: '≈ same', chance: '≈ may be chance', few: 'too few steps' };
 const SIDES = /** @type {const} */ (['a', 'b']);
-
-/** @param {Verdict|undefined} verdict */
-const verdictCell = (verdict) => h('span', { class: `small ${verdict}` }, verdict && VERDICT_WORDS[verdict]);
-/** What is behind a verdict. @param {{p?: number|null}} row */
-const chanceTitle = ({ p }) => (p == null ? '' : `Chance alone makes such a difference in ${share(p)} of the cases.`);
 
 /**
  * Rows of times of both sessions: A, B, B − A, B / A, and their verdicts if any row has one.
@@ -116,6 +112,7 @@ export function compareView(app) {
         { head: 'B / A', number: true, cell: (item) => h('span', { class: item.verdict }, ratioCell(item.ratio)) },
         { head: '', cell: ({ verdict }) => verdictCell(verdict), title: chanceTitle },
       ] }),
+      deviceCards(all.device_work),
       h('div', { class: 'side' },
         pairCard('Phases', 'host time per step', 'Annotation', all.annotations.filter(({ phase }) => phase).map(({ path, host }) => ({ path, ...host })), ({ path }) => path.split('/').at(-1)),
         pairCard('Executions', 'overhead of a run', 'Program', all.programs.map((row) => ({ ...row, ...row.overhead })),

@@ -79,5 +79,5 @@ export function verdictBlock(document, tree, rows, rest, of) {
       figure('work', headline(ps), `${document.chosen.category ?? 'device work'}, ${st === 'all' ? 'the session' : st === 'mean' ? `mean of ${plural(document.whole_steps, 'step')}` : 'one step'}${core}`, { ps: Math.round(ps) }),
       figure('mfu', share(hasRates(rows) ? sums.mfu : null), 'of peak FLOP/s (MFU) in this time', { title: 'MFU: the FLOPs that the program asks for, as a share of what the device could compute in this time' }),
       figure('hbm', share(sums.bytes_share), 'of HBM bandwidth in this time'),
-      figure('counted', sums.self_ps ? share(sums.counted_ps / sums.self_ps) : MISSING, 'of this time with a FLOP count')));
+      figure('counted', hasRates(rows) && sums.self_ps ? share(sums.counted_ps / sums.self_ps) : MISSING, 'of this time with a FLOP count')));
 }

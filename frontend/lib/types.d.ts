@@ -95,6 +95,7 @@ export interface SearchAnswer {
   hits: { event: string[]; row: string[]; depth: number[]; s: number[]; d: number[]; n: number[] };
 }
 export interface OpCount { op: string; count: number; self_ps: number }
+export interface MoreOps { names: number; count: number; self_ps: number }
 export interface WindowAnswer {
   start_ps: number; end_ps: number; duration_ps: number; host?: string; by_class_ps: ByClass;
   hosts: { host: string; by_class_ps: ByClass }[];
@@ -105,8 +106,10 @@ export interface WindowAnswer {
   }[];
   devices: {
     id: string; name: string; host: string; busy_ps: number; idle_ps: number; stall_ps: number;
-    modules: number; ops: number; top_ops: OpCount[]; more_ops: Omit<OpCount, "op"> & { names: number };
+    modules: number; ops: number; top_ops: OpCount[]; more_ops: MoreOps;
   }[];
+  /** Of all these devices; those without ops of their own too, and null for the ops of none. */
+  annotations: { path: string | null; count: number; self_ps: number; share: number; inside_ps: number; top_ops: OpCount[]; more_ops: MoreOps }[];
   top: { name: string; class: ClassName | null; count: number; total_ps: number; self_ps: number; longest: Brief }[];
 }
 export interface TableAnswer { count: number; items: Brief[] }

@@ -11,7 +11,7 @@ import { grouped } from '../lib/items.js';
 /** Where the rest of a finding's evidence is: in Gaps, where nothing else is said. @type {Record<string, string>} */
 const MORE = {
   recompilation: 'Compiles', many_small_executions: 'Executions', dispatch_overhead: 'Executions', transfer_bound: 'Executions', graph_breaks: 'Executions',
-  annotations_not_propagated: 'Propagation', straggler: 'Hosts', device_stalls: '', exposed_collectives: '', device_bound: '',
+  annotations_not_propagated: 'Propagation', straggler: 'Hosts', device_stalls: '', exposed_collectives: '', device_bound: '', below_roofline: '',
 };
 /** Findings whose places are no gaps, whatever else is said of them. */
 const NO_GAPS = ['straggler'];

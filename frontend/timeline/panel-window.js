@@ -1,7 +1,7 @@
 /** The panel of a window of time: what every class, thread and device did in it. */
 
 import { h, button } from '../lib/dom.js';
-import { columnUnit } from '../lib/items.js';
+import { columnUnit, total } from '../lib/items.js';
 import { byTime } from '../lib/classes.js';
 import { classColumn, link } from '../lib/cards.js';
 import { count, cutMiddle, rangeText, timeText, unitFor } from '../lib/format.js';
@@ -15,10 +15,11 @@ import { devicesTable, eventColumn, frameButton, partsTable, quietColumn, stacke
 
 /** @param {WindowAnswer} answer @param {PanelActions} act @param {string[]} hosts chosen ones @returns {import('./parts.js').PanelContent} */
 export function windowContent(answer, act, hosts) {
-  const { devices, duration_ps, start_ps, end_ps, threads, top } = answer;
+  const { annotations, devices, duration_ps, start_ps, end_ps, threads, top } = answer;
   const whole = unitFor(duration_ps);
   const unit = columnUnit(top, 'total_ps');
-  const ops = devices.flatMap(({ id, top_ops, more_ops }) => [...top_ops, ...(more_ops.names ? [{ ...more_ops, op: `${count(more_ops.names)} more` }] : [])].map((row) => ({ ...row, device: act.name(id) })));
+  const ops = annotations.flatMap(({ path, top_ops, more_ops }) => [...top_ops, ...(more_ops.names ? [{ ...more_ops, op: `${count(more_ops.names)} more` }] : [])].map((row) => ({ ...row, path: path ?? 'none' })));
+  const opPs = total(ops, ({ self_ps }) => self_ps);
   const opUnit = columnUnit(ops, 'self_ps');
   const busy = (/** @type {{busy_ps: number}} */ { busy_ps }) => busy_ps / duration_ps;
   return {
@@ -26,10 +27,10 @@ export function windowContent(answer, act, hosts) {
     body: h('div', { class: 'columns' }, hostPart(answer, act, (answer.hosts.find((own) => hosts.includes(own.host)) ?? answer.hosts[0])?.host ?? ''), h('section', null,
       devices.length > 0 && h('div', { 'data-testid': 'window-devices' }, devicesTable('Devices in the window', devices, answer.hosts, 'Share', busy)),
       ops.length > 0 && h('div', { 'data-testid': 'window-ops' }, table({
-        label: 'Ops in the window', items: ops, sort: '-Own time',
+        label: 'Device ops in the window, by annotation', items: ops, sort: '-Own time',
         columns: [
-          textColumn('Op', 'op', { cell: ({ op }) => cutMiddle(op, 36) }), ...(devices.length > 1 ? [textColumn('Device', (/** @type {typeof ops[number]} */ { device }) => device)] : []),
-          countColumn('Count', 'count'), timeColumn('Own time', opUnit, 'self_ps'),
+          textColumn('Annotation', 'path', { cell: ({ path }) => cutMiddle(path, 36) }), textColumn('Op', 'op', { cell: ({ op }) => cutMiddle(op, 36) }),
+          countColumn('Count', 'count'), timeColumn('Own time', opUnit, 'self_ps'), shareColumn('Share', ({ self_ps }) => self_ps / opPs),
         ],
       })),
       h('div', { 'data-testid': 'window-threads' }, table({

@@ -1,36 +1,122 @@
-"""How long a device's ops took in a window, by name."""
+"""How long a device's ops took in a window: by name, and by annotation."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.intervals import own_time
 from tb_xla_insights.analysis.opcodes import instruction
-from tb_xla_insights.analysis.propagation.kernels import own_times
+from tb_xla_insights.analysis.propagation.kernels import own_times, tally
 from tb_xla_insights.analysis.propagation.ops import find_ops
+from tb_xla_insights.analysis.propagation.tree import find_nodes
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
+_OPS_OF_ANNOTATION = 5
 
-def ops_by_name(trace: Trace, number: int, start_ps: int, end_ps: int) -> list[dict[str, Any]]:
-    """The ops of one device (an index into the trace's devices) that touch the window: `op`, `count`, and `self_ps`,
-    the time of their own in the window, by name; those with most time first. Windows side by side add up to the window
-    that they make. (docs/definitions.md, "Time of an op")"""
-    ops = trace.devices[number].ops
-    first, last = _touching(ops.start_ps, ops.end_ps, start_ps, end_ps)
-    own = _own_ps(trace, number, first, last, start_ps, end_ps)
-    touches = ops.end_ps[first:last] > start_ps
-    names = ops.name[first:last][touches]
-    order, place = np.unique(names, return_inverse=True)
-    count, time = np.bincount(place), np.zeros(len(order), np.int64)
-    np.add.at(time, place, own[touches])
-    found: dict[str, list[int]] = {}
-    for name, some, ps in zip(order.tolist(), count.tolist(), time.tolist(), strict=True):
-        sums = found.setdefault(instruction(trace.strings[name]), [0, 0])
-        sums[0] += some
-        sums[1] += ps
-    rows = [{"op": op, "count": some, "self_ps": ps} for op, (some, ps) in found.items()]
+Sums = dict[tuple[str | None, str], tuple[int, int]]
+"""Per annotation (None: none) and name of an op: how many, and their own time."""
+
+
+class OpsOfWindow:
+    """The ops of one device (an index into the trace's devices) that touch the window, with the time of their own in
+    it. Windows side by side add up to the window that they make. (docs/definitions.md, "Time of an op")"""
+
+    def __init__(self, trace: Trace, number: int, start_ps: int, end_ps: int) -> None:
+        ops = trace.devices[number].ops
+        self._trace, self._number = trace, number
+        first, last = _touching(ops.start_ps, ops.end_ps, start_ps, end_ps)
+        touches = ops.end_ps[first:last] > start_ps
+        self._own: Int64 = _own_ps(trace, number, first, last, start_ps, end_ps)[touches]
+        self._which: NDArray[np.intp] = np.flatnonzero(touches) + first
+
+    def by_name(self) -> list[dict[str, Any]]:
+        """`op`, `count` and `self_ps`, by name; those with most time first."""
+        names = self._trace.devices[self._number].ops.name[self._which]
+        order, place = np.unique(names, return_inverse=True)
+        count, time = np.bincount(place), np.zeros(len(order), np.int64)
+        np.add.at(time, place, self._own)
+        found: Sums = {}
+        for name, some, ps in zip(order.tolist(), count.tolist(), time.tolist(), strict=True):
+            _add(found, (None, instruction(self._trace.strings[name])), some, ps)
+        return _rows(found)
+
+    def by_annotation(self) -> Sums:
+        """By the innermost annotation. The time of an op of several is divided among them, exactly; it counts in
+        each."""
+        ops, nodes = find_ops(self._trace), find_nodes(self._trace)
+        key = np.ascontiguousarray(ops.devices[self._number].key[self._which])
+        time, count = np.zeros(len(ops.scope), np.int64), np.zeros(len(ops.name), np.int64)
+        tally(key, np.ascontiguousarray(self._own), ops.first, ops.upto, time, count)
+        found: Sums = {}
+        for k in np.flatnonzero(count).tolist():
+            times: dict[int, int] = {}
+            for part in range(ops.first[k], ops.first[k + 1]):
+                node = int(nodes.of_part[part])
+                times[node] = times.get(node, 0) + int(time[part])
+            for node, ps in times.items():
+                path = nodes.path[node] if node >= 0 else None
+                _add(found, (path, instruction(ops.name[k])), int(count[k]), ps)
+        return found
+
+
+def annotations_of(parts: Iterable[Sums]) -> list[dict[str, Any]]:
+    """The ops of several devices by annotation, that with most time of its own first: `path` (None: none), `count` and
+    `self_ps` of its own ops, `share` of the time of all ops, `inside_ps` with what annotations inside of it take;
+    `top_ops`, its own ops with most time, and `more_ops`, the sums of all others."""
+    found: dict[str | None, Sums] = {}
+    for part in parts:
+        for (path, op), (count, ps) in part.items():
+            _add(found.setdefault(path, {}), (None, op), count, ps)
+    own = {path: sum(ps for _, ps in sums.values()) for path, sums in found.items()}
+    whole = sum(own.values())
+    rows = []
+    for path, inside_ps in _with_inside(own).items():
+        ops, self_ps = _rows(found.get(path, {})), own.get(path, 0)
+        rows.append(
+            {
+                "path": path,
+                "count": sum(op["count"] for op in ops),
+                "self_ps": self_ps,
+                "share": self_ps / whole if whole else 0.0,
+                "inside_ps": inside_ps,
+                "top_ops": ops[:_OPS_OF_ANNOTATION],
+                "more_ops": sum_of_ops(ops[_OPS_OF_ANNOTATION:]),
+            }
+        )
+    return sorted(rows, key=lambda row: (-row["self_ps"], row["path"] or ""))
+
+
+def sum_of_ops(rows: list[dict[str, Any]]) -> dict[str, int]:
+    """Rows of ops as one: `names`, their number, and the sums."""
+    return {"names": len(rows), **{key: sum(row[key] for row in rows) for key in ("count", "self_ps")}}
+
+
+def _with_inside(own: Mapping[str | None, int]) -> dict[str | None, int]:
+    """The own times and those of the annotations inside of it, of each annotation and of all around it."""
+    inside: dict[str | None, int] = {}
+    for path, ps in own.items():
+        around = path
+        while around:
+            inside[around] = inside.get(around, 0) + ps
+            around = around.rpartition("/")[0]
+        if path is None:
+            inside[None] = ps
+    return inside
+
+
+def _add(sums: Sums, key: tuple[str | None, str], count: int, ps: int) -> None:
+    known = sums.get(key, (0, 0))
+    sums[key] = (known[0] + count, known[1] + ps)
+
+
+def _rows(sums: Sums) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = [
+        {"op": op, "count": count, "self_ps": ps} for (_, op), (count, ps) in sums.items()
+    ]
     return sorted(rows, key=lambda row: (-row["self_ps"], row["op"]))
 
 

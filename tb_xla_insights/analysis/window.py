@@ -13,7 +13,7 @@ import numpy as np
 
 from tb_xla_insights.analysis.busy import busy, device_span, stalls
 from tb_xla_insights.analysis.classes import partition, rows_touching, thread_segments
-from tb_xla_insights.analysis.op_times import ops_by_name
+from tb_xla_insights.analysis.op_times import OpsOfWindow, Sums, annotations_of, sum_of_ops
 from tb_xla_insights.analysis.segments import Segments
 from tb_xla_insights.analysis.shares import by_class, class_shares
 from tb_xla_insights.catalog.classes import CLASSES
@@ -38,6 +38,9 @@ def window(session: SessionTrace, start_ps: int, end_ps: int, device: str | None
     A device's busy and idle time add up to `span_ps`, the part of its span that lies in the window. `top_ops` and
     `more_ops` are its ops by name, with their own time in the window; that may exceed busy where ops run side by side.
 
+    `annotations` has the ops of all these devices by annotation (`op_times.annotations_of`); the own times add up to
+    those of the devices' ops.
+
     `top` has the names of events with most time of their own over all threads, without device ops.
     """
     hosts = [
@@ -51,14 +54,15 @@ def window(session: SessionTrace, start_ps: int, end_ps: int, device: str | None
 
 @dataclass(frozen=True)
 class HostWindow:
-    """One host's part of a window, which outlasts its trace. `own_ps` is, per name of an event, its own time by class,
-    the last column without one; `events` tells of names how many there are."""
+    """One host's part of a window, which outlasts its trace. `ops` are those of each device; `own_ps` is, per name of
+    an event, its own time by class, the last column without one; `events` tells of names how many there are."""
 
     host: str
     driven: bool
     by_class_ps: dict[str, int]
     threads: list[dict[str, Any]]
     devices: list[dict[str, Any]]
+    ops: list[Sums]
     own_ps: dict[str, Int64]
     events: dict[str, _Events]
 
@@ -91,6 +95,7 @@ def windows_together(parts: Sequence[HostWindow], start_ps: int, end_ps: int) ->
         "hosts": [{"host": part.host, "by_class_ps": part.by_class_ps} for part in parts],
         "threads": [thread for part in parts for thread in part.threads],
         "devices": [device for part in parts for device in part.devices],
+        "annotations": annotations_of(sums for part in parts for sums in part.ops),
         "top": _top(parts),
     }
 
@@ -99,7 +104,9 @@ def _shares(trace: Trace, start_ps: int, end_ps: int) -> dict[str, int]:
     return by_class(class_shares(partition(trace), np.array([start_ps]), np.array([end_ps]))[0])
 
 
-def _device(trace: Trace, number: int, start_ps: int, end_ps: int) -> dict[str, Any]:
+def _device(
+    trace: Trace, number: int, start_ps: int, end_ps: int, by_name: list[dict[str, Any]]
+) -> dict[str, Any]:
     device = trace.devices[number]
     span_start, span_end = device_span(device)
     span = max(0, min(span_end, end_ps) - max(span_start, start_ps))
@@ -114,7 +121,8 @@ def _device(trace: Trace, number: int, start_ps: int, end_ps: int) -> dict[str, 
         "stall_ps": stalls(trace, device).clipped(start_ps, end_ps).total_ps,
         "modules": _touching(device.modules, start_ps, end_ps),
         "ops": _touching(device.ops, start_ps, end_ps),
-        **_ops_of_device(trace, number, start_ps, end_ps),
+        "top_ops": by_name[:_TOP_OPS],
+        "more_ops": sum_of_ops(by_name[_TOP_OPS:]),
     }
 
 
@@ -178,17 +186,19 @@ class _HostWindow:
     def part(self, names: Iterable[str]) -> HostWindow:
         """What is told of the host, and of events of these names."""
         trace = self.trace
-        devices = [
-            _device(trace, number, self.start_ps, self.end_ps)
+        window = self.start_ps, self.end_ps
+        ops = {
+            number: OpsOfWindow(trace, number, *window)
             for number, it in enumerate(trace.devices)
             if self._device in (None, it.id)
-        ]
+        }
         return HostWindow(
             trace.host,
             bool(trace.lines_with("driving")),
             _shares(trace, self.start_ps, self.end_ps),
             self.threads,
-            devices,
+            [_device(trace, number, *window, its.by_name()) for number, its in ops.items()],
+            [its.by_annotation() for its in ops.values()],
             self.own_ps,
             dict(self._events([name for name in names if name in self.own_ps])),
         )
@@ -270,14 +280,6 @@ def _events_of_thread(trace: Trace, segments: Segments, rows: Int32) -> dict[str
         "self_ps": sum(times.values()) - sum(times[name] for name in names),
     }
     return {"top": shown, "more": more}
-
-
-def _ops_of_device(trace: Trace, number: int, start_ps: int, end_ps: int) -> dict[str, Any]:
-    """`top_ops`: the ops with most time of their own on a device; `more_ops`: the sums of all others."""
-    rows = ops_by_name(trace, number, start_ps, end_ps)
-    rest = rows[_TOP_OPS:]
-    sums = {key: sum(row[key] for row in rest) for key in ("count", "self_ps")}
-    return {"top_ops": rows[:_TOP_OPS], "more_ops": {"names": len(rest), **sums}}
 
 
 def _totals(hosts: Sequence[Mapping[str, Int64]]) -> dict[str, Int64]:

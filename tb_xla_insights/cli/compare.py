@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import math
+import sys
 from typing import TYPE_CHECKING, Any
 
+from tb_xla_insights import units
+from tb_xla_insights.analysis.thresholds import INFO_SHARE
 from tb_xla_insights.cli import common
 
 if TYPE_CHECKING:
@@ -31,6 +35,13 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         help="how many samples a step takes, of all devices together: N in A and M in B, or N in both (what their "
         "recordings were told)",
     )
+    parser.add_argument(
+        "--fail-on",
+        metavar="worse[=PERCENT]",
+        type=_worse,
+        help="exit with 1 if B is worse than A: if its steps are longer, beyond chance, by more than PERCENT of A's "
+        "(3 %, up to which they are the same)",
+    )
     parser.add_argument("--catalog", metavar="FILE", help="a file with more host event names")
     common.add_scheduler(parser)
     common.add_json(parser)
@@ -42,9 +53,23 @@ def _sizes(text: str) -> tuple[float, float]:
     return common.samples(one), common.samples(other if comma else one)
 
 
+def _worse(text: str) -> float:
+    """The share of a step that is asked for."""
+    word, equals, percent = text.partition("=")
+    try:
+        share = float(percent.removesuffix("%")) / 100 if equals else INFO_SHARE
+    except ValueError:
+        share = -1
+    if word != "worse" or not 0 <= share < math.inf:
+        raise argparse.ArgumentTypeError(f"{text}: give worse, or worse=PERCENT with a number from 0 on")
+    return share
+
+
 def run(options: Any) -> int:
     if (options.a is None) != (options.b is None) or not (options.a or options.pairs):
         options.parser.error("give two sessions A and B, or --pairs FILE, or both")
+    if options.fail_on is not None and not options.a:
+        options.parser.error("--fail-on is about two sessions: give A and B")
     document: dict[str, Any] = {}
     if options.a:
         a, b = (_read(options, options.a, options.session_a), _read(options, options.b, options.session_b))
@@ -62,7 +87,21 @@ def run(options: Any) -> int:
         from tb_xla_insights.cli.compare_text import print_comparison
 
         print_comparison(common.console(), document)
-    return 0
+    return int(options.fail_on is not None and _fails(document, options.fail_on))
+
+
+def _fails(document: dict[str, Any], share: float) -> bool:
+    """Whether B is worse by more than that share of a step; says so, or why nothing can be said, on stderr."""
+    from tb_xla_insights.compare.words import longer, unjudged
+
+    if reason := unjudged(document):
+        print(f"warning: --fail-on worse has nothing to judge: {reason}", file=sys.stderr)
+        return False
+    by = longer(document)
+    if by <= share:
+        return False
+    print(f"B is worse than A: its steps are {units.share(by)} longer, beyond chance", file=sys.stderr)
+    return True
 
 
 def _read(options: Any, path: str, name: str | None) -> Any:

@@ -9,12 +9,15 @@ from tb_xla_insights import units
 from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.cli import common
 from tb_xla_insights.compare.side import EACH
-from tb_xla_insights.compare.words import VERDICTS, times
+from tb_xla_insights.compare.words import FOUND, VERDICTS, op_names, times
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 Document = Mapping[str, Any]
+
+_LEAST = 0.001
+"""Of a step: smaller differences do not come first."""
 
 
 def print_comparison(out: Console, document: Document) -> None:
@@ -47,6 +50,7 @@ def _sessions(out: Console, document: Document) -> None:
         (row["path"].rpartition("/")[2], row["host"]) for row in document["annotations"] if row["phase"]
     ]
     _differences(out, "Phases, host time per step", "Phase", phases)
+    _device_work(out, document["device_work"])
     gaps = document["gaps"]
     idle = [(label(row["class"]), row) for row in gaps["classes"]] + [("in gaps under 10 µs", gaps["small"])]
     _differences(out, "Idle time per step and core, by what the host did", "Class", idle, summed=True)
@@ -54,6 +58,50 @@ def _sessions(out: Console, document: Document) -> None:
     _differences(out, "Compilations", "Module", [(row["module"], row) for row in document["compiles"]])
     if document["lazy_dynamo"]:
         _lazy_dynamo(out, document["lazy_dynamo"])
+
+
+def _device_work(out: Console, work: Document) -> None:
+    """What tells the sessions apart first, then the largest differences."""
+    heads = [row["path"] or "no annotation" for row in work["annotations"]]
+    _of_step(
+        out,
+        "Device time per step and core, by annotation",
+        ("Annotation",),
+        [(it,) for it in heads],
+        work["annotations"],
+    )
+    names = [
+        (common.cut_middle(op_names(row)), (row["annotation"] or "").rpartition("/")[2])
+        for row in work["ops"]
+    ]
+    _of_step(out, "Device time per step and core, by op", ("Op", "Annotation"), names, work["ops"])
+
+
+def _of_step(
+    out: Console, title: str, heads: Sequence[str], names: Sequence[Sequence[str]], rows: Sequence[Document]
+) -> None:
+    listed = [it for it in zip(names, rows, strict=True) if it[1]["difference_ps"]]
+    if not listed:
+        return
+    shown = sorted(listed, key=lambda it: not _stands_out(it[1]))[: common.ROWS]
+    unit = units.column_unit([row[key] for _, row in shown for key in ("a_ps", "b_ps")])
+    more = f"; {common.ROWS} of {units.count(len(listed))}" if len(listed) > common.ROWS else ""
+    numbers = (f"A, {unit}", f"B, {unit}", f"B − A, {unit}", "Of A’s step", "B / A", "In", "")
+    table = common.table(
+        title + more, *heads, *numbers, left=(*range(len(heads)), len(heads) + 5, len(heads) + 6)
+    )
+    for name, row in shown:
+        step = units.share(abs(row["of_step"]))
+        if step[0].isdigit():  # what is hardly anything has no sign
+            step = f"{'+' if row['of_step'] > 0 else '−'}{step}"
+        verdict = VERDICTS.get(row["verdict"] or "", "")
+        table.add_row(*name, *_cells(row, unit), step, _ratio(row["ratio"]), FOUND[row["found"]], verdict)
+    out.print(table)
+
+
+def _stands_out(row: Document) -> bool:
+    """No chance, and not too little to matter."""
+    return row["verdict"] in ("worse", "better") and abs(row["of_step"]) >= _LEAST
 
 
 def _programs(rows: Sequence[Document]) -> list[tuple[str, Document]]:

@@ -39,9 +39,11 @@ _LEAST = {
     "Device work by op": ("Line", "Executions", "Category", "TFLOP/s", "Annotation"),
     "Host time per step": ("B − A",),
     "Phases, host time per step": ("B − A",),
+    "Device time per step and core, by annotation": ("In", "B / A", "B − A"),
+    "Device time per step and core, by op": ("Annotation", "In", "B / A", "B − A"),
     "Hosts": ("Events",),
     "Threads": ("By class", "Most own time in", "Host", "Events"),
-    "Ops": ("Count",),
+    "Device ops by annotation": ("Most own time in", "Count"),
     "Longest by self time": ("Class", "Count", "Total"),
 }
 """Per table, the columns that a narrow terminal may do without, the least important first; then it is the last ones."""

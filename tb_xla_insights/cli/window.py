@@ -19,10 +19,11 @@ from tb_xla_insights.report.many import MANY
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
 
 _NAMES = 3
-"""Events of a thread that are told by name; `--json` has more."""
+"""Events of a thread and ops of an annotation that are told by name; `--json` has more."""
 
 _LONGEST_PS = 10**18
 """Eleven days. Differences of such times fit 64 bits."""
@@ -91,7 +92,7 @@ def _print(out: Console, answer: dict[str, Any], folded: bool) -> None:
         print_many_devices(out, answer["devices"], duration, unit)
     else:
         _print_devices(out, answer["devices"], unit)
-        _print_ops(out, answer["devices"])
+    _print_ops(out, answer["annotations"])
     _print_top(out, answer["top"], unit)
 
 
@@ -129,31 +130,35 @@ def _print_devices(out: Console, devices: list[dict[str, Any]], unit: str) -> No
     out.print(table)
 
 
-def _print_ops(out: Console, devices: list[dict[str, Any]]) -> None:
-    rows = [(device, row) for device in devices for row in device["top_ops"][: common.ROWS]]
+def _print_ops(out: Console, annotations: list[dict[str, Any]]) -> None:
+    """The ops of the devices that the window is of, by annotation."""
+    rows = [row for row in annotations if row["count"]]
     if not rows:
         return
-    unit = units.column_unit([row["self_ps"] for _, row in rows])
-    several = len({device["host"] for device in devices}) > 1
-    table = common.table("Ops", "Device", "Op", "Count", f"Self, {unit}", left=(0, 1))
-    for device in devices:
-        name = device["id"] if several else device["name"]
-        shown, more = device["top_ops"][: common.ROWS], device["more_ops"]
-        for row in shown:
-            table.add_row(
-                name,
-                common.cut_middle(row["op"]),
-                units.count(row["count"]),
-                units.time_in(row["self_ps"], unit),
-            )
-        rest = device["top_ops"][common.ROWS :]
-        names = len(rest) + more["names"]
-        if names:
-            count, self_ps = (more[key] + sum(row[key] for row in rest) for key in ("count", "self_ps"))
-            table.add_row(
-                name, f"{units.count(names)} more", units.count(count), units.time_in(self_ps, unit)
-            )
+    unit = units.column_unit([row["self_ps"] for row in rows])
+    heads = ("Count", f"Self, {unit}", "Share", "Most own time in")
+    table = common.table("Device ops by annotation", "Annotation", *heads, left=(0, 4))
+    for row in rows[: common.ROWS]:
+        _add_ops(table, row["path"] or "none", unit, row, row["share"], _op_names(row))
+    rest = rows[common.ROWS :]
+    if rest:
+        sums = {key: sum(row[key] for row in rest) for key in ("count", "self_ps")}
+        _add_ops(table, f"{units.count(len(rest))} more", unit, sums, sum(row["share"] for row in rest), "")
     out.print(table)
+
+
+def _add_ops(table: Table, name: str, unit: str, row: dict[str, Any], part: float, names: str) -> None:
+    table.add_row(
+        name, units.count(row["count"]), units.time_in(row["self_ps"], unit), units.share(part), names
+    )
+
+
+def _op_names(row: dict[str, Any]) -> str:
+    names = [
+        f"{common.cut_middle(op['op'])} {units.time_text(op['self_ps'])}" for op in row["top_ops"][:_NAMES]
+    ]
+    more = len(row["top_ops"][_NAMES:]) + row["more_ops"]["names"]
+    return ", ".join([*names, f"{units.count(more)} more"] if more else names)
 
 
 def _print_top(out: Console, top: list[dict[str, Any]], unit: str) -> None:

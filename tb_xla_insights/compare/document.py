@@ -6,6 +6,7 @@ from typing import Any
 
 from tb_xla_insights.compare import matches
 from tb_xla_insights.compare.chance import ChanceTest
+from tb_xla_insights.compare.device import device_work
 from tb_xla_insights.compare.kinds import lazy_dynamo
 from tb_xla_insights.compare.measures import classes, measures
 from tb_xla_insights.compare.side import Side
@@ -26,9 +27,9 @@ def compare(
     what their recordings were told.
 
     `a`, `b`: which sessions, with `totals` that are those of their reports. `verdict`: one sentence on the steps;
-    `chance`: what the test of chance says of the row that it tells: `p`, `share` and a sentence. `measures`, `classes`,
-    `steps`, `annotations`, `programs`, `gaps`, `compiles`: values of both. `lazy_dynamo`: None unless dynamo launched
-    in exactly one of them.
+    `chance`: what the test of chance says of the row that it tells (`measure`): `p`, `share` and a sentence.
+    `measures`, `classes`, `steps`, `annotations`, `device_work`, `programs`, `gaps`, `compiles`: values of both.
+    `lazy_dynamo`: None unless dynamo launched in exactly one of them.
     """
     sides = {"a": Side(a, samples_per_step[0]), "b": Side(b, samples_per_step[1])}
     one, other = sides["a"], sides["b"]
@@ -36,17 +37,25 @@ def compare(
     test = ChanceTest(one.drawn, other.drawn)
     rows, by_class = measures(one, other, test), classes(one, other, test)
     told = headline_row(one, other, rows)
+    programs = matches.programs(one, other)
+    work = device_work(one, other, test, programs)
     order = {which: _order(view) for which, view in views.items()}
     return {
         "schema": SCHEMA,
         **{which: side.document() for which, side in sides.items()},
-        "verdict": verdict(one, other, rows, by_class),
-        "chance": {"p": told["p"], "share": told["chance"], "text": chance_text(one, other, told)},
+        "verdict": verdict(one, other, rows, by_class, work),
+        "chance": {
+            "measure": told["name"],
+            "p": told["p"],
+            "share": told["chance"],
+            "text": chance_text(one, other, told),
+        },
         "measures": rows,
         "classes": by_class,
         "steps": matches.steps(one, other),
         "annotations": matches.annotated(one, other, test),
-        "programs": matches.programs(one, other),
+        "device_work": work,
+        "programs": programs,
         "gaps": matches.gaps(one, other),
         "compiles": matches.compiles(one, other),
         "lazy_dynamo": lazy_dynamo(
@@ -69,5 +78,6 @@ def comparison_view(a: SessionTrace, b: SessionTrace) -> dict[str, Any]:
         **document,
         "step": {"a": usual_step(a), "b": usual_step(b)},
         "steps": {**document["steps"], "rows": rows[:_MOST], "count": len(rows)},
+        "device_work": {name: rows[:_MOST] for name, rows in document["device_work"].items()},
         **{name: document[name][:_MOST] for name in ("annotations", "programs", "compiles")},
     }

@@ -12,6 +12,9 @@ from tb_xla_insights.compare.measures import close, of_other_size
 from tb_xla_insights.compare.side import Side
 from tb_xla_insights.units import THIN, count, rate, samples, share, time_text
 
+FOUND = {"both": "", "only_a": "only in A", "only_b": "only in B", "changed": "changed"}
+"""Where ops and annotations are, as it is printed beside them."""
+
 VERDICTS = {
     "better": "▲ better",
     "worse": "▼ worse",
@@ -35,7 +38,7 @@ def headline_row(a: Side, b: Side, measures: Rows) -> Mapping[str, Any]:
     return next(row for row in measures if row["name"] == name)
 
 
-def verdict(a: Side, b: Side, measures: Rows, classes: Rows) -> dict[str, str]:
+def verdict(a: Side, b: Side, measures: Rows, classes: Rows, work: Mapping[str, Rows]) -> dict[str, str]:
     """One or two sentences on the steps (`text`), and the verdict of the row that they tell (`verdict`; `unknown`
     without steps on both sides)."""
     if not a.median_ps or not b.median_ps:
@@ -45,7 +48,7 @@ def verdict(a: Side, b: Side, measures: Rows, classes: Rows) -> dict[str, str]:
     if of_other_size(a, b):
         return {"text": _speed(a, b, row["verdict"]), "verdict": row["verdict"]}
     return {
-        "text": f"{_steps(a, b, row['verdict'])}{_once(a, b)}.{_why(a, b, measures, classes)}",
+        "text": f"{_steps(a, b, row['verdict'])}{_once(a, b)}.{_why(a, b, measures, classes)}{_on_device(a, b, work)}",
         "verdict": row["verdict"],
     }
 
@@ -112,6 +115,34 @@ def _why(a: Side, b: Side, measures: Rows, classes: Rows) -> str:
     host = f"{'the host' if device else 'The host has'} {_list(parts)}" if parts else ""
     told = " and ".join(part for part in (device, host) if part)
     return f" {told} per step, in the mean." if told else ""
+
+
+def _on_device(a: Side, b: Side, work: Mapping[str, Rows]) -> str:
+    """` On the device, Training_Step/forward/attention takes 4.1 ms more per step and core.`: annotations that tell the
+    sessions apart; where none does, ops."""
+    for rows, name in ((work["annotations"], _path), (work["ops"], op_names)):
+        told = [
+            f"{name(row)} takes {_more(row['difference_ps'])}"
+            for row in rows
+            if _tells(a, b, row) and name(row)
+        ]
+        if told:
+            return f" On the device, {_list(told[:2])} per step and core."
+    return ""
+
+
+def _path(row: Mapping[str, Any]) -> str:
+    return row["path"] or ""
+
+
+def op_names(row: Mapping[str, Any]) -> str:
+    """`fusion.3`; `fusion.3 and 4 more → fusion.7`, where ops have changed."""
+    sides = [
+        f"{names[0]}{f' and {count(number - 1)} more' if number > 1 else ''}"
+        for names, number in zip((row["ops_a"], row["ops_b"]), row["count"], strict=True)
+        if names
+    ]
+    return sides[0] if row["found"] == "both" else " → ".join(sides)
 
 
 def _work(a: Side, b: Side, measures: Rows) -> Mapping[str, Any] | None:
@@ -182,3 +213,21 @@ def _rare(a: Side, b: Side) -> str:
             spent = f" ({time_text(sum(compiled), 1)})" if sum(compiled) else ""
             parts.append(f"{name} compiled in {len(compiled)} of {count(len(side.steps))} steps{spent}")
     return f" {_list(parts)}; that is in the means, and left out of the test of medians." if parts else ""
+
+
+def unjudged(document: Mapping[str, Any]) -> str | None:
+    """Why a comparison cannot tell whether B is worse than A; None where it can."""
+    if document["verdict"]["verdict"] == "unknown":
+        return str(document["verdict"]["text"])
+    return document["chance"]["text"] if document["chance"]["p"] is None else None
+
+
+def longer(document: Mapping[str, Any]) -> float:
+    """By which share of A's step (of its time per sample, where steps are of other sizes) B's is longer, beyond chance;
+    0 where it is not."""
+    chance = document["chance"]
+    row = next(row for row in document["measures"] if row["name"] == chance["measure"])
+    if chance["p"] > LEVEL or row["ratio"] is None:
+        return 0.0
+    ratio = row["ratio"] if row["better"] != "higher" else 1 / row["ratio"]
+    return max(0.0, float(ratio) - 1)

@@ -3,7 +3,16 @@
 
 from __future__ import annotations
 
+from tb_xla_insights.device_work.by_step import OpTimes, op_times
 from tb_xla_insights.device_work.document import WorkTogether, with_peaks, work_document
 from tb_xla_insights.device_work.report import host_work, session_work
 
-__all__ = ["WorkTogether", "host_work", "session_work", "with_peaks", "work_document"]
+__all__ = [
+    "OpTimes",
+    "WorkTogether",
+    "host_work",
+    "op_times",
+    "session_work",
+    "with_peaks",
+    "work_document",
+]

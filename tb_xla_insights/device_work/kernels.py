@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import cython
-from cython.cimports.libc.stdint import int32_t
+from cython.cimports.libc.stdint import int32_t, int64_t
 from cython.cimports.tb_xla_insights.arrays import Bools, Bytes, Int32, Int64, OutTable64
 
 
@@ -35,3 +35,30 @@ def add_by_step(
                 sums[s, 5] += model_flops[k]
                 sums[s, 6] += nbytes[k]
                 sums[s, 7] += hbm_bytes[k]
+
+
+def add_parts_by_step(
+    step: Int32, run: Int32, key: Int32, own: Int64, first: Int32, upto: Int64, place: Int32, sums: OutTable64
+) -> None:
+    """Adds the own times of ops to `sums`, a row per place and a column per step. Per run its `step` (-1: none); per op
+    its run (-1: none), which distinct op it is, and its time, which is divided among the parts of that one as
+    `propagation.kernels.tally` divides it; per part its `place`."""
+    i: cython.Py_ssize_t
+    part: cython.Py_ssize_t
+    s: int32_t
+    k: int32_t
+    whole: int64_t
+    before: int64_t
+    now: int64_t
+    with cython.nogil:
+        for i in range(len(key)):
+            s = step[run[i]] if run[i] >= 0 else -1
+            if s < 0:
+                continue
+            k = key[i]
+            whole = upto[first[k + 1] - 1]
+            before = 0
+            for part in range(first[k], first[k + 1]):
+                now = own[i] * upto[part] // whole
+                sums[place[part], s] += now - before
+                before = now

@@ -32,7 +32,9 @@ class Loaded:
     def bytes(self) -> int:
         return self.trace.nbytes + self.timeline.nbytes
 
-    def choose(self, _items: Sequence[str] | None, _needed: Iterable[int] = ()) -> Loaded:
+    def choose(
+        self, _items: Sequence[str] | None, _needed: Iterable[int] = (), _strict: bool = False
+    ) -> Loaded:
         """All hosts: they are all in memory."""
         return self
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from tb_xla_insights.errors import Diagnostic, InputError
 from tb_xla_insights.logdir.choice import WORDS, chosen
 from tb_xla_insights.logdir.hosts import SessionHosts
 from tb_xla_insights.logdir.loaded import Loaded
@@ -51,6 +52,8 @@ class Pod:
         self._lock = threading.Lock()
         self._reads = threading.Lock()
         self._hosts: OrderedDict[int, HostTimeline] = OrderedDict()
+        self._unread: dict[int, str] = {}
+        """Why a host that is in the report cannot be read again; it is not tried once more."""
         self._shown: dict[tuple[int, ...], Loaded] = {}
 
     @property
@@ -58,13 +61,21 @@ class Pod:
         with self._lock:
             return sum(map(_bytes_of, self._hosts.values()))
 
-    def choose(self, items: Sequence[str] | None, needed: Iterable[int] = ()) -> Loaded:
+    def choose(self, items: Sequence[str] | None, needed: Iterable[int] = (), strict: bool = False) -> Loaded:
         """The hosts that `items` name (see `choice.chosen`) and those of the places `needed`; where there are neither,
-        the slowest and the median one. Reads those that are not in memory. Raises InputError."""
-        places = {place for place in needed if place < len(self._inputs)}
+        the slowest and the median one. Reads those that are not in memory. A host that cannot be read any more is left
+        out, as the report has it; `strict`: unless it is needed, or none is left. Raises InputError."""
+        needed = [place for place in needed if place < len(self._inputs)]
+        places = set(needed)
         if items or not places:
             places |= set(chosen(items or WORDS, self.report))
-        return self._show(tuple(sorted(places)))
+        shown = self._show(tuple(sorted(places)))
+        lost = (
+            [place for place in needed if place in self._unread] if shown.timeline.hosts else sorted(places)
+        )
+        if strict and lost:
+            raise InputError(self._unread[lost[0]])
+        return shown
 
     @property
     def arrivals(self) -> tuple[Arrivals, list[str]]:
@@ -90,7 +101,7 @@ class Pod:
 
     def usual(self) -> Loaded:
         """The host of the usual step, which comparisons draw."""
-        return self.choose(None, self.places_of_step(None, usual=True))
+        return self.choose(None, self.places_of_step(None, usual=True), strict=True)
 
     def _steps_before(self) -> list[int]:
         found = [0]
@@ -111,25 +122,30 @@ class Pod:
         trace = reported(self.files, self.report, self._parts)
         before = self._steps_before()
         trace.traces = [host.trace for host in hosts.values()]
-        trace.numbers = list(places)
-        trace.steps_before = [before[place] for place in places]
-        return Loaded(self.files, trace, Timeline(trace, list(hosts.values())), self.report)
+        trace.numbers = list(hosts)
+        trace.steps_before = [before[place] for place in hosts]
+        lost = [self._lost(place) for place in places if place not in hosts]
+        report = self.report | {"diagnostics": [*self.report["diagnostics"], *lost]}
+        return Loaded(self.files, trace, Timeline(trace, list(hosts.values())), report)
+
+    def _lost(self, place: int) -> dict[str, Any]:
+        return Diagnostic("unread_trace", "warning", self._unread[place], self._inputs[place].name).as_json()
 
     def _in_memory(self, places: tuple[int, ...]) -> dict[int, HostTimeline]:
-        """The hosts of these places, read where they are not in memory."""
+        """The hosts of these places, read where they are not in memory; without those that cannot be read."""
         found = self._known(places)
         if len(found) < len(places):
             with self._reads:  # whoever needs hosts that are there already does not wait
                 found = self._known(places)
-                missing = [place for place in places if place not in found]
-                tasks = [partial(self._read, place) for place in missing]
+                missing = [place for place in places if place not in found and place not in self._unread]
+                tasks = [partial(self._try_read, place) for place in missing]
                 read = side_by_side(tasks, min(os.cpu_count() or 1, 4))
-                found |= zip(missing, read, strict=True)
+                found |= {place: host for place, host in zip(missing, read, strict=True) if host}
                 with self._lock:
                     self._hosts |= found
                     self._release(places)
             give_back()
-        return {place: found[place] for place in places}
+        return {place: found[place] for place in places if place in found}
 
     def _known(self, places: tuple[int, ...]) -> dict[int, HostTimeline]:
         with self._lock:
@@ -137,6 +153,13 @@ class Pod:
             for place in found:
                 self._hosts.move_to_end(place)
         return found
+
+    def _try_read(self, place: int) -> HostTimeline | None:
+        try:
+            return self._read(place)
+        except InputError as error:
+            self._unread[place] = f"in the report, but its trace cannot be shown: {error}"
+            return None
 
     def _read(self, place: int) -> HostTimeline:
         from tb_xla_insights.timeline.host import HostTimeline

@@ -301,12 +301,14 @@ class Routes:
         devices: Sequence[str] = (),
         step: int | None = None,
         usual: bool = False,
+        strict: bool = True,
     ) -> Loaded:
         """The hosts that an answer is about: those that `hosts` names (see `choice.chosen`), and those of these rows or
-        events, devices, and of the step, or of the usual one. All where all are in memory."""
+        events, devices, and of the step, or of the usual one. All where all are in memory. `strict`: see
+        `Pod.choose`."""
         loaded = self._loaded(arguments)
         needed = loaded.places(ids, devices) | loaded.places_of_step(step, usual)
-        return loaded.choose(arguments.names("hosts"), needed)
+        return loaded.choose(arguments.names("hosts"), needed, strict)
 
     def _reported(
         self,
@@ -322,7 +324,7 @@ class Routes:
         so_far = _so_far(load)
         if so_far is not None:
             return view(so_far.session) | {"partial": _partial(load, so_far)}
-        return view(self._shown(arguments, (), devices, step, usual).trace)
+        return view(self._shown(arguments, (), devices, step, usual, strict=False).trace)
 
 
 def _so_far(load: Load) -> SoFar | None:

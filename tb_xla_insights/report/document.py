@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from tb_xla_insights.device_work import with_peaks
+from tb_xla_insights.device_work.leads import with_leads
 from tb_xla_insights.report.merge import Merged
 from tb_xla_insights.report.summary import summarise
+from tb_xla_insights.report.verdict import verdict
 from tb_xla_insights.trace.model import SessionTrace
 
 
@@ -24,3 +27,9 @@ def session_report(
     for trace in session.traces:
         merged.add(summarise(trace, session.name, session.path, all_gaps, samples_per_step))
     return merged.document()
+
+
+def report_with_peaks(document: dict[str, Any], peaks: tuple[float, float]) -> dict[str, Any]:
+    """The document with other peaks of a device: FLOP/s and bytes/s."""
+    document = with_leads(with_peaks(document, peaks))
+    return document | {"verdict": verdict(document)}

@@ -16,6 +16,7 @@ from tb_xla_insights.analysis.partial import partial_steps
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.catalog.classes import CLASSES
+from tb_xla_insights.device_work.by_step import op_times
 from tb_xla_insights.report.compile_text import UNKNOWN
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 
@@ -131,6 +132,7 @@ _MAKERS: dict[str, Callable[[Trace], Any]] = {
     "graphs": graphs_of,
     "annotated": annotated_of,
     "driven": driven_of,
+    "op_times": op_times,
 }
 
 

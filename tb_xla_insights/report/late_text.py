@@ -25,8 +25,14 @@ def late_cost_text(finding: Mapping[str, Any]) -> str:
 
 
 def waiting_text(finding: Mapping[str, Any]) -> str:
-    """For whom the others wait, after `waiting for`."""
+    """For whom the others wait, after `waiting for`, where the sentence before names them."""
     return {0: "others", 1: "it"}.get(len(finding["evidence"]["hosts"]), "them")
+
+
+def waiting_by_name(finding: Mapping[str, Any]) -> str:
+    """For whom the others wait, after `waiting for`, where nothing before names them."""
+    hosts: list[str] = finding["evidence"]["hosts"]
+    return hosts[0] if len(hosts) == 1 else "others"
 
 
 def is_its_cause(evidence: Mapping[str, Any], late: Mapping[str, Any]) -> bool:

@@ -8,7 +8,8 @@ from typing import Any
 
 from tb_xla_insights.analysis.frameworks import host_does
 from tb_xla_insights.analysis.thresholds import BOUND_SHARE, INFO_SHARE, OUTSIDE_SHARE, SEVERITIES
-from tb_xla_insights.report.late_text import is_its_cause, late_cost_text, waiting_text
+from tb_xla_insights.device_work.leads import FINDING, lead_texts
+from tb_xla_insights.report.late_text import is_its_cause, late_cost_text, waiting_by_name, waiting_text
 from tb_xla_insights.units import change_text, count, part_text, share, time_text
 
 _COMPILING = ("recompilation", "dynamo_recompilation")
@@ -32,10 +33,11 @@ _UNSEEN = "whether runs compute or wait is not recorded"
 
 def verdict(report: Mapping[str, Any]) -> dict[str, str]:
     """`text` and `severity` (good, info, warning, critical) of a session's report: how busy its devices are, what the
-    mistakes cost together, and the largest limit; before that, who holds up the others. What lies outside the devices'
-    span is said as well from a tenth of the capture on, and first where it is most of it; not where it is no more than
-    the building of a first step. On two lines of the page: what does not fit is left out, first the names of further
-    mistakes, then the limit beyond what is said before it, then what fills most of the idle time.
+    mistakes cost together, and the largest limit; of devices that are the bottleneck, in what their time lies; before
+    that, who holds up the others, if nothing gains more. What lies outside the devices' span is said as well from a
+    tenth of the capture on, and first where it is most of it; not where it is no more than the building of a first
+    step. On two lines of the page: what does not fit is left out, first the names of further mistakes, then the limit
+    beyond what is said before it, then what fills most of the idle time.
     (docs/definitions.md, "Findings")"""
     outside = report["outside"]
     if outside is None or outside["share"] < OUTSIDE_SHARE:
@@ -94,7 +96,10 @@ def _inside_span(report: Mapping[str, Any], room: int) -> dict[str, str]:
     whose = "The device is" if len(devices) == 1 else f"The {count(len(devices))} devices are"
     bound = next((finding for finding in findings if finding["id"] == "device_bound"), None)
     if bound:
-        return {"text": f"{whose} the bottleneck: {duty} busy.", "severity": "good"}
+        text = f"{whose} the bottleneck: {duty} busy."
+        leads = (text + it for it in lead_texts(report))
+        worst = next((it["severity"] for it in findings if it["id"] == FINDING), "good")
+        return {"text": next((it for it in leads if len(it) <= room), text), "severity": worst}
     mistakes, limits = (
         [it for it in findings if it["kind"] == kind and _counts(it)] for kind in ("mistake", "limit")
     )
@@ -133,18 +138,14 @@ def _inside_span(report: Mapping[str, Any], room: int) -> dict[str, str]:
     together = report["mistakes"]
     limit = _limit(limits[0], together) if limits and (not mistakes or _remains(together)) else ""
     late = _late(report)
-    if late:
-        further = [
-            it
-            for it in mistakes
-            if it is not late and not is_its_cause(it.get("evidence", {}), late["evidence"])
-        ]
-        head = f"{late_cost_text(late)} "
-        busy_text = f"{duty} busy, which includes waiting for {waiting_text(late)}"
+    if late and late is mistakes[0]:
+        further = [it for it in mistakes[1:] if not is_its_cause(it.get("evidence", {}), late["evidence"])]
+        head, waiting = f"{late_cost_text(late)} ", waiting_text(late)
         causes = _causes_beside_late(first, further, limit)
     else:
-        head, busy_text = "", f"{duty} busy"
+        head, waiting = "", waiting_by_name(late) if late else ""
         causes = _causes(first, mistakes, limit, together)
+    busy_text = f"{duty} busy, which includes waiting for {waiting}" if late else f"{duty} busy"
     texts = [
         f"{head}{whose} {busy_text}{it}{rest}." for it in (*(cause + mostly for cause in causes), causes[-1])
     ]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tb_xla_insights.device_work import WorkTogether
+from tb_xla_insights.device_work.leads import with_leads
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.host_order import natural_key
 from tb_xla_insights.pod.compared import Compared, compare_hosts
@@ -101,7 +102,7 @@ class Merged:
 
     def document(self) -> dict[str, Any]:
         """The report's document."""
-        document = with_arrivals(self._of_each(self._in_order()), self.compared)
+        document = with_leads(with_arrivals(self._of_each(self._in_order()), self.compared))
         return document | {"verdict": verdict(document)}
 
     def _in_order(self) -> list[_Host]:

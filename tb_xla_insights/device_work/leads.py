@@ -1,0 +1,228 @@
+"""Where the device is the bottleneck: in what its time lies, how far that is from the roofline, and what the worst of
+it costs. (docs/definitions.md, "Below the roofline")"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tb_xla_insights.analysis.thresholds import severity_of
+from tb_xla_insights.device_work.advice import advice_for
+from tb_xla_insights.device_work.roofline import Roof, most_of, share_of
+from tb_xla_insights.units import change_text, share, time_text
+
+Row = dict[str, Any]
+
+FINDING = "below_roofline"
+
+_MOST_PLACES = 3
+_LEAST_OF_STEP = 0.1
+"""Of the step; a place with less is not named after the first one."""
+_NEARLY_ALL = 0.9
+"""An annotation with more of the time than this says nothing of where it lies: its longest op is named."""
+_KNOWN = 0.5
+"""Of a place's time, how much must be of ops with known FLOPs (or bytes) to tell how far it is from that peak."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Ops of one annotation (the innermost), or of one category where no annotation tells them apart: its rows, which
+    are all work, those with most time first.
+
+    `time_ps` in steps (in the capture, where it has none) and `of_step`, its share of the steps on all cores (of all
+    work where there are no steps, or where ops run side by side and take longer together than the steps);
+    `saved_ps` of it above the roof, of ops of which FLOPs and bytes are known; `flops_share`, `bytes_share` of the
+    peaks.
+    """
+
+    path: str | None
+    rows: Sequence[Row]
+    time_ps: int
+    of_step: float
+    saved_ps: float
+    flops_share: float | None
+    bytes_share: float | None
+    bound_by: str
+
+    @property
+    def name(self) -> str:
+        """The annotation without what is around it; else the op, or how many of which category: `40 dot ops`."""
+        if self.path:
+            return self.path.rpartition("/")[2]
+        first = self.rows[0]
+        return str(first["op"]) if len(self.rows) == 1 else f"{len(self.rows)} {first['category']} ops"
+
+    @property
+    def op_text(self) -> str:
+        """Its longest op with its line: `fusion.3 (train.py:7)`."""
+        row = self.rows[0]
+        return f"{row['op']} ({row['source']})" if row["source"] else str(row["op"])
+
+    def rate_text(self) -> str:
+        """` at 22 % of the peak FLOP/s, bound by memory`; nothing where no peak is known."""
+        nearest = {"memory": ("bytes_share",), "compute": ("flops_share",)}
+        names = {"flops_share": "the peak FLOP/s", "bytes_share": "the peak bandwidth"}
+        told = [
+            f"{share(value)} of {names[key]}"
+            for key in nearest.get(self.bound_by, tuple(names))
+            if (value := getattr(self, key)) is not None
+        ]
+        return f" at {' and '.join(told)}" if told else ""
+
+    def as_json(self) -> Row:
+        return {
+            "annotation": self.path,
+            "op": self.rows[0]["op"],
+            "source": self.rows[0]["source"],
+            "time_ps": self.time_ps,
+            "of_step": self.of_step,
+            "flops_share": self.flops_share,
+            "bytes_share": self.bytes_share,
+            "bound_by": self.bound_by,
+            "above_roof_ps": round(self.saved_ps),
+        }
+
+
+def with_leads(document: Row) -> Row:
+    """A report that says more of a device that is the bottleneck: the finding `device_bound` names the places in which
+    most time lies, and `below_roofline` stands before it where the worst of them could gain enough. Other reports stay
+    as they are; calling it again changes nothing but for other peaks."""
+    findings = [row for row in document["findings"] if row["id"] != FINDING]
+    bound = next((row for row in findings if row["id"] == "device_bound"), None)
+    places = _places(document) if bound else []
+    if not bound or not places:
+        return document
+    at = findings.index(bound)
+    evidence = bound["evidence"] | {"places": [place.as_json() for place in places[:_MOST_PLACES]]}
+    findings[at] = bound | {"advice": _where(places), "evidence": evidence}
+    worst = _finding(document, places)
+    return document | {"findings": [*findings[:at], *([worst] if worst else []), *findings[at:]]}
+
+
+def lead_texts(document: Mapping[str, Any]) -> list[str]:
+    """What the verdict says of a device that is the bottleneck, in fewer and fewer words; none without work."""
+    places = _places(document)
+    if not places:
+        return []
+    work_ps = sum(place.time_ps for place in places)
+    whose = "its work" if places[0].of_step * work_ps == places[0].time_ps else "the step"
+    first = f" Its longest part is {places[0].name}: {share(places[0].of_step)} of {whose}{_rate(places[0])}"
+    then = "".join(
+        f"; then {it.name}: {share(it.of_step)}{it.rate_text()}"
+        for it in places[1:2]
+        if it.of_step >= _LEAST_OF_STEP
+    )
+    worst = next((row for row in document["findings"] if row["id"] == FINDING), None)
+    if worst:
+        fixed = change_text(worst["step_ps"], worst["step_if_fixed_ps"])
+        roof = f". With {worst['evidence']['name']} at the roofline: {fixed}."
+        return [first + then + roof, first + roof, first + "."]
+    return [first + then + ".", first + "."]
+
+
+def _rate(place: Place) -> str:
+    bound = f", bound by {place.bound_by}" if place.bound_by in ("compute", "memory") else ""
+    return f"{place.rate_text()}{bound}"
+
+
+def _where(places: Sequence[Place]) -> str:
+    """One sentence that names places and ops, and says nothing that is true of any program."""
+    told = [
+        f"{place.path or place.name} ({share(place.of_step)}{place.rate_text()}; its longest op is {place.op_text})"
+        for place in places[:_MOST_PLACES]
+        if place is places[0] or place.of_step >= _LEAST_OF_STEP
+    ]
+    return f"Look first where the devices work longest: {', '.join(told)}."
+
+
+def _places(document: Mapping[str, Any]) -> list[Place]:
+    """Those with most time first."""
+    peaks = document["device_work"]["peaks"]
+    roof = Roof(peaks["flops_per_s"], peaks["bytes_per_s"])
+    key = "in_steps_ps" if document["steps"] else "self_ps"
+    rows = [row for row in document["ops"] if row["kind"] == "work" and row[key]]
+    whole = sum(row[key] for row in rows)
+    steps = document["device_work"]["steps"]
+    step_ps = sum(step["duration_ps"] * step["cores"] for step in steps) if document["steps"] else whole
+    groups: dict[str | None, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row["annotation"], []).append(row)
+    found = []
+    for path, its in groups.items():
+        telling = path is not None and sum(row[key] for row in its) < _NEARLY_ALL * whole
+        parts = [its] if telling else _by_category(its)
+        found += [_place(path if telling else None, part, key, max(step_ps, whole), roof) for part in parts]
+    return sorted(found, key=lambda place: -place.time_ps)
+
+
+def _by_category(rows: Sequence[Row]) -> list[list[Row]]:
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row["category"], []).append(row)
+    return list(found.values())
+
+
+def _place(path: str | None, rows: Sequence[Row], key: str, step_ps: int, roof: Roof) -> Place:
+    ordered = sorted(rows, key=lambda row: -row[key])
+    self_ps, time_ps = sum(row["self_ps"] for row in rows), sum(row[key] for row in rows)
+
+    def reached(amount: str, known: str, peak: float | None) -> float | None:
+        told = sum(row[known] for row in rows) >= _KNOWN * self_ps
+        return share_of(sum(row[amount] or 0 for row in rows), peak, self_ps) if told else None
+
+    flops, nbytes = reached("flops", "counted_ps", roof[0]), reached("hbm_bytes", "sized_ps", roof[1])
+    bound_ps: dict[str, int] = {}
+    for row in rows:
+        bound_ps[row["bound_by"]] = bound_ps.get(row["bound_by"], 0) + row["self_ps"]
+    saved = sum(above_roof_ps(row) * row[key] / row["self_ps"] for row in rows)
+    of_step = time_ps / step_ps if step_ps else 0.0
+    return Place(path, ordered, time_ps, of_step, saved, flops, nbytes, most_of(bound_ps, self_ps))
+
+
+def above_roof_ps(row: Mapping[str, Any]) -> int:
+    """The part of a row's time in which the roofline would have it done already; 0 where FLOPs, bytes or peaks are not
+    known, and where the counts say that there is nothing to do."""
+    return max(0, row["self_ps"] - row["roof_ps"]) if row["roof_ps"] else 0
+
+
+def _finding(document: Mapping[str, Any], places: Sequence[Place]) -> Row | None:
+    """The place that the roofline would make cheapest, where that gains enough of a step."""
+    steps = document["device_work"]["steps"]
+    worst = max(places, key=lambda place: place.saved_ps)
+    if not steps or not worst.saved_ps:
+        return None
+    step_ps = round(sum(step["duration_ps"] for step in steps) / len(steps))
+    # Ops that run side by side take longer together than the steps: what they save counts as their share of the work.
+    gain = worst.saved_ps * worst.of_step / worst.time_ps
+    severity = severity_of(gain)
+    if severity is None:
+        return None
+    fixed = round(step_ps * (1 - gain))
+    peaks = document["device_work"]["peaks"]
+    rows = sorted(worst.rows, key=lambda row: -above_roof_ps(row))
+    devices = {row["kind"] for row in peaks["devices"]}
+    advice = advice_for(rows, [above_roof_ps(row) for row in rows], devices, document["environment"])
+    source = f" ({rows[0]['source']})" if rows[0]["source"] else ""
+    most = f"{rows[0]['op']}{source}"
+    where, times = worst.path or worst.name, f"{time_text(fixed)} instead of {time_text(step_ps)}"
+    title = f"Far from what the device can do: {worst.name}"
+    return {
+        "id": FINDING,
+        "severity": severity,
+        "title": title if len(title) <= 60 else "An annotation is far from what the device can do",
+        "brief": f"work far from the roofline in {worst.name}",
+        "detail": f"{share(worst.of_step)} of the devices' work lies in {where}{worst.rate_text()}; without its time "
+        f"above the roofline, the longest in {most}, the step would take {times}.",
+        "advice": advice or f"Look at {most}{f' in {worst.path}' if worst.path else ''}.",
+        "cost_ps": round(worst.saved_ps),
+        "step_if_fixed_ps": fixed,
+        "step_if_fixed_most_ps": fixed,
+        "gain": gain,
+        "gain_at_worst": gain,
+        "recurs": "every_step",
+        "evidence": {"name": worst.name, **worst.as_json()},
+        "windows": [],
+        "kind": "limit",
+        "step_ps": step_ps,
+    }

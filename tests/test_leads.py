@@ -1,0 +1,135 @@
+"""What is said of a device that is the bottleneck: where its time lies, how far from the roofline, what helps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tb_xla_insights.device_work.advice import advice_for, layout_waste, product_dims, product_waste
+from tb_xla_insights.device_work.document import work_document
+from tb_xla_insights.device_work.leads import FINDING, with_leads
+from tb_xla_insights.report.verdict import verdict
+
+PEAKS = {
+    "kind": "TPU v4",
+    "count": 1,
+    "flops_per_s": 1e14,
+    "bytes_per_s": 1e12,
+    "source": "capture",
+    "cite": None,
+}
+"""100 FLOPs and a byte in a picosecond."""
+STEPS = [
+    {
+        "index": 0,
+        "duration_ps": 1_000_000,
+        "cores": 1,
+        "self_ps": 0,
+        "work_ps": 0,
+        "counted_ps": 0,
+        "sized_ps": 0,
+    }
+    | dict.fromkeys(("flops", "model_flops", "bytes", "hbm_bytes"))
+]
+
+
+def op(name: str, path: str | None, ps: int, flops: int, nbytes: int, **more: Any) -> dict[str, Any]:
+    known = dict.fromkeys(("self_ps", "in_steps_ps", "work_ps", "counted_ps", "sized_ps"), ps)
+    amounts = {"flops": flops, "model_flops": flops, "bytes": nbytes, "hbm_bytes": nbytes}
+    told = {"program": "p", "op": name, "category": "convolution", "annotation": path, "source": "train.py:7"}
+    rest = {"shape": None, "product": None, "kind": "work", "counted": "stats", "count": 1, "executions": 1}
+    return told | rest | known | amounts | more
+
+
+def report(*rows: dict[str, Any], framework: str = "jax") -> dict[str, Any]:
+    """Of a device that is the bottleneck in a step of 1 µs."""
+    bound: dict[str, Any] = {
+        "id": "device_bound",
+        "severity": "info",
+        "kind": None,
+        "gain": None,
+        "evidence": {},
+        "advice": "",
+    }
+    document = {
+        "steps": [{"duration_ps": 1_000_000}], "findings": [bound], "environment": {"framework": framework},
+        "outside": None, "devices": [{"span_ps": 100, "busy_ps": 98}],
+    }  # fmt: skip
+    return document | work_document(list(rows), STEPS, [PEAKS], [])
+
+
+ATTENTION = op(
+    "fusion.1", "s/attention", 500_000, 10_000_000, 50_000
+)  # 20 % of the FLOP/s, 10 % of the bandwidth
+MLP = op("dot.2", "s/mlp", 300_000, 24_000_000, 30_000)  # 80 %
+WAIT = op("copy-done.3", "s/mlp", 150_000, 0, 0, kind="wait")
+
+
+def test_the_place_and_what_the_roofline_would_gain() -> None:
+    found = with_leads(report(ATTENTION, MLP, WAIT))
+    worst, bound = found["findings"]
+    assert (worst["id"], bound["id"], bound["severity"]) == (FINDING, "device_bound", "info")
+    assert worst["cost_ps"] == 400_000  # 100 ns at the roofline
+    assert (worst["step_if_fixed_ps"], worst["gain"], worst["severity"]) == (600_000, 0.4, "critical")
+    assert (worst["step_if_fixed_most_ps"], worst["gain_at_worst"]) == (
+        600_000,
+        0.4,
+    )  # no range: all faces read both
+    assert [row["of_step"] for row in bound["evidence"]["places"]] == [0.5, 0.3]  # the wait is no work
+    text = verdict(found)["text"].replace("\u202f", " ")
+    assert len(text) <= 230
+    assert "Its longest part is attention: 50.0 % of the step at 20.0 % of the peak FLOP/s" in text
+    assert with_leads(found) == found
+
+
+def test_what_gains_little_is_no_finding() -> None:
+    found = with_leads(report(op("dot.2", "s/mlp", 900_000, 89_000_000, 30_000)))
+    assert [row["id"] for row in found["findings"]] == ["device_bound"]
+    assert verdict(found)["severity"] == "good"
+
+
+@pytest.mark.parametrize(
+    ("shape", "waste"),
+    [("f32[1024,3]{1,0:T(8,128)}", 1 - 3 / 128), ("f32[3,1024]{0,1:T(8,128)}", 1 - 3 / 128),
+     ("f32[8,128]{1,0:T(8,128)}", 0), ("f32[5,3]{1,0}", 0), (None, 0)],
+)  # fmt: skip
+def test_padding_of_a_layout(shape: str | None, waste: float) -> None:
+    assert layout_waste({"shape": shape}) == pytest.approx(waste)
+
+
+@pytest.mark.parametrize(
+    ("product", "dims", "waste"),
+    [
+        ("bf16[512,96] × bf16[96,256] = bf16[512,256]", (512, 256, 96), 0.25),
+        ("bf16[96,512] × bf16[96,256] = bf16[512,256]", (512, 256, 96), 0.25),
+        ("bf16[8,128] × bf16[128,256] = bf16[8,256]", (8, 256, 128), 0),  # eight rows stream through
+        ("bf16[2,64,64] × bf16[2,64,64] = bf16[2,64,64]", (64, 64, 64), 0.75),
+        ("bf16[4,8,8,3] × bf16[3,3,3,9] = bf16[4,8,8,9]", None, 0),
+    ],
+)
+def test_padding_of_a_matrix_unit(product: str, dims: tuple[int, int, int] | None, waste: float) -> None:
+    assert product_dims({"product": product}) == dims
+    assert product_waste({"product": product}, 128) == pytest.approx(waste)
+
+
+def advice(*rows: dict[str, Any], framework: str = "jax", device: str = "TPU v4") -> str:
+    told = report(*rows)["ops"]
+    return advice_for(told, [row["self_ps"] for row in told], {device}, {"framework": framework}) or ""
+
+
+def test_advice_fits_the_op_and_the_framework() -> None:
+    small = op(
+        "dot.1", None, 900_000_000, 9_000_000_000, 1, product="bf16[64,64] × bf16[64,64] = bf16[64,64]"
+    )
+    assert "75 %" in advice(small)
+    assert advice(small, device="NVIDIA V100") == ""
+    single = small | {"product": "f32[128,128] × f32[128,128] = f32[128,128]"}
+    assert "jnp.bfloat16" in advice(single)
+    assert "torch.autocast" in advice(single, framework="torch_xla")
+    short = op("dot.1", None, 8_000_000, 1_000_000, 1)
+    assert "8.0 µs each time" in advice(short)
+    chain = [op(f"add.{it}", None, 900_000_000, 10, 9_000_000, category="loop fusion") for it in range(3)]
+    assert "Make one kernel of the 3 ops" in advice(*chain)
+    assert "Pallas" not in advice(*chain, framework="tensorflow")
+    assert advice(op("custom-call.1", None, 900_000_000, 9_000_000_000, 1)) == ""
