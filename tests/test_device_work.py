@@ -19,7 +19,7 @@ from tpu_ops import BYTES_PER_PS, FLOPS_PER_PS, Op, tpu_trace
 from tb_xla_insights.analysis.propagation import propagation_report
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.cli.work_text import print_work
-from tb_xla_insights.device_work import WorkTogether, host_work, session_work, with_peaks, work_of
+from tb_xla_insights.device_work import WorkTogether, host_work, session_work, with_peaks
 from tb_xla_insights.device_work.peaks import peaks_of
 from tb_xla_insights.device_work.roofline import Roof, bound_of
 from tb_xla_insights.errors import InputError
@@ -173,14 +173,17 @@ def test_a_loops_body_counts_as_often_as_it_ran(tmp_path: Path) -> None:
 
 def test_one_step_on_one_device(tmp_path: Path) -> None:
     cores = [[(DOT, 10, 100), (ADD, 1_010, 50)], [(DOT, 20, 70)]]
-    trace = tpu_trace(tmp_path, cores, [(0, 1_000), (1_000, 1_000)])
-    assert {row["op"]: row["self_ps"] for row in work_of(trace, [], step=0)["ops"]} == {"dot.1": 170}
-    assert {row["op"]: row["self_ps"] for row in work_of(trace, [], step=1, device=0)["ops"]} == {"add.2": 50}
-    assert {row["op"]: row["self_ps"] for row in work_of(trace, [], device=1)["ops"]} == {"dot.1": 70}
-    (step,) = work_of(trace, [], step=0, device=1)["device_work"]["steps"]
+    its = session(tpu_trace(tmp_path, cores, [(0, 1_000), (1_000, 1_000)]))
+    one, other = (device.id for device in its.devices)
+
+    def times(**chosen: Any) -> dict[str, int]:
+        return {row["op"]: row["self_ps"] for row in session_work(its, **chosen)["ops"]}
+
+    assert times(step=0) == {"dot.1": 170}
+    assert times(step=1, device=one) == {"add.2": 50}
+    assert times(device=other) == {"dot.1": 70}
+    (step,) = session_work(its, step=0, device=other)["device_work"]["steps"]
     assert (step["index"], step["cores"], step["self_ps"]) == (0, 1, 70)
-    found = work_of(tpu_trace(tmp_path, cores, [(0, 1_000)]), [], in_steps=True)
-    assert {row["op"]: row["self_ps"] for row in found["ops"]} == {"dot.1": 170}
 
 
 def test_python_asks_for_a_step_of_any_host(tmp_path: Path) -> None:

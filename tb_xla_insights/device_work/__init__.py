@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 from tb_xla_insights.device_work.by_step import OpTimes, op_times
-from tb_xla_insights.device_work.document import with_peaks, work_document
-from tb_xla_insights.device_work.report import host_work, session_work, work_of
-from tb_xla_insights.device_work.together import WorkTogether
+from tb_xla_insights.device_work.document import WorkTogether, with_peaks, work_document
+from tb_xla_insights.device_work.report import host_work, session_work
 
 __all__ = [
     "OpTimes",
@@ -16,5 +15,4 @@ __all__ = [
     "session_work",
     "with_peaks",
     "work_document",
-    "work_of",
 ]

@@ -15,7 +15,7 @@ from tb_xla_insights.device_work.roofline import (
     roof_time,
     share_of,
 )
-from tb_xla_insights.device_work.together import plus
+from tb_xla_insights.device_work.together import OpRows, plus
 
 Row = dict[str, Any]
 
@@ -65,6 +65,29 @@ def with_peaks(document: Row, own_peaks: tuple[float, float]) -> Row:
     work = document["device_work"]
     devices, annotations = work["peaks"]["devices"], document["annotations"]
     return document | work_document(document["ops"], work["steps"], devices, annotations, own_peaks)
+
+
+class WorkTogether:
+    """The keys `ops` and `device_work` of many hosts' documents."""
+
+    def __init__(self) -> None:
+        self._rows = OpRows()
+        self._hosts: list[tuple[Any, Row]] = []
+
+    def add(self, host: Any, rows: Iterable[Row], work: Row) -> None:
+        """Takes over a host's; hosts are told in the order of `host`."""
+        for row in rows:
+            self._rows.add(row)
+        self._hosts.append((host, {"steps": work["steps"], "devices": work["peaks"]["devices"]}))
+
+    def document(self, annotations: Iterable[Row], own_peaks: tuple[float, float] | None = None) -> Row:
+        """Both keys; `annotations` is the report's, `own_peaks` come before those of the devices."""
+        steps: list[Row] = []
+        devices: list[Row] = []
+        for _, host in sorted(self._hosts, key=lambda it: it[0]):
+            steps += [step | {"index": len(steps) + place} for place, step in enumerate(host["steps"])]
+            devices += host["devices"]
+        return work_document(self._rows.rows(), steps, devices, annotations, own_peaks)
 
 
 def _peaks(devices: Sequence[Row], roof: Roof, own: bool) -> Row:

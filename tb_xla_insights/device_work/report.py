@@ -9,11 +9,10 @@ from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.propagation import propagation_report
 from tb_xla_insights.analysis.propagation.ops import Chosen, find_ops
 from tb_xla_insights.analysis.steps import steps_of, with_offsets
-from tb_xla_insights.device_work.document import work_document
+from tb_xla_insights.device_work.document import WorkTogether
 from tb_xla_insights.device_work.peaks import peaks_of
 from tb_xla_insights.device_work.rows import op_rows
 from tb_xla_insights.device_work.steps import step_sums
-from tb_xla_insights.device_work.together import WorkTogether
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
@@ -24,25 +23,8 @@ def host_work(session: SessionTrace, annotations: Iterable[Row]) -> Row:
     """The report's keys `ops` and `device_work`; `annotations` is the report's key."""
     together = WorkTogether()
     for number, trace in enumerate(session.traces):
-        rows = op_rows(trace, _chosen(trace), _chosen(trace, in_steps=True))
-        together.add(number, rows, {"steps": step_sums(trace), "peaks": {"devices": peaks_of(trace)}})
+        _add(together, number, trace)
     return together.document(annotations)
-
-
-def work_of(
-    trace: Trace,
-    annotations: Iterable[Row],
-    step: int | None = None,
-    device: int | None = None,
-    own_peaks: tuple[float, float] | None = None,
-    in_steps: bool = False,
-) -> Row:
-    """The same of one host's step (an index into its steps), of all of them (`in_steps`), or of all of the capture, on
-    one device (index) or on all."""
-    rows = op_rows(trace, _chosen(trace, step, device, in_steps), _chosen(trace, step, device, in_steps=True))
-    steps = step_sums(trace, device)
-    told = steps if step is None else steps[step : step + 1]
-    return work_document(rows, told, peaks_of(trace), annotations, own_peaks)
 
 
 def session_work(
@@ -52,7 +34,8 @@ def session_work(
     own_peaks: tuple[float, float] | None = None,
 ) -> Row:
     """The same of one step (an index into the report's `steps`) or of all of the capture, on one device (by its id) or
-    on all. Raises InputError where the session has no such step or device."""
+    on all, with `own_peaks` (FLOP/s and bytes/s of a device) before those that are known of it. Raises InputError where
+    the session has no such step or device."""
     together, found = WorkTogether(), step is None and device is None
     for number, (trace, before) in enumerate(with_offsets(session)):
         ids = [it.id for it in trace.devices]
@@ -61,11 +44,8 @@ def session_work(
             at is not None and not 0 <= at < len(steps_of(trace))
         ):
             continue
-        found, which = True, None if device is None else ids.index(device)
-        rows = op_rows(trace, _chosen(trace, at, which), _chosen(trace, at, which, in_steps=True))
-        steps = step_sums(trace, which)
-        told = steps if at is None else steps[at : at + 1]
-        together.add(number, rows, {"steps": told, "peaks": {"devices": peaks_of(trace)}})
+        found = True
+        _add(together, number, trace, at, None if device is None else ids.index(device))
     if not found:
         asked = [f"step {step}"] * (step is not None) + [f"device {device}"] * (device is not None)
         raise InputError(f"{session.path}: no {' on '.join(asked)}; see the report's steps and devices")
@@ -73,6 +53,16 @@ def session_work(
     for row in document["device_work"]["steps"] if step is not None else ():
         row["index"] = step
     return document
+
+
+def _add(
+    together: WorkTogether, number: int, trace: Trace, step: int | None = None, device: int | None = None
+) -> None:
+    """Adds a host's work: of a step (an index into its steps) or all, on a device (index) or all."""
+    rows = op_rows(trace, _chosen(trace, step, device), _chosen(trace, step, device, in_steps=True))
+    steps = step_sums(trace, device)
+    told = steps if step is None else steps[step : step + 1]
+    together.add(number, rows, {"steps": told, "peaks": {"devices": peaks_of(trace)}})
 
 
 def _chosen(

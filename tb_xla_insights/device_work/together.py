@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 Row = dict[str, Any]
@@ -48,28 +48,3 @@ class OpRows:
             what = min(told, key=lambda it: (-told[it], [str(text) for text in it]))
             found.append(dict(zip(KEYS, key, strict=True)) | dict(zip(TOLD, what, strict=True)) | sums)
         return sorted(found, key=lambda row: (-row["self_ps"], *(row[name] or "" for name in KEYS)))
-
-
-class WorkTogether:
-    """The keys `ops` and `device_work` of many hosts' documents."""
-
-    def __init__(self) -> None:
-        self._rows = OpRows()
-        self._hosts: list[tuple[Any, Row]] = []
-
-    def add(self, host: Any, rows: Iterable[Row], work: Row) -> None:
-        """Takes over a host's; hosts are told in the order of `host`."""
-        for row in rows:
-            self._rows.add(row)
-        self._hosts.append((host, {"steps": work["steps"], "devices": work["peaks"]["devices"]}))
-
-    def document(self, annotations: Iterable[Row], own_peaks: tuple[float, float] | None = None) -> Row:
-        """Both keys; `annotations` is the report's, `own_peaks` come before those of the devices."""
-        from tb_xla_insights.device_work.document import work_document
-
-        steps: list[Row] = []
-        devices: list[Row] = []
-        for _, host in sorted(self._hosts, key=lambda it: it[0]):
-            steps += [step | {"index": len(steps) + place} for place, step in enumerate(host["steps"])]
-            devices += host["devices"]
-        return work_document(self._rows.rows(), steps, devices, annotations, own_peaks)
