@@ -347,8 +347,8 @@ def test_a_late_host_that_is_not_the_worst_mistake_is_told_in_its_place() -> Non
     several: dict[str, Any] = LATE | {"evidence": LATE["evidence"] | {"hosts": ["w-5", "w-7"]}}
     for late, whom in ((LATE, "w-5"), (several, "others")):
         assert _told(of(data, late, **together))[1] == (
-            f"The device is 50.0 % busy, which includes waiting for {whom}. Mistakes cost up to 40.0 of 50.0 ms a step: "
-            "the device waits for data, w-5 comes late (next_batch, input)."
+            f"The device is 50.0 % busy, which includes waiting for {whom}. Mistakes cost up to 40.0 of "
+            "50.0 ms a step: the device waits for data, w-5 comes late (next_batch, input)."
         )
 
 

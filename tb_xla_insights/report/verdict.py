@@ -32,10 +32,11 @@ _UNSEEN = "whether runs compute or wait is not recorded"
 
 def verdict(report: Mapping[str, Any]) -> dict[str, str]:
     """`text` and `severity` (good, info, warning, critical) of a session's report: how busy its devices are, what the
-    mistakes cost together, and the largest limit; before that, who holds up the others if nothing gains more. What lies outside the devices'
-    span is said as well from a tenth of the capture on, and first where it is most of it; not where it is no more than
-    the building of a first step. On two lines of the page: what does not fit is left out, first the names of further
-    mistakes, then the limit beyond what is said before it, then what fills most of the idle time.
+    mistakes cost together, and the largest limit; before that, who holds up the others if nothing gains more. What
+    lies outside the devices' span is said as well from a tenth of the capture on, and first where it is most of it;
+    not where it is no more than the building of a first step. On two lines of the page: what does not fit is left
+    out, first the names of further mistakes, then the limit beyond what is said before it, then what fills most of
+    the idle time.
     (docs/definitions.md, "Findings")"""
     outside = report["outside"]
     if outside is None or outside["share"] < OUTSIDE_SHARE:
@@ -138,7 +139,7 @@ def _inside_span(report: Mapping[str, Any], room: int) -> dict[str, str]:
         head, waiting = f"{late_cost_text(late)} ", waiting_text(late)
         causes = _causes_beside_late(first, further, limit)
     else:
-        head, waiting = "", late and waiting_by_name(late)
+        head, waiting = "", waiting_by_name(late) if late else ""
         causes = _causes(first, mistakes, limit, together)
     busy_text = f"{duty} busy, which includes waiting for {waiting}" if late else f"{duty} busy"
     texts = [
