@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from build import trace_of
+from captures import session
+from synthetic import transformer
 
 from tb_xla_insights.device_work.advice import advice_for, layout_waste, product_dims, product_waste
 from tb_xla_insights.device_work.document import work_document
 from tb_xla_insights.device_work.leads import FINDING, with_leads
+from tb_xla_insights.device_work.view import device_view
+from tb_xla_insights.report import session_report
 from tb_xla_insights.report.verdict import verdict
 
 PEAKS = {
@@ -83,6 +88,18 @@ def test_the_place_and_what_the_roofline_would_gain() -> None:
     assert len(text) <= 230
     assert "The longest part is attention: 50.0 % of the step at 20.0 % of the peak FLOP/s" in text
     assert with_leads(found) == found
+
+
+def test_the_worst_annotation_is_the_one_that_the_view_device_names() -> None:
+    made = session(trace_of(transformer.build().to_bytes()))
+    worst = next(row for row in session_report(made)["findings"] if row["id"] == FINDING)
+    view = device_view(made, "all", "all")
+    assert worst["evidence"]["annotation"] == view["paths"][view["verdict"]["path"]]
+    assert worst["cost_ps"] == view["verdict"]["below_ps"]
+    assert worst["advice"].replace("\u202f", " ") == (
+        "Look first at fusion.1042 (/opt/demo/model/attention.py:88): it takes 11.620 ms of a step and core, at 56.0 % "
+        "of the peak bandwidth."
+    )
 
 
 def test_a_step_is_not_shorter_than_what_the_host_does_itself() -> None:

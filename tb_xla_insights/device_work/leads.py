@@ -68,8 +68,7 @@ class Place:
     @property
     def op_text(self) -> str:
         """Its longest op with its line: `fusion.3 (train.py:7)`."""
-        row = self.rows[0]
-        return f"{row['op']} ({row['source']})" if row["source"] else str(row["op"])
+        return _op_text(self.rows[0])
 
     def rate_text(self) -> str:
         """` at 22 % of the peak FLOP/s, bound by memory`; nothing where no peak is known."""
@@ -234,8 +233,8 @@ def _finding(document: Mapping[str, Any], places: Sequence[Place]) -> Row | None
     rows = sorted(worst.rows, key=lambda row: -above_roof_ps(row))
     devices = {row["kind"] for row in document["device_work"]["peaks"]["devices"]}
     advice = advice_for(rows, [above_roof_ps(row) for row in rows], devices, document["environment"])
-    most = f"{rows[0]['op']} ({rows[0]['source']})" if rows[0]["source"] else rows[0]["op"]
-    where = worst.path or worst.name
+    where, most = worst.path or worst.name, _op_text(rows[0])
+    change = f"{time_text(fixed)} instead of {time_text(step_ps)}"
     limit = (
         f"which the host needs itself; the devices' work would allow {time_text(by_device)}"
         if fixed > by_device
@@ -247,9 +246,9 @@ def _finding(document: Mapping[str, Any], places: Sequence[Place]) -> Row | None
         "severity": severity,
         "title": title if len(title) <= LONGEST_TITLE else "An annotation is far from what the device can do",
         "brief": f"work far from the roofline in {worst.name}",
-        "detail": f"{where} takes {worst.share_text}{worst.rate_text()}; most of its time above the roofline is in "
-        f"{most}. Without that time a step takes {time_text(fixed)} instead of {time_text(step_ps)}, {limit}.",
-        "advice": advice or f"Look at {most}{f' in {worst.path}' if worst.path else ''}.",
+        "detail": f"{where} takes {worst.share_text}{worst.rate_text()}; the largest part of its time above "
+        f"the roofline is in {most}. Without that time a step takes {change}, {limit}.",
+        "advice": advice or _look_at(rows[0], sum(step["cores"] for step in steps)),
         "cost_ps": round(worst.saved_ps),
         "step_if_fixed_ps": fixed,
         "step_if_fixed_most_ps": fixed,
@@ -262,6 +261,21 @@ def _finding(document: Mapping[str, Any], places: Sequence[Place]) -> Row | None
         "kind": "limit",
         "step_ps": document["mistakes"]["step_ps"] or mean_ps,
     }
+
+
+def _op_text(row: Row) -> str:
+    """An op with its line: `fusion.3 (train.py:7)`."""
+    return f"{row['op']} ({row['source']})" if row["source"] else str(row["op"])
+
+
+def _look_at(row: Row, core_steps: int) -> str:
+    """The op and its place, where nothing known of it tells what to change."""
+    compute, memory = row["flops_share"] or 0.0, row["bytes_share"] or 0.0
+    peak = f"{share(compute)} of the peak FLOP/s"
+    if memory > compute:
+        peak = f"{share(memory)} of the peak bandwidth"
+    each = time_text(row["in_steps_ps"] // core_steps)
+    return f"Look first at {_op_text(row)}: it takes {each} of a step and core, at {peak}."
 
 
 def _host_ps(steps: Iterable[Row]) -> int:
