@@ -68,7 +68,7 @@ export function opsTable(document, rows, rest, found, { filter, opened, toggle, 
     ...(filtered ? {} : { flops: share(document.total.flops_share), hbm: share(document.total.bytes_share) }),
   };
   const view = liveTable({
-    label: 'Ops', testid: 'op-table', items, columns, select, open, selected: ({ id }) => id === chosen, rowid: () => 'op-row', ...order,
+    label: 'Ops', testid: 'op-table', items, columns, select, open, selected: ({ id }) => id === chosen, rowid: () => 'op-row', key: ({ id }) => id, ...order,
     foot: columns.map(({ key = '' }) => sums[key] ?? ''),
   });
   if (more.length || (folds && opened)) {
@@ -76,12 +76,9 @@ export function opsTable(document, rows, rest, found, { filter, opened, toggle, 
       op: button([h('span', { class: 'muted', 'aria-hidden': 'true' }, opened ? '▾' : '▸'), opened ? `show ${LISTED} only` : `${count(kindsOf(more))} more`], toggle, { class: 'fold', 'aria-expanded': String(opened), 'data-testid': 'op-more' }),
       ...(more.length ? { count: times(total(more, 'executions')), self: sum(more), share: part(more) } : {}) }[key ?? ''] ?? ''))));
   }
-  /** @param {Event} event */
-  const rowAt = (event) => /** @type {HTMLElement|null} */ (/** @type {Element} */ (event.target).closest('tr[data-testid=op-row]'));
   view.element.addEventListener('pointerover', (event) => {
-    const row = rowAt(event);
-    const id = row?.querySelector('td')?.title.split('\n')[0];
-    lift((id && items.find(({ op }) => op === id)) || null);
+    const id = /** @type {Element} */ (event.target).closest('tr')?.dataset.key;
+    lift(items.find((row) => row.id === id) ?? null);
   });
   view.element.addEventListener('pointerleave', () => lift(null));
   return view;

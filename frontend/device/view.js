@@ -7,7 +7,7 @@ import { exportButton } from '../lib/csv.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
 import { get } from '../lib/api.js';
 import { msText, spanText } from '../lib/link.js';
-import { linkedOrder } from '../lib/table.js';
+import { linkedOrder, searchKeys } from '../lib/table.js';
 import { loadOnce } from '../frame/once.js';
 import { BOUND_WORDS, CSV_HEADS, csvRows, hasRates, isReached, opRows, passes, peaksOfLink, restRows, tonesOf, treeRows } from './data.js';
 import { devicePlaces, filterChoices } from './filters.js';
@@ -111,9 +111,7 @@ export function deviceView(app) {
 
   /** @param {OpRow|null} row */
   function liftRow(row) {
-    list.querySelectorAll('.lifted').forEach((own) => own.classList.remove('lifted'));
-    if (!row) return;
-    for (const own of list.querySelectorAll('[data-testid=op-row]')) own.classList.toggle('lifted', own.querySelector('td')?.title.split('\n')[0] === row.op);
+    for (const own of list.querySelectorAll('tr')) own.classList.toggle('lifted', row !== null && own.dataset.key === row.id);
   }
 
   /** @param {string} key of a row of the tree */
@@ -262,16 +260,9 @@ export function deviceView(app) {
     setFilter('op', search.value.trim(), 'replace');
     void Promise.resolve(search.value ? bringAll() : null).then(() => follow(true));
   });
-  search.addEventListener('keydown', (event) => {
-    if (event.key !== 'Escape' && event.key !== 'Enter') return;
-    event.preventDefault();
-    event.stopPropagation();
-    if (event.key === 'Escape') {
-      search.value = '';
-      setFilter('op', '');
-      follow();
-    }
-    /** @type {HTMLElement|null} */ (list.querySelector('tr[tabindex="0"]'))?.focus();
+  searchKeys(search, list, () => {
+    setFilter('op', '');
+    follow();
   });
 
   const data = loadOnce(app, 'device', element, (/** @type {DeviceDocument} */ next, own) => {

@@ -7,7 +7,7 @@ import { get } from '../lib/api.js';
 import { exportButton } from '../lib/csv.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
 import { findHosts, hostsText } from '../lib/hosts.js';
-import { countColumn, linkedOrder, liveTable, timeColumn } from '../lib/table.js';
+import { countColumn, linkedOrder, liveTable, searchKeys, timeColumn } from '../lib/table.js';
 import { loadOnce } from '../frame/once.js';
 import { CSV_HEADS, csvRows, hostRows, stepKey, stepsOfLink } from './data.js';
 import { differenceCard } from './difference.js';
@@ -188,16 +188,7 @@ export function hostsView(app) {
   }
 
   search.addEventListener('input', () => setFilter('host', search.value.trim(), 'replace'));
-  search.addEventListener('keydown', (event) => {
-    if (event.key !== 'Escape' && event.key !== 'Enter') return;
-    event.preventDefault();
-    event.stopPropagation();
-    if (event.key === 'Escape') {
-      search.value = '';
-      setFilter('host', '');
-    }
-    /** @type {HTMLElement|null} */ (list.querySelector('tr[tabindex="0"]'))?.focus();
-  });
+  searchKeys(search, list, () => setFilter('host', ''));
 
   const data = loadOnce(app, 'hosts', element, (/** @type {HostsDocument} */ next, own) => {
     [answer, session] = [next, own];

@@ -108,9 +108,9 @@ export function sorted(items, value, descending) {
  * @param {(order: string) => void} [options.ordered] the person has sorted
  * @param {(item: T) => T[]} [options.parts] rows that follow an open row
  * @param {(item: T) => string} [options.group] items come in groups, in the order of `items`; each has a row above it
- * @param {(item: T) => string} [options.rowid] test id of a row
+ * @param {(item: T) => string} [options.rowid] test id of a row @param {(item: T) => string} [options.key] its `data-key`
  */
-export function liveTable({ label, testid, columns, items, fixed, sort, foot, open, select, selected, ordered, parts, group, rowid }) {
+export function liveTable({ label, testid, columns, items, fixed, sort, foot, open, select, selected, ordered, parts, group, rowid, key }) {
   let order = sort ?? '';
   let shown = items;
   const head = h('tr', null);
@@ -176,7 +176,7 @@ export function liveTable({ label, testid, columns, items, fixed, sort, foot, op
   function bodyRow(item, index) {
     const row = h('tr', {
       'aria-rowindex': index + 2, tabindex: select ? -1 : null, 'data-index': index,
-      'aria-selected': selected ? String(selected(item)) : null, 'data-testid': rowid?.(item),
+      'aria-selected': selected ? String(selected(item)) : null, 'data-testid': rowid?.(item), 'data-key': key?.(item),
       onclick: select && (() => select(item)),
       ondblclick: open && (() => open(item)),
     });
@@ -207,6 +207,22 @@ export function liveTable({ label, testid, columns, items, fixed, sort, foot, op
  */
 export const linkedOrder = (link, usual) => ({
   sort: link.state.o || usual, ordered: (/** @type {string} */ o) => link.set({ o: o === usual ? '' : o }, 'push') });
+
+/**
+ * Keys of a search field over a table: Enter leads into the rows, Escape clears the field and does the same.
+ * @param {HTMLInputElement} search @param {Element} list holds the table @param {() => void} cleared
+ */
+export function searchKeys(search, list, cleared) {
+  const enter = () => /** @type {HTMLElement|null} */ (list.querySelector('tr[tabindex="0"]'))?.focus();
+  onKeys(search, '*', {
+    Enter: enter,
+    Escape() {
+      search.value = '';
+      cleared();
+      enter();
+    },
+  });
+}
 
 /**
  * A table that is drawn once.
