@@ -146,7 +146,7 @@ def _steps(out: Console, steps: Sequence[Document]) -> None:
     mean, median = (units.time_text(ps) for ps in (sum(durations) // len(steps), median_low(durations)))
     title = f"Steps ({units.count(len(steps))}, mean {mean}, median {median}{_longest(steps)})"
     hosts = len({step["host"] for step in steps})
-    if hosts >= MANY:
+    if hosts >= common.ROWS:  # a row per host would tell of one step
         print_steps(out, steps, hosts, title)
         return
     heads = ("Start, ms", f"Duration, {unit}", f"Device (busiest core), {unit}")
