@@ -89,6 +89,12 @@ def test_steps_that_a_host_lacks() -> None:
     assert document["hosts"]["steps"][1] == 7
 
 
+def test_steps_with_other_numbers_on_hosts_that_nothing_ties_have_none() -> None:
+    """The first step of one is step 1204, of the other step 1210: their column has neither number."""
+    made = replace(SMALL, hosts=2, late=(), scripts={0: "jit_a", 1: "jit_b"}, captured={0: (0, 3), 1: (6, 9)})
+    assert hosts_view(compared(made))["steps"]["number"] == [None] * 4
+
+
 def test_states_without_arrivals() -> None:
     alone = hosts_view(compared(replace(SMALL, hosts=1, cores=4, late=())))
     assert (alone["state"], alone["late_us"]) == ("one_host", [])
@@ -101,6 +107,7 @@ def test_states_without_arrivals() -> None:
     assert apart["verdict"]["text"] == "No collective ties these hosts: each goes at its own pace."
     assert apart["hosts"]["last"] == apart["hosts"]["waits_us"] == [None] * 6
     assert apart["charges"]["host"] == []
+    assert None not in apart["steps"]["number"]
     nobody = hosts_view(compared(replace(SMALL, late=())))
     assert nobody["verdict"]["text"].startswith("No host stands out: each is last in ")
     assert not any(nobody["hosts"]["named"])

@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from build import trace_of
+from captures import session
+from synthetic import transformer
 
 from tb_xla_insights.device_work.advice import advice_for, layout_waste, product_dims, product_waste
 from tb_xla_insights.device_work.document import work_document
 from tb_xla_insights.device_work.leads import FINDING, with_leads
+from tb_xla_insights.device_work.view import device_view
+from tb_xla_insights.report import session_report
 from tb_xla_insights.report.verdict import verdict
 
 PEAKS = {
@@ -42,7 +47,7 @@ def op(name: str, path: str | None, ps: int, flops: int, nbytes: int, **more: An
     return told | rest | known | amounts | more
 
 
-def report(*rows: dict[str, Any], framework: str = "jax") -> dict[str, Any]:
+def report(*rows: dict[str, Any], framework: str = "jax", host: int = 1_000) -> dict[str, Any]:
     """Of a device that is the bottleneck in a step of 1 µs."""
     bound: dict[str, Any] = {
         "id": "device_bound",
@@ -52,8 +57,10 @@ def report(*rows: dict[str, Any], framework: str = "jax") -> dict[str, Any]:
         "evidence": {},
         "advice": "",
     }
+    step = {"duration_ps": 1_000_000, "host": "h", "host_ps": {"python": host, "wait": 900_000}}
     document = {
-        "steps": [{"duration_ps": 1_000_000}], "findings": [bound], "environment": {"framework": framework},
+        "steps": [step], "findings": [bound], "environment": {"framework": framework},
+        "mistakes": {"step_ps": 1_000_000, "step_if_fixed_ps": 1_000_000},
         "outside": None, "devices": [{"span_ps": 100, "busy_ps": 98}],
     }  # fmt: skip
     return document | work_document(list(rows), STEPS, [PEAKS], [])
@@ -68,7 +75,7 @@ WAIT = op("copy-done.3", "s/mlp", 150_000, 0, 0, kind="wait")
 
 def test_the_place_and_what_the_roofline_would_gain() -> None:
     found = with_leads(report(ATTENTION, MLP, WAIT))
-    worst, bound = found["findings"]
+    bound, worst = found["findings"]
     assert (worst["id"], bound["id"], bound["severity"]) == (FINDING, "device_bound", "info")
     assert worst["cost_ps"] == 400_000  # 100 ns at the roofline
     assert (worst["step_if_fixed_ps"], worst["gain"], worst["severity"]) == (600_000, 0.4, "critical")
@@ -79,8 +86,39 @@ def test_the_place_and_what_the_roofline_would_gain() -> None:
     assert [row["of_step"] for row in bound["evidence"]["places"]] == [0.5, 0.3]  # the wait is no work
     text = verdict(found)["text"].replace("\u202f", " ")
     assert len(text) <= 230
-    assert "Its longest part is attention: 50.0 % of the step at 20.0 % of the peak FLOP/s" in text
+    assert "The longest part is attention: 50.0 % of the step at 20.0 % of the peak FLOP/s" in text
     assert with_leads(found) == found
+
+
+def test_the_worst_annotation_is_the_one_that_the_view_device_names() -> None:
+    made = session(trace_of(transformer.build().to_bytes()))
+    worst = next(row for row in session_report(made)["findings"] if row["id"] == FINDING)
+    view = device_view(made, "all", "all")
+    assert worst["evidence"]["annotation"] == view["paths"][view["verdict"]["path"]]
+    assert worst["cost_ps"] == view["verdict"]["below_ps"]
+    assert worst["advice"].replace("\u202f", " ") == (
+        "Look first at fusion.1042 (/opt/demo/model/attention.py:88): it takes 11.620 ms of a step and core, at 56.0 % "
+        "of the peak bandwidth."
+    )
+
+
+def test_a_step_is_not_shorter_than_what_the_host_does_itself() -> None:
+    worst = with_leads(report(ATTENTION, MLP, host=900_000))["findings"][1]
+    assert (worst["step_if_fixed_ps"], worst["gain"], worst["severity"]) == (900_000, 0.1, "warning")
+    assert worst["evidence"]["step_by_devices_ps"] == 600_000
+    assert with_leads(report(ATTENTION, MLP, host=990_000))["findings"][1:] == []
+
+
+def test_what_ops_can_hardly_do_better_is_no_finding() -> None:
+    found = with_leads(report(op("dot.2", "s/mlp", 900_000, 73_000_000, 30_000)))  # 81 %: 17 % of the step
+    assert [row["id"] for row in found["findings"]] == ["device_bound"]
+
+
+def test_it_stands_among_the_limits_by_its_gain() -> None:
+    document = report(ATTENTION, MLP)
+    limits = [{"id": name, "kind": "limit", "gain": gain} for name, gain in (("more", 0.5), ("less", 0.3))]
+    found = with_leads(document | {"findings": [*document["findings"], *limits]})["findings"]
+    assert [row["id"] for row in found] == ["device_bound", "more", FINDING, "less"]
 
 
 def test_what_gains_little_is_no_finding() -> None:

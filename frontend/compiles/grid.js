@@ -46,11 +46,18 @@ export function nameOf({ graph, module }) {
 /** @param {CompileRow} row */
 export const graphOf = ({ graph }) => graph ?? 'unknown graph';
 
-/** @param {Compiles} answer @param {() => CompileRow|null} chosen @param {(row: CompileRow) => void} choose */
-export function createGrid({ compiles, graphs, steps }, chosen, choose) {
+/** Whose each step is. @param {Compiles['step_hosts']} hosts @returns {string[]} */
+export const hostsOfSteps = (hosts) => hosts.flatMap(([host, steps]) => Array(steps).fill(host));
+
+/**
+ * @param {Compiles} answer @param {() => CompileRow|null} chosen @param {(row: CompileRow) => void} choose
+ * @param {(host: string) => boolean} shows whether the steps of a host are shown
+ */
+export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choose, shows) {
+  const hostOf = hostsOfSteps(step_hosts);
   const cells = byCell(compiles);
   const outside = compiles.some(({ step }) => step === null);
-  const every = [...(outside ? [-1] : []), ...steps.keys()];
+  const every = [...(outside ? [-1] : []), ...[...steps.keys()].filter((step) => shows(hostOf[step]))];
   let columns = compiledIn(every, compiles, MOST_STEPS);
   const unit = columnUnit(compiles, 'duration_ps');
   const all = graphs.length > MOST_GRAPHS ? compiledFirst(graphs) : graphs;
@@ -58,6 +65,7 @@ export function createGrid({ compiles, graphs, steps }, chosen, choose) {
   const seen = new Set([...compiles.map(({ step }) => step ?? -1), ...graphs.flatMap((graph) => Object.keys(graph.steps).map(Number))]);
   const unseen = (/** @type {number} */ step) => !seen.has(step);
   const stepName = (/** @type {number} */ step) => (step < 0 ? 'outside' : String(steps[step] ?? step));
+  const owners = h('tr', null);
   const head = h('tr', null);
   const body = h('tbody', null);
   const more = h('p', { class: 'small muted' });
@@ -70,7 +78,7 @@ export function createGrid({ compiles, graphs, steps }, chosen, choose) {
       const ps = total(rows, 'duration_ps');
       /** What the capture cuts took longer. */
       const plus = rows.some(({ cut }) => cut) ? '+' : '';
-      const title = `${graph.graph} compiled in ${step < 0 ? 'no step' : `step ${stepName(step)}`}: ${timeText(ps)}${plus}`;
+      const title = `${graph.graph} compiled in ${step < 0 ? 'no step' : `step ${stepName(step)}${step_hosts.length > 1 ? ` on ${hostOf[step]}` : ''}`}: ${timeText(ps)}${plus}`;
       return h('td', { class: 'c' }, button(digits(ps / unit.ps, 1) + plus, () => choose(rows[0]), { 'data-testid': 'compile-cell', 'data-ps': ps, title, 'aria-label': title, 'aria-pressed': 'false' }));
     }
     const state = graph.steps[String(step)];
@@ -78,6 +86,8 @@ export function createGrid({ compiles, graphs, steps }, chosen, choose) {
   }
 
   function rows() {
+    const whose = [...grouped(columns, (/** @type {number} */ step) => hostOf[step] ?? '')];
+    fill(owners, step_hosts.length > 1 ? [h('td', null), ...whose.map(([host, its]) => h('th', { scope: 'colgroup', colspan: its.length, class: 'of-host', title: host }, h('span', null, host)))] : null);
     fill(head, h('th', { scope: 'col' }, 'Graph'), columns.map((step) => h('th', { scope: 'col', class: 's' }, stepName(step))),
       h('th', { scope: 'col', class: 'num' }, `Cost, ${unit.name}`), h('th', { scope: 'col', class: 'num' }, 'Compiles'), h('th', { scope: 'col', class: 'num' }, 'Steps'));
     fill(body, all.slice(0, shown).map((graph) => h('tr', { 'data-graph': graph.graph },
@@ -106,6 +116,6 @@ export function createGrid({ compiles, graphs, steps }, chosen, choose) {
 
   rows();
   const element = h('div', null, h('div', { class: 'scroll' }, h('table', { class: 'graph-grid', 'data-testid': 'compile-grid', 'aria-label': 'Graphs and steps' },
-    h('thead', null, head), body)), more);
+    h('thead', null, owners, head), body)), more);
   return { element, refresh };
 }

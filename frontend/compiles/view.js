@@ -55,7 +55,8 @@ export function compilesView(app) {
 
   function draw() {
     const its = new Set(devices.map(({ host }) => host));
-    const compiles = answer.compiles.filter(({ host }) => !its.size || its.has(host));
+    const shows = (/** @type {string} */ host) => !its.size || its.has(host);
+    const compiles = answer.compiles.filter(({ host }) => shows(host));
     const graphs = answer.graphs.map((graph) => {
       const its = compiles.filter((row) => graphOf(row) === graph.graph);
       return { ...graph, compiles: its.length, cost_ps: total(its, 'duration_ps') };
@@ -67,7 +68,7 @@ export function compilesView(app) {
       return 'empty';
     }
     const cost = total(late, 'duration_ps');
-    grid = createGrid(left, chosen, choose);
+    grid = createGrid(left, chosen, choose, shows);
     rows = compiles.length ? listTable(compiles) : null;
     fill(element,
       card('Graphs and steps', { note: 'a filled cell is a compilation, its cost inside · a dot is a run from the cache', class: 'grid-card',

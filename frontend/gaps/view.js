@@ -148,7 +148,7 @@ export function gapsView(app) {
       columns: [
         linked(startColumn(({ gap }) => gap.start_ps), show), timeColumn('Time (mean)', unit, 'mean_ps', { key: 'time' }),
         { head: '', cell: ({ mean_ps, gap }) => h('span', { class: 'w-bar' }, lengthBar(mean_ps / most, hue(gap.cause))) },
-        { key: 'device', head: 'Device', value: ({ gaps, gap }) => (gaps.length > 1 ? '' : nameOf(gap.device)), cell: (row) => deviceCell(row) },
+        { key: 'device', head: 'Device', value: (row) => (row.gaps.length > 1 ? coresOf(row) : nameOf(row.gap.device)), cell: (row) => deviceCell(row) },
         countColumn('Step', ({ gap }) => gap.step_number ?? gap.step ?? -1, { key: 'step', cell: ({ gap }) => stepOf(gap) || MISSING }),
         { key: 'kind', head: 'Kind', value: ({ gap }) => gap.kind, cell: ({ gap }) => kindTag(gap.kind) },
         ...(left.some(({ together_ps }) => together_ps != null) ? [shareColumn('All cores idle', togetherPart, { key: 'together', title: () => 'of its time; for the rest other cores of the host work' })] : []),
@@ -177,7 +177,14 @@ export function gapsView(app) {
       if (on) opened.delete(key);
       else opened.add(key);
       rows?.refresh();
-    }, { class: 'fold', 'aria-expanded': String(on) }, `${row.gaps.length} cores`);
+    }, { class: 'fold', 'aria-expanded': String(on) }, coresOf(row));
+  }
+
+  /** `4 cores · w-5`: with the host, where there are several. @param {GapRow} row */
+  function coresOf({ gaps }) {
+    const [host, ...more] = new Set(gaps.map(({ device }) => byId.get(device)?.host));
+    const several = session.session.hosts.length > 1 && host !== undefined;
+    return `${count(gaps.length)} cores${several ? ` · ${more.length ? plural(more.length + 1, 'host') : host}` : ''}`;
   }
 
   /** @param {number} idle @param {number} duration */

@@ -37,7 +37,7 @@ export function hostRows(document, range) {
       share: !range ? hosts.last_share[at] : counted && all ? last / all : null,
       last_steps: range ? stepsIn(range, 0).filter((step) => document.steps.last[step] === at).length : hosts.last_steps[at],
       waits_us: !range ? hosts.waits_us[at] : counted ? total(own, (/** @type {number} */ place) => charges.waits_us[place]) : null,
-      duty: hosts.duty_cycle[at],
+      duty: hosts.duty_cycle[at], span_us: hosts.span_us[at],
       apart: median_host === null ? [] : apartFrom(document.classes, document.class_us[at], document.class_us[median_host]),
       differs: hosts.differs[at], differs_us: hosts.differs_us[at], once: hosts.once[at],
       offset_us: hosts.offset_us[at], residual_us: hosts.residual_us[at], too_wide: hosts.too_wide[at], named: hosts.named[at],

@@ -136,7 +136,7 @@ export function createHeatCard(on) {
   }
 
   function drawCard() {
-    const { answer: { state, kind }, arrival } = shown;
+    const { answer: { state, kind, steps }, arrival } = shown;
     const measures = ['arrival', 'step time'].map((label, index) => button(label, () => on.measure(!index), { 'aria-pressed': String(!index === arrival), 'data-testid': index ? 'heat-step-time' : 'heat-arrival' }));
     const toggle = button('Table', () => {
       listed = !listed;
@@ -144,7 +144,7 @@ export function createHeatCard(on) {
       drawBody();
     }, { class: 'small-button', 'aria-pressed': String(listed), 'data-testid': 'heat-as-table' });
     const whole = card(state === 'compared' ? 'Who holds up the others' : 'Steps of all hosts', {
-      note: arrival ? `arrival at the ${kind ?? 'collective'}, after the median host` : 'time of each step',
+      note: arrival ? `arrival at the ${kind ?? 'collective'}, after the median host` : steps.number.every((number) => number === null) ? 'time of each step, counted from 0 on each host' : 'time of each step',
       right: [toggle, state === 'compared' && h('span', { class: 'segments', role: 'group', 'aria-label': 'What is shown', 'data-testid': 'heat-measure' }, measures)], class: 'heat-card' }, body);
     whole.dataset.testid = 'hosts-heat';
     refill(place, whole);

@@ -73,7 +73,7 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
   const sums = listed.length ? {
     host: filtered ? `${count(rows.length)} of ${plural(all.length, 'host')}` : plural(all.length, 'host'), steps: steady((row) => row.steps), step: digits(middle / 1000, 3),
     last: known ? count(total(listed, 'last')) : MISSING, share: known && listed.some(({ share: own }) => own !== null) ? share(Math.round(total(listed, (row) => (shareOf(row) ?? 0) * 1000)) / 1000) : MISSING,
-    waits: h('span', { 'data-ps': total(listed, 'waits_us') * US }, partial && known ? '≥\u202f' : '', sum(listed)), duty: meanDuty(listed),
+    waits: h('span', { 'data-ps': total(listed, 'waits_us') * US }, partial && known ? '≥\u202f' : '', sum(listed)), duty: dutyOf(listed),
   } : { host: `0 of ${plural(all.length, 'host')}` };
   const note = known ? 'wait for another host counts as busy: the one that is late has the lowest duty cycle' : '';
   const foot = columns.map(({ key, head }) => (head.startsWith('Against') ? h('span', { class: 'muted small' }, note) : /** @type {Record<string, string|Node>} */ (sums)[key ?? ''] ?? ''));
@@ -104,10 +104,10 @@ function residual({ residual_us, too_wide }) {
   return [h('span', { class: 'sec' }, `±\u202f${digits(residual_us, 1)}`), too_wide && [' ', h('span', { class: 'tag warning', title: 'wider than the host was ever late' }, 'too wide')]].flat();
 }
 
-/** @param {HostRow[]} rows */
-function meanDuty(rows) {
-  const known = rows.flatMap(({ duty }) => duty ?? []);
-  return known.length ? share(total(known, Number) / known.length) : MISSING;
+/** The duty cycle of the devices of some hosts together. @param {HostRow[]} rows */
+export function dutyOf(rows) {
+  const span = total(rows, 'span_us');
+  return span ? share(total(rows, ({ duty, span_us }) => (duty ?? 0) * span_us) / span) : MISSING;
 }
 
 /**
@@ -120,7 +120,7 @@ function restRow(place, columns, rest, opened, toggle, steady, sum) {
   /** @type {Record<string, import('../lib/dom.js').Child>} */
   const cells = {
     host: button([h('span', { class: 'muted', 'aria-hidden': 'true' }, opened ? '▾' : '▸'), `${count(rest.length)} more, never last`], toggle, { class: 'fold', 'aria-expanded': String(opened) }),
-    steps: steady((row) => row.steps), last: '0', share: share(0), waits: sum(rest), duty: meanDuty(rest), residual: widest ? h('span', { class: 'sec' }, `≤\u202f${digits(widest, 1)}`) : '',
+    steps: steady((row) => row.steps), last: '0', share: share(0), waits: sum(rest), duty: dutyOf(rest), residual: widest ? h('span', { class: 'sec' }, `≤\u202f${digits(widest, 1)}`) : '',
   };
   const plain = rest.every((row) => row.differs === null);
   place.querySelector('tfoot')?.prepend(h('tr', { class: 'rest', 'data-testid': 'host-rest' }, columns.map(({ key = '', number }) => h('td', { class: number && 'num' },

@@ -16,7 +16,7 @@ export interface HostsDocument {
   hosts: {
     name: string[]; steps: number[]; step_ps: (number | null)[]; collectives: number[]; last: (number | null)[]; last_share: (number | null)[];
     last_steps: number[]; waits_us: (number | null)[]; waited_us: (number | null)[]; late_us: (number | null)[];
-    duty_cycle: (number | null)[]; compiles: number[]; offset_us: (number | null)[]; residual_us: (number | null)[];
+    duty_cycle: (number | null)[]; span_us: number[]; compiles: number[]; offset_us: (number | null)[]; residual_us: (number | null)[];
     too_wide: boolean[]; differs: (string | null)[]; differs_us: (number | null)[]; once: boolean[]; worst_step: number[]; named: boolean[];
   };
   order: number[]; late_us: number[][]; step_apart_us: (number | null)[][];
@@ -32,7 +32,7 @@ export interface HostSteps { partial?: PartOf; step_class_us: (number[] | null)[
 /** A host as table and heat map have it, of all steps or of those that are chosen. Times of others that wait are sums. */
 export interface HostRow {
   at: number; name: string; short: string; number: number; steps: number; step_us: number | null;
-  last: number | null; share: number | null; last_steps: number; waits_us: number | null; duty: number | null;
+  last: number | null; share: number | null; last_steps: number; waits_us: number | null; duty: number | null; span_us: number;
   apart: { name: string; us: number }[]; differs: string | null; differs_us: number | null; once: boolean;
   offset_us: number | null; residual_us: number | null; too_wide: boolean; named: boolean;
 }

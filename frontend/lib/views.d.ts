@@ -151,4 +151,5 @@ export interface Counted {
   file: string; uncached: number | null; cached: number | null; fallbacks: Record<string, number>;
   rows: { what: string; metrics: number | null; since: number | null; trace: number; time_ps: number | null; agrees: boolean }[];
 }
-export interface Compiles { compiles: CompileRow[]; graphs: CompileGraph[]; steps: (number | null)[]; metrics: Counted | null; note: string | null; how_to_see_why: string }
+/** `step_hosts`: whose the steps are, in their order, and how many each has. */
+export interface Compiles { compiles: CompileRow[]; graphs: CompileGraph[]; steps: (number | null)[]; step_hosts: [string, number][]; metrics: Counted | null; note: string | null; how_to_see_why: string }

@@ -11,7 +11,7 @@ import { grouped } from '../lib/items.js';
 /** Where the rest of a finding's evidence is: in Gaps, where nothing else is said. @type {Record<string, string>} */
 const MORE = {
   recompilation: 'Compiles', many_small_executions: 'Executions', dispatch_overhead: 'Executions', transfer_bound: 'Executions', graph_breaks: 'Executions',
-  annotations_not_propagated: 'Propagation', straggler: 'Hosts', device_stalls: '', exposed_collectives: '', device_bound: '', below_roofline: '',
+  annotations_not_propagated: 'Propagation', straggler: 'Hosts', device_stalls: '', exposed_collectives: '', device_bound: 'Device', below_roofline: 'Device',
 };
 /** Findings whose places are no gaps, whatever else is said of them. */
 const NO_GAPS = ['straggler'];
@@ -32,6 +32,12 @@ export function findingPlace({ id, windows }, { start_ps, duration_ps, number, h
   return gapPlace({ device, start_ps: from, duration_ps: end_ps - from });
 }
 
+/** Link state of the ops that a finding is about, in the mean step of all devices. @param {Finding} finding @param {import('../lib/views').Overview} answer */
+export function devicePlace({ evidence }, { steps, devices }) {
+  const { annotation, op } = /** @type {{annotation?: string|null, op?: string}} */ (/** @type {unknown[]} */ (evidence.places)?.[0] ?? evidence);
+  return { v: 'device', dd: devices.id.length > 1 ? 'all' : '', st: steps.count > 1 ? 'mean' : '', an: annotation ?? '', op: op ?? '', f: '' };
+}
+
 /** @param {import('../lib/views').Overview} answer @param {App} app */
 export function findingsCard(answer, app) {
   const { findings, groups, partial } = answer;
@@ -46,7 +52,8 @@ export function findingsCard(answer, app) {
 }
 
 /** @param {Finding} finding @param {import('../lib/views').Gain} gain @param {import('../lib/views').Overview} answer @param {App} app @param {boolean} linked */
-function entry(finding, gain, { steps, partial }, app, linked) {
+function entry(finding, gain, answer, app, linked) {
+  const { steps, partial } = answer;
   const { id, severity, recurs, title, detail, advice, cost_ps, windows } = finding;
   const label = MORE[id] ?? 'Gaps';
   const element = h('li', { 'data-testid': `finding-${id}`, 'aria-current': linked ? 'true' : null },
@@ -56,7 +63,7 @@ function entry(finding, gain, { steps, partial }, app, linked) {
       gain.share ? [h('b', null, gain.share), ` ${gain.of} `, h('small', null, gain.change)] : h('small', null, gain.of)),
     h('p', null, detail), h('p', { class: 'do', 'data-testid': 'finding-do' }, h('b', null, 'Do: '), advice),
     (windows.length || label) && h('div', { class: 'row' }, windows.length ? showOf(finding, steps.columns, app) : null,
-      label && button(label, () => app.open({ v: label.toLowerCase(), sel: '', f: '' }), { class: 'small-button' })));
+      label && button(label, () => app.open(label === 'Device' ? devicePlace(finding, answer) : { v: label.toLowerCase(), sel: '', f: '' }), { class: 'small-button', 'data-testid': 'finding-more' })));
   if (linked) requestAnimationFrame(() => element.scrollIntoView({ block: 'nearest' }));
   return element;
 }

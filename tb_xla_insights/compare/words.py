@@ -132,7 +132,7 @@ def _on_device(a: Side, b: Side, work: Mapping[str, Rows]) -> str:
 
 
 def _path(row: Mapping[str, Any]) -> str:
-    return row["path"] or ""
+    return row["path"] or "work without an annotation"
 
 
 def op_names(row: Mapping[str, Any]) -> str:

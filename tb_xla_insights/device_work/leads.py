@@ -3,10 +3,11 @@ it costs. (docs/definitions.md, "Below the roofline")"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tb_xla_insights.analysis.findings.base import LONGEST_TITLE
 from tb_xla_insights.analysis.thresholds import severity_of
 from tb_xla_insights.device_work.advice import advice_for
 from tb_xla_insights.device_work.roofline import Roof, most_of, share_of
@@ -21,6 +22,10 @@ _LEAST_OF_STEP = 0.1
 """Of the step; a place with less is not named after the first one."""
 _NEARLY_ALL = 0.9
 """An annotation with more of the time than this says nothing of where it lies: its longest op is named."""
+_REACHED = 0.8
+"""From this share of the roofline on ops do what can be asked of them: hardly any gets nearer."""
+_NO_WORK = ("wait", "unrecorded")
+"""Classes of the host's time in which nothing says that it needs that time itself."""
 _KNOWN = 0.5
 """Of a place's time, how much must be of ops with known FLOPs (or bytes) to tell how far it is from that peak."""
 
@@ -31,16 +36,18 @@ class Place:
     are all work, those with most time first.
 
     `time_ps` in steps (in the capture, where it has none) and `of_step`, its share of the steps on all cores (of all
-    work where there are no steps, or where ops run side by side and take longer together than the steps);
-    `saved_ps` of it above the roof, of ops of which FLOPs and bytes are known; `flops_share`, `bytes_share` of the
-    peaks.
+    work, `of_work`, where there are no steps, or where ops run side by side and take longer together than the steps);
+    `saved_ps` of it above the roof, of ops of which FLOPs and bytes are known, and `reached`, the share of those ops'
+    time that the roofline would take (None: nothing is known); `flops_share`, `bytes_share` of the peaks.
     """
 
     path: str | None
     rows: Sequence[Row]
     time_ps: int
     of_step: float
+    of_work: bool
     saved_ps: float
+    reached: float | None
     flops_share: float | None
     bytes_share: float | None
     bound_by: str
@@ -54,10 +61,14 @@ class Place:
         return str(first["op"]) if len(self.rows) == 1 else f"{len(self.rows)} {first['category']} ops"
 
     @property
+    def share_text(self) -> str:
+        """`36.4 % of the step`."""
+        return f"{share(self.of_step)} of {'all work' if self.of_work else 'the step'}"
+
+    @property
     def op_text(self) -> str:
         """Its longest op with its line: `fusion.3 (train.py:7)`."""
-        row = self.rows[0]
-        return f"{row['op']} ({row['source']})" if row["source"] else str(row["op"])
+        return _op_text(self.rows[0])
 
     def rate_text(self) -> str:
         """` at 22 % of the peak FLOP/s, bound by memory`; nothing where no peak is known."""
@@ -81,23 +92,30 @@ class Place:
             "bytes_share": self.bytes_share,
             "bound_by": self.bound_by,
             "above_roof_ps": round(self.saved_ps),
+            "of_roofline": self.reached,
         }
 
 
 def with_leads(document: Row) -> Row:
     """A report that says more of a device that is the bottleneck: the finding `device_bound` names the places in which
-    most time lies, and `below_roofline` stands before it where the worst of them could gain enough. Other reports stay
-    as they are; calling it again changes nothing but for other peaks."""
+    most time lies, and `below_roofline` stands among the limits where the worst of them could gain enough. Other
+    reports stay as they are; calling it again changes nothing but for other peaks."""
     findings = [row for row in document["findings"] if row["id"] != FINDING]
     bound = next((row for row in findings if row["id"] == "device_bound"), None)
     places = _places(document) if bound else []
     if not bound or not places:
         return document
-    at = findings.index(bound)
     evidence = bound["evidence"] | {"places": [place.as_json() for place in places[:_MOST_PLACES]]}
-    findings[at] = bound | {"advice": _where(places), "evidence": evidence}
+    findings[findings.index(bound)] = bound | {"advice": _where(places), "evidence": evidence}
     worst = _finding(document, places)
-    return document | {"findings": [*findings[:at], *([worst] if worst else []), *findings[at:]]}
+    if worst:
+        smaller = (
+            at
+            for at, row in enumerate(findings)
+            if row["kind"] == "limit" and (row["gain"] or 0.0) < worst["gain"]
+        )
+        findings.insert(next(smaller, len(findings)), worst)
+    return document | {"findings": findings}
 
 
 def lead_texts(document: Mapping[str, Any]) -> list[str]:
@@ -105,9 +123,7 @@ def lead_texts(document: Mapping[str, Any]) -> list[str]:
     places = _places(document)
     if not places:
         return []
-    work_ps = sum(place.time_ps for place in places)
-    whose = "its work" if places[0].of_step * work_ps == places[0].time_ps else "the step"
-    first = f" Its longest part is {places[0].name}: {share(places[0].of_step)} of {whose}{_rate(places[0])}"
+    first = f" The longest part is {places[0].name}: {places[0].share_text}{_rate(places[0])}"
     then = "".join(
         f"; then {it.name}: {share(it.of_step)}{it.rate_text()}"
         for it in places[1:2]
@@ -115,9 +131,13 @@ def lead_texts(document: Mapping[str, Any]) -> list[str]:
     )
     worst = next((row for row in document["findings"] if row["id"] == FINDING), None)
     if worst:
-        fixed = change_text(worst["step_ps"], worst["step_if_fixed_ps"])
-        roof = f". With {worst['evidence']['name']} at the roofline: {fixed}."
-        return [first + then + roof, first + roof, first + "."]
+        fixed = change_text(
+            document["mistakes"]["step_if_fixed_ps"] or worst["step_ps"], worst["step_if_fixed_ps"]
+        )
+        at_roof = f" at the roofline: {fixed}."
+        name = worst["evidence"]["name"]
+        alone = f". With {'it' if name == places[0].name else name}{at_roof}"
+        return [f"{first}{then}. With {name}{at_roof}", first + alone, first + "."]
     return [first + then + ".", first + "."]
 
 
@@ -129,7 +149,7 @@ def _rate(place: Place) -> str:
 def _where(places: Sequence[Place]) -> str:
     """One sentence that names places and ops, and says nothing that is true of any program."""
     told = [
-        f"{place.path or place.name} ({share(place.of_step)}{place.rate_text()}; its longest op is {place.op_text})"
+        f"{place.path or place.name} ({place.share_text}{place.rate_text()}; its longest op is {place.op_text})"
         for place in places[:_MOST_PLACES]
         if place is places[0] or place.of_step >= _LEAST_OF_STEP
     ]
@@ -152,7 +172,10 @@ def _places(document: Mapping[str, Any]) -> list[Place]:
     for path, its in groups.items():
         telling = path is not None and sum(row[key] for row in its) < _NEARLY_ALL * whole
         parts = [its] if telling else _by_category(its)
-        found += [_place(path if telling else None, part, key, max(step_ps, whole), roof) for part in parts]
+        found += [
+            _place(path if telling else None, part, key, max(step_ps, whole), step_ps <= whole, roof)
+            for part in parts
+        ]
     return sorted(found, key=lambda place: -place.time_ps)
 
 
@@ -163,21 +186,25 @@ def _by_category(rows: Sequence[Row]) -> list[list[Row]]:
     return list(found.values())
 
 
-def _place(path: str | None, rows: Sequence[Row], key: str, step_ps: int, roof: Roof) -> Place:
+def _place(path: str | None, rows: Sequence[Row], key: str, step_ps: int, of_work: bool, roof: Roof) -> Place:
     ordered = sorted(rows, key=lambda row: -row[key])
     self_ps, time_ps = sum(row["self_ps"] for row in rows), sum(row[key] for row in rows)
 
-    def reached(amount: str, known: str, peak: float | None) -> float | None:
+    def rate(amount: str, known: str, peak: float | None) -> float | None:
         told = sum(row[known] for row in rows) >= _KNOWN * self_ps
         return share_of(sum(row[amount] or 0 for row in rows), peak, self_ps) if told else None
 
-    flops, nbytes = reached("flops", "counted_ps", roof[0]), reached("hbm_bytes", "sized_ps", roof[1])
+    flops, nbytes = rate("flops", "counted_ps", roof[0]), rate("hbm_bytes", "sized_ps", roof[1])
     bound_ps: dict[str, int] = {}
     for row in rows:
         bound_ps[row["bound_by"]] = bound_ps.get(row["bound_by"], 0) + row["self_ps"]
     saved = sum(above_roof_ps(row) * row[key] / row["self_ps"] for row in rows)
     of_step = time_ps / step_ps if step_ps else 0.0
-    return Place(path, ordered, time_ps, of_step, saved, flops, nbytes, most_of(bound_ps, self_ps))
+    known = sum(row["self_ps"] for row in rows if row["roof_ps"])
+    reached = 1 - sum(above_roof_ps(row) for row in rows) / known if known else None
+    return Place(
+        path, ordered, time_ps, of_step, of_work, saved, reached, flops, nbytes, most_of(bound_ps, self_ps)
+    )
 
 
 def above_roof_ps(row: Mapping[str, Any]) -> int:
@@ -188,41 +215,74 @@ def above_roof_ps(row: Mapping[str, Any]) -> int:
 
 def _finding(document: Mapping[str, Any], places: Sequence[Place]) -> Row | None:
     """The place that the roofline would make cheapest, where that gains enough of a step."""
+    far = [place for place in places if place.reached is not None and place.reached < _REACHED]
+    worst = max(far, key=lambda place: place.saved_ps, default=None)
     steps = document["device_work"]["steps"]
-    worst = max(places, key=lambda place: place.saved_ps)
-    if not steps or not worst.saved_ps:
+    if not worst or not steps:
         return None
-    step_ps = round(sum(step["duration_ps"] for step in steps) / len(steps))
+    mean_ps = round(sum(step["duration_ps"] for step in steps) / len(steps))
+    step_ps = document["mistakes"]["step_if_fixed_ps"] or mean_ps
+    host_ps = _host_ps(document["steps"])
     # Ops that run side by side take longer together than the steps: what they save counts as their share of the work.
-    gain = worst.saved_ps * worst.of_step / worst.time_ps
+    by_device = round(step_ps * (1 - worst.saved_ps * worst.of_step / worst.time_ps))
+    fixed = min(step_ps, max(by_device, host_ps))
+    gain = (step_ps - fixed) / step_ps
     severity = severity_of(gain)
     if severity is None:
         return None
-    fixed = round(step_ps * (1 - gain))
-    peaks = document["device_work"]["peaks"]
     rows = sorted(worst.rows, key=lambda row: -above_roof_ps(row))
-    devices = {row["kind"] for row in peaks["devices"]}
+    devices = {row["kind"] for row in document["device_work"]["peaks"]["devices"]}
     advice = advice_for(rows, [above_roof_ps(row) for row in rows], devices, document["environment"])
-    source = f" ({rows[0]['source']})" if rows[0]["source"] else ""
-    most = f"{rows[0]['op']}{source}"
-    where, times = worst.path or worst.name, f"{time_text(fixed)} instead of {time_text(step_ps)}"
+    where, most = worst.path or worst.name, _op_text(rows[0])
+    change = f"{time_text(fixed)} instead of {time_text(step_ps)}"
+    limit = (
+        f"which the host needs itself; the devices' work would allow {time_text(by_device)}"
+        if fixed > by_device
+        else f"by the devices' work alone; the host needs {time_text(host_ps)} itself"
+    )
     title = f"Far from what the device can do: {worst.name}"
     return {
         "id": FINDING,
         "severity": severity,
-        "title": title if len(title) <= 60 else "An annotation is far from what the device can do",
+        "title": title if len(title) <= LONGEST_TITLE else "An annotation is far from what the device can do",
         "brief": f"work far from the roofline in {worst.name}",
-        "detail": f"{share(worst.of_step)} of the devices' work lies in {where}{worst.rate_text()}; without its time "
-        f"above the roofline, the longest in {most}, the step would take {times}.",
-        "advice": advice or f"Look at {most}{f' in {worst.path}' if worst.path else ''}.",
+        "detail": f"{where} takes {worst.share_text}{worst.rate_text()}; the largest part of its time above "
+        f"the roofline is in {most}. Without that time a step takes {change}, {limit}.",
+        "advice": advice or _look_at(rows[0], sum(step["cores"] for step in steps)),
         "cost_ps": round(worst.saved_ps),
         "step_if_fixed_ps": fixed,
         "step_if_fixed_most_ps": fixed,
         "gain": gain,
         "gain_at_worst": gain,
         "recurs": "every_step",
-        "evidence": {"name": worst.name, **worst.as_json()},
+        "evidence": {"name": worst.name, **worst.as_json(), "op": rows[0]["op"], "source": rows[0]["source"]}
+        | {"host_ps": host_ps, "step_by_devices_ps": by_device},
         "windows": [],
         "kind": "limit",
-        "step_ps": step_ps,
+        "step_ps": document["mistakes"]["step_ps"] or mean_ps,
     }
+
+
+def _op_text(row: Row) -> str:
+    """An op with its line: `fusion.3 (train.py:7)`."""
+    return f"{row['op']} ({row['source']})" if row["source"] else str(row["op"])
+
+
+def _look_at(row: Row, core_steps: int) -> str:
+    """The op and its place, where nothing known of it tells what to change."""
+    compute, memory = row["flops_share"] or 0.0, row["bytes_share"] or 0.0
+    peak = f"{share(compute)} of the peak FLOP/s"
+    if memory > compute:
+        peak = f"{share(memory)} of the peak bandwidth"
+    each = time_text(row["in_steps_ps"] // core_steps)
+    return f"Look first at {_op_text(row)}: it takes {each} of a step and core, at {peak}."
+
+
+def _host_ps(steps: Iterable[Row]) -> int:
+    """What the slowest host does itself in its mean step: a step cannot be shorter than that."""
+    sums: dict[str, list[int]] = {}
+    for step in steps:
+        its = sums.setdefault(step["host"], [0, 0])
+        its[0] += sum(ps for name, ps in step["host_ps"].items() if name not in _NO_WORK)
+        its[1] += 1
+    return max((round(ps / count) for ps, count in sums.values()), default=0)

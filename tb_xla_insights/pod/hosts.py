@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES
+from tb_xla_insights.pod.align import NOT
 from tb_xla_insights.pod.arrivals import Arrivals
 from tb_xla_insights.pod.instances import NOBODY
 from tb_xla_insights.pod.recorded import HostCollectives
@@ -92,7 +93,8 @@ class Table:
 
 
 def side_by_side(hosts: Sequence[HostInput], arrivals: Arrivals) -> Table:
-    """The steps of all hosts. `arrivals` of the same hosts tell which steps of theirs are the same."""
+    """The steps of all hosts. `arrivals` of the same hosts tell which steps of theirs are the same. Where nothing ties
+    hosts and their steps have other numbers, a step has none: it is only as far from the first one on each."""
     shape = len(hosts), arrivals.steps
     there = np.zeros(shape, np.bool_)
     step_ps, start_ps = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
@@ -113,4 +115,15 @@ def side_by_side(hosts: Sequence[HostInput], arrivals: Arrivals) -> Table:
         work = host.collectives.step_work_ps
         if work.size:
             parts[which, common[common != NOBODY], len(CLASSES)] = work.max(axis=1)
+    if np.unique(arrivals.component).size > 1 or (arrivals.component == NOT).any():
+        number = number if _agree(hosts, arrivals, number) else [None] * arrivals.steps
     return Table(tuple(hosts), there, step_ps, start_ps, parts, number, name)
+
+
+def _agree(hosts: Sequence[HostInput], arrivals: Arrivals, number: Sequence[int | None]) -> bool:
+    """Whether every step of every host has the number of its place, or none."""
+    return all(
+        row["number"] in (None, number[place])
+        for host, common in zip(hosts, arrivals.step_of, strict=True)
+        for place, row in zip(common.tolist(), host.document["steps"], strict=True)
+    )

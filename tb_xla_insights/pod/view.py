@@ -35,7 +35,8 @@ stands for "not known" wherever a whole number is wanted and nothing says null.
                   name, steps, step_ps (median), collectives (shared), last (count, null), last_share (null),
                   last_steps (in how many steps most waiting is charged to it), waits_us (the others wait for it, in
                   all; null), waited_us (it waits for others, in all; null), late_us (the median of how late it was in
-                  `last_steps`; null), duty_cycle (null), compiles, offset_us (its clock's, a float; null), residual_us
+                  `last_steps`; null), duty_cycle (null), span_us (the spans of its devices together, of which the duty
+                  cycle is a part), compiles, offset_us (its clock's, a float; null), residual_us
                   (a float; null), too_wide (bool: the residual is above how late the host ever was), differs (the class
                   that differs most from the median host; null), differs_us (a step; null), once (bool: most of that in
                   one step), worst_step (in which it was latest), named (bool: a row of its own in the heat map)
@@ -166,8 +167,8 @@ def _verdict(compared: Compared) -> dict[str, Any]:
         "core": cause.core if cause else None,
         "cause": cause.name if cause else None,
         "annotation": cause.annotation if cause else None,
-        "cause_us": cause.own_ps // _US if cause else None,
-        "median_cause_us": cause.median_ps // _US if cause else None,
+        "cause_us": (cause.own_ps + _US // 2) // _US if cause else None,
+        "median_cause_us": (cause.median_ps + _US // 2) // _US if cause else None,
         "steps": late.steps[0].tolist() if late.steps else [],
     }
 

@@ -30,12 +30,17 @@ def host_columns(compared: Compared, rows: list[dict[str, Any]], named: list[int
     found["waited_us"] = [_or_none(row["waits_ps"]) for row in rows]
     found["offset_us"] = [_exact(row["clock_offset_ps"]) for row in rows]
     found["residual_us"] = [_exact(row["residual_ps"]) for row in rows]
+    found["span_us"] = [
+        sum(row["span_ps"] for row in host.document["devices"]) // _US for host in compared.hosts
+    ]
     extra = [_of_host(compared, host, last, latest) for host in range(len(rows))]
     for name in ("last_steps", "late_us", "too_wide", "worst_step"):
         found[name] = [row[name] for row in extra]
     apart = [differs(compared, host) for host in range(len(rows))]
     found["differs"] = [it["class"] if it else None for it in apart]
-    found["differs_us"] = [it["longer_ps"] // _US if it else None for it in apart]
+    found["differs_us"] = [
+        _longer(compared, host, it["class"]) if it else None for host, it in enumerate(apart)
+    ]
     found["once"] = [_once(compared, host) if it else False for host, it in enumerate(apart)]
     found["named"] = [host in named for host in range(len(rows))]
     return found
@@ -56,6 +61,15 @@ def _of_host(compared: Compared, host: int, last: NDArray[np.intp], latest: Int6
         "too_wide": known and residual > max(int(own.max(initial=0)), 0),
         "worst_step": int(own.argmax()) if len(own) and own.max() >= 0 else -1,
     }
+
+
+def _longer(compared: Compared, host: int, kind: str) -> int:
+    """How much longer a class takes a step than on the median host, from times as the view rounds them."""
+    column = compared.table.means_ps[:, COLUMNS.index(kind)]
+    own, median = (
+        (int(column[it]) + _US // 2) // _US for it in (host, compared.median_host) if it is not None
+    )
+    return own - median
 
 
 def _once(compared: Compared, host: int) -> bool:

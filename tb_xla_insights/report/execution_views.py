@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -152,8 +153,9 @@ def _cost_columns(costs: Costs, its: NDArray[np.intp]) -> dict[str, list[int]]:
 
 def compiles(session: SessionTrace) -> dict[str, Any]:
     """`data/compiles`: the report's rows, each with words on it (see `compile_text`) and the `advice` on it (None in
-    warm-up); graphs that compiled, or ran, by step; the steps' numbers; what a metrics report beside the trace
-    counts; where causes come from (`note`), and what would tell them."""
+    warm-up); graphs that compiled, or ran, by step; the steps' numbers, and whose they are (`step_hosts`: in their
+    order `[host, how many steps]`); what a metrics report beside the trace counts; where causes come from (`note`),
+    and what would tell them."""
     return kept_view(session, "compiles", _compiles)
 
 
@@ -169,6 +171,9 @@ def _compiles(session: SessionTrace) -> dict[str, Any]:
         "graphs": ordered[:_MOST_GRAPHS],
         "count": len(ordered),
         "steps": numbers,
+        "step_hosts": [
+            [host, sum(1 for _ in its)] for host, its in groupby(report["steps"], key=lambda it: it["host"])
+        ],
         "metrics": _counted(report["metrics"]),
         "note": _FROM_LOG if any(row["cause"] or row["frame"] for row in report["compiles"]) else None,
         "how_to_see_why": HOW_TO_SEE_WHY[tracer],

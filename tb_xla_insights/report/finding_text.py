@@ -92,7 +92,7 @@ def gain_of(finding: Row, report: Row) -> Gain:
         return Gain("", "no time to gain")
     step, of = finding["step_ps"], "of a step"
     if finding["kind"] == "limit":
-        left = report["mistakes"]["step_if_fixed_ps"]
+        left = report["mistakes"]["step_if_fixed_ps"] or step
         step, of = left, of if left == step else "of what remains"
     elif finding["recurs"] != "once":
         usual = report["mistakes"]["usual_step_ps"]

@@ -6,7 +6,7 @@ from typing import Any
 
 from tb_xla_insights.units import count, share
 
-_OF_ALL = ("exposed_collectives", "device_bound")
+_OF_ALL = ("exposed_collectives", "device_bound", "below_roofline")
 """Findings that only all hosts can tell: what looks like work may be waiting for one that is still to come."""
 _MOST_NAMED = 2
 

@@ -256,6 +256,19 @@ def test_a_row_leads_to_its_source_and_its_longest_run(shown: Xi) -> None:
     assert shown.link()["v"] == "device"
 
 
+def test_a_finding_leads_to_its_annotation_and_op(board: Xi, demo: str) -> None:
+    board.open(demo, v="overview")
+    board.page.get_by_test_id("finding-below_roofline").get_by_test_id("finding-more").click()
+    board.ready()
+    told = {"v": "device", "dd": "all", "st": "mean", "an": ATTENTION, "op": "fusion.1042"}
+    assert {name: board.link()[name] for name in told} == told
+    selected = board.page.locator("[data-testid=view-device] tr[aria-selected=true]")
+    assert [row.get_attribute("data-testid") for row in selected.all()] == [
+        f"device-ann-{ATTENTION}",
+        "op-row",
+    ]
+
+
 def test_without_flops_there_is_time_alone(board: Xi) -> None:
     board.open(session_named("synthetic_pod"), v="device", dd="all", st="mean")
     assert board.text("roofline-none") == "The capture has no FLOP or byte counts (GPU, or an old libtpu)."

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { byCell, compiledFirst, compiledIn } from '../../frontend/compiles/grid.js';
+import { byCell, compiledFirst, compiledIn, hostsOfSteps } from '../../frontend/compiles/grid.js';
 
 test('graphs that compiled come first, in the order they had', () => {
   const graphs = [['a', 0], ['b', 2], ['c', 0], ['d', 1]].map(([graph, compiles]) => ({ graph, compiles }));
@@ -16,4 +16,8 @@ test('of too many steps those are drawn in which something compiled, then the fi
   const columns = [-1, 0, 1, 2, 3, 4];
   assert.deepEqual(compiledIn(columns, [{ step: 4 }, { step: null }], 4), [-1, 0, 1, 4]);
   assert.deepEqual(compiledIn(columns, [{ step: 4 }], 6), columns);
+});
+
+test('each step has its host', () => {
+  assert.deepEqual(hostsOfSteps([['w-0', 2], ['w-1', 1]]), ['w-0', 'w-0', 'w-1']);
 });

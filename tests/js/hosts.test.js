@@ -6,6 +6,7 @@ import { csvText } from '../../frontend/lib/csv.js';
 import { CSV_HEADS, csvRows, hostRows, longestClass, meanOf, stepKey, stepsOfLink } from '../../frontend/hosts/data.js';
 import { HEAD, LEFT, RIGHT, columnAt, columnX, columnsThatFit, heatRows, labelEvery, onScale, percentile, rowAt, runsOf } from '../../frontend/hosts/layout.js';
 import { rangeFigures, rangeName, rangeVerdict } from '../../frontend/hosts/verdict.js';
+import { dutyOf } from '../../frontend/hosts/table.js';
 import { sentence } from '../../frontend/hosts/difference.js';
 
 const POD = Array.from({ length: 64 }, (_, at) => `t1v-n-7f-w-${at}`);
@@ -18,6 +19,12 @@ test('a host is called by what tells it apart', () => {
   assert.deepEqual(shortNames(['host_3', 'host_12']), ['host_3', 'host_12']);
   assert.deepEqual(shortNames(['vm']), ['vm']);
   assert.deepEqual(shortNames(['a', 'a-1']), ['a', 'a-1']);
+});
+
+test('the duty cycle of several hosts is that of their devices together', () => {
+  const shown = (/** @type {string} */ text) => text.replace('\u202f', ' ');
+  assert.equal(shown(dutyOf([{ duty: 0.9, span_us: 300 }, { duty: 0.5, span_us: 100 }, { duty: null, span_us: 0 }])), '80.0 %');
+  assert.equal(dutyOf([{ duty: null, span_us: 0 }]), '–');
 });
 
 test('hosts are found by number, range and part of a name', () => {

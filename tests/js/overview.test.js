@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findingPlace } from '../../frontend/overview/findings.js';
+import { devicePlace, findingPlace } from '../../frontend/overview/findings.js';
 import { niceTicks } from '../../frontend/lib/axis.js';
 import { stepRows } from '../../frontend/overview/step-data.js';
 
@@ -20,6 +20,12 @@ test('a finding is shown as a gap, as a window, or in Propagation at its step', 
   assert.deepEqual(place('annotations_not_propagated', 6e9), { v: 'propagation', sel: 'win:6+1', st: '8' });
   assert.equal(place('annotations_not_propagated', 9e9).st, '2');
   assert.equal(place('annotations_not_propagated', 13e9).st, '');
+});
+
+test('a finding about annotations or ops leads to them in Device', () => {
+  const of = (evidence, devices, count) => devicePlace({ evidence }, { devices: { id: devices }, steps: { count } });
+  assert.deepEqual(of({ annotation: 'Step/attention', op: 'dot.1' }, ['TPU:0', 'TPU:1'], 6), { v: 'device', dd: 'all', st: 'mean', an: 'Step/attention', op: 'dot.1', f: '' });
+  assert.deepEqual(of({ places: [{ annotation: null, op: 'dot.1' }, { annotation: 'b', op: 'c' }] }, ['TPU:0'], 1), { v: 'device', dd: '', st: '', an: '', op: 'dot.1', f: '' });
 });
 
 test('ticks are at 1-2-5 steps from zero and never above the largest value', () => {
