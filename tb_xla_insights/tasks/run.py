@@ -35,11 +35,11 @@ def run(
     """The result of `function` for each host's trace, or a Failure, in the order of the hosts; without `in_order` as
     they become ready, so that a slow host delays no other (with a scheduler always in order).
 
-    Results are not kept here. Ends early where `go_on` returns False; it is called several times a second, with a
-    scheduler between two hosts. `progress` gets the bytes read of each host, by its number; with a scheduler nothing.
-    `scheduler` is the address of a Dask scheduler; without one the tasks run in processes of this machine, one per core
-    as far as they fit into `memory` bytes, or in this process where that is as fast. Closing the generator ends the
-    tasks that still run.
+    Results are not kept here. Ends early where `go_on` returns False; it is called several times a second, but with a
+    scheduler, or in this process, only between two hosts. `progress` gets the bytes read of each host, by its number;
+    with a scheduler nothing. `scheduler` is the address of a Dask scheduler; without one the tasks run in processes of
+    this machine, one per core as far as they fit into `memory` bytes, or in this process where that is as fast. Closing
+    the generator ends the tasks that still run.
 
     Raises InputError where the scheduler does not answer, or its workers cannot do the work.
     """
