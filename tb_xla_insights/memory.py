@@ -52,9 +52,8 @@ def available_bytes() -> int:
     free = _fields(Path("/proc/meminfo")).get("MemAvailable:", _UNKNOWN_BYTES // 1024) * 1024
     with contextlib.suppress(OSError, ValueError):  # no limit reads "max", which is no number
         limit, used = (int((_CONTAINER / f"memory.{name}").read_text()) for name in ("max", "current"))
-        kept = _fields(_CONTAINER / "memory.stat").get(
-            "inactive_file", 0
-        )  # of files, given back when asked for
+        # Of files; the system takes it back when somebody needs memory.
+        kept = _fields(_CONTAINER / "memory.stat").get("inactive_file", 0)
         free = min(free, limit - used + kept)
     return max(free, 0)
 

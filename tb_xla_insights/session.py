@@ -51,11 +51,11 @@ class Table(Sequence[Row]):
 
 
 class Session:
-    """A session that was found. All times count from its start, in picoseconds.
+    """One session. All times count from its start, in picoseconds.
 
-    One host is in memory from the beginning. Of several hosts each answer reads what it needs, one task per host, and
-    keeps no trace. All hosts are in memory at once for what asks for `trace`, and where they are few also for windows
-    and comparisons.
+    A single host is in memory from the beginning. Of several hosts, each answer reads what it needs, one task per host,
+    and keeps no trace; `trace` holds all hosts in memory, and so do windows and comparisons where hosts are few
+    (`kept`).
     """
 
     def __init__(self, hosts: SessionHosts) -> None:
@@ -76,8 +76,8 @@ class Session:
 
     @property
     def kept(self) -> SessionTrace | None:
-        """The events of all hosts, read now where these are few and fit into half of the free memory. None where
-        they do not: what needs one clock for all hosts then reads each a second time."""
+        """The events of all hosts, read now where hosts are few and fit into half of the free memory; else None, and
+        answers that need one clock for all hosts read each host twice."""
         return self.trace if self._trace is None and self.hosts.few else self._trace
 
     @property
@@ -188,8 +188,8 @@ class Session:
 
     @property
     def in_view(self) -> SessionTrace:
-        """What views and comparisons ask for: of more hosts than are kept the report of all, and the trace of one, that
-        of the usual step."""
+        """The session as views and comparisons use it: all hosts where these are `kept`, else the report of all hosts
+        with the trace of one, that of the usual step."""
         if self.kept is not None:
             return self.kept
         if self._pod is None:

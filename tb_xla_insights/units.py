@@ -7,6 +7,7 @@ that the same time reads the same in every table.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -16,6 +17,14 @@ MISSING = "–"
 MINUS = "\u2212"
 
 PS_PER = {"ns": 10**3, "µs": 10**6, "ms": 10**9, "s": 10**12}
+
+
+def peaks_of(text: str) -> tuple[float, float]:
+    """FLOP/s and bytes/s of a device, written as `918e12,1638e9`. Raises ValueError unless both are numbers above 0."""
+    flops, nbytes = map(float, text.split(","))
+    if not (0 < flops < math.inf and 0 < nbytes < math.inf):
+        raise ValueError(text)
+    return flops, nbytes
 
 
 def time_unit(ps: int) -> str:

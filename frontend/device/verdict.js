@@ -14,7 +14,7 @@ import { divisor, hasRates, isReached } from './data.js';
 /** @type {Record<Bound, string>} */
 const BOUND_TEXTS = {
   memory: 'bound by memory', compute: 'bound by compute', link: 'bound by links between devices', wait: 'most of it waits', neither: 'below half of both roofs',
-  mixed: 'no one thing binds it', unknown: 'what binds it is not known',
+  mixed: 'with no single bound', unknown: 'with an unknown bound',
 };
 
 /** A part of a sentence that stands out. @param {string} text @returns {[string]} */

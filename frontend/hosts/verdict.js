@@ -70,7 +70,7 @@ export function verdictBlock(document, rows, range, capture) {
     h('div', { 'data-testid': 'hosts-verdict', class: partial ? 'sec' : '' }, 
       h('p', null, ['critical', 'warning'].includes(verdict.severity) && !range && h('span', { class: 'hidden' }, `${verdict.severity}: `), text.startsWith('No ') ? text : emphasized(text, hosts.name)),
       document.state === 'one_host' && capture && h('p', null, button('Capture…', capture)),
-      partial && h('p', { class: 'small muted', role: 'status' }, `${count(read.hosts)} of ${count(read.of)} hosts read${document.partial ? '; the last one may still come' : ''}.`)),
+      partial && h('p', { class: 'small muted', role: 'status' }, `${count(read.hosts)} of ${count(read.of)} hosts read${document.partial ? '; the late host may not be among them' : ''}.`)),
     h('dl', { class: 'figures' },
       figure('step', step_ps, `mean step, ${plural(number, 'step')}`),
       told && figure('waits', waits_ps, cores ? 'of it waits for other cores, per step and core' : 'of it waits for other hosts, per step and host', true),

@@ -86,14 +86,11 @@ def samples(text: str) -> float:
 def peaks(text: str) -> tuple[float, float]:
     """The two numbers of an option `--peaks`."""
     try:
-        flops, nbytes = map(float, text.split(","))
-    except ValueError:
-        flops = nbytes = 0.0
-    if not (0 < flops < math.inf and 0 < nbytes < math.inf):
+        return units.peaks_of(text)
+    except ValueError as error:
         raise argparse.ArgumentTypeError(
             f"{text!r} is no FLOP/s,bytes/s; give two numbers above 0, as 918e12,1638e9"
-        )
-    return flops, nbytes
+        ) from error
 
 
 def read(options: Any, *, meanwhile: Sequence[str] = ()) -> Session:

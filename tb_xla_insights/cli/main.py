@@ -118,9 +118,8 @@ def command() -> NoReturn:
     )  # else threads for algebra, of which there is none, spin
     code = main()
     if code == INTERRUPTED:
-        sys.exit(
-            code
-        )  # what processes shared that were ended, semaphores, is released when the interpreter ends
+        # Semaphores that ended processes shared are released when the interpreter ends.
+        sys.exit(code)
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):  # whoever read it has left
             stream.flush()

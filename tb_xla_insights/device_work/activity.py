@@ -1,4 +1,4 @@
-"""What a distinct op of a capture is: work, or waiting for something; and which of its events begin an execution."""
+"""Kinds of the distinct ops of a capture (work, waiting, transfer, …), and which of their events begin an execution."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tb_xla_insights.trace.model import Int64, Trace
 
 Kind = Literal["work", "wait", "start", "collective", "transfer", "callback", "container"]
 """`wait`: only waits for an asynchronous op (`copy-done`); `start`: only starts one (`copy-start`); `transfer`: data
-between host and device; `container`: a loop or call, of which its parts keep only what is between them."""
+between host and device; `container`: a loop or call, whose own time is the time between its parts."""
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
@@ -31,7 +31,8 @@ _TRANSFERS = frozenset(
 
 @kept
 def first_events(trace: Trace) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Of each distinct op the device (index) and the place among its ops where it ran first."""
+    """For each distinct op, the device (index) of its first event and the event's place among that device's ops; -1
+    where it has none."""
     ops = find_ops(trace)
     device, place = (np.full(len(ops.name), -1, np.int32) for _ in range(2))
     for number in reversed(range(len(ops.devices))):
@@ -55,8 +56,8 @@ def metadata_of(trace: Trace) -> list[int]:
 
 @kept
 def categories(trace: Trace) -> list[str]:
-    """What each distinct op is, in the compiler's words: the capture's category, else the program's opcode, else what
-    its name says; `kernel` for a kernel of no program."""
+    """The compiler's category of each distinct op: the capture's, else the program's opcode, else the opcode in its
+    name; `kernel` for a kernel without a program."""
     ops, told = find_ops(trace), trace.metadata.text.get("hlo_category")
     found = []
     for k, entry in enumerate(metadata_of(trace)):
@@ -72,7 +73,7 @@ def categories(trace: Trace) -> list[str]:
 
 @kept
 def kinds(trace: Trace) -> list[Kind]:
-    """What each distinct op does with its time."""
+    """The kind of each distinct op."""
     ops, (device, place) = find_ops(trace), first_events(trace)
     collective = np.full(len(ops.name), -1, np.int8)
     for number in range(len(trace.devices)):
@@ -96,7 +97,7 @@ def _kind(ops: Ops, k: int, category: str, collective: bool, holds: bool) -> Kin
         return "callback"
     if waits(name) or waits(code) or plain.endswith(" done"):
         return "wait"
-    if code == "call" and not holds:  # no part of it is recorded: all of it is its own
+    if code == "call" and not holds:  # without recorded parts all of its time is work
         return "work"
     if opcode(name).endswith("-start") or code.endswith("-start") or plain.endswith(" start"):
         return "start"
@@ -119,7 +120,7 @@ def begins(trace: Trace, device: int) -> NDArray[np.bool_]:
     begin[1:] = ~same
     found = np.empty(len(spans), np.bool_)
     found[order] = begin
-    # A kernel without a run is of no program, so nothing says that two are one op.
+    # A kernel without a run has no program, so nothing says that two kernels are one op.
     found |= its.run < 0
     return found
 

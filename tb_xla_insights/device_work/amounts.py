@@ -1,4 +1,4 @@
-"""What one execution of an op computes and moves: as the capture tells, else by the shapes in its program."""
+"""FLOPs and bytes of one execution of an op: the capture's own counts, else those by the shapes in its program."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ HBM = 1
 
 @dataclass(frozen=True)
 class Amounts:
-    """Per distinct op what one execution takes, 0 where unknown: `flops` that the device computes, `model_flops` of
-    what the program asks for, `bytes` to and from any memory, `hbm_bytes` of these of the main one. `known`: bits.
-    `counted`: where the FLOPs come from."""
+    """Amounts of one execution, an entry per distinct op, 0 where unknown: `flops` (as computed by the device),
+    `model_flops` (as the program asks for), `bytes` (to and from any memory), `hbm_bytes` (the main memory's part of
+    these). `known`: the bits WORKS, COUNTED and SIZED. `counted`: the source of the FLOPs, None where unknown."""
 
     known: NDArray[np.uint8]
     counted: list[Counted | None]
@@ -42,8 +42,8 @@ class Amounts:
 
 @kept
 def find_amounts(trace: Trace) -> Amounts:
-    """Of all distinct ops of a host. A container has none: its parts have. An op that only starts or awaits another one
-    has the bytes that the capture tells, of which the device's own time knows nothing: they are not work."""
+    """The amounts of all distinct ops of a host. Containers have none, since their parts have them. Ops that only start
+    or await an asynchronous op keep the capture's bytes, but are not work: the transfer goes on beside their time."""
     ops = find_ops(trace)
     known, counted = np.zeros(len(ops.name), np.uint8), []  # type: NDArray[np.uint8], list[Counted | None]
     columns = np.zeros((4, len(ops.name)), np.int64)
@@ -52,7 +52,7 @@ def find_amounts(trace: Trace) -> Amounts:
         stats = trace.metadata.stats[entry]
         works = kind == "work"
         flops, nbytes = _number(stats, "flops"), _number(stats, "bytes_accessed")
-        if category.startswith("custom-call"):  # the compiler does not see what is in it, unless it is told
+        if category.startswith("custom-call"):  # the compiler writes 0 unless the call states its cost
             flops, nbytes = flops or None, nbytes or None
         told: Counted | None = "stats" if flops is not None else None
         by_shapes = ops.origin[k].amounts
@@ -78,8 +78,8 @@ def _number(stats: dict[str, StatValue], name: str) -> int | None:
 
 
 def _hbm_bytes(stats: dict[str, StatValue], nbytes: int | None) -> int | None:
-    """The part of an execution's bytes that the main memory has; all of them where the capture does not divide them.
-    That of a copy between other memories is empty."""
+    """An execution's bytes to and from the main memory; all of its bytes where the capture does not split them by
+    memory. A copy between other memories has 0."""
     told = stats.get("memory_access_breakdown")
     if nbytes is None or not isinstance(told, bytes):
         return nbytes

@@ -68,14 +68,14 @@ def with_peaks(document: Row, own_peaks: tuple[float, float]) -> Row:
 
 
 class WorkTogether:
-    """The keys `ops` and `device_work` of many hosts' documents."""
+    """Joins many hosts' keys `ops` and `device_work`."""
 
     def __init__(self) -> None:
         self._rows = OpRows()
         self._hosts: list[tuple[Any, Row]] = []
 
     def add(self, host: Any, rows: Iterable[Row], work: Row) -> None:
-        """Takes over a host's; hosts are told in the order of `host`."""
+        """Adds a host's rows of ops, and the `steps` and `peaks` of its `device_work`; hosts are sorted by `host`."""
         for row in rows:
             self._rows.add(row)
         self._hosts.append((host, {"steps": work["steps"], "devices": work["peaks"]["devices"]}))
@@ -120,7 +120,7 @@ def _with_shares(row: Row, roof: Roof) -> Row:
 
 
 class _Sums:
-    """Times of all rows; FLOPs and bytes of those that are work; and time by what bounds it."""
+    """Sums of rows: their times, FLOPs and bytes of work, and time by bound."""
 
     def __init__(self) -> None:
         self._times: Row = dict.fromkeys(TIMES, 0)

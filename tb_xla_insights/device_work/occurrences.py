@@ -1,4 +1,4 @@
-"""Where chosen ops ran: the longest run of each, and from its first to its last one."""
+"""Where chosen ops ran: the longest run of each op, and the span from its first to its last run."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tb_xla_insights.device_work.selection import Part
 
 @dataclass(frozen=True)
 class Occurrence:
-    """An op's longest run: `duration_ps`, the timeline's `row` of it, `start_ps`, `depth`; `first_ps` to `last_ps`:
-    from the begin of its first run to the end of its last one, on all chosen devices of the host."""
+    """An op's longest run (`duration_ps`, `row` in the timeline, `start_ps`, `depth`), and the span from the begin of
+    its first run (`first_ps`) to the end of its last one (`last_ps`) on all chosen devices of the host."""
 
     duration_ps: int
     row: str
@@ -26,11 +26,11 @@ class Occurrence:
 
 
 Key = tuple[str, str, str | None]
-"""Program, op and annotation, as `op_rows` calls them."""
+"""Program, op and annotation, as in the rows of `op_rows`."""
 
 
 def occurrences(part: Part) -> dict[Key, Occurrence]:
-    """Those of every row of ops."""
+    """The occurrence of every row of ops, by its key."""
     ops, nodes, modules = find_ops(part.trace), find_nodes(part.trace), modules_of(part.trace)
     found: dict[Key, Occurrence] = {}
     for number, which in part.ops:

@@ -1,4 +1,4 @@
-"""How fast a device can compute and read its memory at most: as the capture tells, else as its maker does."""
+"""Peak FLOP/s and memory bandwidth of devices: the capture's own, else the maker's."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ _ANY = 0, _MOST
 
 
 class Gpu(NamedTuple):
-    """A GPU as captures tell it: vendor, compute capability, cores, and from how many bytes of memory and how many kHz
-    on, to less than how many."""
+    """A GPU as captures describe it: vendor, compute capability, number of cores, and half-open ranges of its memory in
+    bytes and of its clock in kHz."""
 
     vendor: str
     capability: tuple[int, int]
@@ -72,7 +72,7 @@ def peaks_of(trace: Trace) -> list[Row]:
 
 
 def together(rows: Iterable[Row]) -> list[Row]:
-    """Rows of the same device as one."""
+    """Joins the rows of equal devices; `count` is their sum."""
     found: dict[tuple[Any, ...], int] = {}
     for row in rows:
         key = tuple(row[name] for name in ("kind", "flops_per_s", "bytes_per_s", "source", "cite"))
@@ -94,14 +94,14 @@ def _peak(trace: Trace, device: Device) -> Row:
     stats = trace.planes[device.plane].stats if device.plane is not None else {}
     name = str(stats.get("device_type_string") or stats.get("gpu_device_name") or device.kind.upper())
     flops, nbytes = (_number(stats, f"peak_{it}_per_second") for it in ("teraflops", "hbm_bw_gigabytes"))
-    if flops or nbytes:  # hardly one alone, but what a file tells comes first
+    if flops or nbytes:  # the file's own figures come first, even one alone
         return _row(name, flops * 1e12 or None, nbytes * 1e9 or None, "capture")
     gpu = _gpu(stats) if device.kind == "gpu" else None
     known = gpu.peak if gpu else TPUS.get(name)
     named = gpu.name if gpu and "gpu_device_name" not in stats else name
     if known is None:
         return _row(named)
-    # What NVIDIA's driver tells is right; AMD's is half of the maker's figure.
+    # NVIDIA's driver reports the right bandwidth; AMD's reports half of the maker's figure.
     bandwidth = _number(stats, "memory_bandwidth") if gpu and gpu.vendor == "Nvidia" else 0.0
     return _row(named, known.flops_per_s, bandwidth or known.bytes_per_s, "table", known.source)
 

@@ -47,13 +47,13 @@ class Selection:
 
     @property
     def core_steps(self) -> int:
-        """By what sums are divided for the mean of a core, and of a step unless it is the session's."""
+        """The divisor that turns sums into means per core, and per step unless the whole session is chosen."""
         return sum(len(part.devices) * part.steps for part in self.parts)
 
 
 def choose(session: SessionTrace, dd: str | None, st: str | None, usual: int = 0) -> Selection:
-    """What a link chooses among the hosts in memory. Without a device it is the first core with ops of the host at
-    place `usual`, without a step the one of median length of those whose work the device recorded."""
+    """The selection that a link names among the hosts in memory. The default device is the first core with ops of the
+    host at place `usual`; the default step is the one of median length among the steps with recorded device work."""
     hosts = dict(session.numbered())
     chosen = _devices(hosts, dd)
     stale = dd is not None and chosen is None

@@ -18,9 +18,9 @@ COLUMNS = ("self_ps", "work_ps", "counted_ps", "sized_ps", "flops", "model_flops
 
 
 def step_sums(trace: Trace, device: int | None = None) -> list[dict[str, Any]]:
-    """One row per step, in the order of the host's steps: `index`, `duration_ps` (the step's), `cores` (the host's, or
-    1 of a `device`, an index), the times and amounts of its work, None where nothing tells them. A step's ops are those
-    that it launched."""
+    """One row per step, in the order of the host's steps: `index`, `duration_ps`, `cores` (all of the host's, or 1 with
+    a `device`, an index) and COLUMNS, sums over the ops that the step launched: times in picoseconds, then FLOPs and
+    bytes of work, None where no op has a count."""
     steps, ops, amounts = steps_of(trace), find_ops(trace), find_amounts(trace)
     if not steps:
         return []

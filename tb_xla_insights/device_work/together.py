@@ -1,4 +1,4 @@
-"""Rows of ops as one: of several parts of an op, of several programs of one name, of several hosts."""
+"""Joins rows of ops: of several parts of an op, of programs that share a name, of several hosts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Row = dict[str, Any]
 
 KEYS = ("program", "op", "annotation")
 TOLD = ("category", "source", "shape", "product", "kind", "counted")
-"""What an op is; where those that share a row differ, that of the one with most time is told."""
+"""Properties of an op; where joined rows differ, those of the row with most time count."""
 SUMS = (
     "count", "executions", "self_ps", "in_steps_ps", "work_ps", "counted_ps", "sized_ps",
     "flops", "model_flops", "bytes", "hbm_bytes",
@@ -17,12 +17,12 @@ SUMS = (
 
 
 def plus(one: int | None, other: int | None) -> int | None:
-    """The sum of what is known; None where neither is."""
+    """The sum, where None is not known and counts as 0; None where both are."""
     return other if one is None else one if other is None else one + other
 
 
 class OpRows:
-    """Rows that agree in program, op and annotation become one, whatever the order in which they come."""
+    """Joins rows of equal program, op and annotation; the result does not depend on the order of the rows."""
 
     def __init__(self) -> None:
         self._sums: dict[tuple[Any, ...], dict[str, Any]] = {}

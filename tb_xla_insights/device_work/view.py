@@ -1,7 +1,7 @@
-"""The document of the page's view Device: what chosen devices do, and how well.
+"""The document of the page's view Device: the work of chosen devices, with shares of their peaks.
 
-Times and amounts are sums over all chosen cores and steps: `core_steps` is by what to divide them for the mean of a
-core, and of a step unless the session is shown. Times are picoseconds.
+Times (picoseconds) and amounts are sums over all chosen cores and steps. Divided by `core_steps` they are means per
+core, and per step unless the whole session is shown.
 
     schema        1
     chosen        {dd, st, category}  as a link writes it: a core `31.2` (host's place and core), a host `31`, or `all`;
@@ -65,9 +65,9 @@ Peaks = tuple[float, float]
 
 @dataclass(frozen=True)
 class _Work:
-    """What the document is made of: rows of ops, peaks of their devices, kinds of annotations by path, and of what is
-    in memory where ops ran and, by category, how often. `placed`: of one step, so that annotations have a place in
-    time."""
+    """Input of the document: rows of ops, peaks of their devices, kinds of annotations by path; for hosts in memory
+    also where ops ran (`places`) and numbers of executions by category (`runs`). `placed`: the work is of one step, so
+    annotations have a place in time."""
 
     rows: Sequence[Row]
     devices: Iterable[Row]
@@ -198,8 +198,8 @@ def _around(path: str | None) -> Iterable[str]:
 
 
 def _shown_paths(rows: Iterable[Row]) -> dict[str | None, str | None]:
-    """Of each path the one as a part of which the tree shows it: itself, or where there are too many paths what
-    encloses it among those with most time; None where nothing does."""
+    """Maps each path to the path under which the tree shows it: itself, or beyond MOST_PATHS the nearest enclosing one
+    among those with most time; None where there is none."""
     inside: Counter[str] = Counter()
     every = set()
     for row in rows:

@@ -1,4 +1,4 @@
-"""What can be told of a session of many hosts while some of them are still to come."""
+"""Reports of a session of many hosts while some of them are still read."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from tb_xla_insights.trace.model import SessionTrace
 
 _LEAST_SECONDS = 2.0
-"""A page that changes more often cannot be read."""
+"""Between two reports; people cannot read a page that changes more often."""
 _COST = 9
-"""So many times as long as a report took none is made, so that all of them take a tenth of the time."""
+"""After a report the next one waits for this many times its duration, so that reports take a tenth of the time."""
 
 
 @dataclass(frozen=True, eq=False)
 class SoFar:
-    """The hosts that were read by some moment: `session` has their report and no trace, `compared` how they came
-    to what they did together."""
+    """The hosts read by some moment: `session` has their report and no trace, `compared` their arrivals at
+    collectives."""
 
     session: SessionTrace
     compared: Compared
@@ -36,9 +36,9 @@ class SoFar:
 
 
 class Reports:
-    """Makes the report of the hosts read so far: after the first, the second, the fourth, and so on, so that all of
-    these cost no more than twice the last; and between them as time allows, so that a host that takes long does not
-    hide those that came meanwhile. `parts` grows with the hosts, `show` is given each report."""
+    """Makes reports of the hosts read so far: after 1, 2, 4, … hosts, so that all of these cost at most twice the last
+    one; and in between as time allows, so that one slow host does not hide the hosts read since. `parts` grows with
+    the hosts; `show` gets each report."""
 
     def __init__(
         self,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 
+from tb_xla_insights import units
 from tb_xla_insights.errors import InputError
 
 # Times are exact in a page's numbers up to here; far beyond any capture.
@@ -66,14 +66,11 @@ class Arguments:
         if not text:
             return None
         try:
-            flops, nbytes = map(float, text.split(","))
-        except ValueError:
-            flops = nbytes = 0.0
-        if not (0 < flops < math.inf and 0 < nbytes < math.inf):
+            return units.peaks_of(text)
+        except ValueError as error:
             raise InputError(
                 f"{self._route}: {name} must be FLOP/s and bytes/s, as 918e12,1638e9, not {text[:40]}"
-            )
-        return flops, nbytes
+            ) from error
 
     def choice(self, name: str, *choices: str) -> str:
         value = self.text(name)

@@ -79,10 +79,10 @@ class Routes:
     def session(self, arguments: Arguments) -> dict[str, Any]:
         """Starts the reading of a session and tells how far it is; in the end what the page needs to draw it.
 
-        `changed` says that its files are not those that were read. Of a session of which not all hosts are in memory
-        the answer has the rows of `hosts` (see `choice.chosen`); while it is read, `partial` tells how many hosts were
-        read where views have a report of the first ones, and `head`, where that has more than `seen` hosts, what the
-        page needs to draw them.
+        `changed`: the files are no longer those that were read. Where not all hosts are in memory, the answer has the
+        rows of `hosts` (see `choice.chosen`). While the session is read, `partial` has the numbers of hosts (null
+        before views have a report), and `head` the data that the page needs to draw that report, if it covers more than
+        `seen` hosts.
         """
         load = self._store.load(arguments.text("session"), arguments.flag("reload"))
         load.wait(_POLL_SECONDS)

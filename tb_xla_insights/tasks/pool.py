@@ -27,7 +27,7 @@ _PER_BYTE = 3
 _PER_WORKER = 120_000_000
 """… and beside that: the interpreter, NumPy, and what does not grow with the file."""
 _REMOTE_AT_ONCE = 4
-"""A processor decodes one host at a time; of those that a store sends some may be waited for."""
+"""Remote hosts read at a time at least: a core decodes one host while others are waited for."""
 _IDLE_SECONDS = 60
 """After so long without work a process ends: the one that had work for it may have been killed."""
 
@@ -42,7 +42,8 @@ def workers_for(hosts: Sequence[HostCapture], memory: int | None = None) -> int:
 
 
 def _begin() -> None:
-    """What a process does before its first task. A task collects what it leaves, so nobody else need look for it."""
+    """Runs in a process before its first task. Each task ends with a collection of garbage; none is needed in
+    between."""
     gc.disable()
     keep_one_heap()
     keep_freed()
@@ -51,7 +52,7 @@ def _begin() -> None:
 
 @contextmanager
 def _deaf_to_interrupts() -> Iterator[None]:
-    """Processes that start meanwhile never get Ctrl-C, which a terminal sends to all: this one ends them."""
+    """Processes started within ignore Ctrl-C, which a terminal sends to all processes: this process ends them."""
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return

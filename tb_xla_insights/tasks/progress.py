@@ -1,4 +1,4 @@
-"""How many bytes of each host are read, told by whichever process of this machine reads it."""
+"""Bytes read of each host, shared by the processes of this machine."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class Progress:
         self._told[number] = bytes_read, size
 
     def told(self) -> list[list[int]]:
-        """Bytes read and the file's size by host, NOT_BEGUN of those that nobody reads yet."""
+        """Bytes read and file size of each host, both NOT_BEGUN before the host is read."""
         found: list[list[int]] = self._told.tolist()
         return found
 
     def end(self) -> None:
-        """Lets go of the file, which Windows does not remove while it is mapped. A thread that still waits for a store
-        may tell more, which nobody reads."""
+        """Releases the file, since Windows does not remove mapped files. A thread that still waits for a store may go
+        on to tell; then nothing is shared any more."""
         vars(self)["_told"] = np.array(self._told)
 
     @cached_property
@@ -52,7 +52,7 @@ class Progress:
 @contextmanager
 def shared_progress(hosts: int) -> Generator[Progress]:
     """Room for the progress of so many hosts, 1 or more."""
-    # A process that was ended may hold the file for a moment (Windows): the system's clean-up has it then.
+    # On Windows a process that was just ended may still hold the file: it then stays in the temporary folder.
     with TemporaryDirectory(prefix="xla_insights_", ignore_cleanup_errors=True) as folder:
         progress = Progress(str(Path(folder, "progress")), hosts)
         np.full((hosts, 2), NOT_BEGUN, np.int64).tofile(progress.path)

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 _SMALL_BYTES = 8_000_000
 """Files of so many bytes in all are read in this process sooner than others have started."""
 _REMOTE_AT_ONCE = 16
-"""So many small files are asked for at a time: most of the time the store is waited for …"""
+"""Small files that are read at a time: most of that time is waiting for the store …"""
 _UNSIZED_AT_ONCE = 4
-"""… and so many of those that may be large: their sizes are not known."""
+"""… and files of unknown size, which may be large."""
 
 
 def run(
@@ -32,14 +32,14 @@ def run(
     go_on: Callable[[], bool] = lambda: True,
     progress: Progress | None = None,
 ) -> Generator[Answer[Result]]:
-    """What `function` makes of each host's trace, or why there is nothing, in the order of the hosts, or
-    without `in_order` as they come, so that a host that takes long holds up no other (those of a scheduler always come
-    in order).
+    """The result of `function` for each host's trace, or a Failure, in the order of the hosts; without `in_order` as
+    they become ready, so that a slow host delays no other (with a scheduler always in order).
 
-    Results are not kept here. Ends early where `go_on` says no; without a scheduler it is asked all the time, and
-    `progress` is told how far each host is, by its number. `scheduler` is the address of a Dask
-    scheduler; without one the tasks run in processes of this machine, as many as there are cores and as fit into
-    `memory` bytes, or in this process where that is as fast. Whoever stops to iterate ends what still runs.
+    Results are not kept here. Ends early where `go_on` returns False; it is called several times a second, but with a
+    scheduler, or in this process, only between two hosts. `progress` gets the bytes read of each host, by its number;
+    with a scheduler nothing. `scheduler` is the address of a Dask scheduler; without one the tasks run in processes of
+    this machine, one per core as far as they fit into `memory` bytes, or in this process where that is as fast. Closing
+    the generator ends the tasks that still run.
 
     Raises InputError where the scheduler does not answer, or its workers cannot do the work.
     """

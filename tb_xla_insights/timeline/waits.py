@@ -17,7 +17,7 @@ from tb_xla_insights.pod.waits import CoreWaits, core_waits, delayed, unsure_ps
 from tb_xla_insights.timeline.host import HostTimeline
 
 _MOST = 2000
-"""Waits that are told at most, the longest ones: a screen has no more room for what is two pixels wide."""
+"""Waits in an answer at most, the longest ones: a screen has no room for more that are two pixels wide."""
 
 _COLUMNS = ("device", "depth", "start_ps", "last_ps", "end_ps", "waits_ps", "last", "name")
 
@@ -32,12 +32,13 @@ def waits_in(
     end_ps: int,
     px: int,
 ) -> Json:
-    """The waits of these hosts that touch a window and are a pixel long, of each host by start.
+    """The waits of these hosts that overlap a window and last a pixel (`(end_ps - start_ps) / px`) or more, host by
+    host, sorted by start.
 
-    A column per key, an entry per wait: the `device`, the `depth` of the op in its row of ops, from when on the core
-    waits (`start_ps`), when the last host arrives (`last_ps`), the op's `end_ps`, how long the core waits (`waits_ps`),
-    for whom (`last`) and in what (`name`), both as indices into `names`. `count`: of how many in the window, shorter
-    ones among them.
+    A column per key, an entry per wait: the `device`, the `depth` of the op in its row of ops, the begin of the wait
+    (`start_ps`), the arrival of the last host (`last_ps`), the op's `end_ps`, the length of the wait (`waits_ps`), the
+    last host (`last`) and the op (`name`), both as indices into `names`. `count`: the number of waits in the window,
+    shorter ones included.
     """
     pixel = (end_ps - start_ps) // px
     waits_of = {place: core_waits(arrivals, place) for place in hosts}
@@ -149,7 +150,7 @@ def _ops(
 
 
 def _depth(host: HostTimeline, core: int, start_ps: int, end_ps: int) -> int:
-    """The depth at which the row of a core's ops shows one, 0 where it does not."""
+    """The depth of an op in its core's row of ops, 0 where the row does not show it."""
     track = host.tracks.get(f"h{host.number}.d{core}.ops")
     for depth, lane in enumerate(track.lanes if track else ()):
         at = int(np.searchsorted(lane.start, start_ps))
@@ -159,6 +160,6 @@ def _depth(host: HostTimeline, core: int, start_ps: int, end_ps: int) -> int:
 
 
 def _shift_ps(arrivals: Arrivals, host: HostTimeline) -> int:
-    """What to add to the times of a host's collectives: they may have been told before the host was moved to where it
-    lies in the session, which is by whole nanoseconds."""
+    """Picoseconds to add to the times of a host's collectives, which may have been read before the host was moved to
+    its place in the session (by whole nanoseconds)."""
     return (arrivals.parties[host.number].base_unix_ns - host.trace.base_unix_ns) * 1000

@@ -169,7 +169,7 @@ const said = (own) => verdictParts(own, treeRows(own), opRows(own), restRows(own
 
 test('the verdict is on what is farthest below the roof', () => {
   assert.equal(said(made()), 'attention takes 35.4 % of the step’s device work at 0.3 % of peak: below half of both roofs. fusion.2 alone is 25.000 ms, at 40.0 % of HBM bandwidth.');
-  assert.equal(said(made({ verdict: { path: 3, reached: 0.83, below_ps: 1, op: 1 } })), 'The ops run at 83.0 % of what their kind allows; layers, no one thing binds it, is 65.7 % of the step’s device work.');
+  assert.equal(said(made({ verdict: { path: 3, reached: 0.83, below_ps: 1, op: 1 } })), 'The ops run at 83.0 % of what their kind allows; layers, with no single bound, is 65.7 % of the step’s device work.');
   const { peaks } = made();
   assert.match(said(made({ verdict: null, peaks: { ...peaks, flops_per_s: null, bytes_per_s: null } })), /^layers takes 65\.7 %.* the peaks of this device are not known\.$/);
   assert.match(said(made({ verdict: null })), /the capture has no FLOP or byte counts\.$/);
