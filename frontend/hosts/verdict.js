@@ -53,7 +53,7 @@ function emphasized(text, names) {
 
 /** @param {HostsDocument} document @param {HostRow[]} rows @param {StepRange|null} range @param {(() => void)|null} capture opens the dialog of capturing */
 export function verdictBlock(document, rows, range, capture) {
-  const { verdict, read, hosts, figures, steps } = document;
+  const { verdict, read, hosts, figures } = document;
   const compared = document.state === 'compared';
   const partial = read.hosts < read.of;
   const text = range && compared ? rangeVerdict(document, rows, range) : verdict.text;
