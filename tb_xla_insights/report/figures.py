@@ -52,10 +52,9 @@ def _mean_step(told: Document, hosts: Sequence[Document]) -> str:
     apart = abs(step - median) > INFO_SHARE * max(step, median)
     usual = f" (median {units.time_in(median, unit, 1)})" if apart else ""
     each = [row["steps"] for row in hosts if row["steps"]]
-    if len(each) < 2 or sum(each) != told["steps"]:
-        return f"mean step, {units.count(told['steps'])} {'step' if told['steps'] == 1 else 'steps'}{usual}"
+    each = each if sum(each) == told["steps"] else [told["steps"]]
     number = " – ".join(units.count(it) for it in sorted({min(each), max(each)}))
-    return f"mean step, {number} {'step' if max(each) == 1 else 'steps'} on {units.count(len(each))} hosts{usual}"
+    return f"mean step, {number} {'step' if max(each) == 1 else 'steps'}{usual}"
 
 
 def _work(told: Document, each: str, for_hosts_ps: int) -> str:
