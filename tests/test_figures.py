@@ -46,6 +46,12 @@ def test_the_median_is_told_where_it_is_another_one() -> None:
     assert shown(told(median_ps=90 * MS))["step"] == "100.0 ms: mean step, 10 steps (median 90.0)"
 
 
+def test_steps_of_several_hosts_are_counted_by_host() -> None:
+    for steps, text in (((5, 5), "5 steps"), ((3, 7), "3 – 7 steps")):
+        hosts = [{"steps": number, "waits_ps": None} for number in steps]
+        assert shown(told(), hosts)["step"] == f"100.0 ms: mean step, {text}"
+
+
 def test_work_that_waits_is_told() -> None:
     assert shown(told(stall_ps=15 * MS))["work"] == "60.0 ms: device work per step and core, 15.0 of it waits"
     assert shown(told(stall_ps=MS // 10))["work"] == "60.0 ms: device work per step and core"

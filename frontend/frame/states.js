@@ -38,14 +38,14 @@ export function loadingText({ hosts, bytes_read, bytes: whole, seconds_left }) {
   return `Reading ${who} · ${amount(bytes_read, whole)}${left}`;
 }
 
-/** `41 of 64 hosts read; the late host may not be among them. 3 116 of 4 864 MB read, about 12 s left.` @param {import('../lib/types').Loading} loading */
+/** `41 of 64 hosts read; the last one may still come. 3 116 of 4 864 MB read, about 12 s left.` @param {import('../lib/types').Loading} loading */
 export function partialText({ partial, bytes_read, bytes: whole, seconds_left }) {
   const { hosts_read, hosts_in_all, hosts_told } = partial ?? { hosts_read: 0, hosts_in_all: 0, hosts_told: 0 };
   const read = `${count(hosts_read)} of ${plural(hosts_in_all, 'host')} read`;
   if (hosts_read === hosts_in_all) return `${read}. Their report is being made.`;
   const left = whole && seconds_left != null ? `, ${leftText(seconds_left)}` : '';
   const told = hosts_told < hosts_read ? ` The numbers cover ${plural(hosts_told, 'host')}.` : '';
-  return `${read}; the late host may not be among them. ${amount(bytes_read, whole)} read${whole ? left : ' so far'}.${told}`;
+  return `${read}; the last one may still come. ${amount(bytes_read, whole)} read${whole ? left : ' so far'}.${told}`;
 }
 
 /** @param {HostProgress} host */

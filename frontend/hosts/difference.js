@@ -90,7 +90,7 @@ export function sentence({ verdict, kind, steps, state, late_us }, own, other, r
     const places = stepsIn(range, steps.number.length);
     const late = total(places, (/** @type {number} */ step) => Math.max(0, late_us[own.at][step])) / places.length;
     // A host that works ahead of its device is late only by what it does not have in hand.
-    text.push(late >= 0.5 * first.apart ? `The step is as long on both: what ${own.short} takes longer, ${other.short} waits in the ${kind ?? 'collective'}.`
+    text.push(late >= 0.5 * first.apart ? `The step is ${Math.abs(step) <= 0.005 * length ? 'as' : 'about as'} long on both: what ${own.short} takes longer, ${other.short} waits in the ${kind ?? 'collective'}.`
       : late >= 0.05 * first.apart ? `${own.short} arrives ${timeText(late * US)} late for it${places.length > 1 ? ' in the mean' : ''}; for the rest it waits less for its device.`
         : `${own.short} arrives no later for it: it waits less for its device instead.`);
   }

@@ -53,7 +53,7 @@ function emphasized(text, names) {
 
 /** @param {HostsDocument} document @param {HostRow[]} rows @param {StepRange|null} range @param {(() => void)|null} capture opens the dialog of capturing */
 export function verdictBlock(document, rows, range, capture) {
-  const { verdict, read, hosts, figures, steps } = document;
+  const { verdict, read, hosts, figures } = document;
   const compared = document.state === 'compared';
   const partial = read.hosts < read.of;
   const text = range && compared ? rangeVerdict(document, rows, range) : verdict.text;
@@ -65,14 +65,15 @@ export function verdictBlock(document, rows, range, capture) {
   /** @param {string} name @param {number|null} ps @param {string} meaning @param {boolean} [sum] */
   const figure = (name, ps, meaning, sum) => h('div', { 'data-testid': `kpi-${name}` },
     h('dd', { 'data-ps': ps === null ? null : Math.round(ps) }, sum && partial && ps ? '≥\u202f' : '', ps === null ? MISSING : headline(ps)), h('dt', null, meaning));
-  const number = range ? stepsIn(range, 0).length : steps.number.length;
+  const each = range ? [stepsIn(range, 0).length] : hosts.steps.filter(Boolean);
+  const number = new Set(each).size > 1 ? `${count(Math.min(...each))} – ${count(Math.max(...each))} steps` : plural(each[0] ?? 0, 'step');
   return h('div', { class: 'verdict' },
     h('div', { 'data-testid': 'hosts-verdict', class: partial ? 'sec' : '' }, 
       h('p', null, ['critical', 'warning'].includes(verdict.severity) && !range && h('span', { class: 'hidden' }, `${verdict.severity}: `), text.startsWith('No ') ? text : emphasized(text, hosts.name)),
       document.state === 'one_host' && capture && h('p', null, button('Capture…', capture)),
-      partial && h('p', { class: 'small muted', role: 'status' }, `${count(read.hosts)} of ${count(read.of)} hosts read${document.partial ? '; the late host may not be among them' : ''}.`)),
+      partial && h('p', { class: 'small muted', role: 'status' }, `${count(read.hosts)} of ${count(read.of)} hosts read${document.partial ? '; the last one may still come' : ''}.`)),
     h('dl', { class: 'figures' },
-      figure('step', step_ps, `mean step, ${plural(number, 'step')}`),
+      figure('step', step_ps, `mean step, ${number}`),
       told && figure('waits', waits_ps, cores ? 'of it waits for other cores, per step and core' : 'of it waits for other hosts, per step and host', true),
       told && !range && !partial && figure('fixed', step_if_fixed_ps, `mean step at best, ${fixed}`)));
 }

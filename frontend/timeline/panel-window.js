@@ -13,8 +13,8 @@ import { devicesTable, eventColumn, frameButton, partsTable, quietColumn, stacke
 /** @typedef {import('../lib/types').ClassName} ClassName */
 /** @typedef {import('./parts.js').PanelActions} PanelActions */
 
-/** @param {WindowAnswer} answer @param {PanelActions} act @param {string[]} hosts chosen ones @returns {import('./parts.js').PanelContent} */
-export function windowContent(answer, act, hosts) {
+/** @param {WindowAnswer} answer @param {PanelActions} act @param {string[]} hosts chosen ones @param {string} [slowest] the one that is told first @returns {import('./parts.js').PanelContent} */
+export function windowContent(answer, act, hosts, slowest) {
   const { annotations, devices, duration_ps, start_ps, end_ps, threads, top } = answer;
   const whole = unitFor(duration_ps);
   const unit = columnUnit(top, 'total_ps');
@@ -24,7 +24,7 @@ export function windowContent(answer, act, hosts) {
   const busy = (/** @type {{busy_ps: number}} */ { busy_ps }) => busy_ps / duration_ps;
   return {
     title: `Window of ${timeText(duration_ps)}`, note: rangeText(start_ps, end_ps), buttons: [frameButton(act), tableButton(act)],
-    body: h('div', { class: 'columns' }, hostPart(answer, act, (answer.hosts.find((own) => hosts.includes(own.host)) ?? answer.hosts[0])?.host ?? ''), h('section', null,
+    body: h('div', { class: 'columns' }, hostPart(answer, act, (answer.hosts.find(({ host }) => host === slowest) ?? answer.hosts.find((own) => hosts.includes(own.host)) ?? answer.hosts[0])?.host ?? ''), h('section', null,
       devices.length > 0 && h('div', { 'data-testid': 'window-devices' }, devicesTable('Devices in the window', devices, answer.hosts, 'Share', busy)),
       ops.length > 0 && h('div', { 'data-testid': 'window-ops' }, table({
         label: 'Device ops in the window, by annotation', items: ops, sort: '-Own time',

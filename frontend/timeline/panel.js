@@ -94,7 +94,7 @@ export function createPanel(act, on) {
           on.gap(answer);
           return gapContent(answer, act, on);
         });
-      } else void bring(channel.window.get({ ...session.of, start_ps, end_ps }), (answer) => windowContent(answer, act, hosts));
+      } else void bring(channel.window.get({ ...session.of, start_ps, end_ps }), (answer) => windowContent(answer, act, hosts, session.ranks && session.session.hosts[session.ranks.slowest].name));
     },
     /** What rows show in a span of time, to read. @param {Ready} session @param {import('./scale.js').Span} span @param {string[]} rows @param {string} heading */
     list({ session }, { start_ps, end_ps }, rows, heading) {

@@ -230,13 +230,14 @@ class Routes:
 
     def hosts(self, arguments: Arguments) -> dict[str, Any]:
         """Which host holds up the others, and why: `pod.view` tells every key. With `host`, what that one did in each
-        step: `step_class_us` as in the whole document, and `start_ps` and `duration_ps`, null without the step. While
-        hosts are read both are of those that were read by then, and `partial` says so."""
+        step: `step_class_us` as in the whole document, and `start_ps`, from the session's start, and `duration_ps`,
+        null without the step. While hosts are read both are of those that were read by then, and `partial` says so."""
         from tb_xla_insights.pod.view import difference, hosts_view
 
         load = self._store.load(arguments.text("session"))
         so_far = _so_far(load)
-        compared = (so_far or self._loaded(arguments)).compared
+        known = so_far or self._loaded(arguments)
+        compared = known.compared
         partial = {} if so_far is None else {"partial": _partial(load, so_far)}
         host = arguments.optional_text("host")
         if host is None:
@@ -245,7 +246,7 @@ class Routes:
         if host not in names:
             raise InputError(f"data/hosts: no host {host} in this session; leave it out for all")
         at = names.index(host)
-        steps = compared.hosts[at].document["steps"]
+        steps = [step for step in _report_of(known)["steps"] if step["host"] == host]
         places = compared.arrivals.step_of[at].tolist()
         times = dict(zip(places, steps, strict=True))
         found = [times.get(place, {}) for place in range(compared.arrivals.steps)]
@@ -325,6 +326,15 @@ class Routes:
         if so_far is not None:
             return view(so_far.session) | {"partial": _partial(load, so_far)}
         return view(self._shown(arguments, (), devices, step, usual, strict=False).trace)
+
+
+def _report_of(known: SoFar | Loaded | Pod) -> dict[str, Any]:
+    """The report of the hosts that were read, on the session's time base."""
+    from tb_xla_insights.report.views import whole_report
+
+    if isinstance(known, SoFar):
+        return whole_report(known.session)
+    return known.report or whole_report(known.usual().trace)
 
 
 def _so_far(load: Load) -> SoFar | None:

@@ -3,7 +3,7 @@ time by cause, how runs were joined to their launches. (docs/definitions.md, "Wo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tb_xla_insights import units
@@ -25,7 +25,7 @@ def figures(report: Document) -> list[dict[str, Any]]:
     note = left_out(told)
     rows = [
         ("duty", duty, units.share(duty), "duty cycle, first to last run", None),
-        ("step", told["step_ps"], next(shown), _mean_step(told), note),
+        ("step", told["step_ps"], next(shown), _mean_step(told, report["hosts"]), note),
         ("work", told["work_ps"], next(shown), _work(told, each, _waits_for_hosts(report)), note),
         ("idle", told["idle_ps"], next(shown), f"idle {each}", note),
     ]
@@ -44,14 +44,17 @@ def step_texts(told: Document, decimals: int) -> tuple[str, str, str]:
     return units.MISSING if step is None else texts[0], texts[1], texts[2]
 
 
-def _mean_step(told: Document) -> str:
+def _mean_step(told: Document, hosts: Sequence[Document]) -> str:
     step, median = told["step_ps"], told["median_ps"]
     if step is None:
         return "mean step: no whole step is recorded"
     unit = units.time_unit(step)
     apart = abs(step - median) > INFO_SHARE * max(step, median)
     usual = f" (median {units.time_in(median, unit, 1)})" if apart else ""
-    return f"mean step, {units.count(told['steps'])} {'step' if told['steps'] == 1 else 'steps'}{usual}"
+    each = [row["steps"] for row in hosts if row["steps"]]
+    each = each if sum(each) == told["steps"] else [told["steps"]]
+    number = " – ".join(units.count(it) for it in sorted({min(each), max(each)}))
+    return f"mean step, {number} {'step' if max(each) == 1 else 'steps'}{usual}"
 
 
 def _work(told: Document, each: str, for_hosts_ps: int) -> str:

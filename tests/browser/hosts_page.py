@@ -11,11 +11,11 @@ LATE = "t1v-n-7f-w-5"
 """The host of the demo that holds up the others."""
 
 
-def document(xi: Xi, session: str, **more: str) -> dict[str, Any]:
-    """What the server tells of a session's hosts."""
+def document(xi: Xi, session: str, view: str = "hosts", **more: str) -> dict[str, Any]:
+    """What the server tells of a session's hosts, or for another view."""
     board = xi.address.partition("/data/plugin_entry.html")[0]
     answer = xi.page.request.get(
-        f"{board}/data/plugin/xla_insights/data/hosts", params={"session": session, **more}
+        f"{board}/data/plugin/xla_insights/data/{view}", params={"session": session, **more}
     )
     found: dict[str, Any] = json.loads(answer.text())
     return found

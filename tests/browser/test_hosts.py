@@ -138,9 +138,12 @@ def test_a_double_click_shows_the_step_of_the_host_and_the_median_one(xi: Xi, pa
     expect(page.get_by_test_id("host-select")).to_have_text("2 of 16: w-3, w-5")
     link = xi.link()
     assert link["h"] == ",".join(map(str, sorted((5, median))))
-    steps = [document(xi, demo, host=f"t1v-n-7f-w-{host}") for host in (5, median)]
-    start = min(it["start_ps"][4] for it in steps)
-    end = max(it["start_ps"][4] + it["duration_ps"][4] for it in steps)
+    columns = document(xi, demo, "overview")["steps"]["columns"]
+    names, keys = (LATE, f"t1v-n-7f-w-{median}"), ("host", "number", "start_ps", "duration_ps")
+    steps = [
+        it for it in zip(*(columns[key] for key in keys), strict=True) if it[0] in names and it[1] == 1208
+    ]
+    start, end = min(it[2] for it in steps), max(it[2] + it[3] for it in steps)
     selection = xi.drawn("selection")
     assert [selection["start_ps"], selection["end_ps"]] == pytest.approx([start, end], abs=1000)
     labels = " ".join(row["label"] for row in xi.drawn("rows"))

@@ -8,10 +8,10 @@ const reading = (partial, bytes_read, bytes, seconds_left) => ({ partial, bytes_
 
 test('while hosts are read it is said how many, how much, and how long it takes', () => {
   const text = (...more) => plain(partialText(reading({ hosts_read: 41, hosts_in_all: 64, hosts_told: 41 }, 103, ...more)));
-  assert.equal(text(269, 252), '41 of 64 hosts read; the late host may not be among them. 103 of 269 MB read, about 4 min left.');
-  assert.equal(text(269, 12.4), '41 of 64 hosts read; the late host may not be among them. 103 of 269 MB read, about 12 s left.');
-  assert.equal(text(269, null), '41 of 64 hosts read; the late host may not be among them. 103 of 269 MB read.');
-  assert.equal(text(null, null), '41 of 64 hosts read; the late host may not be among them. 103.0 MB read so far.');
+  assert.equal(text(269, 252), '41 of 64 hosts read; the last one may still come. 103 of 269 MB read, about 4 min left.');
+  assert.equal(text(269, 12.4), '41 of 64 hosts read; the last one may still come. 103 of 269 MB read, about 12 s left.');
+  assert.equal(text(269, null), '41 of 64 hosts read; the last one may still come. 103 of 269 MB read.');
+  assert.equal(text(null, null), '41 of 64 hosts read; the last one may still come. 103.0 MB read so far.');
 });
 
 test('numbers that are behind say of how many hosts they are', () => {
