@@ -75,7 +75,7 @@ class TestFindings:
         )
         told = row["early_sync"]
         assert told["title"] == "early_sync of w-2"
-        assert told["detail"] == "On all 3 hosts (here w-2, the median one): Evidence of w-2."
+        assert told["detail"] == "On all 3 hosts (here w-2, the median by gain): Evidence of w-2."
         assert told["gain"] == pytest.approx(0.3)
         assert told["step_if_fixed_ps"] == 70
         assert told["cost_ps"] == 30

@@ -56,6 +56,15 @@ class Compared:
         return self.table.median_of(set(range(len(self.hosts))) - late)
 
     @property
+    def usual(self) -> str:
+        """What the late ones are held against, in words: `the median host w-31`."""
+        if self.cores:
+            return "its neighbours"
+        return (
+            "others" if self.median_host is None else f"the median host {self.hosts[self.median_host].name}"
+        )
+
+    @property
     def kind(self) -> str | None:
         """What most of the compared collectives are."""
         its = self.told

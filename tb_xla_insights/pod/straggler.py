@@ -161,14 +161,12 @@ def _some(found: list[str]) -> str:
 
 def _because(compared: Compared, found: list[str]) -> str:
     """What takes longer meanwhile, on the first host for each cause."""
-    median = compared.median_host
-    other = "its neighbours" if compared.cores else "" if median is None else compared.hosts[median].name
     first: dict[str, tuple[str, Cause]] = {}
     for name, cause in zip(found, compared.causes, strict=True):
         if cause is not None:
             first.setdefault(cause.name, (name, cause))
     if not first:
-        return f"Nothing that is recorded takes longer there than on {other}."
+        return f"Nothing that is recorded takes longer there than on {compared.usual}."
     parts = []
     for name, cause in [*first.values()][:MOST_CAUSES]:
         where = name
@@ -177,7 +175,7 @@ def _because(compared: Compared, found: list[str]) -> str:
         every = {"once": "in that step", "some_steps": "in such a step"}.get(compared.recurs or "", "a step")
         usual = time_text(cause.median_ps) if cause.median_ps else "nothing"
         parts.append(
-            f"{what_takes(cause)} takes {time_text(cause.own_ps)} {every} on {where}, {usual} on {other}"
+            f"{what_takes(cause)} takes {time_text(cause.own_ps)} {every} on {where}, {usual} on {compared.usual}"
         )
     return f"Meanwhile {'; '.join(parts)}."
 

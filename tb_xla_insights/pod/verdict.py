@@ -50,11 +50,10 @@ def _shares(compared: Compared) -> dict[int, float]:
 
 
 def _why(compared: Compared) -> str:
-    """`: next_batch (input) takes 40 ms in 12 of 12 steps, 2 ms on w-31`."""
-    cause, median = compared.causes[0], compared.median_host
+    """`: next_batch (input) takes 40 ms in 12 of 12 steps, 2 ms on the median host w-31`."""
+    cause = compared.causes[0]
     if cause is None:
         return ""
     steps = f"in {len(compared.late.steps[0])} of {compared.told.steps} steps"
-    other = "its neighbours" if compared.cores else "" if median is None else compared.hosts[median].name
     usual = time_text(cause.median_ps) if cause.median_ps else "nothing"
-    return f": {what_takes(cause)} takes {time_text(cause.own_ps)} {steps}, {usual} on {other}"
+    return f": {what_takes(cause)} takes {time_text(cause.own_ps)} {steps}, {usual} on {compared.usual}"

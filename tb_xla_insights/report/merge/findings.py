@@ -118,7 +118,7 @@ def _whose(count: int, hosts: int, host: str, few: bool) -> str:
     if few:
         return f"On {count} of {hosts} hosts, most on {host}"
     every = "both" if count == hosts == 2 else f"all {hosts}" if count == hosts else f"{count} of {hosts}"
-    return f"On {every} hosts (here {host}, the median one)"
+    return f"On {every} hosts (here {host}, the median by gain)"
 
 
 def _weights(parts: Sequence[Part]) -> Callable[[Part], int]:
