@@ -150,7 +150,7 @@ def _rate(place: Place) -> str:
 def _where(places: Sequence[Place]) -> str:
     """One sentence that names places and ops, and says nothing that is true of any program."""
     told = [
-        f"{place.path or place.name} ({place.share_text}{place.rate_text()}; its longest op is {place.op_text})"
+        f"{place.path or place.name} ({place.share_text}{place.rate_text()}; the longest op is {place.op_text})"
         if place.path or len(place.rows) > 1
         else f"{place.op_text}, {place.share_text}{place.rate_text()}"
         for place in places[:_MOST_PLACES]
