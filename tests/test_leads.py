@@ -87,6 +87,7 @@ def test_the_place_and_what_the_roofline_would_gain() -> None:
     text = verdict(found)["text"].replace("\u202f", " ")
     assert len(text) <= 230
     assert "The longest part is attention: 50.0 % of the step at 20.0 % of the peak FLOP/s" in text
+    assert "bandwidth" not in text  # 10 %: the other peak is nearer
     assert with_leads(found) == found
 
 

@@ -51,7 +51,7 @@ def advice_for(
             found = text(its)
     chain = [row for row in rows if _elementwise(row)]
     if found is None and len(chain) >= _CHAIN and 2 * _sum(rows, above_ps, _elementwise) >= whole:
-        found = _fuse(chain, framework)
+        found = _fuse(chain, framework if tpu else "")
     return found
 
 

@@ -71,14 +71,15 @@ class Place:
         return _op_text(self.rows[0])
 
     def rate_text(self) -> str:
-        """` at 22 % of the peak FLOP/s, bound by memory`; nothing where no peak is known."""
-        nearest = {"memory": ("bytes_share",), "compute": ("flops_share",)}
-        names = {"flops_share": "the peak FLOP/s", "bytes_share": "the peak bandwidth"}
-        told = [
-            f"{share(value)} of {names[key]}"
-            for key in nearest.get(self.bound_by, tuple(names))
-            if (value := getattr(self, key)) is not None
-        ]
+        """` at 22 % of the peak FLOP/s`: of the peak that it is nearer to, of both where some of its ops are bound by
+        the one and some by the other; nothing where no peak is known."""
+        shares = {"the peak FLOP/s": self.flops_share, "the peak bandwidth": self.bytes_share}
+        known = {name: value for name, value in shares.items() if value is not None}
+        if self.bound_by != "mixed" and known:
+            bound = {"compute": "the peak FLOP/s", "memory": "the peak bandwidth"}.get(self.bound_by)
+            nearest = bound if bound in known else max(known, key=lambda name: known[name])
+            known = {nearest: known[nearest]}
+        told = [f"{share(value)} of {name}" for name, value in known.items()]
         return f" at {' and '.join(told)}" if told else ""
 
     def as_json(self) -> Row:
@@ -149,7 +150,9 @@ def _rate(place: Place) -> str:
 def _where(places: Sequence[Place]) -> str:
     """One sentence that names places and ops, and says nothing that is true of any program."""
     told = [
-        f"{place.path or place.name} ({place.share_text}{place.rate_text()}; its longest op is {place.op_text})"
+        f"{place.path or place.name} ({place.share_text}{place.rate_text()}; the longest op is {place.op_text})"
+        if place.path or len(place.rows) > 1
+        else f"{place.op_text}, {place.share_text}{place.rate_text()}"
         for place in places[:_MOST_PLACES]
         if place is places[0] or place.of_step >= _LEAST_OF_STEP
     ]
