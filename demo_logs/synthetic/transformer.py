@@ -21,8 +21,8 @@ NOTE = (
 PROGRAM, PROGRAM_ID = "SyncTensorsGraph.7731", 9007199258811
 CORES, STEPS, FIRST_STEP, LAYERS = 2, 6, 1201, 8
 PERIOD_PS = 88 * MS
-LATE_PS = 46 * MS
-"""From a step's begin on the host to that of its work on the device."""
+LATE_PS = 88_100 * US
+"""From a step's begin on the host to that of its work on the device: the host waits for the step before it."""
 
 FLOPS_PER_PS, BYTES_PER_PS = 918, 1.638
 STEP = "Training_Step.1/"
@@ -185,9 +185,9 @@ def _device(space: Space, core: int) -> None:
     metadata = {op.name: _add(plane, op) for op in OPS}
     order = _in_order()
     run_ps = sum(op.duration_ps for op in order)
-    for step in range(STEPS):
+    for step in range(-1, STEPS):  # the first run was launched before the capture
         start = step * PERIOD_PS + LATE_PS + jitter(f"core {core} step {step}", 40 * US)
-        flow = step * CORES + core + 1
+        flow = (step + 1) * CORES + core + 1
         modules.event(f"{PROGRAM}({PROGRAM_ID})", start, run_ps, run_id=Uint(500 + step), _ct=12, _c=flow)
         for op in order:
             ops.event(metadata[op.name], start, op.duration_ps)
@@ -198,7 +198,7 @@ def _device(space: Space, core: int) -> None:
 PHASES = (
     ("data_loading", 0.1, 1.9), ("embed", 2.0, 3.0), ("layers", 3.0, 19.0), ("loss", 19.0, 20.5),
     ("FINISH_UPDATE", 29.0, 36.0), ("reduce_gradients", 29.2, 30.4), ("optimizer_step", 30.4, 35.6),
-    ("StepMarker", 36.2, 44.0), ("SyncLiveTensorsGraph", 36.3, 43.9), ("DeviceBarrier", 45.0, 87.0),
+    ("DeviceBarrier", 36.1, 84.5), ("StepMarker", 84.6, 87.7), ("SyncLiveTensorsGraph", 84.7, 87.6),
 )  # fmt: skip
 
 
@@ -215,5 +215,5 @@ def _host(plane: Plane) -> None:
         for name, begin, end in sorted(events, key=lambda it: (it[1], -it[2])):
             main.event(name, start + begin, end - begin)
         for core in range(CORES):
-            flow = step * CORES + core + 1
-            main.event("DoEnqueueProgram", start + ms(44.2) + core * 20 * US, 10 * US, _pt=12, _p=flow)
+            flow = (step + 1) * CORES + core + 1
+            main.event("DoEnqueueProgram", start + ms(87.75) + core * 20 * US, 10 * US, _pt=12, _p=flow)
