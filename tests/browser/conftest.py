@@ -129,11 +129,7 @@ def page(
 ) -> Iterator[Page]:
     """A page as new, whose test fails on a console error, an uncaught one, or a request to another origin."""
     spoiled = request.node.stash.get(SPOILED, False)
-    page = (
-        left_page.pop()
-        if left_page and not spoiled
-        else browser.new_context(**browser_context_args).new_page()
-    )
+    page = left_page.pop() if left_page and not spoiled else new_page(browser, browser_context_args)
 
     def on_console(message: ConsoleMessage) -> None:
         if message.type == "error":
@@ -146,8 +142,6 @@ def page(
         if not asked.url.startswith(tuple(origins)):
             complaints.append(asked.url)
 
-    # Asked for by the browser, not by the page.
-    page.route("**/favicon.ico", lambda route: route.fulfill(status=204))
     page.on("console", on_console)
     page.on("pageerror", on_error)
     page.on("request", on_request)
@@ -161,6 +155,13 @@ def page(
         page.remove_listener("request", on_request)
         left_page.append(page)
     assert not complaints
+
+
+def new_page(browser: Browser, context_args: dict[str, Any]) -> Page:
+    context = browser.new_context(**context_args)
+    # Asked for by the browser, not by the page, whenever it likes.
+    context.route("**/favicon.ico", lambda route: route.fulfill(status=204))
+    return context.new_page()
 
 
 def clean(page: Page, context_args: dict[str, Any]) -> None:
