@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 Document = Mapping[str, Any]
 
-_WORDS = {"unknown": "not known", "wait": "waits"}
+_WORDS = {"unknown": "not known"}
 _SOURCES = {"capture": "from the capture", "table": "by the maker", "user": "as you gave them"}
 _PS_PER_S = 10**12
 _LEAST = 0.0005
