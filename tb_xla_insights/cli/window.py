@@ -139,7 +139,7 @@ def _print_ops(out: Console, annotations: list[dict[str, Any]]) -> None:
     heads = ("Count", f"Self, {unit}", "Share", "Most own time in")
     table = common.table("Device ops by annotation", "Annotation", *heads, left=(0, 4))
     for row in rows[: common.ROWS]:
-        _add_ops(table, row["path"] or "none", unit, row, row["share"], _op_names(row))
+        _add_ops(table, row["path"] or "no annotation", unit, row, row["share"], _op_names(row))
     rest = rows[common.ROWS :]
     if rest:
         sums = {key: sum(row[key] for row in rest) for key in ("count", "self_ps")}

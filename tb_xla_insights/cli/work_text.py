@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 Document = Mapping[str, Any]
 
-_WORDS = {"unknown": "not known", "wait": "waits"}
+_WORDS = {"unknown": "not known"}
 _SOURCES = {"capture": "from the capture", "table": "by the maker", "user": "as you gave them"}
 _PS_PER_S = 10**12
 _LEAST = 0.0005
@@ -48,7 +48,7 @@ def _by_op(out: Console, ops: Sequence[Document], whole_ps: int, unit: str) -> N
         if row["self_ps"] < _LEAST * whole_ps:
             break
         leaf = (row["annotation"] or "").rpartition("/")[2]
-        told = (row["op"], row["category"], leaf, units.count(row["executions"]))
+        told = (common.cut_middle(row["op"]), row["category"], leaf, units.count(row["executions"]))
         table.add_row(*told, *_cells({**row, "share": row["self_ps"] / whole_ps}, unit), row["source"] or "")
     out.print(table)
 
