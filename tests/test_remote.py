@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -329,69 +325,6 @@ def test_the_tab_shows_bytes_while_a_store_stalls_and_its_stop_ends_that(store: 
     finally:
         over.set()
     assert str(load.error).endswith("a.xplane.pb: not read, stopped before; reload the session to read it")
-
-
-@pytest.mark.parametrize("stalled", [HOSTS[0], SESSION + "/"])
-def test_control_c_ends_a_command_whose_store_stalls(store: WebStore, stalled: str) -> None:
-    over, asked_for = threading.Event(), threading.Event()
-
-    def stall(*_: object) -> bool:
-        asked_for.set()
-        return over.wait()
-
-    store.faults[stalled] = stall
-    command = [sys.executable, "-m", "tb_xla_insights.cli.main", "report", f"{store.address}/logs"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    try:
-        assert asked_for.wait(60)
-        process.send_signal(signal.SIGINT)
-        out, said = process.communicate(timeout=60)
-    finally:
-        over.set()
-        process.kill()
-    assert (process.returncode, out, said) == (130, "", "xla-insights: stopped\n")
-
-
-@pytest.mark.parametrize("stalled", [HOSTS[1], "/started"])
-def test_control_c_ends_the_processes_that_read_hosts_and_only_says_so(
-    store: WebStore, tmp_path: Path, stalled: str
-) -> None:
-    over, asked_for = threading.Event(), threading.Event()
-
-    def stall(*_: object) -> bool:
-        asked_for.set()
-        return over.wait()
-
-    store.faults[stalled] = stall
-    (tmp_path / "sitecustomize.py").write_text(  # a process that reads asks for a file while it starts
-        "import sys, urllib.request\n"
-        "if sys.orig_argv[1] == '-m' and 'loky' in sys.orig_argv[2]:\n"
-        f"    urllib.request.urlopen('{store.address}/started')\n"
-    )
-    store.files["/started"] = b""
-    program = (
-        "import importlib\n"
-        "from tb_xla_insights.cli.main import command\n"
-        "importlib.import_module('tb_xla_insights.tasks.run')._SMALL_BYTES = -1\n"
-        "command()"
-    )
-    process = subprocess.Popen(
-        [sys.executable, "-c", program, "report", f"{store.address}/logs"],
-        stderr=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=os.environ
-        | {"LOKY_MAX_CPU_COUNT": "2", "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
-        start_new_session=True,
-    )
-    try:
-        assert asked_for.wait(60)
-        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: the processes that read get it, too
-        out, said = process.communicate(timeout=60)
-    finally:
-        over.set()
-        process.kill()
-    assert (process.returncode, out, said) == (130, "", "xla-insights: stopped\n")
 
 
 def test_a_logdir_over_http_is_listed_directory_by_directory_and_no_capture_is_read(store: WebStore) -> None:

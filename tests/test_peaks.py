@@ -1,0 +1,71 @@
+"""What devices can do at most: told by the capture, by the table of known devices, or by the user."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from captures import Core, capture
+
+from tb_xla_insights.cli.main import main
+from tb_xla_insights.device_work.peaks import peaks_of
+
+MI300X = {
+    "device_vendor": "AMD", "core_count": 304, "memory_size": 206_141_652_992, "compute_cap_major": 9,
+    "compute_cap_minor": 4,
+}  # fmt: skip
+MI355X = MI300X | {
+    "core_count": 256, "memory_size": 309_220_868_096, "clock_rate": 2_400_000, "compute_cap_minor": 5,
+}  # fmt: skip
+H100 = {
+    "device_vendor": "Nvidia", "gpu_device_name": "NVIDIA H100 80GB HBM3", "core_count": 132,
+    "memory_size": 84_944_093_184, "memory_bandwidth": 3_352_320_000_000, "compute_cap_major": 9,
+    "compute_cap_minor": 0,
+}  # fmt: skip
+TOLD = {"peak_teraflops_per_second": 459.0, "peak_hbm_bw_gigabytes_per_second": 2765.0}
+
+
+@pytest.mark.parametrize(
+    ("name", "stats", "row"),
+    [
+        ("TPU:0", TOLD | {"device_type_string": "TPU v5"}, ("TPU v5", 459e12, 2765e9, "capture")),
+        ("TPU:0", {"device_type_string": "TPU v4"}, ("TPU v4", 275e12, 1228e9, "table")),
+        ("TPU:0", {"device_type_string": "TPU v99"}, ("TPU v99", None, None, None)),
+        ("GPU:0", MI300X, ("AMD Instinct MI300X", 1307.4e12, 5300e9, "table")),
+        ("GPU:0", MI300X | {"core_count": 303}, ("GPU", None, None, None)),
+        ("GPU:0", MI355X, ("AMD Instinct MI355X", 2516.6e12, 8000e9, "table")),
+        ("GPU:0", H100, ("NVIDIA H100 80GB HBM3", 989e12, 3_352_320_000_000.0, "table")),
+        ("GPU:0", H100 | {"memory_size": 10**11}, ("NVIDIA H100 80GB HBM3", None, None, None)),
+    ],
+)
+def test_peaks_are_the_captures_or_of_a_known_device(
+    name: str, stats: dict[str, Any], row: tuple[Any, ...]
+) -> None:
+    line = "Stream #1(Kernel)" if name.startswith("GPU") else "XLA Ops"
+    trace = capture(Core(name=name, stats=stats, lines={line: [("dot", 0, 5)]}))
+    (told,) = peaks_of(trace)
+    assert (told["kind"], told["flops_per_s"], told["bytes_per_s"], told["source"]) == row
+    assert (told["cite"] is not None) == (told["source"] == "table")
+
+
+DEMO = Path(__file__).parents[1] / "demo_logs" / "synthetic_case_study_8_tpu_cores"
+
+
+def test_peaks_are_given_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(DEMO), "--json", "--peaks", "1e15,2e12"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    peaks = document["device_work"]["peaks"]
+    assert (peaks["flops_per_s"], peaks["bytes_per_s"], peaks["source"]) == (1e15, 2e12, "user")
+    assert sum(row["self_ps"] for row in document["ops"]) == document["propagation"]["device_ps"]
+    told = {row["path"]: row["device_ps"] for row in document["annotations"] if row["device_ps"]}
+    tree = {row["path"]: row["self_ps"] for row in document["device_work"]["annotations"] if row["path"]}
+    assert tree == told
+
+
+@pytest.mark.parametrize("text", ["abc", "1e12", "1e12,0", "1e12,inf", "1,2,3"])
+def test_peaks_that_are_none_are_refused_in_one_line(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["report", str(DEMO), "--peaks", text])
+    assert f"{text!r} is no FLOP/s,bytes/s" in capsys.readouterr().err
