@@ -86,3 +86,18 @@ def test_the_processes_that_read_hosts(store: WebStore, tmp_path: Path, stalled:
     more = {"LOKY_MAX_CPU_COUNT": "2", "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
     command = [sys.executable, "-c", program, "report", f"{store.address}/logs"]
     assert interrupted(command, stall, os.environ | more) == (130, "", "xla-insights: stopped\n")
+
+
+def test_a_thread_that_is_amid_numpy(store: WebStore) -> None:
+    """Python's end would end the thread within NumPy's C++, which aborts the process then."""
+    store.faults[HOSTS[0]] = stall = Stall()
+    program = (
+        "from threading import Thread\n"
+        "import numpy as np\n"
+        "from tb_xla_insights.cli.main import command\n"
+        "many = np.arange(200_000)\n"
+        "Thread(target=lambda: [np.unique(many) for _ in iter(int, 1)], daemon=True).start()\n"
+        "command()"
+    )
+    command = [sys.executable, "-c", program, "report", f"{store.address}/logs"]
+    assert interrupted(command, stall, os.environ) == (130, "", "xla-insights: stopped\n")

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import errno
 import gc
 import importlib
@@ -116,14 +117,18 @@ def command() -> NoReturn:
     os.environ.setdefault(
         "OPENBLAS_NUM_THREADS", "1"
     )  # else threads for algebra, of which there is none, spin
+    code = 0
+    # The first one that is registered runs last. What Python does after it ends threads wherever they are, and NumPy's
+    # C++ answers with an abort (before Python 3.14).
+    atexit.register(lambda: code == INTERRUPTED and os._exit(code))
     code = main()
-    if code == INTERRUPTED:
-        # Semaphores that ended processes shared are released when the interpreter ends.
-        sys.exit(code)
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):  # whoever read it has left
             stream.flush()
     logging.shutdown()
+    if code == INTERRUPTED:
+        # Semaphores that ended processes shared are released by what else is registered.
+        sys.exit(code)
     os._exit(code)
 
 
