@@ -7,7 +7,9 @@ export type ClassName =
 export type ByClass = Partial<Record<ClassName, number>>;
 
 export interface SessionEntry { name: string; hosts: { name: string; bytes: number }[]; modified_unix_ns: string }
-export interface SessionList { logdir: string; sessions: SessionEntry[]; message: string | null; capture: boolean }
+export interface SessionList { logdir: string; sessions: SessionEntry[]; message: string | null; capture: boolean;
+  /** Where captures go; null where this page may not capture. */
+  capture_logdir: string | null }
 
 export interface HostProgress {
   name: string; state: "waiting" | "reading" | "ready" | "error"; bytes_read: number; bytes: number; message: string | null;
