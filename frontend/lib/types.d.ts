@@ -51,7 +51,7 @@ export interface Ready {
   partial?: { hosts_read: number; hosts_in_all: number; hosts_told: number };
   loading?: Loading;
   session: {
-    name: string; path: string; start_unix_ns: string; duration_ps: number;
+    name: string; path: string; description: string | null; start_unix_ns: string; duration_ps: number;
     hosts: { name: string; file: string; bytes: number; events: number }[];
   };
   environment: {

@@ -45,8 +45,13 @@ def report_html(document: Row) -> str:
     )
     title = element("title", f"{head['name']} – XLA Insights")
     about = element("head", (element("meta", **it) for it in metas), title, element("style", Markup(style())))
+    description = element("p", head["description"], class_="description") if head["description"] else None
     verdict = element(
-        "div", element("p", document["verdict"]["text"]), _figures(figures(document)), class_="verdict"
+        "div",
+        element("p", document["verdict"]["text"]),
+        _figures(figures(document)),
+        description,
+        class_="verdict",
     )
     parts = (section(document) for section in _SECTIONS)
     main = element("main", _findings(document), parts, _files(document))
