@@ -16,7 +16,7 @@ from test_metrics_text import EXPLAIN, REPORT
 import tb_xla_insights as xi
 from tb_xla_insights.analysis.beside import RECORD
 from tb_xla_insights.cli.main import main
-from tb_xla_insights.export.html import report_html
+from tb_xla_insights.html.page import report_html
 from tb_xla_insights.report.beside import beside
 from tb_xla_insights.report.metrics import metrics_document
 
