@@ -69,11 +69,13 @@ def span_intervals(start_ps: int, end_ps: int) -> Intervals:
 
 def union(start_ps: Int64, end_ps: Int64, where: NDArray[np.bool_] | None = None) -> Intervals:
     """The union of any intervals, or of those that a mask selects; empty ones count for nothing."""
-    start, end = (it.copy() if where is None else it[where] for it in (start_ps, end_ps))
-    if np.any(start[1:] < start[:-1]):
-        order = np.argsort(start, kind="stable")
-        start, end = start[order], end[order]
-    return Intervals(*cut(kernels.merge(start, end), start, end))
+    where = np.ones(len(start_ps), np.bool_) if where is None else where
+    if not kernels.ascends(start_ps):
+        order = np.argsort(start_ps, kind="stable")
+        start_ps, end_ps, where = start_ps[order], end_ps[order], where[order]
+    start, end = room(len(start_ps), np.int64, np.int64)
+    made = kernels.merge(start_ps, end_ps, where, start, end)
+    return Intervals(*cut(made, start, end))
 
 
 def union_of(parts: Sequence[Intervals]) -> Intervals:
