@@ -40,7 +40,11 @@ def denser_line(line: Any, times: int) -> bytes:
     line.ClearField("events")
     pitch = duration // times
     start = (start[:, None] + pitch[:, None] * np.arange(times)).ravel()
-    columns = [(1, np.repeat(metadata, times)), (2, start), (3, np.repeat((pitch * BUSY).astype(np.int64), times))]
+    columns = [
+        (1, np.repeat(metadata, times)),
+        (2, start),
+        (3, np.repeat((pitch * BUSY).astype(np.int64), times)),
+    ]
     body = np.concatenate([part for number, values in columns for part in integer(number, values)], axis=1)
     head = np.broadcast_to(np.array([EVENTS << 3 | 2, body.shape[1]], np.uint8), (len(body), 2))
     return bytes(line.SerializeToString()) + np.concatenate([head, body], axis=1).tobytes()

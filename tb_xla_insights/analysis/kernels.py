@@ -63,6 +63,29 @@ def merge(start: Int64, end: Int64, chosen: Bools, out_start: OutInt64, out_end:
     return made
 
 
+def join(
+    a_start: Int64, a_end: Int64, b_start: Int64, b_end: Int64, out_start: OutInt64, out_end: OutInt64
+) -> int:
+    """What is in `a` or in `b`, both of them intervals as in Intervals. Returns how many that are."""
+    made: cython.Py_ssize_t = 0
+    i: cython.Py_ssize_t = 0
+    j: cython.Py_ssize_t = 0
+    with cython.nogil:
+        while i < len(a_start) or j < len(b_start):
+            if j == len(b_start) or (i < len(a_start) and a_start[i] <= b_start[j]):
+                start, end = a_start[i], a_end[i]
+                i += 1
+            else:
+                start, end = b_start[j], b_end[j]
+                j += 1
+            if made and start <= out_end[made - 1]:
+                out_end[made - 1] = max(out_end[made - 1], end)
+            else:
+                out_start[made], out_end[made] = start, end
+                made += 1
+    return made
+
+
 def difference(
     a_start: Int64, a_end: Int64, b_start: Int64, b_end: Int64, out_start: OutInt64, out_end: OutInt64
 ) -> int:

@@ -141,13 +141,12 @@ class HostRows:
         rows = rows[mine] if mine.any() else rows
         if not rows.size:
             return
-        place = np.full(len(trace), -1, np.int32)
         above = nearest(trace.parent, rows)
         order = np.lexsort((-trace.duration_ps[rows], trace.start_ps[rows]))
-        rows, above = rows[order], above[order]
-        place[rows] = np.arange(len(rows), dtype=np.int32)
-        parent = np.where(above >= 0, place[above], -1).astype(np.int32)
-        yield self._track(self._head("ann", "annotations", "Annotations"), self._columns(rows, parent))
+        place = np.argsort(order)  # in that order, of each of `rows`, which ascend
+        parent = np.where(above >= 0, place[np.searchsorted(rows, above)], -1).astype(np.int32)
+        columns = self._columns(rows[order], parent[order])
+        yield self._track(self._head("ann", "annotations", "Annotations"), columns)
 
     def _classes(self) -> Iterator[Track]:
         parts = partition(self.trace)

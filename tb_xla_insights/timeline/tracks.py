@@ -137,6 +137,7 @@ class Columns:
             columns = [column[order] for column in columns]
         bounds = np.cumsum([0, *(np.bincount(lane) if lane.size else ())])
         lanes = [
-            Lane(*(column[low:high] for column in columns), len(texts)) for low, high in pairwise(bounds.tolist())
+            Lane(*(column[low:high] for column in columns), len(texts))
+            for low, high in pairwise(bounds.tolist())
         ]
         return Track(head, host, trace, lanes, texts, covered / duration_ps if duration_ps else None, line)

@@ -61,7 +61,9 @@ def plane_devices(trace: Trace) -> list[Device]:
     Planes of parts of a device (sparse cores, counters) have other names and are no devices. On a GPU the
     ops are the kernels of all streams, copies apart, and the program runs are made from them.
     """
-    named = [(match[1], int(match[2]), plane) for plane in trace.planes if (match := _PLANE.match(plane.name))]
+    named = [
+        (match[1], int(match[2]), plane) for plane in trace.planes if (match := _PLANE.match(plane.name))
+    ]
     named.sort(key=lambda entry: entry[:2])
     found = side_by_side([partial(_device, trace, plane, kind, number) for kind, number, plane in named])
     return _with_runs(trace, [device for device in found if len(device.modules) or len(device.ops)])
