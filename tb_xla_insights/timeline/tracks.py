@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, starmap
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tb_xla_insights.timeline import kernels
 from tb_xla_insights.timeline.pyramid import Lane
@@ -131,13 +129,14 @@ class Columns:
         parent = self.parent if self.parent.size else np.full(len(self.start), -1, np.int32)
         covered = kernels.covered(self.start, self.end)
         lane = kernels.pack(self.start, self.end, parent)
-        columns: Sequence[NDArray[Any]] = self.start, self.end, self.name, self.kind, self.event
+        start, end, name, kind, event = self.start, self.end, self.name, self.kind, self.event
         if lane.any():
             order = np.argsort(lane, kind="stable")
-            columns = [column[order] for column in columns]
+            start, end, event = start[order], end[order], event[order]
+            name, kind = name[order], kind[order]
         bounds = np.cumsum([0, *(np.bincount(lane) if lane.size else ())])
         lanes = [
-            Lane(*(column[low:high] for column in columns), len(texts))
-            for low, high in pairwise(bounds.tolist())
+            Lane(start[at], end[at], name[at], kind[at], event[at], len(texts))
+            for at in starmap(slice, pairwise(bounds.tolist()))
         ]
         return Track(head, host, trace, lanes, texts, covered / duration_ps if duration_ps else None, line)
