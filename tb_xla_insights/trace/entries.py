@@ -20,15 +20,23 @@ def told_by_entry(told: Int8, meta: Int32) -> Int8:
     return found
 
 
+def texts_by_entry(texts: Int32, meta: Int32) -> Int32:
+    """The text of each event's entry: `texts[meta]`."""
+    found = np.empty(len(meta), np.int32)
+    kernels.look_up_texts(texts, meta, found)
+    return found
+
+
 def count_of_entries(entries: NDArray[np.bool_], meta: Int32) -> int:
     """How many events are of some entries."""
-    return int(kernels.count_entries(entries, meta))
+    return int(kernels.count_entries(entries, meta)) if entries.any() else 0
 
 
 def rows_of_entries(entries: NDArray[np.bool_], meta: Int32) -> Int32:
     """The events of some entries, in row order: `flatnonzero(entries[meta])`."""
     found = np.empty(count_of_entries(entries, meta), np.int32)
-    kernels.list_entries(entries, meta, found)
+    if found.size:
+        kernels.list_entries(entries, meta, found)
     return found
 
 

@@ -115,6 +115,13 @@ def look_up(told: Int8, meta: Int32, found: OutInt8) -> None:
             found[row] = told[meta[row]]
 
 
+def look_up_texts(texts: Int32, meta: Int32, found: OutInt32) -> None:
+    """The text of each event's entry; -1 stands for the last."""
+    with cython.nogil:
+        for row in range(len(meta)):
+            found[row] = texts[meta[row]]
+
+
 def count_entries(entries: Bools, meta: Int32) -> int:
     """How many events are of some entries."""
     count: cython.Py_ssize_t = 0

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.errors import Diagnostic
+from tb_xla_insights.trace import kernels
 from tb_xla_insights.trace.entries import entries_present, told_by_entry
 from tb_xla_insights.xplane.columns import Places, StatColumns
 
@@ -87,7 +88,8 @@ class Spans:
 
     `row` is the event each stands for. An interval's length is not always its event's: an op of a CPU
     capture lasts from its begin to its `end:` event. `depth`, `parent` (index into these spans, -1: none) and
-    `self_ps` (time not covered by recorded parts) describe how they nest; `name` indexes the trace's strings.
+    `self_ps` (time not covered by recorded parts) describe how they nest; `name` indexes the trace's strings. Columns
+    may be parts of the trace's.
     """
 
     row: Int32
@@ -95,8 +97,14 @@ class Spans:
     end_ps: Int64
     depth: Int16
     parent: Int32
-    self_ps: Int64
     name: Int32
+
+    @cached_property
+    def self_ps(self) -> Int64:
+        own = self.end_ps - self.start_ps
+        # What a span's parts take of it comes after it: it is not needed any more as a duration.
+        kernels.self_times(self.start_ps, own, self.parent, 0, own, self.start_ps.copy())
+        return own
 
     def __len__(self) -> int:
         return len(self.row)
@@ -280,11 +288,12 @@ class Trace:
         """Moves everything in time, in place. Only while nothing was computed from it yet."""
         if not by_ps:
             return
-        self.start_ps += by_ps
-        self.__dict__.pop("span_ps", None)
+        # First, as they may have parts of the column.
         self.devices = [
             replace(d, modules=d.modules.shifted(by_ps), ops=d.ops.shifted(by_ps)) for d in self.devices
         ]
+        self.start_ps += by_ps
+        self.__dict__.pop("span_ps", None)
         self.base_unix_ns -= by_ps // 1000
 
     @cached_property
