@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from tb_xla_insights import units
-from tb_xla_insights.export import html_time, html_work
+from tb_xla_insights.export import html_device, html_time, html_work
 from tb_xla_insights.export.markup import Child, Row, card, code, element, number, table, text
 from tb_xla_insights.export.markup import Column as Col
 from tb_xla_insights.export.style import style
@@ -28,6 +28,8 @@ _SECTIONS = (
     html_work.executions,
     html_work.compiles,
     html_work.annotated,
+    html_device.by_annotation,
+    html_device.by_op,
     html_work.transfers,
     html_work.collectives,
     html_work.metrics,
