@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from tb_xla_insights.export.markup import Column, Row, card, element, table
+from tb_xla_insights.html.markup import Column, Row, card, element, table
 from tb_xla_insights.report import work_tables
 
 _MOST = 40
