@@ -14,7 +14,6 @@ from tb_xla_insights.analysis.findings.base import (
     Window,
     first_that_fits,
     longest_windows,
-    plural,
 )
 from tb_xla_insights.analysis.intervals import union, union_of
 from tb_xla_insights.analysis.launches import find_launches
@@ -72,8 +71,7 @@ def host_callback(facts: Facts) -> Finding | None:
         "host_callback",
         first_that_fits(f"The program waits for Python: {name or kind}", "The program waits for Python"),
         f"the program waits for Python ({name or kind})",
-        f"{facts.core} waits {facts.mean_of_runs(_waited(trace), recurs)} for {plural(count, 'call')} of {kind}{where}"
-        f"{called}.",
+        f"{facts.core} waits {facts.mean_of_runs(_waited(trace), recurs)} for {kind}{where}{called}.",
         _advice(kind, name, where),
         whole,
         {

@@ -12,9 +12,8 @@ from tb_xla_insights.analysis.findings.base import (
     Mean,
     Recurs,
     first_that_fits,
-    joined,
     most_common,
-    plural,
+    rounded,
 )
 from tb_xla_insights.analysis.input_pipeline import find_input_pipeline, input_report
 from tb_xla_insights.analysis.names import frame_name
@@ -63,7 +62,7 @@ def input_bound(facts: Facts) -> Finding | None:
         first_that_fits(f"The device waits for data: {name}", "The device waits for data"),
         f"the device waits for data ({name})",
         f"{facts.core} idles{' or waits in infeed' if infeed else ''} {_mean(facts, taken, infeed, recurs)} while the "
-        f"host loads or waits for {plural(batches, 'batch', 'batches')}{each}. Loading overlaps "
+        f"host loads or waits for a batch{each}. Loading overlaps "
         f"with the device's work for {share(hidden)} of its time{delays}.",
         _LOADING[kind].format(where=name, how=facts.words.ahead),
         cost,
@@ -89,16 +88,12 @@ def _brief(to_device: Mapping[str, Any], sends: bool) -> str:
     return f"{byte_size(size)} sent each step" if size else "the device waits for data to be sent"
 
 
-def _transfers(sent: Mapping[str, Any], read: Mapping[str, Any]) -> str:
-    """`12 transfers to the device (3.6 GB) and 1 from it`."""
-    ways = ((sent, "to"), (read, "from"))
-    told = [
-        f"{plural(its['count'], 'transfer')} {way} the device"
-        + (f" ({byte_size(its['bytes'])})" if its["bytes"] is not None else "")
-        for its, way in ways
-        if its["count"]
-    ]
-    return joined(told) or "transfers"
+def _moved(sent: Mapping[str, Any]) -> str:
+    """`324.5 MB are sent (1.1 transfers)`, those of a step."""
+    many = sent["per_step"]
+    size = sent["bytes_per_step"]
+    what = f"{byte_size(round(size))} are sent" if size else "the host sends to it"
+    return what if many is None else f"{what} ({rounded(many)} {'transfer' if many == 1 else 'transfers'})"
 
 
 def transfer_bound(facts: Facts) -> Finding | None:
@@ -115,7 +110,7 @@ def transfer_bound(facts: Facts) -> Finding | None:
         "transfer_bound",
         "The device waits for data to be sent" if sends else "The device waits while data is read back",
         _brief(to_device, sends),
-        f"{facts.idles(taken, recurs)} for {_transfers(to_device, from_device)}.",
+        f"{facts.idles(taken, recurs)} while {_moved(to_device) if sends else 'the host reads from it'}.",
         f"Send the next batch while the device works{facts.words.sends}, and send less: integer labels, bfloat16, "
         "constants made on the device."
         if sends

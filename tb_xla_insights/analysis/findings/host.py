@@ -39,7 +39,9 @@ _ONE_LAUNCH = 1.5
 """Launches a step below which most steps have one."""
 
 
-_LOADS_ONCE = "Capture later to leave it out: programs are loaded before their first run, and no step needs a change for it."
+_LOADS_ONCE = (
+    "Capture later to leave it out: programs are loaded before their first run, no step needs a change."
+)
 
 _DOES = {"sync_prepare": "prepares graphs", "program_load": "loads programs", "dispatch": "launches"}
 """What the host does most, by class."""
@@ -163,7 +165,8 @@ def _launch_less(facts: Facts, most: str) -> str:
     if not each:
         advice = "Launch less often, with more work in each execution"
     elif each < _ONE_LAUNCH:
-        advice = f"Give each execution more to do: a larger batch, several steps in one graph{facts.words.steps_at_once}"
+        advice = "Give each execution more to do: a larger batch, several steps in one graph"
+        advice += facts.words.steps_at_once
     else:
         advice = f"Launch one graph a step in place of {rounded(each)}"
     if reads_report(facts.trace)["every_step"]:
