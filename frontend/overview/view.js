@@ -12,6 +12,9 @@ import { dataCards } from './data.js';
 
 /** @typedef {import('../lib/views').Overview} Overview */
 
+/** Of a text's letters, in digits' widths, what a line must hold for the text to fill two. */
+const TWO_LINES = 0.46;
+
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
 export function overviewView(app) {
   const element = h('div', { class: 'cards overview' });
@@ -59,7 +62,7 @@ export function overviewView(app) {
 function verdict({ verdict: { text, severity }, figures }, description, note) {
   const notes = [note, ...new Set(figures.map((figure) => figure.note))].filter(Boolean).join(' ');
   return h('div', { class: 'verdict', 'data-testid': 'verdict' },
-    h('p', null, ['critical', 'warning'].includes(severity) && h('span', { class: 'hidden' }, `${severity}: `), text, notes && h('span', { class: 'small muted', 'data-testid': 'verdict-note' }, ` ${notes}`)),
+    h('p', { style: { 'flex-basis': `${text.length * TWO_LINES}ch` } }, ['critical', 'warning'].includes(severity) && h('span', { class: 'hidden' }, `${severity}: `), text, notes && h('span', { class: 'small muted', 'data-testid': 'verdict-note' }, ` ${notes}`)),
     h('dl', { class: 'figures' }, figures.map((figure) => h('div', { 'data-testid': `kpi-${figure.name}` },
       h('dd', { 'data-ps': figure.name === 'duty' ? null : figure.value }, figure.text),
       h('dt', null, figure.meaning)))),

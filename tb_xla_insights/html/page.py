@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from tb_xla_insights import units
-from tb_xla_insights.html import time_cards, work_cards
+from tb_xla_insights.html import device_cards, time_cards, work_cards
 from tb_xla_insights.html.markup import Child, Row, card, code, element, number, table, text
 from tb_xla_insights.html.markup import Column as Col
 from tb_xla_insights.html.style import style
@@ -28,6 +28,8 @@ _SECTIONS = (
     work_cards.executions,
     work_cards.compiles,
     work_cards.annotated,
+    device_cards.by_annotation,
+    device_cards.by_op,
     work_cards.transfers,
     work_cards.collectives,
     work_cards.metrics,
