@@ -1,4 +1,4 @@
-"""The README names what there is, and nothing that is not."""
+"""The documentation names what there is, and nothing that is not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,13 @@ from tb_xla_insights.plugin.capture import Captures
 from tb_xla_insights.plugin.routes import Routes
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text()
+PAGES = {
+    str(path.relative_to(ROOT)): path.read_text()
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *ROOT.glob("*/README.md"))
+}
+README = PAGES["README.md"]
+COMMAND_LINE = PAGES["docs/command-line.md"] + PAGES["docs/capture.md"]
+PICTURES = re.findall(r'(?:src|srcset)="([^"]+)"', README)
 
 
 def commands() -> dict[str, argparse.ArgumentParser]:
@@ -24,31 +30,37 @@ def commands() -> dict[str, argparse.ArgumentParser]:
     return cast("dict[str, argparse.ArgumentParser]", choices)
 
 
+def anchors(text: str) -> set[str]:
+    """The places of a page that links may name: its headings, as GitHub writes them."""
+    heads = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
 def test_every_route_is_listed_and_every_listed_route_is_there() -> None:
-    listed = set(re.findall(r"^\| `data/(\w+)`", README, re.MULTILINE))
+    listed = set(re.findall(r"^\| `data/(\w+)`", PAGES["docs/routes.md"], re.MULTILINE))
     routes, captures = Routes(cast(Any, None), cast(Any, None)), Captures(cast(Any, None), None)
     assert listed == set(routes.handlers()) | set(captures.gets()) | set(captures.posts())
 
 
 def test_every_command_and_option_is_listed() -> None:
-    listed = set(re.findall(r"^    xla-insights (\w+)", README, re.MULTILINE))
+    listed = set(re.findall(r"^    xla-insights (\w+)", COMMAND_LINE, re.MULTILINE))
     assert listed == set(commands())
     for name, command in commands().items():
         for option in command._option_string_actions:
             if option.startswith("--") and option != "--help":
-                assert option in README, f"{name} {option}"
+                assert option in COMMAND_LINE, f"{name} {option}"
 
 
 def test_every_flag_of_tensorboard_is_listed() -> None:
     flags = argparse.ArgumentParser(add_help=False)
     XlaInsights().define_flags(flags)
-    listed = set(re.findall(r"^\| `(--xla_insights\w+)", README, re.MULTILINE))
+    listed = set(re.findall(r"^\| `(--xla_insights\w+)", PAGES["docs/routes.md"], re.MULTILINE))
     assert listed == set(flags._option_string_actions)
 
 
 def test_every_class_is_named() -> None:
     for name in CLASSES:
-        assert f"`{name}`" in README
+        assert f"`{name}`" in PAGES["docs/definitions.md"]
 
 
 def test_every_extra_is_listed() -> None:
@@ -59,12 +71,33 @@ def test_every_extra_is_listed() -> None:
         assert f"`{name}`" in README
 
 
-@pytest.mark.parametrize("target", ["demo", "test", "lint", "types", "unit", "page", "browser"])
+@pytest.mark.parametrize(
+    "target", ["demo", "test", "lint", "types", "unit", "page", "browser", "pictures", "matrix", "sanitize"]
+)
 def test_every_make_target_is_named(target: str) -> None:
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    assert re.search(rf"`{target}`|make {target}\b", README)
+    assert re.search(rf"`{target}`|make {target}\b", README + PAGES["docs/development.md"])
 
 
-def test_links_inside_the_project_lead_somewhere() -> None:
-    for link in re.findall(r"\]\(([^)#:]+)\)", README):
-        assert (ROOT / link).exists(), link
+@pytest.mark.parametrize("page", PAGES)
+def test_links_inside_the_project_lead_somewhere(page: str) -> None:
+    place = (ROOT / page).parent
+    for link, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]+))?\)", PAGES[page]):
+        target = (place / link).resolve() if link else ROOT / page
+        assert target.exists(), link
+        if anchor:
+            assert anchor in anchors(target.read_text()), f"{link}#{anchor}"
+
+
+def test_every_page_of_the_documentation_is_reached_from_the_readme() -> None:
+    linked = set(re.findall(r"\]\((docs/[\w-]+\.md)", README))
+    assert linked == {page for page in PAGES if page.startswith("docs/")}
+
+
+def test_pictures_are_there_for_both_themes_and_small() -> None:
+    assert {re.sub(r"-(light|dark)\.webp$", "", it) for it in PICTURES} == {
+        "docs/pictures/overview", "docs/pictures/gap",
+    }  # fmt: skip
+    assert len(PICTURES) == 4
+    for picture in PICTURES:
+        assert (ROOT / picture).stat().st_size < 150_000, picture
