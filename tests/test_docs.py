@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from synthetic.__main__ import LOGDIR
 
 from tb_xla_insights.catalog import CLASSES
-from tb_xla_insights.cli.main import parser
+from tb_xla_insights.cli.main import main, parser
 from tb_xla_insights.plugin import XlaInsights
 from tb_xla_insights.plugin.capture import Captures
 from tb_xla_insights.plugin.routes import Routes
@@ -22,12 +24,26 @@ PAGES = {
 }
 README = PAGES["README.md"]
 COMMAND_LINE = PAGES["docs/command-line.md"] + PAGES["docs/capture.md"]
+DYNAMO = LOGDIR / "synthetic_dynamo_issue_"
 PICTURES = re.findall(r'(?:src|srcset)="([^"]+)"', README)
 
 
 def commands() -> dict[str, argparse.ArgumentParser]:
     [choices] = [action.choices for action in parser()._actions if isinstance(action.choices, dict)]
     return cast("dict[str, argparse.ArgumentParser]", choices)
+
+
+def indented(heading: str) -> list[str]:
+    """The lines of code of a part of the README, for the demo logdir instead of the reader's."""
+    demo = {
+        "LOGDIR": LOGDIR,
+        "OTHER": f"{DYNAMO}lazy",
+        "runs/lazy": f"{DYNAMO}lazy",
+        "runs/dynamo": f"{DYNAMO}dynamo",
+    }
+    part = README.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    code = "\n".join(re.findall(r"^    (.*)$", part, re.MULTILINE))
+    return re.sub("|".join(demo), lambda found: str(demo[found[0]]), code).splitlines()
 
 
 def anchors(text: str) -> set[str]:
@@ -92,6 +108,26 @@ def test_links_inside_the_project_lead_somewhere(page: str) -> None:
 def test_every_page_of_the_documentation_is_reached_from_the_readme() -> None:
     linked = set(re.findall(r"\]\((docs/[\w-]+\.md)", README))
     assert linked == {page for page in PAGES if page.startswith("docs/")}
+
+
+@pytest.mark.parametrize("heading", ["A gap, read step by step", "In a terminal"])
+def test_the_readme_s_commands_run(
+    heading: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = [shlex.split(line, comments=True) for line in indented(heading)]
+    assert lines
+    for program, *arguments in lines:
+        assert program == "xla-insights"
+        assert main(arguments) == (1 if "--fail-on" in arguments else 0)
+        if arguments[0] == "window":
+            assert "72.143" in capsys.readouterr().out
+
+
+def test_the_readme_s_python_runs() -> None:
+    lines = [line for line in indented("In Python and notebooks") if "session.show()" not in line]
+    assert len(lines) > 8
+    exec("\n".join(lines))
 
 
 def test_pictures_are_there_for_both_themes_and_small() -> None:
