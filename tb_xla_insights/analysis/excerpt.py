@@ -37,7 +37,7 @@ class ThreadExcerpt:
         until = self.start_ps + self.duration_ps
         run = events_touching(self.start_ps, until, start_ps, end_ps)
         touches = (until[run] > start_ps) | (self.start_ps[run] >= start_ps)
-        return np.flatnonzero(touches) + run.start
+        return np.arange(run.start, run.stop)[touches]
 
 
 @dataclass(frozen=True)
