@@ -16,6 +16,7 @@ from tb_xla_insights.cli.window_many import (
     threads_told,
 )
 from tb_xla_insights.report.many import MANY
+from tb_xla_insights.session import NoDeviceError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -49,13 +50,12 @@ def run(options: Any) -> int:
     if options.end_ms <= options.start_ms:
         options.parser.error("--end-ms must be greater than --start-ms")
     session = common.read(options)
-    with common.reading(session):
-        known = session.device_ids
-    if options.device not in (None, *known):
-        options.parser.error(f"no device {options.device}; the session has {', '.join(known) or 'none'}")
+    try:
+        with common.reading(session):
+            answer = session.window(options.start_ms, options.end_ms, options.device)
+    except NoDeviceError as error:
+        options.parser.error(str(error))
     common.warn(session)
-    with common.reading(session):
-        answer = session.window(options.start_ms, options.end_ms, options.device)
     if options.json:
         common.print_json(answer)
     else:
