@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tb_xla_insights.analysis.busy import busy, device_span, stalls
+from tb_xla_insights.analysis.busy import busy, stalls
 from tb_xla_insights.analysis.classes import partition, rows_touching, thread_segments
 from tb_xla_insights.analysis.op_times import OpsOfWindow, Sums, annotations_of, sum_of_ops
 from tb_xla_insights.analysis.segments import Segments
@@ -108,7 +108,7 @@ def _device(
     trace: Trace, number: int, start_ps: int, end_ps: int, by_name: list[dict[str, Any]]
 ) -> dict[str, Any]:
     device = trace.devices[number]
-    span_start, span_end = device_span(device)
+    span_start, span_end = device.span_ps
     span = max(0, min(span_end, end_ps) - max(span_start, start_ps))
     at_work = busy(trace, device).clipped(start_ps, end_ps).total_ps
     return {
