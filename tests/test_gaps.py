@@ -19,7 +19,7 @@ from tb_xla_insights.analysis.gaps import gaps_report
 from tb_xla_insights.analysis.idle import KINDS, LISTED_PS, find_gaps
 from tb_xla_insights.analysis.shares import by_class, class_shares, covered
 from tb_xla_insights.catalog import CLASSES
-from tb_xla_insights.report import session_report
+from tb_xla_insights.report.document import session_report
 from tb_xla_insights.trace.model import Trace
 
 
