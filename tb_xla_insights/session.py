@@ -128,7 +128,7 @@ class Session:
         if self._trace is None:
             document = self.hosts.report(all_gaps, samples_per_step)
         else:
-            from tb_xla_insights.report import session_report
+            from tb_xla_insights.report.document import session_report
 
             document = session_report(self._trace, all_gaps, samples_per_step)
         if peaks is None:

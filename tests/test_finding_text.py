@@ -8,7 +8,7 @@ import pytest
 from captures import session
 from launching import US, demo
 
-from tb_xla_insights.report import session_report
+from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.finding_text import gain_of, groups
 
 MS = 1000 * US

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.busy import busy, device_span, stalls
+from tb_xla_insights.analysis.busy import busy, stalls
 from tb_xla_insights.analysis.classes import events_touching, partition, rows_touching, thread_segments
 from tb_xla_insights.analysis.intervals import Intervals
 from tb_xla_insights.analysis.op_times import DistinctOps, OpsOfDevice, distinct_ops, ops_of_device
@@ -105,7 +105,7 @@ def excerpt(trace: Trace, start_ps: int, end_ps: int, device: str | None = None)
             it.id,
             it.name,
             it.host,
-            device_span(it),
+            it.span_ps,
             busy(trace, it).clipped(start_ps, end_ps),
             stalls(trace, it).clipped(start_ps, end_ps),
             _touching(it.modules, start_ps, end_ps),
