@@ -114,7 +114,8 @@ class Session:
     ) -> dict[str, Any]:
         """The document of `xla-insights report --json`; with all gaps instead of the 1,000 longest ones, with the
         `throughput` of steps of so many samples, if not of those that the recording was told, and with other peaks of a
-        device (FLOP/s and bytes/s) than those that are known of it."""
+        device (FLOP/s and bytes/s) than those that are known of it. Raises InputError for peaks that are not above 0.
+        """
         document = self.document(all_gaps, samples_per_step, peaks)
         return document | {"steps": list(document["steps"])}
 
@@ -125,17 +126,20 @@ class Session:
         peaks: tuple[float, float] | None = None,
     ) -> dict[str, Any]:
         """`report` with its `steps` in columns (see `report.step_rows`)."""
+        from tb_xla_insights.device_work.peaks import checked
+
+        own_peaks = None if peaks is None else checked(peaks)
         if self._trace is None:
             document = self.hosts.report(all_gaps, samples_per_step)
         else:
             from tb_xla_insights.report.document import session_report
 
             document = session_report(self._trace, all_gaps, samples_per_step)
-        if peaks is None:
+        if own_peaks is None:
             return document
         from tb_xla_insights.report.document import report_with_peaks
 
-        return report_with_peaks(document, peaks)
+        return report_with_peaks(document, own_peaks)
 
     def _kept_report(self) -> dict[str, Any]:
         """The report with all gaps, which tables of several hosts are parts of."""
@@ -224,11 +228,12 @@ class Session:
         """The report's keys `ops` and `device_work`, of one step (an index into `steps()`) or of all, on one device (by
         id) or on all; `peaks` are FLOP/s and bytes/s of a device, in place of what is known of it.
 
-        Raises InputError for an unknown step or device.
+        Raises InputError for an unknown step or device, and for peaks that are not above 0.
         """
         from tb_xla_insights.device_work import session_work
+        from tb_xla_insights.device_work.peaks import checked
 
-        return session_work(self.trace, step, device, peaks)
+        return session_work(self.trace, step, device, None if peaks is None else checked(peaks))
 
     def devices(self) -> Table:
         """One row per device core, as in the report."""
