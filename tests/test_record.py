@@ -149,12 +149,12 @@ print(made.session)
         assert report["recorded"] == written
         assert report["metrics"]["dynamo"]["graphs"] == 1
 
-    def test_samples_of_a_step(self, tmp_path: Path) -> None:
+    def test_samples_of_a_step_and_a_description(self, tmp_path: Path) -> None:
         program = (
             TRAIN
             + """
 import numpy as np
-with record(logdir, samples=np.int64(64)):
+with record(logdir, samples=np.int64(64), description="batch 64"):
     train(4)
 """
         )
@@ -162,6 +162,7 @@ with record(logdir, samples=np.int64(64)):
         assert done.returncode == 0, done.stderr
         report = xi.load(str(tmp_path)).report()
         assert report["recorded"]["samples_per_step"] == report["throughput"]["samples_per_step"] == 64
+        assert report["session"]["description"] == "batch 64"
 
     @pytest.mark.parametrize("python", [False, True])
     def test_python_calls_are_recorded_where_wanted(self, tmp_path: Path, python: bool) -> None:

@@ -106,7 +106,7 @@ class TestOverview:
         told = views.overview(case_study)["verdict"]
         assert told["severity"] == "warning"
         assert told == session_report(case_study)["verdict"]
-        assert "a compile in step 1209" in told["text"]
+        assert "first 324.5\u202fMB sent each step" in told["text"]
         good = views.overview(session(loop(device=980).trace()))["verdict"]
         assert (good["severity"], "bottleneck" in good["text"]) == ("good", True)
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 from numbers import Real
 
 from tb_xla_insights import __version__
-from tb_xla_insights.analysis.beside import RECORD, SAMPLES
+from tb_xla_insights.analysis.beside import DESCRIPTION, RECORD, SAMPLES
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir import paths
 from tb_xla_insights.record.stderr import DebugText
@@ -37,6 +37,7 @@ class Recorder:
         server: str | None,
         samples: float | None,
         python: bool,
+        description: str | None,
     ) -> None:
         self._samples = None if samples is None else _number_of_samples(samples)
         self._logdir = paths.absolute(paths.expand(logdir))
@@ -44,6 +45,7 @@ class Recorder:
         self._tracer = tracer(server, python)
         self._debug = DebugText() if debug else None
         self._texts: dict[str, str] = {}
+        self._keep(DESCRIPTION, description)
 
     def start(self) -> None:
         """Raises InputError where nothing can be written to the logdir or the profiler does not start. A logdir that
