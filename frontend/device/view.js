@@ -202,6 +202,7 @@ export function deviceView(app) {
         const next = await get('device', { ...session.of, ...query(session), whole: 1 });
         if (of === answer) take(next);
       } catch (error) {
+        if (of !== answer) return;
         bringing = null;
         app.fail('ops', error);
       }
