@@ -157,9 +157,7 @@ def test_a_pipe_gets_every_column_and_each_row_in_one_line(capsys: Capture) -> N
     assert main(["report", str(LOGDIR / CASE)]) == 0
     text = capsys.readouterr().out.replace("\u202f", " ")
     assert "A wider terminal" not in text
-    [detail] = [
-        line for line in text.splitlines() if line.startswith("   Do: Find what is new in Training_Step")
-    ]
+    [detail] = [line for line in text.splitlines() if line.startswith("   Do: Find what is new in the graph")]
     assert detail.endswith("and run every variant once before training.")
     assert (
         "Training_Step 1211 2 074.058 404.203 158.575 2 0 1 0 1 IR tracing 187.066 ms, wait 140.771 ms"

@@ -99,7 +99,7 @@ def test_the_worst_annotation_is_the_one_that_the_view_device_names() -> None:
     # The view is of all runs, the finding of those that steps launched: one was launched before the capture.
     assert worst["cost_ps"] * (transformer.STEPS + 1) == view["verdict"]["below_ps"] * transformer.STEPS
     assert worst["advice"].replace("\u202f", " ") == (
-        "Look first at fusion.1042 (/opt/demo/model/attention.py:88): it takes 11.620 ms of a step and core, at 56.0 % "
+        "Look first at fusion.1042 at /opt/demo/model/attention.py:88: it takes 11.6 ms a step, at 56.0 % "
         "of the peak bandwidth."
     )
 

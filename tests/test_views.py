@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +106,7 @@ class TestOverview:
         told = views.overview(case_study)["verdict"]
         assert told["severity"] == "warning"
         assert told == session_report(case_study)["verdict"]
-        assert "a compile in step 1209" in told["text"]
+        assert "first 324.5\u202fMB sent each step" in told["text"]
         good = views.overview(session(loop(device=980).trace()))["verdict"]
         assert (good["severity"], "bottleneck" in good["text"]) == ("good", True)
 
@@ -314,3 +317,21 @@ def test_patterns_tell_what_fills_them_and_how_they_vary(case_study: SessionTrac
         assert (pattern["min_ps"], pattern["max_ps"]) == (min(durations), max(durations))
         for name in CLASSES:
             assert pattern["by_class_ps"].get(name, 0) == sum(gap["by_class_ps"].get(name, 0) for gap in its)
+
+
+def test_views_that_are_asked_for_at_once_share_one_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    its = session(capture(Core([("a", 0, 10 * US), ("b", 30 * US, 10 * US)])))
+    together, made = threading.Barrier(3), []
+
+    def report(session: SessionTrace, all_gaps: bool) -> dict[str, Any]:
+        made.append(threading.get_ident())
+        with suppress(threading.BrokenBarrierError):  # whoever makes another one comes here, too
+            together.wait(0.3)
+        return session_report(session, all_gaps)
+
+    monkeypatch.setattr(views, "session_report", report)
+    with ThreadPoolExecutor(3) as threads:
+        asked = [threads.submit(view, its) for view in (views.overview, views.gaps, views.counts)]
+    assert asked[0].result()["counts"] == asked[2].result()
+    assert asked[1].result()["count"] == asked[2].result()["gaps"] == 1
+    assert len(made) == 1

@@ -12,6 +12,9 @@ import { dataCards } from './data.js';
 
 /** @typedef {import('../lib/views').Overview} Overview */
 
+/** Of a text's letters, in digits' widths, what a line must hold for the text to fill two. */
+const TWO_LINES = 0.46;
+
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
 export function overviewView(app) {
   const element = h('div', { class: 'cards overview' });
@@ -28,7 +31,7 @@ export function overviewView(app) {
   function draw() {
     const some = app.among(devices).length < devices.length;
     const note = some ? `All but duty cycle and idle time by cause is of all ${cores(devices.length)}.` : '';
-    fill(element, verdict(answer, note), findingsCard(answer, app), idleCard(devices, idle, answer.step_idle.steps, session, app), devices.length === 1 ? null : dutyCard(devices, session, app),
+    fill(element, verdict(answer, session.session.description, note), findingsCard(answer, app), idleCard(devices, idle, answer.step_idle.steps, session, app), devices.length === 1 ? null : dutyCard(devices, session, app),
       steps.element, dataCards(answer, devices.length, app));
     steps.open(answer, session);
   }
@@ -55,12 +58,13 @@ export function overviewView(app) {
   };
 }
 
-/** @param {Overview} answer @param {string} note what they do not follow */
-function verdict({ verdict: { text, severity }, figures }, note) {
+/** @param {Overview} answer @param {string|null} description of the session @param {string} note what they do not follow */
+function verdict({ verdict: { text, severity }, figures }, description, note) {
   const notes = [note, ...new Set(figures.map((figure) => figure.note))].filter(Boolean).join(' ');
   return h('div', { class: 'verdict', 'data-testid': 'verdict' },
-    h('p', null, ['critical', 'warning'].includes(severity) && h('span', { class: 'hidden' }, `${severity}: `), text, notes && h('span', { class: 'small muted', 'data-testid': 'verdict-note' }, ` ${notes}`)),
+    h('p', { style: { 'flex-basis': `${text.length * TWO_LINES}ch` } }, ['critical', 'warning'].includes(severity) && h('span', { class: 'hidden' }, `${severity}: `), text, notes && h('span', { class: 'small muted', 'data-testid': 'verdict-note' }, ` ${notes}`)),
     h('dl', { class: 'figures' }, figures.map((figure) => h('div', { 'data-testid': `kpi-${figure.name}` },
       h('dd', { 'data-ps': figure.name === 'duty' ? null : figure.value }, figure.text),
-      h('dt', null, figure.meaning)))));
+      h('dt', null, figure.meaning)))),
+    description && h('div', { class: 'description', 'data-testid': 'description' }, description));
 }

@@ -7,17 +7,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tb_xla_insights.analysis.findings.base import LONGEST_TITLE
+from tb_xla_insights.analysis.findings.base import LONGEST_TITLE, joined
 from tb_xla_insights.analysis.thresholds import severity_of
 from tb_xla_insights.device_work.advice import advice_for
 from tb_xla_insights.device_work.roofline import Roof, most_of, share_of
-from tb_xla_insights.units import change_text, share, time_text
+from tb_xla_insights.units import brief_time, brief_times, change_text, share
 
 Row = dict[str, Any]
 
 FINDING = "below_roofline"
 
 _MOST_PLACES = 3
+_MOST_ADVISED = 2
 _LEAST_OF_STEP = 0.1
 """Of the step; a place with less is not named after the first one."""
 _NEARLY_ALL = 0.9
@@ -67,7 +68,7 @@ class Place:
 
     @property
     def op_text(self) -> str:
-        """Its longest op with its line: `fusion.3 (train.py:7)`."""
+        """Its longest op with its line: `fusion.3 at train.py:7`."""
         return _op_text(self.rows[0])
 
     def rate_text(self) -> str:
@@ -150,13 +151,13 @@ def _rate(place: Place) -> str:
 def _where(places: Sequence[Place]) -> str:
     """One sentence that names places and ops, and says nothing that is true of any program."""
     told = [
-        f"{place.path or place.name} ({place.share_text}{place.rate_text()}; the longest op is {place.op_text})"
+        f"{place.name} ({place.share_text}; the longest: {place.op_text})"
         if place.path or len(place.rows) > 1
-        else f"{place.op_text}, {place.share_text}{place.rate_text()}"
-        for place in places[:_MOST_PLACES]
+        else f"{place.op_text} ({place.share_text})"
+        for place in places[:_MOST_ADVISED]
         if place is places[0] or place.of_step >= _LEAST_OF_STEP
     ]
-    return f"Look first where the devices work longest: {', '.join(told)}."
+    return f"Look first at {joined(told)}."
 
 
 def _places(document: Mapping[str, Any]) -> list[Place]:
@@ -236,21 +237,17 @@ def _finding(document: Mapping[str, Any], places: Sequence[Place]) -> Row | None
     rows = sorted(worst.rows, key=lambda row: -above_roof_ps(row))
     devices = {row["kind"] for row in document["device_work"]["peaks"]["devices"]}
     advice = advice_for(rows, [above_roof_ps(row) for row in rows], devices, document["environment"])
-    where, most = worst.path or worst.name, _op_text(rows[0])
-    change = f"{time_text(fixed)} instead of {time_text(step_ps)}"
-    limit = (
-        f"which the host needs itself; the devices' work would allow {time_text(by_device)}"
-        if fixed > by_device
-        else f"by the devices' work alone; the host needs {time_text(host_ps)} itself"
-    )
-    title = f"Far from what the device can do: {worst.name}"
+    host, devices_alone = brief_times(host_ps, by_device)
+    limit = f"The host needs {host} a step itself"
+    if fixed > by_device:
+        limit += f", though the device's work would allow {devices_alone}"
+    title = f"{worst.name} is far from the roofline"
     return {
         "id": FINDING,
         "severity": severity,
-        "title": title if len(title) <= LONGEST_TITLE else "An annotation is far from what the device can do",
-        "brief": f"work far from the roofline in {worst.name}",
-        "detail": f"{where} takes {worst.share_text}{worst.rate_text()}; the largest part of its time above "
-        f"the roofline is in {most}. Without that time a step takes {change}, {limit}.",
+        "title": title if len(title) <= LONGEST_TITLE else "An annotation is far from the roofline",
+        "brief": f"{worst.name} is far from the roofline",
+        "detail": f"It takes {worst.share_text}{worst.rate_text()}, and {_op_text(rows[0])} loses most. {limit}.",
         "advice": advice or _look_at(rows[0], sum(step["cores"] for step in steps)),
         "cost_ps": round(worst.saved_ps),
         "step_if_fixed_ps": fixed,
@@ -267,8 +264,8 @@ def _finding(document: Mapping[str, Any], places: Sequence[Place]) -> Row | None
 
 
 def _op_text(row: Row) -> str:
-    """An op with its line: `fusion.3 (train.py:7)`."""
-    return f"{row['op']} ({row['source']})" if row["source"] else str(row["op"])
+    """An op with its line: `fusion.3 at train.py:7`."""
+    return f"{row['op']} at {row['source']}" if row["source"] else str(row["op"])
 
 
 def _look_at(row: Row, core_steps: int) -> str:
@@ -277,8 +274,8 @@ def _look_at(row: Row, core_steps: int) -> str:
     peak = f"{share(compute)} of the peak FLOP/s"
     if memory > compute:
         peak = f"{share(memory)} of the peak bandwidth"
-    each = time_text(row["in_steps_ps"] // core_steps)
-    return f"Look first at {_op_text(row)}: it takes {each} of a step and core, at {peak}."
+    each = brief_time(row["in_steps_ps"] // core_steps)
+    return f"Look first at {_op_text(row)}: it takes {each} a step, at {peak}."
 
 
 def _host_ps(steps: Iterable[Row]) -> int:

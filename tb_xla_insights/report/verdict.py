@@ -14,9 +14,6 @@ from tb_xla_insights.units import change_text, count, part_text, share, time_tex
 
 _COMPILING = ("recompilation", "dynamo_recompilation")
 
-_MOST_NAMED = 3
-"""Mistakes that the verdict names."""
-
 _MOST_LETTERS = 230
 """Two lines of the page."""
 
@@ -36,8 +33,8 @@ def verdict(report: Mapping[str, Any]) -> dict[str, str]:
     mistakes cost together, and the largest limit; of devices that are the bottleneck, in what their time lies; before
     that, who holds up the others, if nothing gains more. What lies outside the devices' span is said as well from a
     tenth of the capture on, and first where it is most of it; not where it is no more than the building of a first
-    step. On two lines of the page: what does not fit is left out, first the names of further mistakes, then the limit
-    beyond what is said before it, then what fills most of the idle time.
+    step. On two lines of the page: what does not fit is left out, first the limit beyond what is said before it, then
+    what fills most of the idle time.
     (docs/definitions.md, "Findings")"""
     outside = report["outside"]
     if outside is None or outside["share"] < OUTSIDE_SHARE:
@@ -165,14 +162,13 @@ def _without_devices(report: Mapping[str, Any]) -> dict[str, str]:
 def _causes(
     warm_up: str, mistakes: Sequence[Mapping[str, Any]], limit: str, together: Mapping[str, Any]
 ) -> list[str]:
-    """What is in the way, in fewer and fewer words: with fewer mistakes by name, then so without the limit."""
+    """What is in the way, in fewer and fewer words: the first mistake by name, the limit last."""
     first = f": {warm_up}" if warm_up else ""
     if not first and not mistakes:
         return [f": {limit}"]
     beyond = f"; beyond {'them' if len(mistakes) > 1 else 'that'} {limit}" if limit else ""
-    named = range(min(len(mistakes), _MOST_NAMED), 0, -1)
-    texts = [f"{first}. {_together(mistakes, together, number)}" for number in named] or [first]
-    return [text + end for end in (beyond, "") for text in texts]
+    text = f"{first}. {_together(mistakes, together)}" if mistakes else first
+    return [text + beyond, text]
 
 
 def _late(report: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -184,15 +180,14 @@ def _causes_beside_late(warm_up: str, further: Sequence[Mapping[str, Any]], limi
     """What else is in the way than late hosts, in fewer and fewer words."""
     first = f": {warm_up}" if warm_up else ""
     beyond = f"; beyond {'them' if further else 'that'} {limit}" if limit else ""
-    named = range(min(len(further), _MOST_NAMED), 0, -1)
-    texts = [f"{first}. Further mistakes: {_named(further, number)}" for number in named] or [first]
-    return [text + end for end in (beyond, "") for text in texts]
+    text = f"{first}. Further mistakes: {_named(further)}" if further else first
+    return [text + beyond, text]
 
 
-def _named(mistakes: Sequence[Mapping[str, Any]], number: int) -> str:
-    """`a compile in step 1209, an early sync and 2 more`."""
-    names, more = ", ".join(finding["brief"] for finding in mistakes[:number]), len(mistakes) - number
-    return f"{names} and {more} more" if more else names
+def _named(mistakes: Sequence[Mapping[str, Any]]) -> str:
+    """`a compile in step 1209 and 2 more`."""
+    more = len(mistakes) - 1
+    return f"{mistakes[0]['brief']}{f' and {more} more' if more else ''}"
 
 
 def _warm_up(report: Mapping[str, Any], idle: int) -> str:
@@ -220,9 +215,9 @@ def _remains(together: Mapping[str, Any]) -> bool:
     return not step or without is None or step - without >= INFO_SHARE * step
 
 
-def _together(mistakes: Sequence[Mapping[str, Any]], together: Mapping[str, Any], named: int) -> str:
-    """`Mistakes cost up to 69.5 of 290.8 ms a step: a compile in step 1209 and 2 more`, the first of them by name."""
-    number, names = len(mistakes), _named(mistakes, named)
+def _together(mistakes: Sequence[Mapping[str, Any]], together: Mapping[str, Any]) -> str:
+    """`3 mistakes cost up to 69.5 of 290.8 ms a step, first a compile in step 1209`."""
+    number, name = len(mistakes), mistakes[0]["brief"]
     step, fixed = together["step_ps"], together["step_if_fixed_ps"]
     if step is None or fixed is None:
         cost = f"{share(min(1.0, sum(finding['gain'] for finding in mistakes)))} of the devices' time"
@@ -231,9 +226,10 @@ def _together(mistakes: Sequence[Mapping[str, Any]], together: Mapping[str, Any]
         # One that counts, and what the replay takes away with it is more than its own.
         alone = mistakes[0].get("step_if_fixed_ps") if number == 1 else None
         if alone is not None and part_text(step - alone, step) != part_text(step - fixed, step):
-            return f"Mistakes cost {cost}: {names} and smaller ones"
-    many = "Mistakes cost" if number > 1 else "A mistake costs"
-    return f"{many} {cost}: {names}"
+            return f"Mistakes cost {cost}, first {name}"
+    return (
+        f"A mistake costs {cost}: {name}" if number == 1 else f"{number} mistakes cost {cost}, first {name}"
+    )
 
 
 def _limit(limit: Mapping[str, Any], together: Mapping[str, Any]) -> str:

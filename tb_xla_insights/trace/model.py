@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace import kernels
-from tb_xla_insights.trace.entries import entries_present, told_by_entry
+from tb_xla_insights.trace.entries import count_by_entry, rows_of_entries, told_by_entry
 from tb_xla_insights.xplane.columns import Places, StatColumns
 
 Int8 = NDArray[np.int8]
@@ -251,6 +251,17 @@ class Trace:
         """The driving thread's line, then those of its backward passes."""
         return self.lines_with("driving", "autograd")
 
+    @cached_property
+    def entry_counts(self) -> Int64:
+        """How many events each metadata entry has."""
+        return count_by_entry(self.meta, len(self.metadata.name))
+
+    def rows_of(self, entries: NDArray[np.bool_]) -> Int32:
+        """The events of some metadata entries, in row order."""
+        if not self.entry_counts[entries].any():  # as of most names that are asked for
+            return np.empty(0, np.int32)
+        return rows_of_entries(entries, self.meta)
+
     def intern(self, text: str) -> int:
         """The index of a text in the trace's strings, to which it is added if need be."""
         if text not in self._string_index:
@@ -265,7 +276,7 @@ class Trace:
     def told(self, texts: Int32, answer: Callable[[str], int]) -> Int8:
         """What `answer` says of each text (index into the strings), asked once per different one; -1 for no text."""
         answers = np.full(len(self.strings) + 1, -1, np.int8)
-        for text in np.flatnonzero(entries_present(texts, len(answers))[:-1]).tolist():
+        for text in np.flatnonzero(count_by_entry(texts, len(answers))[:-1]).tolist():
             answers[text] = answer(self.strings[text])
         return told_by_entry(answers, np.ascontiguousarray(texts))
 

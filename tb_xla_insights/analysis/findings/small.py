@@ -13,7 +13,6 @@ from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
     mask,
-    plural,
     rounded,
 )
 from tb_xla_insights.analysis.findings.markers import sync_once
@@ -23,10 +22,9 @@ from tb_xla_insights.analysis.opcodes import contains, element_wise
 from tb_xla_insights.analysis.propagation.columns import runs_of_ops
 from tb_xla_insights.analysis.thresholds import FEWEST_LAUNCHES, SMALL_SHARE
 from tb_xla_insights.analysis.what_if import Fix
-from tb_xla_insights.trace.entries import rows_of_entries
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.nesting import climb
-from tb_xla_insights.units import time_text
+from tb_xla_insights.units import brief_time
 
 LAUNCHING = ("sync_prepare", "dispatch", "program_load")
 
@@ -88,7 +86,7 @@ def _single(trace: Trace) -> NDArray[np.bool_]:
 def _functions(trace: Trace) -> list[str]:
     """Per launch the function that the innermost jitted call around it names: `multiply` of `PjitFunction(multiply)`,
     as JAX calls each operation that it runs on its own; empty where there is none."""
-    rows = rows_of_entries(tagged(trace, "jitted_call"), trace.meta)
+    rows = trace.rows_of(tagged(trace, "jitted_call"))
     calls = climb(trace.parent, find_launches(trace).origin, rows)
     names = [trace.name(row) if row >= 0 else "" for row in calls.tolist()]
     return [name.partition("(")[2].removesuffix(")") for name in names]
@@ -124,21 +122,21 @@ def many_small_executions(facts: Facts) -> Finding | None:
     single, chained = len(found.single), len(found.chained)
     fixed = fixed_cost(facts.session)
     each_small = small * max(1, len(trace.devices))
-    work, pause = time_text(found.device_ps // each_small), time_text(idle // each_small)
-    operation = "a single element-wise operation"
-    before = f"the device idles before ({pause}) or " if idle else ""
-    does = f"work for less time ({work} on average) than {before}the launch takes"
+    work = brief_time(found.device_ps // each_small)
+    does = f"take less time ({work} on average) than {'the idle time before them or ' if idle else ''}their launch"
     if single == small:
-        does = f"run {operation} each ({work} on average)"
+        does = f"run a single element-wise op each ({work} on average)"
     elif single:
-        does += f", or run {operation}"
-    costs = f"Launching them costs {facts.of_span(cost)}" if cost else "No device waits for their launches"
+        does += ", or run a single element-wise op"
+    costs = "No device waits for their launches"
+    if cost:
+        costs = f"{facts.idles(taken, 'every_step')} while they are launched"
     return Finding(
         "many_small_executions",
         f"{rounded(each)} executions a step, most of them small",
         f"{rounded(each)} mostly small executions a step",
-        f"{small} of {count} executions in {plural(facts.steps, 'step')} {does}. {costs}"
-        + (", and XLA fuses nothing across programs" if chained else "")
+        f"{small} of {count} executions {does}. {costs}"
+        + (", and nothing is fused across programs" if chained else "")
         + f"{_pending_inputs(pending, facts.steps)}.",
         _merge(facts, dynamo, markers),
         cost,
@@ -166,16 +164,15 @@ def _pending_inputs(syncs: int, steps: int) -> str:
     """How many executions are none of the program's own, but bring inputs of torch.compile's graphs up to date."""
     if not syncs:
         return ""
-    does = "is a sync" if syncs == 1 else "are syncs"
-    return f"; {syncs} of all, {rounded(syncs / steps)} a step, {does} of dynamo for inputs that are still pending"
+    return f"; {rounded(syncs / steps)} a step only bring{'s' if syncs == steps else ''} pending inputs up to date"
 
 
 def _merge(facts: Facts, dynamo: int, markers: int) -> str:
     """How to launch more at once, by who launches."""
     if dynamo:
         return (
-            "Compile more at once: one torch.compile around forward, loss and backward, the optimizer in it as "
-            "well, so that no lazy work is left between the graphs, which dynamo syncs first where they need it."
+            "Compile more at once: one torch.compile around forward, loss, backward and optimizer, so that no lazy "
+            "work is left between the graphs."
         )
     if markers >= (FEWEST_LAUNCHES - 1) * facts.steps:
         return sync_once(facts, markers / facts.steps)
