@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.errors import Diagnostic, InputError
-from tb_xla_insights.logdir.hosts import Also, Placed, SessionHosts, skipped
+from tb_xla_insights.logdir.hosts import Also, SessionHosts
 from tb_xla_insights.logdir.pod import Pod
 from tb_xla_insights.logdir.read import Reading, read_session
 from tb_xla_insights.logdir.sessions import SessionFiles, resolve
@@ -15,11 +15,22 @@ from tb_xla_insights.memory import give_back
 from tb_xla_insights.tasks import HostCapture, HostResult
 
 if TYPE_CHECKING:
+    from tb_xla_insights.analysis.excerpt import Excerpt
     from tb_xla_insights.analysis.window import HostWindow
     from tb_xla_insights.trace.model import SessionTrace, Trace
 
 Row = dict[str, Any]
-Result = TypeVar("Result")
+
+_APART_PS = 10**12
+"""Hosts of one capture begin within so much time, a second; those that do not are read twice for a window."""
+
+
+class NoDeviceError(InputError):
+    """A session has no such device."""
+
+    def __init__(self, path: str, device: str, known: Sequence[str]) -> None:
+        have = f"it has {', '.join(known)}" if known else "it has none"
+        super().__init__(f"{path}: no device {device}; {have}")
 
 
 class Table(Sequence[Row]):
@@ -85,8 +96,7 @@ class Session:
 
     @property
     def kept(self) -> SessionTrace | None:
-        """The events of all hosts, read now where hosts are few and fit into half of the free memory; else None, and
-        answers that need one clock for all hosts read each host twice."""
+        """The events of all hosts, read now where hosts are few and fit into half of the free memory; else None."""
         return self.trace if self._trace is None and self.hosts.few else self._trace
 
     @property
@@ -136,7 +146,8 @@ class Session:
     ) -> dict[str, Any]:
         """The document of `xla-insights report --json`; with all gaps instead of the 1,000 longest ones, with the
         `throughput` of steps of so many samples, if not of those that the recording was told, and with other peaks of a
-        device (FLOP/s and bytes/s) than those that are known of it."""
+        device (FLOP/s and bytes/s) than those that are known of it. Raises InputError for peaks that are not above 0.
+        """
         document = self.document(all_gaps, samples_per_step, peaks)
         return document | {"steps": list(document["steps"])}
 
@@ -147,17 +158,20 @@ class Session:
         peaks: tuple[float, float] | None = None,
     ) -> dict[str, Any]:
         """`report` with its `steps` in columns (see `report.step_rows`)."""
+        from tb_xla_insights.device_work.peaks import checked
+
+        own_peaks = None if peaks is None else checked(peaks)
         if self._trace is None:
             document = self.hosts.report(all_gaps, samples_per_step)
         else:
-            from tb_xla_insights.report import session_report
+            from tb_xla_insights.report.document import session_report
 
             document = session_report(self._trace, all_gaps, samples_per_step)
-        if peaks is None:
+        if own_peaks is None:
             return document
         from tb_xla_insights.report.document import report_with_peaks
 
-        return report_with_peaks(document, peaks)
+        return report_with_peaks(document, own_peaks)
 
     def _kept_report(self) -> dict[str, Any]:
         """The report with all gaps, which tables of several hosts are parts of."""
@@ -165,49 +179,47 @@ class Session:
             self._whole_report = self.document(all_gaps=True)
         return self._whole_report
 
-    @cached_property
-    def placed(self) -> list[Placed]:
-        """The hosts of a session of several, on one time base. Raises InputError where none can be read."""
-        return self.hosts.placed()
-
-    @property
-    def device_ids(self) -> list[str]:
-        """The devices of all hosts, in their order."""
-        if self.kept is not None:
-            return [device.id for device in self.kept.devices]
-        return [device for placed in self.placed for device in placed.devices]
-
     def window(self, start_ps: int, end_ps: int, device: str | None = None) -> dict[str, Any]:
         """What every class, thread and device did in [start_ps, end_ps), of one device (by id) or of all.
 
-        Raises InputError for an empty window or an unknown device.
+        Raises InputError for an empty window, and NoDeviceError for an unknown device.
         """
         from tb_xla_insights.analysis.window import window, windows_together
 
-        path = self.hosts.files.path
         if end_ps <= start_ps:
-            raise InputError(f"{path}: the window ends before it starts; give a later end")
-        known = self.device_ids
-        if device is not None and device not in known:
-            have = f"it has {', '.join(known)}" if known else "it has none"
-            raise InputError(f"{path}: no device {device}; {have}")
+            raise InputError(f"{self.hosts.files.path}: the window ends before it starts; give a later end")
         if self.kept is not None:
+            self._check(device, [it.id for it in self.kept.devices])
             return window(self.kept, start_ps, end_ps, device)
-        asked = [it.host for it in self.placed if device is None or device in it.devices]
-        task = partial(window_task, start_ps=start_ps, end_ps=end_ps, device=device)
-        return windows_together([it.value for it in self.read_again(task, asked)], start_ps, end_ps)
+        return windows_together(self._host_windows(start_ps, end_ps, device), start_ps, end_ps)
 
-    def read_again(
-        self, function: Callable[[Trace, HostCapture], Result], hosts: Sequence[HostCapture]
-    ) -> Iterator[HostResult[Result]]:
-        """What `function` makes of hosts that were placed, their traces on the session's time base."""
-        met = self.hosts.diagnostics
-        for answer in self.hosts.each(function, hosts):
-            if isinstance(answer, HostResult):
-                yield answer
-            else:  # it could be read a moment ago
-                met.append(skipped(answer))
-        self.hosts.diagnostics = met
+    def _host_windows(self, start_ps: int, end_ps: int, device: str | None) -> list[HostWindow]:
+        """The window's part of each host that has the device. Where a host lies on the session's time base is known
+        once all are read, so each tells what the window may hold of it; those that begin too late are read again."""
+        from tb_xla_insights.analysis.window import window_of_host
+
+        task = partial(excerpt_task, end_ps=end_ps, device=device)
+        parts: dict[int, HostWindow] = {}
+        known: list[str] = []
+        late: list[HostCapture] = []
+        with self.hosts.placed(partial(task, start_ps=start_ps - _APART_PS)) as hosts:
+            for (devices, excerpt), host in hosts:
+                known += devices
+                if device is not None and device not in devices:
+                    continue
+                if host.shift_ps > _APART_PS:
+                    late.append(host)
+                else:
+                    parts[host.number] = window_of_host(excerpt, host.number, start_ps, end_ps, host.shift_ps)
+        self._check(device, known)
+        if late:
+            for it in self.hosts.again(partial(task, start_ps=start_ps), late):
+                parts[it.host.number] = window_of_host(it.value[1], it.host.number, start_ps, end_ps)
+        return [parts[number] for number in sorted(parts)]
+
+    def _check(self, device: str | None, known: Sequence[str]) -> None:
+        if device is not None and device not in known:
+            raise NoDeviceError(self.hosts.files.path, device, known)
 
     def compare(
         self, other: Session, samples_per_step: tuple[float | None, float | None] = (None, None)
@@ -248,11 +260,12 @@ class Session:
         """The report's keys `ops` and `device_work`, of one step (an index into `steps()`) or of all, on one device (by
         id) or on all; `peaks` are FLOP/s and bytes/s of a device, in place of what is known of it.
 
-        Raises InputError for an unknown step or device.
+        Raises InputError for an unknown step or device, and for peaks that are not above 0.
         """
         from tb_xla_insights.device_work import session_work
+        from tb_xla_insights.device_work.peaks import checked
 
-        return session_work(self.trace, step, device, peaks)
+        return session_work(self.trace, step, device, None if peaks is None else checked(peaks))
 
     def devices(self) -> Table:
         """One row per device core, as in the report."""
@@ -371,11 +384,13 @@ def annotation_task(trace: Trace, _: HostCapture) -> list[Row]:
     return annotation_rows(trace)
 
 
-def window_task(trace: Trace, host: HostCapture, **options: Any) -> HostWindow:
-    """`analysis.window.window_of_host` as a task."""
-    from tb_xla_insights.analysis.window import window_of_host
+def excerpt_task(
+    trace: Trace, _: HostCapture, start_ps: int, end_ps: int, device: str | None
+) -> tuple[list[str], Excerpt]:
+    """The ids of a host's devices, and `analysis.excerpt` of it."""
+    from tb_xla_insights.analysis.excerpt import excerpt
 
-    return window_of_host(trace, host.number, **options)
+    return [it.id for it in trace.devices], excerpt(trace, start_ps, end_ps, device).alone()
 
 
 def load(

@@ -17,7 +17,8 @@ from loops import loop
 
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.report import execution_views, session_report, views
+from tb_xla_insights.report import execution_views, views
+from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.verdict import gap_sentence
 from tb_xla_insights.trace.model import SessionTrace
 

@@ -2,7 +2,7 @@
 
 import { h, fill } from '../lib/dom.js';
 import { count } from '../lib/format.js';
-import { get } from '../lib/api.js';
+import { get, shared } from '../lib/api.js';
 import { onActivity } from '../lib/activity.js';
 import { createKeys } from '../lib/keys.js';
 import { createLink } from '../lib/link.js';
@@ -291,7 +291,7 @@ export function createApp() {
   async function rank() {
     const own = session;
     if (!own || !WORDS.some((word) => link.state.h?.split(',').includes(word)) || ranks.median) return;
-    const { hosts, order, median_host } = await get('hosts', { session: own.session.name }).catch(() => ({}));
+    const { hosts, order, median_host } = await shared('hosts', own.of).catch(() => ({}));
     if (own !== session || median_host == null) return;
     ranks = { slowest: hosts.name[order[0]], median: hosts.name[median_host] };
     filtered();

@@ -72,6 +72,8 @@ export type SessionAnswer = Loading | LoadError | Ready;
 /** Slices of one depth of one row: starts and event ids are differences; k and b may be absent. */
 export interface WireSlices {
   s: number[]; d: number[]; n: number[]; c: number[]; k?: number[]; b?: number[]; e: number[];
+  /** How full merged slices are, from 0 to f, by buckets of 2^r ps. */
+  r?: number; f?: string;
 }
 export interface WireTimeline {
   start_ps: number; end_ps: number; names: string[]; rows: Record<string, WireSlices[]>;

@@ -194,12 +194,6 @@ def host_texts(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return hosts if len(set(hosts)) > 1 else [""] * len(hosts)
 
 
-def cut_middle(text: str, most: int = 60) -> str:
-    """A long name with its middle left out: `ThunkExecutor…completion)`."""
-    tail = (most - 1) // 3
-    return text if len(text) <= most else f"{text[: most - 1 - tail]}…{text[-tail:]}"
-
-
 def class_text(name: str) -> str:
     """A class as people read it: `sync_prepare` -> `step marker`."""
     from tb_xla_insights.catalog.classes import label

@@ -135,6 +135,14 @@ class Device:
     run_of_op: Int32 | None = None
     run_ids: Int64 | None = None
 
+    @cached_property
+    def span_ps(self) -> tuple[int, int]:
+        """Start of its first and end of its last module or op; (0, 0) where it has neither."""
+        parts = [part for part in (self.modules, self.ops) if len(part)]
+        if not parts:
+            return 0, 0
+        return min(int(p.start_ps[0]) for p in parts), max(int(p.end_ps.max()) for p in parts)
+
 
 @dataclass(frozen=True)
 class Thread:
