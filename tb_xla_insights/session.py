@@ -52,6 +52,15 @@ class Table(Sequence[Row]):
     def __iter__(self) -> Iterator[Row]:
         return iter(self._rows)
 
+    def __repr__(self) -> str:
+        return f"Table({len(self)} rows: {', '.join(self.columns)})"
+
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        from tb_xla_insights.html.cells import table_cell
+
+        return str(table_cell(self._rows))
+
     def to_pandas(self) -> Any:
         """The rows as a pandas DataFrame. Raises ImportError, with the remedy, where pandas is not installed."""
         try:
@@ -93,6 +102,29 @@ class Session:
     @property
     def name(self) -> str:
         return self.hosts.files.name
+
+    def __repr__(self) -> str:
+        count = len(self.hosts.files.hosts)
+        return f"Session({self.name!r}, {count} {'host' if count == 1 else 'hosts'})"
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: verdict, figures, findings, devices."""
+        from tb_xla_insights.html.cells import session_cell
+
+        return str(session_cell(self._kept_report()))
+
+    def show(self, height: int = 640) -> None:
+        """Opens the report as a page in the notebook's cell, `height` pixels high.
+
+        Raises ImportError, with the remedy, where IPython is not installed.
+        """
+        try:
+            from IPython.display import HTML, display
+        except ImportError as error:
+            raise ImportError("show needs a notebook; pip install notebook") from error
+        from tb_xla_insights.html.cells import page_cell
+
+        display(HTML(page_cell(self.document(), height)))
 
     @property
     def duration_ps(self) -> int:

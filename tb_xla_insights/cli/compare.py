@@ -25,7 +25,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
             f"--session-{name.lower()}", metavar="NAME", help=f"which session of a logdir {name}"
         )
     parser.add_argument(
-        "--pairs", metavar="FILE", help="a CSV file of pairs: the README says how it is written"
+        "--pairs", metavar="FILE", help="a CSV file of pairs: docs/command-line.md says how it is written"
     )
     parser.add_argument(
         "--samples-per-step",
