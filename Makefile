@@ -62,16 +62,21 @@ browser: .venv/installed-test frontend/packed/sources.sha256
 	fi
 
 # The kernels are built into a copy, so that those in use stay fast. Python itself never frees what it keeps.
-SANITIZED := .make/sanitized
+SANITIZED := $(CURDIR)/.make/sanitized
+LIBASAN = $(shell $${CC:-cc} -print-file-name=libasan.so 2> /dev/null)
+LIBUBSAN = $(shell $${CC:-cc} -print-file-name=libubsan.so 2> /dev/null)
 sanitize: .venv/installed-test
+	@[ -f "$(LIBASAN)" ] && [ -f "$(LIBUBSAN)" ] || { \
+		echo "make sanitize needs gcc with libasan and libubsan, and $${CC:-cc} lacks them: on Debian, apt-get install gcc" >&2; exit 1; }
 	rm -rf $(SANITIZED)
 	mkdir -p $(SANITIZED)
 	cp -r tb_xla_insights frontend demo_logs tests setup.py pyproject.toml README.md LICENSE $(SANITIZED)
 	find $(SANITIZED) -name '*.so' -delete
 	cd $(SANITIZED) && XLA_INSIGHTS_CHECKED=1 $(CURDIR)/$(BIN)/python setup.py --quiet build_ext --inplace
-	cd $(SANITIZED) && PYTHONPATH=. ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
-		LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so) $$($${CC:-cc} -print-file-name=libubsan.so)" \
-		$(CURDIR)/$(BIN)/python -m pytest -q -p no:cacheprovider $(SANITIZE)
+	cd $(SANITIZED) && PYTHONPATH=$(SANITIZED) LD_PRELOAD="$(LIBASAN) $(LIBUBSAN)" \
+		ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+		XLA_INSIGHTS_TRACES="$${XLA_INSIGHTS_TRACES:-$(CURDIR)/../shared/traces}" \
+		$(CURDIR)/$(BIN)/python -m pytest -q -n 2 -p no:cacheprovider $(SANITIZE)
 
 # As root it leaves nothing of this machine in the files.
 matrix: .venv/installed

@@ -83,7 +83,8 @@ def kernels():
     """An extension module of each `kernels.py`. Numbers wrap around as NumPy's do. XLA_INSIGHTS_CHECKED=1 has every
     index checked, and code and data by the compiler's sanitizers (`make sanitize`)."""
     checked = os.environ.get("XLA_INSIGHTS_CHECKED") == "1"
-    sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-g"]
+    # At -O1, as their documentation advises: twice as fast to compile, and nothing is optimized away unseen.
+    sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-g", "-O1"]
     optimized = ["/O2"] if WINDOWS else ["-O3", "-g0", "-fwrapv"]
     modules = [path.relative_to(ROOT) for path in sorted(ROOT.glob("tb_xla_insights/**/kernels.py"))]
     extensions = [
@@ -97,7 +98,12 @@ def kernels():
         )
         for path in modules
     ]
-    directives = {"language_level": 3, "infer_types": True, "boundscheck": checked}
+    directives = {
+        "language_level": 3,
+        "infer_types": True,
+        "boundscheck": checked,
+        "show_performance_hints": not checked,
+    }
     return cythonize(
         extensions, build_dir=".make/kernels", compiler_directives=directives, force=checked, quiet=True
     )

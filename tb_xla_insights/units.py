@@ -172,9 +172,12 @@ def rounded_parts(parts: Sequence[int], total: int, step: int) -> list[int]:
 
 
 def shares(parts: Sequence[int], whole: int) -> list[str]:
-    """The shares of parts that add up to a whole above 0, as texts that add up to 100 %."""
+    """The shares of parts that add up to a whole above 0, as texts that add up to 100 % (`< 0.1 %` counts as none)."""
     tenths = rounded_parts([1000 * part for part in parts], 1000 * whole, whole)
-    return [share(tenth / whole / 1000) for tenth in tenths]
+    return [
+        share(tenth / whole / 1000 if tenth else min(part / whole, 0.0004))
+        for part, tenth in zip(parts, tenths, strict=True)
+    ]
 
 
 def parse_time(text: str) -> int:

@@ -14,8 +14,8 @@ from synthetic.__main__ import LOGDIR
 
 import tb_xla_insights as xi
 from tb_xla_insights.cli.main import main
-from tb_xla_insights.export.charts import steps_chart
-from tb_xla_insights.export.html import report_html
+from tb_xla_insights.html.charts import steps_chart
+from tb_xla_insights.html.page import report_html
 from tb_xla_insights.report import session_report
 
 RUNS = sorted(path.name for path in LOGDIR.iterdir() if path.name.startswith(("synthetic_", "torch_xla_")))
@@ -134,6 +134,19 @@ def test_idle_time_adds_up() -> None:
         times = [int(re.sub(r"\D", "", row[column])) for row in parts]
         assert sum(times) == int(re.sub(r"\D", "", whole[column]))
         assert plain(whole[column]).replace(" ", "") == f"{idle_ps / 1e9:.3f}"
+
+
+def test_device_work_is_told_by_annotation_and_by_op() -> None:
+    its, report, _ = page("synthetic_transformer_2_tpu_cores")
+    head, first, *_, total = its.rows["Device work by annotation"]
+    assert head[-2:] == ["HBM, of peak", "Bound by"]
+    assert [plain(cell) for cell in (first[0], first[1], first[2], first[-1])] == [
+        "Training_Step/layers/attention", "448.476", "38.0 %", "memory",
+    ]  # fmt: skip
+    _, *ops, every = its.rows["Device work by op"]
+    assert len(ops) == len(report["ops"])
+    assert total[1:] == every[4:-1]
+    assert "Peaks (TPU v6 Lite): 918.0 TFLOP/s and 1 638 GB/s, from the capture." in its.text()
 
 
 def test_steps_and_gaps_are_all_there() -> None:

@@ -23,6 +23,7 @@ LAYERS = [
     "device_work",
     "pod",
     "report",
+    "html",
     "compare",
     "timeline",
     "tasks",

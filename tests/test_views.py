@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -31,17 +34,17 @@ def case_study() -> SessionTrace:
 
 
 SENTENCES = [
-    (False, "starved", "Nothing was queued for 1.000 ms: the host waits (1.000 ms), until train ran."),
-    (True, "starved", "Nothing was queued for 1.000 ms: the host waits (1.000 ms), until train went on."),
+    (False, "starved", "Nothing was queued for 1.00 ms: the host waits, until train ran."),
+    (True, "starved", "Nothing was queued for 1.00 ms: the host waits, until train went on."),
     (
         True,
         "queued",
-        "The device is idle for 1.000 ms while train runs: the program itself waits for something.",
+        "The device is idle for 1.00 ms while train runs: the program itself waits for something.",
     ),
     (
         False,
         "unknown",
-        "What was queued is not known. For 1.000 ms the host waits (1.000 ms), until train ran.",
+        "What was queued is not known. For 1.00 ms the host waits, until train ran.",
     ),
 ]
 
@@ -314,3 +317,21 @@ def test_patterns_tell_what_fills_them_and_how_they_vary(case_study: SessionTrac
         assert (pattern["min_ps"], pattern["max_ps"]) == (min(durations), max(durations))
         for name in CLASSES:
             assert pattern["by_class_ps"].get(name, 0) == sum(gap["by_class_ps"].get(name, 0) for gap in its)
+
+
+def test_views_that_are_asked_for_at_once_share_one_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    its = session(capture(Core([("a", 0, 10 * US), ("b", 30 * US, 10 * US)])))
+    together, made = threading.Barrier(3), []
+
+    def report(session: SessionTrace, all_gaps: bool) -> dict[str, Any]:
+        made.append(threading.get_ident())
+        with suppress(threading.BrokenBarrierError):  # whoever makes another one comes here, too
+            together.wait(0.3)
+        return session_report(session, all_gaps)
+
+    monkeypatch.setattr(views, "session_report", report)
+    with ThreadPoolExecutor(3) as threads:
+        asked = [threads.submit(view, its) for view in (views.overview, views.gaps, views.counts)]
+    assert asked[0].result()["counts"] == asked[2].result()
+    assert asked[1].result()["count"] == asked[2].result()["gaps"] == 1
+    assert len(made) == 1

@@ -159,7 +159,7 @@ export function createApp() {
     void open(name);
   }
 
-  const capture = createCapture(live.say, (name) => { void look().then(() => choose(name)); });
+  const capture = createCapture(live.say, (name) => { void look().then(() => choose(name)); }, () => list?.capture_logdir ?? '');
   const header = createHeader({
     session: choose,
     hosts: app.pickHosts,

@@ -7,7 +7,9 @@ export type ClassName =
 export type ByClass = Partial<Record<ClassName, number>>;
 
 export interface SessionEntry { name: string; hosts: { name: string; bytes: number }[]; modified_unix_ns: string }
-export interface SessionList { logdir: string; sessions: SessionEntry[]; message: string | null; capture: boolean }
+export interface SessionList { logdir: string; sessions: SessionEntry[]; message: string | null; capture: boolean;
+  /** Where captures go; null where this page may not capture. */
+  capture_logdir: string | null }
 
 export interface HostProgress {
   name: string; state: "waiting" | "reading" | "ready" | "error"; bytes_read: number; bytes: number; message: string | null;
@@ -49,7 +51,7 @@ export interface Ready {
   partial?: { hosts_read: number; hosts_in_all: number; hosts_told: number };
   loading?: Loading;
   session: {
-    name: string; path: string; start_unix_ns: string; duration_ps: number;
+    name: string; path: string; description: string | null; start_unix_ns: string; duration_ps: number;
     hosts: { name: string; file: string; bytes: number; events: number }[];
   };
   environment: {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -12,6 +13,8 @@ from tb_xla_insights.analysis.intervals import Intervals, own_time, span_interva
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.opcodes import instruction, opcode, waits
 from tb_xla_insights.analysis.shares import covered
+from tb_xla_insights.parallel import side_by_side
+from tb_xla_insights.trace.entries import told_by_entry
 from tb_xla_insights.trace.model import Device, Int8, SessionTrace, Trace
 
 Definition = Literal["ops", "modules", "capture"]
@@ -127,29 +130,28 @@ def _waited(trace: Trace, index: int) -> Intervals:
 def device_summaries(session: SessionTrace) -> list[dict[str, Any]]:
     """One entry per device core, as in the report; `busy_ps + idle_ps = span_ps` exactly. `duty` has span, busy and
     stall by each definition, `stalls` the ops that wait (`stall_ops`)."""
-    found = []
-    for trace in session.traces:
-        for device in trace.devices:
-            duty = {it: _duty(session, trace, device, it) for it in DEFINITIONS}
-            span_ps, busy_ps, stall_ps = (duty["ops"][key] for key in ("span_ps", "busy_ps", "stall_ps"))
-            found.append(
-                {
-                    "id": device.id,
-                    "name": device.name,
-                    "kind": device.kind,
-                    "host": device.host,
-                    "span_ps": span_ps,
-                    "busy_ps": busy_ps,
-                    "idle_ps": span_ps - busy_ps,
-                    "stall_ps": stall_ps,
-                    "stalls": stall_ops(trace, device),
-                    "duty_cycle": busy_ps / span_ps if span_ps else 0.0,
-                    "duty": duty,
-                    "modules": len(device.modules),
-                    "ops": len(device.ops),
-                }
-            )
-    return found
+    devices = [(trace, device) for trace in session.traces for device in trace.devices]
+    return side_by_side([partial(_summary, session, trace, device) for trace, device in devices])
+
+
+def _summary(session: SessionTrace, trace: Trace, device: Device) -> dict[str, Any]:
+    duty = {it: _duty(session, trace, device, it) for it in DEFINITIONS}
+    span_ps, busy_ps, stall_ps = (duty["ops"][key] for key in ("span_ps", "busy_ps", "stall_ps"))
+    return {
+        "id": device.id,
+        "name": device.name,
+        "kind": device.kind,
+        "host": device.host,
+        "span_ps": span_ps,
+        "busy_ps": busy_ps,
+        "idle_ps": span_ps - busy_ps,
+        "stall_ps": stall_ps,
+        "stalls": stall_ops(trace, device),
+        "duty_cycle": busy_ps / span_ps if span_ps else 0.0,
+        "duty": duty,
+        "modules": len(device.modules),
+        "ops": len(device.ops),
+    }
 
 
 def _duty(session: SessionTrace, trace: Trace, device: Device, definition: Definition) -> dict[str, int]:
@@ -176,8 +178,8 @@ def _op_flags(trace: Trace, index: int) -> Int8:
     named = trace.told(ops.name, of_name)
     if categories is None or (categories < 0).all():
         return named
-    category = categories[trace.meta[ops.row]]
-    return np.where(category >= 0, trace.told(category, of_category) | named & _WAITS, named)
+    category = told_by_entry(trace.told(categories, of_category), trace.meta[ops.row])
+    return np.where(category >= 0, category | named & _WAITS, named)
 
 
 def _plain(text: str) -> str:

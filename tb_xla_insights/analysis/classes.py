@@ -54,7 +54,8 @@ def event_classes(trace: Trace) -> tuple[Int8, Int8]:
     kinds[frames_that_load(trace)] = INPUT
     kinds[frames_inside(trace, "read")] = FROM_DEVICE
     kinds[frames_inside(trace, "compile_call")] = COMPILE
-    kinds[find_extractions(trace).recorded(trace) & (kinds == SYNC_PREPARE)] = DYNAMO
+    if len(find_extractions(trace).line):
+        kinds[find_extractions(trace).recorded(trace) & (kinds == SYNC_PREPARE)] = DYNAMO
     flags = (
         INHERIT * tagged(trace, "device_work", "plumbing")
         + SWITCHES * tagged(trace, "dispatch_then_wait")

@@ -17,7 +17,6 @@ from tb_xla_insights.analysis.names import tagged
 from tb_xla_insights.analysis.shares import by_class, class_shares
 from tb_xla_insights.analysis.thresholds import OUTSIDE_SHARE
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.trace.entries import rows_of_entries
 from tb_xla_insights.trace.model import Int64, SessionTrace
 from tb_xla_insights.units import share, time_text
 
@@ -85,7 +84,7 @@ def _stops(session: SessionTrace, after_ps: int) -> list[int]:
     training."""
     found: list[int] = []
     for trace in session.traces:
-        start = trace.start_ps[rows_of_entries(tagged(trace, "profiler"), trace.meta)]
+        start = trace.start_ps[trace.rows_of(tagged(trace, "profiler"))]
         found += start[start >= after_ps].tolist()
     return found
 

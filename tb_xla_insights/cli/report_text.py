@@ -36,6 +36,9 @@ def print_report(out: Console, document: Document, duty: str = "ops") -> None:
     session = document["session"]
     common.say(out, document["verdict"]["text"], style="bold")
     out.print()
+    if session["description"]:
+        common.say(out, session["description"])
+        out.print()
     out.print(f"Session   {session['name']}")
     out.print(f"System    {_system(document)}")
     start = int(session["start_unix_ns"])

@@ -41,8 +41,8 @@ def write_chrome(session: SessionTrace, file: BinaryIO) -> int:
 
     Every event is a complete one (`ph` is `X`). Within a track they come by start, and of those that begin together the
     outer one first; `ts` and `dur` are microseconds with all six decimals, and a seventh that is no part of the time
-    (see `_microseconds`). `cat` is the class of a host's event, and what a device's track shows. Gaps have `args` with
-    cause, kind and the programs before and after.
+    (see `_times`). In these decimals, and rounded to picoseconds, whatever overlaps nests. `cat` is the class of a
+    host's event, and what a device's track shows. Gaps have `args` with cause, kind and the programs before and after.
     """
 
     def hosts() -> Iterator[Iterator[tuple[bytes, int]]]:
@@ -123,6 +123,8 @@ def _pieces(trace: Trace, number: int, pid: int, duration_ps: int) -> Iterator[t
 class _Flat:
     start_ps: Int64
     duration_ps: Int64
+    room: NDArray[np.bool_]
+    """Whether a picosecond more would still nest."""
     name: NDArray[np.integer]
     kind: NDArray[np.integer]
 
@@ -146,25 +148,33 @@ def _joined(lanes: Sequence[Lane]) -> _Flat:
         np.concatenate([getattr(lane, column) for lane in lanes])
         for column in ("start", "end", "name", "kind")
     )
+    duration, room = (np.concatenate(column) for column in zip(*_durations(lanes), strict=True))
     depth = np.repeat(np.arange(len(lanes)), [len(lane) for lane in lanes])
     order = np.lexsort((depth, -end, start))
-    return _Flat(start[order], np.concatenate(_durations(lanes))[order], name[order], kind[order])
+    return _Flat(start[order], duration[order], room[order], name[order], kind[order])
 
 
-def _durations(lanes: Sequence[Lane]) -> list[Int64]:
-    """Durations of lanes that nest, so that they nest in whole nanoseconds, too.
+def _durations(lanes: Sequence[Lane]) -> Iterator[tuple[Int64, NDArray[np.bool_]]]:
+    """Durations of lanes that nest, so that they nest in whole nanoseconds, too, and which of them have room.
 
     An outer event from 0.9 to 2.0 ns is one from 0 to 1 ns then, and an inner one from 1.0 to 2.0 ns, which would end
-    after it, is made less than a nanosecond shorter.
+    after it, is made up to a nanosecond shorter; and what is inside of that one ends with it.
     """
-    found = [lanes[0].end - lanes[0].start]
-    for outer, lane in pairwise(lanes):
+    until = until_ns = np.empty(0, np.int64)
+    for depth, lane in enumerate(lanes):
         duration = lane.end - lane.start
-        at = np.searchsorted(outer.start, lane.start, "right") - 1
-        until = (outer.start // _NS + found[-1] // _NS)[at]
-        late = (lane.start // _NS + duration // _NS > until) & (duration >= _NS)
-        found.append(np.where(late, duration // _NS * _NS - 1, duration))
-    return found
+        limit = np.append(lane.start[1:], np.iinfo(np.int64).max)
+        if depth:
+            at = np.searchsorted(lanes[depth - 1].start, lane.start, "right") - 1
+            limit = np.minimum(limit, until[at])
+            room = limit > lane.start + duration
+            late = (lane.start // _NS + _cut(duration, room) > until_ns[at]) & (duration >= _NS)
+            duration = np.where(late, duration // _NS * _NS - 1, duration)
+            duration = np.clip(duration, 0, np.maximum(0, limit - lane.start))
+        until = lane.start + duration
+        room = limit > until
+        until_ns = lane.start // _NS + _cut(duration, room)
+        yield duration, room
 
 
 def _events(track: Track, flat: _Flat, pid: int, tid: int) -> Iterator[tuple[bytes, int]]:
@@ -181,7 +191,7 @@ def _events(track: Track, flat: _Flat, pid: int, tid: int) -> Iterator[tuple[byt
         heads.append(_head(text, track.head.kind if track.head.kind == "steps" else category, pid, tid))
     for low in range(0, len(place), _CHUNK):
         part = slice(low, low + _CHUNK)
-        times = _times(flat.start_ps[part], flat.duration_ps[part])
+        times = _times(flat.start_ps[part], flat.duration_ps[part], flat.room[part])
         yield (
             b",\n".join([heads[i] + it for i, it in zip(place[part].tolist(), times, strict=True)]),
             len(times),
@@ -216,14 +226,20 @@ def _named(what: str, pid: int, tid: int, name: str) -> bytes:
     return b",\n".join(json.dumps(event).encode() for event in events)
 
 
-def _times(start_ps: Int64, duration_ps: Int64) -> list[bytes]:
-    """`<start>,"dur":<duration>}` of each event."""
+def _times(start_ps: Int64, duration_ps: Int64, room: NDArray[np.bool_] | None = None) -> list[bytes]:
+    """`<start>,"dur":<duration>}` of each event. `room`: which of them may end later; None: all.
+
+    What is read is a float, which times 1000 may fall short of the nanosecond: 4.035 µs are 4034.9999999999995 ns. Cut
+    to 4034 the event would begin within the one before, so all begin 0.3 ps later, alike: their distances stay. A
+    duration gets these only where it falls short and has room; without, Perfetto shows it one nanosecond shorter.
+    """
     middle, end = (np.frombuffer(text, np.uint8) for text in (b',"dur":', b"}"))
     count = len(start_ps)
+    more = _falls_short(duration_ps) if room is None else _falls_short(duration_ps) & room
     columns = (
-        _microseconds(start_ps),
+        _microseconds(start_ps, np.ones(count, np.bool_)),
         np.tile(middle, (count, 1)),
-        _microseconds(duration_ps),
+        _microseconds(duration_ps, more),
         np.tile(end, (count, 1)),
     )
     rows = np.ascontiguousarray(np.concatenate(columns, axis=1))
@@ -231,19 +247,26 @@ def _times(start_ps: Int64, duration_ps: Int64) -> list[bytes]:
     return found
 
 
-def _microseconds(ps: Int64) -> Text:
-    """Picoseconds as decimal microseconds, one row of characters each; space before the first digit. Digits are made
-    column by column: formatting numbers one by one takes longer than reading the capture.
+def _falls_short(ps: Int64) -> NDArray[np.bool_]:
+    """Which times, read as a float in microseconds, are cut to a nanosecond less."""
+    short: NDArray[np.bool_] = (ps / 10**6 * 1000).astype(np.int64) < ps // _NS
+    return short
 
-    The last digit is half a picosecond where the float that is read, times 1000, would fall short of the nanosecond:
-    4.035 µs are 4034.9999999999995 ns, which Perfetto cuts to 4034, and the event would begin within the one before.
-    """
+
+def _cut(duration_ps: Int64, room: NDArray[np.bool_]) -> Int64:
+    """The nanoseconds that Perfetto makes of durations."""
+    return duration_ps // _NS - (_falls_short(duration_ps) & ~room)
+
+
+def _microseconds(ps: Int64, more: NDArray[np.bool_]) -> Text:
+    """Picoseconds as decimal microseconds, and 0.3 of one where there is to be `more`, one row of characters each;
+    space before the first digit. Digits are made column by column: formatting numbers one by one takes longer than
+    reading the capture."""
     whole, fraction = np.divmod(ps, 10**6)
     width = max(1, len(str(int(whole.max(initial=0)))))
     text = np.full((len(ps), width + 8), ord(" "), np.uint8)
     text[:, -8] = ord(".")
-    short = (ps / 10**6 * 1000).astype(np.int64) < ps // _NS
-    text[:, -1] = np.where(short, ord("5"), ord("0"))
+    text[:, -1] = np.where(more, ord("3"), ord("0"))
     for place in range(2, 8):
         fraction, digit = np.divmod(fraction, 10)
         text[:, -place] = ord("0") + digit

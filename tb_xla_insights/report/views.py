@@ -13,6 +13,7 @@ import numpy as np
 from tb_xla_insights.analysis.busy import stalls_together
 from tb_xla_insights.analysis.gaps import gaps_report
 from tb_xla_insights.analysis.idle import find_gaps
+from tb_xla_insights.analysis.kept import once
 from tb_xla_insights.analysis.segments import Segments
 from tb_xla_insights.analysis.shares import class_shares, covered
 from tb_xla_insights.analysis.step_work import step_work
@@ -61,11 +62,8 @@ _STEP_COLUMNS = (
 def kept_view(
     session: SessionTrace, name: str, make: Callable[[SessionTrace], dict[str, Any]]
 ) -> dict[str, Any]:
-    """The answer of that name, made when it is first asked for."""
-    store: dict[str, dict[str, Any]] = vars(session).setdefault("_views", {})
-    if name not in store:
-        store[name] = make(session)
-    return store[name]
+    """The answer of that name, made once however many views ask for it at the same time (see `once`)."""
+    return once(session, name, lambda: make(session))
 
 
 def whole_report(session: SessionTrace) -> dict[str, Any]:

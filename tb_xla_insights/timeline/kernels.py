@@ -113,10 +113,13 @@ def sizes(start: Int64, end: Int64) -> NDArray[np.int64]:
         for i in range(1, len(start)):
             bits = cython.cast(uint64_t, _apart(start, end, i))
             rung: cython.int = 0
-            while bits:
-                bits >>= 1
-                rung += 1
-            count[rung] += 1
+            width: cython.int = 32
+            while width:  # as `bit_length`
+                if bits >> width:
+                    bits >>= width
+                    rung += width
+                width >>= 1
+            count[rung + (bits > 0)] += 1
     return len(start) - joins[:64].cumsum()
 
 
@@ -238,15 +241,19 @@ def spread(
     """Time of each of `kinds` classes in each bucket; bucket i begins at `duration * i // buckets`."""
     result = np.zeros((kinds, buckets), np.int64)
     time: OutTable64 = result
+    first: int64_t = 0
+    border: int64_t = duration // buckets  # where the first bucket ends that the event reaches
     with cython.nogil:
         for i in range(len(start)):
-            at = min(buckets - 1, max(0, start[i]) * buckets // duration)
-            while at < buckets:
-                low, high = duration * at // buckets, duration * (at + 1) // buckets
-                if low >= end[i]:
-                    break
-                time[kind[i], at] += max(0, min(high, end[i]) - max(low, start[i]))
-                at += 1
+            while border <= start[i] and first < buckets - 1:
+                first += 1
+                border = duration * (first + 1) // buckets
+            at, begin, until = first, start[i], border
+            while until < end[i] and at < buckets - 1:
+                time[kind[i], at] += max(0, until - begin)
+                at, begin = at + 1, max(begin, until)
+                until = duration * (at + 1) // buckets
+            time[kind[i], at] += max(0, min(until, end[i]) - begin)
     return result
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tb_xla_insights.analysis.busy import busy
 from tb_xla_insights.catalog.classes import CLASSES, UNRECORDED
+from tb_xla_insights.parallel import side_by_side
 from tb_xla_insights.timeline.pyramid import Slices, rung_of, spread
 from tb_xla_insights.timeline.tracks import Track
 from tb_xla_insights.trace.model import Device, Int8, SessionTrace, Trace
@@ -53,7 +55,9 @@ def prepare(tracks: Sequence[Track], duration_ps: int) -> None:
     two of picoseconds per pixel."""
     for px in (1250, 2500) if duration_ps and tracks else ():
         step = 1 << max(0, (duration_ps // px).bit_length() - 1)
-        view(tracks, 0, duration_ps, -(-duration_ps // step))
+        most = -(-duration_ps // step)
+        side_by_side([partial(view, [track], 0, duration_ps, most) for track in tracks])
+        view(tracks, 0, duration_ps, most)
 
 
 def _ways_up(depths: int, rungs: int) -> Iterator[tuple[int, int]]:

@@ -35,6 +35,15 @@ def test_first_view_takes_three_requests(xi: Xi, page: Page, case_study: str) ->
     assert asked.count("sessions") == asked.count("overview") == 1
 
 
+def test_a_logdir_opens_on_its_newest_session_and_what_is_said_of_it(
+    page: Page, tensorboard: str, case_study: str
+) -> None:
+    page.goto(f"{tensorboard}/data/plugin_entry.html?name=xla_insights")
+    expect(page.get_by_test_id("session-select")).to_have_value(case_study)
+    expect(page.get_by_test_id("description")).to_contain_text("See the gap of 72.143 ms in step 1206")
+    expect(page.get_by_test_id("synthetic")).to_be_visible()
+
+
 def test_header_names_what_is_open(xi: Xi, page: Page, case_study: str, baseline: str) -> None:
     xi.open(case_study)
     expect(page.get_by_test_id("session-select")).to_have_value(case_study)

@@ -22,7 +22,6 @@ from tb_xla_insights.analysis.opcodes import contains, element_wise
 from tb_xla_insights.analysis.propagation.columns import runs_of_ops
 from tb_xla_insights.analysis.thresholds import FEWEST_LAUNCHES, SMALL_SHARE
 from tb_xla_insights.analysis.what_if import Fix
-from tb_xla_insights.trace.entries import rows_of_entries
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.nesting import climb
 from tb_xla_insights.units import brief_time
@@ -87,7 +86,7 @@ def _single(trace: Trace) -> NDArray[np.bool_]:
 def _functions(trace: Trace) -> list[str]:
     """Per launch the function that the innermost jitted call around it names: `multiply` of `PjitFunction(multiply)`,
     as JAX calls each operation that it runs on its own; empty where there is none."""
-    rows = rows_of_entries(tagged(trace, "jitted_call"), trace.meta)
+    rows = trace.rows_of(tagged(trace, "jitted_call"))
     calls = climb(trace.parent, find_launches(trace).origin, rows)
     names = [trace.name(row) if row >= 0 else "" for row in calls.tolist()]
     return [name.partition("(")[2].removesuffix(")") for name in names]
