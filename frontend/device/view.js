@@ -15,7 +15,7 @@ import { placed } from './layout.js';
 import { openPeaks, precisionOf } from './peaks.js';
 import { createRoofline, wordsOf } from './roofline.js';
 import { opsTable } from './table.js';
-import { toneChip, treeCard, treeTable, unknownNote } from './tree.js';
+import { closedAtFirst, toneChip, treeCard, treeTable, unknownNote } from './tree.js';
 import { verdictBlock } from './verdict.js';
 
 /** @typedef {import('./types').DeviceDocument} DeviceDocument */
@@ -25,7 +25,6 @@ import { verdictBlock } from './verdict.js';
 /** @typedef {import('./types').Bound} Bound */
 /** @typedef {import('../lib/types').Ready} Ready */
 
-const MANY_ROWS = 40;
 const MOST_LEGEND = 7;
 
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
@@ -276,7 +275,7 @@ export function deviceView(app) {
     opened = false;
     if (fresh) {
       explained = false;
-      closed = new Set(tree.length > MANY_ROWS ? tree.filter(({ depth, parent }) => depth === 1 && parent).map(({ key }) => key) : []);
+      closed = closedAtFirst(tree);
     }
     if (next.stale) app.note({ id: 'stale', message: 'The linked device or step is not in this session; usual ones are shown.' });
     return draw();
