@@ -196,25 +196,27 @@ class Session:
     def _host_windows(self, start_ps: int, end_ps: int, device: str | None) -> list[HostWindow]:
         """The window's part of each host that has the device. Where a host lies on the session's time base is known
         once all are read, so each tells what the window may hold of it; those that begin too late are read again."""
-        from tb_xla_insights.analysis.window import window_of_host
+        from tb_xla_insights.analysis.window import HostWindow, window_of_host
 
-        task = partial(excerpt_task, end_ps=end_ps, device=device)
+        options: dict[str, Any] = {"start_ps": start_ps, "end_ps": end_ps, "device": device}
         parts: dict[int, HostWindow] = {}
         known: list[str] = []
         late: list[HostCapture] = []
-        with self.hosts.placed(partial(task, start_ps=start_ps - _APART_PS)) as hosts:
-            for (devices, excerpt), host in hosts:
+        with self.hosts.placed(partial(unplaced_window_task, **options)) as hosts:
+            for (devices, its), host in hosts:
                 known += devices
                 if device is not None and device not in devices:
                     continue
                 if host.shift_ps > _APART_PS:
                     late.append(host)
-                else:
-                    parts[host.number] = window_of_host(excerpt, host.number, start_ps, end_ps, host.shift_ps)
+                    continue
+                if not isinstance(its, HostWindow):
+                    its = window_of_host(its, start_ps - host.shift_ps, end_ps - host.shift_ps)
+                parts[host.number] = its.at(host.number, host.shift_ps)
         self._check(device, known)
         if late:
-            for it in self.hosts.again(partial(task, start_ps=start_ps), late):
-                parts[it.host.number] = window_of_host(it.value[1], it.host.number, start_ps, end_ps)
+            for it in self.hosts.again(partial(window_task, **options), late):
+                parts[it.host.number] = it.value.at(it.host.number, 0)
         return [parts[number] for number in sorted(parts)]
 
     def _check(self, device: str | None, known: Sequence[str]) -> None:
@@ -384,13 +386,27 @@ def annotation_task(trace: Trace, _: HostCapture) -> list[Row]:
     return annotation_rows(trace)
 
 
-def excerpt_task(
+def unplaced_window_task(
     trace: Trace, _: HostCapture, start_ps: int, end_ps: int, device: str | None
-) -> tuple[list[str], Excerpt]:
-    """The ids of a host's devices, and `analysis.excerpt` of it."""
+) -> tuple[list[str], Excerpt | HostWindow]:
+    """The ids of a host's devices, and what the window may hold of it if it begins at most `_APART_PS` after the first
+    host; the window's part itself, where the window holds all of it anyway."""
     from tb_xla_insights.analysis.excerpt import excerpt
+    from tb_xla_insights.analysis.window import window_of_host
 
-    return [it.id for it in trace.devices], excerpt(trace, start_ps, end_ps, device).alone()
+    its = excerpt(trace, start_ps - _APART_PS, end_ps, device)
+    first_ps, last_ps = trace.span_ps
+    whole = start_ps <= first_ps and last_ps <= end_ps - _APART_PS
+    told = window_of_host(its, start_ps, end_ps) if whole else its.alone()
+    return [it.id for it in trace.devices], told
+
+
+def window_task(trace: Trace, _: HostCapture, start_ps: int, end_ps: int, device: str | None) -> HostWindow:
+    """The window of a host that was placed."""
+    from tb_xla_insights.analysis.excerpt import excerpt
+    from tb_xla_insights.analysis.window import window_of_host
+
+    return window_of_host(excerpt(trace, start_ps, end_ps, device), start_ps, end_ps)
 
 
 def load(

@@ -86,7 +86,7 @@ def test_the_place_and_what_the_roofline_would_gain() -> None:
     assert [row["of_step"] for row in bound["evidence"]["places"]] == [0.5, 0.3]  # the wait is no work
     text = verdict(found)["text"].replace("\u202f", " ")
     assert len(text) <= 230
-    assert "The longest part is attention: 50.0 % of the step at 20.0 % of the peak FLOP/s" in text
+    assert "The longest part is attention: 50.0 % of the step at 20.0 % of peak FLOP/s" in text
     assert "bandwidth" not in text  # 10 %: the other peak is nearer
     assert with_leads(found) == found
 
@@ -100,7 +100,7 @@ def test_the_worst_annotation_is_the_one_that_the_view_device_names() -> None:
     assert worst["cost_ps"] * (transformer.STEPS + 1) == view["verdict"]["below_ps"] * transformer.STEPS
     assert worst["advice"].replace("\u202f", " ") == (
         "Look first at fusion.1042 at /opt/demo/model/attention.py:88: it takes 11.6 ms a step, at 56.0 % "
-        "of the peak bandwidth."
+        "of HBM bandwidth."
     )
 
 

@@ -78,7 +78,9 @@ def test_the_report_and_its_tables_are_those_of_the_whole_session(lazy: Session,
 
 
 @pytest.mark.parametrize("apart", [10**12, MS])
-@pytest.mark.parametrize("window", [(0, 25 * MS), (3 * MS, 4 * MS), (31 * MS, 90 * MS), (-5 * MS, 1)])
+@pytest.mark.parametrize(
+    "window", [(0, 25 * MS), (3 * MS, 4 * MS), (31 * MS, 90 * MS), (-5 * MS, 1), (0, 2 * 10**12)]
+)
 def test_windows_are_those_of_the_whole_session(
     lazy: Session, whole: Session, window: tuple[int, int], apart: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -81,14 +81,14 @@ export function verdictParts(document, tree, rows, rest) {
   const path = paths[verdict.path] ?? null;
   const own = tree.find((row) => !row.parent && row.path === path) ?? largest;
   const few = known < KNOWN && (own !== largest || isReached(document));
-  const start = few ? [...takes(largest), `. FLOPs and bytes are known of ${share(known)} of the work, `] : [];
+  const start = few ? [...takes(largest), `. FLOPs and bytes are known of ${share(known)} of the work`] : [];
   if (isReached(document)) {
-    return few ? [...start, 'which runs at ', strong(share(verdict.reached)), ' of what its kind allows.']
+    return few ? [...start, ', which runs at ', strong(share(verdict.reached)), ' of what its kind allows.']
       : ['The ops run at ', strong(share(verdict.reached)), ' of what their kind allows; ', strong(nameOf(largest, true)), `, ${BOUND_TEXTS[largest.bound_by]}, is ${share(largest.ps / all)} of ${whole(document)}.`];
   }
+  if (few) return [...start, '; farthest from the roof is ', strong(nameOf(own, true)), `, ${share(own.ps / all)} of the time${rates(own)}.`];
   const op = rows[verdict.op];
-  const rate = `${rates(own)}: ${BOUND_TEXTS[own.bound_by]}.${op ? alone(op) : ''}`;
-  return few ? [...start, 'of which ', strong(nameOf(own, true)), ` is farthest from the roof, ${share(own.ps / all)} of the time${rate}`] : [...takes(own), rate];
+  return [...takes(own), `${rates(own)}: ${BOUND_TEXTS[own.bound_by]}.${op ? alone(op) : ''}`];
 }
 
 /** Why it is not known how near the roof is. @param {DeviceDocument} document @param {OpRow[]} rows */

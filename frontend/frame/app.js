@@ -175,12 +175,12 @@ export function createApp() {
     progress(loading, elapsed) {
       if (loading.partial && session?.partial) {
         diagnostics.renew(partialNote(loading));
-        loadingCard.update(loading);
+        loadingCard.update(loading, false);
         return;
       }
       if (elapsed < BUSY_AFTER_MS) return;
       const shown = elapsed < 1000 ? { ...loading, seconds_left: null } : loading;
-      loadingCard.update(shown);
+      loadingCard.update(shown, link.state.v === 'timeline');
       if (loadingCard.element.parentNode !== place) state('loading', loadingCard.element);
       live.say(loadingText(shown));
     },

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -41,7 +41,7 @@ def window(session: SessionTrace, start_ps: int, end_ps: int, device: str | None
     `top` has the names of events with most time of their own over all threads, without device ops.
     """
     hosts = [
-        _HostWindow(number, excerpt(trace, start_ps, end_ps, device), start_ps, end_ps)
+        _HostWindow(excerpt(trace, start_ps, end_ps, device), start_ps, end_ps, number)
         for number, trace in session.numbered()
         if device is None or any(it.id == device for it in trace.devices)
     ]
@@ -52,7 +52,8 @@ def window(session: SessionTrace, start_ps: int, end_ps: int, device: str | None
 @dataclass(frozen=True)
 class HostWindow:
     """One host's part of a window, which outlasts its trace. `ops` are those of each device; `own_ps` is, per name of
-    an event, its own time by class, the last column without one; `events` tells of names how many there are."""
+    an event, its own time by class, the last column without one; `events` tells of names how many there are. `number`
+    is the host's place in the session, `shift_ps` where its time 0 lies on the session's time base."""
 
     host: str
     driven: bool
@@ -62,6 +63,21 @@ class HostWindow:
     ops: list[Sums]
     own_ps: dict[str, Int64]
     events: dict[str, _Events]
+    number: int = 0
+    shift_ps: int = 0
+
+    def at(self, number: int, shift_ps: int) -> HostWindow:
+        """The same at its place in the session."""
+        return replace(self, number=number, shift_ps=shift_ps)
+
+    def told_threads(self) -> list[dict[str, Any]]:
+        return [thread | {"row": f"h{self.number}.{thread['row']}"} for thread in self.threads]
+
+    def told_longest(self, name: str) -> dict[str, Any]:
+        """The longest event of a name."""
+        its = self.events[name].longest
+        place = {"event": f"{self.number}.{its['event']}", "row": f"h{self.number}.{its['row']}"}
+        return its | place | {"start_ps": its["start_ps"] + self.shift_ps}
 
 
 class _Events(NamedTuple):
@@ -72,10 +88,10 @@ class _Events(NamedTuple):
     longest: dict[str, Any]
 
 
-def window_of_host(host: Excerpt, number: int, start_ps: int, end_ps: int, shift_ps: int = 0) -> HostWindow:
-    """One host's part, for `windows_together`, from an excerpt that holds the window; `number` is its place in the
-    session, `shift_ps` where the excerpt's time 0 lies on the session's time base."""
-    its = _HostWindow(number, host, start_ps - shift_ps, end_ps - shift_ps, shift_ps)
+def window_of_host(host: Excerpt, start_ps: int, end_ps: int) -> HostWindow:
+    """One host's part, for `windows_together`, from an excerpt that holds the window. Times are those of the
+    excerpt."""
+    its = _HostWindow(host, start_ps, end_ps)
     return its.part(its.own_ps)
 
 
@@ -89,7 +105,7 @@ def windows_together(parts: Sequence[HostWindow], start_ps: int, end_ps: int) ->
         "host": main.host if main else None,
         "by_class_ps": main.by_class_ps if main else {},
         "hosts": [{"host": part.host, "by_class_ps": part.by_class_ps} for part in parts],
-        "threads": [thread for part in parts for thread in part.threads],
+        "threads": [thread for part in parts for thread in part.told_threads()],
         "devices": [device for part in parts for device in part.devices],
         "annotations": annotations_of(sums for part in parts for sums in part.ops),
         "top": _top(parts),
@@ -125,9 +141,9 @@ class _HostWindow:
     """One host's threads in the window: their timelines, and the events behind them. Times are those of the
     excerpt."""
 
-    def __init__(self, index: int, host: Excerpt, start_ps: int, end_ps: int, shift_ps: int = 0) -> None:
-        self._index, self._host = index, host
-        self._start_ps, self._end_ps, self._shift_ps = start_ps, end_ps, shift_ps
+    def __init__(self, host: Excerpt, start_ps: int, end_ps: int, number: int = 0) -> None:
+        self._host, self._number = host, number
+        self._start_ps, self._end_ps = start_ps, end_ps
         self._told: list[dict[str, Any]] = []
         self._events: list[tuple[ThreadExcerpt, NDArray[np.intp]]] = []
         self.own_ps: dict[str, Int64] = {}
@@ -151,7 +167,7 @@ class _HostWindow:
         shares = by_class(np.array(segments.sums(len(CLASSES))))
         self._told.append(
             {
-                "row": f"h{self._index}.t{thread.line}",
+                "row": f"t{thread.line}",
                 "name": thread.label,
                 "role": thread.role,
                 "host": self._host.host,
@@ -183,6 +199,7 @@ class _HostWindow:
             ops,
             self.own_ps,
             dict(self._of_names([name for name in names if name in self.own_ps])),
+            self._number,
         )
 
     def _of_names(self, names: Sequence[str]) -> Iterator[tuple[str, _Events]]:
@@ -213,13 +230,13 @@ class _HostWindow:
 
     def _brief(self, thread: ThreadExcerpt, event: int, class_: str | None) -> dict[str, Any]:
         return {
-            "event": f"{self._index}.{thread.first + event}",
-            "row": f"h{self._index}.t{thread.line}",
+            "event": thread.first + event,
+            "row": f"t{thread.line}",
             "depth": int(thread.depth[event]),
             "name": self._host.strings[thread.name[event]],
             "class": class_,
             "thread": thread.label,
-            "start_ps": int(thread.start_ps[event]) + self._shift_ps,
+            "start_ps": int(thread.start_ps[event]),
             "duration_ps": int(thread.duration_ps[event]),
         }
 
@@ -277,14 +294,14 @@ def _top(parts: Sequence[HostWindow]) -> list[dict[str, Any]]:
     found = []
     for name in _top_names(every):
         class_ = _class(totals[name])
-        here = [part.events[name] for part in parts if name in part.events]
-        longest = max(here, key=lambda it: it.longest["duration_ps"]).longest
+        here = [part for part in parts if name in part.events]
+        longest = max(here, key=lambda it: it.events[name].longest["duration_ps"]).told_longest(name)
         found.append(
             {
                 "name": name,
                 "class": class_,
-                "count": sum(it.number for it in here),
-                "total_ps": sum(it.total_ps for it in here),
+                "count": sum(it.events[name].number for it in here),
+                "total_ps": sum(it.events[name].total_ps for it in here),
                 "self_ps": int(totals[name].sum()),
                 "longest": longest | {"class": class_},
             }

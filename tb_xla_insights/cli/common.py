@@ -130,11 +130,12 @@ def warn(session: Session) -> None:
 
 def print_json(document: Any) -> None:
     for_people = sys.stdout.isatty()
-    if (sys.stdout.encoding or "").lower() in ("utf-8", "utf8"):
-        text = json_bytes(document, lines=for_people).decode()
+    if (sys.stdout.encoding or "").lower() in ("utf-8", "utf8") and hasattr(sys.stdout, "buffer"):
+        sys.stdout.flush()
+        sys.stdout.buffer.write(json_bytes(document, lines=for_people) + b"\n")
     else:  # what an encoding lacks is written with backslashes (see main), and JSON knows only some of those
         text = json.dumps(document, default=rows_of, indent=2 if for_people else None)
-    sys.stdout.write(f"{text}\n")
+        sys.stdout.write(f"{text}\n")
 
 
 @contextmanager

@@ -179,7 +179,7 @@ def _lazy_dynamo(out: Console, document: Document) -> None:
     for kind in ("lazy", "dynamo"):
         row = steps[document[kind]]
         cells = (_ms(row[f"{key}_ps"]) for key in keys)
-        table.add_row(kind, units.count(row["steps"]), *cells, f"{row['executions'] or 0:g}")
+        table.add_row(kind, units.count(row["steps"]), *cells, f"{round(row['executions'] or 0, 2):g}")
     table.add_row("lazy / dynamo", "", *(_ratio(document["speedup"][key]) for key in keys), "")
     out.print(table)
     costs = ("Kind", "Per step", "Host, ms", "Device, ms", "Queue, ms", "Overhead, ms")

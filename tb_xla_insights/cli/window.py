@@ -135,18 +135,18 @@ def _print_ops(out: Console, annotations: list[dict[str, Any]], devices: list[di
     if not rows:
         return
     told = [(row["path"] or "no annotation", row["count"], row["self_ps"], _op_names(row)) for row in rows]
-    rest = told[common.ROWS :]
-    if rest:
-        counts, times = (sum(row[key] for row in rows[common.ROWS :]) for key in ("count", "self_ps"))
-        told = [*told[: common.ROWS], (f"{units.count(len(rest))} others", counts, times, "")]
+    if len(told) > common.ROWS:
+        told, rest = told[: common.ROWS - 1], told[common.ROWS - 1 :]
+        count, time = sum(row[1] for row in rest), sum(row[2] for row in rest)
+        told.append((f"{units.count(len(rest))} others", count, time, ""))
     own = [ps for _, _, ps, _ in told]
     unit = units.column_unit(own)
     heads = ("Count", f"Self time, {unit}", "Share", "Most time in")
     table = common.table("Device ops by annotation", "Annotation", *heads, left=(0, 4))
     shares = units.shares(own, sum(own)) if any(own) else [units.MISSING] * len(own)
     shown = units.rounded_parts(own, sum(own), units.PS_PER[unit] // 1000)
-    for (name, count, _, names), ps, part in zip(told, shown, shares, strict=True):
-        table.add_row(name, units.count(count), units.time_in(ps, unit), part, names)
+    for (name, number, _, names), ps, part in zip(told, shown, shares, strict=True):
+        table.add_row(name, units.count(number), units.time_in(ps, unit), part, names)
     # An op of several annotations counts in each.
     ops = units.count(sum(device["ops"] for device in devices))
     table.add_row("all ops", ops, units.time_in(sum(own), unit), units.share(1.0), "")

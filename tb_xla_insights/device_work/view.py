@@ -30,10 +30,10 @@ core, and per step unless the whole session is shown.
                   memory
     rest          [{path, bound_by, kinds, executions, self_ps}]: sums of the ops that are not listed
     uncounted     [{op, self_ps}]: work without a FLOP count, that with most time first, 20 at most
-    verdict       {path, reached, known_ps, below_ps, op}: the path in whose own work most time lies beyond what its FLOPs and
-                  bytes take at the peaks, how much that is, and its largest op (index into `ops`, -1: not listed);
-                  `reached`: the share of all such work's time (`known_ps`) that it would take. null: nothing is known to
-                  compare
+    verdict       {path, reached, known_ps, below_ps, op}: the path in whose own work most time lies beyond what its
+                  FLOPs and bytes take at the peaks, how much that is, and its largest op (index into `ops`, -1: not
+                  listed); `reached`: the share of all such work's time, `known_ps`, that it would take. null: nothing
+                  is known to compare
 """
 
 from __future__ import annotations
