@@ -78,7 +78,7 @@ def found(xi: Xi, theme: Literal["light", "dark"], options: dict[str, Any]) -> l
 @pytest.mark.parametrize("view", VIEWS)
 def test_axe_finds_nothing_wrong_in_a_view(xi: Xi, axe: str, view: str) -> None:
     session, state = VIEWS[view]
-    xi.open(session, v=view, **state)
+    xi.open(session, True, v=view, **state)
     assert faults(xi, axe) == []
 
 
