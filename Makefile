@@ -54,8 +54,9 @@ page: node_modules/.package-lock.json
 # gets a new browser, once. A test that fails has failed.
 browser: .venv/installed-test frontend/packed/sources.sha256
 	@if chromium=$$(.ci/browser); then \
-		echo "Browser tests with $$chromium"; \
-		CHROMIUM="$$chromium" $(BIN)/pytest -n 2 tests/browser --reruns 1 --only-rerun "$(STALLED)"; \
+		firefox=$$(.ci/browser firefox) || echo "FIREFOX TESTS SKIPPED: install Firefox, or set FIREFOX to its path." >&2; \
+		echo "Browser tests with $$chromium $$firefox"; \
+		CHROMIUM="$$chromium" FIREFOX="$$firefox" $(BIN)/pytest -n 2 tests/browser --reruns 1 --only-rerun "$(STALLED)"; \
 	elif [ "$${CI:-}" = true ]; then \
 		echo "No browser: install Chromium or Chrome, or set CHROMIUM to its path." >&2; exit 1; \
 	else \

@@ -28,7 +28,7 @@ function columns(items) {
     countColumn('Of A’s step', (/** @type {T} */ { of_step }) => of_step, { value: (item) => item.of_step ?? 0, cell: ({ of_step }) => stepShare(of_step) }),
     countColumn('B / A', (/** @type {T} */ { ratio }) => ratio, { cell: (item) => ratioCell(item.ratio) }),
     ...(items.some(({ found }) => FOUND[found]) ? [textColumn('In', (/** @type {T} */ { found }) => FOUND[found])] : []),
-    { head: '', cell: ({ verdict }) => verdictCell(verdict), title: chanceTitle },
+    { head: '', name: 'Verdict', cell: ({ verdict }) => verdictCell(verdict), title: chanceTitle },
   ];
 }
 
