@@ -234,8 +234,8 @@ def _finding(document: Mapping[str, Any], places: Sequence[Place]) -> Row | None
     if severity is None:
         return None
     rows = sorted(worst.rows, key=lambda row: -above_roof_ps(row))
-    devices = {row["kind"] for row in document["device_work"]["peaks"]["devices"]}
-    advice = advice_for(rows, [above_roof_ps(row) for row in rows], devices, document["environment"])
+    peaks, environment = document["device_work"]["peaks"], document["environment"]
+    advice = advice_for(rows, [above_roof_ps(row) for row in rows], peaks, environment)
     where, most = worst.path or worst.name, _op_text(rows[0])
     change = f"{time_text(fixed)} instead of {time_text(step_ps)}"
     limit = (
