@@ -21,7 +21,7 @@ _INSIDE = "…"
 _BOUNDS = {"unknown": "not known"}
 _NOTHING: Row = {"annotation": "", "category": "", "source": None, "executions": None}
 """What several ops have not in common."""
-_SOURCES = {"capture": "from the capture", "table": "by the maker", "user": "as you gave them"}
+_SOURCES = {"capture": "from the capture", "table": "from the table of known devices", "user": "set by you"}
 _HARDLY = 0.02
 """So much of the time may be of annotations without a row."""
 _LEAST = 0.0005
@@ -89,7 +89,7 @@ def peaks_text(work: Row) -> str:
         if peaks[key]
     ]
     kinds = ", ".join(dict.fromkeys(row["kind"] for row in peaks["devices"]))
-    known = f"Peaks ({kinds}): {' and '.join(told)}, {_SOURCES.get(peaks['source'], 'not all alike')}."
+    known = f"Peaks ({kinds}): {' and '.join(told)}, {_SOURCES.get(peaks['source'], 'from several sources')}."
     text = known if told else f"Peaks ({kinds}) are not known: give them with --peaks FLOPS,BYTES."
     works, counted = total["work_ps"], total["counted_ps"]
     counts = (
