@@ -59,8 +59,10 @@ SENTENCES = [
         False,
         "queued",
         {"wait": MS},
-        "train was queued before the gap began: the device waited for something else, "
-        "a transfer, a collective or another core.",
+        (
+            "train was queued before the gap began: the device waited for something else, a transfer, a collective "
+            "or another core."
+        ),
     ),
     (False, "unknown", {"wait": MS}, "What was queued is not known: the host waits (1.000 ms)."),
 ]
@@ -210,7 +212,9 @@ class TestGaps:
         assert said.endswith(" All cores of the host are idle for 20.000 µs of it; for the rest others work.")
         assert "are idle meanwhile." in views.gap(made, "vm/TPU:0", 100 * US)["sentence"]
         both = session(capture(one, Core([("a", 0, 20 * US), ("b", 60 * US, 89 * US)], name="TPU:1")))
-        assert "cores" not in views.gap(both, "vm/TPU:0", 20 * US)["sentence"]  # "the same on 2 cores" says so
+        assert (
+            "cores" not in views.gap(both, "vm/TPU:0", 20 * US)["sentence"]
+        )  # "the same on 2 cores" says so
         alone = Core([("a", 0, 149 * US)], name="TPU:1")
         sentence = views.gap(session(capture(one, alone)), "vm/TPU:0", 20 * US)["sentence"]
         assert sentence.endswith(" Other cores of the host work all the while.")
