@@ -109,9 +109,10 @@ export function sorted(items, value, descending) {
  * @param {(order: string) => void} [options.ordered] the person has sorted
  * @param {(item: T) => T[]} [options.parts] rows that follow an open row
  * @param {(item: T) => string} [options.group] items come in groups, in the order of `items`; each has a row above it
+ * @param {(item: T) => string} [options.name] what a row is called where it has the focus; its cells without
  * @param {(item: T) => string} [options.rowid] test id of a row @param {(item: T) => string} [options.key] its `data-key`
  */
-export function liveTable({ label, testid, columns, items, fixed, sort, foot, open, select, selected, ordered, parts, group, rowid, key }) {
+export function liveTable({ label, testid, columns, items, fixed, sort, foot, open, select, selected, ordered, parts, group, name, rowid, key }) {
   const keyOf = (/** @type {Column<T>} */ { key, head: text }) => key ?? text;
   const sorts = (/** @type {Column<T>} */ { value }) => Boolean(value && !fixed);
   let order = sort ?? '';
@@ -186,7 +187,7 @@ export function liveTable({ label, testid, columns, items, fixed, sort, foot, op
   function bodyRow(item, index) {
     const row = h('tr', {
       'aria-rowindex': index + 2, tabindex: select ? -1 : null, 'data-index': index,
-      'aria-selected': selected ? String(selected(item)) : null, 'data-testid': rowid?.(item), 'data-key': key?.(item),
+      'aria-selected': selected ? String(selected(item)) : null, 'aria-label': name?.(item), 'data-testid': rowid?.(item), 'data-key': key?.(item),
       onclick: select && (() => select(item)),
       ondblclick: open && (() => open(item)),
     });

@@ -77,12 +77,12 @@ export function timelineView(app) {
       if (!first) waits.want(scale);
     },
     waits,
-    height: (natural) => splitter.lanes(natural, lanes.element.offsetTop + moreHosts.element.offsetHeight),
+    height: (natural) => splitter.lanes(natural, lanes.element.offsetTop + moreHosts.element.offsetHeight, panel.needs),
     drawn: (palette) => strip.draw(palette),
   });
   const gaps = createGaps(model, lanes, {
     arrived: () => openRows(true), failed, session: () => session, devices: () => app.traced().devices, say: live.answer, name: deviceName,
-    count: (at, all) => toolbar.setGap(at, all), open, beside,
+    count: (at, all, device) => toolbar.setGap(at, all, session?.devices.find(({ id }) => id === device)?.name ?? device, deviceName(device)), open, beside,
   });
   const moreHosts = createMoreHosts(app, lanes.left);
   const strip = createStrip({ window: model.look, left: lanes.left, shown: () => state.window, devices: () => app.traced().devices, causes: () => gaps.strip });
@@ -114,6 +114,8 @@ export function timelineView(app) {
     // What a link or a click did not know of the selection comes with the panel's answer.
     gap(gap) {
       if (state.selection?.kind === 'gap') settle({ selection: ofGap(gap.device, gap.start_ps, gap.start_ps + gap.duration_ps) });
+      // The panel takes the height that it needs: the gap stays in sight.
+      lanes.revealGap(gap.device);
     },
     detail(detail) {
       if (state.selection?.kind === 'event') settle({ detail, selection: { ...ofBrief(detail), row: detail.row || state.selection.row } });
