@@ -54,11 +54,11 @@ class Intervals:
 
     def gaps(self, start_ps: int, end_ps: int, least_ps: int = 1) -> Intervals:
         """The instants of the window that are none of these, in stretches of at least some length."""
-        found = span_intervals(start_ps, end_ps).without(self.clipped(start_ps, end_ps))
-        if least_ps <= 1:
-            return found
-        whole = found.end_ps - found.start_ps >= least_ps
-        return Intervals(found.start_ps[whole], found.end_ps[whole])
+        times = self.start_ps, self.end_ps
+        start, end = room(len(self) + 1, np.int64, np.int64)
+        return Intervals(
+            *cut(kernels.gaps(*times, start_ps, end_ps, max(1, least_ps), start, end), start, end)
+        )
 
 
 def span_intervals(start_ps: int, end_ps: int) -> Intervals:
