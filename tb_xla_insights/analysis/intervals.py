@@ -73,6 +73,8 @@ def union(start_ps: Int64, end_ps: Int64, where: NDArray[np.bool_] | None = None
     if not kernels.ascends(start_ps):
         order = np.argsort(start_ps, kind="stable")
         start_ps, end_ps, where = start_ps[order], end_ps[order], where[order]
+    if kernels.apart(start_ps, end_ps, where):
+        return Intervals(start_ps, end_ps)
     start, end = room(len(start_ps), np.int64, np.int64)
     made = kernels.merge(start_ps, end_ps, where, start, end)
     return Intervals(*cut(made, start, end))
