@@ -17,7 +17,8 @@ from loops import loop
 
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.report import execution_views, session_report, views
+from tb_xla_insights.report import execution_views, views
+from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.verdict import gap_sentence
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -35,8 +36,8 @@ def case_study() -> SessionTrace:
 
 MS = 1000 * US
 SENTENCES = [
-    (False, "starved", {"wait": MS}, "Nothing was queued: the host waits (1.000 ms)."),
-    (True, "starved", {"wait": MS}, "Nothing was queued: the host waits (1.000 ms)."),
+    (False, "starved", {"wait": MS}, "Nothing was queued: the host waits (1.00 ms)."),
+    (True, "starved", {"wait": MS}, "Nothing was queued: the host waits (1.00 ms)."),
     (
         False,
         "starved",
@@ -64,7 +65,7 @@ SENTENCES = [
             "or another core."
         ),
     ),
-    (False, "unknown", {"wait": MS}, "What was queued is not known: the host waits (1.000 ms)."),
+    (False, "unknown", {"wait": MS}, "What was queued is not known: the host waits (1.00 ms)."),
 ]
 
 

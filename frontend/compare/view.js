@@ -41,7 +41,7 @@ function pairCard(title, note, head, items, cell, { testid, bars, foot } = {}) {
     ...(bars ? [{ head: `0 – ${digits(most, most < 10 ? 1 : 0)}\u202f${unit.name}, A above B`, cell: bars }] : []),
     timeColumn('B − A', unit, 'difference_ps', { value: (item) => item.difference_ps ?? 0, cell: (item) => change(item.difference_ps) }),
     countColumn('B / A', 'ratio', { cell: (item) => ratioCell(item.ratio) }),
-    ...(judged ? [{ head: '', cell: (/** @type {T} */ { verdict }) => verdictCell(verdict), title: chanceTitle }] : []),
+    ...(judged ? [{ head: '', name: 'Verdict', cell: (/** @type {T} */ { verdict }) => verdictCell(verdict), title: chanceTitle }] : []),
   ], foot: foot ? [foot, timeCell(a, unit), timeCell(b, unit), ...(bars ? [''] : []), change(b - a), ratioCell(a ? b / a : null), ...(judged ? [''] : [])] : undefined });
 }
 
@@ -84,7 +84,7 @@ export function compareView(app) {
         textColumn('Model', 'model'),
         ...columns.flatMap((head, at) => [
           countColumn(head, (/** @type {typeof rows[number]} */ row) => row.speedups[at], { cell: (row) => ratioCell(row.speedups[at], 3) }),
-          ...(judged[at] ? [{ head: '', cell: (/** @type {typeof rows[number]} */ row) => verdictCell(row.verdicts[at]) }] : []),
+          ...(judged[at] ? [{ head: '', name: 'Verdict', cell: (/** @type {typeof rows[number]} */ row) => verdictCell(row.verdicts[at]) }] : []),
         ]),
       ], foot: [`mean of ${[...new Set(counts)].join(', ')}`, ...means.flatMap((mean, at) => [ratioCell(mean, 3), ...(judged[at] ? [''] : [])])] }));
     } catch (error) {
@@ -114,7 +114,7 @@ export function compareView(app) {
         { head: 'Measure', cell: ({ label }) => label },
         ...SIDES.map((which) => ({ head: which.toUpperCase(), number: true, ps: (/** @type {Measure} */ item) => item[`${which}_ps`], cell: (/** @type {Measure} */ item) => valueCell(item, which) })),
         { head: 'B / A', number: true, cell: (item) => h('span', { class: item.verdict }, ratioCell(item.ratio)) },
-        { head: '', cell: ({ verdict }) => verdictCell(verdict), title: chanceTitle },
+        { head: '', name: 'Verdict', cell: ({ verdict }) => verdictCell(verdict), title: chanceTitle },
       ] }),
       deviceCards(all.device_work),
       h('div', { class: 'side' },

@@ -91,7 +91,7 @@ export function executionsView(app) {
           drawOverhead();
         }, 'execution-scope'), exportButton('executions', ['program', 'kind', 'join', 'launches', 'count', ...COSTS],
           () => executions)], class: 'across' }, overhead),
-      h('div', { class: 'side' }, strip.element, causesCard(answer)), beside, readingCard(answer));
+      h('div', { class: 'side' }, strip.element, causesCard(answer), readingCard(answer)), beside);
     drawBeside();
     drawOverhead();
     strip.draw(answer, session);
@@ -260,7 +260,7 @@ export function executionsView(app) {
       small.length ? `${plural(small.length, 'program')} ${small.length === 1 ? 'takes' : 'take'} ${timeText(cost.overhead_ps / per)} of overhead ${per_step ? 'per step and core ' : ''}for ${timeText(cost.device_ps / per)} of device work: merge them, or avoid the syncs that make them.` : '',
       sumCosts(joined).queue_ps > sumCosts(joined).host_ps / 2 ? 'Most host time is queue: the host runs ahead of the device, and that is good.' : '',
     ].filter(Boolean).join(' ');
-    return card('What this says', { class: 'across' }, h('div', { class: 'two' },
+    return card('What this says', {}, h('div', { class: rows.length ? 'two' : '' },
       h('p', { class: 'reading' }, text || 'Each execution takes longer on the device than its overhead: nothing to gain by merging.'),
       rows.length ? table({
         label: 'If there were fewer executions', testid: 'cost-table', items: rows,

@@ -12,6 +12,7 @@ const DRAW_ALL = 200;
  * @typedef {object} Column
  * @property {string} [key] what the order in a link calls it; its head, where no link does
  * @property {string} head
+ * @property {string} [name] what it is called where it has no head
  * @property {boolean} [number] right-aligned, sorted descending first
  * @property {(item: T) => number|string} [value] what it sorts by; a column without it does not sort
  * @property {(item: T) => import('./dom.js').Child|import('./dom.js').Child[]} cell
@@ -147,7 +148,7 @@ export function liveTable({ label, testid, columns, items, fixed, sort, foot, op
   function headCell(column) {
     const ascending = keyOf(column);
     const descending = '-' + ascending;
-    return h('th', { class: column.number && 'num', scope: 'col' }, !sorts(column) ? column.head : button(column.head, () => {
+    return h('th', { class: column.number && 'num', scope: 'col' }, !sorts(column) ? column.head || h('span', { class: 'hidden' }, column.name) : button(column.head, () => {
       order = order === descending || (order !== ascending && !column.number) ? ascending : descending;
       arrange();
       ordered?.(order);

@@ -17,6 +17,8 @@ import { waitArrows, waitTexts } from './waits.js';
 /** @typedef {import('../lib/types').Ready} Ready */
 
 const TOP = RULER + 3;
+/** Over the first row and under the last one. */
+const ROOM = 3;
 const LABELS_PX = { wide: 188, narrow: 132 };
 const NARROW_BELOW = 1200;
 const MOST_FOLDED_ROWS = 16;
@@ -73,7 +75,9 @@ export function createLanes(model, on) {
 
   /** @returns {Scene} */
   function scene() {
-    const { clientWidth: width, clientHeight: height, scrollTop: scroll } = element;
+    const { clientWidth: width, clientHeight: height, scrollTop } = element;
+    // Rows begin whole at the top.
+    const scroll = scrollTop ? (layout.lanes.find(({ y }) => y - ROOM >= scrollTop)?.y ?? scrollTop + ROOM) - ROOM : 0;
     return { scale: createScale(state.window, left(), width), lanes: layout.lanes, top: TOP, scroll, width, height, slices: on.slices() };
   }
 
@@ -87,7 +91,10 @@ export function createLanes(model, on) {
     if (!session || !visible || !element.clientWidth || innerHeight === 0) return;
     arrange();
     const natural = layout.height + TOP;
-    element.style.height = `${on.height(natural)}px`;
+    const most = on.height(natural);
+    // Rows end whole at the bottom, until they are scrolled.
+    const whole = layout.lanes.findLast(({ y, h: tall }) => TOP + y + tall + ROOM <= most);
+    element.style.height = `${most < natural && whole ? TOP + whole.y + whole.h + ROOM : most}px`;
     const now = scene();
     spacer.style.height = `${Math.max(0, natural - now.height)}px`;
     if (revealing && bringGap(revealing)) {

@@ -163,15 +163,14 @@ function nothingContent({ session: { duration_ps, hosts }, devices, rows, phases
   return {
     title: 'Nothing selected', buttons: [tableButton(act)],
     note: [timeText(duration_ps), plural(hosts.length, 'host'), plural(devices.length, 'device'), plural(steps, 'step'), plural(total(hosts, 'events'), 'event')].join(' · '),
-    body: h('div', { class: 'columns' },
+    body: h('div', { class: 'overall' }, h('div', { class: 'columns' },
       h('section', null,
         h('p', null, 'Click a slice to read its times, stats and flow partners. Drag across the lanes to read what every class, thread and device did in a window.'),
         h('p', null, 'Zoom with ', keys('w', 's'), 'or Ctrl+wheel, move with ', keys('a', 'd'), 'or on the strip above. ', keys('?'), 'lists all keys.'),
-        found,
-        h('h3', null, 'What the host does'),
-        legend(CLASSES.map(classCell)),
-        phases.length > 0 && h('h3', null, 'Your annotations'),
-        legend([...phaseTones(phases)].map(([name, rank]) => [chip(`p${rank + 1}`), name]))),
+        found),
       h('section', null, devices.length > 0 && devicesTable('Devices', act.among(devices), hosts, 'Duty cycle', ({ duty_cycle }) => duty_cycle))),
+    h('footer', { class: 'signs' },
+      legend([[h('b', null, 'What the host does')], ...CLASSES.map(classCell)]),
+      phases.length > 0 && legend([[h('b', null, 'Your annotations')], ...[...phaseTones(phases)].map(([name, rank]) => [chip(`p${rank + 1}`), name])]))),
   };
 }

@@ -125,7 +125,7 @@ export function timelineView(app) {
   let settling = false;
 
   fill(element, toolbar.element, strip.element, lanes.element, moreHosts.element, splitter.element, panel.element, tooltip.element);
-  fill(app.skip, button('Timeline as table', list, { class: 'skip' }));
+  fill(app.skip, button('Timeline as table', list, { class: 'skip', 'data-testid': 'timeline-as-table' }));
 
   /** @param {Partial<import('./model.js').TimelineState>} patch the panel shows it already */
   function settle(patch) {

@@ -54,11 +54,12 @@ class Intervals:
 
     def gaps(self, start_ps: int, end_ps: int, least_ps: int = 1) -> Intervals:
         """The instants of the window that are none of these, in stretches of at least some length."""
-        found = span_intervals(start_ps, end_ps).without(self.clipped(start_ps, end_ps))
-        if least_ps <= 1:
-            return found
-        whole = found.end_ps - found.start_ps >= least_ps
-        return Intervals(found.start_ps[whole], found.end_ps[whole])
+        its = self.clipped(start_ps, end_ps)
+        inner = np.flatnonzero(its.start_ps[1:] - its.end_ps[:-1] >= least_ps)
+        start = np.concatenate(([start_ps], its.end_ps[inner], its.end_ps[-1:]))
+        end = np.concatenate((its.start_ps[:1], its.start_ps[1:][inner], [end_ps]))
+        found = end - start >= least_ps
+        return Intervals(start[found], end[found])
 
 
 def span_intervals(start_ps: int, end_ps: int) -> Intervals:

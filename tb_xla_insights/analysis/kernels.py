@@ -138,6 +138,21 @@ def own_time(
     return made
 
 
+def time_before(start: Int64, end: Int64, instants: Int64, order: Int64, found: OutInt64) -> None:
+    """How much of sorted intervals that lie apart is before each of some instants; `order` sorts these."""
+    at: cython.Py_ssize_t = 0
+    whole: int64_t = 0
+    with cython.nogil:
+        for i in range(len(order)):
+            when = instants[order[i]]
+            while at < len(start) and end[at] <= when:
+                whole += end[at] - start[at]
+                at += 1
+            found[order[i]] = whole
+            if at < len(start) and start[at] < when:
+                found[order[i]] += when - start[at]
+
+
 def add_shares(
     seg_start: Int64, seg_end: Int64, seg_kind: Int8, start: Int64, end: Int64, first: Int64, out: OutTable64
 ) -> None:

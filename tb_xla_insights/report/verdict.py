@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tb_xla_insights.analysis.findings.base import joined
 from tb_xla_insights.analysis.frameworks import host_does
 from tb_xla_insights.analysis.thresholds import BOUND_SHARE, INFO_SHARE, OUTSIDE_SHARE, SEVERITIES
 from tb_xla_insights.device_work.leads import FINDING, lead_texts
 from tb_xla_insights.report.late_text import is_its_cause, late_cost_text, waiting_by_name, waiting_text
-from tb_xla_insights.units import change_text, count, part_text, share, time_text
+from tb_xla_insights.units import brief_time, brief_times, change_text, count, part_text, share
 
 _COMPILING = ("recompilation", "dynamo_recompilation")
 
@@ -117,7 +118,9 @@ def _inside_span(report: Mapping[str, Any], room: int) -> dict[str, str]:
         )
         return {"text": f"{text}{host}.", "severity": "warning"}
     if not reasons and not report["steps"] and all(device.get("modules", 0) <= 1 for device in devices):
-        each = f"{time_text(busy // len(devices))}{' each' if len(devices) > 1 else ''}"  # no share: of what?
+        each = (
+            f"{brief_time(busy // len(devices))}{' each' if len(devices) > 1 else ''}"  # no share: of what?
+        )
         text = f"{whose} at work for {each}, in too few runs to tell what is in the way."
         return {"text": text, "severity": "warning"}
     unseen = any(not device["ops"] for device in devices)
@@ -169,9 +172,9 @@ def _causes(
     first = f": {warm_up}" if warm_up else ""
     if not first and not mistakes:
         return [f": {limit}"]
-    beyond = f"; beyond {'them' if len(mistakes) > 1 else 'that'} {limit}" if limit else ""
     text = f"{first}. {_together(mistakes, together)}" if mistakes else first
-    return [text + beyond, text]
+    several = "istakes cost " in text
+    return [f"{text}; beyond {'them' if several else 'that'} {limit}" if limit else text, text]
 
 
 def _late(report: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -292,14 +295,12 @@ def gap_sentence(gap: Mapping[str, Any], framework: str, host: str | None = None
             "or another core."
         )
     does = host_does(framework)
-    texts: list[str] = []
-    told = 0
+    told: list[tuple[str, int]] = []
     for name, ps in sorted(gap["by_class_ps"].items(), key=lambda it: -it[1])[:3]:
-        if told < _MOST_OF_GAP * gap["duration_ps"]:
-            texts.append(f"{does[name]} ({time_text(ps)})")
-            told += ps
-    *more, last = texts
-    doing = f"{', '.join(more)} and {last}" if more else last
+        if sum(ps for _, ps in told) < _MOST_OF_GAP * gap["duration_ps"]:
+            told.append((does[name], ps))
+    times = brief_times(*(ps for _, ps in told))
+    doing = joined([f"{text} ({time})" for (text, _), time in zip(told, times, strict=True)])
     why = "Nothing was queued" if kind == "starved" else "What was queued is not known"
     return f"{why}: {host or 'the host'} {doing}."
 

@@ -203,6 +203,8 @@ def test_while_hosts_are_read_the_first_ones_are_told(xi: Xi, page: Page, pod: s
                 "bytes": 16 * 10**6,
                 "seconds_left": None,
                 "hosts": hosts,
+                "stage": "reading",
+                "part": 0.4,
             }
             answer |= {"partial": told} | ({"head": head} if "seen=0" in route.request.url else {})
         route.fulfill(json=answer)
