@@ -31,7 +31,7 @@ export function createSplitter(changed, height) {
     /** Height of the lanes: what they need, at most 62 % of the view or what the person left. @param {number} natural @param {number} above px of the view over the lanes */
     lanes(natural, above) {
       const view = height();
-      const most = wanted ? view - wanted - above - 5 : Math.min(view * SHARE_OF_LANES, view - LEAST_PANEL - 5) - (above - 34);
+      const most = wanted ? view - wanted - above - 5 : Math.min(view * SHARE_OF_LANES - (above - 34), view - LEAST_PANEL - above - 5);
       element.setAttribute('aria-valuenow', String(wanted || Math.round(view - above - most)));
       return Math.max(80, Math.floor(Math.min(natural, most)));
     },
