@@ -50,6 +50,23 @@ def time_text(ps: int | None, decimals: int = 3) -> str:
     return f"{time_in(ps, unit, decimals)}{THIN}{unit}"
 
 
+def brief_time(ps: int) -> str:
+    """A time in a sentence, with three digits: `1.79 s` (from 1 s on), `318 ms`, `27.4 ms`, `0.163 ms`, `34.0 µs`."""
+    return brief_times(ps)[0]
+
+
+def brief_times(*times_ps: int) -> list[str]:
+    """Times of one sentence in the unit of the longest, so that they compare at a glance: `0.034 ms`, `0.561 ms`."""
+    longest = max(map(abs, times_ps), default=0)
+    unit = "s" if longest >= PS_PER["s"] else time_unit(longest)
+    return [f"{time_in(ps, unit, _decimals(ps, PS_PER[unit]))}{THIN}{unit}" for ps in times_ps]
+
+
+def _decimals(ps: int, unit_ps: int) -> int:
+    """Decimals that leave three digits of a time, at most three."""
+    return next((places for places, least in enumerate((100, 10, 1)) if abs(ps) >= least * unit_ps), 3)
+
+
 def change_text(before_ps: int, after_ps: int, most_ps: int | None = None, decimals: int = 1) -> str:
     """Times in one unit: `290.8 → 169.3 ms`, and where it is not known how much is left, `55.0 → 13.8 to 41.1 ms`; with
     as many decimals as tell each from the one before it."""
@@ -155,9 +172,18 @@ def rounded_parts(parts: Sequence[int], total: int, step: int) -> list[int]:
 
 
 def shares(parts: Sequence[int], whole: int) -> list[str]:
-    """The shares of parts that add up to a whole above 0, as texts that add up to 100 %."""
+    """The shares of parts that add up to a whole above 0, as texts that add up to 100 % (`< 0.1 %` counts as none)."""
     tenths = rounded_parts([1000 * part for part in parts], 1000 * whole, whole)
-    return [share(tenth / whole / 1000) for tenth in tenths]
+    return [
+        share(tenth / whole / 1000 if tenth else min(part / whole, 0.0004))
+        for part, tenth in zip(parts, tenths, strict=True)
+    ]
+
+
+def cut_middle(text: str, most: int = 60) -> str:
+    """A long name with its middle left out: `ThunkExecutor…completion)`."""
+    tail = (most - 1) // 3
+    return text if len(text) <= most else f"{text[: most - 1 - tail]}…{text[-tail:]}"
 
 
 def parse_time(text: str) -> int:

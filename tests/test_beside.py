@@ -16,6 +16,7 @@ from test_metrics_text import EXPLAIN, REPORT
 import tb_xla_insights as xi
 from tb_xla_insights.analysis.beside import RECORD
 from tb_xla_insights.cli.main import main
+from tb_xla_insights.html.page import report_html
 from tb_xla_insights.report.beside import beside
 from tb_xla_insights.report.metrics import metrics_document
 
@@ -98,6 +99,27 @@ class TestFinding:
         finally:
             system.rm("/beside", recursive=True)
         assert found["fallbacks"] == {"special_i1": 12}
+
+    def test_a_description_is_its_first_paragraph_in_a_line(
+        self, run: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        (run / "description.txt").write_text("of the run")
+        assert report_of(run)["session"]["description"] == "of the run"
+        own = run / "plugins/profile/s/description.txt"
+        own.write_text("\nBatch 64,\n  <new> loader.\n\nMore on it below.\n")
+        report = report_of(run)
+        assert report["session"]["description"] == "Batch 64, <new> loader."
+        assert report["metrics"] is None
+        assert "Batch 64, &lt;new&gt; loader." in report_html(report)
+        assert main(["report", str(run)]) == 0
+        assert "\nBatch 64, <new> loader.\n" in capsys.readouterr().out
+        own.write_text("x" * 1000)
+        assert report_of(run)["session"]["description"] == "x" * 300 + "…"
+        own.write_text(" \n")
+        assert report_of(run)["session"]["description"] == "of the run"
+
+    def test_without_a_description_there_is_none(self, run: Path) -> None:
+        assert report_of(run)["session"]["description"] is None
 
     def test_what_a_recording_wrote_about_itself(self, run: Path) -> None:
         written = {"versions": {"torch_xla": "2.9.0"}, "flags": {"XLA_HLO_DEBUG": "1"}}

@@ -86,7 +86,9 @@ def test_a_step_gains_what_its_program_waits_for_python(tmp_path: Path, inline: 
     assert callback.evidence["kinds"] == {"jax.pure_callback": STEPS * 585 * US}
     assert callback.evidence["place"] == "/home/me/train.py:119"
     assert callback.evidence["function"] is None
-    assert "4 calls of jax.pure_callback (train.py:119) keep the device waiting" in callback.detail
+    assert callback.detail.startswith(
+        "The device waits 0.585\u202fms a step for jax.pure_callback (train.py:119); "
+    )
     assert callback.detail.endswith("; at best a step's runs are 0.585\u202fms shorter too.")
     assert len(callback.windows) == STEPS
 

@@ -6,7 +6,7 @@ import io
 import json
 import re
 from decimal import Decimal
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,8 @@ from launching import demo
 from tb_xla_insights.analysis.gaps import gaps_report
 from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.export.chrome import _times, write_chrome
+from tb_xla_insights.export.chrome import _durations, _joined, _times, write_chrome
+from tb_xla_insights.timeline.pyramid import Lane
 from tb_xla_insights.trace.model import SessionTrace
 
 PS = Decimal(10**6)
@@ -86,6 +87,23 @@ def assert_in_order(chrome: Chrome) -> None:
             assert not open_until or end <= open_until[-1], (name, event)
             open_until.append(end)
     assert sum(map(len, chrome.tracks.values())) == chrome.count
+
+
+def test_what_overlaps_nests_as_it_is_written_and_as_it_is_read(chrome: Chrome) -> None:
+    for name, events in chrome.tracks.items():
+        assert_nests(events, name)
+
+
+def assert_nests(events: list[dict[str, Any]], name: object = "") -> None:
+    """To the last digit as decimals; to the picosecond as floats, whose sums are a little off."""
+    for read in (lambda time: time, lambda time: round(float(time) * 1e6)):
+        open_until: list[Any] = []
+        for event in events:
+            start, end = read(event["ts"]), read(event["ts"]) + read(event["dur"])
+            while open_until and open_until[-1] <= start:
+                open_until.pop()
+            assert not open_until or end <= open_until[-1], (name, event)
+            open_until.append(end)
 
 
 def test_gaps_are_those_of_the_session(its: SessionTrace, chrome: Chrome) -> None:
@@ -158,7 +176,9 @@ def test_a_capture_without_devices_and_one_without_anything() -> None:
 @given(st.lists(st.tuples(st.integers(0, 10**17), st.integers(0, 10**17)), min_size=1, max_size=20))
 def test_times_keep_every_picosecond(pairs: list[tuple[int, int]]) -> None:
     start, duration = (np.array(column, np.int64) for column in zip(*pairs, strict=True))
-    for text, (begin, length) in zip(_times(start, duration), pairs, strict=True):
+    for text, (begin, length) in zip(
+        _times(start, duration, np.ones(len(pairs), np.bool_)), pairs, strict=True
+    ):
         event = json.loads(b'{"ts":' + text, parse_float=Decimal)
         assert (int(event["ts"] * PS), int(event["dur"] * PS)) == (begin, length)
 
@@ -166,7 +186,7 @@ def test_times_keep_every_picosecond(pairs: list[tuple[int, int]]) -> None:
 @given(st.lists(st.integers(0, 10**12), min_size=1, max_size=50))
 def test_whole_nanoseconds_are_read_as_such(nanoseconds: list[int]) -> None:
     ps = np.array(nanoseconds, np.int64) * 1000
-    for text, ns in zip(_times(ps, ps), nanoseconds, strict=True):
+    for text, ns in zip(_times(ps, ps, np.ones(len(ps), np.bool_)), nanoseconds, strict=True):
         event = json.loads(b'{"ts":' + text)
         assert (in_perfetto(event["ts"]), in_perfetto(event["dur"])) == (ns, ns)
 
@@ -177,16 +197,20 @@ def in_perfetto(microseconds: float) -> int:
 
 
 def test_perfetto_drops_nothing(chrome: Chrome) -> None:
-    """Its importer puts events on a stack per track, and drops those that begin within another and end after it."""
     for name, events in chrome.tracks.items():
-        open_until: list[int] = []
-        for event in events:
-            start, duration = (in_perfetto(float(event[key])) for key in ("ts", "dur"))
-            assert start == event["start_ps"] // 1000, (name, event)
-            while open_until and open_until[-1] <= start:
-                open_until.pop()
-            assert all(start + duration <= until for until in open_until), (name, event)
-            open_until.append(start + duration)
+        assert_perfetto_keeps(events, name)
+
+
+def assert_perfetto_keeps(events: list[dict[str, Any]], name: object = "") -> None:
+    """Its importer puts events on a stack per track, and drops those that begin within another and end after it."""
+    open_until: list[int] = []
+    for event in events:
+        start, duration = (in_perfetto(float(event[key])) for key in ("ts", "dur"))
+        assert start == int(event["ts"] * PS) // 1000, (name, event)
+        while open_until and open_until[-1] <= start:
+            open_until.pop()
+        assert all(start + duration <= until for until in open_until), (name, event)
+        open_until.append(start + duration)
 
 
 def test_an_inner_event_ends_within_the_outer_one_in_whole_nanoseconds_too() -> None:
@@ -199,8 +223,33 @@ def test_an_inner_event_ends_within_the_outer_one_in_whole_nanoseconds_too() -> 
     assert {"first": 100, "a": 11_100, "b": 10_999, "c": 9_999, "d": 50} in tracks
 
 
+LENGTHS = st.sampled_from([1, 999, 1_000, 35_000, 1_003_500, 4_035_000]) | st.integers(1, 10**7)
+
+
+@given(st.lists(st.tuples(LENGTHS, st.booleans(), st.booleans()), min_size=1, max_size=30))
+def test_events_end_to_end_nest(parts: list[tuple[int, bool, bool]]) -> None:
+    """Of three levels: a whole, what it falls into, and the parts of that, some of which are left out."""
+    edges = [0, *accumulate(length for length, _, _ in parts)]
+    inner = [pair for pair, (_, _, there) in zip(pairwise(edges), parts, strict=True) if there]
+    ends = [edge for edge, (_, last, _) in zip(edges[1:-1], parts, strict=False) if last]
+    levels = [[(0, edges[-1])], [*pairwise([0, *ends, edges[-1]])], inner]
+    nest = _joined([lane_of(level) for level in levels if level]).nest
+    times = _times(nest.start_ps, *_durations(nest))
+    events = [json.loads(b'{"ts":' + text, parse_float=Decimal) for text in times]
+    assert len(events) == sum(map(len, levels))
+    assert_nests(events)
+    assert_perfetto_keeps(events)
+
+
+def lane_of(spans: list[tuple[int, int]]) -> Lane:
+    start, end = np.array(spans, np.int64).T
+    none = np.zeros(len(spans), np.int32)
+    return Lane(start, end, none, none.astype(np.int8), none, 1)
+
+
 def test_real_captures_nest_too(shared_traces: Path) -> None:
     for name in ("torch_xla/spmd_fsdp_debug", "public/tpu_v6e_jax", "public/gpu_mi300_jax"):
         chrome = Chrome(session(real_trace(shared_traces / name)))
         test_events_come_by_start_and_nest(chrome)
+        test_what_overlaps_nests_as_it_is_written_and_as_it_is_read(chrome)
         test_perfetto_drops_nothing(chrome)

@@ -9,6 +9,8 @@ import pytest
 from synthetic import Line, Plane, Ref, Space, Uint, case_study, dynamo_issue
 from synthetic.__main__ import LOGDIR, sessions
 
+from tb_xla_insights.logdir.sessions import sessions_at
+
 MS = 1_000_000_000
 REAL_RUNS = sorted(path for path in LOGDIR.iterdir() if path.name.startswith("torch_xla_"))
 CAPTURES = sorted(LOGDIR.glob("*/plugins/profile/*/*.xplane.pb"))
@@ -43,6 +45,16 @@ def test_every_run_is_explained() -> None:
     readme = (LOGDIR / "README.md").read_text()
     runs = {path.relative_to(LOGDIR).parts[0] for path in CAPTURES}
     assert runs == set(re.findall(r"^\| `(\w+)` \|", readme, re.MULTILINE))
+
+
+def test_every_run_says_what_to_see_in_it() -> None:
+    for run in {LOGDIR / path.relative_to(LOGDIR).parts[0] for path in CAPTURES}:
+        [line] = (run / "description.txt").read_text().splitlines()
+        assert line.startswith("Synthetic: ") == run.name.startswith("synthetic_"), run
+
+
+def test_the_case_study_is_what_opens_first() -> None:
+    assert sessions_at(str(LOGDIR))[0].path == str((LOGDIR / case_study.path()).parent)
 
 
 def test_size_stays_small() -> None:

@@ -131,11 +131,13 @@ class TestWhatIsNew:
             found = finding(compiling(tmp_path, [CHANGES["grows"]], [BASE], framework))
             assert ("mark_dynamic" in found.advice) == (framework == "dynamo")
 
-    def test_the_nearest_graph_is_in_the_detail(self, tmp_path: Path) -> None:
+    def test_what_is_new_is_in_the_detail_and_against_which_graph_in_the_evidence(
+        self, tmp_path: Path
+    ) -> None:
         found = finding(compiling(tmp_path, [CHANGES["grows"]], [BASE]))
-        told = "f32[8] became f32[9] (parameter 2), 1 of 3 parameters differs from graph.1(1)"
+        told = "f32[8] became f32[9] (parameter 2)"
         assert found.detail.endswith(f" A parameter has grown: {told}.")
-        assert found.evidence["difference"] == told
+        assert found.evidence["difference"] == f"{told}, 1 of 3 parameters differs from graph.1(1)"
 
     def test_of_several_what_takes_most_time_counts(self, tmp_path: Path) -> None:
         """Every graph but the last has grown."""
@@ -145,14 +147,14 @@ class TestWhatIsNew:
         )
         assert found.evidence["changes"] == {"grows": 3, "same_hlo": 1}
         assert (
-            "In 3 of them a parameter has grown: in the longest, s64[1] became s64[2] (parameter 3), "
+            "In 3 of them a parameter has grown: in the longest, s64[1] became s64[2] (parameter 3);"
             in found.detail
         )
 
     def test_nothing_is_guessed_where_nothing_is_known(self, tmp_path: Path) -> None:
         found = finding(compiling(tmp_path, [BASE], hlo=False))
         assert found.evidence["changes"] == {}
-        assert found.advice.startswith("Find what is new in Training_Step in the graph of step 5")
+        assert found.advice.startswith("Find what is new in the graph of step 5")
 
 
 class TestCutByTheCapture:
@@ -177,7 +179,7 @@ class TestCutByTheCapture:
         found = finding(self.loop((420, 10), (440, 10), (490, 10)))
         assert found.title == "A graph is compiled at the capture's end"
         assert found.brief == "a compile at the capture's end"
-        assert found.detail.startswith("1 compilation at the capture's end takes ")
+        assert found.detail.startswith("Compiling takes ")
         assert " (unfinished); no device waits" in found.detail
         assert (found.evidence["compile_ps"], found.evidence["unfinished"]) == (80, 1)
         assert found.advice.startswith("Capture from before it begins until it is over")
@@ -209,21 +211,16 @@ def test_a_real_capture_of_shapes_that_grow_cut_while_it_compiles(shared_traces:
         "5 compilations in steps 6, 9 and 12, outside of whole steps and at the capture's end take "
     )
     assert "s64[8,35] became s64[8,36] (parameters 0 and 29)" in found.detail
-    assert found.advice.startswith(
-        "Pad the parameter that grows in Training_Step to a few fixed lengths (buckets)"
-    )
+    assert found.advice.startswith("Pad the parameter that grows to a few fixed lengths (buckets)")
 
 
 def test_the_demo_with_a_batch_of_another_length() -> None:
     found = finding(session(demo("torch_xla_dynamic_shapes")))
-    assert found.detail.endswith(
-        " A parameter has grown: s64[4,16] became s64[4,24] (parameters 12 and 17), 2 of 20 parameters differ from "
-        "SyncTensorsGraph.603(0)."
-    )
+    assert found.detail.endswith(" A parameter has grown: s64[4,16] became s64[4,24] (parameters 12 and 17).")
     assert "buckets" in found.advice
 
 
 def test_the_case_study_without_hlo_says_where_to_look() -> None:
     found = finding(session(demo("synthetic_case_study_8_tpu_cores")))
     assert (found.title, found.evidence["changes"]) == ("SyncTensorsGraph.42210 is compiled in step 1209", {})
-    assert "in Training_Step in the graph of step 1209" in found.advice
+    assert "Find what is new in the graph of step 1209" in found.advice

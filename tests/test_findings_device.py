@@ -64,7 +64,7 @@ def test_all_kinds_of_collectives_that_have_a_share_are_named(
     found = findings(of(core(("fusion.1", 0, 500), ("all-reduce.3", 500, 400), other)))["exposed_collectives"]
     assert found.brief == f"nothing hides the time in {name}"
     assert found.title == f"Nothing hides the time in {name}"
-    assert found.advice.startswith(f"Overlap {name} with computation: ")
+    assert found.advice.startswith(f"Overlap {name} with computation (")
 
 
 def test_more_kinds_than_a_title_holds_are_collectives() -> None:

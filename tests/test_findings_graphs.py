@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 from captures import real_trace
-from launching import US, Tpu, demo
+from launching import Tpu, demo
 from loops import LAUNCH, STEP, findings, loop, us
 from synthetic.__main__ import LOGDIR
 
 import tb_xla_insights as xi
 from tb_xla_insights.analysis.again import extracted_again
 from tb_xla_insights.analysis.beside import Beside, Block, GraphBreaks, Guard, Metrics
-from tb_xla_insights.units import share, time_text
 
 
 def cut(read: bool = True) -> Tpu:
@@ -117,7 +116,7 @@ class TestSyncEveryStep:
         }
         beside = Beside(breaks=GraphBreaks("d.txt", 2, 1, [reason]))
         advice = findings(made.trace(), beside)["sync_every_step"].advice
-        assert "out of Training_Step/forward at train.py:9 in forward (" in advice
+        assert "out of Training_Step/forward at train.py:9 (" in advice
         assert findings(with_reads(4).trace())["sync_every_step"].advice.startswith("Read less often: ")
 
     def test_idle_time_that_early_syncs_have_is_said_to_be_theirs(self) -> None:
@@ -130,10 +129,7 @@ class TestSyncEveryStep:
             made.on_main("PjRtComputationClient::TransferFromDevice", at + 422, 10)
         found = findings(made.trace())["sync_every_step"]
         assert found.cost_ps == 0
-        part = share(40 / (3 * STEP + 1150 - 220))
-        assert found.detail.endswith(
-            f"idle time in them is counted with the early syncs: {time_text(40 * US)}, {part} of the device's span."
-        )
+        assert found.detail.endswith("; the idle time in them counts with the early syncs.")
 
     def test_reads_in_fewer_are_none(self) -> None:
         assert "sync_every_step" not in findings(with_reads(1).trace())
@@ -174,7 +170,7 @@ def fallback(back: bool = True) -> Tpu:
 class TestCpuFallback:
     def test_a_value_that_goes_to_the_host_and_back_is_suspected(self) -> None:
         found = findings(fallback().trace())["cpu_fallback"]
-        assert found.title.startswith("Suspected")
+        assert found.title.startswith("An operator seems to")
         assert found.evidence["suspected"]
         assert (found.evidence["round_trips"], us(found.cost_ps)) == (1, 330)
 
@@ -296,11 +292,13 @@ class TestDynamoRecompilation:
             return found.detail, found.advice
 
         detail, told = advice("___stack0 == 3.5", "if x.max().item() > 1:  # a comment", 8)
-        assert "forward (train.py:9) that its guard ___stack0 == 3.5 failed last" in detail
-        assert "in the line “if x.max().item() > 1:”; after 8 variants torch.compile gave it up" in detail
-        assert "without .item()" in told
-        assert "pad or bucket" in advice("tensor 'x' size mismatch at index 0. expected 8, actual 10")[1]
-        assert "(self.scale == 1.2)" in advice("self.scale == 1.2")[1]
+        assert (
+            "the guard ___stack0 == 3.5 failed last at train.py:9; after 8 variants torch.compile gave up"
+            in detail
+        )
+        assert told.startswith("Take the .item() at train.py:9 out of compiled code")
+        assert "a few fixed ones" in advice("tensor 'x' size mismatch at index 0. expected 8, actual 10")[1]
+        assert "the Python number that changes at train.py:9" in advice("self.scale == 1.2")[1]
         assert "what the guard at train.py:9 looks at" in advice("___check_obj_id(L['f'], 7)")[1]
 
     def test_what_is_built_lazily_once_torch_compile_gave_up_belongs_to_it(self) -> None:

@@ -14,9 +14,9 @@ from synthetic.__main__ import LOGDIR
 
 import tb_xla_insights as xi
 from tb_xla_insights.cli.main import main
-from tb_xla_insights.export.charts import steps_chart
-from tb_xla_insights.export.html import report_html
-from tb_xla_insights.report import session_report
+from tb_xla_insights.html.charts import steps_chart
+from tb_xla_insights.html.page import report_html
+from tb_xla_insights.report.document import session_report
 
 RUNS = sorted(path.name for path in LOGDIR.iterdir() if path.name.startswith(("synthetic_", "torch_xla_")))
 
@@ -136,6 +136,19 @@ def test_idle_time_adds_up() -> None:
         assert plain(whole[column]).replace(" ", "") == f"{idle_ps / 1e9:.3f}"
 
 
+def test_device_work_is_told_by_annotation_and_by_op() -> None:
+    its, report, _ = page("synthetic_transformer_2_tpu_cores")
+    head, first, *_, total = its.rows["Device work by annotation"]
+    assert head[-2:] == ["HBM, of peak", "Bound by"]
+    assert [plain(cell) for cell in (first[0], first[1], first[2], first[-1])] == [
+        "Training_Step/layers/attention", "448.476", "38.0 %", "memory",
+    ]  # fmt: skip
+    _, *ops, every = its.rows["Device work by op"]
+    assert len(ops) == len(report["ops"])
+    assert total[1:] == every[4:-1]
+    assert "Peaks (TPU v6 Lite): 918.0 TFLOP/s and 1 638 GB/s, from the capture." in its.text()
+
+
 def test_steps_and_gaps_are_all_there() -> None:
     its, report, _ = page("synthetic_case_study_8_tpu_cores")
     assert [row[0] for row in its.rows["Steps"][1:]] == [str(step["number"]) for step in report["steps"]]
@@ -203,7 +216,7 @@ def test_the_command_writes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 
 class TestInAPipeline:
-    """The README's example, with a session in which a graph is compiled anew."""
+    """The documentation's example, with a session in which a graph is compiled anew."""
 
     def test_it_fails_where_a_finding_is_loud_enough(self, tmp_path: Path) -> None:
         run = str(LOGDIR / "synthetic_case_study_8_tpu_cores")
@@ -212,9 +225,9 @@ class TestInAPipeline:
         assert main(["report", run, "--fail-on", "critical", *page_]) == 0
         assert (tmp_path / "report.html").stat().st_size > 10_000
 
-    def test_the_readme_s_example_is_that_command(self) -> None:
-        readme = (Path(__file__).parents[1] / "README.md").read_text()
-        assert re.search(r"xla-insights report \S+ --fail-on warning --html report\.html", readme)
+    def test_the_documented_example_is_that_command(self) -> None:
+        told = (Path(__file__).parents[1] / "docs/command-line.md").read_text()
+        assert re.search(r"xla-insights report \S+ --fail-on warning --html report\.html", told)
 
 
 def test_text_files_beside_the_capture_are_told() -> None:

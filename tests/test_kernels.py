@@ -18,11 +18,12 @@ from tb_xla_insights.xplane.kernels import IdTable, read_varint
 PACKAGE = Path(__file__).parents[1] / "tb_xla_insights"
 DEMO = PACKAGE.parent / "demo_logs" / "torch_xla_baseline"
 START, END = np.array([0, 5, 9]), np.array([6, 8, 12])
+ALL = np.ones(3, np.bool_)
 
 
 def test_a_kernel_changes_the_arrays_that_it_fills() -> None:
-    start, end = START.copy(), END.copy()
-    assert kernels.merge(start, end) == 2
+    start, end = np.zeros(3, np.int64), np.zeros(3, np.int64)
+    assert kernels.merge(START, END, ALL, start, end) == 2
     assert (start[:2].tolist(), end[:2].tolist()) == ([0, 9], [8, 12])
 
 
@@ -39,7 +40,7 @@ def test_a_kernel_changes_the_arrays_that_it_fills() -> None:
 )
 def test_another_kind_of_array_is_refused(wrong: NDArray[Any]) -> None:
     with pytest.raises(ValueError, match=r"[Bb]uffer|contiguous"):
-        kernels.merge(wrong, END.copy())
+        kernels.merge(wrong, END, ALL, START.copy(), END.copy())
 
 
 def test_what_a_kernel_only_reads_may_be_read_only() -> None:
@@ -49,7 +50,7 @@ def test_what_a_kernel_only_reads_may_be_read_only() -> None:
     nothing = np.empty(0, np.int64)
     assert kernels.difference(start, end, nothing, nothing, *out) == 3
     with pytest.raises(ValueError, match="read-only"):
-        kernels.merge(start, end)
+        kernels.merge(START, END, ALL, start, end)
 
 
 @pytest.mark.parametrize("value", [0, 127, 128, 2**28, 2**49, 2**56 - 1, 2**56, 2**63 - 1, -1, -(2**63)])

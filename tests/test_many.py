@@ -16,8 +16,8 @@ from test_html import Page, plain
 
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.cli.report_text import print_report
-from tb_xla_insights.export.html import report_html
-from tb_xla_insights.report import session_report
+from tb_xla_insights.html.page import report_html
+from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.host_rows import host_units
 from tb_xla_insights.report.many import MANY, MOST_DEVICES, MOST_HOSTS, devices_apart, hosts_apart, same_steps
 from tb_xla_insights.trace.build import join_hosts
@@ -158,7 +158,7 @@ class TestPod:
         exposed = sum(row["exposed_ps"] for row in report()["collectives"])
         (limit,) = (row for row in report()["findings"] if row["id"] == "exposed_collectives")
         assert limit["cost_ps"] < exposed / 4
-        assert "is waiting for others to come" in limit["detail"]
+        assert limit["detail"].endswith(" of that is waiting for others.")
 
     def test_idle_time_per_step_and_core_is_the_mean_of_the_hosts_own(self) -> None:
         told = report()["step_idle"]

@@ -75,7 +75,7 @@ class TestFindings:
         )
         told = row["early_sync"]
         assert told["title"] == "early_sync of w-2"
-        assert told["detail"] == "On all 3 hosts (here w-2, the median by gain): Evidence of w-2."
+        assert told["detail"] == "On all 3 hosts (numbers of w-2, the median): Evidence of w-2."
         assert told["gain"] == pytest.approx(0.3)
         assert told["step_if_fixed_ps"] == 70
         assert told["cost_ps"] == 30
@@ -85,7 +85,7 @@ class TestFindings:
         hosts = [with_findings(f"w-{n}") for n in range(6)]
         hosts += [with_findings("w-6", ("early_sync", 0.4)), with_findings("w-7", ("early_sync", 0.2))]
         told = found(*hosts)["early_sync"]
-        assert told["detail"] == "On 2 of 8 hosts, most on w-6: Evidence of w-6."
+        assert told["detail"] == "On 2 of 8 hosts (numbers of w-6, the worst): Evidence of w-6."
         assert told["brief"] == "early_sync on 2 of 8 hosts"
         assert told["gain"] == pytest.approx(0.6 / 8)
         assert told["step_if_fixed_ps"] == round((6 * 100 + 60 + 80) / 8)
@@ -138,8 +138,8 @@ class TestFindings:
         assert "tracing_bound" not in found(*hosts)
 
     def test_a_detail_goes_on_after_a_colon_but_for_names(self) -> None:
-        assert after_colon("Devices idle for 1 ms.") == "devices idle for 1 ms."
-        assert after_colon("DevicesLoader takes 1 ms.") == "DevicesLoader takes 1 ms."
+        assert after_colon("The device idles 1 ms.") == "the device idles 1 ms."
+        assert after_colon("TheLoader takes 1 ms.") == "TheLoader takes 1 ms."
 
     def test_the_devices_are_the_bottleneck_where_no_host_has_a_mistake(self) -> None:
         bound = [with_findings(f"w-{n}", device_bound=True) for n in range(10)]

@@ -48,11 +48,17 @@ def test_a_capture_is_a_session_that_the_page_can_open(
     assert opened(client, told["session"])["environment"]["framework"] == "jax"
 
 
+def test_the_page_is_told_where_captures_go(client: Client, logdir: Path) -> None:
+    told = data(client, "sessions")
+    assert (told["capture"], told["capture_logdir"]) == (True, str(logdir))
+
+
 def test_a_logdir_below_the_directory_that_tensorboard_was_started_in(
     tmp_path: Path, profiler_server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     client = tensorboard("--logdir", "logs/")
+    assert data(client, "sessions")["capture_logdir"] == str(tmp_path / "logs")
     assert post(client, "capture", addresses=profiler_server, duration_ms=100).status_code == 200
     told = ended(client)
     assert told["message"] is None
@@ -186,7 +192,8 @@ class TestWhoMayAsk:
 
     def test_off(self, logdir: Path) -> None:
         client = tensorboard("--logdir", str(logdir), "--xla_insights_capture=off")
-        assert data(client, "sessions")["capture"] is False
+        told = data(client, "sessions")
+        assert (told["capture"], told["capture_logdir"]) == (False, None)
         for route in ("capture", "capture_cancel"):
             answer = post(client, route, addresses="localhost:1")
             assert answer.status_code == 403

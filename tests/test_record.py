@@ -64,6 +64,60 @@ def test_without_a_framework_there_is_one_clear_line(tmp_path: Path, monkeypatch
     assert not list(tmp_path.iterdir())
 
 
+class Silent:
+    """A profiler that records nothing; it does not start where another one runs."""
+
+    packages = ()
+
+    def __init__(self, runs: bool) -> None:
+        self._runs = runs
+
+    def start(self, logdir: str) -> None:
+        assert Path(logdir).is_dir()
+        if self._runs:
+            raise RuntimeError("Profile has already been started. ")
+
+    def stop(self) -> None: ...
+    def wait(self) -> None: ...
+    def metrics(self) -> None: ...
+
+
+class TestLogdirThatIsMade:
+    """The recorder makes the logdir to see that it can be written to; where nothing is recorded it does not stay."""
+
+    def start(self, logdir: Path, monkeypatch: pytest.MonkeyPatch, runs: bool, **options: Any) -> None:
+        monkeypatch.setattr("tb_xla_insights.record.recording.tracer", lambda *_: Silent(runs))
+        record(logdir, **options).start()
+
+    def test_it_stays_where_the_profiler_starts(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.start(tmp_path / "runs/new", monkeypatch, False)
+        assert (tmp_path / "runs/new").is_dir()
+
+    def test_it_goes_where_another_profile_runs(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with pytest.raises(InputError, match=r"^record: the profiler does not start"):
+            self.start(tmp_path / "runs/new", monkeypatch, True)
+        assert not list(tmp_path.iterdir())
+
+    def test_one_that_was_there_stays(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "runs").mkdir()
+        with pytest.raises(InputError):
+            self.start(tmp_path / "runs", monkeypatch, True)
+        with pytest.raises(InputError):
+            self.start(tmp_path / "runs/new", monkeypatch, True)
+        assert list(tmp_path.rglob("*")) == [tmp_path / "runs"]
+
+    def test_it_goes_where_the_explanation_fails(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with pytest.raises(ZeroDivisionError):
+            self.start(tmp_path / "new", monkeypatch, False, explain=lambda: 1 // 0)
+        assert not list(tmp_path.iterdir())
+
+
 class TestJax:
     @pytest.fixture(autouse=True)
     def _jax(self) -> None:
@@ -95,12 +149,12 @@ print(made.session)
         assert report["recorded"] == written
         assert report["metrics"]["dynamo"]["graphs"] == 1
 
-    def test_samples_of_a_step(self, tmp_path: Path) -> None:
+    def test_samples_of_a_step_and_a_description(self, tmp_path: Path) -> None:
         program = (
             TRAIN
             + """
 import numpy as np
-with record(logdir, samples=np.int64(64)):
+with record(logdir, samples=np.int64(64), description="batch 64"):
     train(4)
 """
         )
@@ -108,6 +162,7 @@ with record(logdir, samples=np.int64(64)):
         assert done.returncode == 0, done.stderr
         report = xi.load(str(tmp_path)).report()
         assert report["recorded"]["samples_per_step"] == report["throughput"]["samples_per_step"] == 64
+        assert report["session"]["description"] == "batch 64"
 
     @pytest.mark.parametrize("python", [False, True])
     def test_python_calls_are_recorded_where_wanted(self, tmp_path: Path, python: bool) -> None:
@@ -174,11 +229,12 @@ with record(logdir):
             TRAIN
             + """
 jax.profiler.start_trace(logdir + "/other")
-record(logdir).start()
+record(logdir + "/new").start()
 """
         )
         done = run(program, tmp_path)
         assert "InputError: record: the profiler does not start" in done.stderr.splitlines()[-1]
+        assert not (tmp_path / "new").exists()
 
     def test_with_a_profiler_server(self, tmp_path: Path, profiler_server: str) -> None:
         program = f"""

@@ -98,6 +98,7 @@ def test_moments_and_steps_that_are_not_known_are_a_dash() -> None:
 
 def test_shares_of_parts_add_up() -> None:
     assert [plain(it) for it in shares([1, 1, 1], 3)] == ["33.4 %", "33.3 %", "33.3 %"]
+    assert [plain(it) for it in shares([0, 1, 9_999], 10_000)] == ["0.0 %", "< 0.1 %", "100.0 %"]
 
 
 @given(st.lists(st.integers(0, 10**13), min_size=1, max_size=12), st.sampled_from([10**6, 10**8]))

@@ -10,7 +10,7 @@ from simulated import SYNC, Simulation, simulate
 
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.what_if import Fix, step_without
-from tb_xla_insights.units import time_text
+from tb_xla_insights.units import brief_time
 
 STEPS = 6
 US = 1_000_000
@@ -124,7 +124,7 @@ def test_a_wait_that_returns_late(host: int, device: int, late: int, name: str) 
     # Once another fix takes the wait away, this one leaves nothing of it.
     fix = Fix(("from_device", "wait"), reads=True, blocks=True)
     assert step_without(trace, fix, at_worst=[fix]) == mean(without)
-    told = f"They last {time_text(late * US)} a step beyond the runs"
+    told = f"They return {brief_time(late * US)} a step after the runs"
     assert (told in found.detail) == (late * US * STEPS >= 0.1 * now)
 
 
@@ -249,7 +249,7 @@ def test_compilations_of_programs_that_run_once(host: int, device: int) -> None:
     found = findings(trace)["recompilation"]
     assert found.step_if_fixed_ps == mean(without)
     assert found.step_if_fixed_most_ps == mean(usual)
-    assert "how long those take is not known" in found.detail
+    assert "how long a later run of it takes is not known" in found.detail
 
 
 @given(HOST, DEVICE, st.integers(100, 300))
@@ -372,4 +372,4 @@ def test_loading_that_hides_behind_the_devices_work_delays_all_the_same() -> Non
     assert found.recurs == "every_step"
     assert found.cost_ps < 400 * US  # that of the first step at most
     assert found.step_if_fixed_ps == mean(without)
-    assert "but delays what is launched next" in found.detail
+    assert "but delays the next launch" in found.detail

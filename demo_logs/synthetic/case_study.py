@@ -22,9 +22,9 @@ from synthetic.times import MS, ms
 from synthetic.writer import Space, Uint
 
 RUN = "synthetic_case_study_8_tpu_cores"
-SESSION = "2022_02_09_20_11_37_synthetic"
+SESSION = "2026_11_21_20_11_37_synthetic"
 HOST = "t1v-n-8c41-w-0"
-START_UNIX_NS = 1_644_437_497_000_000_000
+START_UNIX_NS = 1_795_291_897_000_000_000
 NOTE = "Written by demo_logs/synthetic, not recorded: UniT on 8 TPU v3 cores, PyTorch/XLA 1.9 (XRT)."
 
 

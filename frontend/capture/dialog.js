@@ -7,18 +7,24 @@ import { digits } from '../lib/format.js';
 import { readPref, writePref } from '../lib/prefs.js';
 
 const PAUSE_MS = 250;
+const MOST_ADDRESSES = 5;
 const WORDS = new Map([['waiting', 'Connecting'], ['tracing', 'Tracing'], ['collecting', 'Collecting']]);
 
 /** @typedef {{state: string, elapsed_ms: number, duration_ms: number, message: string|null, session: string|null}} Progress */
 
+/** What was typed last stands first. */
+const known = () => (readPref('addresses') ?? '').split('\n').filter(Boolean);
+
 /**
  * The button that opens the dialog; closing the dialog cancels.
- * @param {(text: string) => void} say @param {(session: string) => void} opened
+ * @param {(text: string) => void} say @param {(session: string) => void} opened @param {() => string} logdir where servers are told to write
  */
-export function createCapture(say, opened) {
-  const addresses = h('input', { type: 'text', required: true, placeholder: 'localhost:3294', value: readPref('addresses') });
-  const duration = h('input', { type: 'text', required: true, inputmode: 'numeric', pattern: '[1-9][0-9]{0,6}', value: 2000 });
-  const start = h('button', { type: 'submit' }, 'Capture');
+export function createCapture(say, opened, logdir) {
+  const before = h('datalist', { id: 'capture-addresses' });
+  const addresses = h('input', { type: 'text', required: true, placeholder: 'localhost:3294', list: before.id, autocomplete: 'off', 'aria-describedby': 'capture-form' });
+  const duration = h('input', { type: 'text', required: true, inputmode: 'numeric', pattern: '[1-9][0-9]{0,6}' });
+  const place = h('code', { 'data-testid': 'capture-logdir' });
+  const start = h('button', { type: 'submit', class: 'primary' }, 'Capture');
   const message = h('p', { role: 'alert', 'data-testid': 'capture-message' });
   const bar = h('i', null);
   const progress = h('div', { 'data-testid': 'capture-progress' });
@@ -27,10 +33,14 @@ export function createCapture(say, opened) {
       event.preventDefault();
       void capture();
     } },
-    h('h2', null, 'Capture'), h('p', { class: 'sec' }, 'From profiler servers that run: HOST:PORT, with commas between several. They write into this logdir.'),
-    h('label', null, 'Addresses', h('span', { class: 'field' }, addresses)),
-    h('label', null, 'Duration, ms', h('span', { class: 'field' }, duration)), progress, message,
-    h('p', { class: 'row' }, start, button('Cancel', () => dialog.close()))));
+    h('h2', null, 'Capture'),
+    h('label', null, 'Addresses of profiler servers', h('span', { class: 'field' }, addresses, before)),
+    h('p', { class: 'small sec', id: 'capture-form' }, 'HOST:PORT, with commas between several.'),
+    h('label', null, 'Duration, ms', h('span', { class: 'field' }, duration)),
+    h('p', { class: 'small sec', 'data-testid': 'capture-hint' }, 'Wait until training has warmed up: the first steps compile. Of a compilation that runs as the capture begins, only the rest is recorded. Choose a time that several steps fit into.'),
+    h('p', null, 'Written to ', place),
+    h('p', { class: 'small sec' }, 'The servers write there themselves: the training process must reach this path.'),
+    progress, message, h('p', { class: 'row' }, start, button('Cancel', () => dialog.close()))));
 
   /** @param {Progress} told */
   function show({ state, elapsed_ms, duration_ms, message: trying }) {
@@ -40,13 +50,29 @@ export function createCapture(say, opened) {
     say(text);
   }
 
+  /** What was typed stays; fields that are empty get what was captured with last. */
+  function remind() {
+    const last = known();
+    fill(before, last.map((value) => h('option', { value })));
+    addresses.value ||= last[0] ?? '';
+    duration.value ||= readPref('duration_ms') ?? '2000';
+    place.textContent = logdir();
+  }
+
+  /** An address is remembered once it is known to be one, whether or not a server listens there now. */
+  function remember() {
+    const now = addresses.value.trim();
+    writePref('addresses', [now, ...known().filter((own) => own !== now)].slice(0, MOST_ADDRESSES).join('\n'));
+    writePref('duration_ms', duration.value);
+  }
+
   async function capture() {
-    writePref('addresses', addresses.value);
     start.disabled = true;
     message.textContent = '';
     try {
       /** @type {Progress} */
       let told = await post('capture', { addresses: addresses.value, duration_ms: Number(duration.value) });
+      remember();
       for (; WORDS.has(told.state); told = await get('capture_progress')) {
         show(told);
         await pause(PAUSE_MS);
@@ -66,6 +92,8 @@ export function createCapture(say, opened) {
   return button('Capture…', () => {
     if (!dialog.isConnected) document.body.append(dialog);
     message.textContent = '';
+    remind();
     dialog.showModal();
+    addresses.select();
   }, { 'data-testid': 'capture-button' });
 }

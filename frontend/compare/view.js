@@ -62,6 +62,8 @@ export function compareView(app) {
   let session = null;
   /** @type {string|null} */
   let asked = null;
+  /** The file of pairs that was chosen last. @type {File|null} */
+  let chosen = null;
 
   const pairsCard = () => card('Speed-up over pairs', { note: 'time of A / time of B', right: button('Add pairs…', () => file.click()) }, file, pairs);
   const swapped = () => ({ s: app.link.state.c, c: session?.session.name, h: '', d: '', st: '' });
@@ -69,11 +71,14 @@ export function compareView(app) {
   async function bringPairs() {
     const [own] = file.files ?? [];
     if (!own) return;
+    chosen = own;
+    file.value = '';
     try {
       const { columns, rows, means, counts } = await readPairs(await own.text(), async (a, b) => {
         const { measures: [{ a_ps, b_ps, verdict }] } = await get('compare', { session: a, other: b });
         return { times: [a_ps, b_ps], verdict };
       });
+      if (own !== chosen) return;
       const judged = columns.map((_, at) => rows.some(({ verdicts }) => verdicts[at]));
       fill(pairs, table({ label: 'Speed-up over pairs', testid: 'pairs-table', items: rows, columns: [
         textColumn('Model', 'model'),
@@ -83,9 +88,8 @@ export function compareView(app) {
         ]),
       ], foot: [`mean of ${[...new Set(counts)].join(', ')}`, ...means.flatMap((mean, at) => [ratioCell(mean, 3), ...(judged[at] ? [''] : [])])] }));
     } catch (error) {
-      app.fail('pairs', error);
+      if (own === chosen) app.fail('pairs', error);
     }
-    file.value = '';
   }
 
   /** @param {Comparison} all */

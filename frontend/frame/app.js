@@ -2,7 +2,7 @@
 
 import { h, fill } from '../lib/dom.js';
 import { count } from '../lib/format.js';
-import { get } from '../lib/api.js';
+import { get, shared } from '../lib/api.js';
 import { onActivity } from '../lib/activity.js';
 import { createKeys } from '../lib/keys.js';
 import { createLink } from '../lib/link.js';
@@ -160,7 +160,7 @@ export function createApp() {
     void open(name);
   }
 
-  const capture = createCapture(live.say, (name) => { void look().then(() => choose(name)); });
+  const capture = createCapture(live.say, (name) => { void look().then(() => choose(name)); }, () => list?.capture_logdir ?? '');
   const header = createHeader({
     session: choose,
     hosts: app.pickHosts,
@@ -176,12 +176,12 @@ export function createApp() {
     progress(loading, elapsed) {
       if (loading.partial && session?.partial) {
         diagnostics.renew(partialNote(loading));
-        loadingCard.update(loading);
+        loadingCard.update(loading, false);
         return;
       }
       if (elapsed < BUSY_AFTER_MS) return;
       const shown = elapsed < 1000 ? { ...loading, seconds_left: null } : loading;
-      loadingCard.update(shown);
+      loadingCard.update(shown, link.state.v === 'timeline');
       if (loadingCard.element.parentNode !== panel) state('loading', loadingCard.element);
       live.say(loadingText(shown));
     },
@@ -292,7 +292,7 @@ export function createApp() {
   async function rank() {
     const own = session;
     if (!own || !WORDS.some((word) => link.state.h?.split(',').includes(word)) || ranks.median) return;
-    const { hosts, order, median_host } = await get('hosts', { session: own.session.name }).catch(() => ({}));
+    const { hosts, order, median_host } = await shared('hosts', own.of).catch(() => ({}));
     if (own !== session || median_host == null) return;
     ranks = { slowest: hosts.name[order[0]], median: hosts.name[median_host] };
     filtered();

@@ -12,6 +12,13 @@ import { dataCards } from './data.js';
 
 /** @typedef {import('../lib/views').Overview} Overview */
 
+/** Letters from which on a verdict's two lines leave its figures no room beside them: on small screens, on middling ones. */
+const LONG = 125;
+const LONGER = 170;
+
+/** How wide a text is that fills two lines: of letters that are narrower than a digit, with room for what a line breaks off. @param {string} text */
+const twoLines = (text) => `${text.length * 0.43 + 2}ch`;
+
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
 export function overviewView(app) {
   const element = h('div', { class: 'cards overview' });
@@ -28,7 +35,7 @@ export function overviewView(app) {
   function draw() {
     const some = app.among(devices).length < devices.length;
     const note = some ? `All but duty cycle and idle time by cause is of all ${cores(devices.length)}.` : '';
-    fill(element, verdict(answer, note), findingsCard(answer, app), idleCard(devices, idle, answer.step_idle.steps, session, app), devices.length === 1 ? null : dutyCard(devices, session, app),
+    fill(element, verdict(answer, session.session.description, note), findingsCard(answer, app), idleCard(devices, idle, answer.step_idle.steps, session, app), devices.length === 1 ? null : dutyCard(devices, session, app),
       steps.element, dataCards(answer, devices.length, app));
     steps.open(answer, session);
   }
@@ -55,12 +62,21 @@ export function overviewView(app) {
   };
 }
 
-/** @param {Overview} answer @param {string} note what they do not follow */
-function verdict({ verdict: { text, severity }, figures }, note) {
+/** A time or share, also as `69.5 of 290.8 ms`. */
+const FIGURE = /(\d[\d.\u202f]*(?: (?:of|→) \d[\d.\u202f]*)?\u202f(?:%|[mµn]?s(?!\w)))/;
+/** Where no line of a figure's meaning breaks: `12 steps`, `(median 52.4`. */
+const WITHIN = /(?<=\d|\(median) /g;
+
+/** The verdict with its first two figures bold: how busy, and what that costs. @param {string} text */
+const figuresBold = (text) => text.split(FIGURE).map((part, at) => (at === 1 || at === 3 ? h('b', null, part) : part));
+
+/** @param {Overview} answer @param {string|null} description of the session @param {string} note what they do not follow */
+function verdict({ verdict: { text, severity }, figures }, description, note) {
   const notes = [note, ...new Set(figures.map((figure) => figure.note))].filter(Boolean).join(' ');
-  return h('div', { class: 'verdict', 'data-testid': 'verdict' },
-    h('p', null, ['critical', 'warning'].includes(severity) && h('span', { class: 'hidden' }, `${severity}: `), text, notes && h('span', { class: 'small muted', 'data-testid': 'verdict-note' }, ` ${notes}`)),
+  return h('div', { class: `verdict ${text.length > LONG ? 'long' : ''} ${text.length > LONGER ? 'longer' : ''}`, 'data-testid': 'verdict' },
+    h('p', null, ['critical', 'warning'].includes(severity) && h('span', { class: 'hidden' }, `${severity}: `), figuresBold(text), notes && h('span', { class: 'small muted', 'data-testid': 'verdict-note' }, ` ${notes}`)),
     h('dl', { class: 'figures' }, figures.map((figure) => h('div', { 'data-testid': `kpi-${figure.name}` },
       h('dd', { 'data-ps': figure.name === 'duty' ? null : figure.value }, figure.text),
-      h('dt', null, figure.meaning)))));
+      h('dt', { style: { 'max-width': twoLines(figure.meaning) } }, figure.meaning.replace(WITHIN, '\u00a0'))))),
+    description && h('div', { class: 'description', 'data-testid': 'description' }, description));
 }

@@ -11,7 +11,6 @@ from tb_xla_insights.analysis.intervals import union
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.names import loading, tagged
 from tb_xla_insights.catalog.classes import INPUT, PYTHON, TRACING
-from tb_xla_insights.trace.entries import rows_of_entries
 from tb_xla_insights.trace.model import Int8, Int32, Trace
 
 
@@ -47,7 +46,7 @@ def _loads_by_name(trace: Trace) -> NDArray[np.bool_]:
 
 def _frames(trace: Trace) -> Int32:
     """The Python tracer's frames, without those that wait for the device."""
-    return rows_of_entries(tagged(trace, "python_tracer") & (trace.metadata.kind == PYTHON), trace.meta)
+    return trace.rows_of(tagged(trace, "python_tracer") & (trace.metadata.kind == PYTHON))
 
 
 def frames_inside(trace: Trace, tag: str) -> Int32:
@@ -55,7 +54,7 @@ def frames_inside(trace: Trace, tag: str) -> Int32:
     what compiles (`compile_call`) waits in them for the compiler's threads, that of a `read` for the value."""
     if not tagged(trace, tag).any():
         return np.zeros(0, np.int32)
-    calls = rows_of_entries(tagged(trace, tag), trace.meta)
+    calls = trace.rows_of(tagged(trace, tag))
     frames = _frames(trace)
     return frames[_inside(trace, frames, calls)]
 
@@ -63,7 +62,7 @@ def frames_inside(trace: Trace, tag: str) -> Int32:
 def _that_load(trace: Trace, rows: Int32) -> NDArray[np.bool_]:
     """Which of some events, in row order, are annotations or Python frames that load data, or lie inside of one."""
     annotations = trace.annotations[loading(trace)[trace.meta[trace.annotations]]]
-    frames = rows_of_entries(_loads_by_name(trace), trace.meta)
+    frames = trace.rows_of(_loads_by_name(trace))
     return _inside(trace, rows, np.union1d(annotations, frames))
 
 
@@ -83,7 +82,7 @@ def _inside(trace: Trace, rows: Int32, around: Int32) -> NDArray[np.bool_]:
 
 def _with_launches_of_dynamo(trace: Trace, rows: Int32) -> NDArray[np.bool_]:
     """Inside which of some annotations torch.compile launches, on the thread that drives or in its backward passes."""
-    launches = rows_of_entries(tagged(trace, "dynamo"), trace.meta)
+    launches = trace.rows_of(tagged(trace, "dynamo"))
     launches = launches[np.isin(trace.lines_of(launches), trace.driving_lines)]
     at = np.sort(trace.start_ps[launches])
     some = np.searchsorted(at, trace.end_ps[rows]) > np.searchsorted(at, trace.start_ps[rows])

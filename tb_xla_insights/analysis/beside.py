@@ -8,6 +8,9 @@ from typing import Any
 RECORD = "xla_insights_record.json"
 """What a recording writes about its circumstances."""
 
+DESCRIPTION = "description.txt"
+"""The file in which people say what a session is, or what to look at in it."""
+
 SAMPLES = "samples_per_step"
 """Its key for how many samples a step takes."""
 
@@ -146,7 +149,8 @@ class Beside:
     """Everything that was found; None and empty where a file of that kind is not there.
 
     `metrics` is the report at the end, `before` the one from before the trace. `recorded` is what a recording wrote
-    about its circumstances, `files` names all that was used.
+    about its circumstances, `files` names all that was used. `description` is what people say of the session, in a
+    line.
     """
 
     metrics: Metrics | None = None
@@ -159,6 +163,7 @@ class Beside:
     recorded: dict[str, Any] | None = None
     files: list[str] = field(default_factory=list)
     unread: list[Unread] = field(default_factory=list)
+    description: str | None = None
 
     @property
     def causes(self) -> dict[str, dict[str, Any]]:

@@ -14,7 +14,6 @@ from tb_xla_insights.analysis.names import tagged
 from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.analysis.thresholds import READS_SHARE
 from tb_xla_insights.trace.annotations import annotated
-from tb_xla_insights.trace.entries import rows_of_entries
 from tb_xla_insights.trace.model import Int32, Trace
 from tb_xla_insights.trace.nesting import outermost
 
@@ -24,7 +23,7 @@ def find_blocks(trace: Trace) -> Int32:
     """The calls on the driving thread in which the program waits for the device, the outermost events, of those that
     last longer than clocks may be apart. Around them are annotations and Python alone: what the runtime waits for in
     its own calls, as in a launch or a read, the program did not ask for. (docs/definitions.md, "Early execution")"""
-    rows = rows_of_entries(tagged(trace, "blocks"), trace.meta).astype(np.int32)
+    rows = trace.rows_of(tagged(trace, "blocks"))
     rows = rows[np.isin(trace.lines_of(rows), trace.lines_with("driving"))]
     annotations, frames = annotated(trace), tagged(trace, "python_tracer")
     asked, above = np.ones(len(rows), np.bool_), trace.parent[rows]

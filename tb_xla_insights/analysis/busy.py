@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -12,6 +13,8 @@ from tb_xla_insights.analysis.intervals import Intervals, own_time, span_interva
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.opcodes import instruction, opcode, waits
 from tb_xla_insights.analysis.shares import covered
+from tb_xla_insights.parallel import side_by_side
+from tb_xla_insights.trace.entries import told_by_entry
 from tb_xla_insights.trace.model import Device, Int8, SessionTrace, Trace
 
 Definition = Literal["ops", "modules", "capture"]
@@ -31,14 +34,6 @@ _EXCLUDED = frozenset(
 _LEFT_OUT, _WAITS = 1, 2
 
 
-def device_span(device: Device) -> tuple[int, int]:
-    """Start of its first and end of its last module or op; (0, 0) where it has neither."""
-    parts = [part for part in (device.modules, device.ops) if len(part)]
-    if not parts:
-        return 0, 0
-    return min(int(p.start_ps.min()) for p in parts), max(int(p.end_ps.max()) for p in parts)
-
-
 def busy(trace: Trace, device: Device, definition: Definition = "ops") -> Intervals:
     """When the device is busy: the union of its top-level ops without the categories that xprof leaves out, or of its
     modules where it has no ops or the definition says so; of all its ops where the latter says so and it has no
@@ -48,12 +43,12 @@ def busy(trace: Trace, device: Device, definition: Definition = "ops") -> Interv
 
 def idle(trace: Trace, device: Device, least_ps: int = 1) -> Intervals:
     """The rest of the device's span: its gaps from some length on."""
-    return busy(trace, device).gaps(*device_span(device), least_ps)
+    return busy(trace, device).gaps(*device.span_ps, least_ps)
 
 
 def idle_ps(trace: Trace, device: Device) -> int:
     """How long the device's gaps are together, the shortest ones included."""
-    start, end = device_span(device)
+    start, end = device.span_ps
     return end - start - busy(trace, device).clipped(start, end).total_ps
 
 
@@ -70,7 +65,7 @@ def stalls(trace: Trace, device: Device, definition: Definition = "ops") -> Inte
     if not len(waited):
         return waited
     # An op that waits may be left out of busy, or lie below one that is.
-    return waited.without(busy(trace, device, definition).gaps(*device_span(device)))
+    return waited.without(busy(trace, device, definition).gaps(*device.span_ps))
 
 
 def stall_ops(trace: Trace, device: Device) -> list[dict[str, Any]]:
@@ -127,33 +122,32 @@ def _waited(trace: Trace, index: int) -> Intervals:
 def device_summaries(session: SessionTrace) -> list[dict[str, Any]]:
     """One entry per device core, as in the report; `busy_ps + idle_ps = span_ps` exactly. `duty` has span, busy and
     stall by each definition, `stalls` the ops that wait (`stall_ops`)."""
-    found = []
-    for trace in session.traces:
-        for device in trace.devices:
-            duty = {it: _duty(session, trace, device, it) for it in DEFINITIONS}
-            span_ps, busy_ps, stall_ps = (duty["ops"][key] for key in ("span_ps", "busy_ps", "stall_ps"))
-            found.append(
-                {
-                    "id": device.id,
-                    "name": device.name,
-                    "kind": device.kind,
-                    "host": device.host,
-                    "span_ps": span_ps,
-                    "busy_ps": busy_ps,
-                    "idle_ps": span_ps - busy_ps,
-                    "stall_ps": stall_ps,
-                    "stalls": stall_ops(trace, device),
-                    "duty_cycle": busy_ps / span_ps if span_ps else 0.0,
-                    "duty": duty,
-                    "modules": len(device.modules),
-                    "ops": len(device.ops),
-                }
-            )
-    return found
+    devices = [(trace, device) for trace in session.traces for device in trace.devices]
+    return side_by_side([partial(_summary, session, trace, device) for trace, device in devices])
+
+
+def _summary(session: SessionTrace, trace: Trace, device: Device) -> dict[str, Any]:
+    duty = {it: _duty(session, trace, device, it) for it in DEFINITIONS}
+    span_ps, busy_ps, stall_ps = (duty["ops"][key] for key in ("span_ps", "busy_ps", "stall_ps"))
+    return {
+        "id": device.id,
+        "name": device.name,
+        "kind": device.kind,
+        "host": device.host,
+        "span_ps": span_ps,
+        "busy_ps": busy_ps,
+        "idle_ps": span_ps - busy_ps,
+        "stall_ps": stall_ps,
+        "stalls": stall_ops(trace, device),
+        "duty_cycle": busy_ps / span_ps if span_ps else 0.0,
+        "duty": duty,
+        "modules": len(device.modules),
+        "ops": len(device.ops),
+    }
 
 
 def _duty(session: SessionTrace, trace: Trace, device: Device, definition: Definition) -> dict[str, int]:
-    start, end = (0, session.duration_ps) if definition == "capture" else device_span(device)
+    start, end = (0, session.duration_ps) if definition == "capture" else device.span_ps
     return {
         "span_ps": max(0, end - start),
         "busy_ps": busy(trace, device, definition).clipped(start, end).total_ps,
@@ -176,8 +170,8 @@ def _op_flags(trace: Trace, index: int) -> Int8:
     named = trace.told(ops.name, of_name)
     if categories is None or (categories < 0).all():
         return named
-    category = categories[trace.meta[ops.row]]
-    return np.where(category >= 0, trace.told(category, of_category) | named & _WAITS, named)
+    category = told_by_entry(trace.told(categories, of_category), trace.meta[ops.row])
+    return np.where(category >= 0, category | named & _WAITS, named)
 
 
 def _plain(text: str) -> str:

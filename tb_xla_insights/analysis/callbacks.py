@@ -15,7 +15,6 @@ from tb_xla_insights.analysis.names import tagged
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
 from tb_xla_insights.analysis.propagation.source import Frame
 from tb_xla_insights.analysis.shares import covered
-from tb_xla_insights.trace.entries import rows_of_entries
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 from tb_xla_insights.trace.nesting import climb
 
@@ -93,7 +92,7 @@ def functions(trace: Trace, rows: Int32) -> Counter[str]:
     callers[[entry for entry, name in names.items() if _CALLER.fullmatch(name)]] = True
     if not callers.any() or not rows.size:
         return found
-    called = rows_of_entries(frames, trace.meta)
+    called = trace.rows_of(frames)
     called = called[trace.parent[called] >= 0]
     called = called[callers[trace.meta[trace.parent[called]]]]
     for row in called[climb(trace.parent, called, np.sort(rows)) >= 0].tolist():

@@ -9,11 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.busy import device_span
 from tb_xla_insights.analysis.idle import SLACK_PS
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.runs import EXACT
-from tb_xla_insights.trace.entries import rows_of_entries
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.trace.threads import host_planes
 from tb_xla_insights.units import time_text
@@ -52,7 +50,7 @@ def _late(trace: Trace) -> Int64:
     runs = find_launches(trace).runs
     order = np.lexsort((runs.start_ps, runs.enqueue_row))  # of several the first one
     enqueues = runs.enqueue_row[order]
-    told = rows_of_entries(_named(trace, _TOLD), trace.meta)
+    told = trace.rows_of(_named(trace, _TOLD))
     producer = trace.flows.producers(told)
     at = np.minimum(np.searchsorted(enqueues, producer), max(len(enqueues) - 1, 0))
     known = (producer >= 0) & (enqueues[at] == producer) if len(enqueues) else np.zeros(len(told), np.bool_)
@@ -76,7 +74,7 @@ def _apart(trace: Trace) -> int:
         return 0
     begin = min(int(trace.start_ps[rows].min()) for rows in lines)
     end = max(int(trace.end_ps[rows].max()) for rows in lines)
-    spans = [device_span(device) for device in trace.devices]
+    spans = [device.span_ps for device in trace.devices]
     return max(0, min(start for start, _ in spans) - end, begin - max(end for _, end in spans))
 
 

@@ -22,7 +22,6 @@ from tb_xla_insights.analysis.unknown_names import unknown_names
 from tb_xla_insights.analysis.workless import gpus_without_work
 from tb_xla_insights.catalog.classes import CLASSES, HOST_DOES
 from tb_xla_insights.errors import Diagnostic
-from tb_xla_insights.trace.entries import entries_present
 from tb_xla_insights.trace.model import SessionTrace, Trace
 from tb_xla_insights.trace.threads import host_planes
 from tb_xla_insights.units import share, time_text
@@ -215,7 +214,7 @@ def _low_level(trace: Trace) -> bool:
     only its thread's name tells that it is PyTorch/XLA."""
     if not any(thread.name.startswith("tf_pytorchxla") for thread in trace.threads):
         return False
-    present = entries_present(trace.meta, len(trace.metadata.name))
+    present = trace.entry_counts > 0
     calls = [trace.strings[text].endswith(_CALLS) for text in trace.metadata.name]
     shown = tagged(trace, "step_marker", "sync", "dynamo", "dynamo_part") | np.array(calls, np.bool_)
     runs = tagged(trace, "run_start", "device_work", "launch", "enqueue")

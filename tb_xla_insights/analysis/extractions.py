@@ -18,7 +18,6 @@ from tb_xla_insights.analysis.intervals import Intervals, union
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.names import tagged
 from tb_xla_insights.catalog.classes import CLASS_INDEX, SYNC_PREPARE
-from tb_xla_insights.trace.entries import count_of_entries
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 from tb_xla_insights.trace.nesting import outermost
 
@@ -67,7 +66,7 @@ class Extractions:
 def find_extractions(trace: Trace) -> Extractions:
     """The extractions on the threads that drive the devices of one host."""
     found: list[tuple[int, int, int, int, int]] = []
-    if count_of_entries(tagged(trace, "graph_order"), trace.meta):
+    if trace.entry_counts[tagged(trace, "graph_order")].any():
         for line in trace.driving_lines:
             edges = [_Edges(trace, it) for it in dict.fromkeys((line, trace.driving_lines[0]))]
             for first, last in _of_the_bridge(trace, line, edges[0]):

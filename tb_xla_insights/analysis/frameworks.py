@@ -59,7 +59,7 @@ _JAX = Words(
     ahead="a thread that loads the next batch and sends it by jax.device_put while the device works",
     steps_at_once=" (jax.lax.scan)",
     one_graph="Put the whole step, with the update of the parameters, in one function under jax.jit: what runs outside "
-    "of it is launched operation by operation, and what several jitted functions compute is not fused.",
+    "of it is launched op by op.",
     builds="traces and lowers",
     builds_slower="traces and lowers for longer than the device works",
     building="tracing",
@@ -71,8 +71,8 @@ _TENSORFLOW = Words(
     accelerator="was meant, see what tf.config.list_physical_devices() lists",
     ahead="a tf.data pipeline that ends in prefetch(tf.data.AUTOTUNE)",
     steps_at_once=" (steps_per_execution in compile())",
-    one_graph="Put the whole step in one tf.function(jit_compile=True), with the optimizer's update: what runs outside "
-    "of it is launched operation by operation.",
+    one_graph="Put the whole step, with the optimizer's update, in one tf.function(jit_compile=True): what runs "
+    "outside of it is launched op by op.",
     builds="traces functions",
     builds_slower="traces functions for longer than the device works",
     building="tracing",

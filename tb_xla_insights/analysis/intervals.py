@@ -54,11 +54,12 @@ class Intervals:
 
     def gaps(self, start_ps: int, end_ps: int, least_ps: int = 1) -> Intervals:
         """The instants of the window that are none of these, in stretches of at least some length."""
-        found = span_intervals(start_ps, end_ps).without(self.clipped(start_ps, end_ps))
-        if least_ps <= 1:
-            return found
-        whole = found.end_ps - found.start_ps >= least_ps
-        return Intervals(found.start_ps[whole], found.end_ps[whole])
+        its = self.clipped(start_ps, end_ps)
+        inner = np.flatnonzero(its.start_ps[1:] - its.end_ps[:-1] >= least_ps)
+        start = np.concatenate(([start_ps], its.end_ps[inner], its.end_ps[-1:]))
+        end = np.concatenate((its.start_ps[:1], its.start_ps[1:][inner], [end_ps]))
+        found = end - start >= least_ps
+        return Intervals(start[found], end[found])
 
 
 def span_intervals(start_ps: int, end_ps: int) -> Intervals:
@@ -69,20 +70,28 @@ def span_intervals(start_ps: int, end_ps: int) -> Intervals:
 
 def union(start_ps: Int64, end_ps: Int64, where: NDArray[np.bool_] | None = None) -> Intervals:
     """The union of any intervals, or of those that a mask selects; empty ones count for nothing."""
-    start, end = (it.copy() if where is None else it[where] for it in (start_ps, end_ps))
-    if np.any(start[1:] < start[:-1]):
-        order = np.argsort(start, kind="stable")
-        start, end = start[order], end[order]
-    return Intervals(*cut(kernels.merge(start, end), start, end))
+    where = np.ones(len(start_ps), np.bool_) if where is None else where
+    if not kernels.ascends(start_ps):
+        order = np.argsort(start_ps, kind="stable")
+        start_ps, end_ps, where = start_ps[order], end_ps[order], where[order]
+    start, end = room(len(start_ps), np.int64, np.int64)
+    made = kernels.merge(start_ps, end_ps, where, start, end)
+    return Intervals(*cut(made, start, end))
 
 
 def union_of(parts: Sequence[Intervals]) -> Intervals:
     """The instants that are in one of the parts at least."""
-    none = np.zeros(0, np.int64)
-    return union(
-        np.concatenate([part.start_ps for part in parts] or [none]),
-        np.concatenate([part.end_ps for part in parts] or [none]),
-    )
+    parts = parts or [span_intervals(0, 0)]
+    while len(parts) > 1:
+        odd = parts[-1:] if len(parts) % 2 else []
+        parts = [*map(_union_of_two, parts[::2], parts[1::2]), *odd]
+    return parts[0]
+
+
+def _union_of_two(one: Intervals, other: Intervals) -> Intervals:
+    start, end = room(len(one) + len(other), np.int64, np.int64)
+    made = kernels.join(one.start_ps, one.end_ps, other.start_ps, other.end_ps, start, end)
+    return Intervals(*cut(made, start, end))
 
 
 def own_time(starts: Int64, ends: Int64, parents: Int32) -> tuple[Int64, Int64, Int64]:

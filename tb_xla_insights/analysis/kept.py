@@ -1,4 +1,4 @@
-"""Answers that are asked for again and again stay with the trace they are about."""
+"""Answers that are asked for again and again stay with what they are about."""
 
 from __future__ import annotations
 
@@ -10,23 +10,29 @@ from typing import Any, TypeVar
 from tb_xla_insights.trace.model import Trace
 
 F = TypeVar("F", bound=Callable[..., Any])
+Answer = TypeVar("Answer")
+
+
+def once(owner: object, key: Hashable, make: Callable[[], Answer]) -> Answer:
+    """What `make` gives, made when it is first asked for under this key and kept as long as the owner lives.
+
+    Of two threads that ask at once, one makes the answer and the other waits; as no answer needs itself, not even
+    through others, they never wait for each other. An answer that fails is tried again by whoever asks next.
+    """
+    store: dict[Hashable, Any] = vars(owner).setdefault("_answers", {})
+    if key not in store:
+        with vars(owner).setdefault("_answering", {}).setdefault(key, threading.Lock()):
+            if key not in store:
+                store[key] = make()
+    found: Answer = store[key]
+    return found
 
 
 def kept(answer: F) -> F:
-    """Keeps `answer(trace, …)`, per further arguments, as long as the trace lives.
-
-    Those arguments must be hashable. Of two threads that ask at once, one computes the answer and the other waits; as
-    no answer needs itself, not even through others, they never wait for each other.
-    """
+    """Keeps `answer(trace, …)`, per further arguments, with the trace: see `once`. Those arguments must be hashable."""
 
     @wraps(answer)
     def ask(trace: Trace, *more: Hashable) -> Any:
-        store = vars(trace).setdefault("_answers", {})
-        key = (answer, *more)
-        if key not in store:
-            with vars(trace).setdefault("_answering", {}).setdefault(key, threading.Lock()):
-                if key not in store:
-                    store[key] = answer(trace, *more)
-        return store[key]
+        return once(trace, (answer, *more), lambda: answer(trace, *more))
 
     return ask  # type: ignore[return-value]

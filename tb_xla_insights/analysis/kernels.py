@@ -37,17 +37,51 @@ from tb_xla_insights.analysis.codes import (  # noqa: E402
 )
 
 
-def merge(start: OutInt64, end: OutInt64) -> int:
-    """Puts the union of intervals, which are sorted by start, in their place. Returns how many they are."""
+def ascends(times: Int64) -> bool:
+    """Whether no time is less than the one before."""
+    sorted_: cython.bint = True
+    with cython.nogil:
+        for i in range(1, len(times)):
+            if times[i] < times[i - 1]:
+                sorted_ = False
+                break
+    return sorted_
+
+
+def merge(start: Int64, end: Int64, chosen: Bools, out_start: OutInt64, out_end: OutInt64) -> int:
+    """The union of those intervals, sorted by start, that are chosen. Returns how many it has."""
     made: cython.Py_ssize_t = 0
     with cython.nogil:
         for i in range(len(start)):
-            if end[i] <= start[i]:
+            if end[i] <= start[i] or not chosen[i]:
                 continue
-            if made and start[i] <= end[made - 1]:
-                end[made - 1] = max(end[made - 1], end[i])
+            if made and start[i] <= out_end[made - 1]:
+                out_end[made - 1] = max(out_end[made - 1], end[i])
             else:
-                start[made], end[made] = start[i], end[i]
+                out_start[made], out_end[made] = start[i], end[i]
+                made += 1
+    return made
+
+
+def join(
+    a_start: Int64, a_end: Int64, b_start: Int64, b_end: Int64, out_start: OutInt64, out_end: OutInt64
+) -> int:
+    """What is in `a` or in `b`, both of them intervals as in Intervals. Returns how many that are."""
+    made: cython.Py_ssize_t = 0
+    i: cython.Py_ssize_t = 0
+    j: cython.Py_ssize_t = 0
+    with cython.nogil:
+        while i < len(a_start) or j < len(b_start):
+            if j == len(b_start) or (i < len(a_start) and a_start[i] <= b_start[j]):
+                start, end = a_start[i], a_end[i]
+                i += 1
+            else:
+                start, end = b_start[j], b_end[j]
+                j += 1
+            if made and start <= out_end[made - 1]:
+                out_end[made - 1] = max(out_end[made - 1], end)
+            else:
+                out_start[made], out_end[made] = start, end
                 made += 1
     return made
 
@@ -102,6 +136,21 @@ def own_time(
                 out[made], out_start[made], out_end[made] = i, now[i], ends[i]
                 made += 1
     return made
+
+
+def time_before(start: Int64, end: Int64, instants: Int64, order: Int64, found: OutInt64) -> None:
+    """How much of sorted intervals that lie apart is before each of some instants; `order` sorts these."""
+    at: cython.Py_ssize_t = 0
+    whole: int64_t = 0
+    with cython.nogil:
+        for i in range(len(order)):
+            when = instants[order[i]]
+            while at < len(start) and end[at] <= when:
+                whole += end[at] - start[at]
+                at += 1
+            found[order[i]] = whole
+            if at < len(start) and start[at] < when:
+                found[order[i]] += when - start[at]
 
 
 def add_shares(

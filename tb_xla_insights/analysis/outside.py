@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from tb_xla_insights.analysis.busy import device_span
 from tb_xla_insights.analysis.classes import partition
 from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.frameworks import host_does
@@ -17,7 +16,6 @@ from tb_xla_insights.analysis.names import tagged
 from tb_xla_insights.analysis.shares import by_class, class_shares
 from tb_xla_insights.analysis.thresholds import OUTSIDE_SHARE
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.trace.entries import rows_of_entries
 from tb_xla_insights.trace.model import Int64, SessionTrace
 from tb_xla_insights.units import share, time_text
 
@@ -59,7 +57,7 @@ class Outside:
 def find_outside(session: SessionTrace) -> Outside | None:
     """What lies outside the devices' span; None where no device recorded work."""
     spans = {
-        number: [(start, end) for start, end in map(device_span, trace.devices) if end > start]
+        number: [(start, end) for start, end in (device.span_ps for device in trace.devices) if end > start]
         for number, trace in enumerate(session.traces)
     }
     known = [span for of_host in spans.values() for span in of_host]
@@ -85,7 +83,7 @@ def _stops(session: SessionTrace, after_ps: int) -> list[int]:
     training."""
     found: list[int] = []
     for trace in session.traces:
-        start = trace.start_ps[rows_of_entries(tagged(trace, "profiler"), trace.meta)]
+        start = trace.start_ps[trace.rows_of(tagged(trace, "profiler"))]
         found += start[start >= after_ps].tolist()
     return found
 

@@ -32,7 +32,6 @@ from tb_xla_insights.analysis.codes import (
 )
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.names import tagged
-from tb_xla_insights.trace.entries import rows_of_entries
 from tb_xla_insights.trace.model import Int16, Int32, Int64, Trace
 from tb_xla_insights.trace.nesting import climb
 from tb_xla_insights.trace.threads import host_planes
@@ -94,7 +93,7 @@ def _flagged(trace: Trace) -> tuple[Int32, Int16]:
     flags = event_flags(trace)
     if not flags.any():
         return np.zeros(0, np.int32), np.zeros(0, np.int16)
-    rows = rows_of_entries(flags != 0, trace.meta)
+    rows = trace.rows_of(flags != 0)
     return rows, flags[trace.meta[rows]]
 
 
@@ -145,7 +144,7 @@ def calls_of(trace: Trace, rows: Int32) -> Int32:
     ways = ways_back(trace, rows)
     if not len(rows) or rows_with(trace, LAUNCH).size:
         return ways.launch
-    jitted = climb(trace.parent, ways.origin, rows_of_entries(tagged(trace, "jitted_call"), trace.meta))
+    jitted = climb(trace.parent, ways.origin, trace.rows_of(tagged(trace, "jitted_call")))
     order = np.argsort(trace.start_ps[rows], kind="stable")
     _, first, number = np.unique(jitted[order], return_index=True, return_inverse=True)
     call = np.empty(len(rows), np.int32)

@@ -15,7 +15,6 @@ from tb_xla_insights.analysis.reach import ways_back
 from tb_xla_insights.analysis.steps import steps_at, steps_of
 from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES
 from tb_xla_insights.trace.annotations import annotated
-from tb_xla_insights.trace.entries import rows_of_entries
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Role, SessionTrace, Trace
 from tb_xla_insights.trace.nesting import outermost
 from tb_xla_insights.trace.threads import host_planes
@@ -68,7 +67,7 @@ def find_transfers(trace: Trace) -> Transfers:
     for number, name in enumerate(DIRECTIONS):
         direction_of[CLASS_INDEX[name]] = number
     directions = direction_of[kinds]
-    rows = rows_of_entries(directions >= 0, trace.meta)
+    rows = trace.rows_of(directions >= 0)
     rows = rows[~annotated(trace)[rows]]
     direction = directions[trace.meta[rows]]
     carriers = trace.lines_with(*_CARRIERS)

@@ -57,7 +57,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
 
 def run(options: Any) -> int:
     # np.unique imports NumPy's part when it is called first.
-    session = common.read(options, meanwhile=("tb_xla_insights.report", "numpy.ma", "orjson"))
+    session = common.read(options, meanwhile=("tb_xla_insights.report.document", "numpy.ma", "orjson"))
     with common.reading(session):
         document = session.document(options.all_gaps, options.samples_per_step, options.peaks)
     with common.reader_may_leave():
@@ -75,8 +75,8 @@ def run(options: Any) -> int:
 
 
 def _write_page(document: Any, path: Path) -> None:
-    from tb_xla_insights.export.html import report_html
     from tb_xla_insights.export.replace import replacing, writing
+    from tb_xla_insights.html.page import report_html
 
     page = report_html(document)
     with writing(path, "give a file that can be written with --html"), replacing(path) as place:

@@ -36,6 +36,9 @@ def print_report(out: Console, document: Document, duty: str = "ops") -> None:
     session = document["session"]
     common.say(out, document["verdict"]["text"], style="bold")
     out.print()
+    if session["description"]:
+        common.say(out, session["description"])
+        out.print()
     out.print(f"Session   {session['name']}")
     out.print(f"System    {_system(document)}")
     start = int(session["start_unix_ns"])
@@ -209,6 +212,4 @@ def _stalls(out: Console, devices: Sequence[Document]) -> None:
 
 def _system(document: Document) -> str:
     environment = document["environment"]
-    if environment.get("label"):
-        return str(environment["label"])
-    return " · ".join(str(environment[key]) for key in ("framework", "runtime", "accelerator"))
+    return f"{environment['label']}{' · synthetic' if environment['synthetic'] else ''}"

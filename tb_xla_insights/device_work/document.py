@@ -119,6 +119,15 @@ def _with_shares(row: Row, roof: Roof) -> Row:
     return row | shares | told
 
 
+def _known(sums: Row) -> Row:
+    """Sums of work without those that say nothing: where the ops with a count have 0 FLOPs, as copies, and others have
+    no count, it is not known how many there are."""
+    whole = {
+        name: sums["counted_ps" if "flops" in name else "sized_ps"] == sums["work_ps"] for name in AMOUNTS
+    }
+    return sums | {name: sums[name] if sums[name] or whole[name] else None for name in AMOUNTS}
+
+
 class _Sums:
     """Sums of rows: their times, FLOPs and bytes of work, and time by bound."""
 
@@ -146,7 +155,7 @@ class _Sums:
     def row(self, roof: Roof, whole_ps: int) -> Row:
         """With their share of all time, shares of the peaks, and what bounds most of it."""
         bound_ps = {name: ps for name, ps in self._bound_ps.items() if ps}
-        sums, self_ps = self._times | self._amounts, self._times["self_ps"]
+        sums, self_ps = _known(self._times | self._amounts), self._times["self_ps"]
         return {
             **sums,
             "share": self_ps / whole_ps if whole_ps else 0.0,
@@ -185,9 +194,9 @@ def _tree(own: dict[str | None, _Sums], annotations: Iterable[Row], roof: Roof, 
 def _of_step(step: Row, roof: Roof) -> Row:
     """A step with its shares: `mfu` in the time of its ops, `mfu_of_step` in the time that the step takes on all
     cores."""
-    cores_ps = step["duration_ps"] * step["cores"]
-    return step | _shares(step, roof, step["self_ps"]) | {
-        "mfu_of_step": share_of(step["model_flops"], roof.flops_per_s, cores_ps)
+    cores_ps, sums = step["duration_ps"] * step["cores"], _known(step)
+    return sums | _shares(sums, roof, step["self_ps"]) | {
+        "mfu_of_step": share_of(sums["model_flops"], roof.flops_per_s, cores_ps)
     }  # fmt: skip
 
 
@@ -201,6 +210,7 @@ def _mean_step(steps: Sequence[Row], roof: Roof) -> Row | None:
     for step in steps:
         for name in sums:
             sums[name] = plus(sums[name], step[name])
+    sums = _known(sums)
     means = {name: None if value is None else value // cores for name, value in sums.items()}
     return {
         "steps": len(steps),

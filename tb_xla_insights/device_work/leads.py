@@ -7,17 +7,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tb_xla_insights.analysis.findings.base import LONGEST_TITLE
+from tb_xla_insights.analysis.findings.base import LONGEST_TITLE, joined
 from tb_xla_insights.analysis.thresholds import severity_of
 from tb_xla_insights.device_work.advice import advice_for
 from tb_xla_insights.device_work.roofline import Roof, most_of, share_of
-from tb_xla_insights.units import change_text, share, time_text
+from tb_xla_insights.units import brief_time, brief_times, change_text, share
 
 Row = dict[str, Any]
 
 FINDING = "below_roofline"
 
 _MOST_PLACES = 3
+_MOST_ADVISED = 2
 _LEAST_OF_STEP = 0.1
 """Of the step; a place with less is not named after the first one."""
 _NEARLY_ALL = 0.9
@@ -35,17 +36,17 @@ class Place:
     """Ops of one annotation (the innermost), or of one category where no annotation tells them apart: its rows, which
     are all work, those with most time first.
 
-    `time_ps` in steps (in the capture, where it has none) and `of_step`, its share of the steps on all cores (of all
-    work, `of_work`, where there are no steps, or where ops run side by side and take longer together than the steps);
-    `saved_ps` of it above the roof, of ops of which FLOPs and bytes are known, and `reached`, the share of those ops'
-    time that the roofline would take (None: nothing is known); `flops_share`, `bytes_share` of the peaks.
+    `time_ps` in steps (in the capture, where it has none) and `of_step`, its share of `whole`: of the steps on all
+    cores, or of all work where there are no steps, or where ops run side by side and take longer together than the
+    steps; `saved_ps` of it above the roof, of ops of which FLOPs and bytes are known, and `reached`, the share of those
+    ops' time that the roofline would take (None: nothing is known); `flops_share`, `bytes_share` of the peaks.
     """
 
     path: str | None
     rows: Sequence[Row]
     time_ps: int
     of_step: float
-    of_work: bool
+    whole: str
     saved_ps: float
     reached: float | None
     flops_share: float | None
@@ -63,20 +64,20 @@ class Place:
     @property
     def share_text(self) -> str:
         """`36.4 % of the step`."""
-        return f"{share(self.of_step)} of {'all work' if self.of_work else 'the step'}"
+        return f"{share(self.of_step)} of {self.whole}"
 
     @property
     def op_text(self) -> str:
-        """Its longest op with its line: `fusion.3 (train.py:7)`."""
+        """Its longest op with its line: `fusion.3 at train.py:7`."""
         return _op_text(self.rows[0])
 
     def rate_text(self) -> str:
-        """` at 22 % of the peak FLOP/s`: of the peak that it is nearer to, of both where some of its ops are bound by
+        """` at 22 % of peak FLOP/s`: of the peak that it is nearer to, of both where some of its ops are bound by
         the one and some by the other; nothing where no peak is known."""
-        shares = {"the peak FLOP/s": self.flops_share, "the peak bandwidth": self.bytes_share}
+        shares = {"peak FLOP/s": self.flops_share, "HBM bandwidth": self.bytes_share}
         known = {name: value for name, value in shares.items() if value is not None}
         if self.bound_by != "mixed" and known:
-            bound = {"compute": "the peak FLOP/s", "memory": "the peak bandwidth"}.get(self.bound_by)
+            bound = {"compute": "peak FLOP/s", "memory": "HBM bandwidth"}.get(self.bound_by)
             nearest = bound if bound in known else max(known, key=lambda name: known[name])
             known = {nearest: known[nearest]}
         told = [f"{share(value)} of {name}" for name, value in known.items()]
@@ -150,13 +151,13 @@ def _rate(place: Place) -> str:
 def _where(places: Sequence[Place]) -> str:
     """One sentence that names places and ops, and says nothing that is true of any program."""
     told = [
-        f"{place.path or place.name} ({place.share_text}{place.rate_text()}; the longest op is {place.op_text})"
+        f"{place.name} ({place.share_text}; the longest: {place.op_text})"
         if place.path or len(place.rows) > 1
-        else f"{place.op_text}, {place.share_text}{place.rate_text()}"
-        for place in places[:_MOST_PLACES]
+        else f"{place.op_text} ({place.share_text})"
+        for place in places[:_MOST_ADVISED]
         if place is places[0] or place.of_step >= _LEAST_OF_STEP
     ]
-    return f"Look first where the devices work longest: {', '.join(told)}."
+    return f"Look first at {joined(told)}."
 
 
 def _places(document: Mapping[str, Any]) -> list[Place]:
@@ -168,6 +169,7 @@ def _places(document: Mapping[str, Any]) -> list[Place]:
     whole = sum(row[key] for row in rows)
     steps = document["device_work"]["steps"]
     step_ps = sum(step["duration_ps"] * step["cores"] for step in steps) if document["steps"] else whole
+    of = "all work" if not document["steps"] else "the step" if step_ps > whole else "the steps’ work"
     groups: dict[str | None, list[Row]] = {}
     for row in rows:
         groups.setdefault(row["annotation"], []).append(row)
@@ -176,8 +178,7 @@ def _places(document: Mapping[str, Any]) -> list[Place]:
         telling = path is not None and sum(row[key] for row in its) < _NEARLY_ALL * whole
         parts = [its] if telling else _by_category(its)
         found += [
-            _place(path if telling else None, part, key, max(step_ps, whole), step_ps <= whole, roof)
-            for part in parts
+            _place(path if telling else None, part, key, max(step_ps, whole), of, roof) for part in parts
         ]
     return sorted(found, key=lambda place: -place.time_ps)
 
@@ -189,7 +190,7 @@ def _by_category(rows: Sequence[Row]) -> list[list[Row]]:
     return list(found.values())
 
 
-def _place(path: str | None, rows: Sequence[Row], key: str, step_ps: int, of_work: bool, roof: Roof) -> Place:
+def _place(path: str | None, rows: Sequence[Row], key: str, step_ps: int, of: str, roof: Roof) -> Place:
     ordered = sorted(rows, key=lambda row: -row[key])
     self_ps, time_ps = sum(row["self_ps"] for row in rows), sum(row[key] for row in rows)
 
@@ -206,7 +207,7 @@ def _place(path: str | None, rows: Sequence[Row], key: str, step_ps: int, of_wor
     known = sum(row["self_ps"] for row in rows if row["roof_ps"])
     reached = 1 - sum(above_roof_ps(row) for row in rows) / known if known else None
     return Place(
-        path, ordered, time_ps, of_step, of_work, saved, reached, flops, nbytes, most_of(bound_ps, self_ps)
+        path, ordered, time_ps, of_step, of, saved, reached, flops, nbytes, most_of(bound_ps, self_ps)
     )
 
 
@@ -234,23 +235,19 @@ def _finding(document: Mapping[str, Any], places: Sequence[Place]) -> Row | None
     if severity is None:
         return None
     rows = sorted(worst.rows, key=lambda row: -above_roof_ps(row))
-    devices = {row["kind"] for row in document["device_work"]["peaks"]["devices"]}
-    advice = advice_for(rows, [above_roof_ps(row) for row in rows], devices, document["environment"])
-    where, most = worst.path or worst.name, _op_text(rows[0])
-    change = f"{time_text(fixed)} instead of {time_text(step_ps)}"
-    limit = (
-        f"which the host needs itself; the devices' work would allow {time_text(by_device)}"
-        if fixed > by_device
-        else f"by the devices' work alone; the host needs {time_text(host_ps)} itself"
-    )
-    title = f"Far from what the device can do: {worst.name}"
+    peaks, environment = document["device_work"]["peaks"], document["environment"]
+    advice = advice_for(rows, [above_roof_ps(row) for row in rows], peaks, environment)
+    host, devices_alone = brief_times(host_ps, by_device)
+    limit = f"The host needs {host} a step itself"
+    if fixed > by_device:
+        limit += f", though the device's work would allow {devices_alone}"
+    title = f"{worst.name} is far from the roofline"
     return {
         "id": FINDING,
         "severity": severity,
-        "title": title if len(title) <= LONGEST_TITLE else "An annotation is far from what the device can do",
-        "brief": f"work far from the roofline in {worst.name}",
-        "detail": f"{where} takes {worst.share_text}{worst.rate_text()}; the largest part of its time above "
-        f"the roofline is in {most}. Without that time a step takes {change}, {limit}.",
+        "title": title if len(title) <= LONGEST_TITLE else "An annotation is far from the roofline",
+        "brief": f"{worst.name} is far from the roofline",
+        "detail": f"It takes {worst.share_text}{worst.rate_text()}, and {_op_text(rows[0])} loses most. {limit}.",
         "advice": advice or _look_at(rows[0], sum(step["cores"] for step in steps)),
         "cost_ps": round(worst.saved_ps),
         "step_if_fixed_ps": fixed,
@@ -267,18 +264,18 @@ def _finding(document: Mapping[str, Any], places: Sequence[Place]) -> Row | None
 
 
 def _op_text(row: Row) -> str:
-    """An op with its line: `fusion.3 (train.py:7)`."""
-    return f"{row['op']} ({row['source']})" if row["source"] else str(row["op"])
+    """An op with its line: `fusion.3 at train.py:7`."""
+    return f"{row['op']} at {row['source']}" if row["source"] else str(row["op"])
 
 
 def _look_at(row: Row, core_steps: int) -> str:
     """The op and its place, where nothing known of it tells what to change."""
     compute, memory = row["flops_share"] or 0.0, row["bytes_share"] or 0.0
-    peak = f"{share(compute)} of the peak FLOP/s"
+    peak = f"{share(compute)} of peak FLOP/s"
     if memory > compute:
-        peak = f"{share(memory)} of the peak bandwidth"
-    each = time_text(row["in_steps_ps"] // core_steps)
-    return f"Look first at {_op_text(row)}: it takes {each} of a step and core, at {peak}."
+        peak = f"{share(memory)} of HBM bandwidth"
+    each = brief_time(row["in_steps_ps"] // core_steps)
+    return f"Look first at {_op_text(row)}: it takes {each} a step, at {peak}."
 
 
 def _host_ps(steps: Iterable[Row]) -> int:

@@ -1,1 +1,1 @@
-"""Sessions for other tools: as a trace, as tables, as one page."""
+"""Sessions for other tools: as a trace, as tables."""

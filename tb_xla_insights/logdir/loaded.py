@@ -58,28 +58,38 @@ class Loaded:
     def head(self) -> dict[str, Any]:
         """What a page needs before it draws: the report's summary, phases, rows and the overview strip; of hosts that
         were chosen also their places (`chosen`), and which to look at first (`ranks`, see `report.ranks`)."""
-        from tb_xla_insights.report import session_summary
+        from tb_xla_insights.report.host_document import session_summary
 
         if self.report is None:
             return {**session_summary(self.trace), **self.timeline.head()}
         return {**head_without_rows(self.report), **self.timeline.head(), "chosen": self.trace.numbers}
 
-    @cached_property
+    @property
     def arrivals(self) -> tuple[Arrivals, list[str]]:
         """When its hosts came to what all did together, and their names: what of `compared` needs no report."""
+        from tb_xla_insights.analysis.kept import once
+
+        return once(self, "arrivals", self._find_arrivals)
+
+    @property
+    def compared(self) -> Compared:
+        """How its hosts came to what all did together."""
+        from tb_xla_insights.analysis.kept import once
+
+        return once(self, "compared", self._compare)
+
+    def _find_arrivals(self) -> tuple[Arrivals, list[str]]:
         from tb_xla_insights.pod.arrivals import find_arrivals
         from tb_xla_insights.pod.collectives import host_collectives
 
         traces = self._in_order()
         return find_arrivals([host_collectives(it) for it in traces]), [it.host for it in traces]
 
-    @cached_property
-    def compared(self) -> Compared:
-        """How its hosts came to what all did together."""
+    def _compare(self) -> Compared:
         from tb_xla_insights.pod.collectives import host_collectives
         from tb_xla_insights.pod.compared import compare_hosts
         from tb_xla_insights.pod.hosts import HostInput
-        from tb_xla_insights.report import session_report
+        from tb_xla_insights.report.document import session_report
         from tb_xla_insights.trace.model import SessionTrace
 
         name, path = self.trace.name, self.trace.path

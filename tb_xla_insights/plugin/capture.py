@@ -29,6 +29,11 @@ class Captures:
         self._thread: threading.Thread | None = None
         self._session: str | None = None
 
+    @property
+    def logdir(self) -> str | None:
+        """Where servers are told to write, as they open it; None without a logdir."""
+        return self._place and paths.absolute(paths.expand(self._place))
+
     def posts(self) -> dict[str, Handler]:
         """What acts, by its address below `data/`."""
         return {"capture": self.start, "capture_cancel": self.cancel}

@@ -42,7 +42,8 @@ class XlaInsightsPlugin(base_plugin.TBPlugin):
         self._listing.look()
 
     def get_plugin_apps(self) -> dict[str, Application]:
-        reads = Routes(self._listing, self._store, self._capture).handlers() | self._captures.gets()
+        captures = self._captures.logdir if self._capture else None
+        reads = Routes(self._listing, self._store, captures).handlers() | self._captures.gets()
         why = "capturing is off; TensorBoard was started with --xla_insights_capture=off"
         off = None if self._capture else why
         return {

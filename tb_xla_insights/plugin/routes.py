@@ -31,9 +31,9 @@ _MOST_HOSTS = 10**6 - 1
 
 
 class Routes:
-    """The handlers, over the logdir's listing and the sessions in memory; `captures`: the page may capture."""
+    """The handlers, over the logdir's listing and the sessions in memory; `captures`: where the page may capture to."""
 
-    def __init__(self, listing: Listing, store: Store, captures: bool = False) -> None:
+    def __init__(self, listing: Listing, store: Store, captures: str | None = None) -> None:
         self._listing = listing
         self._store = store
         self._captures = captures
@@ -73,7 +73,8 @@ class Routes:
             "logdir": self._listing.place,
             "sessions": [_session(session) for session in sessions],
             "message": self._listing.message,
-            "capture": self._captures,
+            "capture": self._captures is not None,
+            "capture_logdir": self._captures,
         }
 
     def session(self, arguments: Arguments) -> dict[str, Any]:

@@ -13,8 +13,8 @@ MOST_CAUSES = 2
 """Causes of which a text tells."""
 
 _ADVICE = {
-    "input": "Feed {host} as fast as the rest: compare storage, network and the size of the data's shard there with "
-    "another host's, and give the loader more workers and more batches to prefetch.",
+    "input": "Feed {host} as fast as the rest: compare its storage, network and shard of the data with another host's, "
+    "and let the loader prefetch more.",
     "compile": "Find out what {host} must compile when the others need not: another shape, another branch, or a "
     "compilation cache out of reach.",
     "program_load": "Find out which programs {host} must load when the others need not: another branch, or too little "
@@ -22,8 +22,8 @@ _ADVICE = {
     "dynamo": "Find out what makes {host} go through torch.compile when the others need not: a guard on a value that "
     "differs.",
     "to_device": "Send as much from {host} as from the rest: look at the size of batches, and at what else is sent.",
-    DEVICE: "Look at the device before the program: the same work takes longer on {host}, as on a hot or faulty chip, "
-    "or more of the work lies there; shard evenly, or take {host} out of the job.",
+    DEVICE: "Look at the device before the program: {host} has a hot or faulty chip, or more of the work; shard "
+    "evenly, or take {host} out of the job.",
 }
 """By what takes longer."""
 
@@ -36,8 +36,8 @@ _ADVICE_UNKNOWN = (
     "not tell what takes longer."
 )
 _ADVICE_CHANGING = (
-    "Make all hosts' steps more even, as no single one is to blame: {what}; work that not every step has is best done "
-    "by all hosts in the same one."
+    "Make the steps of all hosts more even, as no single one is to blame: {what}; do what not every step has on all "
+    "hosts in the same one."
 )
 _EVEN = {
     "input": "prefetch more batches, so that a slow one is hidden",

@@ -17,7 +17,7 @@ from tb_xla_insights.pod.arrivals import waiting_for_others
 from tb_xla_insights.pod.causes import Cause
 from tb_xla_insights.pod.compared import Compared
 from tb_xla_insights.pod.hosts import DEVICE
-from tb_xla_insights.units import count, share, time_text
+from tb_xla_insights.units import brief_time, brief_times, count, share
 
 MOST_NAMED = 3
 """Hosts that a sentence names."""
@@ -113,7 +113,7 @@ def _brief(compared: Compared) -> str:
     what = found[0] if len(found) == 1 else f"{count(len(found))} {'cores' if compared.cores else 'hosts'}"
     cause = compared.causes[0]
     why = f" ({', '.join(_words(cause))})" if cause else ""
-    return f"{what} {'comes' if len(found) == 1 else 'come'} late{why}"
+    return f"{what} {'arrives' if len(found) == 1 else 'arrive'} late{why}"
 
 
 def what_takes(cause: Cause) -> str:
@@ -133,23 +133,23 @@ def _detail(compared: Compared) -> str:
     kind = f"{compared.kind}s" if compared.kind else "collectives"
     if not found:
         who = "core" if compared.cores else "host"
-        text = f"A {who} waits for the last one for {time_text(late.waits_ps)} of the mean step"
+        text = f"A {who} waits {brief_time(late.waits_ps)} a step for the last one"
         most = share(int(told.last_count.max()) / max(len(told.instances), 1))
         cause = compared.causes[0]
         more = (
-            f"; the last one takes {time_text(cause.longer_ps)} longer in {what_takes(cause)}"
+            f"; the last one takes {brief_time(cause.longer_ps)} longer in {what_takes(cause)}"
             if cause
             else ""
         )
-        return f"{text}, and none is last to more than {most} of the {kind}{more}."
+        return f"{text}, and none is last at more than {most} of the {kind}{more}."
     party, steps = late.parties[0], late.steps[0]
     last = share(int(told.last_count[party]) / int(told.shared_count[party]))
-    by, often = time_text(compared.late_ps(0)), f"in {len(steps)} of {told.steps} steps"
+    by, often = brief_time(compared.late_ps(0)), f"in {len(steps)} of {told.steps} steps"
     if len(found) == 1:
-        comes = "came" if compared.recurs == "once" else "comes"
-        head = f"{found[0]} {comes} {by} late {often}, and last to {last} of the {kind}"
+        arrives = "arrived" if compared.recurs == "once" else "arrives"
+        head = f"{found[0]} {arrives} {by} late {often}, last at {last} of the {kind}"
     else:
-        head = f"{_some(found)} come late, the first of them by {by} {often}"
+        head = f"{_some(found)} arrive late, the first of them by {by} {often}"
     return f"{head}. {_because(compared, found)}"
 
 
@@ -173,11 +173,11 @@ def _because(compared: Compared, found: list[str]) -> str:
         if cause.core and not compared.cores:
             where = f"{_short(cause.core)} of {name}"
         every = {"once": "in that step", "some_steps": "in such a step"}.get(compared.recurs or "", "a step")
-        usual = time_text(cause.median_ps) if cause.median_ps else "nothing"
-        parts.append(
-            f"{what_takes(cause)} takes {time_text(cause.own_ps)} {every} on {where}, {usual} on {compared.usual}"
-        )
-    return f"Meanwhile {'; '.join(parts)}."
+        own, usual = brief_times(cause.own_ps, cause.median_ps)
+        usual = usual if cause.median_ps else "nothing"
+        parts.append(f"{what_takes(cause)} takes {own} {every} on {where}, {usual} on {compared.usual}")
+    text = "; ".join(parts)
+    return f"{text[0].upper()}{text[1:]}." if parts[0].startswith("device work") else f"{text}."
 
 
 def _cost_ps(compared: Compared) -> int:

@@ -36,18 +36,27 @@ class Recording:
         server: str | None = None,
         samples: float | None = None,
         python: bool = False,
+        description: str | None = None,
     ) -> None:
         self.session: str | None = None
         self._recorder: Recorder | None = None
-        self._how = (os.fspath(logdir) if logdir else None, debug, explain, server, samples, python)
+        self._how = (
+            os.fspath(logdir) if logdir else None,
+            debug,
+            explain,
+            server,
+            samples,
+            python,
+            description,
+        )
 
     def start(self) -> None:
         """Begins to trace. Raises InputError, in one line, where it cannot; so does `stop`."""
-        logdir, debug, explain, server, samples, python = self._how
+        logdir, debug, explain, server, samples, python, description = self._how
         if logdir:
             from tb_xla_insights.record.recording import Recorder
 
-            recorder = Recorder(logdir, debug, explain, server, samples, python)
+            recorder = Recorder(logdir, debug, explain, server, samples, python, description)
             recorder.start()
             self._recorder = recorder
 
@@ -80,6 +89,7 @@ def record(
     server: str | None = None,
     samples: float | None = None,
     python: bool = False,
+    description: str | None = None,
 ) -> Recording:
     """Records what happens until the end of the `with` block (or between `start` and `stop`) into `logdir`.
 
@@ -91,6 +101,15 @@ def record(
     `samples` says how many samples one step takes, of all hosts and devices together, so that reports and comparisons
     of the session tell samples per second. `python` records every Python call too, as the option `--python-level 1` of
     `capture` does: it tells what the host does where nothing else is recorded, and slows Python down. JAX before 0.6
-    always does, and says so; PyTorch/XLA never does.
+    always does, and says so; PyTorch/XLA never does. `description` is a line that reports and the page show with the
+    session.
     """
-    return Recording(logdir, debug=debug, explain=explain, server=server, samples=samples, python=python)
+    return Recording(
+        logdir,
+        debug=debug,
+        explain=explain,
+        server=server,
+        samples=samples,
+        python=python,
+        description=description,
+    )

@@ -10,10 +10,11 @@ import platform
 import posixpath
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from numbers import Real
 
 from tb_xla_insights import __version__
-from tb_xla_insights.analysis.beside import RECORD, SAMPLES
+from tb_xla_insights.analysis.beside import DESCRIPTION, RECORD, SAMPLES
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir import paths
 from tb_xla_insights.record.stderr import DebugText
@@ -36,6 +37,7 @@ class Recorder:
         server: str | None,
         samples: float | None,
         python: bool,
+        description: str | None,
     ) -> None:
         self._samples = None if samples is None else _number_of_samples(samples)
         self._logdir = paths.absolute(paths.expand(logdir))
@@ -43,14 +45,29 @@ class Recorder:
         self._tracer = tracer(server, python)
         self._debug = DebugText() if debug else None
         self._texts: dict[str, str] = {}
+        self._keep(DESCRIPTION, description)
 
     def start(self) -> None:
-        """Raises InputError where nothing can be written to the logdir or the profiler does not start."""
-        if not is_url(self._logdir):
-            try:
-                os.makedirs(self._logdir, exist_ok=True)
-            except OSError as error:
-                raise InputError(_unwritable(self._logdir, error.strerror)) from error
+        """Raises InputError where nothing can be written to the logdir or the profiler does not start. A logdir that
+        was made for it does not stay then."""
+        missing = [] if is_url(self._logdir) else _missing(self._logdir)
+        try:
+            if missing:
+                self._make_logdir()
+            self._begin()
+        except BaseException:
+            for directory in missing:
+                with suppress(OSError):  # what others wrote there meanwhile stays
+                    os.rmdir(directory)
+            raise
+
+    def _make_logdir(self) -> None:
+        try:
+            os.makedirs(self._logdir, exist_ok=True)
+        except OSError as error:
+            raise InputError(_unwritable(self._logdir, error.strerror)) from error
+
+    def _begin(self) -> None:
         if self._explain is not None:
             self._texts["dynamo_explain.txt"] = _explanation(self._explain())
         self._tracer.wait()
@@ -127,6 +144,15 @@ class Recorder:
         if not there:
             raise InputError(f"{self._logdir}: the profiler wrote nothing there; look at what it printed")
         return f"{self._logdir}/plugins/profile/{max(there - self._known or there)}"
+
+
+def _missing(directory: str) -> list[str]:
+    """The directory and those above it, from the innermost on, as far as they are not there yet."""
+    found = []
+    while not os.path.isdir(directory):
+        found.append(directory)
+        directory = os.path.dirname(directory)
+    return found
 
 
 def _number_of_samples(samples: float) -> float:

@@ -11,7 +11,16 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from tb_xla_insights.analysis.beside import RECORD, Beside, Block, GraphBreaks, Guard, Metrics, Unread
+from tb_xla_insights.analysis.beside import (
+    DESCRIPTION,
+    RECORD,
+    Beside,
+    Block,
+    GraphBreaks,
+    Guard,
+    Metrics,
+    Unread,
+)
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.trace.model import SessionTrace
 from tb_xla_insights.xplane.source import file_names, open_source
@@ -23,6 +32,7 @@ _ENDS = (".txt", ".log", ".out", ".err")
 _MOST_FILES = 32
 _MOST_BYTES = 8_000_000
 """Of one file; a log that is longer is read up to here."""
+_LONGEST_DESCRIPTION = 300
 _MOST_IN_ALL = 32_000_000
 """Of all files: a session opens without waiting for long logs in a bucket."""
 _LONG_LINE = re.compile(r"(.{2000}).+")
@@ -43,7 +53,7 @@ def beside(session: SessionTrace) -> Beside:
     A file's content says what it is, whatever its name; names that begin with `metrics_report` and `dynamo_explain`
     come first, and of each kind the first file counts. A metrics report whose name has the word before (start, begin,
     pre) is the one from before the trace, if there is another one. Blocks of debug logs, and the guards that
-    logs of torch.compile name, are collected from all.
+    logs of torch.compile name, are collected from all. Only DESCRIPTION is known by its name.
     """
     store = vars(session)
     if "_beside" not in store:
@@ -60,11 +70,15 @@ def _read(session: SessionTrace) -> Beside:
     executions: list[Block] = []
     advice: list[str] = []
     recorded: dict[str, Any] | None = None
+    description: str | None = None
     files: list[str] = []
     unread: list[Unread] = []
     for name, text, cut in _texts(session):
         if name == RECORD:
             recorded = recorded or _recorded(text)
+            continue
+        if name == DESCRIPTION:
+            description = description or _description(text)
             continue
         report, explained, log, failed = _parsed(_LONG_LINE.sub(r"\1…", text), name)
         told = [*(report.unread if report else ()), *(explained.unread if explained else ()), *log.unread]
@@ -81,7 +95,9 @@ def _read(session: SessionTrace) -> Beside:
         executions += log.executions
         advice += [it for it in log.advice if it not in advice]
     before, after = _pair(reports)
-    return Beside(after, before, breaks, guards, compilations, executions, advice, recorded, files, unread)
+    return Beside(
+        after, before, breaks, guards, compilations, executions, advice, recorded, files, unread, description
+    )
 
 
 def _parsed(text: str, name: str) -> tuple[Metrics | None, GraphBreaks | None, DebugText, list[Guard]]:
@@ -123,6 +139,12 @@ def _recorded(text: str) -> dict[str, Any] | None:
         if isinstance(document, dict):
             return document
     return None
+
+
+def _description(text: str) -> str | None:
+    """The first paragraph, in a line."""
+    line = " ".join(text.strip().split("\n\n")[0].split())
+    return f"{line[:_LONGEST_DESCRIPTION]}…" if len(line) > _LONGEST_DESCRIPTION else line or None
 
 
 def _texts(session: SessionTrace) -> Iterator[tuple[str, str, bool]]:
@@ -170,4 +192,4 @@ def decoded(content: bytes, errors: str = "strict") -> str:
 
 
 def _rank(name: str) -> tuple[bool, str]:
-    return not name.startswith(("metrics_report", "dynamo_explain")), name
+    return not name.startswith((DESCRIPTION, "metrics_report", "dynamo_explain")), name

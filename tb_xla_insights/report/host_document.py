@@ -38,10 +38,12 @@ SCHEMA = 1
 
 
 def session_head(session: SessionTrace) -> dict[str, Any]:
-    """The `session` part: times in ps, the epoch time as a decimal string because it does not fit a double."""
+    """The `session` part: times in ps, the epoch time as a decimal string because it does not fit a double;
+    `description` is that of the file beside the capture, None without one."""
     return {
         "name": session.name,
         "path": session.path,
+        "description": beside(session).description,
         "start_unix_ns": str(session.start_unix_ns),
         "duration_ps": session.duration_ps,
         "hosts": [

@@ -6,22 +6,23 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tb_xla_insights.analysis.findings.base import joined
 from tb_xla_insights.analysis.frameworks import host_does
 from tb_xla_insights.analysis.thresholds import BOUND_SHARE, INFO_SHARE, OUTSIDE_SHARE, SEVERITIES
 from tb_xla_insights.device_work.leads import FINDING, lead_texts
 from tb_xla_insights.report.late_text import is_its_cause, late_cost_text, waiting_by_name, waiting_text
-from tb_xla_insights.units import change_text, count, part_text, share, time_text
+from tb_xla_insights.units import brief_time, brief_times, change_text, count, part_text, share
 
 _COMPILING = ("recompilation", "dynamo_recompilation")
-
-_MOST_NAMED = 3
-"""Mistakes that the verdict names."""
 
 _MOST_LETTERS = 230
 """Two lines of the page."""
 
 _USUAL_EDGE = 1.5
 """Steps that a capture begins or ends with before the first run or after the last one, though nothing is wrong."""
+
+_MOST_OF_GAP = 0.8
+"""Of a gap, what its sentence tells of; the table beside it has the rest."""
 
 _MOST_OF_HOST = 1 / 3
 """Of the steps, what a class of host time must have to be told of where no device is known."""
@@ -36,8 +37,8 @@ def verdict(report: Mapping[str, Any]) -> dict[str, str]:
     mistakes cost together, and the largest limit; of devices that are the bottleneck, in what their time lies; before
     that, who holds up the others, if nothing gains more. What lies outside the devices' span is said as well from a
     tenth of the capture on, and first where it is most of it; not where it is no more than the building of a first
-    step. On two lines of the page: what does not fit is left out, first the names of further mistakes, then the limit
-    beyond what is said before it, then what fills most of the idle time.
+    step. On two lines of the page: what does not fit is left out, first the limit beyond what is said before it, then
+    what fills most of the idle time.
     (docs/definitions.md, "Findings")"""
     outside = report["outside"]
     if outside is None or outside["share"] < OUTSIDE_SHARE:
@@ -117,7 +118,9 @@ def _inside_span(report: Mapping[str, Any], room: int) -> dict[str, str]:
         )
         return {"text": f"{text}{host}.", "severity": "warning"}
     if not reasons and not report["steps"] and all(device.get("modules", 0) <= 1 for device in devices):
-        each = f"{time_text(busy // len(devices))}{' each' if len(devices) > 1 else ''}"  # no share: of what?
+        each = (
+            f"{brief_time(busy // len(devices))}{' each' if len(devices) > 1 else ''}"  # no share: of what?
+        )
         text = f"{whose} at work for {each}, in too few runs to tell what is in the way."
         return {"text": text, "severity": "warning"}
     unseen = any(not device["ops"] for device in devices)
@@ -165,14 +168,13 @@ def _without_devices(report: Mapping[str, Any]) -> dict[str, str]:
 def _causes(
     warm_up: str, mistakes: Sequence[Mapping[str, Any]], limit: str, together: Mapping[str, Any]
 ) -> list[str]:
-    """What is in the way, in fewer and fewer words: with fewer mistakes by name, then so without the limit."""
+    """What is in the way, in fewer and fewer words: the first mistake by name, the limit last."""
     first = f": {warm_up}" if warm_up else ""
     if not first and not mistakes:
         return [f": {limit}"]
-    beyond = f"; beyond {'them' if len(mistakes) > 1 else 'that'} {limit}" if limit else ""
-    named = range(min(len(mistakes), _MOST_NAMED), 0, -1)
-    texts = [f"{first}. {_together(mistakes, together, number)}" for number in named] or [first]
-    return [text + end for end in (beyond, "") for text in texts]
+    text = f"{first}. {_together(mistakes, together)}" if mistakes else first
+    several = "istakes cost " in text
+    return [f"{text}; beyond {'them' if several else 'that'} {limit}" if limit else text, text]
 
 
 def _late(report: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -184,15 +186,14 @@ def _causes_beside_late(warm_up: str, further: Sequence[Mapping[str, Any]], limi
     """What else is in the way than late hosts, in fewer and fewer words."""
     first = f": {warm_up}" if warm_up else ""
     beyond = f"; beyond {'them' if further else 'that'} {limit}" if limit else ""
-    named = range(min(len(further), _MOST_NAMED), 0, -1)
-    texts = [f"{first}. Further mistakes: {_named(further, number)}" for number in named] or [first]
-    return [text + end for end in (beyond, "") for text in texts]
+    text = f"{first}. Further mistakes: {_named(further)}" if further else first
+    return [text + beyond, text]
 
 
-def _named(mistakes: Sequence[Mapping[str, Any]], number: int) -> str:
-    """`a compile in step 1209, an early sync and 2 more`."""
-    names, more = ", ".join(finding["brief"] for finding in mistakes[:number]), len(mistakes) - number
-    return f"{names} and {more} more" if more else names
+def _named(mistakes: Sequence[Mapping[str, Any]]) -> str:
+    """`a compile in step 1209 and 2 more`."""
+    more = len(mistakes) - 1
+    return f"{mistakes[0]['brief']}{f' and {more} more' if more else ''}"
 
 
 def _warm_up(report: Mapping[str, Any], idle: int) -> str:
@@ -220,9 +221,9 @@ def _remains(together: Mapping[str, Any]) -> bool:
     return not step or without is None or step - without >= INFO_SHARE * step
 
 
-def _together(mistakes: Sequence[Mapping[str, Any]], together: Mapping[str, Any], named: int) -> str:
-    """`Mistakes cost up to 69.5 of 290.8 ms a step: a compile in step 1209 and 2 more`, the first of them by name."""
-    number, names = len(mistakes), _named(mistakes, named)
+def _together(mistakes: Sequence[Mapping[str, Any]], together: Mapping[str, Any]) -> str:
+    """`3 mistakes cost up to 69.5 of 290.8 ms a step, first a compile in step 1209`."""
+    number, name = len(mistakes), mistakes[0]["brief"]
     step, fixed = together["step_ps"], together["step_if_fixed_ps"]
     if step is None or fixed is None:
         cost = f"{share(min(1.0, sum(finding['gain'] for finding in mistakes)))} of the devices' time"
@@ -231,9 +232,10 @@ def _together(mistakes: Sequence[Mapping[str, Any]], together: Mapping[str, Any]
         # One that counts, and what the replay takes away with it is more than its own.
         alone = mistakes[0].get("step_if_fixed_ps") if number == 1 else None
         if alone is not None and part_text(step - alone, step) != part_text(step - fixed, step):
-            return f"Mistakes cost {cost}: {names} and smaller ones"
-    many = "Mistakes cost" if number > 1 else "A mistake costs"
-    return f"{many} {cost}: {names}"
+            return f"Mistakes cost {cost}, first {name}"
+    return (
+        f"A mistake costs {cost}: {name}" if number == 1 else f"{number} mistakes cost {cost}, first {name}"
+    )
 
 
 def _limit(limit: Mapping[str, Any], together: Mapping[str, Any]) -> str:
@@ -282,26 +284,25 @@ def _in_gaps(report: Mapping[str, Any], idle: int) -> str:
 
 
 def gap_sentence(gap: Mapping[str, Any], framework: str, host: str | None = None) -> str:
-    """Why a gap was there and why it ended, from its entry in the report; with the name of the `host` where a session
-    has several."""
-    duration, after = time_text(gap["duration_ps"]), gap["after"]
-    inside = gap.get("inside_run")
-    ended = f"{after} {'went on' if inside else 'ran'}" if after else "it ended"
-    if inside and gap["kind"] == "queued":
+    """Why a gap was there, from its entry in the report: what the host did in most of it, three things at the most;
+    with the name of the `host` where a session has several. Titles say how long the gap was, chains what ended it."""
+    after, kind = gap["after"], gap["kind"]
+    if gap.get("inside_run") and kind == "queued":
+        return f"The device is idle while {after} runs: the program itself waits for something."
+    if kind == "queued":
         return (
-            f"The device is idle for {duration} while {after} runs: the program itself waits for something."
+            f"{after} was queued before the gap began: the device waited for something else, a transfer, a collective "
+            "or another core."
         )
-    if gap["kind"] == "queued":
-        return (
-            f"{after} was queued before the gap began: for {duration} the device waited for something else, "
-            "a transfer, a collective or another core."
-        )
-    parts = sorted(gap["by_class_ps"].items(), key=lambda it: -it[1])[:3]
     does = host_does(framework)
-    doing = ", ".join(f"{does[name]} ({time_text(ps)})" for name, ps in parts)
-    if gap["kind"] == "starved":
-        return f"Nothing was queued for {duration}: {host or 'the host'} {doing}, until {ended}."
-    return f"What was queued is not known. For {duration} {host or 'the host'} {doing}, until {ended}."
+    told: list[tuple[str, int]] = []
+    for name, ps in sorted(gap["by_class_ps"].items(), key=lambda it: -it[1])[:3]:
+        if sum(ps for _, ps in told) < _MOST_OF_GAP * gap["duration_ps"]:
+            told.append((does[name], ps))
+    times = brief_times(*(ps for _, ps in told))
+    doing = joined([f"{text} ({time})" for (text, _), time in zip(told, times, strict=True)])
+    why = "Nothing was queued" if kind == "starved" else "What was queued is not known"
+    return f"{why}: {host or 'the host'} {doing}."
 
 
 def by_thread(chain: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ import numpy as np
 from tb_xla_insights.analysis.busy import stalls_together
 from tb_xla_insights.analysis.gaps import gaps_report
 from tb_xla_insights.analysis.idle import find_gaps
+from tb_xla_insights.analysis.kept import once
 from tb_xla_insights.analysis.segments import Segments
 from tb_xla_insights.analysis.shares import class_shares, covered
 from tb_xla_insights.analysis.step_work import step_work
@@ -61,11 +62,8 @@ _STEP_COLUMNS = (
 def kept_view(
     session: SessionTrace, name: str, make: Callable[[SessionTrace], dict[str, Any]]
 ) -> dict[str, Any]:
-    """The answer of that name, made when it is first asked for."""
-    store: dict[str, dict[str, Any]] = vars(session).setdefault("_views", {})
-    if name not in store:
-        store[name] = make(session)
-    return store[name]
+    """The answer of that name, made once however many views ask for it at the same time (see `once`)."""
+    return once(session, name, lambda: make(session))
 
 
 def whole_report(session: SessionTrace) -> dict[str, Any]:
@@ -172,7 +170,7 @@ def _gaps(session: SessionTrace) -> dict[str, Any]:
     hosts = {row["id"]: row["host"] for row in whole_report(session)["devices"]}
     groups: list[dict[str, Any]] = []
     latest: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    several = _several(session)
+    several = {host for host, count in _cores(session).items() if count > 1}
     listed = [
         item | {"together_ps": item["together_ps"] if hosts[item["device"]] in several else None}
         for item in report["items"][: MOST_GAPS * max(1, len(hosts))]
@@ -256,7 +254,7 @@ def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = 
         "host": host,
         "by_thread": by_thread(chain),
         "sentence": gap_sentence(found, report["environment"]["framework"], host if len(hosts) > 1 else None)
-        + (_together(found) if host in _several(session) else ""),
+        + _together(found, cores, _cores(session)[host]),
         "beside": _beside(session, found, other, list(known.values())) if other else None,
         "cores": cores,
         "pattern": pattern,
@@ -294,13 +292,16 @@ def _beside(
     return {"host": host, **told, "chain_ps": dict(chain)}
 
 
-def _several(session: SessionTrace) -> set[str]:
-    """Hosts with more than one core."""
-    cores = Counter(row["host"] for row in whole_report(session)["devices"])
-    return {host for host, count in cores.items() if count > 1}
+def _cores(session: SessionTrace) -> Counter[str]:
+    """How many cores each host has."""
+    return Counter(row["host"] for row in whole_report(session)["devices"])
 
 
-def _together(gap: dict[str, Any]) -> str:
+def _together(gap: dict[str, Any], alike: int, cores: int) -> str:
+    """Whether all of a host's cores are idle; nothing where it has one, or where the gap is on all of them, `alike`,
+    and at the same time but for a hundredth."""
+    if cores == 1 or (alike == cores and gap["together_ps"] >= 0.99 * gap["duration_ps"]):
+        return ""
     together, whole = (time_text(gap[name]) for name in ("together_ps", "duration_ps"))
     if together == whole:
         return " All cores of the host are idle meanwhile."

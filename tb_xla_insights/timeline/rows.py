@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,10 @@ from tb_xla_insights.analysis.names import tagged
 from tb_xla_insights.analysis.opcodes import collective, waits
 from tb_xla_insights.analysis.steps import step_times, steps_of
 from tb_xla_insights.catalog.classes import OTHER
+from tb_xla_insights.parallel import side_by_side
 from tb_xla_insights.timeline import kernels
 from tb_xla_insights.timeline.tracks import Columns, RowHead, Track
+from tb_xla_insights.trace.entries import texts_by_entry
 from tb_xla_insights.trace.model import Device, Int8, Int16, Int32, Spans, Thread, Trace
 from tb_xla_insights.trace.nesting import nearest
 from tb_xla_insights.trace.threads import ROLES, thread_labels
@@ -74,7 +76,7 @@ class HostRows:
         self.hidden: NDArray[np.bool_] = tagged(trace, "plumbing") & ~tagged(trace, "device_work")
         own, flags = event_classes(trace)
         self.kind: Int8 = kernels.inherit(own, (flags & INHERIT) > 0, trace.parent, OTHER)
-        self.tracks: list[Track] = list(self._tracks())
+        self.tracks: list[Track] = self._tracks()
         self.scoped = False
         """Whether the scopes of the devices' ops are known, which takes a while."""
 
@@ -104,13 +106,12 @@ class HostRows:
                         home[lane.event] = index
         return home
 
-    def _tracks(self) -> Iterator[Track]:
-        yield from self._steps()
-        yield from self._annotations()
-        yield from self._classes()
-        yield from self._threads()
-        for number, device in enumerate(self.trace.devices):
-            yield from self._device(f"h{self.index}.d{number}", device)
+    def _tracks(self) -> list[Track]:
+        devices = [
+            self._device(f"h{self.index}.d{number}", it) for number, it in enumerate(self.trace.devices)
+        ]
+        parts = self._steps(), self._annotations(), self._classes(), self._threads(), *devices
+        return [track for part in side_by_side([partial(list, it) for it in parts]) for track in part]
 
     def _head(self, name: str, kind: str, label: str) -> RowHead:
         return RowHead(f"h{self.index}.{name}", kind, label, self.trace.host)
@@ -140,13 +141,12 @@ class HostRows:
         rows = rows[mine] if mine.any() else rows
         if not rows.size:
             return
-        place = np.full(len(trace), -1, np.int32)
         above = nearest(trace.parent, rows)
         order = np.lexsort((-trace.duration_ps[rows], trace.start_ps[rows]))
-        rows, above = rows[order], above[order]
-        place[rows] = np.arange(len(rows), dtype=np.int32)
-        parent = np.where(above >= 0, place[above], -1).astype(np.int32)
-        yield self._track(self._head("ann", "annotations", "Annotations"), self._columns(rows, parent))
+        place = np.argsort(order)  # in that order, of each of `rows`, which ascend
+        parent = np.where(above >= 0, place[np.searchsorted(rows, above)], -1).astype(np.int32)
+        columns = self._columns(rows[order], parent[order])
+        yield self._track(self._head("ann", "annotations", "Annotations"), columns)
 
     def _classes(self) -> Iterator[Track]:
         parts = partition(self.trace)
@@ -224,14 +224,14 @@ class HostRows:
 
     def _spans(self, spans: Spans, kinds: Int8 | None) -> Columns:
         kind = np.zeros(len(spans), np.int8) if kinds is None else kinds[self.trace.meta[spans.row]]
-        name = self.names.of_string[spans.name]
+        name = texts_by_entry(self.names.of_string, spans.name)
         return Columns(
             np.ascontiguousarray(spans.start_ps),
             np.ascontiguousarray(spans.end_ps),
             name,
             kind,
-            spans.row.astype(np.int32),
-            spans.parent.astype(np.int32),
+            spans.row,
+            spans.parent,
         )
 
     @cached_property

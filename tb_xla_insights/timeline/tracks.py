@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, starmap
 from typing import Any
 
 import numpy as np
@@ -129,12 +129,14 @@ class Columns:
         parent = self.parent if self.parent.size else np.full(len(self.start), -1, np.int32)
         covered = kernels.covered(self.start, self.end)
         lane = kernels.pack(self.start, self.end, parent)
-        order = np.argsort(lane, kind="stable")
-        bounds = np.searchsorted(lane[order], np.arange(int(lane.max()) + 2 if lane.size else 1))
-        start, end, event = self.start[order], self.end[order], self.event[order]
-        name, kind = self.name[order], self.kind[order]
+        start, end, name, kind, event = self.start, self.end, self.name, self.kind, self.event
+        if lane.any():
+            order = np.argsort(lane, kind="stable")
+            start, end, event = start[order], end[order], event[order]
+            name, kind = name[order], kind[order]
+        bounds = np.cumsum([0, *(np.bincount(lane) if lane.size else ())])
         lanes = [
             Lane(start[at], end[at], name[at], kind[at], event[at], len(texts))
-            for at in (slice(low, high) for low, high in pairwise(bounds.tolist()))
+            for at in starmap(slice, pairwise(bounds.tolist()))
         ]
         return Track(head, host, trace, lanes, texts, covered / duration_ps if duration_ps else None, line)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tb_xla_insights.analysis.busy import busy
 from tb_xla_insights.catalog.classes import CLASSES, UNRECORDED
+from tb_xla_insights.parallel import side_by_side
 from tb_xla_insights.timeline.pyramid import Slices, rung_of, spread
 from tb_xla_insights.timeline.tracks import Track
 from tb_xla_insights.trace.model import Device, Int8, SessionTrace, Trace
@@ -33,17 +35,21 @@ def view(tracks: Sequence[Track], start_ps: int, end_ps: int, px: int) -> dict[s
     """
     rung = rung_of(end_ps - start_ps, px)
     slices = [[lane.view(start_ps, end_ps, rung) for lane in track.lanes] for track in tracks]
+    rungs = [[rung] * len(track.lanes) for track in tracks]
     deepest = max((len(track.lanes) for track in tracks), default=0)
     for more, depth in _ways_up(deepest, min(_MOST_RUNGS, _COARSEST - rung)):
         if sum(len(it.start) for row in slices for it in row) <= _MOST_SLICES:
             break
-        for track, row in zip(tracks, slices, strict=True):
+        for track, row, its in zip(tracks, slices, rungs, strict=True):
             if depth < len(row):
-                row[depth] = track.lanes[depth].view(start_ps, end_ps, rung + more)
+                its[depth] = rung + more
+                row[depth] = track.lanes[depth].view(start_ps, end_ps, its[depth])
     names: dict[str, int] = {}
     rows = {
-        track.head.id: [_lane(it, track.texts, names, start_ps) for it in row]
-        for track, row in zip(tracks, slices, strict=True)
+        track.head.id: [
+            _lane(it, track.texts, names, start_ps, its) for it, its in zip(row, own, strict=True)
+        ]
+        for track, row, own in zip(tracks, slices, rungs, strict=True)
     }
     return {"start_ps": start_ps, "end_ps": end_ps, "names": list(names), "rows": rows}
 
@@ -53,7 +59,9 @@ def prepare(tracks: Sequence[Track], duration_ps: int) -> None:
     two of picoseconds per pixel."""
     for px in (1250, 2500) if duration_ps and tracks else ():
         step = 1 << max(0, (duration_ps // px).bit_length() - 1)
-        view(tracks, 0, duration_ps, -(-duration_ps // step))
+        most = -(-duration_ps // step)
+        side_by_side([partial(view, [track], 0, duration_ps, most) for track in tracks])
+        view(tracks, 0, duration_ps, most)
 
 
 def _ways_up(depths: int, rungs: int) -> Iterator[tuple[int, int]]:
@@ -65,13 +73,15 @@ def _ways_up(depths: int, rungs: int) -> Iterator[tuple[int, int]]:
                 yield more, depth
 
 
-def _lane(slices: Slices, texts: list[str], names: dict[str, int], start_ps: int) -> dict[str, list[int]]:
+def _lane(
+    slices: Slices, texts: list[str], names: dict[str, int], start_ps: int, rung: int
+) -> dict[str, Any]:
     used, place = np.unique(slices.name, return_inverse=True)
     ids = np.array(
         [names.setdefault(texts[i], len(names)) if i >= 0 else -1 for i in used.tolist()], np.int64
     )
     event = slices.event
-    lane = {
+    lane: dict[str, Any] = {
         "s": np.diff(slices.start, prepend=start_ps).tolist(),
         "d": (slices.end - slices.start).tolist(),
         "n": ids[place].tolist(),
@@ -82,6 +92,8 @@ def _lane(slices: Slices, texts: list[str], names: dict[str, int], start_ps: int
     if (slices.events > 1).any():
         lane["k"] = slices.events.tolist()
         lane["b"] = slices.busy.tolist()
+        lane["r"] = rung
+        lane["f"] = _hex(slices.fill)
     return lane
 
 

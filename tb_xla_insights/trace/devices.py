@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
+from tb_xla_insights.parallel import side_by_side
+from tb_xla_insights.trace.entries import texts_by_entry
 from tb_xla_insights.trace.gpu_runs import gpu_runs
 from tb_xla_insights.trace.model import Device, DeviceKind, Int32, Int64, Line, Plane, Spans, Trace
-from tb_xla_insights.trace.nesting import nest, self_times
+from tb_xla_insights.trace.nesting import nest
 
 MODULES, OPS = "XLA Modules", "XLA Ops"
 _COPIES = ("Memcpy", "Memset")
@@ -32,10 +35,19 @@ def make_spans(row: Int32, start_ps: Int64, end_ps: Int64, name: Int32) -> Spans
     order[tied] = order[tied][np.lexsort((-end_ps[order[tied]], start_ps[tied]))]
     row, end_ps, name = row[order], end_ps[order], name[order]
     del order, same, tied  # of a large capture, 20 MB that what follows needs
-    duration_ps = end_ps - start_ps
-    depth, parent = nest(start_ps, duration_ps, [(0, len(row))])
-    own_ps = self_times(start_ps, duration_ps, parent, 0)
-    return Spans(row, start_ps, end_ps, depth, parent, own_ps, name)
+    depth, parent = nest(start_ps, end_ps - start_ps, [(0, len(row))])
+    return Spans(row, start_ps, end_ps, depth, parent, name)
+
+
+def line_spans(trace: Trace, lines: list[Line]) -> Spans:
+    """The spans of the events of lines as recorded, under their short names."""
+    if len(lines) != 1:
+        return event_spans(trace, _rows(lines))
+    # They are sorted, and nested, already.
+    rows, row = lines[0].rows, _rows(lines)
+    parent = np.maximum(trace.parent[rows] - np.int32(rows.start), np.int32(-1))
+    name = texts_by_entry(trace.metadata.label, trace.meta[rows])
+    return Spans(row, trace.start_ps[rows], trace.end_ps[rows], trace.depth[rows], parent, name)
 
 
 def event_spans(trace: Trace, rows: Int32) -> Spans:
@@ -49,13 +61,12 @@ def plane_devices(trace: Trace) -> list[Device]:
     Planes of parts of a device (sparse cores, counters) have other names and are no devices. On a GPU the
     ops are the kernels of all streams, copies apart, and the program runs are made from them.
     """
-    found = []
-    for plane in trace.planes:
-        if match := _PLANE.match(plane.name):
-            device = _device(trace, plane, match[1], match[2])
-            if len(device.modules) or len(device.ops):
-                found.append((match[1], int(match[2]), device))
-    return _with_runs(trace, [device for _, _, device in sorted(found, key=lambda entry: entry[:2])])
+    named = [
+        (match[1], int(match[2]), plane) for plane in trace.planes if (match := _PLANE.match(plane.name))
+    ]
+    named.sort(key=lambda entry: entry[:2])
+    found = side_by_side([partial(_device, trace, plane, kind, number) for kind, number, plane in named])
+    return _with_runs(trace, [device for device in found if len(device.modules) or len(device.ops)])
 
 
 def _with_runs(trace: Trace, devices: list[Device]) -> list[Device]:
@@ -79,17 +90,16 @@ def _is_stream(line: Line) -> bool:
     return line.name.startswith("Stream #")
 
 
-def _device(trace: Trace, plane: Plane, kind: str, number: str) -> Device:
+def _device(trace: Trace, plane: Plane, kind: str, number: int) -> Device:
     lines = [line for line in trace.lines if line.plane == plane.index]
-    modules = _rows([line for line in lines if line.name == MODULES])
-    ops = _rows([line for line in lines if line.name == OPS])
+    ops = [line for line in lines if line.name == OPS]
     streams = [line for line in lines if _is_stream(line)]
-    of_streams = not ops.size and bool(streams)
-    spans = event_spans(trace, _kernels(trace, _rows(streams)) if of_streams else ops)
-    if of_streams:  # kernels run beside each other, none inside another
-        spans = replace(
-            spans, parent=np.full(len(spans), -1, np.int32), self_ps=spans.end_ps - spans.start_ps
-        )
+    if streams and not any(line.count for line in ops):
+        spans = event_spans(trace, _kernels(trace, _rows(streams)))
+        # Kernels run beside each other, none inside another.
+        spans = replace(spans, parent=np.full(len(spans), -1, np.int32))
+    else:
+        spans = line_spans(trace, ops)
     return Device(
         id=f"{trace.host}/{kind}:{number}",
         name=f"{kind}:{number}",
@@ -97,7 +107,7 @@ def _device(trace: Trace, plane: Plane, kind: str, number: str) -> Device:
         host=trace.host,
         plane=plane.index,
         made=False,
-        modules=event_spans(trace, modules),
+        modules=line_spans(trace, [line for line in lines if line.name == MODULES]),
         ops=spans,
         lines={line.name: line.index for line in lines},
     )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tb_xla_insights.trace import kernels
 
 if TYPE_CHECKING:
-    from tb_xla_insights.trace.model import Int8, Int32
+    from tb_xla_insights.trace.model import Int8, Int32, Int64
 
 
 def told_by_entry(told: Int8, meta: Int32) -> Int8:
@@ -20,20 +20,20 @@ def told_by_entry(told: Int8, meta: Int32) -> Int8:
     return found
 
 
-def count_of_entries(entries: NDArray[np.bool_], meta: Int32) -> int:
-    """How many events are of some entries."""
-    return int(kernels.count_entries(entries, meta))
+def texts_by_entry(texts: Int32, meta: Int32) -> Int32:
+    """The text of each event's entry: `texts[meta]`."""
+    found = np.empty(len(meta), np.int32)
+    kernels.look_up_texts(texts, meta, found)
+    return found
 
 
 def rows_of_entries(entries: NDArray[np.bool_], meta: Int32) -> Int32:
     """The events of some entries, in row order: `flatnonzero(entries[meta])`."""
-    found = np.empty(count_of_entries(entries, meta), np.int32)
-    kernels.list_entries(entries, meta, found)
-    return found
+    return np.flatnonzero(told_by_entry(entries.view(np.int8), meta).view(np.bool_)).astype(np.int32)
 
 
-def entries_present(meta: Int32, count: int) -> NDArray[np.bool_]:
-    """Which of so many entries some event is of; one of entry -1 is of the last."""
-    found = np.zeros(count, np.bool_)
-    kernels.mark_entries(np.ascontiguousarray(meta), found)
+def count_by_entry(meta: Int32, count: int) -> Int64:
+    """How many events are of each of so many entries; one of entry -1 is of the last."""
+    found = np.zeros(count, np.int64)
+    kernels.count_entries(np.ascontiguousarray(meta), found)
     return found

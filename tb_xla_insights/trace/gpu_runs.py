@@ -25,7 +25,6 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.trace.entries import rows_of_entries
 from tb_xla_insights.trace.flows import join_flows
 from tb_xla_insights.trace.model import Flows, Int32, Int64, Trace
 from tb_xla_insights.trace.nesting import climb, outermost
@@ -116,7 +115,7 @@ def _execution_rows(trace: Trace) -> Int32:
     for tag in _EXECUTIONS:
         named = np.zeros(len(metadata.name), np.bool_)
         named[entries] = [tag in its for its in tags]
-        rows = rows_of_entries(named, trace.meta)
+        rows = trace.rows_of(named)
         if rows.size:
             return outermost(trace.parent, rows)
     return _NONE

@@ -101,13 +101,6 @@ def self_times(
                 covered[above] = end
 
 
-def mark_entries(meta: Int32, found: OutBools) -> None:
-    """Says which entries some event is of."""
-    with cython.nogil:
-        for row in range(len(meta)):
-            found[meta[row]] = True
-
-
 def look_up(told: Int8, meta: Int32, found: OutInt8) -> None:
     """What is told of each event's entry."""
     with cython.nogil:
@@ -115,23 +108,18 @@ def look_up(told: Int8, meta: Int32, found: OutInt8) -> None:
             found[row] = told[meta[row]]
 
 
-def count_entries(entries: Bools, meta: Int32) -> int:
-    """How many events are of some entries."""
-    count: cython.Py_ssize_t = 0
+def look_up_texts(texts: Int32, meta: Int32, found: OutInt32) -> None:
+    """The text of each event's entry; -1 stands for the last."""
     with cython.nogil:
         for row in range(len(meta)):
-            count += entries[meta[row]]
-    return count
+            found[row] = texts[meta[row]]
 
 
-def list_entries(entries: Bools, meta: Int32, found: OutInt32) -> None:
-    """The events that are of some entries."""
-    at: cython.Py_ssize_t = 0
+def count_entries(meta: Int32, found: OutInt64) -> None:
+    """Adds up how many events are of each entry."""
     with cython.nogil:
         for row in range(len(meta)):
-            if entries[meta[row]]:
-                found[at] = row
-                at += 1
+            found[meta[row]] += 1
 
 
 _STEP = cython.declare(cython.Py_ssize_t, 17)

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.errors import Diagnostic
-from tb_xla_insights.trace.entries import entries_present, told_by_entry
+from tb_xla_insights.trace import kernels
+from tb_xla_insights.trace.entries import count_by_entry, rows_of_entries, told_by_entry
 from tb_xla_insights.xplane.columns import Places, StatColumns
 
 Int8 = NDArray[np.int8]
@@ -87,7 +88,8 @@ class Spans:
 
     `row` is the event each stands for. An interval's length is not always its event's: an op of a CPU
     capture lasts from its begin to its `end:` event. `depth`, `parent` (index into these spans, -1: none) and
-    `self_ps` (time not covered by recorded parts) describe how they nest; `name` indexes the trace's strings.
+    `self_ps` (time not covered by recorded parts) describe how they nest; `name` indexes the trace's strings. Columns
+    may be parts of the trace's.
     """
 
     row: Int32
@@ -95,8 +97,14 @@ class Spans:
     end_ps: Int64
     depth: Int16
     parent: Int32
-    self_ps: Int64
     name: Int32
+
+    @cached_property
+    def self_ps(self) -> Int64:
+        own = self.end_ps - self.start_ps
+        # What a span's parts take of it comes after it: it is not needed any more as a duration.
+        kernels.self_times(self.start_ps, own, self.parent, 0, own, self.start_ps.copy())
+        return own
 
     def __len__(self) -> int:
         return len(self.row)
@@ -126,6 +134,14 @@ class Device:
     lines: dict[str, int]
     run_of_op: Int32 | None = None
     run_ids: Int64 | None = None
+
+    @cached_property
+    def span_ps(self) -> tuple[int, int]:
+        """Start of its first and end of its last module or op; (0, 0) where it has neither."""
+        parts = [part for part in (self.modules, self.ops) if len(part)]
+        if not parts:
+            return 0, 0
+        return min(int(p.start_ps[0]) for p in parts), max(int(p.end_ps.max()) for p in parts)
 
 
 @dataclass(frozen=True)
@@ -243,6 +259,17 @@ class Trace:
         """The driving thread's line, then those of its backward passes."""
         return self.lines_with("driving", "autograd")
 
+    @cached_property
+    def entry_counts(self) -> Int64:
+        """How many events each metadata entry has."""
+        return count_by_entry(self.meta, len(self.metadata.name))
+
+    def rows_of(self, entries: NDArray[np.bool_]) -> Int32:
+        """The events of some metadata entries, in row order."""
+        if not self.entry_counts[entries].any():  # as of most names that are asked for
+            return np.empty(0, np.int32)
+        return rows_of_entries(entries, self.meta)
+
     def intern(self, text: str) -> int:
         """The index of a text in the trace's strings, to which it is added if need be."""
         if text not in self._string_index:
@@ -257,7 +284,7 @@ class Trace:
     def told(self, texts: Int32, answer: Callable[[str], int]) -> Int8:
         """What `answer` says of each text (index into the strings), asked once per different one; -1 for no text."""
         answers = np.full(len(self.strings) + 1, -1, np.int8)
-        for text in np.flatnonzero(entries_present(texts, len(answers))[:-1]).tolist():
+        for text in np.flatnonzero(count_by_entry(texts, len(answers))[:-1]).tolist():
             answers[text] = answer(self.strings[text])
         return told_by_entry(answers, np.ascontiguousarray(texts))
 
@@ -280,22 +307,21 @@ class Trace:
         """Moves everything in time, in place. Only while nothing was computed from it yet."""
         if not by_ps:
             return
-        self.start_ps += by_ps
-        self.__dict__.pop("span_ps", None)
+        # First, as they may have parts of the column.
         self.devices = [
             replace(d, modules=d.modules.shifted(by_ps), ops=d.ops.shifted(by_ps)) for d in self.devices
         ]
+        self.start_ps += by_ps
+        self.__dict__.pop("span_ps", None)
         self.base_unix_ns -= by_ps // 1000
 
     @cached_property
     def span_ps(self) -> tuple[int, int]:
         """Start of the first and end of the last event; (0, 0) without events."""
-        lines = [line.rows for line in self.lines if line.count]
-        return (
-            (int(self.start_ps.min()), max(int(self.end_ps[rows].max()) for rows in lines))
-            if lines
-            else (0, 0)
-        )
+        if not len(self):
+            return 0, 0
+        outermost = np.flatnonzero(self.parent < 0)  # no event ends after the one around it
+        return int(self.start_ps[outermost].min()), int(self.end_ps[outermost].max())
 
     @cached_property
     def nbytes(self) -> int:

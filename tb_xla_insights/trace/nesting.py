@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
+from tb_xla_insights.parallel import side_by_side
 from tb_xla_insights.trace import kernels
 from tb_xla_insights.trace.model import Int16, Int32, Int64, Trace
 
@@ -23,9 +26,12 @@ def nest(start_ps: Int64, duration_ps: Int64, ranges: list[tuple[int, int]]) -> 
     """
     n = len(start_ps)
     depth, parent = np.empty(n, np.int16), np.empty(n, np.int32)
-    stack, ends = np.empty(DEEPEST, np.int32), np.empty(DEEPEST, np.int64)
-    for first, count in ranges:
+
+    def nest_line(first: int, count: int) -> None:
+        stack, ends = np.empty(DEEPEST, np.int32), np.empty(DEEPEST, np.int64)
         kernels.nest(start_ps, duration_ps, first, count, depth, parent, stack, ends)
+
+    side_by_side([partial(nest_line, *line) for line in ranges])
     return depth, parent
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.arrays import cut, room
 from tb_xla_insights.trace import codes, kernels
-from tb_xla_insights.trace.entries import count_of_entries, told_by_entry
+from tb_xla_insights.trace.entries import told_by_entry
 from tb_xla_insights.trace.model import Flows, Int8, Int32, Int64, Line
 from tb_xla_insights.trace.nesting import DEEPEST
 
@@ -63,11 +63,11 @@ def find_stretches(
     """The regions of all lines; None where no line records any. `name` is that of each metadata entry (index into the
     strings)."""
     of_entry = _marks(strings, name)
-    begins = codes.REGION_START, codes.HELPER, codes.COMPLETION, codes.WHOLE
-    most = count_of_entries(np.isin(of_entry, begins), meta)
+    mark = told_by_entry(of_entry, meta)
+    most = int(np.count_nonzero(mark))
     if not most:
         return None
-    mark, of_row = told_by_entry(of_entry, meta), np.full(len(meta), -1, np.int32)
+    of_row = np.full(len(meta), -1, np.int32)
     row, outer, start, end, complete = room(most, np.int32, np.int32, np.int64, np.int64, np.int64)
     runs = np.zeros(most, np.bool_)
     count, stack = 0, np.empty(DEEPEST, np.int32)

@@ -47,4 +47,4 @@ def join_waits(
 def _tagged(tag: str, names: list[str], catalog: Catalog, meta: Int32) -> Int32:
     """The events whose names have a tag, in row order."""
     entries: NDArray[np.bool_] = np.array([tag in catalog.tags(name) for name in names], np.bool_)
-    return rows_of_entries(entries, meta) if entries.any() else np.empty(0, np.int32)
+    return rows_of_entries(entries, meta)

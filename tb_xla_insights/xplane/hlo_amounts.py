@@ -131,6 +131,8 @@ class ProgramAmounts:
     def _of(self, it: HloInstruction, opcode: str, computation: int, depth: int) -> _Held:
         if opcode in _HOLDS_WORK:
             called = it.called_computation_ids
+            if not called:  # a file without the bodies of its fusions
+                return _UNKNOWN
             if len(called) == 1:
                 return self._inside(called[0], depth)
             return _together(self._inside(id_, depth) for id_ in called)

@@ -53,6 +53,31 @@ def test_a_capture_made_in_the_tab_opens_in_the_tab(
     assert page.get_by_test_id("session-select").locator("option").count() == 2
 
 
+def test_the_dialog_says_where_to_and_when(dialog: Locator, logdir: Path) -> None:
+    expect(dialog.get_by_test_id("capture-logdir")).to_have_text(str(logdir))
+    expect(dialog.get_by_test_id("capture-hint")).to_contain_text("the first steps compile")
+    expect(dialog.locator("button.primary")).to_have_text("Capture")
+
+
+def test_addresses_are_remembered_the_last_one_first(
+    page: Page, dialog: Locator, complaints: list[str]
+) -> None:
+    first, second = (f"localhost:{free_port()}" for _ in range(2))
+    for address in (first, second, "nowhere"):
+        dialog.get_by_label("Addresses").fill(address)
+        dialog.get_by_label("Duration").fill("300")
+        dialog.get_by_role("button", name="Capture").click()
+        said = "write HOST:PORT" if address == "nowhere" else f"{address}: nothing listens there"
+        expect(dialog.get_by_role("alert")).to_contain_text(said)
+    page.reload()
+    page.get_by_test_id("capture-button").click()
+    expect(dialog.get_by_label("Addresses")).to_have_value(second)
+    expect(dialog.get_by_label("Duration")).to_have_value("300")
+    offered = dialog.locator("datalist option").evaluate_all("all => all.map(it => it.value)")
+    assert offered == [second, first]
+    complaints.clear()  # of the answer that refuses "nowhere"
+
+
 def test_errors_stay_in_the_dialog(dialog: Locator, complaints: list[str]) -> None:
     dialog.get_by_label("Addresses").fill("somewhere")
     dialog.get_by_role("button", name="Capture").click()

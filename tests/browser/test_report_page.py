@@ -9,7 +9,7 @@ from playwright.sync_api import BrowserContext, expect
 from synthetic.__main__ import LOGDIR
 
 import tb_xla_insights as xi
-from tb_xla_insights.export.html import report_html
+from tb_xla_insights.html.page import report_html
 
 
 @pytest.mark.parametrize("run", ["synthetic_case_study_8_tpu_cores", "torch_xla_dynamic_shapes"])

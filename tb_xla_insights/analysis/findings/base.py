@@ -12,18 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.beside import Beside, Metrics
-from tb_xla_insights.analysis.busy import device_span
 from tb_xla_insights.analysis.enclosing import annotation_path
 from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.findings.ledger import Ledger
 from tb_xla_insights.analysis.frameworks import WORDS, Words, host_does
-from tb_xla_insights.analysis.step_sources import recorded_steps
+from tb_xla_insights.analysis.launches import find_launches
+from tb_xla_insights.analysis.step_sources import recorded_steps, step_rows
 from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.analysis.thresholds import EVERY_SHARE, Severity
 from tb_xla_insights.analysis.what_if import Fix
-from tb_xla_insights.catalog.classes import CLASS_INDEX
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
-from tb_xla_insights.units import count, share, time_text
+from tb_xla_insights.units import brief_time, count
 
 MOST_WINDOWS = 20
 """Places that a finding shows: the longest ones."""
@@ -93,6 +92,17 @@ class Finding:
         }
 
 
+@dataclass(frozen=True)
+class Mean:
+    """A mean time of a core: `24.4 ms a step`, or `318 ms` in all."""
+
+    ps: int
+    each: str
+
+    def __str__(self) -> str:
+        return brief_time(self.ps) + self.each
+
+
 class Facts:
     """One host's idle time as it is given out to findings, and what their texts need."""
 
@@ -106,7 +116,7 @@ class Facts:
     @cached_property
     def span_ps(self) -> int:
         """The devices' spans together."""
-        return sum(end - start for start, end in map(device_span, self.trace.devices))
+        return sum(end - start for start, end in (device.span_ps for device in self.trace.devices))
 
     @cached_property
     def steps(self) -> int:
@@ -141,22 +151,35 @@ class Facts:
     def share(self, cost_ps: int) -> float:
         return cost_ps / self.span_ps if self.span_ps else 0.0
 
-    def per_core(self, sum_ps: int) -> str:
-        """A sum over all cores as `22.145 ms`; of several cores the mean, `22.145 ms per core`."""
-        cores = len(self.trace.devices)
-        return f"{time_text(sum_ps // cores)} per core" if cores > 1 else time_text(sum_ps)
+    @cached_property
+    def core(self) -> str:
+        """Whom a sentence tells of: what it says of each of several cores is their mean."""
+        return "Each core" if len(self.trace.devices) > 1 else "The device"
 
-    def of_span(self, cost_ps: int) -> str:
-        """`22.145 ms, 71.4 % of the device's span`; of several cores the mean."""
-        whose = "devices' spans" if len(self.trace.devices) > 1 else "device's span"
-        return f"{self.per_core(cost_ps)}, {share(self.share(cost_ps))} of the {whose}"
+    def mean(self, taken: Int64, recurs: Recurs | None = None) -> Mean:
+        """What is `taken` from each gap, as `Ledger.take` gives it, as the mean of a core: of a step, from the time of
+        the whole steps, where it happens in several of them; else in all."""
+        return self._mean(taken, self.ledger.start_ps, self.ledger.end_ps, recurs)
 
-    def shared(self, cost_ps: int, *classes: str) -> str:
-        """What follows a cost that is not all starved idle time of some classes, as other findings took some first:
-        ` (20.585 ms with what other findings have)`."""
-        columns = [CLASS_INDEX[name] for name in classes]
-        whole = int(self.ledger.shares[:, columns].sum())
-        return f" ({self.per_core(whole)} with what other findings have)" if whole > cost_ps else ""
+    def mean_of_runs(self, taken: Int64, recurs: Recurs | None) -> Mean:
+        """The same of what is taken from each run of Launches.runs."""
+        runs = find_launches(self.trace).runs
+        return self._mean(taken, runs.start_ps, runs.end_ps, recurs)
+
+    def _mean(self, taken: Int64, start_ps: Int64, end_ps: Int64, recurs: Recurs | None) -> Mean:
+        cores = max(1, len(self.trace.devices))
+        if recurs not in ("every_step", "some_steps"):
+            return Mean(int(taken.sum()) // cores, "")
+        steps = steps_of(self.trace)
+        begin, end = steps[0].start_ps, steps[-1].start_ps + steps[-1].duration_ps
+        inside = np.clip(np.minimum(end_ps, end) - np.maximum(start_ps, begin), 0, None)
+        part = inside / np.maximum(end_ps - start_ps, 1)
+        return Mean(round(float((taken * part).sum())) // (cores * len(steps)), " a step")
+
+    def idles(self, taken: Int64, recurs: Recurs | None) -> str:
+        """`The device idles 24.4 ms a step`, of several cores `Each core idles 24.4 ms a step`; without `a step` where
+        it happens in one step or outside of them."""
+        return f"{self.core} idles {self.mean(taken, recurs)}"
 
     def gap_windows(self, taken: Int64) -> list[Window]:
         """The gaps that a finding takes most of; `taken` from each, as `Ledger.take` gives it."""
@@ -207,6 +230,11 @@ def most_common(texts: Iterable[str | None]) -> str | None:
     return found.most_common(1)[0][0] if found else None
 
 
+def step_paths(trace: Trace) -> set[str]:
+    """Paths of the annotations that are steps: where something lies that lies in no part of a step."""
+    return {annotation_path(trace, row) or "" for row in step_rows(trace).tolist()}
+
+
 def paths(trace: Trace, rows: Iterable[int]) -> list[str | None]:
     return [annotation_path(trace, row) if row >= 0 else None for row in rows]
 
@@ -240,6 +268,11 @@ def plural(number: int, one: str, many: str | None = None) -> str:
 def joined(names: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+def lower_first(text: str) -> str:
+    """A sentence's text in the midst of another one."""
+    return text[:1].lower() + text[1:]
 
 
 def rounded(number: float) -> str:

@@ -14,7 +14,6 @@ from tb_xla_insights.analysis.findings.base import (
     Window,
     first_that_fits,
     longest_windows,
-    plural,
 )
 from tb_xla_insights.analysis.intervals import union, union_of
 from tb_xla_insights.analysis.launches import find_launches
@@ -24,6 +23,7 @@ from tb_xla_insights.analysis.propagation.source import Frame
 from tb_xla_insights.analysis.what_if import Fix
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int64, Trace
+from tb_xla_insights.units import brief_time
 
 _NAMES = {
     "pure_callback": "jax.pure_callback",
@@ -64,14 +64,14 @@ def host_callback(facts: Facts) -> Finding | None:
     name = times.most_common(1)[0][0] if times else None
     place = places.most_common(1)[0][0] if places else None
     where = f" ({PurePath(place.file).name}:{place.line})" if place else ""
-    called = f"; {name} takes {facts.per_core(times[name])}" if name else ""
-    whom = "cores" if len(trace.devices) > 1 else "the device"
+    recurs = facts.recurs(steps)
+    each = brief_time(times[name] // count) if name else ""
+    called = f"; {name} takes {each} each time" if name else ""
     return Finding(
         "host_callback",
         first_that_fits(f"The program waits for Python: {name or kind}", "The program waits for Python"),
         f"the program waits for Python ({name or kind})",
-        f"{plural(count, 'call')} of {kind}{where} keep{'s' if count == 1 else ''} {whom} waiting for "
-        f"{facts.of_span(whole)}{called}.",
+        f"{facts.core} waits {facts.mean_of_runs(_waited(trace), recurs)} for {kind}{where}{called}.",
         _advice(kind, name, where),
         whole,
         {
@@ -83,7 +83,7 @@ def host_callback(facts: Facts) -> Finding | None:
             "kinds": dict(kinds.most_common()),
         },
         longest_windows(windows),
-        facts.recurs(steps),
+        recurs,
         Fix(CLASSES, windows=_held_up(trace), device_ps=_waited(trace)),
     )
 

@@ -20,9 +20,11 @@ from tb_xla_insights.analysis.findings.base import (
     first_that_fits,
     joined,
     longest_windows,
+    lower_first,
     most_common,
     plural,
     step_names,
+    step_paths,
     steps_text,
 )
 from tb_xla_insights.analysis.findings.compile_advice import (
@@ -39,11 +41,12 @@ from tb_xla_insights.analysis.findings.compile_costs import (
     slow_first_runs,
 )
 from tb_xla_insights.analysis.graph_diff import Change, GraphDiff, find_graph_diffs
-from tb_xla_insights.analysis.graph_words import difference_text, types_text
+from tb_xla_insights.analysis.graph_words import changes_text, difference_text, types_text
 from tb_xla_insights.analysis.intervals import union, union_of
 from tb_xla_insights.analysis.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.what_if import Fix
-from tb_xla_insights.units import time_text
+from tb_xla_insights.trace.model import Int64
+from tb_xla_insights.units import brief_time
 
 _NEW: dict[Change, str] = {
     "same_hlo": "the HLO is that of an earlier program",
@@ -57,6 +60,9 @@ _NEW: dict[Change, str] = {
     "other_graph": "the graph is like none before",
 }
 """What is new in a graph, after `In 4 of them`."""
+
+_ALL = 0.995
+"""Of a compilation's time: what rounds to all of it."""
 
 _EDGES = {
     BEGUN_BEFORE: "at the capture's start",
@@ -90,7 +96,8 @@ def recompilation(facts: Facts) -> Finding | None:
         return None
     when = union(compiles.start_ps[again], compiles.end_ps[again])
     calls = union_of([when, calls_that_compile(trace, compiles.row[again])])
-    cost = int(facts.ledger.take_within(BUILDS, calls).sum())
+    taken = facts.ledger.take_within(BUILDS, calls)
+    cost = int(taken.sum())
     slow, unknown = slow_first_runs(trace, compiles.end_ps[again])
     fix = Fix(BUILDS, windows=(calls.start_ps, calls.end_ps), device_ps=slow, unknown=unknown)
     steps = set(compiles.step[again].tolist()) - {-1}
@@ -104,22 +111,19 @@ def recompilation(facts: Facts) -> Finding | None:
     told = next((it.told for it in found if it.told), {})
     new = _main_change(found)
     brief = where if all(it.in_step or it.cut for it in found) else "after warm-up"
-    detail = f"{plural(count, 'compilation')} {where} {'takes' if count == 1 else 'take'} {time_text(total)}"
+    title = _title(found, where)
     fix = known_elsewhere(fix) if len(numbers) <= 1 else fix
-    idle = (
-        f"devices idle meanwhile for {facts.of_span(cost)}" if cost else "no device waits for it in its span"
-    )
-    detail += f"{_cut_text(found)}; {idle}"
+    detail = f"{_took(found, total, '' if where in title else where)}; {_idle_text(facts, taken, total)}"
     if len(fix.unknown):
-        detail += "; no run of what they compile is a later one, so how long those take is not known"
+        detail += ", and how long a later run of it takes is not known"
     detail += f".{_new_text(found, new)}"
     if new is None and variants > 1:
         detail += (
-            f" {module} comes in {variants} variants; the file lacks the HLO that would tell what differs."
+            f" {variants} graphs are called {module}, and no HLO is recorded that would tell them apart."
         )
     return Finding(
         "recompilation",
-        _title(found, where),
+        title,
         f"a compile {brief}" if count in (1, len(numbers)) else f"{count} compiles {brief}",
         detail,
         _advice(facts, found, new, told, place, numbers, variants),
@@ -144,6 +148,20 @@ def recompilation(facts: Facts) -> Finding | None:
         "once" if len(numbers) <= 1 else facts.recurs(steps),
         fix,
     )
+
+
+def _took(found: Sequence[_Again], total_ps: int, where: str) -> str:
+    """`Compiling takes 318 ms`, `5 compilations in steps 6 and 9 take 7.71 s (1 unfinished)`."""
+    what = f"{plural(len(found), 'compilation')} {where}".rstrip()
+    takes = "Compiling takes" if what == "1 compilation" else f"{what} take{'s' if len(found) == 1 else ''}"
+    return f"{takes} {brief_time(total_ps)}{_cut_text(found)}"
+
+
+def _idle_text(facts: Facts, taken: Int64, total_ps: int) -> str:
+    if not taken.any():
+        return "no device waits for it in its span"
+    idle, core = facts.mean(taken), lower_first(facts.core)
+    return f"{core} idles meanwhile" if idle.ps >= _ALL * total_ps else f"{core} idles for {idle} of it"
 
 
 def _compilations(facts: Facts, numbers: Sequence[int]) -> list[_Again]:
@@ -202,8 +220,7 @@ def _new_text(found: Sequence[_Again], new: _Again | None) -> str:
     if new is None or new.diff.change is None:
         return ""
     is_new, alike = _NEW[new.diff.change], sum(it.diff.change == new.diff.change for it in found)
-    named = new.diff.nearest is not None and new.diff.nearest.differences
-    told = difference_text(new.diff) if named else ""
+    told = changes_text(new.diff.nearest.differences) if new.diff.nearest else ""
     if len(found) == 1:
         return f" {is_new[:1].upper()}{is_new[1:]}{f': {told}' if told else ''}."
     longest = f": in the longest, {told}" if told else ""
@@ -228,7 +245,8 @@ def _advice(
     variants: int,
 ) -> str:
     # Where a step is left the whole graph runs: nothing there is of a shape.
-    at = place_text(None if "StepTrace" in (told.get("cause") or "") else told.get("frame"), place)
+    inside = None if place in step_paths(facts.trace) else place
+    at = place_text(None if "StepTrace" in (told.get("cause") or "") else told.get("frame"), inside)
     if new is not None and new.diff.change is not None:
         differences = new.diff.nearest.differences if new.diff.nearest else ()
         types = types_text((it.before, it.after) for it in differences)

@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
+    Mean,
+    Recurs,
     first_that_fits,
     most_common,
-    plural,
+    rounded,
 )
 from tb_xla_insights.analysis.input_pipeline import find_input_pipeline, input_report
 from tb_xla_insights.analysis.names import frame_name
 from tb_xla_insights.analysis.steps import steps_at
 from tb_xla_insights.analysis.transfers import transfers_report
-from tb_xla_insights.units import byte_size, share, time_text
+from tb_xla_insights.trace.model import Int64
+from tb_xla_insights.units import brief_time, byte_size, share
 
 DELAYED_RATIO = 2
 """From how many times the idle time on a text says why loading costs more than that."""
 
 _LOADING = {
     # Whether another thread loads, of which nothing is recorded, a capture does not tell.
-    "driving_thread": "If {where} loads the batch itself, move that off the thread that drives the device: {how}; if "
-    "it waits for a loader, make that faster or give it more workers.",
+    "driving_thread": "If {where} loads the batch itself, load ahead of the step: {how}; if it waits for a loader, "
+    "give that more workers.",
     "mp_device_loader": "Give the DataLoader under MpDeviceLoader more workers, let it prefetch more "
     "(loader_prefetch_size), and make a batch cheaper to collate.",
     "loader_threads": "Use more loader threads, let them prefetch, and make a batch cheaper.",
@@ -49,24 +53,32 @@ def input_bound(facts: Facts) -> Finding | None:
     name = most_common(names) or "the input pipeline"
     kind = "infeed" if infeed > idle else pipeline["kind"] or "driving_thread"
     hidden = pipeline["load_hidden"]
-    each = f" ({time_text(found.waits.total_ps // batches)} each)" if batches else ""
+    each = f" ({brief_time(found.waits.total_ps // batches)} each)" if batches else ""
     waited = found.waits.total_ps * len(trace.devices)
-    delays = ", but delays what is launched next" if waited > DELAYED_RATIO * cost else ""
+    delays = ", but delays the next launch" if waited > DELAYED_RATIO * cost else ""
+    recurs = facts.recurs(steps)
     return Finding(
         "input_bound",
         first_that_fits(f"The device waits for data: {name}", "The device waits for data"),
         f"the device waits for data ({name})",
-        f"Devices idle{' or wait in infeed' if infeed else ''} for {facts.of_span(cost)}, while the host loads or "
-        f"waits for {plural(batches, 'batch', 'batches')}{each}. Of all loading, {share(hidden)} "
-        f"overlaps with the device's work{delays}.",
+        f"{facts.core} idles{' or waits in infeed' if infeed else ''} {_mean(facts, taken, infeed, recurs)} while the "
+        f"host loads or waits for a batch{each}. Loading overlaps "
+        f"with the device's work for {share(hidden)} of its time{delays}.",
         _LOADING[kind].format(where=name, how=facts.words.ahead),
         cost,
         {key: value for key, value in pipeline.items() if key != "verdict"}
         | {"name": name, "infeed_ps": infeed},
         facts.gap_windows(taken),
-        facts.recurs(steps),
+        recurs,
         facts.without(steps, "input", aside=True),
     )
+
+
+def _mean(facts: Facts, taken: Int64, infeed_ps: int, recurs: Recurs | None) -> Mean:
+    """Idle time with what cores wait in infeed."""
+    mean = facts.mean(taken, recurs)
+    parts = facts.core_steps if mean.each else len(facts.trace.devices)
+    return replace(mean, ps=mean.ps + infeed_ps // max(1, parts))
 
 
 def _brief(to_device: Mapping[str, Any], sends: bool) -> str:
@@ -74,6 +86,14 @@ def _brief(to_device: Mapping[str, Any], sends: bool) -> str:
         return "the device waits while data is read back"
     size = to_device["bytes_per_step"]
     return f"{byte_size(size)} sent each step" if size else "the device waits for data to be sent"
+
+
+def _moved(sent: Mapping[str, Any]) -> str:
+    """`324.5 MB are sent (1.1 transfers)`, those of a step."""
+    many = sent["per_step"]
+    size = sent["bytes_per_step"]
+    what = f"{byte_size(round(size))} are sent" if size else "the host sends to it"
+    return what if many is None else f"{what} ({rounded(many)} {'transfer' if many == 1 else 'transfers'})"
 
 
 def transfer_bound(facts: Facts) -> Finding | None:
@@ -85,16 +105,14 @@ def transfer_bound(facts: Facts) -> Finding | None:
         return None
     transfers, steps = transfers_report(facts.session), facts.steps_taken(taken)
     to_device, from_device = transfers["to_device"], transfers["from_device"]
-    size = f" of {byte_size(to_device['bytes'])}" if to_device["bytes"] is not None else ""
-    sends = sent_ps >= read_ps
+    sends, recurs = sent_ps >= read_ps, facts.recurs(steps)
     return Finding(
         "transfer_bound",
         "The device waits for data to be sent" if sends else "The device waits while data is read back",
         _brief(to_device, sends),
-        f"{plural(to_device['count'], 'transfer')}{size} to the device and {from_device['count']} from it; "
-        f"devices idle meanwhile for {facts.of_span(cost)}.",
-        f"Send the next batch while the device works{facts.words.sends}, in fewer and smaller pieces: "
-        "integer labels, constants made on the device, bfloat16."
+        f"{facts.idles(taken, recurs)} while {_moved(to_device) if sends else 'the host reads from it'}.",
+        f"Send the next batch while the device works{facts.words.sends}, and send less: integer labels, bfloat16, "
+        "constants made on the device."
         if sends
         else "Read less from the device, and later: add up on the device, and fetch many values at once.",
         cost,
@@ -105,6 +123,6 @@ def transfer_bound(facts: Facts) -> Finding | None:
             "from_device": from_device,
         },
         facts.gap_windows(taken),
-        facts.recurs(steps),
+        recurs,
         facts.without(steps, "to_device", "from_device"),
     )

@@ -15,6 +15,7 @@ from tb_xla_insights.analysis.findings.base import (
     MOST_WINDOWS,
     Facts,
     Finding,
+    Recurs,
     Window,
     first_that_fits,
     joined,
@@ -32,7 +33,7 @@ from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.analysis.thresholds import BOUND_SHARE, INFO_SHARE, UNHIDDEN_SHARE
 from tb_xla_insights.analysis.what_if import Fix
 from tb_xla_insights.trace.model import DeviceKind, Int64, Trace
-from tb_xla_insights.units import share, time_text
+from tb_xla_insights.units import brief_times, share
 
 
 def device_stalls(facts: Facts) -> Finding | None:
@@ -50,18 +51,18 @@ def device_stalls(facts: Facts) -> Finding | None:
         for device, part in parts
         for start, end in _longest(part.start_ps, part.end_ps)
     )
+    stalled, recurs = _stalled(trace), _recurs(facts)
     copies = name.startswith(("copy", "slice", "dynamic"))
     return Finding(
         "device_stalls",
         first_that_fits(f"The device is busy waiting in {name}", "The device is busy waiting"),
         f"the device is busy waiting in {name}",
-        f"For {share(cost / at_work)} of the busy time, {facts.of_span(cost)}, ops only wait for others, most of it in "
-        f"{name}. Without that the duty cycle is {share((at_work - cost) / facts.span_ps)}.",
-        "Move less between host and device memory inside the program, or earlier: offload fewer buffers, prefetch them "
-        "further ahead, keep what is used at once on the device."
+        f"{facts.core} does nothing but wait for {facts.mean_of_runs(stalled, recurs)}, {share(cost / at_work)} of its "
+        f"busy time, mostly in {name}. Without that the duty cycle is {share((at_work - cost) / facts.span_ps)}.",
+        "Move less between host and device memory, or earlier: offload fewer buffers, prefetch further ahead, keep "
+        "what is used at once on the device."
         if copies
-        else "Give the compiler more to do meanwhile: overlap collectives with computation (latency-hiding scheduler), "
-        "and make them fewer and larger.",
+        else "Overlap collectives with computation (latency-hiding scheduler), and make them fewer and larger.",
         cost,
         {
             "stall_ps": cost,
@@ -70,9 +71,13 @@ def device_stalls(facts: Facts) -> Finding | None:
             "ops": [{"op": op, "duration_ps": time} for op, time in ops[:5]],
         },
         longest_windows(windows),
-        "every_step" if facts.steps else None,
-        Fix(device_ps=_stalled(trace)),
+        recurs,
+        Fix(device_ps=stalled),
     )
+
+
+def _recurs(facts: Facts) -> Recurs | None:
+    return "every_step" if facts.steps else None
 
 
 def _longest(start_ps: Int64, end_ps: Int64) -> Iterable[tuple[int, int]]:
@@ -120,6 +125,8 @@ def exposed_collectives(facts: Facts) -> Finding | None:
     kinds = [kind for kind, time in by_kind.most_common() if time >= INFO_SHARE * cost]
     names = [joined(kinds), "collectives"]
     unhidden = sum(by_kind[it] for it in kinds) >= UNHIDDEN_SHARE * sum(whole[it] for it in kinds)
+    exposed, recurs = _exposed(trace), _recurs(facts)
+    of_them = "" if cost == total else f", {share(cost / total)} of all their time"
     titles = (
         f"Nothing hides the time in {it}" if unhidden else f"The time in {it} is hidden only in part"
         for it in names
@@ -130,13 +137,13 @@ def exposed_collectives(facts: Facts) -> Finding | None:
         "exposed_collectives",
         title,
         f"nothing hides the time in {name}",
-        f"Collectives take {facts.per_core(total)}; for {facts.of_span(cost)}, cores compute nothing meanwhile.",
+        f"{facts.core} spends {facts.mean_of_runs(exposed, recurs)} in collectives that nothing hides{of_them}.",
         _hide(name, {device.kind for device in trace.devices}),
         cost,
         {"duration_ps": total, "exposed_ps": cost, "kinds": dict(by_kind.most_common())},
         longest_windows(windows),
-        "every_step" if facts.steps else None,
-        Fix(device_ps=_exposed(trace)),
+        recurs,
+        Fix(device_ps=exposed),
     )
 
 
@@ -144,17 +151,16 @@ def _hide(name: str, kinds: Collection[DeviceKind]) -> str:
     """What hides collectives on devices of some kinds."""
     if kinds == {"cpu"}:
         return (
-            f"Judge {name} on an accelerator: CPU devices share the machine's processors, and each waits in it until "
-            "the last one comes; here only fewer devices help, and fewer collectives or less data (bfloat16)."
+            f"Judge {name} on an accelerator: CPU devices share the machine's processors, and each waits in it for the "
+            "last one."
         )
     return (
-        f"Overlap {name} with computation: asynchronous collectives and the latency-hiding scheduler"
-        f"{_FLAGS.get(joined(sorted(kinds)), '')}, gradients reduced in buckets during backward, or less data "
-        "(bfloat16, sharding)."
+        f"Overlap {name} with computation (latency-hiding scheduler{_FLAGS.get(joined(sorted(kinds)), '')}, gradients "
+        "reduced in buckets during backward), or send less (bfloat16, sharding)."
     )
 
 
-_FLAGS = {"tpu": " (--xla_tpu_… flags of libtpu)", "gpu": " (--xla_gpu_… flags in XLA_FLAGS)"}
+_FLAGS = {"tpu": " by --xla_tpu_… flags", "gpu": " by --xla_gpu_… flags"}
 """What turns it on, by kind of device."""
 
 
@@ -203,22 +209,22 @@ def device_bound(facts: Facts) -> Finding | None:
         "device_bound",
         f"The device is the bottleneck: {share(duty)} busy",
         "the device is the bottleneck",
-        f"Cores are busy for {share(duty)} of their spans and compute for {share(part)}; the host "
+        f"{facts.core} computes {share(part)} of the time, and the host "
         + (f"runs ahead: {_ahead(trace)}." if find_launches(trace).handed_over is not None else "keeps up."),
-        "To go faster, make the device's work itself cheaper: larger or lower-precision matrix products, fewer ops "
-        "that only move data, more cores.",
+        "Make the device's work cheaper: larger or lower-precision matrix products, fewer ops that only move data, "
+        "more cores.",
         0,
         {"duty_cycle": duty, "computing_share": part, "share_of_steps": of_step},
     )
 
 
 def _ahead(trace: Trace) -> str:
-    """`a step's work takes the device 28.530 ms, and the host is done with a step in 20.776 ms`."""
+    """`a step takes the device 28.5 ms, the host 20.8 ms`."""
     steps = len(steps_of(trace))
     work = int(device_busy_ps(trace).sum())
     host = int(np.subtract(*recorded_times(trace)[::-1])[:steps].sum())
-    work_text, host_text = time_text(work // steps), time_text(host // steps)
-    return f"a step's work takes the device {work_text}, and the host is done with a step in {host_text}"
+    work_text, host_text = brief_times(work // steps, host // steps)
+    return f"a step takes the device {work_text}, the host {host_text}"
 
 
 def _share_of_steps(trace: Trace) -> float | None:

@@ -19,6 +19,7 @@ from tb_xla_insights.analysis.findings.base import (
     Window,
     first_that_fits,
     longest_windows,
+    lower_first,
     mask,
     most_common,
     paths,
@@ -35,7 +36,7 @@ from tb_xla_insights.analysis.thresholds import DYNAMO_GRAPHS
 from tb_xla_insights.analysis.what_if import Fix
 from tb_xla_insights.catalog.classes import CLASS_INDEX, DYNAMO
 from tb_xla_insights.trace.model import Int32, Trace
-from tb_xla_insights.units import time_text
+from tb_xla_insights.units import brief_times
 
 _EXTRACTING = ("dynamo", "compile")
 
@@ -78,6 +79,9 @@ def _unit(sequence: Int32) -> int:
     return whole[0] if whole else length
 
 
+_LONG = re.compile(r"(\d\.\d\d)\d{2,}")
+"""A number with more decimals than say anything."""
+
 _NUMBER = re.compile(r"==\s*[-+]?\d*\.?\d+(e[-+]?\d+)?$")
 
 
@@ -91,7 +95,8 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
     if not count:
         return None
     when = union_of((again.when, union(calls.start_ps, calls.end_ps, again.compiles)))
-    cost = int(facts.ledger.take_within(_EXTRACTING, when).sum())
+    taken = facts.ledger.take_within(_EXTRACTING, when)
+    cost = int(taken.sum())
     slow, unknown = slow_first_runs(trace, calls.end_ps[again.compiles])
     fix = Fix(_EXTRACTING, windows=(when.start_ps, when.end_ps), device_ps=slow, unknown=unknown)
     spent = class_shares(partition(trace), when.start_ps, when.end_ps).sum(axis=0)
@@ -102,13 +107,11 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
     where = steps_text(numbers, facts.steps)
     fix = known_elsewhere(fix) if len(numbers) <= 1 else fix
     guard = facts.beside.guards[-1] if facts.beside.guards else None
-    detail = (
-        f"{plural(count, 'extraction')} of graphs after warm-up, {where}, take{'s' if count == 1 else ''} "
-    )
-    detail += f"{time_text(dynamo)} (Dynamo, AOTAutograd and the bridge to XLA)"
-    detail += f", and {plural(compiles, 'compilation')} {time_text(compiling)}" if compiles else ""
+    extracting, building = brief_times(dynamo, compiling)
+    detail = f"Extracting {plural(count, 'graph')} takes {extracting}"
+    detail += f" and {plural(compiles, 'compilation')} {building}" if compiles else ""
     detail += (
-        f"; devices idle meanwhile for {facts.of_span(cost)}."
+        f"; {lower_first(facts.core)} idles for {facts.mean(taken)} of it."
         if cost
         else "; no device waits for it in its span."
     )
@@ -140,12 +143,11 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
 
 def _failed(guard: Guard) -> str:
     """What the log says of the guard that failed last."""
-    text = f" {guard.file} says of {guard.function or 'a function'}"
-    text += f" ({guard.place}) that" if guard.place else " that"
-    text += f" its guard {guard.guard} failed last" if guard.guard else " its guards failed"
-    text += f", in the line “{guard.source.partition('  #')[0]}”" if guard.source else ""
+    told = _LONG.sub(r"\1…", guard.guard or "")
+    text = f" {guard.file}: {f'the guard {told} failed last' if told else 'guards failed'}"
+    text += f" at {guard.place}" if guard.place else f" in {guard.function}" if guard.function else ""
     if guard.limit:
-        text += f"; after {guard.limit} variants torch.compile gave it up, and it runs without from then on"
+        text += f"; after {guard.limit} variants torch.compile gave up"
     return f"{text}."
 
 
@@ -155,26 +157,24 @@ def _keep_guards(guard: Guard | None) -> str:
     told, source = (guard.guard or "", guard.source or "") if guard else ("", "")
     if "size mismatch" in told or "stride mismatch" in told or ".size()" in told:
         return (
-            f"Keep the shapes that reach torch.compile{at} the same: pad or bucket them and warm up each bucket. "
-            "torch._dynamo.mark_dynamic() or dynamic=True spares Dynamo's part where all operators allow it, but XLA "
-            "compiles each shape."
+            f"Pad the shapes that reach torch.compile{at} to a few fixed ones and run each once before training; "
+            "dynamic=True spares Dynamo's part alone, as XLA compiles each shape."
         )
     if ".item()" in source or "___stack" in told:
         return (
-            f"Take the number out of compiled code{at}: without .item() nothing is guarded by its value. Keep it a "
-            "tensor (torch.where or torch.clamp in place of if), or decide outside of what is compiled."
+            f"Take the .item(){at} out of compiled code: keep the number a tensor (torch.where or torch.clamp in "
+            "place of if), or decide outside of what is compiled."
         )
     if _NUMBER.search(told):
         return (
-            f"Do not let compiled code{at} depend on a Python number that changes: torch.compile makes it a constant "
-            f"and guards it ({told}). Pass it as a tensor on the device."
+            f"Pass the Python number that changes{at} as a tensor on the device: torch.compile makes it a constant "
+            "and guards it."
         )
     if guard:
         return f"Keep what the guard{at} looks at the same from step to step, or pass it as a tensor."
     return (
-        "Find the guard that fails with TORCH_LOGS=recompiles. A Python number that changes (.item(), a float "
-        "attribute, a step's number) belongs into a tensor; a shape that changes is to be padded, or marked by "
-        "torch._dynamo.mark_dynamic()."
+        "Find the guard that fails with TORCH_LOGS=recompiles; make a Python number that changes (.item(), a float "
+        "attribute) a tensor, and pad a shape that changes."
     )
 
 
@@ -194,30 +194,26 @@ def graph_breaks(facts: Facts) -> Finding | None:
     if known:
         title = "torch.compile breaks the graph " + ("once" if known.breaks == 1 else f"{known.breaks} times")
         brief = f"torch.compile breaks the graph{f' at {place}' if place else ''}"
-        detail = f"{known.file} counts {plural(known.breaks, 'break')}, {known.graphs} graphs"
-        detail += f"; the first reason is {reason}" if reason else ""
+        detail = f"{known.file} counts {plural(known.breaks, 'break')} and {plural(known.graphs, 'graph')}"
+        detail += f": {reason}" if reason else ""
         detail += f" at {place}." if place else "."
     else:
         title = f"Suspected graph breaks: {graphs} dynamo executions a step"
         brief = f"torch.compile seems to break the graph: {graphs} dynamo executions a step"
-        detail = (
-            f"torch.compile executes {graphs} graphs in a step, where one forward and one backward are usual."
-        )
+        detail = f"torch.compile runs {graphs} graphs a step, where one forward and one backward are usual."
     if more := len(extra.launch):
         executions = plural(more, "extra execution")
-        idle = f" Devices idle before the {executions} for {facts.of_span(cost)}."
-        detail += (
-            idle if cost else f" What devices idle before the {executions}, if at all, other findings have."
-        )
-        detail += _behind_reads(trace, extra)
+        idle = f"{facts.idles(taken, facts.recurs(steps))} before the {executions}"
+        idle = idle if cost else f"Idle time before the {executions}, if any, counts with other findings"
+        detail += f" {idle}{_behind_reads(trace, extra)}."
     else:
-        detail += f" {'No more than two' if graphs else 'No'} dynamo graphs run in a step of the capture."
+        detail += f" {'No more than two' if graphs else 'None'} of them run in a step of the capture."
     advice = (
         f"Remove what breaks the graph{f' at {place}' if place else ''}: no .item(), print or control flow that "
         "depends on data in compiled code, and only ops that the openxla backend supports."
     )
     if not known:
-        advice += " torch._dynamo.explain(model)(…) names each break's reason and place."
+        advice = advice.removesuffix(".") + "; torch._dynamo.explain(model)(…) names each break."
     return Finding(
         "graph_breaks", title, brief, detail, advice, cost,
         {
@@ -239,5 +235,5 @@ def _behind_reads(trace: Trace, extra: ExtraLaunches) -> str:
     places = paths(trace, early.annotation[behind].tolist())
     place = most_common(places)
     return (
-        f" A value is read before {len(places)} of them{f' in {place}' if place else ''}." if places else ""
+        f"; a value is read before {len(places)} of them{f' in {place}' if place else ''}" if places else ""
     )

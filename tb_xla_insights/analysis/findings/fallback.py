@@ -30,15 +30,16 @@ def cpu_fallback(facts: Facts) -> Finding | None:
     whole = metrics is not None and not metrics.cleared
     trace, early, back = facts.trace, find_early(facts.trace), round_trips(facts)
     trips = np.flatnonzero(back >= 0)
-    suspected = len(trips)
-    cost = int(facts.ledger.take(CUT, np.isin(facts.ledger.before, early.launch[trips])).sum())
+    suspected, recurs = len(trips), facts.recurs(set(early.step[trips].tolist()) - {-1})
+    taken = facts.ledger.take(CUT, np.isin(facts.ledger.before, early.launch[trips]))
+    cost = int(taken.sum())
     if not operators and (whole or not suspected):
         return None
     places = paths(trace, early.annotation[trips].tolist())
     path = most_common(places)
     syncs = find_launches(trace).sync[early.launch[trips]]
     windows = map(Window, trace.start_ps[syncs].tolist(), trace.end_ps[back[trips]].tolist())
-    inside = f" in {cut_parts(places)[1]}" if path else ""
+    inside = f" in {cut_parts(trace, places)[1]}" if path else ""
     if operators:
         most = sorted(operators, key=lambda name: -operators[name])[:3]
         names = ", ".join(f"aten::{name}" for name in most)
@@ -50,23 +51,21 @@ def cpu_fallback(facts: Facts) -> Finding | None:
         when = "since the script began" if metrics is facts.beside.metrics else "in the capture"
         detail = (
             f"The metrics report counts {'' if whole else 'at least '}{plural(sum(operators.values()), 'call')} {when} "
-            f"of {names}, which "
+            "of what PyTorch/XLA does not lower. "
         )
-        detail += "PyTorch/XLA has no lowering for; " + (
-            f"devices idle after the cuts that look like it for {facts.of_span(cost)}."
+        detail += (
+            f"{facts.idles(taken, recurs)} after cuts that look like it."
             if cost
-            else "no idle time of the capture is known to be theirs."
+            else "No idle time of the capture is known to be theirs."
         )
         brief = f"{names} on the CPU"
     else:
-        title = "Suspected: an operator runs on the CPU"
+        title = "An operator seems to run on the CPU"
         brief = "an operator seems to run on the CPU"
-        detail = (
-            f"{plural(suspected, 'time')} a value is read{inside} and one is sent back right after, as if "
-        )
-        detail += f"an operator ran on the CPU; devices idle meanwhile for {facts.of_span(cost)}."
-    advice = f"Replace {names if operators else 'the operator'}{inside} by ones that PyTorch/XLA lowers"
-    advice += "." if operators else "; the counters aten::… of torch_xla.debug.metrics name them."
+        detail = f"{plural(suspected, 'time')} a value is read{inside} and one is sent back right after. "
+        detail += f"{facts.idles(taken, recurs)} meanwhile."
+    advice = f"Replace {names if operators else 'the operator'}{inside} by what PyTorch/XLA lowers"
+    advice += "." if operators else "; the counters aten::… of torch_xla.debug.metrics name it."
     return Finding(
         "cpu_fallback", title, brief, detail, advice, cost,
         {
@@ -77,6 +76,6 @@ def cpu_fallback(facts: Facts) -> Finding | None:
             "idle_ps": cost,
         },
         longest_windows(windows),
-        facts.recurs(set(early.step[trips].tolist()) - {-1}),
+        recurs,
         one_graph(trace, early, trips, back[trips]) if suspected else None,
     )  # fmt: skip

@@ -15,10 +15,12 @@ from tb_xla_insights.analysis.findings.base import (
     Window,
     first_that_fits,
     longest_windows,
+    lower_first,
     most_common,
     paths,
     plural,
     step_names,
+    step_paths,
     steps_text,
 )
 from tb_xla_insights.analysis.findings.round_trips import round_trips
@@ -26,7 +28,6 @@ from tb_xla_insights.analysis.intervals import union
 from tb_xla_insights.analysis.launches import LAZY, find_launches
 from tb_xla_insights.analysis.what_if import Fix
 from tb_xla_insights.trace.model import Int32, Int64, Trace
-from tb_xla_insights.units import time_text
 
 CUT = ("tracing", "sync_prepare", "program_load", "to_device", "from_device", "dispatch", "wait", "python",
         "other", "unrecorded")  # fmt: skip
@@ -42,7 +43,8 @@ def early_sync(facts: Facts) -> Finding | None:
     count = len(early.launch)
     if not count:
         return None
-    cost = int(facts.ledger.take(CUT, np.isin(facts.ledger.before, early.launch)).sum())
+    taken = facts.ledger.take(CUT, np.isin(facts.ledger.before, early.launch))
+    cost = int(taken.sum())
     syncs = launches.sync[early.launch]
     until = np.where(early.read >= 0, early.read, syncs)
     steps = set(early.step.tolist()) - {-1}
@@ -52,19 +54,17 @@ def early_sync(facts: Facts) -> Finding | None:
     of_backward = np.isin(trace.lines_of(syncs), trace.lines_with("autograd"))
     behind = int((of_backward & (early.read < 0)).sum())
     device = int(early.device_ps.sum())
-    runs = int(np.isin(launches.runs.launch, early.launch).sum())
+    recurs = facts.recurs(steps)
     ends = np.maximum(trace.end_ps[syncs], trace.end_ps[until])
     where, path = steps_text(numbers, facts.steps), most_common(places)
-    who, inside = cut_parts(places)
+    who, inside = cut_parts(trace, places)
     by = "a StepMarker" if marked == count else "a read" if not marked else "syncs"
     if marked == count == read_behind:
         by = "a StepMarker and a read"
     times = _times(count, numbers, facts)
-    does = "runs" if count == 1 else "run"
-    cores = f" in {runs} runs on {len(trace.devices)} cores" if runs > count else ""
-    steps_with = f"in all {len(numbers)} steps" if where == "in every step" else where
-    detail = f"{plural(count, 'execution')} before the step is over, {steps_with}, {does} the graph so far "
-    detail += f"for {time_text(device)}{cores}; devices idle after that for {facts.of_span(cost)}."
+    detail = "An execution runs" if count == 1 else f"{count} executions run"
+    detail += " part of the graph early; "
+    detail += f"{lower_first(facts.idles(taken, recurs))} after {'it' if count == 1 else 'them'}."
     blocks = early_blocks(facts.session, facts.beside.executions)
     frame = most_common(it.frame for it, own in zip(blocks, others, strict=True) if it and own)
     at = f" at {frame}" if frame else ""
@@ -75,9 +75,9 @@ def early_sync(facts: Facts) -> Finding | None:
     fetch += "or read it after the step in xm.add_step_closure."
     marker = (
         f"Remove mark_step() or torch_xla.sync(){at} from hooks and autograd functions: the backward pass's own thread "
-        "syncs, where the training loop has no code."
+        "syncs."
         if behind == count
-        else f"Remove the mark_step() or torch_xla.sync(){at} inside {inside}; the step's own is enough."
+        else f"Remove the mark_step() or torch_xla.sync(){at} inside {inside}: the one after the step is enough."
         if not read_behind
         else f"Read the value after the step in xm.add_step_closure, and remove the mark_step(){at} inside {inside}: "
         "both cut the graph."
@@ -101,7 +101,7 @@ def early_sync(facts: Facts) -> Finding | None:
             "idle_ps": cost,
         },
         longest_windows(map(Window, trace.start_ps[syncs].tolist(), ends.tolist())),
-        facts.recurs(steps),
+        recurs,
         one_graph(trace, early, np.arange(count), until),
     )  # fmt: skip
 
@@ -129,9 +129,10 @@ def _times(count: int, numbers: list[int], facts: Facts) -> str:
     return f"{count} times "
 
 
-def cut_parts(places: list[str | None]) -> tuple[str, str]:
+def cut_parts(trace: Trace, places: list[str | None]) -> tuple[str, str]:
     """Who is cut, for a title (`forward is`), and where, for advice, from the paths of what is cut."""
-    cut = [path for path, _ in Counter(place or "the step" for place in places).most_common()]
+    steps = step_paths(trace) | {None}
+    cut = [it for it, _ in Counter("the step" if it in steps else str(it) for it in places).most_common()]
     if len(cut) > 2:
         return "Graphs are", f"{cut[0]} and {plural(len(cut) - 1, 'other place')}"
     names = list(dict.fromkeys(path.rsplit("/", 1)[-1] for path in cut))

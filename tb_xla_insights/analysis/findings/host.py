@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,8 @@ from tb_xla_insights.analysis.executions import find_costs
 from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
+    joined,
+    lower_first,
     rounded,
 )
 from tb_xla_insights.analysis.findings.small import LAUNCHING
@@ -27,15 +30,17 @@ from tb_xla_insights.analysis.steps import annotated_steps
 from tb_xla_insights.analysis.what_if import Fix
 from tb_xla_insights.catalog.classes import CLASS_INDEX, TRACING
 from tb_xla_insights.trace.model import Int64, Trace
-from tb_xla_insights.units import time_text
+from tb_xla_insights.units import brief_time, brief_times
+
+_TOLD = 0.05
+"""Of the idle time; what has less of it is not named."""
 
 _ONE_LAUNCH = 1.5
 """Launches a step below which most steps have one."""
 
 
 _LOADS_ONCE = (
-    "Programs are loaded before they run for the first time: there is nothing to change in the steps. Capture later to "
-    "leave it out."
+    "Capture later to leave it out: programs are loaded before their first run, no step needs a change."
 )
 
 _DOES = {"sync_prepare": "prepares graphs", "program_load": "loads programs", "dispatch": "launches"}
@@ -69,21 +74,22 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
         fix = Fix((*LAUNCHING, "wait"), waits=True)
     if resting_ps:
         place = f" ({resting.place})" if resting.place else ""
-        advice += f" Do not wait for results between launches{place}: that keeps the host from running ahead."
-    cores = max(1, len(facts.trace.devices))
-    times = [(time // cores, facts.host_does[name]) for name, time in costs.items()]
-    parts = ", ".join(f"{does} ({time_text(time)})" for time, does in sorted(times, reverse=True) if time)
+        advice = advice.removesuffix(".") + "; d" if advice else "D"
+        advice += f"o not wait for results between launches{place}, so that the host runs ahead."
+    recurs = facts.recurs(facts.steps_taken(taken))
+    parts = _parts({facts.host_does[name]: facts.mean(its, recurs).ps for name, its in by_class.items()})
     told = [
-        (launching_ps, f"the host {parts}{facts.shared(launching_ps, *LAUNCHING)}"),
-        (resting_ps, f"nothing is queued and the host waits{_mostly_in(resting)}"),
-        (flying_ps, f"{_NO_OP}, and the host waits{_mostly_in(flying)}"),
+        (launching, f"while the host {parts}"),
+        (resting.taken, f"while nothing is queued and the host waits{_mostly_in(resting)}"),
+        (flying.taken, f"while {_NO_OP} and the host waits{_mostly_in(flying)}"),
     ]
-    told = sorted((it for it in told if it[0]), key=lambda it: -it[0])
-    (first_ps, first), *others = told
-    detail = f"Devices idle for {facts.of_span(first_ps)}, while {first}."
-    detail += "".join(f" For another {facts.of_span(time)}, {does}." for time, does in others)
+    told = sorted((it for it in told if it[0].any()), key=lambda it: -it[0].sum())
+    means = [facts.mean(its, recurs) for its, _ in told]
+    texts = [f"{text}{means[0].each}" for text in brief_times(*(mean.ps for mean in means))]
+    parts = ", and ".join(f"{text} {when}" for text, (_, when) in zip(texts, told, strict=True))
+    detail = f"{facts.core} idles {parts}"
     runs, median = _usual_overhead(facts.trace)
-    usual = f" The usual execution has {time_text(median)} of overhead." if median is not None else ""
+    usual = f". The usual execution has {brief_time(median)} of overhead." if median is not None else "."
     return Finding(
         "dispatch_overhead",
         title,
@@ -100,21 +106,32 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
             "in_flight_ps": flying_ps,
         },
         facts.gap_windows(taken),
-        facts.recurs(facts.steps_taken(taken)),
+        recurs,
         fix,
     )
 
 
+def _parts(times: Mapping[str, int]) -> str:
+    """What the host does, the longest first, each with its time in one unit where it is told of several; what takes
+    less than 5 % is left out."""
+    known = sorted((it for it in times.items() if it[1]), key=lambda it: -it[1])
+    known = [it for it in known if it[1] >= _TOLD * sum(times.values())]
+    if len(known) == 1:
+        return known[0][0]
+    texts = brief_times(*(time for _, time in known))
+    return joined([f"{does} ({text})" for (does, _), text in zip(known, texts, strict=True)])
+
+
 def _mostly_in(waiting: Waiting) -> str:
-    return f", mostly in {waiting.place}" if waiting.place else ""
+    return f" (mostly in {waiting.place})" if waiting.place else ""
 
 
 def _let_run(facts: Facts) -> str:
     """What lets ops run that have been launched."""
     if any(device.made for device in facts.trace.devices):
         return (
-            "Leave processors free for the threads that run ops: this device is the host's own processors, which they "
-            "share with all other threads and processes."
+            "Leave processors free for the threads that run ops: this device is the host's own processors, which all "
+            "threads share."
         )
     return "Find out what launched programs wait for before their ops run: arguments that arrive late, or memory."
 
@@ -142,42 +159,30 @@ def _launch_less(facts: Facts, most: str) -> str:
     each = int((launches.step >= 0).sum()) / facts.steps if facts.steps else 0.0
     if most == "sync_prepare":
         if ((launches.step >= 0) & (launches.kind == DYNAMO_KIND)).any():
-            return (
-                "Leave nothing lazy between the graphs of torch.compile: each step prepares what is left there as "
-                "graphs of its own, while a graph of torch.compile is prepared once."
-            )
+            return "Leave nothing lazy between the graphs of torch.compile: each step prepares what is left there anew."
         smaller = "Make the graph smaller (layers repeated in a scan)"
         return f"{smaller}, and sync once a step." if each >= _ONE_LAUNCH else f"{smaller}."
     if not each:
         advice = "Launch less often, with more work in each execution"
     elif each < _ONE_LAUNCH:
-        executions = "execution" if rounded(each) == "1" else "executions"
-        advice = (
-            f"With {rounded(each)} {executions} a step, give each more to do: a larger batch, several steps "
-        )
-        advice += f"in one graph{facts.words.steps_at_once}"
+        advice = "Give each execution more to do: a larger batch, several steps in one graph"
+        advice += facts.words.steps_at_once
     else:
-        advice = f"Launch less often than {rounded(each)} times a step: one graph a step"
+        advice = f"Launch one graph a step in place of {rounded(each)}"
     if reads_report(facts.trace)["every_step"]:
         advice += ", and no reads in between that keep the host from running ahead"
     return f"{advice}."
 
 
 _DOING = {
-    "python": ("runs Python", "runs Python code", "Python is"),
-    "unrecorded": (
-        "records nothing: code outside of all annotations, as a rule",
-        "records nothing",
-        "what is not recorded is",
-    ),
+    "python": ("runs Python code", "Python"),
+    "unrecorded": ("records nothing", "what is not recorded"),
 }
-"""What the host does, by class: alone in the detail; in title, verdict and lists; and as a subject. Each framework has
-words for `tracing`."""
+"""What the host does, by class, after `the host` and as a subject. Each framework has words for `tracing`."""
 
 
-def _doing(facts: Facts, name: str) -> tuple[str, str, str]:
-    words = facts.words
-    return _DOING.get(name) or (words.builds, words.builds, f"{words.building} is")
+def _doing(facts: Facts, name: str) -> tuple[str, str]:
+    return _DOING.get(name) or (facts.words.builds, facts.words.building)
 
 
 def tracing_bound(facts: Facts) -> Finding | None:
@@ -196,20 +201,17 @@ def tracing_bound(facts: Facts) -> Finding | None:
     most = _largest(facts, costs)
     places = {name: _longest_phases(facts.trace, name) for name, time in costs.items() if time}
     name = places[most][0][0] if places.get(most) else None
-    cores = " and core" if len(facts.trace.devices) > 1 else ""
-    each = f", {time_text(cost // facts.core_steps)} a step{cores}" if facts.core_steps else ""
-    one = len(facts.trace.devices) == 1
-    does = _doing(facts, most)[1]
-    title = f"The device waits while the host {does}"
-    brief = f"{'the device waits' if one else 'the cores wait'} while the host {does}"
+    recurs = facts.recurs(steps)
+    title = f"The device waits while the host {_doing(facts, most)[0]}"
+    brief = lower_first(title)
+    parts = _parts({_doing(facts, name)[0]: facts.mean(its, recurs).ps for name, its in by_class.items()})
     if most == "tracing" and _builds_slower(facts.trace):
         brief = f"the host {facts.words.builds_slower}"
     return Finding(
         "tracing_bound",
         title,
         brief,
-        f"Devices idle for {facts.of_span(cost)}{each}, while the host {_parts(facts, costs, most)}"
-        f"{facts.shared(cost, *by_class)}.{_most_of_it(facts, places, most)}",
+        f"{facts.idles(taken, recurs)} while the host {parts}.{_most_of_it(facts, places, most)}",
         _record_more(facts) if most == "unrecorded" else _build_less(facts, name, most == "tracing"),
         cost,
         {
@@ -220,7 +222,7 @@ def tracing_bound(facts: Facts) -> Finding | None:
             "phases": [{"name": place, "host_ps": time} for place, time in places.get(most, [])],
         },
         facts.gap_windows(taken),
-        facts.recurs(steps),
+        recurs,
         facts.without(steps, *by_class),
     )
 
@@ -233,31 +235,23 @@ def _largest(facts: Facts, costs: dict[str, int]) -> str:
     return max(left, key=lambda name: (idle_ps.get(name, 0), costs[name]))
 
 
-def _parts(facts: Facts, costs: dict[str, int], most: str) -> str:
-    """What the host does, that with most idle time first; with each one's part where there are several."""
-    names = sorted((name for name in costs if costs[name]), key=lambda name: (name != most, -costs[name]))
-    if len(names) == 1:
-        return _doing(facts, most)[0]
-    parts = [f"{_doing(facts, name)[1]} ({facts.per_core(costs[name])})" for name in names]
-    return f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
 def _most_of_it(facts: Facts, places: dict[str, list[tuple[str, int]]], most: str) -> str:
-    """The phases in which the host spends most of that time, by class where there are several."""
+    """` Building takes 4.12 ms a step in forward and 3.17 ms in backward.`: the phases in which the host spends most of
+    that time, by class where there are several."""
     names = sorted((name for name in places if places[name]), key=lambda name: name != most)
-    listed = {
-        name: ", ".join(f"{place} {time_text(time)}" for place, time in places[name][:3]) for name in names
-    }
-    if len(places) == 1:
-        return "".join(f" Most of that host time is in {text}." for text in listed.values())
-    told = "; ".join(f"{_doing(facts, name)[2]} mostly in {text}" for name, text in listed.items())
-    return f" Of the host's time, {told}." if told else ""
+    its = [(name, *it) for name in names for it in places[name][: 3 if len(names) == 1 else 2]]
+    texts = brief_times(*(time // facts.steps for *_, time in its))
+    told: dict[str, list[str]] = {}
+    for (name, place, _), text in zip(its, texts, strict=True):
+        told.setdefault(name, []).append(f"{text}{'' if told.get(name) else ' a step'} in {place}")
+    text = "; ".join(f"{_doing(facts, name)[1]} takes {joined(where)}" for name, where in told.items())
+    return f" {text[0].upper()}{text[1:]}." if text else ""
 
 
 def _record_more(facts: Facts) -> str:
     """How to learn what the host does where it records nothing."""
     by = f" (with {facts.words.annotation})" if facts.words.annotation else ""
-    return f"Find out what the host does there: annotate what goes on around the steps{by}, or record Python calls too."
+    return f"Find out what the host does there: annotate the code around the steps{by}, or record Python calls too."
 
 
 def _build_less(facts: Facts, name: str | None, builds: bool) -> str:
@@ -265,9 +259,9 @@ def _build_less(facts: Facts, name: str | None, builds: bool) -> str:
     if not name:
         return f"Give a step more work, or compile more of it at once{facts.words.steps_at_once}."
     if name in _compiled_phases(facts.trace):
-        less = f"Keep less Python around the graphs of torch.compile in {name} (guards, arguments, what they leave out)"
+        less = f"Run less Python around the graphs of torch.compile in {name} (guards, arguments)"
     elif builds:
-        less = f"Build less in {name} ({facts.words.compiles}fewer and larger operations, a scan over equal layers)"
+        less = f"Build less in {name} ({facts.words.compiles}fewer and larger ops, a scan over equal layers)"
     else:
         less = f"Run less Python in {name}"
     return f"{less}, or give a step more work (a larger batch, several steps in one graph{facts.words.steps_at_once})."

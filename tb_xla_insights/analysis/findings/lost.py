@@ -14,7 +14,7 @@ _LOUD = (FLAG_OFF, DYNAMO, AUTOGRAD, OPTIMISED)
 
 _WHY = {
     DYNAMO: "dynamo keeps only the outermost scope",
-    AUTOGRAD: "autograd runs on a thread of its own, and scopes belong to a thread",
+    AUTOGRAD: "autograd runs it on a thread of its own, where no scope is set",
     OPTIMISED: "the compiler merged or removed its ops",
 }
 
@@ -22,7 +22,7 @@ _DO = {
     FLAG_OFF: "set XLA_HLO_DEBUG=1 (or XLA_IR_DEBUG=1) in the environment before the training script starts, and "
     "capture again",
     DYNAMO: "put the annotation around the compiled call, or compile its parts one by one",
-    AUTOGRAD: "annotate in module backward hooks or an autograd.Function's backward, which run on that thread",
+    AUTOGRAD: "annotate in module backward hooks or in an autograd.Function's backward, which run on that thread",
     OPTIMISED: "leave what the compiler merged or removed as it is",
 }
 """What to change; the report's `propagation` and the evidence have the whole of it (`ADVICE`)."""
@@ -40,11 +40,11 @@ def annotations_not_propagated(facts: Facts) -> Finding | None:
     unexplained = times["bare_ps"] + times["none_ps"]
     first = reasons[0]
     missed = [path for path, reason in lost.items() if reason in _LOUD]
-    names = list(dict.fromkeys(path.rpartition("/")[2] for path in missed if lost[path] == first))
+    names = _names(missed, lost, first)
     whole = (
-        f"{share(unexplained / times['device_ps'])} of the time in ops"
+        f"{share(unexplained / times['device_ps'])} of the device's work has no annotation"
         if times["device_ps"]
-        else "Time in ops"
+        else "No device work has an annotation"
     )
     if first == FLAG_OFF:
         title = "Device ops carry no annotations: debug flag off"
@@ -53,11 +53,8 @@ def annotations_not_propagated(facts: Facts) -> Finding | None:
         )
     else:
         title = f"{_some(names)} cannot be seen on the device"
-        told = "; ".join(
-            f"{_some([path for path in missed if lost[path] == reason])} ({_WHY[reason]})"
-            for reason in reasons
-        )
-        detail = f"{whole} ({facts.per_core(unexplained)}) has no annotation. Lost: {told}."
+        told = "; ".join(f"{_some(_names(missed, lost, reason))}: {_WHY[reason]}" for reason in reasons)
+        detail = f"{whole}. {told}."
     advice = "; ".join(_DO[reason] for reason in reasons)
     return Finding(
         "annotations_not_propagated",
@@ -74,6 +71,11 @@ def annotations_not_propagated(facts: Facts) -> Finding | None:
         },
         _windows(facts.trace, set(missed)),
     )
+
+
+def _names(missed: list[str], lost: dict[str, str], reason: str) -> list[str]:
+    """Annotations that are lost for a reason, each name once."""
+    return list(dict.fromkeys(path.rpartition("/")[2] for path in missed if lost[path] == reason))
 
 
 def _some(names: list[str]) -> str:

@@ -13,8 +13,10 @@ from tb_xla_insights.analysis.enclosing import annotation_at
 from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
+    Recurs,
     Window,
     longest_windows,
+    lower_first,
     most_common,
     paths,
     plural,
@@ -28,8 +30,8 @@ from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.analysis.thresholds import EVERY_SHARE, WARNING_SHARE
 from tb_xla_insights.analysis.what_if import Fix, late_ps
 from tb_xla_insights.catalog.classes import FROM_DEVICE, WAIT
-from tb_xla_insights.trace.model import Trace
-from tb_xla_insights.units import share, time_text
+from tb_xla_insights.trace.model import Int64, Trace
+from tb_xla_insights.units import brief_time, brief_times, share, time_text
 
 
 def sync_every_step(facts: Facts) -> Finding | None:
@@ -39,10 +41,12 @@ def sync_every_step(facts: Facts) -> Finding | None:
     reads, waits = reads_report(trace), blocks_report(trace)
     if not reads["every_step"] and not waits["every_step"]:
         return None
-    cost = int(ledger.take(("from_device",)).sum()) if reads["every_step"] else 0
+    taken = np.zeros(len(ledger), np.int64)
+    if reads["every_step"]:
+        taken += ledger.take(("from_device",))
     if waits["every_step"]:
-        cost += int(ledger.take_within(("wait",), blocked(trace)).sum())
-    elsewhere = _idle_in_them(facts, reads["every_step"], waits["every_step"]) - cost
+        taken += ledger.take_within(("wait",), blocked(trace))
+    elsewhere, cost = _idle_in_them(facts, reads["every_step"], waits["every_step"]) - taken, int(taken.sum())
     # Reads of early executions go with those.
     early = find_early(trace)
     others = bool(np.setdiff1d(early.reads, early.read).size)
@@ -53,15 +57,20 @@ def sync_every_step(facts: Facts) -> Finding | None:
     part = max(_share(reads, "reads"), _share(waits, "waits"))
     both = [(report, what) for report, what in ((reads, "reads"), (waits, "waits")) if report["every_step"]]
     told = " and ".join(_counted(report, what) for report, what in both)
-    kept_ps = sum(report["duration_ps"] for report, _ in both)
+    recurs: Recurs = "every_step" if part >= EVERY_SHARE else "some_steps"
+    kept_ps = sum(report["duration_ps"] for report, _ in both) // sum(report[what] for report, what in both)
+    mean = facts.mean(taken, recurs)
+    kept, idle = brief_times(kept_ps, mean.ps)
     fix = _fix(trace, reads_too, waits["every_step"]) if others or waits["every_step"] else None
     late = _late_ps(trace, fix) if fix else 0
     return Finding(
         "sync_every_step",
         _title(part, reads["every_step"], waits["every_step"]),
         _brief(part, reads["every_step"], late),
-        f"{told} keep the host for {time_text(kept_ps)}; "
-        + _idle_text(facts, cost, elsewhere, by)
+        f"{told} keep the host for {kept} each; "
+        + _idle_text(
+            lower_first(facts.core), f"{idle}{mean.each}" if mean.ps else "", bool(elsewhere.any()), by
+        )
         + _late_text(late, reads_too),
         _advice(facts, reads_too, waits["every_step"], by),
         cost,
@@ -71,29 +80,29 @@ def sync_every_step(facts: Facts) -> Finding | None:
             Window(int(trace.start_ps[row]), int(trace.end_ps[row]))
             for row in _rows(trace, reads["every_step"], waits["every_step"])
         ),
-        "every_step" if part >= EVERY_SHARE else "some_steps",
+        recurs,
         fix,
     )
 
 
-def _idle_in_them(facts: Facts, reads: bool, waits: bool) -> int:
-    """The part of starved gaps in which the host reads or waits, whatever other findings took of it."""
-    trace, ledger, found = facts.trace, facts.ledger, 0
+def _idle_in_them(facts: Facts, reads: bool, waits: bool) -> Int64:
+    """The part of each starved gap in which the host reads or waits, whatever other findings took of it."""
+    trace, ledger, found = facts.trace, facts.ledger, np.zeros(len(facts.ledger), np.int64)
     if reads:
-        found += int(ledger.shares[:, FROM_DEVICE].sum())
+        found += ledger.shares[:, FROM_DEVICE]
     if waits:
         inside = shares_inside(partition(trace), blocked(trace), ledger.start_ps, ledger.end_ps)
-        found += int(inside[:, WAIT].sum())
+        found += inside[:, WAIT]
     return found
 
 
-def _idle_text(facts: Facts, cost: int, elsewhere: int, by: str) -> str:
-    """How long devices idle in them, and what of that is counted as the cost of what cuts graphs."""
-    if cost:
-        more = f"; another {facts.per_core(elsewhere)} is counted with the {by}" if elsewhere else ""
-        return f"devices idle in them for {facts.of_span(cost)}{more}."
+def _idle_text(core: str, idle: str, elsewhere: bool, by: str) -> str:
+    """How long a core idles in them, and whether that counts as the cost of what cuts graphs."""
+    if idle:
+        more = f", the rest counts with the {by}" if elsewhere else ""
+        return f"{core} idles in them for {idle}{more}."
     if elsewhere:
-        return f"idle time in them is counted with the {by}: {facts.of_span(elsewhere)}."
+        return f"the idle time in them counts with the {by}."
     return "no device idles in them."
 
 
@@ -108,9 +117,8 @@ def _late_text(late: int, reads: bool) -> str:
     """Why little may be gained at worst."""
     if not late:
         return ""
-    delay = "what delays the host there (see its other threads) may stay"
-    unless = "where that is no transfer, " if reads else ""
-    return f" They last {time_text(late)} a step beyond the runs that they wait for: {unless}{delay}."
+    unless = ", unless it is a transfer" if reads else ""
+    return f" They return {brief_time(late)} a step after the runs that they wait for; that delay may stay{unless}."
 
 
 def _share(report: dict[str, Any], what: str) -> float:
@@ -119,10 +127,10 @@ def _share(report: dict[str, Any], what: str) -> float:
 
 
 def _counted(report: dict[str, Any], what: str) -> str:
-    """`15 reads in 15 of 15 steps (1.0 each)`."""
+    """`15 reads in 15 of 15 steps`."""
     number, steps = report[what], report[f"steps_with_{what}"]
     one, many = ("read", "reads") if what == "reads" else ("wait for the device", "waits for the device")
-    return f"{plural(number, one, many)} in {steps} of {plural(report['steps'], 'step')} ({number / steps:.1f} each)"
+    return f"{plural(number, one, many)} in {steps} of {plural(report['steps'], 'step')}"
 
 
 def _title(part: float, reads: bool, waits: bool) -> str:
@@ -153,7 +161,7 @@ def _advice(facts: Facts, reads: bool, waits: bool, by: str) -> str:
         call = facts.words.waits
         advice.append(
             f"{f'Take {call} out of the step' if call else 'Do not wait for the device in every step'}, so that the "
-            "host launches the next step meanwhile; where you measure, wait every tenth step, or once behind the last."
+            "host launches the next step meanwhile; to measure, wait every tenth step or once at the end."
         )
     if reads and (middle := _in_the_middle(facts)):
         torch = facts.framework.startswith("torch")
@@ -189,7 +197,7 @@ def _in_the_middle(facts: Facts) -> str | None:
         return None
     breaks = facts.beside.breaks.reasons if facts.beside.breaks else []
     lines = [it["place"] for it in breaks if ".item()" in (it["reason"] or "") and it["place"]]
-    return f"{path} at {lines[0]}" if lines else path
+    return f"{path} at {lines[0].partition(' in ')[0]}" if lines else path
 
 
 def _rows(trace: Trace, reads: bool, waits: bool) -> list[int]:

@@ -13,7 +13,6 @@ from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
     mask,
-    plural,
     rounded,
 )
 from tb_xla_insights.analysis.findings.markers import sync_once
@@ -23,12 +22,13 @@ from tb_xla_insights.analysis.opcodes import contains, element_wise
 from tb_xla_insights.analysis.propagation.columns import runs_of_ops
 from tb_xla_insights.analysis.thresholds import FEWEST_LAUNCHES, SMALL_SHARE
 from tb_xla_insights.analysis.what_if import Fix
-from tb_xla_insights.trace.entries import rows_of_entries
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.nesting import climb
-from tb_xla_insights.units import time_text
+from tb_xla_insights.units import brief_time
 
 LAUNCHING = ("sync_prepare", "dispatch", "program_load")
+
+_CONTAINER, _ELEMENT_WISE, _OTHER = range(3)
 
 
 @dataclass(frozen=True)
@@ -72,23 +72,25 @@ def _single(trace: Trace) -> NDArray[np.bool_]:
     if not any(len(device.ops) for device in trace.devices):
         called = np.array([element_wise(name) for name in _functions(trace)], np.bool_)
         return called & (launches.sums(np.ones(len(runs), np.int64)) > 0)
-    ops, others = np.zeros(len(runs), np.int64), np.zeros(len(runs), np.int64)
+    plain, others = np.zeros(len(runs), np.int64), np.zeros(len(runs), np.int64)
     for number, device in enumerate(trace.devices):
-        run = runs_of_ops(trace, number)
-        of_run = (run >= 0) & (trace.told(device.ops.name, contains) == 0)
-        plain = trace.told(device.ops.name, element_wise)[of_run] == 1
-        ops += np.bincount(run[of_run], minlength=len(runs))
-        others += np.bincount(run[of_run][~plain], minlength=len(runs))
-    alone = (ops == 1) & (others == 0)
+        run, kind = runs_of_ops(trace, number), trace.told(device.ops.name, _kind)
+        for counts, which in ((plain, _ELEMENT_WISE), (others, _OTHER)):
+            counts += np.bincount(run[(run >= 0) & (kind == which)], minlength=len(runs))
+    alone = (plain == 1) & (others == 0)
     each, without = (launches.sums(column.astype(np.int64)) for column in (alone, ~alone))
     found: NDArray[np.bool_] = (each > 0) & (without == 0)
     return found
 
 
+def _kind(op: str) -> int:
+    return _CONTAINER if contains(op) else _ELEMENT_WISE if element_wise(op) else _OTHER
+
+
 def _functions(trace: Trace) -> list[str]:
     """Per launch the function that the innermost jitted call around it names: `multiply` of `PjitFunction(multiply)`,
     as JAX calls each operation that it runs on its own; empty where there is none."""
-    rows = rows_of_entries(tagged(trace, "jitted_call"), trace.meta)
+    rows = trace.rows_of(tagged(trace, "jitted_call"))
     calls = climb(trace.parent, find_launches(trace).origin, rows)
     names = [trace.name(row) if row >= 0 else "" for row in calls.tolist()]
     return [name.partition("(")[2].removesuffix(")") for name in names]
@@ -124,21 +126,21 @@ def many_small_executions(facts: Facts) -> Finding | None:
     single, chained = len(found.single), len(found.chained)
     fixed = fixed_cost(facts.session)
     each_small = small * max(1, len(trace.devices))
-    work, pause = time_text(found.device_ps // each_small), time_text(idle // each_small)
-    operation = "a single element-wise operation"
-    before = f"the device idles before ({pause}) or " if idle else ""
-    does = f"work for less time ({work} on average) than {before}the launch takes"
+    work = brief_time(found.device_ps // each_small)
+    does = f"take less time ({work} on average) than {'the idle time before them or ' if idle else ''}their launch"
     if single == small:
-        does = f"run {operation} each ({work} on average)"
+        does = f"run a single element-wise op each ({work} on average)"
     elif single:
-        does += f", or run {operation}"
-    costs = f"Launching them costs {facts.of_span(cost)}" if cost else "No device waits for their launches"
+        does += ", or run a single element-wise op"
+    costs = "No device waits for their launches"
+    if cost:
+        costs = f"{facts.idles(taken, 'every_step')} while they are launched"
     return Finding(
         "many_small_executions",
         f"{rounded(each)} executions a step, most of them small",
         f"{rounded(each)} mostly small executions a step",
-        f"{small} of {count} executions in {plural(facts.steps, 'step')} {does}. {costs}"
-        + (", and XLA fuses nothing across programs" if chained else "")
+        f"{small} of {count} executions {does}. {costs}"
+        + (", and nothing is fused across programs" if chained else "")
         + f"{_pending_inputs(pending, facts.steps)}.",
         _merge(facts, dynamo, markers),
         cost,
@@ -166,16 +168,15 @@ def _pending_inputs(syncs: int, steps: int) -> str:
     """How many executions are none of the program's own, but bring inputs of torch.compile's graphs up to date."""
     if not syncs:
         return ""
-    does = "is a sync" if syncs == 1 else "are syncs"
-    return f"; {syncs} of all, {rounded(syncs / steps)} a step, {does} of dynamo for inputs that are still pending"
+    return f"; {rounded(syncs / steps)} a step only bring{'s' if syncs == steps else ''} pending inputs up to date"
 
 
 def _merge(facts: Facts, dynamo: int, markers: int) -> str:
     """How to launch more at once, by who launches."""
     if dynamo:
         return (
-            "Compile more at once: one torch.compile around forward, loss and backward, the optimizer in it as "
-            "well, so that no lazy work is left between the graphs, which dynamo syncs first where they need it."
+            "Compile more at once: one torch.compile around forward, loss, backward and optimizer, so that no lazy "
+            "work is left between the graphs."
         )
     if markers >= (FEWEST_LAUNCHES - 1) * facts.steps:
         return sync_once(facts, markers / facts.steps)

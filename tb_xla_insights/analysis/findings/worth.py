@@ -13,7 +13,7 @@ from tb_xla_insights.analysis.findings.base import Facts, Finding
 from tb_xla_insights.analysis.thresholds import INFO_SHARE, WARNING_SHARE, Severity, severity_of
 from tb_xla_insights.analysis.what_if import Fix, shorter_runs, step_without
 from tb_xla_insights.trace.model import Trace
-from tb_xla_insights.units import time_text
+from tb_xla_insights.units import brief_time
 
 LIMITS = frozenset(("tracing_bound", "dispatch_overhead", "device_stalls", "exposed_collectives"))
 """Findings about the program's nature. All others are mistakes: they name a place that can be changed."""
@@ -76,7 +76,7 @@ def _detail(trace: Trace, finding: Finding, step_ps: int | None) -> str:
     gone = shorter_runs(trace, finding.fix)
     if gone < INFO_SHARE * step_ps:
         return finding.detail
-    return f"{finding.detail.removesuffix('.')}; at best a step's runs are {time_text(gone)} shorter too."
+    return f"{finding.detail.removesuffix('.')}; at best a step's runs are {brief_time(gone)} shorter too."
 
 
 def _parts(trace: Trace, step_ps: int, gone: Sequence[Fix], fix: Fix) -> tuple[float, float]:

@@ -25,7 +25,7 @@ _OFTEN: tuple[Recurs | None, ...] = ("every_step", "some_steps", "once", None)
 """From what is said of most steps to what is said of none: of two that as many hosts have, the first one is told."""
 
 
-_OPENINGS = frozenset(("A", "Collectives", "Cores", "Devices", "For", "None", "The", "Time"))
+_OPENINGS = frozenset(("A", "An", "Compiling", "Each", "Extracting", "Idle", "No", "None", "The"))
 """Words that begin a detail and are no names, which keep their capital letter."""
 
 
@@ -116,9 +116,9 @@ def _whose(count: int, hosts: int, host: str, few: bool) -> str:
     if count == 1:
         return f"On {host} alone, of {hosts} hosts"
     if few:
-        return f"On {count} of {hosts} hosts, most on {host}"
+        return f"On {count} of {hosts} hosts (numbers of {host}, the worst)"
     every = "both" if count == hosts == 2 else f"all {hosts}" if count == hosts else f"{count} of {hosts}"
-    return f"On {every} hosts (here {host}, the median by gain)"
+    return f"On {every} hosts (numbers of {host}, the median)"
 
 
 def _weights(parts: Sequence[Part]) -> Callable[[Part], int]:

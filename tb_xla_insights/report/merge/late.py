@@ -107,7 +107,7 @@ def _not_compared(compared: Compared) -> Row | None:
 
 
 def _unknown(detail: str) -> str:
-    return f"{detail.removesuffix('.')}; how much of that is waiting for others to come is not known."
+    return f"{detail.removesuffix('.')}; how much of that is waiting for others is not known."
 
 
 def _input(its: Row, late: Finding, compared: Compared) -> Row:
@@ -151,7 +151,7 @@ def _without_waiting(
         None if its is None else its * left_ps / exposed_ps for its in (own.gain, own.gain_at_worst)
     )
     waits = share(1 - left_ps / exposed_ps)
-    detail = f"{own.detail.removesuffix('.')}; {waits} of that is waiting for others to come."
+    detail = f"{own.detail.removesuffix('.')}; {waits} of that is waiting for others."
     less = replace(
         own, cost_ps=part(own.cost_ps), gain=gain, gain_at_worst=worst, step_if_fixed_ps=fixed,
         step_if_fixed_most_ps=most, detail=detail,

@@ -140,6 +140,7 @@ class Merged:
             "session": {
                 "name": self._name,
                 "path": self._path,
+                "description": next(filter(None, (it.rows["session"]["description"] for it in parts)), None),
                 "start_unix_ns": str(first),
                 "duration_ps": duration,
                 "hosts": [row for part in parts for row in part.rows["session"]["hosts"]],

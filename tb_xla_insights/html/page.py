@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from tb_xla_insights import units
-from tb_xla_insights.export import html_time, html_work
-from tb_xla_insights.export.markup import Child, Row, card, code, element, number, table, text
-from tb_xla_insights.export.markup import Column as Col
-from tb_xla_insights.export.style import style
+from tb_xla_insights.html import device_cards, time_cards, work_cards
+from tb_xla_insights.html.markup import Child, Row, card, code, element, number, table, text
+from tb_xla_insights.html.markup import Column as Col
+from tb_xla_insights.html.style import style
 from tb_xla_insights.report.figures import figures
 from tb_xla_insights.report.finding_text import Gain, Group, gain_of, groups
 from tb_xla_insights.report.many import MANY
@@ -19,18 +19,20 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """Whatever is in a capture, the page asks for nothing and runs nothing."""
 
 _SECTIONS = (
-    html_time.devices,
-    html_time.hosts,
-    html_time.idle,
-    html_time.steps,
-    html_time.patterns,
-    html_time.gaps,
-    html_work.executions,
-    html_work.compiles,
-    html_work.annotated,
-    html_work.transfers,
-    html_work.collectives,
-    html_work.metrics,
+    time_cards.devices,
+    time_cards.hosts,
+    time_cards.idle,
+    time_cards.steps,
+    time_cards.patterns,
+    time_cards.gaps,
+    work_cards.executions,
+    work_cards.compiles,
+    work_cards.annotated,
+    device_cards.by_annotation,
+    device_cards.by_op,
+    work_cards.transfers,
+    work_cards.collectives,
+    work_cards.metrics,
 )
 
 
@@ -45,11 +47,16 @@ def report_html(document: Row) -> str:
     )
     title = element("title", f"{head['name']} – XLA Insights")
     about = element("head", (element("meta", **it) for it in metas), title, element("style", Markup(style())))
+    description = element("p", head["description"], class_="description") if head["description"] else None
     verdict = element(
-        "div", element("p", document["verdict"]["text"]), _figures(figures(document)), class_="verdict"
+        "div",
+        element("p", document["verdict"]["text"]),
+        figure_list(figures(document)),
+        description,
+        class_="verdict",
     )
     parts = (section(document) for section in _SECTIONS)
-    main = element("main", _findings(document), parts, _files(document))
+    main = element("main", findings(document), parts, _files(document))
     return Markup("<!doctype html>\n") + element(
         "html", about, element("body", _header(document), verdict, main), lang="en"
     )
@@ -70,14 +77,16 @@ def _header(document: Row) -> Markup:
     )
 
 
-def _figures(rows: Sequence[Row]) -> Markup:
+def figure_list(rows: Sequence[Row]) -> Markup:
+    """The four figures, each with its meaning."""
     return element(
         "dl",
         (element("div", element("dt", it["meaning"]), element("dd", it["text"])) for it in rows),
     )
 
 
-def _findings(document: Row) -> Markup:
+def findings(document: Row) -> Markup:
+    """The findings, in their groups."""
     found = [_group(group, document) for group in groups(document)]
     return card("Findings", None, found or element("p", "No findings."), wide=True)
 

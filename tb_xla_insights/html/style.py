@@ -22,6 +22,7 @@ header{display:flex;flex-wrap:wrap;gap:4px 16px;align-items:baseline;margin-bott
 header h1{color:var(--ink)}
 .verdict{display:flex;flex-wrap:wrap;gap:12px 28px;align-items:center;margin-bottom:16px}
 .verdict p{font-size:18px;line-height:25px;flex:1 1 480px}
+.verdict .description{flex-basis:100%;font-size:12px;line-height:16px;color:var(--ink-2)}
 .verdict dl{display:flex;gap:26px;text-align:right}
 .verdict dl>div{display:flex;flex-direction:column-reverse}
 .verdict dt{font-size:11px;color:var(--ink-3);white-space:nowrap}

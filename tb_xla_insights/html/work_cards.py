@@ -6,7 +6,7 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from tb_xla_insights import units
-from tb_xla_insights.export.markup import (
+from tb_xla_insights.html.markup import (
     STEP,
     Column,
     Row,

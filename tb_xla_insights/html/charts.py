@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from tb_xla_insights import units
 from tb_xla_insights.catalog.classes import CLASSES, label
-from tb_xla_insights.export.markup import Row, element
+from tb_xla_insights.html.markup import Row, element
 
 _WIDTH, _HEIGHT, _LEFT, _FOOT, _TOP = 1200, 190, 56, 18, 6
 

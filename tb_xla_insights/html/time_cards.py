@@ -9,8 +9,8 @@ from markupsafe import Markup
 
 from tb_xla_insights import units
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.export.charts import steps_chart
-from tb_xla_insights.export.markup import (
+from tb_xla_insights.html.charts import steps_chart
+from tb_xla_insights.html.markup import (
     STEP,
     Column,
     Row,

@@ -1,0 +1,97 @@
+"""Device work as tables: rows that add up, in as many as there is room for."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from captures import real_trace, session
+from tpu_ops import Op, tpu_trace
+
+from tb_xla_insights.analysis.propagation import propagation_report
+from tb_xla_insights.device_work import host_work
+from tb_xla_insights.report.work_tables import WorkTable, by_annotation, by_op, peaks_text
+from tb_xla_insights.trace.model import Trace
+
+
+def plain(text: str) -> str:
+    return text.replace("\u202f", " ")
+
+
+def work(trace: Trace) -> dict[str, Any]:
+    its = session(trace)
+    return host_work(its, propagation_report(its)["annotations"])
+
+
+@pytest.fixture(scope="module")
+def layers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """A step of eight layers with an op of 700 ps and more in each of their two parts, and some ops beside them."""
+    ops = [Op(f"dot.{n}", f"Step.1/layer_{n // 2}.1/{'ab'[n % 2]}.1", flops=9, nbytes=9) for n in range(16)]
+    ops += [
+        Op("loss.1", "Step.1/loss.1", flops=9, nbytes=9),
+        Op("copy.2"),
+        Op("step.3", "Step.1", flops=9, nbytes=9),
+    ]
+    starts = [1_000 * place for place in range(len(ops))]
+    executions = [
+        (op, start, 700 + 3 * place) for place, (op, start) in enumerate(zip(ops, starts, strict=True))
+    ]
+    return work(tpu_trace(tmp_path_factory.mktemp("layers"), [executions]))
+
+
+def printed(table: WorkTable) -> list[tuple[int, int]]:
+    """Times and shares as printed, without the points; the last row is the total."""
+    found = []
+    for row in (*table.rows, table.total):
+        time = next(text for head, text in row.items() if "ime, " in head)
+        share = 0 if "<" in row["Share"] else int(plain(row["Share"]).replace(".", "").rstrip(" %"))
+        found.append((int(plain(time).replace(".", "").replace(" ", "")), share))
+    return found
+
+
+@pytest.mark.parametrize("most", [1, 2, 5, 12, 40])
+def test_rows_add_up_as_printed(layers: dict[str, Any], most: int) -> None:
+    for table in (
+        by_annotation(layers["device_work"], most),
+        by_op(layers["ops"], layers["device_work"], most),
+    ):
+        *rows, total = printed(table)
+        assert len(rows) <= most
+        assert tuple(map(sum, zip(*rows, strict=True))) == total
+        assert total[1] == 1000
+        assert all(one >= other for (one, _), (other, _) in pairwise(rows[:-1]))
+
+
+def test_annotations_open_as_far_as_there_is_room(layers: dict[str, Any]) -> None:
+    def names(most: int) -> list[str]:
+        return sorted(row["Annotation"] for row in by_annotation(layers["device_work"], most).rows)
+
+    assert names(3) == ["Step/…", "no annotation"]
+    outer = [*(f"Step/layer_{n}/…" for n in range(8)), "Step/loss", "no annotation"]
+    assert names(11) == ["Step", *outer]
+    inner = [f"Step/layer_{n}/{part}" for n in range(8) for part in "ab"]
+    assert names(19) == ["Step", *inner, "Step/loss", "no annotation"]
+
+
+def test_a_row_of_a_whole_annotation_has_what_is_inside_of_it(layers: dict[str, Any]) -> None:
+    rows = {row["Annotation"]: row for row in by_annotation(layers["device_work"], 11).rows}
+    assert rows["Step/layer_0/…"]["Time, ns"] == "1.403"
+    assert rows["Step/layer_0/…"]["TFLOP/s"] == "0.0128"  # 18 FLOPs in 1,403 ps
+
+
+def test_kernels_without_a_program_are_a_row_for_each_name(shared_traces: Path) -> None:
+    found = work(real_trace(shared_traces / "public/gpu_v100_tf"))
+    table = by_op(found["ops"], found["device_work"], 12)
+    assert len(found["ops"]) == 1_330
+    first = table.rows[0]
+    assert first["Op"].startswith("void tensorflow::functor::FillPhiloxRandomKernelLaunch<")
+    assert (first["Annotation"], first["Executions"], plain(first["Share"])) == (
+        "194 annotations",
+        "194",
+        "26.6 %",
+    )
+    assert plain(peaks_text(found["device_work"])).endswith(
+        "100.0 % of the time is work; its FLOPs are not known."
+    )
