@@ -27,7 +27,7 @@ from tb_xla_insights.report.host_parts import of_hosts
 from tb_xla_insights.report.ranks import ranks
 from tb_xla_insights.report.verdict import by_thread, gap_sentence
 from tb_xla_insights.trace.model import SessionTrace
-from tb_xla_insights.units import time_text
+from tb_xla_insights.units import brief_times
 
 MOST_STEPS = 1000
 """Steps whose columns are sent, of the hosts that are in memory; the full count stands beside."""
@@ -310,7 +310,7 @@ def _together(gap: dict[str, Any], alike: int, cores: int) -> str:
     and at the same time but for a hundredth."""
     if cores == 1 or (alike == cores and gap["together_ps"] >= 0.99 * gap["duration_ps"]):
         return ""
-    together, whole = (time_text(gap[name]) for name in ("together_ps", "duration_ps"))
+    together, whole = brief_times(gap["together_ps"], gap["duration_ps"])
     if together == whole:
         return " All cores of the host are idle meanwhile."
     if not gap["together_ps"]:
