@@ -138,6 +138,6 @@ function nothingContent({ session: { duration_ps, hosts }, devices, rows, phases
         legend(CLASSES.map(classCell)),
         phases.length > 0 && h('h3', null, 'Your annotations'),
         legend([...phaseTones(phases)].map(([name, rank]) => [chip(`p${rank + 1}`), name]))),
-      h('section', null, devices.length > 0 && devicesTable('Devices', act.among(devices), hosts, 'Duty cycle', ({ duty_cycle }) => duty_cycle))),
+      h('section', null, devices.length > 0 && devicesTable('Devices', act.ordered(act.among(devices)), hosts, 'Duty cycle', ({ duty_cycle }) => duty_cycle))),
   };
 }
