@@ -13,6 +13,7 @@ import struct
 import subprocess
 import sys
 import termios
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -329,6 +330,15 @@ def test_whether_cores_are_idle_together() -> None:
         ["all idle"],
     ]
     assert "Cores" not in heads(text_of("torch_xla_early_item"), "Gaps")
+
+
+def test_ops_of_a_window_add_up_over_their_annotations(capsys: Capture) -> None:
+    run = str(LOGDIR / "synthetic_case_study_8_tpu_cores")
+    assert main(["window", run, "--start-ms", "1000.0001", "--end-ms", "1100"]) == 0
+    _, _, _, *rows, total = section(capsys.readouterr().out, "Device ops by annotation")
+    numbers = [re.findall(r"\d+\.\d+", row)[:2] for row in rows]
+    times, shares = (sum(map(Decimal, column)) for column in zip(*numbers, strict=True))
+    assert total == f"all ops 648 {times} {shares} %"
 
 
 def test_of_several_hosts_rows_tell_whose_they_are(logdir: Path) -> None:

@@ -16,7 +16,7 @@ from synthetic import dynamo_issue
 from tb_xla_insights.compare import compare
 from tb_xla_insights.compare.document import comparison_view
 from tb_xla_insights.compare.step import usual_step
-from tb_xla_insights.report import session_report
+from tb_xla_insights.report.document import session_report
 from tb_xla_insights.trace.model import SessionTrace
 
 
@@ -165,10 +165,10 @@ def test_what_was_compiled_once_decides_nothing_and_is_told() -> None:
     assert document["verdict"]["verdict"] == "chance"
     assert plain(document["verdict"]["text"]) == (
         "B’s steps cannot be told from A’s: 12.4 ms against 13.1 ms at the median may be chance; "
-        "but B compiled in 1 of 6 steps, for 1 789.4 ms."
+        "but B compiled in 1 of 6 steps, for 1.79 s."
     )
     assert plain(document["chance"]["text"]).endswith(
-        " B compiled in 1 of 6 steps (1 789.4 ms); that is in the means, and left out of the test of medians."
+        " B compiled in 1 of 6 steps (1.79 s); that is in the means, and left out of the test of medians."
     )
 
 

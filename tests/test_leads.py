@@ -13,7 +13,7 @@ from tb_xla_insights.device_work.advice import advice_for, layout_waste, product
 from tb_xla_insights.device_work.document import work_document
 from tb_xla_insights.device_work.leads import FINDING, with_leads
 from tb_xla_insights.device_work.view import device_view
-from tb_xla_insights.report import session_report
+from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.verdict import verdict
 
 PEAKS = {
@@ -86,7 +86,7 @@ def test_the_place_and_what_the_roofline_would_gain() -> None:
     assert [row["of_step"] for row in bound["evidence"]["places"]] == [0.5, 0.3]  # the wait is no work
     text = verdict(found)["text"].replace("\u202f", " ")
     assert len(text) <= 230
-    assert "The longest part is attention: 50.0 % of the step at 20.0 % of the peak FLOP/s" in text
+    assert "The longest part is attention: 50.0 % of the step at 20.0 % of peak FLOP/s" in text
     assert "bandwidth" not in text  # 10 %: the other peak is nearer
     assert with_leads(found) == found
 
@@ -100,7 +100,7 @@ def test_the_worst_annotation_is_the_one_that_the_view_device_names() -> None:
     assert worst["cost_ps"] * (transformer.STEPS + 1) == view["verdict"]["below_ps"] * transformer.STEPS
     assert worst["advice"].replace("\u202f", " ") == (
         "Look first at fusion.1042 at /opt/demo/model/attention.py:88: it takes 11.6 ms a step, at 56.0 % "
-        "of the peak bandwidth."
+        "of HBM bandwidth."
     )
 
 

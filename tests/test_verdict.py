@@ -8,7 +8,7 @@ import pytest
 from captures import Core, capture, session, thread
 from launching import demo, event
 
-from tb_xla_insights.report import session_report
+from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.verdict import verdict
 from tb_xla_insights.trace.model import Trace
 
@@ -59,7 +59,7 @@ def test_a_device_that_ran_once_has_no_share_of_its_time() -> None:
     assert severity == "warning"
     assert text == (
         "99.9 % of the capture lies before and after all runs (the host launches). The 2 devices are at work for "
-        "2.000 µs each, in too few runs to tell what is in the way."
+        "2.00 µs each, in too few runs to tell what is in the way."
     )
 
 

@@ -17,7 +17,8 @@ from loops import loop
 
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.report import execution_views, session_report, views
+from tb_xla_insights.report import execution_views, views
+from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.verdict import gap_sentence
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -34,17 +35,17 @@ def case_study() -> SessionTrace:
 
 
 SENTENCES = [
-    (False, "starved", "Nothing was queued for 1.000 ms: the host waits (1.000 ms), until train ran."),
-    (True, "starved", "Nothing was queued for 1.000 ms: the host waits (1.000 ms), until train went on."),
+    (False, "starved", "Nothing was queued for 1.00 ms: the host waits, until train ran."),
+    (True, "starved", "Nothing was queued for 1.00 ms: the host waits, until train went on."),
     (
         True,
         "queued",
-        "The device is idle for 1.000 ms while train runs: the program itself waits for something.",
+        "The device is idle for 1.00 ms while train runs: the program itself waits for something.",
     ),
     (
         False,
         "unknown",
-        "What was queued is not known. For 1.000 ms the host waits (1.000 ms), until train ran.",
+        "What was queued is not known. For 1.00 ms the host waits, until train ran.",
     ),
 ]
 

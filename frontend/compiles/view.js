@@ -98,7 +98,7 @@ export function compilesView(app) {
         textColumn('What is new', 'what_is_new', { key: 'new' }),
         textColumn('Cause', 'cause', { key: 'cause' }),
         textColumn('Frame', 'frame', { key: 'frame', cell: ({ frame }) => codeCell(frame && frame.split('\n')[0], 48) }),
-        { head: '', number: true, cell: (row) => showButton(() => show(row), 'compile-show') },
+        { head: '', name: 'Show', number: true, cell: (row) => showButton(() => show(row), 'compile-show') },
       ],
     });
   }
@@ -163,7 +163,7 @@ function metricsCard(metrics) {
       timeColumn('Report', unit, 'time_ps', { key: 'time' }),
       ...(rows.some(({ since }) => since != null) ? [countColumn('During the capture', (/** @type {typeof rows[number]} */ { since }) => since)] : []),
       countColumn('Trace', 'trace'),
-      { head: '', cell: ({ agrees }) => (agrees ? '' : 'disagree') },
+      { head: '', name: 'Agreement', cell: ({ agrees }) => (agrees ? '' : 'disagree') },
     ],
   }, h('p', { class: 'sec' }, uncached == null && cached == null ? '' : `${plural(uncached ?? 0, 'graph')} compiled, ${count(cached ?? 0)} times one came from the cache. `,
     operators.length ? `Operators on the CPU: ${operators.join(', ')}.` : 'No operator ran on the CPU.'));

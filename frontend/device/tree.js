@@ -29,6 +29,35 @@ export const boundCell = (bound) => (bound === 'unknown' ? h('span', { class: 'm
 /** Rows that no closed one hides. @param {TreeRow[]} rows @param {Set<string>} closed */
 export const openRows = (rows, closed) => rows.filter(({ path, key }) => ![...closed].some((outer) => key !== outer && isOf(path, outer)));
 
+const MANY_ROWS = 40;
+/** Of many rows so many are in sight at first. */
+const AT_FIRST = 20;
+
+/** Keys of rows that are closed at first: none of few rows; of many those with most time open, as long as there is room. @param {TreeRow[]} rows */
+export function closedAtFirst(rows) {
+  const closed = new Set(rows.length > MANY_ROWS ? rows.flatMap(({ parent, key }) => (parent ? [key] : [])) : []);
+  /** @type {Map<number, TreeRow[]>} */
+  const inside = new Map();
+  /** @type {number[]} */
+  const around = [];
+  rows.forEach((row, at) => {
+    around[row.depth] = at;
+    const place = row.depth ? around[row.depth - 1] : -1;
+    inside.set(place, [...inside.get(place) ?? [], row]);
+  });
+  const waiting = [...inside.get(-1) ?? []];
+  let seen = waiting.length;
+  while (closed.size && waiting.length) {
+    const [row] = waiting.sort((a, b) => b.ps - a.ps).splice(0, 1);
+    const its = inside.get(rows.indexOf(row)) ?? [];
+    if (its.length > 1 && seen + its.length > AT_FIRST) continue;
+    closed.delete(row.key);
+    seen += its.length;
+    waiting.push(...its);
+  }
+  return closed;
+}
+
 /** @param {DeviceDocument} document @param {TreeRow[]} rows @param {boolean} shares whether anything tells how well ops do @param {TreeState} state */
 export function treeTable(document, rows, shares, { an, closed, tones, select, redraw, open }) {
   const all = document.total.self_ps / divisor(document);

@@ -1,7 +1,7 @@
 /** The data of a view that is one document. */
 
 import { fill } from '../lib/dom.js';
-import { latest } from '../lib/api.js';
+import { latest, shared } from '../lib/api.js';
 import { analysisCard, errorCard } from './states.js';
 
 /** @typedef {import('../lib/types').Ready} Ready */
@@ -31,7 +31,7 @@ export function loadOnce(app, route, element, draw, more) {
       if (own === session && !element.hasChildNodes()) fill(element, analysisCard(own, () => app.open({ v: 'timeline' })));
     }, SAY_AFTER_MS);
     try {
-      const answer = await channel.get({ ...own.of, ...more?.(own) });
+      const answer = await (more ? channel.get({ ...own.of, ...more(own) }) : shared(route, own.of));
       if (own !== session) return;
       drawn = own;
       app.ready(draw(answer, own));

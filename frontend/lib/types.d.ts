@@ -1,4 +1,4 @@
-/** What the server answers (see the routes in the README). Times are integer picoseconds from the session's start. */
+/** What the server answers (see docs/routes.md). Times are integer picoseconds from the session's start. */
 
 export type ClassName =
   | "tracing" | "sync_prepare" | "dynamo" | "compile" | "program_load" | "to_device" | "from_device"

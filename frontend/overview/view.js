@@ -12,8 +12,8 @@ import { dataCards } from './data.js';
 
 /** @typedef {import('../lib/views').Overview} Overview */
 
-/** Of a text's letters, in digits' widths, what a line must hold for the text to fill two. */
-const TWO_LINES = 0.46;
+/** How wide a text is that fills two lines: of letters that are narrower than a digit, with room for what a line breaks off. @param {string} text */
+const twoLines = (text) => `${text.length * 0.43 + 2}ch`;
 
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
 export function overviewView(app) {
@@ -58,13 +58,21 @@ export function overviewView(app) {
   };
 }
 
+/** A time or share, also as `69.5 of 290.8 ms`. */
+const FIGURE = /(\d[\d.\u202f]*(?: (?:of|→) \d[\d.\u202f]*)?\u202f(?:%|[mµn]?s(?!\w)))/;
+/** Where no line of a figure's meaning breaks: `12 steps`, `(median 52.4`. */
+const WITHIN = /(?<=\d|\(median) /g;
+
+/** The verdict with its first two figures bold: how busy, and what that costs. @param {string} text */
+const figuresBold = (text) => text.split(FIGURE).map((part, at) => (at === 1 || at === 3 ? h('b', null, part) : part));
+
 /** @param {Overview} answer @param {string|null} description of the session @param {string} note what they do not follow */
 function verdict({ verdict: { text, severity }, figures }, description, note) {
   const notes = [note, ...new Set(figures.map((figure) => figure.note))].filter(Boolean).join(' ');
   return h('div', { class: 'verdict', 'data-testid': 'verdict' },
-    h('p', { style: { 'flex-basis': `${text.length * TWO_LINES}ch` } }, ['critical', 'warning'].includes(severity) && h('span', { class: 'hidden' }, `${severity}: `), text, notes && h('span', { class: 'small muted', 'data-testid': 'verdict-note' }, ` ${notes}`)),
+    h('p', { style: { 'flex-basis': twoLines(text) } }, ['critical', 'warning'].includes(severity) && h('span', { class: 'hidden' }, `${severity}: `), figuresBold(text), notes && h('span', { class: 'small muted', 'data-testid': 'verdict-note' }, ` ${notes}`)),
     h('dl', { class: 'figures' }, figures.map((figure) => h('div', { 'data-testid': `kpi-${figure.name}` },
       h('dd', { 'data-ps': figure.name === 'duty' ? null : figure.value }, figure.text),
-      h('dt', null, figure.meaning)))),
+      h('dt', { style: { 'max-width': twoLines(figure.meaning) } }, figure.meaning.replace(WITHIN, '\u00a0'))))),
     description && h('div', { class: 'description', 'data-testid': 'description' }, description));
 }

@@ -58,6 +58,11 @@ export function createPanel(act, on) {
 
   const panel = {
     element,
+    /** Another session is to be opened: what is asked for about this one no longer counts. */
+    leave() {
+      ticket += 1;
+      panel.findings(null);
+    },
     /** @param {import('../lib/views').Finding[]|null} findings null: not known yet */
     findings(findings) {
       const first = [...findings ?? []].sort((a, b) => (b.cost_ps ?? 0) - (a.cost_ps ?? 0)).slice(0, 3);

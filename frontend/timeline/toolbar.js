@@ -68,11 +68,16 @@ export function createToolbar(on) {
     text = value.trim();
     clearTimeout(timer);
     timer = 0;
+    // An answer on its way is to another question, or about another session.
+    channel.cancel();
+    if (anew) {
+      answer = null;
+      found.textContent = '';
+    }
     if (text) {
       timer = window.setTimeout(askNow, TYPING_MS);
       return;
     }
-    channel.cancel();
     answer = null;
     show();
   }

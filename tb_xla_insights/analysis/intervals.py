@@ -54,11 +54,12 @@ class Intervals:
 
     def gaps(self, start_ps: int, end_ps: int, least_ps: int = 1) -> Intervals:
         """The instants of the window that are none of these, in stretches of at least some length."""
-        times = self.start_ps, self.end_ps
-        start, end = room(len(self) + 1, np.int64, np.int64)
-        return Intervals(
-            *cut(kernels.gaps(*times, start_ps, end_ps, max(1, least_ps), start, end), start, end)
-        )
+        its = self.clipped(start_ps, end_ps)
+        inner = np.flatnonzero(its.start_ps[1:] - its.end_ps[:-1] >= least_ps)
+        start = np.concatenate(([start_ps], its.end_ps[inner], its.end_ps[-1:]))
+        end = np.concatenate((its.start_ps[:1], its.start_ps[1:][inner], [end_ps]))
+        found = end - start >= least_ps
+        return Intervals(start[found], end[found])
 
 
 def span_intervals(start_ps: int, end_ps: int) -> Intervals:

@@ -97,33 +97,6 @@ def join(
     return made
 
 
-def gaps(
-    start: Int64,
-    end: Int64,
-    since: int64_t,
-    until: int64_t,
-    least: int64_t,
-    out_start: OutInt64,
-    out_end: OutInt64,
-) -> int:
-    """The instants of a window that are in none of the intervals, in stretches of at least some length. Returns how
-    many those are."""
-    made: cython.Py_ssize_t = 0
-    now = since
-    with cython.nogil:
-        for i in range(len(start)):
-            if start[i] >= until:
-                break
-            if start[i] - now >= least:
-                out_start[made], out_end[made] = now, start[i]
-                made += 1
-            now = max(now, end[i])
-        if until - now >= least:
-            out_start[made], out_end[made] = now, until
-            made += 1
-    return made
-
-
 def difference(
     a_start: Int64, a_end: Int64, b_start: Int64, b_end: Int64, out_start: OutInt64, out_end: OutInt64
 ) -> int:
@@ -174,6 +147,21 @@ def own_time(
                 out[made], out_start[made], out_end[made] = i, now[i], ends[i]
                 made += 1
     return made
+
+
+def time_before(start: Int64, end: Int64, instants: Int64, order: Int64, found: OutInt64) -> None:
+    """How much of sorted intervals that lie apart is before each of some instants; `order` sorts these."""
+    at: cython.Py_ssize_t = 0
+    whole: int64_t = 0
+    with cython.nogil:
+        for i in range(len(order)):
+            when = instants[order[i]]
+            while at < len(start) and end[at] <= when:
+                whole += end[at] - start[at]
+                at += 1
+            found[order[i]] = whole
+            if at < len(start) and start[at] < when:
+                found[order[i]] += when - start[at]
 
 
 def add_shares(

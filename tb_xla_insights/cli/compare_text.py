@@ -71,7 +71,7 @@ def _device_work(out: Console, work: Document) -> None:
         work["annotations"],
     )
     names = [
-        (common.cut_middle(op_names(row)), (row["annotation"] or "").rpartition("/")[2])
+        (units.cut_middle(op_names(row)), (row["annotation"] or "no annotation").rpartition("/")[2])
         for row in work["ops"]
     ]
     _of_step(out, "Device time per step and core, by op", ("Op", "Annotation"), names, work["ops"])
@@ -179,7 +179,7 @@ def _lazy_dynamo(out: Console, document: Document) -> None:
     for kind in ("lazy", "dynamo"):
         row = steps[document[kind]]
         cells = (_ms(row[f"{key}_ps"]) for key in keys)
-        table.add_row(kind, units.count(row["steps"]), *cells, f"{row['executions'] or 0:g}")
+        table.add_row(kind, units.count(row["steps"]), *cells, f"{round(row['executions'] or 0, 2):g}")
     table.add_row("lazy / dynamo", "", *(_ratio(document["speedup"][key]) for key in keys), "")
     out.print(table)
     costs = ("Kind", "Per step", "Host, ms", "Device, ms", "Queue, ms", "Overhead, ms")

@@ -10,7 +10,7 @@ from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.compare.chance import FEWEST, LEVEL
 from tb_xla_insights.compare.measures import close, of_other_size
 from tb_xla_insights.compare.side import Side
-from tb_xla_insights.units import THIN, count, rate, samples, share, time_text
+from tb_xla_insights.units import THIN, brief_time, count, rate, samples, share, time_text
 
 FOUND = {"both": "", "only_a": "only in A", "only_b": "only in B", "changed": "changed"}
 """Where ops and annotations are, as it is printed beside them."""
@@ -92,14 +92,14 @@ def _speed(a: Side, b: Side, verdict: str) -> str:
 
 
 def _once(a: Side, b: Side) -> str:
-    """`; but B compiled in 1 of 6 steps, for 1 789.4 ms`: what is in the means and decides nothing, where the sessions
+    """`; but B compiled in 1 of 6 steps, for 1.79 s`: what is in the means and decides nothing, where the sessions
     differ in it by more than steps differ from run to run."""
     spent = [sum(side.compiled_rarely) / len(side.steps) for side in (a, b)]
     if abs(spent[0] - spent[1]) < INFO_SHARE * min(a.median_ps or 0, b.median_ps or 0):
         return ""
     parts = [
         f"{name} compiled in {len(side.compiled_rarely)} of {count(len(side.steps))} steps, "
-        f"for {time_text(sum(side.compiled_rarely), 1)}"
+        f"for {brief_time(sum(side.compiled_rarely))}"
         for side, name in ((a, "A"), (b, "B"))
         if sum(side.compiled_rarely)
     ]
@@ -210,7 +210,7 @@ def _rare(a: Side, b: Side) -> str:
     parts = []
     for side, name in ((a, "A"), (b, "B")):
         if compiled := side.compiled_rarely:
-            spent = f" ({time_text(sum(compiled), 1)})" if sum(compiled) else ""
+            spent = f" ({brief_time(sum(compiled))})" if sum(compiled) else ""
             parts.append(f"{name} compiled in {len(compiled)} of {count(len(side.steps))} steps{spent}")
     return f" {_list(parts)}; that is in the means, and left out of the test of medians." if parts else ""
 

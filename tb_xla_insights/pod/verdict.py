@@ -6,7 +6,7 @@ from tb_xla_insights.analysis.findings.base import plural
 from tb_xla_insights.pod.advice import names
 from tb_xla_insights.pod.compared import Compared
 from tb_xla_insights.pod.straggler import what_takes
-from tb_xla_insights.units import share, time_text
+from tb_xla_insights.units import brief_time, brief_times, share
 
 
 def verdict_text(compared: Compared) -> str:
@@ -28,11 +28,11 @@ def verdict_text(compared: Compared) -> str:
     if late.kind == "changing":
         most = share(max(shares.values()))
         head = f"Another {who} is last each time, none in more than {most} of the {kind}."
-        return f"{head} A {who} waits for others for {time_text(late.waits_ps)} a step."
+        return f"{head} A {who} waits {brief_time(late.waits_ps)} a step for others."
     found, first = names(compared), late.parties[0]
     several = f"{plural(len(found), who)} hold up the others. " if len(found) > 1 else ""
     head = f"{several}{found[0]} arrives last in {share(shares[first])} of the {kind}"
-    total = time_text(int(compared.told.others_wait_ps[late.parties].sum()))
+    total = brief_time(int(compared.told.others_wait_ps[late.parties].sum()))
     whom = "it" if len(found) == 1 else "them"
     return f"{head}{_why(compared)}. The others wait {total} for {whom}{_gain(compared)}."
 
@@ -55,5 +55,6 @@ def _why(compared: Compared) -> str:
     if cause is None:
         return ""
     steps = f"in {len(compared.late.steps[0])} of {compared.told.steps} steps"
-    usual = time_text(cause.median_ps) if cause.median_ps else "nothing"
-    return f": {what_takes(cause)} takes {time_text(cause.own_ps)} {steps}, {usual} on {compared.usual}"
+    own, median = brief_times(cause.own_ps, cause.median_ps)
+    usual = median if cause.median_ps else "nothing"
+    return f": {what_takes(cause)} takes {own} {steps}, {usual} on {compared.usual}"

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tb_xla_insights.analysis.findings.base import joined
 from tb_xla_insights.analysis.frameworks import host_does
 from tb_xla_insights.analysis.thresholds import BOUND_SHARE, INFO_SHARE, OUTSIDE_SHARE, SEVERITIES
 from tb_xla_insights.device_work.leads import FINDING, lead_texts
 from tb_xla_insights.report.late_text import is_its_cause, late_cost_text, waiting_by_name, waiting_text
-from tb_xla_insights.units import change_text, count, part_text, share, time_text
+from tb_xla_insights.units import brief_time, brief_times, change_text, count, part_text, share
 
 _COMPILING = ("recompilation", "dynamo_recompilation")
 
@@ -114,7 +115,9 @@ def _inside_span(report: Mapping[str, Any], room: int) -> dict[str, str]:
         )
         return {"text": f"{text}{host}.", "severity": "warning"}
     if not reasons and not report["steps"] and all(device.get("modules", 0) <= 1 for device in devices):
-        each = f"{time_text(busy // len(devices))}{' each' if len(devices) > 1 else ''}"  # no share: of what?
+        each = (
+            f"{brief_time(busy // len(devices))}{' each' if len(devices) > 1 else ''}"  # no share: of what?
+        )
         text = f"{whose} at work for {each}, in too few runs to tell what is in the way."
         return {"text": text, "severity": "warning"}
     unseen = any(not device["ops"] for device in devices)
@@ -166,9 +169,9 @@ def _causes(
     first = f": {warm_up}" if warm_up else ""
     if not first and not mistakes:
         return [f": {limit}"]
-    beyond = f"; beyond {'them' if len(mistakes) > 1 else 'that'} {limit}" if limit else ""
     text = f"{first}. {_together(mistakes, together)}" if mistakes else first
-    return [text + beyond, text]
+    several = "istakes cost " in text
+    return [f"{text}; beyond {'them' if several else 'that'} {limit}" if limit else text, text]
 
 
 def _late(report: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -280,7 +283,9 @@ def _in_gaps(report: Mapping[str, Any], idle: int) -> str:
 def gap_sentence(gap: Mapping[str, Any], framework: str, host: str | None = None) -> str:
     """Why a gap was there and why it ended, from its entry in the report; with the name of the `host` where a session
     has several."""
-    duration, after = time_text(gap["duration_ps"]), gap["after"]
+    parts = sorted(gap["by_class_ps"].items(), key=lambda it: -it[1])[:3]
+    duration, *times = brief_times(gap["duration_ps"], *(ps for _, ps in parts))
+    after = gap["after"]
     inside = gap.get("inside_run")
     ended = f"{after} {'went on' if inside else 'ran'}" if after else "it ended"
     if inside and gap["kind"] == "queued":
@@ -292,9 +297,9 @@ def gap_sentence(gap: Mapping[str, Any], framework: str, host: str | None = None
             f"{after} was queued before the gap began: for {duration} the device waited for something else, "
             "a transfer, a collective or another core."
         )
-    parts = sorted(gap["by_class_ps"].items(), key=lambda it: -it[1])[:3]
     does = host_does(framework)
-    doing = ", ".join(f"{does[name]} ({time_text(ps)})" for name, ps in parts)
+    told = [f"{does[name]} ({time})" for (name, _), time in zip(parts, times, strict=True)]
+    doing = joined(told) if len(told) > 1 else "".join(does[name] for name, _ in parts)
     if gap["kind"] == "starved":
         return f"Nothing was queued for {duration}: {host or 'the host'} {doing}, until {ended}."
     return f"What was queued is not known. For {duration} {host or 'the host'} {doing}, until {ended}."

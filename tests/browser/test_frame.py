@@ -57,6 +57,19 @@ def test_header_names_what_is_open(xi: Xi, page: Page, case_study: str, baseline
     assert xi.link()["s"] == baseline
 
 
+def test_views_share_what_they_ask_of_a_session(xi: Xi, page: Page, baseline: str) -> None:
+    asked: list[str] = []
+    page.on(
+        "request", lambda request: asked.append(request.url.partition("/data/plugin/")[2].partition("?")[0])
+    )
+    xi.open(baseline)
+    for view in ("overview", "gaps", "timeline"):
+        page.get_by_test_id(f"tab-{view}").click()
+        xi.ready()
+    for route in ("overview", "gaps"):
+        assert sum(it.endswith(f"data/{route}") for it in asked) == 1, asked
+
+
 def test_tabs_count_before_their_views_are_looked_at(xi: Xi, page: Page, baseline: str) -> None:
     xi.open(baseline)
     expect(page.get_by_test_id("tab-executions")).to_have_text(re.compile(r"^Executions\d+$"))

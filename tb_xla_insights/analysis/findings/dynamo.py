@@ -79,6 +79,9 @@ def _unit(sequence: Int32) -> int:
     return whole[0] if whole else length
 
 
+_LONG = re.compile(r"(\d\.\d\d)\d{2,}")
+"""A number with more decimals than say anything."""
+
 _NUMBER = re.compile(r"==\s*[-+]?\d*\.?\d+(e[-+]?\d+)?$")
 
 
@@ -140,11 +143,8 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
 
 def _failed(guard: Guard) -> str:
     """What the log says of the guard that failed last."""
-    text = (
-        f" {guard.file}: the guard {guard.guard} failed last"
-        if guard.guard
-        else f" {guard.file}: guards failed"
-    )
+    told = _LONG.sub(r"\1…", guard.guard or "")
+    text = f" {guard.file}: {f'the guard {told} failed last' if told else 'guards failed'}"
     text += f" at {guard.place}" if guard.place else f" in {guard.function}" if guard.function else ""
     if guard.limit:
         text += f"; after {guard.limit} variants torch.compile gave up"

@@ -13,7 +13,6 @@ from tb_xla_insights.analysis.enclosing import annotation_at
 from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
-    Mean,
     Recurs,
     Window,
     longest_windows,
@@ -32,7 +31,7 @@ from tb_xla_insights.analysis.thresholds import EVERY_SHARE, WARNING_SHARE
 from tb_xla_insights.analysis.what_if import Fix, late_ps
 from tb_xla_insights.catalog.classes import FROM_DEVICE, WAIT
 from tb_xla_insights.trace.model import Int64, Trace
-from tb_xla_insights.units import brief_time, share, time_text
+from tb_xla_insights.units import brief_time, brief_times, share, time_text
 
 
 def sync_every_step(facts: Facts) -> Finding | None:
@@ -60,14 +59,18 @@ def sync_every_step(facts: Facts) -> Finding | None:
     told = " and ".join(_counted(report, what) for report, what in both)
     recurs: Recurs = "every_step" if part >= EVERY_SHARE else "some_steps"
     kept_ps = sum(report["duration_ps"] for report, _ in both) // sum(report[what] for report, what in both)
+    mean = facts.mean(taken, recurs)
+    kept, idle = brief_times(kept_ps, mean.ps)
     fix = _fix(trace, reads_too, waits["every_step"]) if others or waits["every_step"] else None
     late = _late_ps(trace, fix) if fix else 0
     return Finding(
         "sync_every_step",
         _title(part, reads["every_step"], waits["every_step"]),
         _brief(part, reads["every_step"], late),
-        f"{told} keep the host for {brief_time(kept_ps)} each; "
-        + _idle_text(lower_first(facts.core), facts.mean(taken, recurs), facts.mean(elsewhere, recurs), by)
+        f"{told} keep the host for {kept} each; "
+        + _idle_text(
+            lower_first(facts.core), f"{idle}{mean.each}" if mean.ps else "", bool(elsewhere.any()), by
+        )
         + _late_text(late, reads_too),
         _advice(facts, reads_too, waits["every_step"], by),
         cost,
@@ -93,12 +96,12 @@ def _idle_in_them(facts: Facts, reads: bool, waits: bool) -> Int64:
     return found
 
 
-def _idle_text(core: str, cost: Mean, elsewhere: Mean, by: str) -> str:
-    """How long a core idles in them, and what of that is counted as the cost of what cuts graphs."""
-    if cost.ps:
-        more = f", the rest counts with the {by}" if elsewhere.ps else ""
-        return f"{core} idles in them for {cost}{more}."
-    if elsewhere.ps:
+def _idle_text(core: str, idle: str, elsewhere: bool, by: str) -> str:
+    """How long a core idles in them, and whether that counts as the cost of what cuts graphs."""
+    if idle:
+        more = f", the rest counts with the {by}" if elsewhere else ""
+        return f"{core} idles in them for {idle}{more}."
+    if elsewhere:
         return f"the idle time in them counts with the {by}."
     return "no device idles in them."
 

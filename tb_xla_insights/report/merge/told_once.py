@@ -80,7 +80,7 @@ def unlike_hosts(parts: Sequence[Part]) -> Row | None:
     who = f"{plural(len(unlike), 'host')} of {len(ones)}"
     if all(_kind(part) == usual for part in unlike):
         have = "has another number" if len(unlike) == 1 else "have other numbers"
-        text = f"{have} of steps than the others ({examples}): in means they weigh by these."
+        text = f"{have} of steps ({_numbers(unlike)}; the others {middle}), and means weigh hosts by their steps."
         return _differ("info", f"{who} {text} Capture all hosts for the same time.")
     verb = "runs" if len(unlike) == 1 else "run"
     text = f"{verb} something other than the others ({examples}): means over all steps blend them."
@@ -101,6 +101,12 @@ def _each_its_own(ones: Sequence[Part]) -> Row:
 
 def _differ(severity: str, message: str) -> Row:
     return {"id": "hosts_differ", "severity": severity, "message": message}
+
+
+def _numbers(ones: Sequence[Part]) -> str:
+    """`w-2 78, w-3 80 and 2 more`."""
+    named = ", ".join(f"{part.host} {part.steps}" for part in ones[:_MOST_NAMED])
+    return f"{named} and {len(ones) - _MOST_NAMED} more" if len(ones) > _MOST_NAMED else named
 
 
 def _named(ones: Sequence[Part]) -> str:

@@ -1,0 +1,124 @@
+"""What users read: short, in the field's words, one unit in a sentence."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import TRACES
+from synthetic.__main__ import LOGDIR
+
+import tb_xla_insights as xi
+from tb_xla_insights.analysis.findings.base import LONGEST_TITLE
+from tb_xla_insights.report.finding_text import gain_of
+from tb_xla_insights.report.verdict import gap_sentence
+
+ROOT = Path(__file__).parents[1]
+
+AVOIDED = re.compile(
+    r"\b(stragglers?|skew\w*|slow nodes?|utili[sz]ation|efficien\w+|issues?|problems?|opportunit\w+|saves)\b",
+    re.I,
+)
+"""Words that blame, promise or mean too much: what is late, lost and gained has a name of its own."""
+
+LONGEST_VERDICT = 230
+LONGEST_EVIDENCE = 260
+LONGEST_ADVICE = 240
+
+DECIMALS = re.compile(r"\d\.\d{4,}")
+TIME = re.compile(r"\d\u202f(s|ms|µs|ns)\b")
+
+
+@pytest.fixture(scope="module")
+def reports() -> list[dict[str, Any]]:
+    """Of the demo, and of the real captures where there are some."""
+    shared = Path(os.environ.get(TRACES) or ROOT.parent / "shared" / "traces")
+    folders = [Path(LOGDIR), *(shared / name for name in ("torch_xla", "other", "public"))]
+    runs = [run for folder in folders if folder.is_dir() for run in sorted(folder.iterdir())]
+    return [
+        xi.load(str(run)).report() for run in runs if run.is_dir() and next(run.rglob("*.xplane.pb"), None)
+    ]
+
+
+def sentences(text: str) -> list[str]:
+    """A sentence ends with a point before a space or the end; a colon or semicolon ends none."""
+    return [it for it in re.split(r"(?<=\.)\s+(?=\S)", text) if it]
+
+
+def prose(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """All sentences of a report, each with what it is."""
+    yield "verdict", report["verdict"]["text"]
+    for note in report["diagnostics"]:
+        yield "note", note["message"]
+    for finding in report["findings"]:
+        for name in ("title", "brief", "detail", "advice"):
+            yield f"{finding['id']}, {name}", finding[name]
+        yield f"{finding['id']}, gain", gain_of(finding, report).text
+    framework = report["environment"]["framework"]
+    for gap in report["gaps"]["items"][:50]:
+        yield "gap", gap_sentence(gap, framework)
+
+
+@pytest.fixture(scope="module")
+def told(reports: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
+    """All texts of all reports: of which session, what it is, and what it says."""
+    return [(report["session"]["name"], *it) for report in reports for it in prose(report)]
+
+
+def test_a_finding_is_read_at_a_glance(reports: list[dict[str, Any]]) -> None:
+    """A title, at most two sentences of evidence, one of advice, and none of them long."""
+    for finding in (finding for report in reports for finding in report["findings"]):
+        title, detail, advice = (finding[name] for name in ("title", "detail", "advice"))
+        assert len(title) <= LONGEST_TITLE
+        assert not title.endswith(".")
+        assert len(sentences(detail)) <= 2, detail
+        assert len(detail) <= LONGEST_EVIDENCE, detail
+        assert len(sentences(advice)) == 1, advice
+        assert len(advice) <= LONGEST_ADVICE, advice
+        assert detail.endswith(".")
+        assert advice.endswith(".")
+
+
+def test_a_verdict_has_two_lines(reports: list[dict[str, Any]]) -> None:
+    assert max(len(report["verdict"]["text"]) for report in reports) <= LONGEST_VERDICT
+
+
+def test_no_number_has_more_decimals_than_are_read(told: list[tuple[str, str, str]]) -> None:
+    assert [it for it in told if DECIMALS.search(it[-1])] == []
+
+
+def test_times_of_a_sentence_have_one_unit(told: list[tuple[str, str, str]]) -> None:
+    each = [(run, what, sentence) for run, what, text in told for sentence in sentences(text)]
+    assert [it for it in each if len(set(TIME.findall(it[-1]))) > 1] == []
+
+
+def test_no_word_blames_or_promises(told: list[tuple[str, str, str]]) -> None:
+    assert [it for it in told if AVOIDED.search(it[-1])] == []
+
+
+def literals(path: Path) -> Iterator[str]:
+    """The texts of a module: all literals with a space but documentation; of formatted ones what stands between the
+    parts."""
+    tree = ast.parse(path.read_text())
+    told = [it for it in ast.walk(tree) if isinstance(it, ast.Expr) and isinstance(it.value, ast.Constant)]
+    documentation = {id(it.value) for it in told}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documentation:
+            yield node.value
+
+
+def test_no_text_of_the_product_blames_or_promises() -> None:
+    """Texts that no capture here brings forth, too. Keys of JSON, ids and names of options have no space."""
+    modules = sorted((ROOT / "tb_xla_insights").rglob("*.py"))
+    texts = [(path.name, text) for path in modules for text in literals(path)]
+    page = sorted((ROOT / "frontend").rglob("*.js"))
+    quoted = re.compile(r"'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`")
+    for path in page:
+        without_comments = re.sub(r"/\*.*?\*/|^\s*//.*$", "", path.read_text(), flags=re.S | re.M)
+        texts += [(path.name, text) for text in quoted.findall(without_comments)]
+    assert [it for it in texts if " " in it[1] and AVOIDED.search(it[1])] == []
