@@ -15,8 +15,8 @@ from tb_xla_insights.cli.window_many import (
     print_other_hosts,
     threads_told,
 )
+from tb_xla_insights.errors import NoDeviceError
 from tb_xla_insights.report.many import MANY
-from tb_xla_insights.session import NoDeviceError
 
 if TYPE_CHECKING:
     from rich.console import Console
