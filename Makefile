@@ -1,13 +1,14 @@
 # make demo   TensorBoard on demo_logs, in a virtual environment of its own (PORT=6006; another one if it is taken)
 # make test   everything that must hold: lint, types, unit tests of both languages, the page in a real browser
 # make sanitize   tests of whatever reads files, with kernels that check indices, addresses and undefined behaviour
+# make pictures   the pictures of the README, taken from the demo in a browser
 # make matrix the report against captures of many versions of JAX, TensorFlow and PyTorch/XLA, made on this machine
 # A second run only does what changed. PYTHON=python3.12 picks the interpreter.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test lint types unit page browser sanitize matrix clean
+.PHONY: demo test lint types unit page browser sanitize matrix pictures clean
 
 PYTHON ?= python3
 PORT ?= 6006
@@ -53,8 +54,9 @@ page: node_modules/.package-lock.json
 # gets a new browser, once. A test that fails has failed.
 browser: .venv/installed-test frontend/packed/sources.sha256
 	@if chromium=$$(.ci/browser); then \
-		echo "Browser tests with $$chromium"; \
-		CHROMIUM="$$chromium" $(BIN)/pytest -n 2 tests/browser --reruns 1 --only-rerun "$(STALLED)"; \
+		firefox=$$(.ci/browser firefox) || echo "FIREFOX TESTS SKIPPED: install Firefox, or set FIREFOX to its path." >&2; \
+		echo "Browser tests with $$chromium $$firefox"; \
+		CHROMIUM="$$chromium" FIREFOX="$$firefox" $(BIN)/pytest -n 2 tests/browser --reruns 1 --only-rerun "$(STALLED)"; \
 	elif [ "$${CI:-}" = true ]; then \
 		echo "No browser: install Chromium or Chrome, or set CHROMIUM to its path." >&2; exit 1; \
 	else \
@@ -82,6 +84,9 @@ sanitize: .venv/installed-test
 matrix: .venv/installed
 	$(BIN)/python benchmarks/matrix/capture.py $(MATRIX) --environments $(ENVIRONMENTS)
 	$(BIN)/python benchmarks/matrix/check.py $(MATRIX)
+
+pictures: .venv/installed-test frontend/packed/sources.sha256
+	CHROMIUM="$$(.ci/browser)" $(BIN)/python docs/pictures/take.py
 
 clean:
 	find tb_xla_insights -name '*.so' -delete

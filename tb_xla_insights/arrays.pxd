@@ -16,5 +16,6 @@ ctypedef int16_t[::1] OutInt16
 ctypedef int8_t[::1] OutInt8
 ctypedef uint32_t[::1] OutBits
 ctypedef uint8_t[::1] OutBools
+ctypedef double[::1] OutDouble
 ctypedef int64_t[:, ::1] OutTable64
 ctypedef int32_t[:, ::1] OutTable32

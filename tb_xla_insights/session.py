@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.errors import Diagnostic, InputError
-from tb_xla_insights.logdir.hosts import Also, Placed, SessionHosts, skipped
+from tb_xla_insights.logdir.hosts import Also, SessionHosts
 from tb_xla_insights.logdir.pod import Pod
 from tb_xla_insights.logdir.read import Reading, read_session
 from tb_xla_insights.logdir.sessions import SessionFiles, resolve
@@ -15,11 +15,22 @@ from tb_xla_insights.memory import give_back
 from tb_xla_insights.tasks import HostCapture, HostResult
 
 if TYPE_CHECKING:
+    from tb_xla_insights.analysis.excerpt import Excerpt
     from tb_xla_insights.analysis.window import HostWindow
     from tb_xla_insights.trace.model import SessionTrace, Trace
 
 Row = dict[str, Any]
-Result = TypeVar("Result")
+
+_APART_PS = 10**12
+"""Hosts of one capture begin within so much time, a second; those that do not are read twice for a window."""
+
+
+class NoDeviceError(InputError):
+    """A session has no such device."""
+
+    def __init__(self, path: str, device: str, known: Sequence[str]) -> None:
+        have = f"it has {', '.join(known)}" if known else "it has none"
+        super().__init__(f"{path}: no device {device}; {have}")
 
 
 class Table(Sequence[Row]):
@@ -40,6 +51,15 @@ class Table(Sequence[Row]):
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self._rows)
+
+    def __repr__(self) -> str:
+        return f"Table({len(self)} rows: {', '.join(self.columns)})"
+
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        from tb_xla_insights.html.cells import table_cell
+
+        return str(table_cell(self._rows))
 
     def to_pandas(self) -> Any:
         """The rows as a pandas DataFrame. Raises ImportError, with the remedy, where pandas is not installed."""
@@ -76,13 +96,35 @@ class Session:
 
     @property
     def kept(self) -> SessionTrace | None:
-        """The events of all hosts, read now where hosts are few and fit into half of the free memory; else None, and
-        answers that need one clock for all hosts read each host twice."""
+        """The events of all hosts, read now where hosts are few and fit into half of the free memory; else None."""
         return self.trace if self._trace is None and self.hosts.few else self._trace
 
     @property
     def name(self) -> str:
         return self.hosts.files.name
+
+    def __repr__(self) -> str:
+        count = len(self.hosts.files.hosts)
+        return f"Session({self.name!r}, {count} {'host' if count == 1 else 'hosts'})"
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: verdict, figures, findings, devices."""
+        from tb_xla_insights.html.cells import session_cell
+
+        return str(session_cell(self._kept_report()))
+
+    def show(self, height: int = 640) -> None:
+        """Opens the report as a page in the notebook's cell, `height` pixels high.
+
+        Raises ImportError, with the remedy, where IPython is not installed.
+        """
+        try:
+            from IPython.display import HTML, display
+        except ImportError as error:
+            raise ImportError("show needs a notebook; pip install notebook") from error
+        from tb_xla_insights.html.cells import page_cell
+
+        display(HTML(page_cell(self.document(), height)))
 
     @property
     def duration_ps(self) -> int:
@@ -104,7 +146,8 @@ class Session:
     ) -> dict[str, Any]:
         """The document of `xla-insights report --json`; with all gaps instead of the 1,000 longest ones, with the
         `throughput` of steps of so many samples, if not of those that the recording was told, and with other peaks of a
-        device (FLOP/s and bytes/s) than those that are known of it."""
+        device (FLOP/s and bytes/s) than those that are known of it. Raises InputError for peaks that are not above 0.
+        """
         document = self.document(all_gaps, samples_per_step, peaks)
         return document | {"steps": list(document["steps"])}
 
@@ -115,17 +158,20 @@ class Session:
         peaks: tuple[float, float] | None = None,
     ) -> dict[str, Any]:
         """`report` with its `steps` in columns (see `report.step_rows`)."""
+        from tb_xla_insights.device_work.peaks import checked
+
+        own_peaks = None if peaks is None else checked(peaks)
         if self._trace is None:
             document = self.hosts.report(all_gaps, samples_per_step)
         else:
-            from tb_xla_insights.report import session_report
+            from tb_xla_insights.report.document import session_report
 
             document = session_report(self._trace, all_gaps, samples_per_step)
-        if peaks is None:
+        if own_peaks is None:
             return document
         from tb_xla_insights.report.document import report_with_peaks
 
-        return report_with_peaks(document, peaks)
+        return report_with_peaks(document, own_peaks)
 
     def _kept_report(self) -> dict[str, Any]:
         """The report with all gaps, which tables of several hosts are parts of."""
@@ -133,49 +179,49 @@ class Session:
             self._whole_report = self.document(all_gaps=True)
         return self._whole_report
 
-    @cached_property
-    def placed(self) -> list[Placed]:
-        """The hosts of a session of several, on one time base. Raises InputError where none can be read."""
-        return self.hosts.placed()
-
-    @property
-    def device_ids(self) -> list[str]:
-        """The devices of all hosts, in their order."""
-        if self.kept is not None:
-            return [device.id for device in self.kept.devices]
-        return [device for placed in self.placed for device in placed.devices]
-
     def window(self, start_ps: int, end_ps: int, device: str | None = None) -> dict[str, Any]:
         """What every class, thread and device did in [start_ps, end_ps), of one device (by id) or of all.
 
-        Raises InputError for an empty window or an unknown device.
+        Raises InputError for an empty window, and NoDeviceError for an unknown device.
         """
         from tb_xla_insights.analysis.window import window, windows_together
 
-        path = self.hosts.files.path
         if end_ps <= start_ps:
-            raise InputError(f"{path}: the window ends before it starts; give a later end")
-        known = self.device_ids
-        if device is not None and device not in known:
-            have = f"it has {', '.join(known)}" if known else "it has none"
-            raise InputError(f"{path}: no device {device}; {have}")
+            raise InputError(f"{self.hosts.files.path}: the window ends before it starts; give a later end")
         if self.kept is not None:
+            self._check(device, [it.id for it in self.kept.devices])
             return window(self.kept, start_ps, end_ps, device)
-        asked = [it.host for it in self.placed if device is None or device in it.devices]
-        task = partial(window_task, start_ps=start_ps, end_ps=end_ps, device=device)
-        return windows_together([it.value for it in self.read_again(task, asked)], start_ps, end_ps)
+        return windows_together(self._host_windows(start_ps, end_ps, device), start_ps, end_ps)
 
-    def read_again(
-        self, function: Callable[[Trace, HostCapture], Result], hosts: Sequence[HostCapture]
-    ) -> Iterator[HostResult[Result]]:
-        """What `function` makes of hosts that were placed, their traces on the session's time base."""
-        met = self.hosts.diagnostics
-        for answer in self.hosts.each(function, hosts):
-            if isinstance(answer, HostResult):
-                yield answer
-            else:  # it could be read a moment ago
-                met.append(skipped(answer))
-        self.hosts.diagnostics = met
+    def _host_windows(self, start_ps: int, end_ps: int, device: str | None) -> list[HostWindow]:
+        """The window's part of each host that has the device. Where a host lies on the session's time base is known
+        once all are read, so each tells what the window may hold of it; those that begin too late are read again."""
+        from tb_xla_insights.analysis.window import HostWindow, window_of_host
+
+        options: dict[str, Any] = {"start_ps": start_ps, "end_ps": end_ps, "device": device}
+        parts: dict[int, HostWindow] = {}
+        known: list[str] = []
+        late: list[HostCapture] = []
+        with self.hosts.placed(partial(unplaced_window_task, **options)) as hosts:
+            for (devices, its), host in hosts:
+                known += devices
+                if device is not None and device not in devices:
+                    continue
+                if host.shift_ps > _APART_PS:
+                    late.append(host)
+                    continue
+                if not isinstance(its, HostWindow):
+                    its = window_of_host(its, start_ps - host.shift_ps, end_ps - host.shift_ps)
+                parts[host.number] = its.at(host.number, host.shift_ps)
+        self._check(device, known)
+        if late:
+            for it in self.hosts.again(partial(window_task, **options), late):
+                parts[it.host.number] = it.value.at(it.host.number, 0)
+        return [parts[number] for number in sorted(parts)]
+
+    def _check(self, device: str | None, known: Sequence[str]) -> None:
+        if device is not None and device not in known:
+            raise NoDeviceError(self.hosts.files.path, device, known)
 
     def compare(
         self, other: Session, samples_per_step: tuple[float | None, float | None] = (None, None)
@@ -216,11 +262,12 @@ class Session:
         """The report's keys `ops` and `device_work`, of one step (an index into `steps()`) or of all, on one device (by
         id) or on all; `peaks` are FLOP/s and bytes/s of a device, in place of what is known of it.
 
-        Raises InputError for an unknown step or device.
+        Raises InputError for an unknown step or device, and for peaks that are not above 0.
         """
         from tb_xla_insights.device_work import session_work
+        from tb_xla_insights.device_work.peaks import checked
 
-        return session_work(self.trace, step, device, peaks)
+        return session_work(self.trace, step, device, None if peaks is None else checked(peaks))
 
     def devices(self) -> Table:
         """One row per device core, as in the report."""
@@ -339,11 +386,27 @@ def annotation_task(trace: Trace, _: HostCapture) -> list[Row]:
     return annotation_rows(trace)
 
 
-def window_task(trace: Trace, host: HostCapture, **options: Any) -> HostWindow:
-    """`analysis.window.window_of_host` as a task."""
+def unplaced_window_task(
+    trace: Trace, _: HostCapture, start_ps: int, end_ps: int, device: str | None
+) -> tuple[list[str], Excerpt | HostWindow]:
+    """The ids of a host's devices, and what the window may hold of it if it begins at most `_APART_PS` after the first
+    host; the window's part itself, where the window holds all of it anyway."""
+    from tb_xla_insights.analysis.excerpt import excerpt
     from tb_xla_insights.analysis.window import window_of_host
 
-    return window_of_host(trace, host.number, **options)
+    its = excerpt(trace, start_ps - _APART_PS, end_ps, device)
+    first_ps, last_ps = trace.span_ps
+    whole = start_ps <= first_ps and last_ps <= end_ps - _APART_PS
+    told = window_of_host(its, start_ps, end_ps) if whole else its.alone()
+    return [it.id for it in trace.devices], told
+
+
+def window_task(trace: Trace, _: HostCapture, start_ps: int, end_ps: int, device: str | None) -> HostWindow:
+    """The window of a host that was placed."""
+    from tb_xla_insights.analysis.excerpt import excerpt
+    from tb_xla_insights.analysis.window import window_of_host
+
+    return window_of_host(excerpt(trace, start_ps, end_ps, device), start_ps, end_ps)
 
 
 def load(

@@ -180,6 +180,12 @@ def shares(parts: Sequence[int], whole: int) -> list[str]:
     ]
 
 
+def cut_middle(text: str, most: int = 60) -> str:
+    """A long name with its middle left out: `ThunkExecutor…completion)`."""
+    tail = (most - 1) // 3
+    return text if len(text) <= most else f"{text[: most - 1 - tail]}…{text[-tail:]}"
+
+
 def parse_time(text: str) -> int:
     """Picoseconds of a decimal number of milliseconds, exactly; ValueError when it is no such number."""
     match = re.fullmatch(r"([+-]?)(\d*)(?:\.(\d*))?", text.strip())

@@ -11,7 +11,7 @@ from captures import Core, capture, real_trace, session, thread
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tb_xla_insights.analysis.busy import busy, device_span, device_summaries, idle, stalls
+from tb_xla_insights.analysis.busy import busy, device_summaries, idle, stalls
 from tb_xla_insights.analysis.intervals import Intervals, own_time, union
 from tb_xla_insights.trace.model import Trace
 
@@ -31,7 +31,7 @@ def one(trace: Trace) -> dict[str, Any]:
 def test_busy_is_the_union_of_top_level_ops_within_the_span_of_modules_and_ops() -> None:
     trace = capture(HOST, Core(ops=[("while.1", 20, 20), ("fusion.1", 22, 5), ("fusion.2", 50, 10)],
                                modules=[("jit_f(1)", 10, 55)]))  # fmt: skip
-    assert device_span(trace.devices[0]) == (10, 65)
+    assert trace.devices[0].span_ps == (10, 65)
     assert instants(busy(trace, trace.devices[0])) == set(range(20, 40)) | set(range(50, 60))
     assert instants(idle(trace, trace.devices[0])) == set(range(10, 20)) | set(range(40, 50)) | set(
         range(60, 65)

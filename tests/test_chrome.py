@@ -20,7 +20,7 @@ from launching import demo
 from tb_xla_insights.analysis.gaps import gaps_report
 from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.export.chrome import _joined, _times, write_chrome
+from tb_xla_insights.export.chrome import _durations, _joined, _times, write_chrome
 from tb_xla_insights.timeline.pyramid import Lane
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -176,7 +176,9 @@ def test_a_capture_without_devices_and_one_without_anything() -> None:
 @given(st.lists(st.tuples(st.integers(0, 10**17), st.integers(0, 10**17)), min_size=1, max_size=20))
 def test_times_keep_every_picosecond(pairs: list[tuple[int, int]]) -> None:
     start, duration = (np.array(column, np.int64) for column in zip(*pairs, strict=True))
-    for text, (begin, length) in zip(_times(start, duration), pairs, strict=True):
+    for text, (begin, length) in zip(
+        _times(start, duration, np.ones(len(pairs), np.bool_)), pairs, strict=True
+    ):
         event = json.loads(b'{"ts":' + text, parse_float=Decimal)
         assert (int(event["ts"] * PS), int(event["dur"] * PS)) == (begin, length)
 
@@ -184,7 +186,7 @@ def test_times_keep_every_picosecond(pairs: list[tuple[int, int]]) -> None:
 @given(st.lists(st.integers(0, 10**12), min_size=1, max_size=50))
 def test_whole_nanoseconds_are_read_as_such(nanoseconds: list[int]) -> None:
     ps = np.array(nanoseconds, np.int64) * 1000
-    for text, ns in zip(_times(ps, ps), nanoseconds, strict=True):
+    for text, ns in zip(_times(ps, ps, np.ones(len(ps), np.bool_)), nanoseconds, strict=True):
         event = json.loads(b'{"ts":' + text)
         assert (in_perfetto(event["ts"]), in_perfetto(event["dur"])) == (ns, ns)
 
@@ -231,8 +233,8 @@ def test_events_end_to_end_nest(parts: list[tuple[int, bool, bool]]) -> None:
     inner = [pair for pair, (_, _, there) in zip(pairwise(edges), parts, strict=True) if there]
     ends = [edge for edge, (_, last, _) in zip(edges[1:-1], parts, strict=False) if last]
     levels = [[(0, edges[-1])], [*pairwise([0, *ends, edges[-1]])], inner]
-    flat = _joined([lane_of(level) for level in levels if level])
-    times = _times(flat.start_ps, flat.duration_ps, flat.room)
+    nest = _joined([lane_of(level) for level in levels if level]).nest
+    times = _times(nest.start_ps, *_durations(nest))
     events = [json.loads(b'{"ts":' + text, parse_float=Decimal) for text in times]
     assert len(events) == sum(map(len, levels))
     assert_nests(events)

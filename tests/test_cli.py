@@ -283,18 +283,19 @@ def test_an_interrupt_is_no_traceback(logdir: Path, capsys: Capture, monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code"),
+    ("arguments", "code", "told"),
     [
-        (["sessions", "--json"], 0),
-        (["report"], 0),
-        (["report", "--json"], 0),
-        (["report", "--fail-on", "info"], 1),
+        (["sessions", "--json"], 0, ""),
+        (["report"], 0, ""),
+        (["report", "--json"], 0, ""),
+        (["report", "--fail-on", "info"], 1, ""),
+        (["compare", "--fail-on", "worse", str(LOGDIR / "torch_xla_baseline")], 1, "B is worse than A: "),
     ],
 )
-def test_a_reader_that_leaves_early_is_no_error(arguments: list[str], code: int) -> None:
+def test_a_reader_that_leaves_early_is_no_error(arguments: list[str], code: int, told: str) -> None:
     read_end, write_end = os.pipe()
     os.close(read_end)
-    run = str(LOGDIR / "synthetic_case_study_8_tpu_cores")
+    run = str(LOGDIR / ("torch_xla_slow_input" if told else "synthetic_case_study_8_tpu_cores"))
     command = [sys.executable, "-m", "tb_xla_insights.cli.main", *arguments, run]
     root = Path(__file__).parents[1]
     try:
@@ -303,7 +304,8 @@ def test_a_reader_that_leaves_early_is_no_error(arguments: list[str], code: int)
         )
     finally:
         os.close(write_end)
-    assert (done.returncode, done.stderr) == (code, "")
+    assert (done.returncode, done.stderr[: len(told)]) == (code, told)
+    assert bool(told) or not done.stderr
 
 
 @pytest.mark.parametrize(

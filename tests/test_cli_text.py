@@ -13,6 +13,7 @@ import struct
 import subprocess
 import sys
 import termios
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +164,11 @@ def test_a_pipe_gets_every_column_and_each_row_in_one_line(capsys: Capture) -> N
         "Training_Step 1211 2 074.058 404.203 158.575 2 0 1 0 1 IR tracing 187.066 ms, wait 140.771 ms"
         in section(text, "Steps")
     )
+
+
+def test_a_synthetic_session_is_called_so() -> None:
+    assert "System    PyTorch/XLA · XRT · 8 TPU v3 cores · synthetic\n" in text_of(CASE)
+    assert "System    PyTorch/XLA · PJRT · 1 CPU device\n" in text_of("torch_xla_early_item")
 
 
 def test_input_that_holds_nothing_up() -> None:
@@ -329,6 +335,15 @@ def test_whether_cores_are_idle_together() -> None:
         ["all idle"],
     ]
     assert "Cores" not in heads(text_of("torch_xla_early_item"), "Gaps")
+
+
+def test_ops_of_a_window_add_up_over_their_annotations(capsys: Capture) -> None:
+    run = str(LOGDIR / "synthetic_case_study_8_tpu_cores")
+    assert main(["window", run, "--start-ms", "1000.0001", "--end-ms", "1100"]) == 0
+    _, _, _, *rows, total = section(capsys.readouterr().out, "Device ops by annotation")
+    numbers = [re.findall(r"\d+\.\d+", row)[:2] for row in rows]
+    times, shares = (sum(map(Decimal, column)) for column in zip(*numbers, strict=True))
+    assert total == f"all ops 648 {times} {shares} %"
 
 
 def test_of_several_hosts_rows_tell_whose_they_are(logdir: Path) -> None:

@@ -16,7 +16,7 @@ from synthetic import dynamo_issue
 from tb_xla_insights.compare import compare
 from tb_xla_insights.compare.document import comparison_view
 from tb_xla_insights.compare.step import usual_step
-from tb_xla_insights.report import session_report
+from tb_xla_insights.report.document import session_report
 from tb_xla_insights.trace.model import SessionTrace
 
 

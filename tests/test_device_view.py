@@ -110,7 +110,7 @@ def test_the_verdict_is_on_the_work_that_is_farthest_below_the_roof(known: Sessi
     verdict = document["verdict"]
     assert document["paths"][verdict["path"]] == "Training_Step/mlp"
     assert document["ops"]["op"][verdict["op"]] == "dot.1"
-    assert verdict["below_ps"] == 4_000 - 1_200
+    assert (verdict["known_ps"], verdict["below_ps"]) == (6_000, 4_000 - 1_200)
     assert verdict["reached"] == pytest.approx((1_200 + 900 + 100) / 6_000, rel=1e-5)
 
 

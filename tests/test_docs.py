@@ -1,22 +1,31 @@
-"""The README names what there is, and nothing that is not."""
+"""The documentation names what there is, and nothing that is not."""
 
 from __future__ import annotations
 
 import argparse
 import re
+import shlex
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from synthetic.__main__ import LOGDIR
 
 from tb_xla_insights.catalog import CLASSES
-from tb_xla_insights.cli.main import parser
+from tb_xla_insights.cli.main import main, parser
 from tb_xla_insights.plugin import XlaInsights
 from tb_xla_insights.plugin.capture import Captures
 from tb_xla_insights.plugin.routes import Routes
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text()
+PAGES = {
+    str(path.relative_to(ROOT)): path.read_text()
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *ROOT.glob("*/README.md"))
+}
+README = PAGES["README.md"]
+COMMAND_LINE = PAGES["docs/command-line.md"] + PAGES["docs/capture.md"]
+DYNAMO = LOGDIR / "synthetic_dynamo_issue_"
+PICTURES = re.findall(r'(?:src|srcset)="([^"]+)"', README)
 
 
 def commands() -> dict[str, argparse.ArgumentParser]:
@@ -24,31 +33,50 @@ def commands() -> dict[str, argparse.ArgumentParser]:
     return cast("dict[str, argparse.ArgumentParser]", choices)
 
 
+def indented(heading: str) -> list[str]:
+    """The lines of code of a part of the README, for the demo logdir instead of the reader's."""
+    demo = {
+        "LOGDIR": LOGDIR,
+        "OTHER": f"{DYNAMO}lazy",
+        "runs/lazy": f"{DYNAMO}lazy",
+        "runs/dynamo": f"{DYNAMO}dynamo",
+    }
+    part = README.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    code = "\n".join(re.findall(r"^    (.*)$", part, re.MULTILINE))
+    return re.sub("|".join(demo), lambda found: str(demo[found[0]]), code).splitlines()
+
+
+def anchors(text: str) -> set[str]:
+    """The places of a page that links may name: its headings, as GitHub writes them."""
+    heads = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
 def test_every_route_is_listed_and_every_listed_route_is_there() -> None:
-    listed = set(re.findall(r"^\| `data/(\w+)`", README, re.MULTILINE))
+    listed = set(re.findall(r"^\| `data/(\w+)`", PAGES["docs/routes.md"], re.MULTILINE))
     routes, captures = Routes(cast(Any, None), cast(Any, None)), Captures(cast(Any, None), None)
     assert listed == set(routes.handlers()) | set(captures.gets()) | set(captures.posts())
 
 
 def test_every_command_and_option_is_listed() -> None:
-    listed = set(re.findall(r"^    xla-insights (\w+)", README, re.MULTILINE))
+    listed = set(re.findall(r"^    xla-insights (\w+)", COMMAND_LINE, re.MULTILINE))
     assert listed == set(commands())
     for name, command in commands().items():
         for option in command._option_string_actions:
             if option.startswith("--") and option != "--help":
-                assert option in README, f"{name} {option}"
+                assert option in COMMAND_LINE, f"{name} {option}"
 
 
 def test_every_flag_of_tensorboard_is_listed() -> None:
     flags = argparse.ArgumentParser(add_help=False)
     XlaInsights().define_flags(flags)
-    listed = set(re.findall(r"^\| `(--xla_insights\w+)", README, re.MULTILINE))
+    listed = set(re.findall(r"^\| `(--xla_insights\w+)", PAGES["docs/routes.md"], re.MULTILINE))
     assert listed == set(flags._option_string_actions)
 
 
 def test_every_class_is_named() -> None:
     for name in CLASSES:
-        assert f"`{name}`" in README
+        assert f"`{name}`" in PAGES["docs/definitions.md"]
 
 
 def test_every_extra_is_listed() -> None:
@@ -59,12 +87,53 @@ def test_every_extra_is_listed() -> None:
         assert f"`{name}`" in README
 
 
-@pytest.mark.parametrize("target", ["demo", "test", "lint", "types", "unit", "page", "browser"])
+@pytest.mark.parametrize(
+    "target", ["demo", "test", "lint", "types", "unit", "page", "browser", "pictures", "matrix", "sanitize"]
+)
 def test_every_make_target_is_named(target: str) -> None:
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    assert re.search(rf"`{target}`|make {target}\b", README)
+    assert re.search(rf"`{target}`|make {target}\b", README + PAGES["docs/development.md"])
 
 
-def test_links_inside_the_project_lead_somewhere() -> None:
-    for link in re.findall(r"\]\(([^)#:]+)\)", README):
-        assert (ROOT / link).exists(), link
+@pytest.mark.parametrize("page", PAGES)
+def test_links_inside_the_project_lead_somewhere(page: str) -> None:
+    place = (ROOT / page).parent
+    for link, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]+))?\)", PAGES[page]):
+        target = (place / link).resolve() if link else ROOT / page
+        assert target.exists(), link
+        if anchor:
+            assert anchor in anchors(target.read_text()), f"{link}#{anchor}"
+
+
+def test_every_page_of_the_documentation_is_reached_from_the_readme() -> None:
+    linked = set(re.findall(r"\]\((docs/[\w-]+\.md)", README))
+    assert linked == {page for page in PAGES if page.startswith("docs/")}
+
+
+@pytest.mark.parametrize("heading", ["A gap, read step by step", "In a terminal"])
+def test_the_readme_s_commands_run(
+    heading: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = [shlex.split(line, comments=True) for line in indented(heading)]
+    assert lines
+    for program, *arguments in lines:
+        assert program == "xla-insights"
+        assert main(arguments) == (1 if "--fail-on" in arguments else 0)
+        if arguments[0] == "window":
+            assert "72.143" in capsys.readouterr().out
+
+
+def test_the_readme_s_python_runs() -> None:
+    lines = [line for line in indented("In Python and notebooks") if "session.show()" not in line]
+    assert len(lines) > 8
+    exec("\n".join(lines))
+
+
+def test_pictures_are_there_for_both_themes_and_small() -> None:
+    assert {re.sub(r"-(light|dark)\.webp$", "", it) for it in PICTURES} == {
+        "docs/pictures/overview", "docs/pictures/gap",
+    }  # fmt: skip
+    assert len(PICTURES) == 4
+    for picture in PICTURES:
+        assert (ROOT / picture).stat().st_size < 150_000, picture

@@ -12,7 +12,8 @@ from launching import Tpu, demo
 from tb_xla_insights.analysis.diagnostics import diagnose
 from tb_xla_insights.analysis.environment import environment
 from tb_xla_insights.errors import Diagnostic
-from tb_xla_insights.report import session_report, session_summary
+from tb_xla_insights.report.document import session_report
+from tb_xla_insights.report.host_document import session_summary
 
 TPU = {"device_type_string": "TPU v3"}
 XRT = thread(

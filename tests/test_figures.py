@@ -9,7 +9,7 @@ import pytest
 from captures import Core, capture, session, thread
 from launching import US
 
-from tb_xla_insights.report import session_report
+from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.figures import figures, idle_rows, joins_text, left_out, step_texts
 from tb_xla_insights.trace.model import Trace
 

@@ -8,7 +8,7 @@ import pytest
 from captures import session
 from launching import US, demo
 
-from tb_xla_insights.report import session_report
+from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.finding_text import gain_of, groups
 
 MS = 1000 * US
@@ -71,6 +71,12 @@ def test_where_nothing_can_be_replayed_the_gain_is_what_it_explains() -> None:
 def test_without_a_gain_there_is_no_time_to_gain(cost: int) -> None:
     assert said(finding(gain=None, step_if_fixed_ps=None, cost_ps=0)) == "no time to gain"
     assert said(finding(gain=0.0, step_if_fixed_ps=100 * MS, cost_ps=cost)) == "no time to gain"
+
+
+def test_what_is_no_fault_leads_to_what_gains() -> None:
+    bound = finding("device_bound", kind=None, gain=None, step_if_fixed_ps=None, cost_ps=0)
+    assert said(bound) == "no time to gain"
+    assert said(bound, finding("below_roofline", kind="limit", gain=0.1)) == "what is to gain stands below"
 
 
 def test_time_that_hides_behind_the_host_is_told_so_only_where_the_host_is_slower() -> None:

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from launching import US, Tpu, demo, event
 from synthetic import case_study, dynamo_issue
 
-from tb_xla_insights.analysis.busy import device_span, device_summaries, idle
+from tb_xla_insights.analysis.busy import device_summaries, idle
 from tb_xla_insights.analysis.classes import partition
 from tb_xla_insights.analysis.gaps import gaps_report
 from tb_xla_insights.analysis.idle import KINDS, LISTED_PS, find_gaps
 from tb_xla_insights.analysis.shares import by_class, class_shares, covered
 from tb_xla_insights.catalog import CLASSES
-from tb_xla_insights.report import session_report
+from tb_xla_insights.report.document import session_report
 from tb_xla_insights.trace.model import Trace
 
 
@@ -58,7 +58,7 @@ def test_gaps_by_the_microsecond(trace: Trace) -> None:
         kinds[start // US : end // US] = [CLASSES[kind]] * int((end - start) // US)
     idles = []
     for device in trace.devices:
-        start, end = (it // US for it in device_span(device))
+        start, end = (it // US for it in device.span_ps)
         busy = {
             t
             for a, b in zip(device.ops.start_ps, device.ops.end_ps, strict=True)
@@ -68,7 +68,7 @@ def test_gaps_by_the_microsecond(trace: Trace) -> None:
     work = [set(range(200)) - set(its) for its in idles]
     expected = []
     for number, (device, its) in enumerate(zip(trace.devices, idles, strict=True)):
-        start, end = (it // US for it in device_span(device))
+        start, end = (it // US for it in device.span_ps)
         work[number] = set(range(start, end)) - set(its)
     for number, its in enumerate(idles):
         cells = set(its)

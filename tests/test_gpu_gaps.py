@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tb_xla_insights.analysis.gaps import gaps_report
 from tb_xla_insights.analysis.idle import KINDS, find_gaps
 from tb_xla_insights.analysis.launches import find_launches
-from tb_xla_insights.report import session_report
+from tb_xla_insights.report.document import session_report
 from tb_xla_insights.trace.model import Trace
 
 

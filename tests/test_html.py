@@ -16,7 +16,7 @@ import tb_xla_insights as xi
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.html.charts import steps_chart
 from tb_xla_insights.html.page import report_html
-from tb_xla_insights.report import session_report
+from tb_xla_insights.report.document import session_report
 
 RUNS = sorted(path.name for path in LOGDIR.iterdir() if path.name.startswith(("synthetic_", "torch_xla_")))
 
@@ -216,7 +216,7 @@ def test_the_command_writes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 
 class TestInAPipeline:
-    """The README's example, with a session in which a graph is compiled anew."""
+    """The documentation's example, with a session in which a graph is compiled anew."""
 
     def test_it_fails_where_a_finding_is_loud_enough(self, tmp_path: Path) -> None:
         run = str(LOGDIR / "synthetic_case_study_8_tpu_cores")
@@ -225,9 +225,9 @@ class TestInAPipeline:
         assert main(["report", run, "--fail-on", "critical", *page_]) == 0
         assert (tmp_path / "report.html").stat().st_size > 10_000
 
-    def test_the_readme_s_example_is_that_command(self) -> None:
-        readme = (Path(__file__).parents[1] / "README.md").read_text()
-        assert re.search(r"xla-insights report \S+ --fail-on warning --html report\.html", readme)
+    def test_the_documented_example_is_that_command(self) -> None:
+        told = (Path(__file__).parents[1] / "docs/command-line.md").read_text()
+        assert re.search(r"xla-insights report \S+ --fail-on warning --html report\.html", told)
 
 
 def test_text_files_beside_the_capture_are_told() -> None:

@@ -81,6 +81,15 @@ def test_an_import_is_light(module: str) -> None:
     assert set(heavy) & set(done.stdout.split()) == set()
 
 
+@pytest.mark.parametrize("command", ["report", "window", "compare", "export"])
+def test_a_command_imports_its_analyses_while_it_reads(command: str) -> None:
+    program = f"import sys, tb_xla_insights.cli.{command}; print('numpy' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=PACKAGE.parent
+    )
+    assert done.stdout == "False\n"
+
+
 def test_the_public_names_are_there() -> None:
     import tb_xla_insights as xi
 

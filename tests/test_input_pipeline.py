@@ -60,7 +60,7 @@ def test_threads_that_load(event: str, kind: str) -> None:
     part = find_input_pipeline(trace)
     assert part.kind == kind
     # Loading lasts from 10 to 40 and from 50 to 70, the device works from 20 to 60.
-    assert (part.loading.total_ps, part.overlap(part.loading)) == (50, 30 / 50)
+    assert (part.loading.total_ps, part.load_hidden) == (50, 30 / 50)
     assert part.waits.total_ps == 0
 
 

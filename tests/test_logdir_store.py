@@ -157,19 +157,36 @@ def test_stop_reaches_the_reader_and_only_while_it_reads(logdir: Path) -> None:
     assert not store.stop(OLD)
 
 
-def test_the_time_left_is_told_once_it_is_no_guess(logdir: Path) -> None:
+def test_reading_building_and_drawing_have_their_part_of_the_wait(logdir: Path) -> None:
     now = [100.0]
     [session] = [it for it in Listing([Root(str(logdir))]).look(wait=None) if it.name == NEW]
     load = Load(session, clock=lambda: now[0])
-    load.hosts[0].bytes = load.hosts[1].bytes = 400
-    load.hosts[0].bytes_read = 200
-    assert load.progress()["seconds_left"] is None
-    now[0] += 2
-    progress = load.progress()
-    assert (progress["bytes_read"], progress["bytes"], progress["seconds_left"]) == (200, 800, 6.0)
-    assert [host["state"] for host in progress["hosts"]] == ["waiting", "waiting"]
-    load.hosts[0].bytes_read = load.hosts[1].bytes_read = 400
-    assert load.progress()["seconds_left"] is None  # what follows the last byte is not told as "0 s left"
+    keys = "stage", "part", "seconds_left"
+
+    def after(seconds: float) -> tuple[Any, ...]:
+        now[0] += seconds
+        told = load.progress()
+        return tuple(told[key] for key in keys)
+
+    one, other = load.hosts
+    one.begin(200, 400)
+    other.bytes = 400
+    assert after(0) == ("reading", 0.0875, None)  # a guess
+    assert after(2) == ("reading", 0.0875, 20.9)
+    assert [host["state"] for host in load.progress()["hosts"]] == ["reading", "waiting"]
+    one.begin(400, 400)
+    assert after(0) == ("reading", 0.175, 9.4)
+    other.begin(400, 400)
+    assert after(2)[:2] == ("building", 0.4428)  # the first of them has built for a while
+    one.state = other.state = "ready"
+    assert after(0)[:2] == ("building", 0.55)
+    load.stages.draw()
+    parts = [after(1)[:2] for _ in range(10)]
+    assert {stage for stage, _ in parts} == {"drawing"}
+    assert sorted(parts) == parts
+    assert len(set(parts)) == 10
+    assert 0.55 < parts[0][1] < parts[-1][1] < 1
+    assert after(0)[2] < 1
 
 
 def test_the_default_budget_is_a_share_of_memory() -> None:

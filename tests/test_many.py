@@ -17,7 +17,7 @@ from test_html import Page, plain
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.cli.report_text import print_report
 from tb_xla_insights.html.page import report_html
-from tb_xla_insights.report import session_report
+from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.host_rows import host_units
 from tb_xla_insights.report.many import MANY, MOST_DEVICES, MOST_HOSTS, devices_apart, hosts_apart, same_steps
 from tb_xla_insights.trace.build import join_hosts

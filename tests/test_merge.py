@@ -25,7 +25,7 @@ from tb_xla_insights.analysis.step_idle import step_idle_report
 from tb_xla_insights.analysis.step_table import steps_report
 from tb_xla_insights.analysis.transfers import transfers_report
 from tb_xla_insights.host_order import natural_key
-from tb_xla_insights.report import session_report
+from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.host_document import host_report
 from tb_xla_insights.report.merge import Merged
 from tb_xla_insights.report.merge.parts import moved, weighted_mean, weighted_median

@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 from captures import Core, capture
+from synthetic.__main__ import LOGDIR
 
+import tb_xla_insights as xi
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.device_work.peaks import peaks_of
+from tb_xla_insights.errors import InputError
 
 MI300X = {
     "device_vendor": "AMD", "core_count": 304, "memory_size": 206_141_652_992, "compute_cap_major": 9,
@@ -69,3 +72,18 @@ def test_peaks_that_are_none_are_refused_in_one_line(text: str, capsys: pytest.C
     with pytest.raises(SystemExit, match="2"):
         main(["report", str(DEMO), "--peaks", text])
     assert f"{text!r} is no FLOP/s,bytes/s" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def session() -> xi.Session:
+    return xi.load(str(LOGDIR / "torch_xla_baseline"))
+
+
+@pytest.mark.parametrize(
+    "peaks", [(0, 1), (1, -1.0), (1, float("inf")), (float("nan"), 1), (1,), ("a", 1), 918e12, "1,2"], ids=str
+)
+def test_own_peaks_are_two_numbers_above_0(peaks: Any, session: xi.Session) -> None:
+    for ask in (session.report, session.device_work):
+        with pytest.raises(InputError, match=r"two numbers above 0, as \(918e12, 1638e9\)$") as told:
+            ask(peaks=peaks)
+        assert "\n" not in str(told.value)

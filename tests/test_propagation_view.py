@@ -18,7 +18,7 @@ from tb_xla_insights.analysis.propagation import propagation_view
 from tb_xla_insights.cli.common import console
 from tb_xla_insights.cli.propagation_text import print_annotations
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.report import session_report
+from tb_xla_insights.report.document import session_report
 from tb_xla_insights.session import load
 from tb_xla_insights.trace.model import SessionTrace
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -110,7 +111,8 @@ def touching(slices: list[list[Event]], start: int, end: int) -> list[list[Event
 
 
 def listed(slices: Slices) -> list[tuple[int, ...]]:
-    return [tuple(int(x) for x in row) for row in zip(*slices, strict=True)]
+    *columns, _ = slices
+    return [tuple(int(x) for x in row) for row in zip(*columns, strict=True)]
 
 
 def window_of(events: list[Event], rung: int, part: float) -> tuple[int, int]:
@@ -175,6 +177,31 @@ def test_busy_times_add_up_to_the_union(events: list[Event], rung: int) -> None:
     assert total == len(covered(events))
 
 
+@given(lanes(), rungs)
+def test_how_full_a_comb_is_by_bucket(events: list[Event], rung: int) -> None:
+    width, shown = 2**rung, lane_of(events).view(0, 10**6, rung)
+    digits = iter(shown.fill.tolist())
+    for group in combs(buckets(events, rung), rung):
+        members = [event for part in group for event in part]
+        if len(members) == 1:
+            continue
+        start, end = members[0].start, members[-1].end
+        spread: defaultdict[int, Fraction] = defaultdict(Fraction)
+        for part in group:  # its busy time, spread evenly
+            low, high = part[0].start, part[-1].end
+            for at in range(low, high):
+                spread[at // width] += Fraction(len(covered(part)), high - low)
+        for bucket in range(start // width, max(start, end - 1) // width + 1):
+            length = min(end, (bucket + 1) * width) - max(start, bucket * width)
+            share, digit = (spread[bucket] / length if length else 0), next(digits)
+            assert abs(15 * share - digit) <= Fraction(1, 2) or digit == (
+                1 if share < Fraction(1, 10) else 14
+            )
+            assert (digit == 0) == (share == 0)
+            assert (digit == 15) == (share == 1)
+    assert next(digits, None) is None
+
+
 @given(any_lane, rungs)
 def test_long_events_are_slices_of_their_own(events: list[Event], rung: int) -> None:
     shown = listed(lane_of(events).view(0, 10**6, rung))
@@ -186,13 +213,15 @@ def test_long_events_are_slices_of_their_own(events: list[Event], rung: int) -> 
 @given(any_lane, rungs, st.floats(0, 1))
 def test_a_view_does_not_depend_on_what_is_kept(events: list[Event], rung: int, part: float) -> None:
     start, end = window_of(events, rung, part)
-    fresh = listed(lane_of(events).view(start, end, rung))
+    first = lane_of(events).view(start, end, rung)
+    fresh = listed(first)
     keeping = lane_of(events)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pyramid, "_FEW", -1)
         patch.setattr(pyramid, "_KEEP_ONE_IN", 1)
         assert listed(keeping.view(start, end, rung)) == fresh
-        assert listed(keeping.view(start, end, rung)) == fresh
+        again = keeping.view(start, end, rung)
+        assert (listed(again), again.fill.tolist()) == (fresh, first.fill.tolist())
         assert keeping._levels
 
 

@@ -66,7 +66,9 @@ def test_each_byte_is_asked_for_once_and_a_file_for_its_state_a_few_times(
         (0, "report --html OUT"),
         (0, "export --format csv -o OUT"),
         (8, "export --format chrome -o OUT"),
+        (0, "export --format chrome -o OUT"),
         (8, "window --start-ms 0 --end-ms 5"),
+        (0, "window --start-ms 0 --end-ms 5"),
     ],
 )
 def test_an_answer_asks_for_no_byte_twice(

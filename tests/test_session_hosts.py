@@ -77,10 +77,15 @@ def test_the_report_and_its_tables_are_those_of_the_whole_session(lazy: Session,
     assert [reading.state for reading in lazy.hosts.readings] == ["ready"] * 3
 
 
-@pytest.mark.parametrize("window", [(0, 25 * MS), (3 * MS, 4 * MS), (31 * MS, 90 * MS), (-5 * MS, 1)])
+@pytest.mark.parametrize("apart", [10**12, MS])
+@pytest.mark.parametrize(
+    "window", [(0, 25 * MS), (3 * MS, 4 * MS), (31 * MS, 90 * MS), (-5 * MS, 1), (0, 2 * 10**12)]
+)
 def test_windows_are_those_of_the_whole_session(
-    lazy: Session, whole: Session, window: tuple[int, int]
+    lazy: Session, whole: Session, window: tuple[int, int], apart: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Be the hosts as near to each other as those of a capture are, or two farther than that."""
+    monkeypatch.setattr("tb_xla_insights.session._APART_PS", apart)
     assert lazy.window(*window) == whole.window(*window)
     device = whole.trace.devices[1].id
     assert lazy.window(*window, device) == whole.window(*window, device)

@@ -17,7 +17,7 @@ from tb_xla_insights import units
 from tb_xla_insights.analysis.beside import RECORD
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.compare import compare
-from tb_xla_insights.report import session_report
+from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.throughput import throughput
 from tb_xla_insights.trace.model import SessionTrace
 

@@ -8,7 +8,7 @@ import pytest
 from captures import Core, capture, session, thread
 from launching import demo, event
 
-from tb_xla_insights.report import session_report
+from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.verdict import verdict
 from tb_xla_insights.trace.model import Trace
 

@@ -17,7 +17,8 @@ from loops import loop
 
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.report import execution_views, session_report, views
+from tb_xla_insights.report import execution_views, views
+from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.verdict import gap_sentence
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -33,19 +34,38 @@ def case_study() -> SessionTrace:
     return session(demo("synthetic_case_study_8_tpu_cores"))
 
 
+MS = 1000 * US
 SENTENCES = [
-    (False, "starved", "Nothing was queued for 1.00 ms: the host waits, until train ran."),
-    (True, "starved", "Nothing was queued for 1.00 ms: the host waits, until train went on."),
+    (False, "starved", {"wait": MS}, "Nothing was queued: the host waits (1.00 ms)."),
+    (True, "starved", {"wait": MS}, "Nothing was queued: the host waits (1.00 ms)."),
     (
-        True,
-        "queued",
-        "The device is idle for 1.00 ms while train runs: the program itself waits for something.",
+        False,
+        "starved",
+        {"input": 350 * US, "dispatch": 150 * US, "tracing": 400 * US, "wait": 100 * US},
+        "Nothing was queued: the host traces and lowers (0.400 ms), waits for data (0.350 ms) and launches (0.150 ms).",
     ),
     (
         False,
-        "unknown",
-        "What was queued is not known. For 1.00 ms the host waits, until train ran.",
+        "starved",
+        {"wait": 150 * US, "compile": 850 * US},
+        "Nothing was queued: the host compiles (0.850 ms).",
     ),
+    (
+        True,
+        "queued",
+        {"wait": MS},
+        "The device is idle while train runs: the program itself waits for something.",
+    ),
+    (
+        False,
+        "queued",
+        {"wait": MS},
+        (
+            "train was queued before the gap began: the device waited for something else, a transfer, a collective "
+            "or another core."
+        ),
+    ),
+    (False, "unknown", {"wait": MS}, "What was queued is not known: the host waits (1.00 ms)."),
 ]
 
 
@@ -110,12 +130,9 @@ class TestOverview:
         good = views.overview(session(loop(device=980).trace()))["verdict"]
         assert (good["severity"], "bottleneck" in good["text"]) == ("good", True)
 
-    @pytest.mark.parametrize(("inside", "kind", "said"), SENTENCES)
-    def test_a_gap_in_one_sentence(self, inside: bool, kind: str, said: str) -> None:
-        gap = {
-            "duration_ps": 1000 * US, "after": "train", "kind": kind, "inside_run": inside,
-            "by_class_ps": {"wait": 1000 * US},
-        }  # fmt: skip
+    @pytest.mark.parametrize(("inside", "kind", "parts", "said"), SENTENCES)
+    def test_a_gap_in_one_sentence(self, inside: bool, kind: str, parts: dict[str, int], said: str) -> None:
+        gap = {"duration_ps": MS, "after": "train", "kind": kind, "inside_run": inside, "by_class_ps": parts}
         assert gap_sentence(gap, "jax").replace("\u202f", " ") == said
 
     def test_nothing_stands_out_only_where_launches_are_known(self) -> None:
@@ -195,6 +212,10 @@ class TestGaps:
         said = views.gap(made, "vm/TPU:0", 20 * US)["sentence"].replace("\u202f", " ")
         assert said.endswith(" All cores of the host are idle for 20.0 µs of it; for the rest others work.")
         assert "are idle meanwhile." in views.gap(made, "vm/TPU:0", 100 * US)["sentence"]
+        both = session(capture(one, Core([("a", 0, 20 * US), ("b", 60 * US, 89 * US)], name="TPU:1")))
+        assert (
+            "cores" not in views.gap(both, "vm/TPU:0", 20 * US)["sentence"]
+        )  # "the same on 2 cores" says so
         alone = Core([("a", 0, 149 * US)], name="TPU:1")
         sentence = views.gap(session(capture(one, alone)), "vm/TPU:0", 20 * US)["sentence"]
         assert sentence.endswith(" Other cores of the host work all the while.")

@@ -28,7 +28,7 @@ function columns(items) {
     countColumn('Of A’s step', (/** @type {T} */ { of_step }) => of_step, { value: (item) => item.of_step ?? 0, cell: ({ of_step }) => stepShare(of_step) }),
     countColumn('B / A', (/** @type {T} */ { ratio }) => ratio, { cell: (item) => ratioCell(item.ratio) }),
     ...(items.some(({ found }) => FOUND[found]) ? [textColumn('In', (/** @type {T} */ { found }) => FOUND[found])] : []),
-    { head: '', cell: ({ verdict }) => verdictCell(verdict), title: chanceTitle },
+    { head: '', name: 'Verdict', cell: ({ verdict }) => verdictCell(verdict), title: chanceTitle },
   ];
 }
 
@@ -48,7 +48,7 @@ export function deviceCards({ annotations, ops }) {
     ] }),
     tableCard('Device time by op', { note: 'per step and core', class: 'across list-card' }, { testid: 'compare-ops', items: ops, columns: [
       textColumn('Op', opNames, { cell: (row) => h('code', null, cutMiddle(opNames(row), 44)), title: (row) => [row.program, ...new Set([...row.ops_a, ...row.ops_b])].join('\n') }),
-      textColumn('Annotation', (row) => row.annotation?.split('/').at(-1), { title: ({ annotation }) => annotation ?? '' }),
+      textColumn('Annotation', (row) => row.annotation?.split('/').at(-1) ?? 'no annotation', { title: ({ annotation }) => annotation ?? '' }),
       ...columns(ops),
     ] }),
   ];

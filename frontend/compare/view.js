@@ -41,7 +41,7 @@ function pairCard(title, note, head, items, cell, { testid, bars, foot } = {}) {
     ...(bars ? [{ head: `0 – ${digits(most, most < 10 ? 1 : 0)}\u202f${unit.name}, A above B`, cell: bars }] : []),
     timeColumn('B − A', unit, 'difference_ps', { value: (item) => item.difference_ps ?? 0, cell: (item) => change(item.difference_ps) }),
     countColumn('B / A', 'ratio', { cell: (item) => ratioCell(item.ratio) }),
-    ...(judged ? [{ head: '', cell: (/** @type {T} */ { verdict }) => verdictCell(verdict), title: chanceTitle }] : []),
+    ...(judged ? [{ head: '', name: 'Verdict', cell: (/** @type {T} */ { verdict }) => verdictCell(verdict), title: chanceTitle }] : []),
   ], foot: foot ? [foot, timeCell(a, unit), timeCell(b, unit), ...(bars ? [''] : []), change(b - a), ratioCell(a ? b / a : null), ...(judged ? [''] : [])] : undefined });
 }
 
@@ -62,6 +62,8 @@ export function compareView(app) {
   let session = null;
   /** @type {string|null} */
   let asked = null;
+  /** The file of pairs that was chosen last. @type {File|null} */
+  let chosen = null;
 
   const pairsCard = () => card('Speed-up over pairs', { note: 'time of A / time of B', right: button('Add pairs…', () => file.click()) }, file, pairs);
   const swapped = () => ({ s: app.link.state.c, c: session?.session.name, h: '', d: '', st: '' });
@@ -69,23 +71,25 @@ export function compareView(app) {
   async function bringPairs() {
     const [own] = file.files ?? [];
     if (!own) return;
+    chosen = own;
+    file.value = '';
     try {
       const { columns, rows, means, counts } = await readPairs(await own.text(), async (a, b) => {
         const { measures: [{ a_ps, b_ps, verdict }] } = await get('compare', { session: a, other: b });
         return { times: [a_ps, b_ps], verdict };
       });
+      if (own !== chosen) return;
       const judged = columns.map((_, at) => rows.some(({ verdicts }) => verdicts[at]));
       fill(pairs, table({ label: 'Speed-up over pairs', testid: 'pairs-table', items: rows, columns: [
         textColumn('Model', 'model'),
         ...columns.flatMap((head, at) => [
           countColumn(head, (/** @type {typeof rows[number]} */ row) => row.speedups[at], { cell: (row) => ratioCell(row.speedups[at], 3) }),
-          ...(judged[at] ? [{ head: '', cell: (/** @type {typeof rows[number]} */ row) => verdictCell(row.verdicts[at]) }] : []),
+          ...(judged[at] ? [{ head: '', name: 'Verdict', cell: (/** @type {typeof rows[number]} */ row) => verdictCell(row.verdicts[at]) }] : []),
         ]),
       ], foot: [`mean of ${[...new Set(counts)].join(', ')}`, ...means.flatMap((mean, at) => [ratioCell(mean, 3), ...(judged[at] ? [''] : [])])] }));
     } catch (error) {
-      app.fail('pairs', error);
+      if (own === chosen) app.fail('pairs', error);
     }
-    file.value = '';
   }
 
   /** @param {Comparison} all */
@@ -110,7 +114,7 @@ export function compareView(app) {
         { head: 'Measure', cell: ({ label }) => label },
         ...SIDES.map((which) => ({ head: which.toUpperCase(), number: true, ps: (/** @type {Measure} */ item) => item[`${which}_ps`], cell: (/** @type {Measure} */ item) => valueCell(item, which) })),
         { head: 'B / A', number: true, cell: (item) => h('span', { class: item.verdict }, ratioCell(item.ratio)) },
-        { head: '', cell: ({ verdict }) => verdictCell(verdict), title: chanceTitle },
+        { head: '', name: 'Verdict', cell: ({ verdict }) => verdictCell(verdict), title: chanceTitle },
       ] }),
       deviceCards(all.device_work),
       h('div', { class: 'side' },

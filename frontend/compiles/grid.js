@@ -79,7 +79,7 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
       /** What the capture cuts took longer. */
       const plus = rows.some(({ cut }) => cut) ? '+' : '';
       const title = `${graph.graph} compiled in ${step < 0 ? 'no step' : `step ${stepName(step)}${step_hosts.length > 1 ? ` on ${hostOf[step]}` : ''}`}: ${timeText(ps)}${plus}`;
-      return h('td', { class: 'c' }, button(digits(ps / unit.ps, 1) + plus, () => choose(rows[0]), { 'data-testid': 'compile-cell', 'data-ps': ps, title, 'aria-label': title, 'aria-pressed': 'false' }));
+      return h('td', { class: 'c' }, button(digits(ps / unit.ps, 1) + plus, () => choose(rows[0]), { 'data-testid': 'compile-cell', 'data-ps': ps, title, 'aria-pressed': 'false' }));
     }
     const state = graph.steps[String(step)];
     return state ? h('td', { class: 'r', title: state === 'run' ? 'run from the cache' : state }, h('span', { class: 'hidden' }, state)) : h('td', { class: unseen(step) && 'u' });

@@ -3,7 +3,7 @@
 import { fill, h } from '../lib/dom.js';
 import { columnUnit, total } from '../lib/items.js';
 import { loadOnce } from '../frame/once.js';
-import { card, codeCell, cores, emptyCard, hosts, link, linked, showButton, tableCard, windowPlace } from '../lib/cards.js';
+import { card, codeCell, cores, cutName, emptyCard, hosts, link, linked, showButton, tableCard, windowPlace } from '../lib/cards.js';
 import { count, cutMiddle, MISSING, plural, timeText } from '../lib/format.js';
 import { exportButton } from '../lib/csv.js';
 import { countColumn, linkedOrder, liveTable, startColumn, sumText, table, textColumn, timeColumn } from '../lib/table.js';
@@ -92,13 +92,13 @@ export function compilesView(app) {
         timeColumn(devices.length > 1 ? `Idle for it, ${cores(devices.length)}` : 'Device idle for it', unit, idleOf, { key: 'idle' }),
         countColumn('Step', (row) => row.step_number ?? row.step, { key: 'step', cell: ({ step, step_number }) => String(step_number ?? step ?? MISSING) }),
         textColumn('Graph', (row) => nameOf(row).join(), { key: 'graph', title: (row) => [row.module, graphOf(row)].filter(Boolean).join('\n'),
-          cell: (row) => [cutMiddle(nameOf(row)[0], 34), h('span', { class: 'muted small' }, ` ${nameOf(row)[1]}`)] }),
+          cell: (row) => [cutName(nameOf(row)[0], 34), h('span', { class: 'muted small' }, ` ${nameOf(row)[1]}`)] }),
         textColumn('During', ({ annotation }) => annotation?.split('/').join(' › '), { key: 'during' }),
         textColumn('When', 'state', { key: 'when' }),
         textColumn('What is new', 'what_is_new', { key: 'new' }),
         textColumn('Cause', 'cause', { key: 'cause' }),
         textColumn('Frame', 'frame', { key: 'frame', cell: ({ frame }) => codeCell(frame && frame.split('\n')[0], 48) }),
-        { head: '', number: true, cell: (row) => showButton(() => show(row), 'compile-show') },
+        { head: '', name: 'Show', number: true, cell: (row) => showButton(() => show(row), 'compile-show') },
       ],
     });
   }
@@ -163,7 +163,7 @@ function metricsCard(metrics) {
       timeColumn('Report', unit, 'time_ps', { key: 'time' }),
       ...(rows.some(({ since }) => since != null) ? [countColumn('During the capture', (/** @type {typeof rows[number]} */ { since }) => since)] : []),
       countColumn('Trace', 'trace'),
-      { head: '', cell: ({ agrees }) => (agrees ? '' : 'disagree') },
+      { head: '', name: 'Agreement', cell: ({ agrees }) => (agrees ? '' : 'disagree') },
     ],
   }, h('p', { class: 'sec' }, uncached == null && cached == null ? '' : `${plural(uncached ?? 0, 'graph')} compiled, ${count(cached ?? 0)} times one came from the cache. `,
     operators.length ? `Operators on the CPU: ${operators.join(', ')}.` : 'No operator ran on the CPU.'));

@@ -141,5 +141,5 @@ export function peaksOfLink(text) {
 
 /** Of a category's ops, as a file has them. @param {OpRow[]} rows */
 export const csvRows = (rows) => rows.map(({ op, program, category, path, shape, source, executions, ps, flops, hbm_bytes, flops_share, bytes_share, intensity, bound_by }) => (
-  { op, program, category, annotation: path, shape, source, count: executions, self_ps: Math.round(ps), flops, hbm_bytes, flops_share, bytes_share, flop_per_byte: intensity, bound_by: BOUND_WORDS[bound_by] }));
-export const CSV_HEADS = ['op', 'program', 'category', 'annotation', 'shape', 'source', 'count', 'self_ps', 'flops', 'hbm_bytes', 'flops_share', 'bytes_share', 'flop_per_byte', 'bound_by'];
+  { op, program, category, annotation: path, shape, source, executions, self_ps: Math.round(ps), flops, hbm_bytes, flops_share, bytes_share, flop_per_byte: intensity, bound_by: BOUND_WORDS[bound_by] }));
+export const CSV_HEADS = ['op', 'program', 'category', 'annotation', 'shape', 'source', 'executions', 'self_ps', 'flops', 'hbm_bytes', 'flops_share', 'bytes_share', 'flop_per_byte', 'bound_by'];

@@ -1,8 +1,8 @@
 /** The ops, by self time: those with most of it, and all others as one row that opens. */
 
 import { button, h } from '../lib/dom.js';
-import { lengthBar, link, showButton } from '../lib/cards.js';
-import { count, cutMiddle, digits, MISSING, share } from '../lib/format.js';
+import { cutName, lengthBar, link, showButton } from '../lib/cards.js';
+import { count, digits, MISSING, share } from '../lib/format.js';
 import { total } from '../lib/items.js';
 import { countColumn, liveTable, shareColumn, textColumn, timeColumn } from '../lib/table.js';
 import { hasRates, isOf, rounded } from './data.js';
@@ -43,20 +43,20 @@ export function opsTable(document, rows, rest, found, { filter, opened, toggle, 
   const known = hasRates(rows);
   /** @type {import('../lib/table.js').Column<OpRow>[]} */
   const columns = [
-    textColumn('Op', 'op', { key: 'op', title: ({ op, shape, program }) => [op, shape, program].filter(Boolean).join('\n'), cell: (row) => link(cutMiddle(row.op, 36), () => select(row)) }),
+    textColumn('Op', 'op', { key: 'op', title: ({ op, shape, program }) => [op, shape, program].filter(Boolean).join('\n'), cell: (row) => link(cutName(row.op, 36), () => select(row)) }),
     textColumn('Category', 'category', { key: 'category', cell: ({ category }) => h('span', { class: 'sec' }, category) }),
-    textColumn('Annotation', 'path', { key: 'annotation', cell: ({ path }) => [toneChip(path, tones), path === null ? 'none' : path.slice(path.lastIndexOf('/') + 1)] }),
-    countColumn('Count', 'executions', { key: 'count', cell: ({ executions }) => times(executions) }),
+    textColumn('Annotation', 'path', { key: 'annotation', title: ({ path }) => path ?? '', cell: ({ path }) => [toneChip(path, tones), path === null ? 'no annotation' : path.slice(path.lastIndexOf('/') + 1)] }),
+    countColumn('Executions', 'executions', { key: 'count', cell: ({ executions }) => times(executions) }),
     timeColumn('Self time', unit, 'ps', { key: 'self', cell: (row) => digits(texts[at(row)] / 1000, 3) }),
-    { head: '', cell: ({ ps }) => lengthBar(ps / most) },
+    { head: '', name: 'Self time, as a bar', cell: ({ ps }) => lengthBar(ps / most) },
     shareColumn('Share', 'ps', { key: 'share', cell: (row) => part([row]) }),
     ...(known ? [
       shareColumn('FLOP/s, of peak', (/** @type {OpRow} */ row) => row.flops_share, { key: 'flops' }), shareColumn('HBM, of peak', (/** @type {OpRow} */ row) => row.bytes_share, { key: 'hbm' }),
       countColumn('FLOP/byte', (/** @type {OpRow} */ row) => row.intensity, { key: 'intensity', cell: ({ intensity }) => (intensity === null ? h('span', { class: 'muted' }, MISSING) : intensity > 0 && intensity < 0.05 ? '<\u202f0.1' : digits(intensity, 1)) }),
       { key: 'bound', head: 'Bound by', value: (/** @type {OpRow} */ row) => row.bound_by, cell: (/** @type {OpRow} */ row) => boundCell(row.bound_by) },
     ] : []),
-    { key: 'source', head: 'Source', value: ({ source }) => source, title: ({ source }) => source, cell: ({ source }) => (source ? link(h('code', null, cutMiddle(shortSource(source), 32)), () => copy(source), { title: `Copy ${source}`, 'data-testid': 'op-source' }) : MISSING) },
-    { head: '', number: true, cell: (row) => showButton(() => open(row), 'op-show') },
+    { key: 'source', head: 'Source', value: ({ source }) => source, title: ({ source }) => source, cell: ({ source }) => (source ? link(h('code', null, cutName(shortSource(source), 32)), () => copy(source), { title: `Copy ${source}`, 'data-testid': 'op-source' }) : MISSING) },
+    { head: '', name: 'Show', number: true, cell: (row) => showButton(() => open(row), 'op-show') },
   ];
   const all = [...items, ...more];
   const filtered = Boolean(filter.an || filter.bound || filter.text);

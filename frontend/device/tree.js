@@ -29,6 +29,35 @@ export const boundCell = (bound) => (bound === 'unknown' ? h('span', { class: 'm
 /** Rows that no closed one hides. @param {TreeRow[]} rows @param {Set<string>} closed */
 export const openRows = (rows, closed) => rows.filter(({ path, key }) => ![...closed].some((outer) => key !== outer && isOf(path, outer)));
 
+const MANY_ROWS = 40;
+/** Of many rows so many are in sight at first. */
+const AT_FIRST = 20;
+
+/** Keys of rows that are closed at first: none of few rows; of many those with most time open, as long as there is room. @param {TreeRow[]} rows */
+export function closedAtFirst(rows) {
+  const closed = new Set(rows.length > MANY_ROWS ? rows.flatMap(({ parent, key }) => (parent ? [key] : [])) : []);
+  /** @type {Map<number, TreeRow[]>} */
+  const inside = new Map();
+  /** @type {number[]} */
+  const around = [];
+  rows.forEach((row, at) => {
+    around[row.depth] = at;
+    const place = row.depth ? around[row.depth - 1] : -1;
+    inside.set(place, [...inside.get(place) ?? [], row]);
+  });
+  const waiting = [...inside.get(-1) ?? []];
+  let seen = waiting.length;
+  while (closed.size && waiting.length) {
+    const [row] = waiting.sort((a, b) => b.ps - a.ps).splice(0, 1);
+    const its = inside.get(rows.indexOf(row)) ?? [];
+    if (its.length > 1 && seen + its.length > AT_FIRST) continue;
+    closed.delete(row.key);
+    seen += its.length;
+    waiting.push(...its);
+  }
+  return closed;
+}
+
 /** @param {DeviceDocument} document @param {TreeRow[]} rows @param {boolean} shares whether anything tells how well ops do @param {TreeState} state */
 export function treeTable(document, rows, shares, { an, closed, tones, select, redraw, open }) {
   const all = document.total.self_ps / divisor(document);
@@ -86,12 +115,14 @@ export function unknownNote(document, rows, explained, toggle) {
   const { total: { self_ps, uncounted_ps, other_ps, counted_ps }, uncounted } = document;
   const by = divisor(document);
   const part = (/** @type {number} */ ps) => `${timeText(ps / by)}, ${share(self_ps ? ps / self_ps : null)}`;
-  const named = uncounted.slice(0, MOST_NAMED).map(({ op }) => op);
-  const more = uncounted.length - named.length;
+  // Ops of several programs may have one name.
+  const named = [...new Set(uncounted.map(({ op }) => op))].slice(0, MOST_NAMED);
+  const more = uncounted.filter(({ op }) => !named.includes(op)).length;
   const names = more ? `${named.join(', ')} and ${uncounted.length < 20 ? plural(more, 'more op') : 'others'}` : named.length > 1 ? `${named.slice(0, -1).join(', ')} and ${named.at(-1)}` : named[0] ?? '';
   const empty = rows.filter((row) => row.kind === 'work' && row.flops !== null && !placed([row]).length);
   const drawn = placed(rows).length > 0;
-  const custom = uncounted.some(({ op }) => /custom/.test(op));
+  const tpu = document.peaks.devices.every(({ kind }) => kind.startsWith('TPU'));
+  const custom = tpu && rows.some(({ category, flops, kind }) => kind === 'work' && flops === null && category.startsWith('custom-call'));
   const several = uncounted.length > 1;
   return h('div', { class: 'small sec device-unknown', 'data-testid': 'device-unknown' }, h('p', null,
     hasRates(rows) && counted_ps > 0 && uncounted_ps > 0 && [`Not known: ${names} ${several ? 'tell' : 'tells'} no FLOP count (${part(uncounted_ps)}). ${several ? 'They count' : 'It counts'} as 0 here, so MFU is a lower bound${drawn ? `, and ${several ? 'are' : 'is'} not in the picture` : ''}. `,

@@ -26,7 +26,7 @@ export interface DeviceDocument {
   programs: string[]; sources: string[]; rows: string[];
   rest: { path: number; bound_by: Bound; kinds: number; executions: number; self_ps: number }[];
   uncounted: { op: string; self_ps: number }[];
-  verdict: { path: number; reached: number; below_ps: number; op: number } | null;
+  verdict: { path: number; reached: number; known_ps: number; below_ps: number; op: number } | null;
 }
 
 /** An op in one annotation. `id`: what a link calls it; `path`: null for no annotation; `ps`: of a core (and step); `intensity`: FLOP per byte. */

@@ -1,9 +1,9 @@
 /** What the device is busy with and how well, in one or two sentences, and four figures. */
 
 import { h } from '../lib/dom.js';
-import { headline, MISSING, plural, share, timeText } from '../lib/format.js';
+import { cutMiddle, headline, MISSING, plural, share, timeText } from '../lib/format.js';
 import { total } from '../lib/items.js';
-import { divisor, hasRates, isReached } from './data.js';
+import { divisor, isOf, isReached } from './data.js';
 
 /** @typedef {import('./types').DeviceDocument} DeviceDocument */
 /** @typedef {import('./types').OpRow} OpRow */
@@ -20,8 +20,15 @@ const BOUND_TEXTS = {
 /** A part of a sentence that stands out. @param {string} text @returns {[string]} */
 const strong = (text) => [text];
 
-/** `the step’s device work`, `a step’s time in loop fusion` @param {DeviceDocument} document */
-const whole = ({ chosen: { st, category } }) => `${st === 'all' ? 'the session' : st === 'mean' ? 'a step' : 'the step'}’s ${category === null ? 'device work' : `time in ${category}`}`;
+/** From this share on an annotation says nothing of where the time lies, if a part of it has so much. */
+const NEARLY_ALL = 0.9;
+const TELLING = 0.1;
+/** Of so much of the work it must be known how near it is to the roof, if that is to stand for all. */
+const KNOWN = 0.5;
+const LONGEST_NAME = 60;
+
+/** `the step’s device work`, `a step’s time in loop fusion` @param {DeviceDocument} document @param {string} [what] */
+const whole = ({ chosen: { st, category } }, what = 'device work') => `${st === 'all' ? 'the session' : st === 'mean' ? 'a step' : 'the step'}’s ${category === null ? what : `time in ${category}`}`;
 
 /** How near an op comes to its roof: `, at 93 % of HBM bandwidth`. @param {OpRow} row */
 function near({ flops_share, bytes_share }) {
@@ -29,55 +36,80 @@ function near({ flops_share, bytes_share }) {
   return (bytes_share ?? 0) >= (flops_share ?? 0) ? `, at ${share(bytes_share)} of HBM bandwidth` : `, at ${share(flops_share)} of peak FLOP/s`;
 }
 
-/** The innermost annotation that has half of the time; without one the largest of the outermost. @param {TreeRow[]} tree @param {number} all */
-const mainRow = (tree, all) => tree.filter(({ ps }) => 2 * ps >= all).sort((a, b) => b.depth - a.depth)[0] ?? tree.filter(({ depth }) => !depth).sort((a, b) => b.ps - a.ps)[0];
+/** ` at 17 % of peak FLOP/s and 48 % of HBM bandwidth`, as far as known. @param {TreeRow} row */
+function rates({ flops_share, bytes_share }) {
+  const told = [...(flops_share === null ? [] : [`${share(flops_share)} of peak FLOP/s`]), ...(bytes_share === null ? [] : [`${share(bytes_share)} of HBM bandwidth`])];
+  return told.length ? ` at ${told.join(' and ')}` : '';
+}
+
+/** The innermost annotation that has half of the time, without one the largest of the outermost; in place of one with nearly all of it its largest part. @param {TreeRow[]} tree @param {number} all */
+function mainRow(tree, all) {
+  const largest = (/** @type {(row: TreeRow) => boolean} */ of) => tree.filter(of).sort((a, b) => b.ps - a.ps)[0];
+  const row = tree.filter(({ ps }) => 2 * ps >= all).sort((a, b) => b.depth - a.depth)[0] ?? largest(({ depth }) => !depth);
+  const part = largest(({ parent }) => !parent);
+  return row.ps >= NEARLY_ALL * all && part.ps >= TELLING * all ? part : row;
+}
+
+/** @param {TreeRow} row @param {boolean} [inside] of a sentence */
+const nameOf = (row, inside = false) => (row.path === null ? `${inside ? 'w' : 'W'}ork without an annotation` : row.path.slice(row.path.lastIndexOf('/') + 1));
 
 /** The sentence in parts; those that stand out are in brackets. @param {DeviceDocument} document @param {TreeRow[]} tree @param {OpRow[]} rows @param {RestRow[]} rest @returns {(string|[string])[]} */
 export function verdictParts(document, tree, rows, rest) {
-  const { total: sums, verdict, peaks, paths } = document;
+  const { total: sums, verdict, paths } = document;
   const all = sums.self_ps / divisor(document);
   if (!sums.kinds) {
     const { st, category } = document.chosen;
     return [`${category === null ? 'No op' : `No op of ${category}`} ${st === 'all' ? 'of this device is in the capture' : 'of this step ran on this device'}.`];
   }
-  const nameOf = (/** @type {TreeRow} */ row, inside = false) => (row.path === null ? `${inside ? 'w' : 'W'}ork without an annotation` : row.own ? row.path.slice(row.path.lastIndexOf('/') + 1) : row.name);
-  const largest = mainRow(tree, all);
+  const known = verdict ? verdict.known_ps / (sums.self_ps - sums.other_ps) : 0;
   const told = (/** @type {Bound} */ bound) => total([...rows, ...rest].filter(({ bound_by }) => bound_by === bound), 'ps') / all;
   for (const [bound, text] of /** @type {[Bound, string][]} */ ([['wait', 'only waits for copies or other asynchronous ops'], ['link', 'is collectives and transfers']])) {
     const most = rows.find(({ bound_by }) => bound_by === bound);
     if (told(bound) > 0.5 && most) {
-      return [strong(share(told(bound))), ` of ${whole(document)} ${text}; ${most.op} alone is ${timeText(most.ps)}.`, ...(verdict ? [' Its other ops run at ', strong(share(verdict.reached)), ' of what their kind allows.'] : [])];
+      return [strong(share(told(bound))), ` of ${whole(document, 'device time')} ${text}; ${most.op} alone is ${timeText(most.ps)}.`, ...(verdict && known >= KNOWN ? [' Its other ops run at ', strong(share(verdict.reached)), ' of what their kind allows.'] : [])];
     }
   }
+  const largest = mainRow(tree, all);
+  /** @type {(row: TreeRow) => (string|[string])[]} */
+  const takes = (row) => [strong(nameOf(row)), ' takes ', strong(share(row.ps / all)), ` of ${whole(document)}`];
+  const alone = (/** @type {OpRow} */ op) => ` ${cutMiddle(op.op, LONGEST_NAME)} alone is ${timeText(op.ps)}${near(op)}.`;
   if (!verdict) {
-    const why = peaks.flops_per_s === null && peaks.bytes_per_s === null ? 'the peaks of this device are not known' : 'the capture has no FLOP or byte counts';
-    /** @type {(string|[string])[]} */
-    const takes = [strong(nameOf(largest)), ' takes ', strong(share(largest.ps / all)), ` of ${whole(document)}`];
-    if (largest.bound_by === 'memory' && largest.bytes_share) return [...takes, ' at ', strong(share(largest.bytes_share)), ' of HBM bandwidth: bound by memory.'];
-    return [...takes, `. How near that is to the roof is not known: ${why}.`];
+    if (largest.bound_by === 'memory' && largest.bytes_share) return [...takes(largest), ' at ', strong(share(largest.bytes_share)), ' of HBM bandwidth: bound by memory.'];
+    const op = rows.find(({ path }) => isOf(path, largest.key));
+    return [...takes(largest), `.${op && op.ps >= TELLING * largest.ps ? alone(op) : ''} How near that is to the roof is not known: ${whyNot(document, rows)}.`];
   }
   const path = paths[verdict.path] ?? null;
   const own = tree.find((row) => !row.parent && row.path === path) ?? largest;
+  const few = known < KNOWN && (own !== largest || isReached(document));
+  const start = few ? [...takes(largest), `. FLOPs and bytes are known of ${share(known)} of the work`] : [];
   if (isReached(document)) {
-    return ['The ops run at ', strong(share(verdict.reached)), ' of what their kind allows; ', strong(nameOf(largest, true)), `, ${BOUND_TEXTS[largest.bound_by]}, is ${share(largest.ps / all)} of ${whole(document)}.`];
+    return few ? [...start, ', which runs at ', strong(share(verdict.reached)), ' of what its kind allows.']
+      : ['The ops run at ', strong(share(verdict.reached)), ' of what their kind allows; ', strong(nameOf(largest, true)), `, ${BOUND_TEXTS[largest.bound_by]}, is ${share(largest.ps / all)} of ${whole(document)}.`];
   }
+  if (few) return [...start, '; farthest from the roof is ', strong(nameOf(own, true)), `, ${share(own.ps / all)} of the time${rates(own)}.`];
   const op = rows[verdict.op];
-  const parts = [strong(nameOf(own)), ' takes ', strong(share(own.ps / all)), ` of ${whole(document)} at `, strong(share(own.flops_share)), ` of peak: ${BOUND_TEXTS[own.bound_by]}.`];
-  return op ? [...parts, ` ${op.op} alone is ${timeText(op.ps)}${near(op)}.`] : parts;
+  return [...takes(own), `${rates(own)}: ${BOUND_TEXTS[own.bound_by]}.${op ? alone(op) : ''}`];
+}
+
+/** Why it is not known how near the roof is. @param {DeviceDocument} document @param {OpRow[]} rows */
+function whyNot({ peaks: { flops_per_s, bytes_per_s } }, rows) {
+  if (flops_per_s === null && bytes_per_s === null) return 'the peaks of this device are not known';
+  if (flops_per_s === null || bytes_per_s === null) return 'one of the peaks of this device is not known';
+  return rows.some(({ flops }) => flops) ? 'no op has both FLOPs and bytes' : 'the capture has no FLOP or byte counts';
 }
 
 /** @param {DeviceDocument} document @param {TreeRow[]} tree @param {OpRow[]} rows @param {RestRow[]} rest @param {string} of which hosts this is, where not all */
 export function verdictBlock(document, tree, rows, rest, of) {
   const { total: sums, cores, chosen: { st } } = document;
   const ps = sums.self_ps / divisor(document);
-  const core = cores > 1 ? ', per core' : '';
+  const core = cores > 1 ? `, per core${of ? ' of these hosts' : ''}` : '';
   /** @param {string} name @param {string} value @param {string} meaning @param {Record<string, any>} [more] */
   const figure = (name, value, meaning, more) => h('div', { 'data-testid': `kpi-${name}`, title: more?.title }, h('dd', { 'data-ps': more?.ps }, value), h('dt', null, meaning));
   return h('div', { class: 'verdict across' },
     h('div', { 'data-testid': 'device-verdict' }, h('p', null, verdictParts(document, tree, rows, rest).map((part) => (typeof part === 'string' ? part : h('b', null, part[0])))), of && h('p', { class: 'small sec', 'data-testid': 'device-hosts' }, of)),
     h('dl', { class: 'figures' },
       figure('work', headline(ps), `${document.chosen.category ?? 'device work'}, ${st === 'all' ? 'the session' : st === 'mean' ? `mean of ${plural(document.whole_steps, 'step')}` : 'one step'}${core}`, { ps: Math.round(ps) }),
-      figure('mfu', share(hasRates(rows) ? sums.mfu : null), 'of peak FLOP/s (MFU) in this time', { title: 'MFU: the FLOPs that the program asks for, as a share of what the device could compute in this time' }),
+      figure('mfu', share(sums.mfu), 'of peak FLOP/s (MFU) in this time', { title: 'MFU: the FLOPs that the program asks for, as a share of what the device could compute in this time' }),
       figure('hbm', share(sums.bytes_share), 'of HBM bandwidth in this time'),
-      figure('counted', hasRates(rows) && sums.self_ps ? share(sums.counted_ps / sums.self_ps) : MISSING, 'of this time with a FLOP count')));
+      figure('counted', sums.self_ps ? share(sums.counted_ps / sums.self_ps) : MISSING, 'of this time with a FLOP count')));
 }

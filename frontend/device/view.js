@@ -15,7 +15,7 @@ import { placed } from './layout.js';
 import { openPeaks, precisionOf } from './peaks.js';
 import { createRoofline, wordsOf } from './roofline.js';
 import { opsTable } from './table.js';
-import { toneChip, treeCard, treeTable, unknownNote } from './tree.js';
+import { closedAtFirst, toneChip, treeCard, treeTable, unknownNote } from './tree.js';
 import { verdictBlock } from './verdict.js';
 
 /** @typedef {import('./types').DeviceDocument} DeviceDocument */
@@ -25,7 +25,6 @@ import { verdictBlock } from './verdict.js';
 /** @typedef {import('./types').Bound} Bound */
 /** @typedef {import('../lib/types').Ready} Ready */
 
-const MANY_ROWS = 40;
 const MOST_LEGEND = 7;
 
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
@@ -159,7 +158,7 @@ export function deviceView(app) {
     const paths = [...tones.keys()].filter((path) => drawn.some((row) => row.path === path)).slice(0, MOST_LEGEND);
     const others = drawn.some(({ path }) => path !== null && !tones.has(path));
     fill(marks, drawn.length > 0 && [...paths.map((path) => h('span', { title: path }, toneChip(path, tones), path.slice(path.lastIndexOf('/') + 1))),
-      others && h('span', null, toneChip('', new Map()), 'other'), drawn.some(({ path }) => path === null) && h('span', null, toneChip(null, tones), 'none')].filter(Boolean));
+      others && h('span', null, toneChip('', new Map()), 'other'), drawn.some(({ path }) => path === null) && h('span', null, toneChip(null, tones), 'no annotation')].filter(Boolean));
     const unknown = drawn.length > 0 && answer.peaks.flops_per_s === null;
     fill(aside, card('Against the roof', { note: drawn.length ? 'both axes logarithmic' : '', right: marks, class: 'roof-card' }, drawn.length
       ? [roofline.element, unknown && h('p', { class: 'small sec' }, 'The peaks of this device are not known: no roof is drawn. ', button('Set peaks…', setPeaks, { class: 'small-button', 'data-testid': 'set-peaks' }))] : h('p', { 'data-testid': 'roofline-none' }, why)));
@@ -179,7 +178,7 @@ export function deviceView(app) {
     refill(list, table);
     if (focused) /** @type {HTMLElement|null} */ (list.querySelector('tr[tabindex="0"]'))?.focus();
     const { kinds, executions } = answer.total;
-    heading.textContent = `${count(kinds)} kinds, ${count(Math.round(executions / Math.max(1, answer.core_steps)))} runs${answer.cores > 1 ? ' a core' : ''}, by self time`;
+    heading.textContent = `${count(kinds)} kinds, ${count(Math.round(executions / Math.max(1, answer.core_steps)))} executions${answer.cores > 1 ? ' a core' : ''}, by self time`;
     if (say) app.live.say(`${count(found.length)} ops.`);
   }
 
@@ -203,6 +202,7 @@ export function deviceView(app) {
         const next = await get('device', { ...session.of, ...query(session), whole: 1 });
         if (of === answer) take(next);
       } catch (error) {
+        if (of !== answer) return;
         bringing = null;
         app.fail('ops', error);
       }
@@ -276,7 +276,7 @@ export function deviceView(app) {
     opened = false;
     if (fresh) {
       explained = false;
-      closed = new Set(tree.length > MANY_ROWS ? tree.filter(({ depth, parent }) => depth === 1 && parent).map(({ key }) => key) : []);
+      closed = closedAtFirst(tree);
     }
     if (next.stale) app.note({ id: 'stale', message: 'The linked device or step is not in this session; usual ones are shown.' });
     return draw();

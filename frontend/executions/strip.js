@@ -55,7 +55,10 @@ export function createRunStrip(app, go) {
       const title = `${run.program}: host ${timeText(run.host_ps)} = device ${timeText(run.duration_ps)} + queue ${timeText(run.queue_ps)} + overhead ${timeText(run.overhead_ps)}`;
       return slice('call', start, until, run.program, title, rows[index]);
     });
-    const work = runs.map((run) => slice('work tone', run.start_ps, run.start_ps + run.duration_ps, `${run.program} ${digits(run.duration_ps / unit.ps, 3)}`, `${run.program}: device ${timeText(run.duration_ps)}`));
+    const work = runs.map((run) => {
+      const text = `${run.program} ${digits(run.duration_ps / unit.ps, 3)}`;
+      return slice('work tone', run.start_ps, run.start_ps + run.duration_ps, text, `${text}\u202f${unit.name} on the device`);
+    });
     const idle = runs.slice(1).flatMap((run, index) => {
       const from = runs[index].start_ps + runs[index].duration_ps;
       return run.start_ps > from ? [slice('rest', from, run.start_ps, timeText(run.start_ps - from), `idle ${timeText(run.start_ps - from)}`)] : [];

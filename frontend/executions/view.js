@@ -2,7 +2,7 @@
 
 import { fill, h, percent, pick } from '../lib/dom.js';
 import { columnUnit } from '../lib/items.js';
-import { get } from '../lib/api.js';
+import { get, latest } from '../lib/api.js';
 import { loadOnce } from '../frame/once.js';
 import { legend } from '../lib/classes.js';
 import { card, classColumn, codeCell, emptyCard, link, tableCard, windowPlace } from '../lib/cards.js';
@@ -43,7 +43,13 @@ export function executionsView(app) {
   /** How the second session differs. @type {import('../compare/types').Comparison|null} */
   let compared = null;
   const beside = h('div', { class: 'side' });
-  const strip = createRunStrip(app, bringStep);
+  const strip = createRunStrip(app, (step) => {
+    app.link.set({ st: String(answer.steps[step] ?? step) }, 'push');
+    void bringStep(step);
+  });
+  /** The step that is drawn where the link names none. */
+  let usual = -1;
+  const ofStep = latest('executions');
   /** The choice of devices, where it is one. */
   const asked = (/** @type {import('../lib/types').Ready} */ own) => {
     const { devices } = app.chosen();
@@ -53,22 +59,21 @@ export function executionsView(app) {
   /** Another step on the axis: only its runs are asked for again. @param {number} step index */
   async function bringStep(step) {
     const own = session;
+    ofStep.cancel();
     if (answer.step === step) return;
-    app.link.set({ st: String(answer.steps[step] ?? step) }, 'push');
     try {
-      const next = await get('executions', { session: own.session.name, step, ...asked(own) });
-      if (own !== session) return;
+      const next = await ofStep.get({ session: own.session.name, step, ...asked(own) });
       answer = { ...answer, runs: next.runs, step: next.step };
       strip.draw(answer, own);
       drawOverhead();
     } catch (error) {
-      app.fail('executions', error);
+      ifOpen(own.session.name, () => app.fail('executions', error));
     }
   }
 
   /** The step of the link, by its number. */
   function linkedStep() {
-    const at = app.link.state.st ? answer.steps.findIndex((number, index) => String(number ?? index) === app.link.state.st) : -1;
+    const at = app.link.state.st ? answer.steps.findIndex((number, index) => String(number ?? index) === app.link.state.st) : usual;
     if (at >= 0) void bringStep(at);
   }
 
@@ -86,7 +91,7 @@ export function executionsView(app) {
           drawOverhead();
         }, 'execution-scope'), exportButton('executions', ['program', 'kind', 'join', 'launches', 'count', ...COSTS],
           () => executions)], class: 'across' }, overhead),
-      h('div', { class: 'side' }, strip.element, causesCard(answer)), beside, readingCard(answer));
+      h('div', { class: 'side' }, strip.element, causesCard(answer), readingCard(answer)), beside);
     drawBeside();
     drawOverhead();
     strip.draw(answer, session);
@@ -104,14 +109,16 @@ export function executionsView(app) {
     if ((sources[1]?.name ?? '') === (other ?? '')) return;
     sources = [own];
     compared = null;
+    const wanted = () => sources[0] === own && app.link.state.c === other;
     try {
       if (other) {
         const [{ executions, per_step }, next] = await Promise.all([get('executions', { session: other }), get('compare', { session: own.name, other })]);
-        if (sources[0] !== own || app.link.state.c !== other) return;
+        if (!wanted()) return;
         compared = next;
         sources = [own, { name: other, rows: executions, per: per_step }];
       }
     } catch (error) {
+      if (!wanted()) return;
       app.fail('executions', error);
     }
     drawBeside();
@@ -166,6 +173,9 @@ export function executionsView(app) {
     fill(overhead, rows);
   }
 
+  /** Does what an answer is for, unless another session was opened before it came. @param {string} name @param {() => void} act */
+  const ifOpen = (name, act) => data.known(() => { if (name === session.session.name) act(); })();
+
   /** Leads to a program's run in the step that is drawn, else to its longest one on the chosen devices. @param {string} program */
   async function openRun(program) {
     const run = rowsOf({ ...answer.runs }).find((own) => own.program === program);
@@ -175,12 +185,13 @@ export function executionsView(app) {
     try {
       /** @type {import('../lib/types').SearchAnswer} */
       const { hits: { n, s, d }, names } = await get('search', { session: name, q: program, rows: rows.filter(({ kind, device }) => kind === 'modules' && devices.includes(device ?? '')).map(({ id }) => id).join(',') });
-      if (name !== session.session.name) return;
       const at = n.reduce((best, own, index) => (names[own].name.replace(/\(\d+\)$/, '') === program && !(d[index] <= d[best]) ? index : best), -1);
-      if (at < 0) app.live.answer(`No run of ${program} is in the timeline.`);
-      else app.open(windowPlace(s[at], s[at] + d[at]));
+      ifOpen(name, () => {
+        if (at < 0) app.live.answer(`No run of ${program} is in the timeline.`);
+        else app.open(windowPlace(s[at], s[at] + d[at]));
+      });
     } catch (error) {
-      app.fail('executions', error);
+      ifOpen(name, () => app.fail('executions', error));
     }
   }
 
@@ -250,7 +261,7 @@ export function executionsView(app) {
       small.length ? `${plural(small.length, 'program')} ${small.length === 1 ? 'takes' : 'take'} ${overhead} of overhead ${per_step ? 'per step and core ' : ''}for ${work} of device work: merge them, or avoid the syncs that make them.` : '',
       sumCosts(joined).queue_ps > sumCosts(joined).host_ps / 2 ? 'Most host time is queue: the host runs ahead of the device, and that is good.' : '',
     ].filter(Boolean).join(' ');
-    return card('What this says', { class: 'across' }, h('div', { class: 'two' },
+    return card('What this says', {}, h('div', { class: rows.length ? 'two' : '' },
       h('p', { class: 'reading' }, text || 'Each execution takes longer on the device than its overhead: nothing to gain by merging.'),
       rows.length ? table({
         label: 'If there were fewer executions', testid: 'cost-table', items: rows,
@@ -263,7 +274,9 @@ export function executionsView(app) {
   }
 
   const data = loadOnce(app, 'executions', element, (/** @type {Executions} */ next, own) => {
+    ofStep.cancel();
     answer = next;
+    usual = next.step ?? -1;
     session = own;
     sources = [{ name: own.session.name, rows: next.executions, per: next.per_step }];
     compared = null;

@@ -2,7 +2,7 @@
 
 import { h, fill } from '../lib/dom.js';
 import { count } from '../lib/format.js';
-import { get } from '../lib/api.js';
+import { get, shared } from '../lib/api.js';
 import { onActivity } from '../lib/activity.js';
 import { createKeys } from '../lib/keys.js';
 import { createLink } from '../lib/link.js';
@@ -57,7 +57,8 @@ export function createApp() {
   const live = createLive();
   const keys = createKeys();
   const diagnostics = createDiagnostics();
-  const place = h('main', { class: 'view', tabindex: -1, role: 'tabpanel' });
+  const panel = h('div', { class: 'view', role: 'tabpanel', id: 'panel' });
+  const place = h('main', { class: 'view', tabindex: -1 }, panel);
   const skip = h('div', null);
   /** @type {SessionList|null} */
   let list = null;
@@ -175,13 +176,13 @@ export function createApp() {
     progress(loading, elapsed) {
       if (loading.partial && session?.partial) {
         diagnostics.renew(partialNote(loading));
-        loadingCard.update(loading);
+        loadingCard.update(loading, false);
         return;
       }
       if (elapsed < BUSY_AFTER_MS) return;
       const shown = elapsed < 1000 ? { ...loading, seconds_left: null } : loading;
-      loadingCard.update(shown);
-      if (loadingCard.element.parentNode !== place) state('loading', loadingCard.element);
+      loadingCard.update(shown, link.state.v === 'timeline');
+      if (loadingCard.element.parentNode !== panel) state('loading', loadingCard.element);
       live.say(loadingText(shown));
     },
     ready: showSession,
@@ -196,7 +197,7 @@ export function createApp() {
   function state(name, element) {
     views.get(current)?.show(false);
     place.dataset.state = name;
-    fill(place, element);
+    fill(panel, element);
   }
 
   /** @param {string} message @param {() => void} again */
@@ -242,7 +243,7 @@ export function createApp() {
     const { id, create, load } = VIEWS.find((view) => view.id === link.state.v) ?? VIEWS[0];
     tabs.select(id);
     place.dataset.testid = `view-${id}`;
-    place.setAttribute('aria-labelledby', `tab-${id}`);
+    panel.setAttribute('aria-labelledby', `tab-${id}`);
     if (!session) {
       // Its script comes while the session is asked for.
       load?.().catch(() => {});
@@ -258,7 +259,7 @@ export function createApp() {
       tell(id);
     } });
     views.set(id, view);
-    if (view.element.parentNode !== place) fill(place, view.element);
+    if (view.element.parentNode !== panel) fill(panel, view.element);
     tell(id);
     if (!known) view.open(session);
     view.show(true);
@@ -270,7 +271,7 @@ export function createApp() {
   /** @param {string} id */
   function tell(id) {
     const how = states.get(id) ?? 'loading';
-    if (views.get(id)?.element.parentNode === place) place.dataset.state = partial && how === 'ready' ? 'partial' : how;
+    if (views.get(id)?.element.parentNode === panel) place.dataset.state = partial && how === 'ready' ? 'partial' : how;
     if (how === 'loading' || !session) return;
     // Only now: what is looked at comes first.
     if (!ahead) fetchAhead(VIEWS);
@@ -291,7 +292,7 @@ export function createApp() {
   async function rank() {
     const own = session;
     if (!own || !WORDS.some((word) => link.state.h?.split(',').includes(word)) || ranks.median) return;
-    const { hosts, order, median_host } = await get('hosts', { session: own.session.name }).catch(() => ({}));
+    const { hosts, order, median_host } = await shared('hosts', own.of).catch(() => ({}));
     if (own !== session || median_host == null) return;
     ranks = { slowest: hosts.name[order[0]], median: hosts.name[median_host] };
     filtered();

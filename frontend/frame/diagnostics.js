@@ -9,7 +9,7 @@ import { plural } from '../lib/format.js';
 const MOST_LINES = 2;
 
 export function createDiagnostics() {
-  const element = h('div', { 'data-testid': 'diagnostics' });
+  const element = h('section', { 'data-testid': 'diagnostics', 'aria-label': 'Notes on the capture' });
   const number = h('span', { class: 'tag info' });
   const list = h('div', { class: 'menu right', 'data-testid': 'notes-list' });
   const quiet = h('details', { class: 'choice notes none' }, h('summary', { 'data-testid': 'notes-button' }, number), list);

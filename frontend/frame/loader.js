@@ -29,7 +29,7 @@ export function createLoader(on) {
           /** @type {import('../lib/types').SessionAnswer} */
           const answer = await get('session', { session, hosts, reload: again ? 1 : null, seen });
           if (own !== ticket) return;
-          if (answer.state === 'ready') return on.ready({ ...answer, of: { session, hosts: answer.chosen ? hosts : null } });
+          if (answer.state === 'ready') return on.ready({ ...answer, of: { session, hosts: answer.chosen ? hosts : null }, loaded_ms: performance.now() - began });
           if (answer.state === 'error') return on.error(answer.message);
           const { head, partial } = answer;
           if (head && partial) {

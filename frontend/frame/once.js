@@ -1,8 +1,8 @@
 /** The data of a view that is one document. */
 
-import { fill, h } from '../lib/dom.js';
-import { latest } from '../lib/api.js';
-import { errorCard } from './states.js';
+import { fill } from '../lib/dom.js';
+import { latest, shared } from '../lib/api.js';
+import { analysisCard, errorCard } from './states.js';
 
 /** @typedef {import('../lib/types').Ready} Ready */
 
@@ -28,10 +28,10 @@ export function loadOnce(app, route, element, draw, more) {
     if (!own || have || !shown) return;
     have = true;
     const timer = setTimeout(() => {
-      if (own === session && !element.hasChildNodes()) fill(element, h('p', { class: 'lead' }, 'The session is being analysed.'));
+      if (own === session && !element.hasChildNodes()) fill(element, analysisCard(own, () => app.open({ v: 'timeline' })));
     }, SAY_AFTER_MS);
     try {
-      const answer = await channel.get({ ...own.of, ...more?.(own) });
+      const answer = await (more ? channel.get({ ...own.of, ...more(own) }) : shared(route, own.of));
       if (own !== session) return;
       drawn = own;
       app.ready(draw(answer, own));

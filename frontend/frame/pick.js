@@ -10,7 +10,7 @@ import { count } from '../lib/format.js';
  * @param {string} label @param {string} testid @param {(values: string[]) => void} changed empty: all
  */
 export function pickSome(label, testid, changed) {
-  const summary = h('summary', { 'data-testid': testid, 'aria-label': label });
+  const summary = h('summary', { 'data-testid': testid });
   const menu = h('div', { class: 'menu', role: 'group', 'aria-label': label });
   const details = h('details', null, summary, menu);
   const element = h('span', { class: 'pick none', title: label }, h('span', null, label), details);
@@ -23,6 +23,7 @@ export function pickSome(label, testid, changed) {
     set(choices, chosen, all = choices.length) {
       element.classList.toggle('none', !choices.length);
       summary.textContent = chosen.length === 1 ? choices.find(({ value }) => value === chosen[0])?.label ?? '' : `${count(chosen.length)} of ${count(all)}`;
+      summary.ariaLabel = `${label}, ${summary.textContent}`;
       draw = () => drawMenu(choices, chosen);
       if (details.open) draw();
     },

@@ -6,7 +6,7 @@ import { h, button, onKeys } from '../lib/dom.js';
 export function createTabs(views, chosen) {
   const counts = new Map(views.map(({ id }) => [id, h('b', null)]));
   const tabs = views.map(({ id, label }) => button(label, () => chosen(id), {
-    role: 'tab', id: `tab-${id}`, 'data-testid': `tab-${id}`, 'data-view': id }, counts.get(id)));
+    role: 'tab', id: `tab-${id}`, 'aria-controls': 'panel', 'data-testid': `tab-${id}`, 'data-view': id }, counts.get(id)));
   const note = h('span', { class: 'note', 'data-testid': 'environment' });
   const bar = h('div', { class: 'busy' }, h('i', null));
   const row = h('div', { role: 'tablist', 'data-testid': 'tabs', 'aria-label': 'Views' }, tabs);

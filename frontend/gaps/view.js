@@ -4,8 +4,8 @@ import { button, fill, h, pick } from '../lib/dom.js';
 import { columnUnit, total } from '../lib/items.js';
 import { CLASSES, LABELS } from '../lib/classes.js';
 import { loadOnce } from '../frame/once.js';
-import { emptyCard, card, classColumn, cores, deviceName, gapPlace, hue, kindTag, lengthBar, link, linked, miniBar, noDeviceCard, showButton } from '../lib/cards.js';
-import { count, cutMiddle, headline, MISSING, plural, timeCell } from '../lib/format.js';
+import { card, classColumn, cores, cutName, deviceName, emptyCard, gapPlace, hue, kindTag, lengthBar, link, linked, miniBar, noDeviceCard, showButton } from '../lib/cards.js';
+import { count, headline, MISSING, plural, timeCell } from '../lib/format.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
 import { exportButton } from '../lib/csv.js';
 import { gapText } from '../lib/link.js';
@@ -147,14 +147,14 @@ export function gapsView(app) {
       selected: (row) => gapText(row.gap) === app.link.state.sel && (row.whole !== null || row.gaps.length < 2 || !opened.has(gapText(row.gap))),
       columns: [
         linked(startColumn(({ gap }) => gap.start_ps), show), timeColumn('Time (mean)', unit, 'mean_ps', { key: 'time' }),
-        { head: '', cell: ({ mean_ps, gap }) => h('span', { class: 'w-bar' }, lengthBar(mean_ps / most, hue(gap.cause))) },
+        { head: '', name: 'Mean, as a bar', cell: ({ mean_ps, gap }) => h('span', { class: 'w-bar' }, lengthBar(mean_ps / most, hue(gap.cause))) },
         { key: 'device', head: 'Device', value: (row) => (row.gaps.length > 1 ? coresOf(row) : nameOf(row.gap.device)), cell: (row) => deviceCell(row) },
         countColumn('Step', ({ gap }) => gap.step_number ?? gap.step ?? -1, { key: 'step', cell: ({ gap }) => stepOf(gap) || MISSING }),
         { key: 'kind', head: 'Kind', value: ({ gap }) => gap.kind, cell: ({ gap }) => kindTag(gap.kind) },
         ...(left.some(({ together_ps }) => together_ps != null) ? [shareColumn('All cores idle', togetherPart, { key: 'together', title: () => 'of its time; for the rest other cores of the host work' })] : []),
         classColumn('Mostly', ({ gap }) => gap.cause, { key: 'cause' }), FILL,
         textColumn('Before → after', ({ gap }) => endsText(gap, 400), { key: 'ends', cell: ({ gap }) => h('span', { class: 'sec' }, endsText(gap, 22)) }),
-        { head: '', number: true, cell: (row) => showButton(() => show(row), 'gap-show') },
+        { head: '', name: 'Show', number: true, cell: (row) => showButton(() => show(row), 'gap-show') },
       ],
     });
   }
@@ -196,7 +196,7 @@ export function gapsView(app) {
     const of = (/** @type {GapPattern} */ pattern) => its.get(pattern) ?? [];
     /** @param {'before'|'after'} key @param {string} [inside] what a gap inside of a run says */
     const program = (key, inside) => textColumn(`Program ${key}`, (/** @type {GapPattern} */ pattern) => pattern[key], {
-      cell: (pattern) => (inside && pattern.inside_run ? h('span', { class: 'sec' }, inside) : cutMiddle(pattern[key] ?? MISSING, 34)) });
+      cell: (pattern) => (inside && pattern.inside_run ? h('span', { class: 'sec' }, inside) : cutName(pattern[key] ?? MISSING, 34)) });
     return liveTable({
       label: 'Recurring patterns', testid: 'gap-patterns', items, sort: '-Total',
       rowid: (pattern) => `pattern-${recurring.indexOf(pattern)}`,
@@ -229,7 +229,7 @@ const togetherPart = ({ gaps }) => (gaps[0].together_ps == null ? null : total(g
 
 /** @param {GapItem} gap @param {number} most letters of a name */
 function endsText({ before, after, inside_run }, most) {
-  const name = (/** @type {string|null} */ program) => (program ? cutMiddle(program, most) : MISSING);
+  const name = (/** @type {string|null} */ program) => (program ? cutName(program, most) : MISSING);
   return inside_run ? `inside of ${name(after)}` : `${name(before)} → ${name(after)}`;
 }
 

@@ -57,7 +57,7 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
     countColumn('Last in', 'last', { key: 'last' }),
     shareColumn('Share', 'share', { key: 'share', cell: (row) => share(shareOf(row)) }),
     timeColumn('Others wait', unit, ({ waits_us }) => (waits_us ?? 0) * US, { key: 'waits', cell: (row) => (row.waits_us === null ? MISSING : sum([row])) }),
-    { head: '', cell: ({ waits_us }) => lengthBar((waits_us ?? 0) / most) },
+    { head: '', name: 'Others wait, as a bar', cell: ({ waits_us }) => lengthBar((waits_us ?? 0) / most) },
     shareColumn('Duty cycle', 'duty', { key: 'duty' }),
     ...(apart ? [{ head: 'Against the median host, ms a step', cell: (/** @type {HostRow} */ row) => apartBar(seen(row), side) },
       { key: 'differs', head: 'What differs most', value: (/** @type {HostRow} */ { differs_us }) => Math.abs(differs_us ?? 0), cell: differs }] : []),
@@ -65,7 +65,7 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
       { key: 'clock', head: 'Clock offset, µs', number: true, value: (/** @type {HostRow} */ { offset_us }) => offset_us ?? 0, cell: (/** @type {HostRow} */ { offset_us }) => (offset_us === null ? MISSING : difference(offset_us)) },
       { key: 'residual', head: '± residual', value: (/** @type {HostRow} */ { residual_us }) => residual_us ?? Infinity, cell: residual },
     ] : []),
-    { head: '', number: true, cell: (row) => showButton(() => open(row), 'host-show') },
+    { head: '', name: 'Show', number: true, cell: (row) => showButton(() => open(row), 'host-show') },
   ];
   const listed = filtered ? rows : all;
   const steady = (/** @type {(row: HostRow) => number} */ of) => (new Set(listed.map(of)).size === 1 ? count(of(listed[0])) : `${count(Math.min(...listed.map(of)))} – ${count(Math.max(...listed.map(of)))}`);

@@ -97,8 +97,12 @@ export function hostsView(app) {
       choose: (other) => choose(other, steps, wide()), timeline: () => void timeline(at, steps?.[0], steps?.[1]),
       worst: () => choose(at, [answer.hosts.worst_step[at], answer.hosts.worst_step[at]]),
     }));
-    if (steps && !own) void stepsOf(at).then((found) => { if (found && at === host()) drawDifference(); }, (error) => app.fail('host-steps', error));
+    if (steps && !own) void stepsOf(at).then((found) => { if (found && at === host()) drawDifference(); }, failed(session));
   }
+
+  /** Does what an answer is for, unless another session was opened before it came. @param {import('../lib/types').Ready} own @param {() => void} act */
+  const ifOpen = (own, act) => data.known(() => { if (own === session) act(); })();
+  const failed = (/** @type {import('../lib/types').Ready} */ own) => (/** @type {unknown} */ error) => ifOpen(own, () => app.fail('host-steps', error));
 
   /** @param {number} at @returns {Promise<HostSteps|null>} */
   async function stepsOf(at) {
@@ -116,13 +120,14 @@ export function hostsView(app) {
     const both = [...new Set([at, answer.median_host ?? at])];
     const names = hostsText(both, answer.hosts.name);
     if (from === undefined || to === undefined) return app.open({ v: 'timeline', h: names, w: '', sel: '' });
+    const own = session;
     try {
       const found = (await Promise.all(both.map(stepsOf))).flatMap((each) => each ?? []);
       const starts = found.flatMap(({ start_ps }) => start_ps.slice(from, to + 1).flatMap((ps) => ps ?? []));
       const ends = found.flatMap(({ start_ps, duration_ps }) => start_ps.flatMap((ps, step) => (ps === null || step < from || step > to ? [] : ps + (duration_ps[step] ?? 0))));
-      app.open({ ...(starts.length ? windowPlace(Math.min(...starts), Math.max(...ends)) : { v: 'timeline' }), h: names, st: stepKey(answer.steps, from) });
+      ifOpen(own, () => app.open({ ...(starts.length ? windowPlace(Math.min(...starts), Math.max(...ends)) : { v: 'timeline' }), h: names, st: stepKey(answer.steps, from) }));
     } catch (error) {
-      app.fail('host-steps', error);
+      failed(own)(error);
     }
   }
 

@@ -34,6 +34,25 @@ async function request(url, how) {
   }
 }
 
+/** Answers about a session that several views need, by what requests say of it and route. @type {WeakMap<object, Map<string, Promise<any>>>} */
+const answers = new WeakMap();
+
+/**
+ * Asks for what is told of a whole session, once however many views need it; one that fails is asked for again.
+ * @param {string} route @param {import('./types').Ready['of']} of that of the open session: another one's, or of more hosts, is another object @returns {Promise<any>}
+ */
+export function shared(route, of) {
+  const known = answers.get(of) ?? new Map();
+  answers.set(of, known);
+  if (!known.has(route)) {
+    known.set(route, get(route, of).catch((error) => {
+      known.delete(route);
+      throw error;
+    }));
+  }
+  return known.get(route);
+}
+
 /**
  * A channel on which only the newest request counts: an older one is aborted and its promise never settles, so that
  * what it would have drawn never replaces newer content. Until an answer comes, the caller leaves old content alone.

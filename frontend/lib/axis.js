@@ -30,7 +30,7 @@ export const axisGrid = (whole, unit) => h('div', { class: 'run-grid', 'aria-hid
  * @param {string} kind class @param {string} text @param {string} title @param {number} from a part of the axis @param {number} to @param {number} least width of a text
  * @param {() => void} open @param {Record<string, any>} [style] @param {Record<string, any>} [attributes]
  */
-export const axisSlice = (kind, text, title, from, to, least, open, style, attributes) => button(to - from > least ? text : '', open, {
+export const axisSlice = (kind, text, title, from, to, least, open, style, attributes) => button(h('span', null, to - from > least ? text : ''), open, {
   class: kind, title, 'aria-label': title, style: { left: percent(from), width: percent(to - from), ...style }, ...attributes });
 
 /** A row of slices with its name. @param {string} name @param {HTMLElement[]} slices @param {number} [rows] under each other */

@@ -6,6 +6,9 @@ import { count, cutMiddle, MISSING, plural, timeText } from './format.js';
 import { gapText, spanText } from './link.js';
 import { table, textColumn } from './table.js';
 
+/** From this width on of the window tables have room. */
+const ROOMY_PX = 1900;
+
 /** @typedef {import('./types').ByClass} ByClass */
 /** @typedef {import('./types').ClassName} ClassName */
 /** @typedef {import('./dom.js').Child} Child */
@@ -43,7 +46,10 @@ export const classColumn = (head, of, more) => textColumn(head, (item) => LABELS
 export const linked = (column, show) => ({ ...column, cell: (item) => link(column.cell(item), () => show(item)) });
 
 /** Source code or a name out of it, cut where it is long. @param {string|null} text @param {number} most letters */
-export const codeCell = (text, most) => (text ? h('code', null, cutMiddle(text, most)) : MISSING);
+export const codeCell = (text, most) => (text ? h('code', null, cutName(text, most)) : MISSING);
+
+/** A name in a table that is as wide as the window: wide windows have room for twice as many letters. @param {string} text @param {number} most */
+export const cutName = (text, most) => cutMiddle(text, innerWidth < ROOMY_PX ? most : 2 * most);
 
 /** Parts by class without text, in a line. @param {ByClass} parts */
 export const miniBar = (parts) => h('div', { class: 'mini', 'aria-hidden': 'true' }, CLASSES.filter((name) => parts[name]).map((name) => h('i', {

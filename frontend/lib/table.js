@@ -12,6 +12,7 @@ const DRAW_ALL = 200;
  * @typedef {object} Column
  * @property {string} [key] what the order in a link calls it; its head, where no link does
  * @property {string} head
+ * @property {string} [name] what it is called where it has no head
  * @property {boolean} [number] right-aligned, sorted descending first
  * @property {(item: T) => number|string} [value] what it sorts by; a column without it does not sort
  * @property {(item: T) => import('./dom.js').Child|import('./dom.js').Child[]} cell
@@ -108,15 +109,19 @@ export function sorted(items, value, descending) {
  * @param {(order: string) => void} [options.ordered] the person has sorted
  * @param {(item: T) => T[]} [options.parts] rows that follow an open row
  * @param {(item: T) => string} [options.group] items come in groups, in the order of `items`; each has a row above it
+ * @param {(item: T) => string} [options.name] what a row is called where it has the focus; its cells without
  * @param {(item: T) => string} [options.rowid] test id of a row @param {(item: T) => string} [options.key] its `data-key`
  */
-export function liveTable({ label, testid, columns, items, fixed, sort, foot, open, select, selected, ordered, parts, group, rowid, key }) {
+export function liveTable({ label, testid, columns, items, fixed, sort, foot, open, select, selected, ordered, parts, group, name, rowid, key }) {
+  const keyOf = (/** @type {Column<T>} */ { key, head: text }) => key ?? text;
+  const sorts = (/** @type {Column<T>} */ { value }) => Boolean(value && !fixed);
   let order = sort ?? '';
   let shown = items;
-  const head = h('tr', null);
+  // They stay while rows are drawn anew: a head keeps the focus when its key sorts.
+  const heads = columns.map((own) => headCell(own));
   const body = h('tbody', null);
   const element = h('table', { 'aria-label': label, 'data-testid': testid, 'aria-rowcount': items.length + 1 },
-    h('thead', null, head), body);
+    h('thead', null, h('tr', null, heads)), body);
   if (foot) {
     element.append(h('tfoot', null, h('tr', null, ...foot.map((cell, index) => (
       h('td', { class: columns[index].number && 'num' }, cell))))));
@@ -132,38 +137,44 @@ export function liveTable({ label, testid, columns, items, fixed, sort, foot, op
       shown = sorted(shown, (item) => ranks.get(group(item)) ?? 0, false);
     }
     if (parts) shown = shown.flatMap((item) => [item, ...parts(item)]);
-    fill(head, columns.map((own) => headCell(own)));
+    columns.forEach((own, at) => {
+      const key = keyOf(own);
+      if (sorts(own)) heads[at].setAttribute('aria-sort', order === '-' + key ? 'descending' : order === key ? 'ascending' : 'none');
+    });
     drawBody();
   }
 
-  const keyOf = (/** @type {Column<T>} */ { key, head: text }) => key ?? text;
-
   /** @param {Column<T>} column */
   function headCell(column) {
-    const attributes = { class: column.number && 'num', scope: 'col' };
-    if (fixed || !column.value) return h('th', attributes, column.head);
     const ascending = keyOf(column);
     const descending = '-' + ascending;
-    const direction = order === descending ? 'descending' : order === ascending ? 'ascending' : 'none';
-    return h('th', { ...attributes, 'aria-sort': direction }, button(column.head, () => {
+    return h('th', { class: column.number && 'num', scope: 'col' }, !sorts(column) ? column.head || h('span', { class: 'hidden' }, column.name) : button(column.head, () => {
       order = order === descending || (order !== ascending && !column.number) ? ascending : descending;
       arrange();
       ordered?.(order);
     }));
   }
 
+  /** The row that has the focus, or in which a button has: its place among those of the row, -1: the row itself. */
+  function focused() {
+    const own = document.activeElement;
+    const row = own && body.contains(own) ? own.closest('tr') : null;
+    return own && row ? { index: row.dataset.index, place: [...row.querySelectorAll('button')].indexOf(/** @type {HTMLButtonElement} */ (own)) } : null;
+  }
+
   function drawBody() {
-    const at = body.contains(document.activeElement) ? document.activeElement?.closest('tr')?.dataset.index : undefined;
+    const focus = focused();
     const rowHeight = body.querySelector('[data-index]')?.clientHeight || 24;
     const from = long ? Math.max(0, Math.floor(scroller.scrollTop / rowHeight) - 20) : 0;
     const to = long ? Math.min(shown.length, from + Math.ceil((scroller.clientHeight || 600) / rowHeight) + 40) : shown.length;
     const rows = shown.slice(from, to).map((item, index) => bodyRow(item, from + index));
     const entry = (selected && rows.find((_, index) => selected(shown[from + index]))) ?? rows[0];
     if (entry && select) entry.tabIndex = 0;
-    const heads = rows.map((row, index) => (group && group(shown[from + index]) !== (index && group(shown[from + index - 1]))
+    const grouped = rows.map((row, index) => (group && group(shown[from + index]) !== (index && group(shown[from + index - 1]))
       ? [groupRow(group(shown[from + index])), row] : [row]));
-    fill(body, spacer(from * rowHeight), heads.flat(), spacer((shown.length - to) * rowHeight));
-    if (at !== undefined) rows.find((row) => row.dataset.index === at)?.focus();
+    fill(body, spacer(from * rowHeight), grouped.flat(), spacer((shown.length - to) * rowHeight));
+    const again = focus && rows.find(({ dataset }) => dataset.index === focus.index);
+    (again?.querySelectorAll('button')[focus?.place ?? -1] ?? again)?.focus();
   }
 
   /** @param {number} height */
@@ -176,7 +187,7 @@ export function liveTable({ label, testid, columns, items, fixed, sort, foot, op
   function bodyRow(item, index) {
     const row = h('tr', {
       'aria-rowindex': index + 2, tabindex: select ? -1 : null, 'data-index': index,
-      'aria-selected': selected ? String(selected(item)) : null, 'data-testid': rowid?.(item), 'data-key': key?.(item),
+      'aria-selected': selected ? String(selected(item)) : null, 'aria-label': name?.(item), 'data-testid': rowid?.(item), 'data-key': key?.(item),
       onclick: select && (() => select(item)),
       ondblclick: open && (() => open(item)),
     });

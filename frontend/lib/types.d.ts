@@ -1,4 +1,4 @@
-/** What the server answers (see the routes in the README). Times are integer picoseconds from the session's start. */
+/** What the server answers (see docs/routes.md). Times are integer picoseconds from the session's start. */
 
 export type ClassName =
   | "tracing" | "sync_prepare" | "dynamo" | "compile" | "program_load" | "to_device" | "from_device"
@@ -12,12 +12,14 @@ export interface SessionList { logdir: string; sessions: SessionEntry[]; message
   capture_logdir: string | null }
 
 export interface HostProgress {
-  name: string; state: "waiting" | "reading" | "ready" | "error"; bytes_read: number; bytes: number; message: string | null;
+  name: string; state: "waiting" | "reading" | "building" | "ready" | "error"; bytes_read: number; bytes: number; message: string | null;
 }
 /** Of a session whose hosts are read: how many an answer is about. */
 export interface PartOf { hosts_read: number; hosts_in_all: number }
 export interface Loading {
   state: "loading"; bytes_read: number; bytes: number | null; seconds_left: number | null; hosts: HostProgress[];
+  /** What is done, and how much of it all until the timeline can be drawn, from 0 to 1. */
+  stage: "reading" | "building" | "drawing"; part: number;
   /** Views answer of the hosts read so far; what draws them, where there are more than were seen. */
   partial?: { hosts_read: number; hosts_in_all: number; hosts_told: number } | null;
   head?: Omit<Ready, "state" | "of" | "partial" | "loading">;
@@ -50,6 +52,8 @@ export interface Ready {
   /** Not all hosts are read yet: the answers are of those that are. */
   partial?: { hosts_read: number; hosts_in_all: number; hosts_told: number };
   loading?: Loading;
+  /** How long this page waited for it. */
+  loaded_ms?: number;
   session: {
     name: string; path: string; description: string | null; start_unix_ns: string; duration_ps: number;
     hosts: { name: string; file: string; bytes: number; events: number }[];
@@ -72,6 +76,8 @@ export type SessionAnswer = Loading | LoadError | Ready;
 /** Slices of one depth of one row: starts and event ids are differences; k and b may be absent. */
 export interface WireSlices {
   s: number[]; d: number[]; n: number[]; c: number[]; k?: number[]; b?: number[]; e: number[];
+  /** How full merged slices are, from 0 to f, by buckets of 2^r ps. */
+  r?: number; f?: string;
 }
 export interface WireTimeline {
   start_ps: number; end_ps: number; names: string[]; rows: Record<string, WireSlices[]>;

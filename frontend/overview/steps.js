@@ -44,7 +44,7 @@ export function createSteps(app) {
   let twice = new Set();
   /** @type {ReturnType<typeof liveTable>|null} */
   let rows = null;
-  const toggle = button('Table', () => { listed = !listed; draw(); }, { class: 'small-button', 'aria-pressed': 'false' });
+  const toggle = button('Table', () => { listed = !listed; draw(); }, { class: 'small-button', 'aria-pressed': 'false', 'data-testid': 'steps-as-table' });
 
   /** What a link calls a step: its number, with its index where several hosts count alike. */
   const keyOf = (/** @type {Step} */ { number, index }) => (number === null ? String(index) : twice.has(number) ? `${number}.${index}` : String(number));
@@ -98,14 +98,14 @@ export function createSteps(app) {
 
   /** @param {Step} step @param {number} top @param {boolean} value @param {boolean} label @param {import('../lib/format.js').Unit} unit */
   function bar(step, top, value, label, unit) {
-    const stack = h('div', { class: 'pile' }, namesOf([step]).map((name) => h('i', {
+    const stack = h('div', { class: 'pile', 'aria-hidden': 'true' }, namesOf([step]).map((name) => h('i', {
       ...tone(name, { height: percent((step.host_ps[name] ?? 0) / top) }), title: `${LABELS[name]} ${timeText(step.host_ps[name])}` })),
     value ? h('span', { class: 'value' }, digits(step.duration_ps / unit.ps, 1)) : null);
     const title = `Step ${nameOf(step)}${onHost()}, ${timeText(step.duration_ps)}, device work ${timeText(step.device_busy_ps)}, busiest core`;
     return h('div', {
-      role: 'option', 'data-step': keyOf(step), tabindex: -1, 'aria-selected': 'false', 'data-ps': step.duration_ps, 'aria-label': title, title,
+      role: 'option', 'data-step': keyOf(step), tabindex: -1, 'aria-selected': 'false', 'data-ps': step.duration_ps, title,
       onclick: () => choose(step), ondblclick: () => show(step),
-    }, h('div', { class: 'plot' }, stack, step.device_busy_ps ? h('i', { class: 'busy-line', style: { bottom: percent(step.device_busy_ps / top) } }) : null), h('span', { class: 'name' }, label ? nameOf(step) : ''));
+    }, h('span', { class: 'hidden' }, title), h('div', { class: 'plot' }, stack, step.device_busy_ps ? h('i', { class: 'busy-line', style: { bottom: percent(step.device_busy_ps / top) } }) : null), h('span', { class: 'name', 'aria-hidden': 'true' }, label ? nameOf(step) : ''));
   }
 
   const bars = () => /** @type {HTMLElement[]} */ ([...chart.querySelectorAll('[role=option]')]);

@@ -13,6 +13,7 @@ const WIDE = 1000;
 const TALL = 280;
 /** Narrower pieces of a strip, as parts of its width, have no text. */
 const LEAST_TEXT = 0.045;
+const MOST_NAMED = 12;
 /** What the reason of a lost annotation takes. */
 const LABEL = 0.17;
 
@@ -62,7 +63,7 @@ export function createOrder(answer, on) {
   const lostOf = (/** @type {number|null} */ phase) => (phase === null ? null : phases[phase].lost);
 
   /** @param {string} kind @param {number|null} phase @param {string} text @param {string} title @param {number} from @param {number} to @param {() => void} open */
-  const piece = (kind, phase, text, title, from, to, open) => axisSlice(`piece ${kind}`, text, title, from, to, LEAST_TEXT, open,
+  const piece = (kind, phase, text, title, from, to, open) => axisSlice(`piece ${kind}`, text, title, from, to, 0, open,
     phase === null ? {} : inked(`p${on.tone(phase)}`), { tabindex: -1 });
   const host = strips.host.map(({ phase, name, start_ps, end_ps }) => piece(phase === null ? 'plain' : '', phase, name,
     `${name}: host ${timeText(end_ps - start_ps)}${lostOf(phase) ? `, lost: ${lostOf(phase)}` : ''}`, hostAt(start_ps), hostAt(end_ps), () => { if (phase !== null) on.phase(phase); }));
@@ -91,10 +92,12 @@ export function createOrder(answer, on) {
     onKeys(element, '*', { ArrowRight: (own) => move(own.nextElementSibling), ArrowLeft: (own) => move(own.previousElementSibling) });
     return element;
   }
+  /** @type {Map<string, number>} */
+  const named = new Map(strips.host.flatMap(({ phase, name }) => (phase === null ? [] : [[name, on.tone(phase)]])));
   const rows = [['host', 'in order', lane(host, 'Phases on the host')], ['', '', h('div', { class: 'ribbons' }, picture, stubs)], ['device', 'as run', lane(device, 'Runs of phases on the device')],
     ['', '', h('div', { class: 'marks', 'aria-hidden': 'true' }, marks)],
     ['', '', h('div', { class: 'ticks-line', 'aria-hidden': 'true' }, tickMarks(length, unitFor(length)))],
-    ['', '', legend([['in order', ''], ['inverted: runs after a later phase has begun', 'inverted'], [none, 'of-bare']].map(([text, sign]) => [chip('p2', `ribbon-chip ${sign}`), text]), { 'aria-hidden': 'true' })]];
+    ['', '', legend([...[...named].slice(0, MOST_NAMED).map(([name, tone]) => [chip(`p${tone}`), name]), ...[['in order', ''], ['inverted: runs after a later phase has begun', 'inverted'], [none, 'of-bare']].map(([text, sign]) => [chip('p2', `ribbon-chip ${sign}`), text])], { 'aria-hidden': 'true' })]];
 
   return {
     nameOf, length, titleOf: (/** @type {number} */ run) => device[run].title,

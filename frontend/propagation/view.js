@@ -4,7 +4,7 @@ import { fill, h, pick } from '../lib/dom.js';
 import { columnUnit } from '../lib/items.js';
 import { loadOnce } from '../frame/once.js';
 import { chip, legend } from '../lib/classes.js';
-import { card, codeCell, deviceName, emptyCard, hosts, link, linked, noDeviceCard, windowPlace } from '../lib/cards.js';
+import { card, codeCell, cutName, deviceName, emptyCard, hosts, link, linked, noDeviceCard, windowPlace } from '../lib/cards.js';
 import { count, cutMiddle, plural, share, timeText, unitFor } from '../lib/format.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
 import { countColumn, liveTable, partColumns, startColumn, table, textColumn, timeColumn } from '../lib/table.js';
@@ -208,8 +208,8 @@ export function propagationView(app) {
 
   /** @param {Propagation} own */
   const opsCard = ({ unexplained, mixed, left_off }) => card('Ops without an annotation, and of several', { class: 'ops' }, unexplained.length ? opsTable('Ops without an annotation', 'unexplained-table', unexplained,
-    textColumn('Op', 'op', { cell: ({ op }) => cutMiddle(op, 34) }), textColumn('Scope', 'state'), lineColumn, countColumn('Ops', 'count')) : h('p', { class: 'sec' }, 'Every op has an annotation.'), more(left_off.unexplained),
-  mixed.length ? [h('h3', null, 'Mixed: time divided by the share of their parts'), opsTable('Mixed ops', 'mixed-table', mixed, textColumn('Op', 'name', { cell: ({ name }) => cutMiddle(name, 30) }),
+    textColumn('Op', 'op', { cell: ({ op }) => cutName(op, 34) }), textColumn('Scope', 'state'), lineColumn, countColumn('Ops', 'count')) : h('p', { class: 'sec' }, 'Every op has an annotation.'), more(left_off.unexplained),
+  mixed.length ? [h('h3', null, 'Mixed: time divided by the share of their parts'), opsTable('Mixed ops', 'mixed-table', mixed, textColumn('Op', 'name', { cell: ({ name }) => cutName(name, 30) }),
     { head: 'Annotations', cell: ({ parts, unscoped_share }) => [...parts.flatMap((part) => [pathLink(part.path), ` ${share(part.share)} `]), unscoped_share ? `(${share(unscoped_share)} of its parts have none)` : ''] }), more(left_off.mixed)] : null);
 
   const data = loadOnce(app, 'propagation', element, (/** @type {Propagation} */ next, ready) => {

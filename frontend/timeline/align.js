@@ -52,7 +52,7 @@ export function shiftColumns(columns, pieces, names = 0) {
     // What is merged may begin before the work that fills it.
     const piece = pieceAt(pieces, from) ?? pieceAt(pieces, (from + to) / 2);
     const start = piece ? Math.max(from, piece.start_ps) - piece.shift : 0;
-    return piece && start < piece.until ? [{ i, start, end: Math.min(Math.min(to, piece.end_ps) - piece.shift, piece.until) }] : [];
+    return piece && start < piece.until ? [{ i, start, shift: piece.shift, end: Math.min(Math.min(to, piece.end_ps) - piece.shift, piece.until) }] : [];
   }).sort((a, b) => a.start - b.start);
   const of = (/** @type {number[]} */ column) => moved.map(({ i }) => column[i]);
   const start = moved.map((own) => own.start);
@@ -60,6 +60,7 @@ export function shiftColumns(columns, pieces, names = 0) {
     length: moved.length, start, end: moved.map(({ end }, at) => Math.min(end, start[at + 1] ?? end)),
     name: moved.map(({ i }) => (columns.name[i] < 0 ? -1 : columns.name[i] + names)),
     kind: of(columns.kind), count: of(columns.count), busy: of(columns.busy), event: of(columns.event), real: { start: of(columns.start), end: of(columns.end) },
+    ...(columns.fill ? { fill: { ...columns.fill, at: of(columns.fill.at), shift: moved.map(({ shift }) => shift) } } : {}),
   };
 }
 

@@ -14,6 +14,13 @@ import { fetchSpan, resolution } from './scale.js';
  * @property {number[]} busy ps of events inside a merged slice
  * @property {number[]} event id, -1: none
  * @property {{start: number[], end: number[]}} [real] when they were, where that is not where they are drawn
+ * @property {Fill} [fill] how full merged slices are
+ */
+/**
+ * How full merged slices are, by buckets of the session's time.
+ * @typedef {object} Fill
+ * @property {number} bucket in ps @property {string} digits per bucket that a merged slice lies in, from 0 to f, one slice after the other
+ * @property {number[]} at where those of each slice begin @property {number[]} [shift] how much earlier each slice is drawn than it was
  */
 /** @typedef {{start_ps: number, end_ps: number, names: string[], rows: Map<string, Columns[]>}} Slices */
 
@@ -21,16 +28,41 @@ import { fetchSpan, resolution } from './scale.js';
 export const filled = (length, value) => Array(length).fill(value);
 
 /** Starts and event ids come as differences. @param {import('../lib/types').WireSlices} wire @param {number} origin @returns {Columns} */
-function decodeDepth({ s, d, n, c, k, b, e }, origin) {
+function decodeDepth({ s, d, n, c, k, b, e, r, f }, origin) {
   const { length } = s;
   let at = origin;
   let id = 0;
   const start = s.map((step) => (at += step));
+  const end = start.map((ps, i) => ps + d[i]);
   return {
-    length, start, end: start.map((ps, i) => ps + d[i]), name: n, kind: c, count: k ?? filled(length, 1), busy: b ?? filled(length, 0),
+    length, start, end, ...(k && f !== undefined ? { fill: fillOf(2 ** (r ?? 0), f, start, end, k) } : {}), name: n, kind: c, count: k ?? filled(length, 1), busy: b ?? filled(length, 0),
     // Slices that are no events say so at each.
     event: e[0] < 0 ? e : e.map((step) => (id += step)),
   };
+}
+
+/** @param {number} bucket @param {string} digits @param {number[]} start @param {number[]} end @param {number[]} count @returns {Fill} */
+function fillOf(bucket, digits, start, end, count) {
+  let next = 0;
+  return { bucket, digits, at: start.map((ps, i) => {
+    const own = next;
+    if (count[i] > 1) next += Math.floor(Math.max(ps, end[i] - 1) / bucket) - Math.floor(ps / bucket) + 1;
+    return own;
+  }) };
+}
+
+/** Which share of a stretch of a slice is covered, from 0 to 1: all of it, unless the slice is merged. @param {Columns} columns @param {number} i @param {number} from in ps, where it is drawn @param {number} to */
+export function coverage({ start, end, count, fill, real }, i, from, to) {
+  if (!fill || count[i] < 2) return 1;
+  const { bucket, digits, at } = fill;
+  const shift = fill.shift?.[i] ?? 0;
+  const [low, high] = [Math.max(from, start[i]) + shift, Math.min(to, end[i]) + shift];
+  const first = Math.floor((real?.start ?? start)[i] / bucket);
+  let covered = 0;
+  for (let b = Math.floor(low / bucket); b * bucket < high; b += 1) {
+    covered += (parseInt(digits[at[i] + b - first], 16) / 15) * (Math.min(high, (b + 1) * bucket) - Math.max(low, b * bucket));
+  }
+  return high > low ? covered / (high - low) : 0;
 }
 
 /** @param {import('../lib/types').WireTimeline} wire @returns {Slices} */

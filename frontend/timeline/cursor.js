@@ -13,7 +13,7 @@ import { foundWords, laneText } from './tones.js';
  * @param {object} on
  * @param {() => string} on.session @param {(text: string) => void} on.say
  * @param {(found: Found) => string} on.wait how long an op waits for another host; empty: it does not
- * @param {(brief: import('../lib/types').Brief) => void} on.far the next event lies outside of what is loaded
+ * @param {(brief: import('../lib/types').Brief) => void} on.far the next event lies outside of what is loaded @param {(error: Error) => void} on.failed
  */
 export function createCursor(model, lanes, on) {
   /** Where the keyboard is, or would begin: at the selection, else at the first lane with slices. */
@@ -39,18 +39,34 @@ export function createCursor(model, lanes, on) {
     on.say(text);
   }
 
+  /**
+   * Selects the event before or after a place, unless something else is selected, opened or gone to before the answer comes.
+   * @param {{row: string, depth: number, start_ps: number, direction: 'next'|'previous'}} query @param {string} end said where there is none
+   */
+  async function far(query, end) {
+    const { cursor } = model.state;
+    const stays = model.stays();
+    const wanted = () => stays() && model.state.cursor === cursor;
+    try {
+      const { event } = await get('neighbor', { session: on.session(), ...query, start_ps: Math.round(query.start_ps) });
+      if (!wanted()) return;
+      if (event) on.far(event);
+      else on.say(end);
+    } catch (error) {
+      if (wanted()) on.failed(/** @type {Error} */ (error));
+    }
+  }
+
   return {
     /** To the step before or after what is selected, or before or after the middle of the window. @param {'next'|'previous'} direction @param {import('../lib/types').Row[]} rows */
-    async step(direction, rows) {
+    step(direction, rows) {
       const row = ['steps', 'annotations'].map((kind) => rows.find((own) => own.kind === kind)).find(Boolean);
       const { selection, window: { start_ps, end_ps } } = model.state;
       if (!row) return;
-      const { event } = await get('neighbor', { session: on.session(), row: row.id, depth: 0, start_ps: Math.round(selection?.start_ps ?? (start_ps + end_ps) / 2), direction });
-      if (event) on.far(event);
-      else on.say(direction === 'next' ? 'This is the last step.' : 'This is the first step.');
+      void far({ row: row.id, depth: 0, start_ps: selection?.start_ps ?? (start_ps + end_ps) / 2, direction }, direction === 'next' ? 'This is the last step.' : 'This is the first step.');
     },
     /** @param {1|-1} step */
-    async along(step) {
+    along(step) {
       const from = here();
       const scene = lanes.scene();
       const columns = from && columnsOf(scene, from.lane);
@@ -58,10 +74,10 @@ export function createCursor(model, lanes, on) {
       const { lane, at, ps } = from;
       const found = foundAt(scene, lane, at ? sliceOf(columns, at.start_ps) + step : firstAfter(columns, ps));
       if (found) return put(found, words(found));
-      const { event } = lane.row.kind === 'gaps' ? { event: null } : await get('neighbor', {
-        session: on.session(), row: lane.row.id, depth: lane.depth, start_ps: Math.round(at?.real_ps ?? ps), direction: step > 0 ? 'next' : 'previous' });
-      if (event) on.far(event);
-      else on.say(step > 0 ? 'The last slice of this row.' : 'The first slice of this row.');
+      const end = step > 0 ? 'The last slice of this row.' : 'The first slice of this row.';
+      // All gaps are there: the server has no others.
+      if (lane.row.kind === 'gaps') on.say(end);
+      else void far({ row: lane.row.id, depth: lane.depth, start_ps: at?.real_ps ?? ps, direction: step > 0 ? 'next' : 'previous' }, end);
     },
     /** @param {1|-1} step */
     across(step) {

@@ -9,7 +9,12 @@ import { digits } from '../lib/format.js';
 
 const INSET = 5;
 export const LEAST_TEXT_PX = 22;
-const LEAST_COUNT_PX = 34;
+const LEAST_BESIDE_PX = 34;
+/** Bars of merged slices: wide, and from one to the next. */
+const BAR_PX = 2;
+export const PITCH_PX = 3;
+/** The part of a tone that the floor under the bars has. */
+export const FLOOR = 0.16;
 
 /** @type {Map<string, number>} */
 const widths = new Map();
@@ -131,22 +136,29 @@ export function penOn(canvas, width, height, palette) {
   }
 
   /**
-   * Events too narrow to part: a comb standing on the floor of the lane, with their number.
+   * Events too narrow to part: a floor, bars as high as their part of it is covered, and their number.
    * @param {number} x @param {number} y @param {number} w @param {number} h @param {Tone} tone @param {number} count
+   * @param {number} origin x of any bar, so that bars move with time @param {(from: number, to: number) => number} cover which share of a stretch of x is covered
    */
-  function drawMerged(x, y, w, h, tone, count) {
-    const tall = Math.round(h * 0.62);
-    const floor = y + h;
-    // What is drawn in outline only would hardly be seen as a comb.
+  function drawMerged(x, y, w, h, tone, count, origin, cover) {
+    // What is drawn in outline only would hardly be seen.
     const fill = tone.fill === palette.surface2 || tone.fill === palette.surface ? palette.line2 : tone.fill;
-    box(mix(fill, palette.surface, 0.62), x, floor - tall, Math.max(1, w), tall);
-    for (let at = 0; at < Math.max(1, w - 1); at += 3) {
-      const dip = (at * 7) % 3;
-      box(fill, x + at, floor - tall + dip, 1.6, tall - dip);
+    box(mix(fill, palette.surface, 1 - FLOOR), x, y, Math.max(1, w), h);
+    const bars = Math.floor((x - origin) / PITCH_PX);
+    for (let at = origin + bars * PITCH_PX; at < x + w; at += PITCH_PX) {
+      const [from, to] = [Math.max(x, at), Math.min(x + Math.max(1, w), at + PITCH_PX)];
+      const left = Math.max(x, Math.round(at));
+      if (to > from) drawBar(fill, left, Math.min(BAR_PX, Math.max(1, x + w - left)), y, h, cover(from, to));
     }
     const text = `×${digits(count)}`;
     const wide = tagWidth(text);
-    if (w >= LEAST_COUNT_PX && wide <= w - 4) tag(palette.surface, palette.ink2, text, Math.round(x + w / 2 - wide / 2), y + h / 2);
+    if (w >= wide + LEAST_BESIDE_PX) tag(palette.surface, palette.ink2, text, Math.round(x + w / 2 - wide / 2), y + h / 2);
+  }
+
+  /** A bar that stands on the floor of a lane, a pixel high at least. @param {string} fill @param {number} x @param {number} w @param {number} y @param {number} h of the lane @param {number} share of it */
+  function drawBar(fill, x, w, y, h, share) {
+    const tall = Math.max(1, Math.round(h * share));
+    box(fill, x, y + h - tall, w, tall);
   }
 
   /** An outline around a slice, outside of its own edge. @param {string} color @param {number} width @param {number} x @param {number} y @param {number} w @param {number} h */
@@ -157,5 +169,5 @@ export function penOn(canvas, width, height, palette) {
     g.strokeRect(Math.round(x) - out, Math.round(y) - out, Math.max(2, Math.round(w)) + 2 * out, Math.round(h) + 2 * out);
   }
 
-  return { g, box, write, tag, tagWidth, textWidth, fitText, clipped, drawSlice, drawMerged, outline };
+  return { g, box, drawBar, write, tag, tagWidth, textWidth, fitText, clipped, drawSlice, drawMerged, outline };
 }

@@ -3,7 +3,7 @@
 import { CLASSES } from '../lib/classes.js';
 import { grouped } from '../lib/items.js';
 import { timeText } from '../lib/format.js';
-import { get, latest, RequestError } from '../lib/api.js';
+import { get, latest, RequestError, shared } from '../lib/api.js';
 import { eachCore } from '../gaps/group.js';
 import { filled } from './columns.js';
 import { gapRow, ofGap, ofWindow } from './selection.js';
@@ -12,6 +12,7 @@ import { gapRow, ofGap, ofWindow } from './selection.js';
 /** @typedef {import('../lib/types').Ready} Ready */
 /** @typedef {import('../lib/types').Row} Row */
 /** @typedef {import('./columns.js').Columns} Columns */
+/** @typedef {import('./columns.js').Slices} Slices */
 /** @typedef {import('../lib/views').GapDetail['chain'][number]} Piece */
 /** @typedef {Pick<GapItem, 'device'|'start_ps'|'duration_ps'|'cause'>} Gap */
 
@@ -49,6 +50,9 @@ export function withGapRows(rows, gaps) {
   });
 }
 
+/** Slices that came from the server, with the rows of gaps; those given stay as they are. @param {Slices} slices @param {Map<string, Columns[]>} gaps by row @returns {Slices} */
+export const withGaps = (slices, gaps) => ({ ...slices, rows: new Map([...slices.rows, ...gaps]) });
+
 /**
  * @param {import('./model.js').Model} model @param {import('./lanes.js').Lanes} lanes
  * @param {object} on
@@ -56,7 +60,7 @@ export function withGapRows(rows, gaps) {
  * @param {() => Ready|null} on.session @param {() => string[]} on.devices ids of those that are chosen
  * @param {(text: string) => void} on.say @param {(device: string) => string} on.name
  * @param {(device: string) => number|null} on.beside the place of the host to compare that device's with
- * @param {(at: number, all: number) => void} on.count which gap of how many on its device
+ * @param {(at: number, all: number, device: string) => void} on.count which gap of how many on its device
  * @param {(brief: import('../lib/types').Brief) => void} on.open
  */
 export function createGaps(model, lanes, on) {
@@ -67,17 +71,21 @@ export function createGaps(model, lanes, on) {
   /** @type {import('../lib/views').Gaps|null} */
   let answer = null;
   let ready = Promise.resolve();
-  const [list, one] = [latest('gaps'), latest('gap')];
+  const one = latest('gap');
+  /** What was drawn last, and what it was made of. @type {{from: unknown[], slices: Slices|null}} */
+  let drawn = { from: [], slices: null };
 
   /** @param {Ready['of']} of */
   async function bring(of) {
     try {
-      const { items } = answer = await list.get(of);
+      const told = await shared('gaps', of);
+      if (on.session()?.of !== of) return;
+      const { items } = answer = told;
       all = byDevice(eachCore(/** @type {GapItem[]} */ (items)));
       columns = new Map([...all].map(([device, gaps]) => [gapRow(device), [gapColumns(gaps)]]));
       on.arrived();
     } catch (error) {
-      on.failed(/** @type {Error} */ (error));
+      if (on.session()?.of === of) on.failed(/** @type {Error} */ (error));
     }
   }
 
@@ -98,7 +106,8 @@ export function createGaps(model, lanes, on) {
     model.select(ofGap(device, start_ps, end_ps));
     if (lanes.grouped) lanes.revealGap(device);
     else lanes.reveal(gapRow(device));
-    on.say(`Gap of ${timeText(duration_ps)} on ${on.name(device)}.`);
+    const own = all.get(device) ?? [];
+    on.say(`Gap of ${timeText(duration_ps)} on ${on.name(device)}, ${own.findIndex((gap) => gap.start_ps === start_ps) + 1} of ${own.length}.`);
   }
 
   return {
@@ -112,7 +121,7 @@ export function createGaps(model, lanes, on) {
       answer = null;
       all = new Map();
       columns = new Map();
-      list.cancel();
+      one.cancel();
       ready = devices.length ? bring(of) : Promise.resolve();
     },
     /** One gap with its chain. One that is not among all that there are is not asked for. @param {{session: string, device: string, start_ps: number}} query */
@@ -122,16 +131,17 @@ export function createGaps(model, lanes, on) {
       if (answer?.count === listed && !all.get(query.device)?.some(({ start_ps }) => start_ps === query.start_ps)) throw new RequestError('No such gap.', 404);
       return one.get({ ...query, beside: on.beside(query.device) });
     },
-    /** Adds the gaps to slices that came from the server. @param {import('./columns.js').Slices|null} slices */
+    /** Slices with the gaps. @param {Slices|null} slices */
     into(slices) {
-      for (const [row, own] of columns) slices?.rows.set(row, own);
-      return slices;
+      const from = [slices, columns];
+      if (from.some((part, index) => part !== drawn.from[index])) drawn = { from, slices: slices && withGaps(slices, columns) };
+      return drawn.slices;
     },
     /** Says which gap is selected, of how many. */
     count() {
       const { selection } = model.state;
       const own = ownGaps();
-      on.count(selection?.kind === 'gap' ? own.findIndex(({ start_ps }) => start_ps === selection.start_ps) : -1, own.length);
+      on.count(selection?.kind === 'gap' ? own.findIndex(({ start_ps }) => start_ps === selection.start_ps) : -1, own.length, own[0]?.device ?? '');
     },
     /** @param {1|-1} step */
     go(step) {
@@ -144,16 +154,18 @@ export function createGaps(model, lanes, on) {
     },
     /** Outlines the event of a piece in the lanes; the gap stays selected. @param {Piece} piece */
     async mark(piece) {
-      const { selection } = model.state;
+      const stays = model.stays();
       const event = await eventOf(piece);
-      if (model.state.selection !== selection) return;
+      if (!stays()) return;
       model.set({ piece: event && { row: event.row, depth: event.depth, start_ps: event.start_ps, end_ps: event.start_ps + event.duration_ps } });
       if (event) lanes.reveal(event.row, event.depth);
       on.say(event ? `${event.name}, ${event.thread}, is outlined; the gap stays selected.` : `Nothing is recorded for ${timeText(piece.duration_ps)}.`);
     },
     /** Selects the event that a piece is a part of, or the piece's time where it is none. @param {Piece} piece */
     async openPiece(piece) {
+      const stays = model.stays();
       const event = await eventOf(piece);
+      if (!stays()) return;
       if (event) on.open(event);
       else model.select(ofWindow(piece.start_ps, piece.start_ps + piece.duration_ps));
     },

@@ -17,6 +17,8 @@ import { waitArrows, waitTexts } from './waits.js';
 /** @typedef {import('../lib/types').Ready} Ready */
 
 const TOP = RULER + 3;
+/** Over the first row and under the last one. */
+const ROOM = 3;
 const LABELS_PX = { wide: 188, narrow: 132 };
 const NARROW_BELOW = 1200;
 const MOST_FOLDED_ROWS = 16;
@@ -73,7 +75,9 @@ export function createLanes(model, on) {
 
   /** @returns {Scene} */
   function scene() {
-    const { clientWidth: width, clientHeight: height, scrollTop: scroll } = element;
+    const { clientWidth: width, clientHeight: height, scrollTop } = element;
+    // Rows begin whole at the top.
+    const scroll = scrollTop ? (layout.lanes.find(({ y }) => y - ROOM >= scrollTop)?.y ?? scrollTop + ROOM) - ROOM : 0;
     return { scale: createScale(state.window, left(), width), lanes: layout.lanes, top: TOP, scroll, width, height, slices: on.slices() };
   }
 
@@ -87,7 +91,10 @@ export function createLanes(model, on) {
     if (!session || !visible || !element.clientWidth || innerHeight === 0) return;
     arrange();
     const natural = layout.height + TOP;
-    element.style.height = `${on.height(natural)}px`;
+    const most = on.height(natural);
+    // Rows end whole at the bottom, until they are scrolled.
+    const whole = layout.lanes.findLast(({ y, h: tall }) => TOP + y + tall + ROOM <= most);
+    element.style.height = `${most < natural && whole ? TOP + whole.y + whole.h + ROOM : most}px`;
     const now = scene();
     spacer.style.height = `${Math.max(0, natural - now.height)}px`;
     if (revealing && bringGap(revealing)) {
@@ -128,18 +135,22 @@ export function createLanes(model, on) {
     const bottom = Math.max(...own.map(({ y, h: tall }) => y + tall)) + 4;
     const room = element.clientHeight - TOP;
     const group = layout.lanes.filter(({ row, y }) => row.host === lane.row.host && y <= lane.y);
-    // All of the host, or what of it stands next above the device.
-    const first = group.find(({ y }) => bottom - y + 4 <= room) ?? lane;
+    // All of the host, or what of it stands next above the device; in any case what the host does, where that fits above the gap.
+    const next = group.find(({ y }) => bottom - y + 4 <= room) ?? lane;
+    const does = group.find(({ row }) => row.kind === 'classes');
+    const first = does && does.y < next.y && lane.y + lane.h - does.y + 8 <= room ? does : next;
     if (first.y - 4 < element.scrollTop || bottom > element.scrollTop + room) element.scrollTop = first.y - 4;
     return true;
   }
 
-  /** Scrolls to the next host that waits for the selected gap's, if the gap stays in sight. */
+  /** Scrolls towards the next host that waits for the selected gap's, while the gap and what its host does stay in sight. */
   function bringDelayed() {
     const waiting = on.waits.delayed(layout.lanes).filter(({ start_ps, until_ps }) => until_ps > start_ps);
     const gap = laneFor(layout.lanes, state.selection?.row ?? '', 0);
-    const scroll = Math.min(...waiting.map(({ lane }) => lane.y + lane.h)) + 4 - element.clientHeight + TOP;
-    if (gap && scroll > element.scrollTop && scroll < gap.y) element.scrollTop = scroll;
+    if (!gap || !waiting.length) return;
+    const does = layout.lanes.find(({ row, y }) => row.kind === 'classes' && row.host === gap.row.host && y <= gap.y && y + 4 >= element.scrollTop) ?? gap;
+    const scroll = Math.min(does.y - 4, ...waiting.map(({ lane }) => lane.y + lane.h + 4 - element.clientHeight + TOP));
+    if (scroll > element.scrollTop) element.scrollTop = scroll;
   }
 
   const request = oncePerFrame(draw);

@@ -37,6 +37,8 @@ export function createModel(link, lanesPx) {
   /** @type {((changed: Set<keyof TimelineState>) => void)[]} */
   const listeners = [];
   let timer = 0;
+  /** How many places were left. */
+  let left = 0;
 
   /** Links follow panning with a pause: browsers limit how often an address may change. */
   function writeWindow() {
@@ -70,6 +72,16 @@ export function createModel(link, lanesPx) {
         selection: selection && fits(selection) ? { ...selection, end_ps: Math.min(duration, selection.end_ps) } : null,
       });
       return [w && !fits(span) ? 'The linked window is not in this session.' : '', sel && !fits(selection) ? 'The linked selection is not in this session.' : ''].filter(Boolean);
+    },
+    /** Leaves the session: answers that are on their way are about another one then. */
+    leave() {
+      left += 1;
+      set({ align: null });
+    },
+    /** What tells, when an answer comes, whether what it was asked for is still wanted: nothing else was opened or selected. @returns {() => boolean} */
+    stays() {
+      const [place, selected] = [left, selectionText(state.selection)];
+      return () => left === place && selectionText(state.selection) === selected;
     },
     /** @param {Span} span */
     look(span) {

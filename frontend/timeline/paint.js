@@ -3,7 +3,8 @@
 import { clamp } from '../lib/axis.js';
 import { digits, placeText, timeText } from '../lib/format.js';
 import { LEAST_TEXT_PX } from './draw.js';
-import { eachSlice } from './columns.js';
+import { coverage, eachSlice } from './columns.js';
+import { barOrigin, drawFolded, drawMore } from './paint-folded.js';
 import { drawWait } from './paint-waits.js';
 import { lookOf, textOf } from './tones.js';
 import { columnsOf, laneFor, laneTop, visibleLanes } from './scene.js';
@@ -46,6 +47,7 @@ export function paint(pen, scene, palette, tones, { selection, preview, hover, c
   const lanes = visibleLanes(scene);
   const { step, ticks } = rulerTicks(scale, scale.psPerPx < 1e5 ? 60 : 40);
   const span = preview ?? selection;
+  const origin = barOrigin(scale);
   const inside = (/** @type {number} */ x) => clamp(x, left, right);
   box(palette.surface, 0, 0, width, height);
   for (const { ps } of ticks) box(palette.line, Math.round(scale.x(ps)), RULER, 1, height);
@@ -86,8 +88,8 @@ export function paint(pen, scene, palette, tones, { selection, preview, hover, c
   function drawLane(lane, only) {
     const y = laneTop(scene, lane);
     const { kind } = lane.row;
-    if (lane.kind === 'more' && only === undefined) drawMore(lane, y + lane.h);
-    if (lane.kind === 'device' && only === undefined) drawFolded(lane, y + 1);
+    if (lane.kind === 'more' && only === undefined) drawMore(pen, scene, palette, lane, y);
+    if (lane.kind === 'device' && only === undefined) drawFolded(pen, scene, palette, lane, y + 1);
     if (edges && kind === 'gaps' && lane.kind === 'slices' && only === undefined) write(palette.ink3, 'No gaps while aligned: work of no step, and what reaches into the next step, is not drawn.', left + 5, y + lane.h / 2);
     const columns = columnsOf(scene, lane);
     const covering = kind === 'modules' ? waits.filter((bar) => bar.lane === lane) : [];
@@ -97,7 +99,7 @@ export function paint(pen, scene, palette, tones, { selection, preview, hover, c
       if (!columns || !slices || (w < 1 && Math.floor(x) === drawn) || (only !== undefined && (columns.name[i] !== only || columns.count[i] > 1))) return;
       if (w < 1) drawn = Math.floor(x);
       const { tone, sign } = lookOf(palette, tones, lane, i, slices);
-      if (columns.count[i] > 1) drawMerged(x, y, w, lane.h, tone, columns.count[i]);
+      if (columns.count[i] > 1) drawMerged(x, y, w, lane.h, tone, columns.count[i], origin, (from, to) => coverage(columns, i, scale.ps(from), scale.ps(to)));
       else drawSlice(x, y, w, lane.h, tone, sign, w < LEAST_TEXT_PX ? '' : textOf(kind, columns, i, slices.names), roomFor(covering, x, w));
     });
   }
@@ -106,37 +108,6 @@ export function paint(pen, scene, palette, tones, { selection, preview, hover, c
   function roomFor(covering, from, w) {
     const first = covering.find(({ end_ps }) => scale.x(end_ps) > from);
     return first ? clamp(scale.x(first.start_ps) - from, 0, w) : w;
-  }
-
-  /** Threads folded into one lane: how many of them do something, as height. @param {Lane} lane @param {number} floor */
-  function drawMore(lane, floor) {
-    const pitch = 3;
-    const bins = new Float32Array(Math.ceil((right - left) / pitch) + 1);
-    for (const { id } of lane.rows) {
-      eachSlice(slices?.rows.get(id)?.[0], scale, (_, x, w) => {
-        const last = Math.min(bins.length - 1, Math.floor((x + w - left) / pitch));
-        for (let bin = Math.max(0, Math.floor((x - left) / pitch)); bin <= last; bin += 1) bins[bin] += 1;
-      });
-    }
-    const most = Math.max(1, ...bins);
-    bins.forEach((value, bin) => {
-      const part = value / most;
-      const tall = 3 + Math.round((lane.h - 4) * part);
-      if (value) box(palette.ink3, left + bin * pitch, floor - tall, pitch - 1, tall, 0.35 + 0.5 * part);
-    });
-  }
-
-  /** A folded device: its modules, collectives in them; of several one line each. @param {Lane} lane @param {number} y */
-  function drawFolded(lane, y) {
-    const devices = [...new Set(lane.rows.map(({ device }) => device))];
-    const pitch = (lane.h - 2) / devices.length;
-    for (const { id, kind, device } of lane.rows) {
-      const columns = slices?.rows.get(id)?.[0];
-      const module = kind === 'modules' || lane.rows.length === 1;
-      eachSlice(columns, scale, (i, x, w) => {
-        if (module || columns?.kind[i] === 1) box((module ? palette.dev : palette.devColl).fill, x, y + pitch * devices.indexOf(device), Math.max(1, w), devices.length > 1 ? Math.max(1, pitch - 1) : lane.h - 3);
-      });
-    }
   }
 
   /** While device rows are aligned, where the steps of the lane's host begin and end. @param {Lane} lane */

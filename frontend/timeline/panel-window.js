@@ -4,8 +4,8 @@ import { h, button } from '../lib/dom.js';
 import { columnUnit, total } from '../lib/items.js';
 import { byTime } from '../lib/classes.js';
 import { classColumn, link } from '../lib/cards.js';
-import { count, cutMiddle, rangeText, timeText, unitFor } from '../lib/format.js';
-import { countColumn, shareColumn, table, textColumn, timeColumn } from '../lib/table.js';
+import { count, cutMiddle, rangeText, share, timeText, unitFor } from '../lib/format.js';
+import { countColumn, partColumns, shareColumn, table, textColumn, timeColumn } from '../lib/table.js';
 import { devicesTable, eventColumn, frameButton, partsTable, quietColumn, stackedBar, tableButton } from './parts.js';
 
 /** @typedef {import('../lib/types').WindowAnswer} WindowAnswer */
@@ -18,20 +18,21 @@ export function windowContent(answer, act, hosts, slowest) {
   const { annotations, devices, duration_ps, start_ps, end_ps, threads, top } = answer;
   const whole = unitFor(duration_ps);
   const unit = columnUnit(top, 'total_ps');
-  const ops = annotations.flatMap(({ path, top_ops, more_ops }) => [...top_ops, ...(more_ops.names ? [{ ...more_ops, op: `${count(more_ops.names)} more` }] : [])].map((row) => ({ ...row, path: path ?? 'none' })));
-  const opPs = total(ops, ({ self_ps }) => self_ps);
-  const opUnit = columnUnit(ops, 'self_ps');
+  const ops = annotations.flatMap(({ path, top_ops, more_ops }) => [...top_ops, ...(more_ops.names ? [{ ...more_ops, op: `${count(more_ops.names)} more` }] : [])].map((row) => ({ ...row, path: path ?? 'no annotation' })));
+  const { time, share: part, sum } = partColumns('Self time', ops, 'self_ps');
   const busy = (/** @type {{busy_ps: number}} */ { busy_ps }) => busy_ps / duration_ps;
   return {
     title: `Window of ${timeText(duration_ps)}`, note: rangeText(start_ps, end_ps), buttons: [frameButton(act), tableButton(act)],
     body: h('div', { class: 'columns' }, hostPart(answer, act, (answer.hosts.find(({ host }) => host === slowest) ?? answer.hosts.find((own) => hosts.includes(own.host)) ?? answer.hosts[0])?.host ?? ''), h('section', null,
       devices.length > 0 && h('div', { 'data-testid': 'window-devices' }, devicesTable('Devices in the window', devices, answer.hosts, 'Share', busy)),
       ops.length > 0 && h('div', { 'data-testid': 'window-ops' }, table({
-        label: 'Device ops in the window, by annotation', items: ops, sort: '-Own time',
+        label: 'Device ops in the window, by annotation', items: ops, sort: '-Self time',
         columns: [
           textColumn('Annotation', 'path', { cell: ({ path }) => cutMiddle(path, 36) }), textColumn('Op', 'op', { cell: ({ op }) => cutMiddle(op, 36) }),
-          countColumn('Count', 'count'), timeColumn('Own time', opUnit, 'self_ps'), shareColumn('Share', ({ self_ps }) => self_ps / opPs),
+          countColumn('Count', 'count'), time, part,
         ],
+        // An op of several annotations counts in each.
+        foot: ['all ops', '', count(total(devices, 'ops')), sum, share(1)],
       })),
       h('div', { 'data-testid': 'window-threads' }, table({
         label: 'Threads in the window', items: threads,

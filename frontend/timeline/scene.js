@@ -29,13 +29,16 @@ export const columnsOf = ({ slices }, { kind, row, depth }) => (kind === 'slices
 /** Where a lane stands on the canvas. @param {Scene} scene @param {Lane} lane */
 export const laneTop = (scene, lane) => scene.top + lane.y - scene.scroll;
 
-/** The lanes in sight. @param {Scene} scene */
-export const visibleLanes = (scene) => scene.lanes.filter((lane) => laneTop(scene, lane) + lane.h > scene.top && laneTop(scene, lane) < scene.height);
+/** The lanes in sight: whole ones, and one that is higher than the canvas. @param {Scene} scene */
+export const visibleLanes = (scene) => scene.lanes.filter((lane) => {
+  const y = laneTop(scene, lane);
+  return y + lane.h > scene.top && (y + lane.h <= scene.height || y <= scene.top + 4);
+});
 
 /** The lane at a height of the canvas, if it is in sight there. @param {Scene} scene @param {number} y @returns {Lane|null} */
 export function laneAt(scene, y) {
   const at = y - scene.top + scene.scroll;
-  return (y >= scene.top && scene.lanes.find((lane) => at >= lane.y && at < lane.y + lane.h)) || null;
+  return (y >= scene.top && visibleLanes(scene).find((lane) => at >= lane.y && at < lane.y + lane.h)) || null;
 }
 
 /** The lane that shows a depth of a row, or the lane that it is folded into. @param {Lane[]} lanes @param {string} row @param {number} depth */

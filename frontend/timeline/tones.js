@@ -77,6 +77,6 @@ export function laneText({ row, rows, kind, depth, label, right = '' }) {
 export function foundWords(found) {
   const { name, lane, length_ps, real_ps, busy_ps } = found;
   const [what, length] = [whatIs(found), timeText(length_ps)];
-  return [...(found.count > 1 ? [`${count(found.count)} events`, `${timeText(busy_ps || length_ps)} busy of ${length}`, `most: ${name}`] : [...new Set([name || what, what]), length]),
+  return [...(found.count > 1 ? [`${count(found.count)} events`, `${share(length_ps && busy_ps / length_ps)} covered`, `${timeText(busy_ps)} busy of ${length}`, `most: ${name}`] : [...new Set([name || what, what]), length]),
     `at ${placeText(real_ps)}`, lane.row.label];
 }

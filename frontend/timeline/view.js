@@ -1,7 +1,7 @@
 /** The Timeline view: puts lanes, strip, toolbar and panel together and carries what one of them does to the others. */
 
 import { h, fill, button } from '../lib/dom.js';
-import { get } from '../lib/api.js';
+import { get, shared } from '../lib/api.js';
 import { alignmentOf, shiftText } from './align.js';
 import { createFeeds } from './feeds.js';
 import { createModel } from './model.js';
@@ -36,8 +36,6 @@ export function timelineView(app) {
   let listed = false;
   /** @type {(() => void)|null} */
   let removeKeys = null;
-  /** Findings, and which steps worked when on the devices, once it was asked for. @type {Promise<import('../lib/views').Overview>|null} */
-  let asked = null;
   const name = () => session?.session.name ?? '';
   const ready = () => {
     if (!first) return;
@@ -79,12 +77,12 @@ export function timelineView(app) {
       if (!first) waits.want(scale);
     },
     waits,
-    height: (natural) => splitter.lanes(natural, lanes.element.offsetTop + moreHosts.element.offsetHeight),
+    height: (natural) => splitter.lanes(natural, lanes.element.offsetTop + moreHosts.element.offsetHeight, panel.needs),
     drawn: (palette) => strip.draw(palette),
   });
   const gaps = createGaps(model, lanes, {
     arrived: () => openRows(true), failed, session: () => session, devices: () => app.traced().devices, say: live.answer, name: deviceName,
-    count: (at, all) => toolbar.setGap(at, all), open, beside,
+    count: (at, all, device) => toolbar.setGap(at, all, session?.devices.find(({ id }) => id === device)?.name ?? device, deviceName(device)), open, beside,
   });
   const moreHosts = createMoreHosts(app, lanes.left);
   const strip = createStrip({ window: model.look, left: lanes.left, shown: () => state.window, devices: () => app.traced().devices, causes: () => gaps.strip });
@@ -105,7 +103,10 @@ export function timelineView(app) {
       return devices.filter(({ id }) => here.has(id));
     },
     label: (row) => session?.rows.find(({ id }) => id === row)?.label ?? row,
-    finding(own) { void overview().then(({ steps }) => app.open(findingPlace(own, steps.columns))); },
+    finding(own) {
+      const stays = model.stays();
+      void overview().then(({ steps }) => { if (stays()) app.open(findingPlace(own, steps.columns)); }, (error) => { if (stays()) failed(error); });
+    },
   }, {
     mark: gaps.mark, open: gaps.openPiece, bring: gaps.one, delays: waits.ofGap, collective: waits.ofOp, error: panelFailed,
     copy: (text) => { void app.copy(text, 'The gap'); },
@@ -113,16 +114,18 @@ export function timelineView(app) {
     // What a link or a click did not know of the selection comes with the panel's answer.
     gap(gap) {
       if (state.selection?.kind === 'gap') settle({ selection: ofGap(gap.device, gap.start_ps, gap.start_ps + gap.duration_ps) });
+      // The panel takes the height that it needs: the gap stays in sight.
+      lanes.revealGap(gap.device);
     },
     detail(detail) {
       if (state.selection?.kind === 'event') settle({ detail, selection: { ...ofBrief(detail), row: detail.row || state.selection.row } });
     },
   });
-  const cursor = createCursor(model, lanes, { session: name, say: live.answer, wait: waits.textOf, far: open });
+  const cursor = createCursor(model, lanes, { session: name, say: live.answer, wait: waits.textOf, far: open, failed });
   let settling = false;
 
   fill(element, toolbar.element, strip.element, lanes.element, moreHosts.element, splitter.element, panel.element, tooltip.element);
-  fill(app.skip, button('Timeline as table', list, { class: 'skip' }));
+  fill(app.skip, button('Timeline as table', list, { class: 'skip', 'data-testid': 'timeline-as-table' }));
 
   /** @param {Partial<import('./model.js').TimelineState>} patch the panel shows it already */
   function settle(patch) {
@@ -148,10 +151,8 @@ export function timelineView(app) {
 
   function toggleAlign() { void align(!state.align); }
 
-  const overview = () => (asked ??= get('overview', session?.of).catch((error) => {
-    asked = null;
-    throw error;
-  }));
+  /** Findings, and which steps worked when on the devices. @returns {Promise<import('../lib/views').Overview>} */
+  const overview = () => shared('overview', /** @type {Ready} */ (session).of);
 
   /** Only after the lanes: the findings take an analysis. */
   async function bringFindings() {
@@ -181,7 +182,7 @@ export function timelineView(app) {
       model.set({ align: next, cursor: null, hover: null });
       link.set({ al: next ? '1' : '' }, quiet ? 'replace' : 'push');
     } catch (error) {
-      failed(/** @type {Error} */ (error));
+      if (own === session) failed(/** @type {Error} */ (error));
     }
   }
 
@@ -313,8 +314,8 @@ export function timelineView(app) {
     ['KeyM', whole, 'm', 'back to the whole session'],
     ['-Slash', toolbar.focusSearch, '/', 'search; Enter next, Shift+Enter back'],
     ['KeyG', toolbar.askTime, 'g', 'go to a time'],
-    ['-Comma', () => { void cursor.step('previous', session?.rows ?? []); }, ', .', 'previous, next step'],
-    ['-Period', () => { void cursor.step('next', session?.rows ?? []); }],
+    ['-Comma', () => cursor.step('previous', session?.rows ?? []), ', .', 'previous, next step'],
+    ['-Period', () => cursor.step('next', session?.rows ?? [])],
     ['-BracketLeft', () => gaps.go(-1), '[ ]', 'previous, next gap (same device)'],
     ['-BracketRight', () => gaps.go(1)],
     ['+BracketLeft', () => occurrence('previous'), '{ }', 'previous, next occurrence'],
@@ -362,11 +363,10 @@ export function timelineView(app) {
     open(next) {
       session = next;
       first = true;
-      asked = null;
-      panel.findings(null);
+      panel.leave();
       feeds.clear();
       waits.clear();
-      model.set({ align: null });
+      model.leave();
       strip.open(next);
       requestAnimationFrame(() => {
         const { selection } = state;

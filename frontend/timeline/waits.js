@@ -75,10 +75,11 @@ export function createWaits(model, on) {
   /** @param {Record<string, any>} query @returns {Promise<Collective|null>} */
   async function collective(query) {
     if (!several()) return null;
+    const stays = model.stays();
     try {
       return (await get('collective', { ...on.session()?.of, hosts: here(), ...query })).collective;
     } catch (error) {
-      on.failed(/** @type {Error} */ (error));
+      if (stays()) on.failed(/** @type {Error} */ (error));
       return null;
     }
   }
@@ -129,16 +130,17 @@ export function createWaits(model, on) {
     async open({ device, depth, start_ps }) {
       const session = on.session();
       const row = session?.rows.find((own) => own.device === device && own.kind === 'ops')?.id;
-      const event = row && await get('event', { session: session?.session.name, row, depth, start_ps }).catch(on.failed);
-      if (event) on.open(event);
+      const stays = model.stays();
+      const event = row && await get('event', { session: session?.session.name, row, depth, start_ps }).catch((error) => { if (stays()) on.failed(error); });
+      if (event && stays()) on.open(event);
     },
     /** The collective of an op that begins there; null where hosts do not wait for each other in it. @param {string} device @param {number} start_ps */
     ofOp: (device, start_ps) => collective({ device, start_ps }),
     /** The collective that a gap delays, which is marked while the gap is selected. @param {{device: string, start_ps: number, duration_ps: number}} gap */
     async ofGap({ device, start_ps, duration_ps }) {
-      const { selection } = model.state;
+      const stays = model.stays();
       const delayed = await collective({ device, start_ps, end_ps: start_ps + duration_ps });
-      if (model.state.selection === selection) model.set({ delayed });
+      if (stays()) model.set({ delayed });
       return delayed;
     },
   };

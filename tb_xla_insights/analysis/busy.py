@@ -34,14 +34,6 @@ _EXCLUDED = frozenset(
 _LEFT_OUT, _WAITS = 1, 2
 
 
-def device_span(device: Device) -> tuple[int, int]:
-    """Start of its first and end of its last module or op; (0, 0) where it has neither."""
-    parts = [part for part in (device.modules, device.ops) if len(part)]
-    if not parts:
-        return 0, 0
-    return min(int(p.start_ps.min()) for p in parts), max(int(p.end_ps.max()) for p in parts)
-
-
 def busy(trace: Trace, device: Device, definition: Definition = "ops") -> Intervals:
     """When the device is busy: the union of its top-level ops without the categories that xprof leaves out, or of its
     modules where it has no ops or the definition says so; of all its ops where the latter says so and it has no
@@ -51,12 +43,12 @@ def busy(trace: Trace, device: Device, definition: Definition = "ops") -> Interv
 
 def idle(trace: Trace, device: Device, least_ps: int = 1) -> Intervals:
     """The rest of the device's span: its gaps from some length on."""
-    return busy(trace, device).gaps(*device_span(device), least_ps)
+    return busy(trace, device).gaps(*device.span_ps, least_ps)
 
 
 def idle_ps(trace: Trace, device: Device) -> int:
     """How long the device's gaps are together, the shortest ones included."""
-    start, end = device_span(device)
+    start, end = device.span_ps
     return end - start - busy(trace, device).clipped(start, end).total_ps
 
 
@@ -73,7 +65,7 @@ def stalls(trace: Trace, device: Device, definition: Definition = "ops") -> Inte
     if not len(waited):
         return waited
     # An op that waits may be left out of busy, or lie below one that is.
-    return waited.without(busy(trace, device, definition).gaps(*device_span(device)))
+    return waited.without(busy(trace, device, definition).gaps(*device.span_ps))
 
 
 def stall_ops(trace: Trace, device: Device) -> list[dict[str, Any]]:
@@ -155,7 +147,7 @@ def _summary(session: SessionTrace, trace: Trace, device: Device) -> dict[str, A
 
 
 def _duty(session: SessionTrace, trace: Trace, device: Device, definition: Definition) -> dict[str, int]:
-    start, end = (0, session.duration_ps) if definition == "capture" else device_span(device)
+    start, end = (0, session.duration_ps) if definition == "capture" else device.span_ps
     return {
         "span_ps": max(0, end - start),
         "busy_ps": busy(trace, device, definition).clipped(start, end).total_ps,

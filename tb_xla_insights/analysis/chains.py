@@ -148,15 +148,15 @@ def timelines(trace: Trace) -> _Timelines:
 def _named(trace: Trace, kind: NDArray[np.int8], row: Int32) -> Int32:
     """The event that gives each piece its name."""
     classes, flags = event_classes(trace)[0], event_flags(trace)
-    steps = np.sort([step.row for step in annotated_steps(trace)] or [-2])
+    is_step = np.zeros(len(trace), np.bool_)
+    is_step[[step.row for step in annotated_steps(trace)]] = True
     named = row.copy()
     climbs = np.flatnonzero((row >= 0) & (kind != PYTHON))
     climbs = climbs[flags[trace.meta[row[climbs]]] & (ENQUEUE | TURNS) == 0]
     at = trace.parent[row[climbs]]
     while climbs.size:
         same = classes[at]
-        is_step = steps[np.minimum(np.searchsorted(steps, at), len(steps) - 1)] == at
-        goes_on = (at >= 0) & ~is_step & ((same == kind[climbs]) | (same < 0))
+        goes_on = (at >= 0) & ~is_step[at] & ((same == kind[climbs]) | (same < 0))
         climbs, at, same = climbs[goes_on], at[goes_on], same[goes_on]
         of_its_class = same == kind[climbs]
         named[climbs[of_its_class]] = at[of_its_class]

@@ -33,7 +33,7 @@ from tb_xla_insights.catalog.classes import (
 )
 from tb_xla_insights.trace.annotations import annotated
 from tb_xla_insights.trace.entries import told_by_entry
-from tb_xla_insights.trace.model import Int8, Role, Trace
+from tb_xla_insights.trace.model import Int8, Int64, Role, Trace
 
 HELPERS: tuple[Role, ...] = ("autograd", "executor", "client", "compiler", "transfer")
 """Roles whose threads work for the driving thread. Loaders work ahead of it."""
@@ -91,13 +91,17 @@ def thread_segments(
 def rows_touching(trace: Trace, line: int, start_ps: int, end_ps: int) -> slice:
     """The shortest run of a line's events that holds all that touch the window."""
     rows = trace.lines[line].rows
-    reached = np.maximum.accumulate(trace.end_ps[rows])
+    run = events_touching(trace.start_ps[rows], trace.end_ps[rows], start_ps, end_ps)
+    return slice(rows.start + run.start, rows.start + run.stop)
+
+
+def events_touching(its_start_ps: Int64, its_end_ps: Int64, start_ps: int, end_ps: int) -> slice:
+    """The same of events sorted by start."""
+    reached = np.maximum.accumulate(its_end_ps)
     # An instant's event at the window's start touches it although it ends there.
-    first = min(
-        np.searchsorted(reached, start_ps, "right"), np.searchsorted(trace.start_ps[rows], start_ps, "left")
-    )
-    last = np.searchsorted(trace.start_ps[rows], end_ps, "left")
-    return slice(rows.start + int(first), rows.start + int(max(first, last)))
+    first = min(np.searchsorted(reached, start_ps, "right"), np.searchsorted(its_start_ps, start_ps, "left"))
+    last = np.searchsorted(its_start_ps, end_ps, "left")
+    return slice(int(first), int(max(first, last)))
 
 
 @kept

@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.busy import device_span
 from tb_xla_insights.analysis.idle import SLACK_PS
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.runs import EXACT
@@ -75,7 +74,7 @@ def _apart(trace: Trace) -> int:
         return 0
     begin = min(int(trace.start_ps[rows].min()) for rows in lines)
     end = max(int(trace.end_ps[rows].max()) for rows in lines)
-    spans = [device_span(device) for device in trace.devices]
+    spans = [device.span_ps for device in trace.devices]
     return max(0, min(start for start, _ in spans) - end, begin - max(end for _, end in spans))
 
 

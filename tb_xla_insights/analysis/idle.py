@@ -8,8 +8,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.busy import busy_somewhere, device_span, idle
+from tb_xla_insights.analysis.busy import busy_somewhere, idle
 from tb_xla_insights.analysis.classes import partition
+from tb_xla_insights.analysis.intervals import Intervals
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.shares import class_shares, covered
@@ -67,6 +68,12 @@ class Gaps:
 
 
 @kept
+def listed_idle(trace: Trace, number: int) -> Intervals:
+    """When a device (an index into the trace's devices) is idle for LISTED_PS or longer at a time."""
+    return idle(trace, trace.devices[number], LISTED_PS)
+
+
+@kept
 def find_gaps(trace: Trace) -> Gaps:
     """The gaps of one host's devices. (docs/definitions.md, "Gap", "Why a gap ended")
 
@@ -76,7 +83,7 @@ def find_gaps(trace: Trace) -> Gaps:
     The cause of a starved gap is the class with most of its time until the run was enqueued, that of a queued one
     `wait`, else the one with most time.
     """
-    idles = [idle(trace, device, LISTED_PS) for device in trace.devices]
+    idles = [listed_idle(trace, number) for number in range(len(trace.devices))]
     device = np.repeat(np.arange(len(idles), dtype=np.int32), [len(it) for it in idles])
     none = np.zeros(0, np.int64)
     start = np.concatenate([it.start_ps for it in idles] or [none])
@@ -122,7 +129,7 @@ def _neighbours(trace: Trace, device: Int32, start: Int64, end: Int64) -> tuple[
             continue
         last = np.searchsorted(begins, start[mine], "left") - 1
         # A gap at the end of the span is ended by nothing; one that ends in no run by something that is no program's.
-        works = end[mine] < device_span(core)[1]
+        works = end[mine] < core.span_ps[1]
         run = np.searchsorted(begins, end[mine], "right") - 1
         run = np.where(works & (runs.end_ps[its][run] >= end[mine]), run, -1)
         if core.run_of_op is not None:

@@ -8,11 +8,12 @@ threads (MpDeviceLoader's, tf.data's, or those whose annotations speak of loadin
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
-from tb_xla_insights.analysis.busy import busy_somewhere, device_span
+from tb_xla_insights.analysis.busy import busy_somewhere
 from tb_xla_insights.analysis.classes import partition, thread_segments
 from tb_xla_insights.analysis.idle import STARVED, find_gaps
 from tb_xla_insights.analysis.intervals import Intervals, own_time, span_intervals, union, union_of
@@ -52,8 +53,17 @@ class InputPipeline:
     working: Intervals
     """When some device is busy."""
 
-    def overlap(self, what: Intervals) -> float | None:
-        """The share of some times in which a device works; None where they have no length."""
+    @cached_property
+    def load_hidden(self) -> float | None:
+        """The share of `loading` in which a device works; None where nothing loads."""
+        return self._hidden(self.loading)
+
+    @cached_property
+    def send_hidden(self) -> float | None:
+        """The same of `sending`."""
+        return self._hidden(self.sending)
+
+    def _hidden(self, what: Intervals) -> float | None:
         total = what.total_ps
         hidden = int(covered(self.working.start_ps, self.working.end_ps, what.start_ps, what.end_ps).sum())
         return hidden / total if total else None
@@ -154,9 +164,9 @@ def input_report(session: SessionTrace) -> dict[str, Any]:
         "infeed_ps": sum(part.infeed_ps for part in parts),
         "share": share,
         "load_ps": load,
-        "load_hidden": _mean([(part.overlap(part.loading), part.loading.total_ps) for part in parts]),
+        "load_hidden": _mean([(part.load_hidden, part.loading.total_ps) for part in parts]),
         "send_ps": sum(part.sending.total_ps for part in parts),
-        "send_hidden": _mean([(part.overlap(part.sending), part.sending.total_ps) for part in parts]),
+        "send_hidden": _mean([(part.send_hidden, part.sending.total_ps) for part in parts]),
         "verdict": input_verdict(share, bool(kinds) and span > 0),
         "late_hosts": [],
     }
@@ -178,4 +188,4 @@ def _mean(shares: list[tuple[float | None, int]]) -> float | None:
 
 
 def _span(trace: Trace) -> int:
-    return sum(end - start for start, end in map(device_span, trace.devices))
+    return sum(end - start for start, end in (device.span_ps for device in trace.devices))

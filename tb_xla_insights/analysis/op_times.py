@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.intervals import own_time
+from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.opcodes import instruction
 from tb_xla_insights.analysis.propagation.kernels import own_times, tally
 from tb_xla_insights.analysis.propagation.ops import find_ops
@@ -21,44 +23,86 @@ Sums = dict[tuple[str | None, str], tuple[int, int]]
 """Per annotation (None: none) and name of an op: how many, and their own time."""
 
 
+@dataclass(frozen=True)
+class DistinctOps:
+    """What the ops of a host have in common, one entry per distinct op: as in `propagation.ops.Ops`, but that each part
+    has the `path` of its annotation (None: none) in place of its scope."""
+
+    name: list[str]
+    first: Int32
+    upto: Int64
+    path: list[str | None]
+    caller: Int32
+    known: NDArray[np.bool_]
+
+
+@kept
+def distinct_ops(trace: Trace) -> DistinctOps:
+    """Those of one host."""
+    ops, nodes = find_ops(trace), find_nodes(trace)
+    path = [nodes.path[node] if node >= 0 else None for node in nodes.of_part.tolist()]
+    return DistinctOps(ops.name, ops.first, ops.upto, path, ops.caller, ops.known)
+
+
+@dataclass(frozen=True)
+class OpsOfDevice:
+    """The ops of one device that touch a range, sorted by start, the longer one first: `parent` (index into these, -1:
+    none), `name` (index into the trace's strings), `key` (which distinct op). `made`: they run side by side."""
+
+    start_ps: Int64
+    end_ps: Int64
+    parent: Int32
+    name: Int32
+    key: Int32
+    made: bool
+
+
+def ops_of_device(trace: Trace, number: int, start_ps: int, end_ps: int) -> OpsOfDevice:
+    """Those of one device (an index into the trace's devices)."""
+    device = trace.devices[number]
+    ops, key = device.ops, find_ops(trace).devices[number].key
+    run = slice(*_touching(ops.start_ps, ops.end_ps, start_ps, end_ps))
+    parent: Int32 = np.maximum(ops.parent[run] - np.int32(run.start), np.int32(-1))
+    return OpsOfDevice(ops.start_ps[run], ops.end_ps[run], parent, ops.name[run], key[run], device.made)
+
+
 class OpsOfWindow:
-    """The ops of one device (an index into the trace's devices) that touch the window, with the time of their own in
-    it. Windows side by side add up to the window that they make. (docs/definitions.md, "Time of an op")"""
+    """The ops of one device that touch the window, with the time of their own in it. `ops` are those of a range that
+    holds the window. Windows side by side add up to the window that they make.
+    (docs/definitions.md, "Time of an op")"""
 
-    def __init__(self, trace: Trace, number: int, start_ps: int, end_ps: int) -> None:
-        ops = trace.devices[number].ops
-        self._trace, self._number = trace, number
-        first, last = _touching(ops.start_ps, ops.end_ps, start_ps, end_ps)
-        touches = ops.end_ps[first:last] > start_ps
-        self._own: Int64 = _own_ps(trace, number, first, last, start_ps, end_ps)[touches]
-        self._which: NDArray[np.intp] = np.flatnonzero(touches) + first
+    def __init__(self, ops: OpsOfDevice, distinct: DistinctOps, start_ps: int, end_ps: int) -> None:
+        run = slice(*_touching(ops.start_ps, ops.end_ps, start_ps, end_ps))
+        touches = ops.end_ps[run] > start_ps
+        self._distinct = distinct
+        self._own: Int64 = _own_ps(ops, distinct, run, start_ps, end_ps)[touches]
+        self._name, self._key = ops.name[run][touches], ops.key[run][touches]
 
-    def by_name(self) -> list[dict[str, Any]]:
+    def by_name(self, strings: Sequence[str]) -> list[dict[str, Any]]:
         """`op`, `count` and `self_ps`, by name; those with most time first."""
-        names = self._trace.devices[self._number].ops.name[self._which]
-        order, place = np.unique(names, return_inverse=True)
+        order, place = np.unique(self._name, return_inverse=True)
         count, time = np.bincount(place), np.zeros(len(order), np.int64)
         np.add.at(time, place, self._own)
         found: Sums = {}
         for name, some, ps in zip(order.tolist(), count.tolist(), time.tolist(), strict=True):
-            _add(found, (None, instruction(self._trace.strings[name])), some, ps)
+            _add(found, (None, instruction(strings[name])), some, ps)
         return _rows(found)
 
     def by_annotation(self) -> Sums:
         """By the innermost annotation. The time of an op of several is divided among them, exactly; it counts in
         each."""
-        ops, nodes = find_ops(self._trace), find_nodes(self._trace)
-        key = np.ascontiguousarray(ops.devices[self._number].key[self._which])
-        time, count = np.zeros(len(ops.scope), np.int64), np.zeros(len(ops.name), np.int64)
-        tally(key, np.ascontiguousarray(self._own), ops.first, ops.upto, time, count)
+        ops = self._distinct
+        time, count = np.zeros(len(ops.path), np.int64), np.zeros(len(ops.name), np.int64)
+        tally(
+            np.ascontiguousarray(self._key), np.ascontiguousarray(self._own), ops.first, ops.upto, time, count
+        )
         found: Sums = {}
         for k in np.flatnonzero(count).tolist():
-            times: dict[int, int] = {}
+            times: dict[str | None, int] = {}
             for part in range(ops.first[k], ops.first[k + 1]):
-                node = int(nodes.of_part[part])
-                times[node] = times.get(node, 0) + int(time[part])
-            for node, ps in times.items():
-                path = nodes.path[node] if node >= 0 else None
+                path = ops.path[part]
+                times[path] = times.get(path, 0) + int(time[part])
+            for path, ps in times.items():
                 _add(found, (path, instruction(ops.name[k])), int(count[k]), ps)
         return found
 
@@ -126,19 +170,16 @@ def _touching(start: Int64, end: Int64, start_ps: int, end_ps: int) -> tuple[int
     return first, max(first, int(np.searchsorted(start, end_ps, "left")))
 
 
-def _own_ps(trace: Trace, number: int, first: int, last: int, start_ps: int, end_ps: int) -> Int64:
-    """The own time of each of these ops within the window."""
-    device = trace.devices[number]
-    ops = device.ops
-    end = np.clip(ops.end_ps[first:last], start_ps, end_ps)
-    start = np.minimum(np.clip(ops.start_ps[first:last], start_ps, end_ps), end)
-    parent: Int32 = np.maximum(ops.parent[first:last] - np.int32(first), np.int32(-1))
+def _own_ps(ops: OpsOfDevice, distinct: DistinctOps, run: slice, start_ps: int, end_ps: int) -> Int64:
+    """The own time of each of a run of ops within the window."""
+    end = np.clip(ops.end_ps[run], start_ps, end_ps)
+    start = np.minimum(np.clip(ops.start_ps[run], start_ps, end_ps), end)
+    parent: Int32 = np.maximum(ops.parent[run] - np.int32(run.start), np.int32(-1))
     op, own_start, own_end = own_time(start, end, parent)
-    own = np.zeros(last - first, np.int64)
+    own = np.zeros(len(end), np.int64)
     np.add.at(own, op, own_end - own_start)
-    if not device.made:
+    if not ops.made:
         return own
     # Ops of a CPU run side by side: what lies within another's time is its part only where the program says so.
-    found = find_ops(trace)
-    key = np.ascontiguousarray(found.devices[number].key[first:last])
-    return own_times(start, end, own, key, found.caller, found.known)
+    key = np.ascontiguousarray(ops.key[run])
+    return own_times(start, end, own, key, distinct.caller, distinct.known)

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from tb_xla_insights.analysis.busy import device_span
 from tb_xla_insights.analysis.classes import partition
 from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.frameworks import host_does
@@ -58,7 +57,7 @@ class Outside:
 def find_outside(session: SessionTrace) -> Outside | None:
     """What lies outside the devices' span; None where no device recorded work."""
     spans = {
-        number: [(start, end) for start, end in map(device_span, trace.devices) if end > start]
+        number: [(start, end) for start, end in (device.span_ps for device in trace.devices) if end > start]
         for number, trace in enumerate(session.traces)
     }
     known = [span for of_host in spans.values() for span in of_host]

@@ -150,11 +150,10 @@ def _waits(trace: Trace) -> Segments:
     whatever its helpers launch meanwhile: the call returns when all of them have a place in the device's queue."""
     segments, drives = partition(trace), trace.lines_with("driving")
     own = thread_segments(trace, drives[0]) if drives else NOTHING
-    call = np.searchsorted(own.start_ps, segments.start_ps, "right")
-    waits = np.flatnonzero(np.isin(segments.kind, (WAIT, FROM_DEVICE)))
-    other = np.append(0, np.cumsum(~np.isin(segments.kind, (WAIT, DISPATCH))))
-    first, second = waits[:-1], waits[1:]
-    goes_on = (call[first] == call[second]) & (other[first] == other[second + 1])
+    waits = np.flatnonzero((segments.kind == WAIT) | (segments.kind == FROM_DEVICE))
+    call = np.searchsorted(own.start_ps, segments.start_ps[waits], "right")
+    other = np.append(0, np.cumsum((segments.kind != WAIT) & (segments.kind != DISPATCH)))
+    goes_on = (call[:-1] == call[1:]) & (other[waits[:-1]] == other[waits[1:] + 1])
     begins, ends = np.append(True, ~goes_on), np.append(~goes_on, True)
     begins, ends = waits[begins[: len(waits)]], waits[ends[-len(waits) or len(ends) :]]
     joined = Segments(

@@ -49,14 +49,7 @@ def overlaps(seg_start: Int64, seg_end: Int64, start_ps: Int64, end_ps: Int64) -
 
 def covered(seg_start: Int64, seg_end: Int64, start_ps: Int64, end_ps: Int64) -> Int64:
     """How much of each window sorted stretches that lie apart cover."""
-    if not seg_start.size:
-        return np.zeros(len(start_ps), np.int64)
-    until = np.zeros(len(seg_start) + 1, np.int64)  # how much lies before each stretch
-    np.cumsum(seg_end - seg_start, out=until[1:])
-
-    def before(instants: Int64) -> Int64:
-        at = np.searchsorted(seg_start, instants, "right") - 1
-        partly: Int64 = np.minimum(seg_end[at], instants) - seg_start[at]
-        return np.where(at >= 0, until[at] + partly, 0)
-
-    return before(end_ps) - before(start_ps)
+    instants = np.concatenate((start_ps, end_ps))
+    before = np.empty(len(instants), np.int64)
+    kernels.time_before(seg_start, seg_end, instants, np.argsort(instants, kind="stable"), before)
+    return before[len(start_ps) :] - before[: len(start_ps)]

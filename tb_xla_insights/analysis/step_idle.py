@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from tb_xla_insights.analysis.busy import busy, device_span, idle, stalls
+from tb_xla_insights.analysis.busy import busy, stalls
 from tb_xla_insights.analysis.classes import partition
-from tb_xla_insights.analysis.idle import LISTED_PS
+from tb_xla_insights.analysis.idle import listed_idle
 from tb_xla_insights.analysis.intervals import Intervals, span_intervals, union_of
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.shares import by_class, covered, shares_inside
 from tb_xla_insights.analysis.steps import step_times, steps_of
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.trace.model import Device, Int64, SessionTrace, Trace
+from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 from tb_xla_insights.units import rounded_parts
 
 _SUMS = ("time_ps", "work_ps", "stall_ps", "idle_ps", "small_ps")
@@ -49,10 +49,10 @@ def device_time(trace: Trace, number: int) -> DeviceTime:
     """What one device (an index into the trace's devices) did in the whole steps, by the clock: whichever step launched
     the work."""
     device = trace.devices[number]
-    start, end = step_times(trace) if steps_of(trace) else np.array([device_span(device)], np.int64).T.copy()
+    start, end = step_times(trace) if steps_of(trace) else np.array([device.span_ps], np.int64).T.copy()
     work, waits = busy(trace, device), stalls(trace, device)
     worked = covered(work.start_ps, work.end_ps, start, end)
-    shares = shares_inside(partition(trace), _told_apart(trace, device, start, end), start, end)
+    shares = shares_inside(partition(trace), _told_apart(trace, number, start, end), start, end)
     return DeviceTime(
         end - start,
         worked,
@@ -62,17 +62,17 @@ def device_time(trace: Trace, number: int) -> DeviceTime:
     )
 
 
-def _told_apart(trace: Trace, device: Device, start: Int64, end: Int64) -> Intervals:
+def _told_apart(trace: Trace, number: int, start: Int64, end: Int64) -> Intervals:
     """Idle stretches that are long enough to say what the host did in them, those before the device's first and after
     its last work among them."""
-    first, last = device_span(device)
+    first, last = trace.devices[number].span_ps
     before, after = (span_intervals(*ends) for ends in ((int(start.min()), first), (last, int(end.max()))))
-    return union_of([before, idle(trace, device, LISTED_PS), after])
+    return union_of([before, listed_idle(trace, number), after])
 
 
 def at_work(trace: Trace) -> list[int]:
     """The devices (indices) that recorded work: one that recorded none is in no mean."""
-    spans = map(device_span, trace.devices)
+    spans = (device.span_ps for device in trace.devices)
     return [number for number, (start, end) in enumerate(spans) if end > start]
 
 

@@ -70,15 +70,29 @@ def _unchanged(trace: Trace) -> tuple[int, int, int]:
     return replayed(schedule, host.work_ps.sum(axis=1), host.waits_for, schedule.work)
 
 
-def _windows(trace: Trace, fix: Fix) -> Intervals:
-    """Where a fix takes host time away: while the host is in steps. What lies between them is no part of any, but where
-    they are handed over and one follows the other at once."""
+@kept
+def _in_steps(trace: Trace) -> Intervals:
+    """While the host is in steps. What lies between them is no part of any, but where they are handed over and one
+    follows the other at once."""
     starts, ends = (times[: len(steps_of(trace))].copy() for times in recorded_times(trace))
     lasts = find_launches(trace).handed_over
     if lasts is not None:
         at_once = lasts[0][1:] == lasts[1][:-1]
         starts[1:][at_once] = ends[:-1][at_once]
-    inside = union(starts, ends)
+    return union(starts, ends)
+
+
+@kept
+def _shares_in_steps(trace: Trace) -> Int64:
+    """Per stretch of the host's work and class, the time in steps; there is a schedule."""
+    schedule = schedule_of(trace)
+    assert schedule is not None
+    return shares_inside(partition(trace), _in_steps(trace), schedule.host.start_ps, schedule.host.end_ps)
+
+
+def _windows(trace: Trace, fix: Fix) -> Intervals:
+    """Where a fix takes host time away."""
+    inside = _in_steps(trace)
     return inside if fix.windows is None else Intervals(*fix.windows).within(inside)
 
 
@@ -95,19 +109,19 @@ def _leading_to(trace: Trace, chosen: NDArray[np.intp]) -> Intervals:
 def _host_time(trace: Trace, schedule: Schedule, fixes: Sequence[Fix]) -> Int64:
     """Per stretch of the host's work and class, what goes: where two fixes take the same time, it goes once."""
     host = schedule.host
-    where: dict[int, list[Intervals]] = {}
+    where: dict[int, dict[int, Intervals]] = {}
     for fix in fixes:
         windows = _windows(trace, fix)
         if fix.before is not None:
             windows = windows.within(_leading_to(trace, fix.before))
         for name in fix.classes:
-            where.setdefault(CLASS_INDEX[name], []).append(windows)
+            where.setdefault(CLASS_INDEX[name], {})[id(windows)] = windows
     goes = np.zeros_like(host.work_ps)
-    shares: dict[tuple[int, ...], Int64] = {}
+    shares: dict[tuple[int, ...], Int64] = {(id(_in_steps(trace)),): _shares_in_steps(trace)}
     for column, parts in where.items():
-        key = tuple(map(id, parts))
+        key = tuple(parts)
         if key not in shares:
-            windows = parts[0] if len(parts) == 1 else union_of(parts)
+            windows = union_of([*parts.values()])
             shares[key] = shares_inside(partition(trace), windows, host.start_ps, host.end_ps)
         goes[:, column] = shares[key][:, column]
     return np.minimum(goes, host.work_ps)

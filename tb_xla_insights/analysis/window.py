@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.busy import busy, device_span, stalls
-from tb_xla_insights.analysis.classes import partition, rows_touching, thread_segments
+from tb_xla_insights.analysis.excerpt import DeviceExcerpt, Excerpt, ThreadExcerpt, excerpt
 from tb_xla_insights.analysis.op_times import OpsOfWindow, Sums, annotations_of, sum_of_ops
 from tb_xla_insights.analysis.segments import Segments
 from tb_xla_insights.analysis.shares import by_class, class_shares
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.trace.model import Int8, Int32, Int64, SessionTrace, Spans, Thread, Trace
-from tb_xla_insights.trace.threads import thread_labels
+from tb_xla_insights.trace.model import Int32, Int64, SessionTrace
 
 _TOP = 30
 _TOP_OF_THREAD = 8
@@ -44,7 +41,7 @@ def window(session: SessionTrace, start_ps: int, end_ps: int, device: str | None
     `top` has the names of events with most time of their own over all threads, without device ops.
     """
     hosts = [
-        _HostWindow(number, trace, start_ps, end_ps, device)
+        _HostWindow(excerpt(trace, start_ps, end_ps, device), start_ps, end_ps, number)
         for number, trace in session.numbered()
         if device is None or any(it.id == device for it in trace.devices)
     ]
@@ -55,7 +52,8 @@ def window(session: SessionTrace, start_ps: int, end_ps: int, device: str | None
 @dataclass(frozen=True)
 class HostWindow:
     """One host's part of a window, which outlasts its trace. `ops` are those of each device; `own_ps` is, per name of
-    an event, its own time by class, the last column without one; `events` tells of names how many there are."""
+    an event, its own time by class, the last column without one; `events` tells of names how many there are. `number`
+    is the host's place in the session, `shift_ps` where its time 0 lies on the session's time base."""
 
     host: str
     driven: bool
@@ -65,6 +63,21 @@ class HostWindow:
     ops: list[Sums]
     own_ps: dict[str, Int64]
     events: dict[str, _Events]
+    number: int = 0
+    shift_ps: int = 0
+
+    def at(self, number: int, shift_ps: int) -> HostWindow:
+        """The same at its place in the session."""
+        return replace(self, number=number, shift_ps=shift_ps)
+
+    def told_threads(self) -> list[dict[str, Any]]:
+        return [thread | {"row": f"h{self.number}.{thread['row']}"} for thread in self.threads]
+
+    def told_longest(self, name: str) -> dict[str, Any]:
+        """The longest event of a name."""
+        its = self.events[name].longest
+        place = {"event": f"{self.number}.{its['event']}", "row": f"h{self.number}.{its['row']}"}
+        return its | place | {"start_ps": its["start_ps"] + self.shift_ps}
 
 
 class _Events(NamedTuple):
@@ -75,12 +88,11 @@ class _Events(NamedTuple):
     longest: dict[str, Any]
 
 
-def window_of_host(
-    trace: Trace, number: int, start_ps: int, end_ps: int, device: str | None = None
-) -> HostWindow:
-    """One host's part, for `windows_together`; `number` is its place in the session."""
-    host = _HostWindow(number, trace, start_ps, end_ps, device)
-    return host.part(host.own_ps)
+def window_of_host(host: Excerpt, start_ps: int, end_ps: int) -> HostWindow:
+    """One host's part, for `windows_together`, from an excerpt that holds the window. Times are those of the
+    excerpt."""
+    its = _HostWindow(host, start_ps, end_ps)
+    return its.part(its.own_ps)
 
 
 def windows_together(parts: Sequence[HostWindow], start_ps: int, end_ps: int) -> dict[str, Any]:
@@ -93,24 +105,19 @@ def windows_together(parts: Sequence[HostWindow], start_ps: int, end_ps: int) ->
         "host": main.host if main else None,
         "by_class_ps": main.by_class_ps if main else {},
         "hosts": [{"host": part.host, "by_class_ps": part.by_class_ps} for part in parts],
-        "threads": [thread for part in parts for thread in part.threads],
+        "threads": [thread for part in parts for thread in part.told_threads()],
         "devices": [device for part in parts for device in part.devices],
         "annotations": annotations_of(sums for part in parts for sums in part.ops),
         "top": _top(parts),
     }
 
 
-def _shares(trace: Trace, start_ps: int, end_ps: int) -> dict[str, int]:
-    return by_class(class_shares(partition(trace), np.array([start_ps]), np.array([end_ps]))[0])
-
-
 def _device(
-    trace: Trace, number: int, start_ps: int, end_ps: int, by_name: list[dict[str, Any]]
+    device: DeviceExcerpt, start_ps: int, end_ps: int, by_name: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    device = trace.devices[number]
-    span_start, span_end = device_span(device)
+    span_start, span_end = device.span_ps
     span = max(0, min(span_end, end_ps) - max(span_start, start_ps))
-    at_work = busy(trace, device).clipped(start_ps, end_ps).total_ps
+    at_work = device.busy.clipped(start_ps, end_ps).total_ps
     return {
         "id": device.id,
         "name": device.name,
@@ -118,142 +125,129 @@ def _device(
         "span_ps": span,
         "busy_ps": at_work,
         "idle_ps": span - at_work,
-        "stall_ps": stalls(trace, device).clipped(start_ps, end_ps).total_ps,
-        "modules": _touching(device.modules, start_ps, end_ps),
-        "ops": _touching(device.ops, start_ps, end_ps),
+        "stall_ps": device.stalls.clipped(start_ps, end_ps).total_ps,
+        "modules": _touching(*device.modules, start_ps, end_ps),
+        "ops": _touching(device.ops.start_ps, device.ops.end_ps, start_ps, end_ps),
         "top_ops": by_name[:_TOP_OPS],
         "more_ops": sum_of_ops(by_name[_TOP_OPS:]),
     }
 
 
-def _touching(spans: Spans, start_ps: int, end_ps: int) -> int:
-    return int(np.count_nonzero((spans.start_ps < end_ps) & (spans.end_ps > start_ps)))
+def _touching(its_start_ps: Int64, its_end_ps: Int64, start_ps: int, end_ps: int) -> int:
+    return int(np.count_nonzero((its_start_ps < end_ps) & (its_end_ps > start_ps)))
 
 
 class _HostWindow:
-    """One host's threads in the window: their timelines, and the events behind them."""
+    """One host's threads in the window: their timelines, and the events behind them. Times are those of the
+    excerpt."""
 
-    def __init__(self, index: int, trace: Trace, start_ps: int, end_ps: int, device: str | None) -> None:
-        self.index, self.trace, self.start_ps, self.end_ps = index, trace, start_ps, end_ps
-        self._device = device
-        self._labels = thread_labels(trace)
-        self.threads: list[dict[str, Any]] = []
-        self.segments: list[Segments] = []
-        self.rows: list[Int32] = []
-        for thread in trace.threads:
+    def __init__(self, host: Excerpt, start_ps: int, end_ps: int, number: int = 0) -> None:
+        self._host, self._number = host, number
+        self._start_ps, self._end_ps = start_ps, end_ps
+        self._told: list[dict[str, Any]] = []
+        self._events: list[tuple[ThreadExcerpt, NDArray[np.intp]]] = []
+        self.own_ps: dict[str, Int64] = {}
+        """Per name of an event, its own time in the window by class, the last column without one. What a device did on
+        a thread is told with its ops."""
+        for thread in host.threads:
             self._add(thread)
 
-    def _add(self, thread: Thread) -> None:
-        trace = self.trace
-        run = rows_touching(trace, thread.line, self.start_ps, self.end_ps)
-        touches = (trace.end_ps[run] > self.start_ps) | (trace.start_ps[run] >= self.start_ps)
-        rows = (np.flatnonzero(touches) + run.start).astype(np.int32)
-        if not rows.size:
+    def _add(self, thread: ThreadExcerpt) -> None:
+        events = thread.touching(self._start_ps, self._end_ps)
+        if not events.size:
             return
-        segments = thread_segments(trace, thread.line, self.start_ps, self.end_ps)
-        self.segments.append(segments)
-        self.rows.append(rows)
+        self._events.append((thread, events))
+        segments = thread.segments.clipped(self._start_ps, self._end_ps)
+        strings = self._host.strings
+        sums = _by_name(strings, thread, segments)
+        works = thread.is_op[segments.row - thread.first] & (segments.kind < 0)
+        own = _by_name(strings, thread, segments.where(~works)) if works.any() else sums
+        self.own_ps = _totals([self.own_ps, own])
         busy_ps = int((segments.end_ps - segments.start_ps).sum())
         shares = by_class(np.array(segments.sums(len(CLASSES))))
-        self.threads.append(
+        self._told.append(
             {
-                "row": f"h{self.index}.t{thread.line}",
-                "name": self._labels[thread.line],
+                "row": f"t{thread.line}",
+                "name": thread.label,
                 "role": thread.role,
-                "host": trace.host,
+                "host": self._host.host,
                 "busy_ps": busy_ps,
-                "events": len(rows),
+                "events": len(events),
                 "by_class_ps": shares,
                 "no_class_ps": busy_ps - sum(shares.values()),
-                **_events_of_thread(trace, segments, rows),
+                **_events_of_thread(strings, thread.name[events], sums),
             }
         )
 
-    @cached_property
-    def own_ps(self) -> dict[str, Int64]:
-        """Per name of an event, its own time in the window by class, the last column without one. What a device did on
-        a thread is told with its ops."""
-        if not self.segments:
-            return {}
-        every = Segments(
-            *(np.concatenate(column) for column in zip(*map(_columns, self.segments), strict=True))
-        )
-        ops = np.zeros(len(self.trace), np.bool_)
-        if "hlo_op" in self.trace.stats:
-            ops[self.trace.stats["hlo_op"].rows] = True
-        return _by_name(self.trace, every.where((every.kind >= 0) | ~ops[every.row]))
-
     def part(self, names: Iterable[str]) -> HostWindow:
         """What is told of the host, and of events of these names."""
-        trace = self.trace
-        window = self.start_ps, self.end_ps
-        ops = {
-            number: OpsOfWindow(trace, number, *window)
-            for number, it in enumerate(trace.devices)
-            if self._device in (None, it.id)
-        }
+        host = self._host
+        window = self._start_ps, self._end_ps
+        edges = (np.array([it]) for it in window)
+        devices, ops = [], []
+        for device in host.devices:
+            assert host.ops is not None, "an excerpt with devices tells their ops"
+            its = OpsOfWindow(device.ops, host.ops, *window)
+            devices.append(_device(device, *window, its.by_name(host.strings)))
+            ops.append(its.by_annotation())
         return HostWindow(
-            trace.host,
-            bool(trace.lines_with("driving")),
-            _shares(trace, self.start_ps, self.end_ps),
-            self.threads,
-            [_device(trace, number, *window, its.by_name()) for number, its in ops.items()],
-            [its.by_annotation() for its in ops.values()],
+            host.host,
+            host.driven,
+            by_class(class_shares(host.classes, *edges)[0]),
+            self._told,
+            devices,
+            ops,
             self.own_ps,
-            dict(self._events([name for name in names if name in self.own_ps])),
+            dict(self._of_names([name for name in names if name in self.own_ps])),
+            self._number,
         )
 
-    def _events(self, names: Sequence[str]) -> Iterator[tuple[str, _Events]]:
+    def _of_names(self, names: Sequence[str]) -> Iterator[tuple[str, _Events]]:
         place = {name: number for number, name in enumerate(names)}
-        trace = self.trace
-        of_meta = np.array([place.get(trace.strings[text], -1) for text in trace.metadata.name], np.int32)
-        found = [rows[of_meta[trace.meta[rows]] >= 0] for rows in self.rows]
-        rows = np.concatenate([*found, np.zeros(0, np.int32)])
-        number = of_meta[trace.meta[rows]]
+        number_of = np.array([place.get(text, -1) for text in self._host.strings], np.int32)
+        found = [events[number_of[thread.name[events]] >= 0] for thread, events in self._events]
+        threads = [thread for thread, _ in self._events]
+        of_thread = np.repeat(np.arange(len(found)), [len(events) for events in found])
+        start_ps, duration_ps, name = (
+            np.concatenate(
+                [getattr(thread, column)[events] for thread, events in zip(threads, found, strict=True)]
+            )
+            if found
+            else np.zeros(0, np.int64)
+            for column in ("start_ps", "duration_ps", "name")
+        )
+        event = np.concatenate([*found, np.zeros(0, np.intp)])
+        end_ps = np.minimum(start_ps + duration_ps, self._end_ps)
+        time_ps = end_ps - np.maximum(start_ps, self._start_ps)
+        number = number_of[name]
         order = np.argsort(number, kind="stable")
         bounds = np.searchsorted(number[order], np.arange(len(names) + 1)).tolist()
-        for name, (low, high) in zip(names, pairwise(bounds), strict=True):
-            its = rows[order[low:high]]
-            longest = int(its[trace.duration_ps[its].argmax()])
-            yield (
-                name,
-                _Events(high - low, self._clipped_ps(its), self.brief(longest, _class(self.own_ps[name]))),
-            )
+        for text, (low, high) in zip(names, pairwise(bounds), strict=True):
+            its = order[low:high]
+            longest = int(its[duration_ps[its].argmax()])
+            brief = self._brief(threads[of_thread[longest]], int(event[longest]), _class(self.own_ps[text]))
+            yield text, _Events(high - low, int(time_ps[its].sum()), brief)
 
-    def _clipped_ps(self, rows: Int32) -> int:
-        end = np.minimum(self.trace.end_ps[rows], self.end_ps)
-        return int((end - np.maximum(self.trace.start_ps[rows], self.start_ps)).sum())
-
-    def brief(self, row: int, class_: str | None) -> dict[str, Any]:
-        trace = self.trace
-        line = trace.line_of(row)
+    def _brief(self, thread: ThreadExcerpt, event: int, class_: str | None) -> dict[str, Any]:
         return {
-            "event": f"{self.index}.{row}",
-            "row": f"h{self.index}.t{line.index}",
-            "depth": int(trace.depth[row]),
-            "name": trace.name(row),
+            "event": thread.first + event,
+            "row": f"t{thread.line}",
+            "depth": int(thread.depth[event]),
+            "name": self._host.strings[thread.name[event]],
             "class": class_,
-            "thread": self._labels[line.index],
-            "start_ps": int(trace.start_ps[row]),
-            "duration_ps": int(trace.duration_ps[row]),
+            "thread": thread.label,
+            "start_ps": int(thread.start_ps[event]),
+            "duration_ps": int(thread.duration_ps[event]),
         }
 
 
-def _columns(segments: Segments) -> tuple[Int64, Int64, Int8, Int32]:
-    return segments.start_ps, segments.end_ps, segments.kind, segments.row
-
-
-def _by_name(trace: Trace, segments: Segments) -> dict[str, Int64]:
+def _by_name(strings: Sequence[str], thread: ThreadExcerpt, segments: Segments) -> dict[str, Int64]:
     """Time per name of the event and class of the stretch, the last column without one."""
     width = len(CLASSES) + 1
-    metas, place = np.unique(trace.meta[segments.row], return_inverse=True)
-    sums = np.zeros((len(metas), width), np.int64)
+    names, place = np.unique(thread.name[segments.row - thread.first], return_inverse=True)
+    sums = np.zeros((len(names), width), np.int64)
     np.add.at(sums, (place, segments.kind % width), segments.end_ps - segments.start_ps)
-    found: dict[str, Int64] = {}
-    for text, some in zip(trace.metadata.name[metas].tolist(), sums, strict=True):
-        name = trace.strings[text]
-        found[name] = found[name] + some if name in found else some
-    return found
+    return {strings[name]: some for name, some in zip(names.tolist(), sums, strict=True)}
 
 
 def _class(sums: Int64) -> str | None:
@@ -261,13 +255,10 @@ def _class(sums: Int64) -> str | None:
     return (*CLASSES, None)[int(sums.argmax())]
 
 
-def _events_of_thread(trace: Trace, segments: Segments, rows: Int32) -> dict[str, Any]:
+def _events_of_thread(strings: Sequence[str], events: Int32, sums: Mapping[str, Int64]) -> dict[str, Any]:
     """`top`: the names of events with most time of their own on a thread; `more`: the sums of all others."""
-    metas, events = np.unique(trace.meta[rows], return_counts=True)
-    counts: Counter[str] = Counter()
-    for text, some in zip(trace.metadata.name[metas].tolist(), events.tolist(), strict=True):
-        counts[trace.strings[text]] += some
-    sums = _by_name(trace, segments)
+    found, numbers = np.unique(events, return_counts=True)
+    counts = {strings[name]: some for name, some in zip(found.tolist(), numbers.tolist(), strict=True)}
     times = {name: int(some.sum()) for name, some in sums.items()}
     names = sorted(times, key=lambda name: (-times[name], name))[:_TOP_OF_THREAD]
     shown = [
@@ -276,7 +267,7 @@ def _events_of_thread(trace: Trace, segments: Segments, rows: Int32) -> dict[str
     ]
     more = {
         "names": len(counts) - len(names),
-        "count": len(rows) - sum(counts[name] for name in names),
+        "count": len(events) - sum(counts[name] for name in names),
         "self_ps": sum(times.values()) - sum(times[name] for name in names),
     }
     return {"top": shown, "more": more}
@@ -303,14 +294,14 @@ def _top(parts: Sequence[HostWindow]) -> list[dict[str, Any]]:
     found = []
     for name in _top_names(every):
         class_ = _class(totals[name])
-        here = [part.events[name] for part in parts if name in part.events]
-        longest = max(here, key=lambda it: it.longest["duration_ps"]).longest
+        here = [part for part in parts if name in part.events]
+        longest = max(here, key=lambda it: it.events[name].longest["duration_ps"]).told_longest(name)
         found.append(
             {
                 "name": name,
                 "class": class_,
-                "count": sum(it.number for it in here),
-                "total_ps": sum(it.total_ps for it in here),
+                "count": sum(it.events[name].number for it in here),
+                "total_ps": sum(it.events[name].total_ps for it in here),
                 "self_ps": int(totals[name].sum()),
                 "longest": longest | {"class": class_},
             }

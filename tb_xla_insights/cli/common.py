@@ -130,11 +130,12 @@ def warn(session: Session) -> None:
 
 def print_json(document: Any) -> None:
     for_people = sys.stdout.isatty()
-    if (sys.stdout.encoding or "").lower() in ("utf-8", "utf8"):
-        text = json_bytes(document, lines=for_people).decode()
+    if (sys.stdout.encoding or "").lower() in ("utf-8", "utf8") and hasattr(sys.stdout, "buffer"):
+        sys.stdout.flush()
+        sys.stdout.buffer.write(json_bytes(document, lines=for_people) + b"\n")
     else:  # what an encoding lacks is written with backslashes (see main), and JSON knows only some of those
         text = json.dumps(document, default=rows_of, indent=2 if for_people else None)
-    sys.stdout.write(f"{text}\n")
+        sys.stdout.write(f"{text}\n")
 
 
 @contextmanager
@@ -192,12 +193,6 @@ def host_texts(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Cells of the rows' hosts; empty ones where all are of one, so that the column is left out."""
     hosts = [row["host"] for row in rows]
     return hosts if len(set(hosts)) > 1 else [""] * len(hosts)
-
-
-def cut_middle(text: str, most: int = 60) -> str:
-    """A long name with its middle left out: `ThunkExecutor…completion)`."""
-    tail = (most - 1) // 3
-    return text if len(text) <= most else f"{text[: most - 1 - tail]}…{text[-tail:]}"
 
 
 def class_text(name: str) -> str:

@@ -25,7 +25,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
             f"--session-{name.lower()}", metavar="NAME", help=f"which session of a logdir {name}"
         )
     parser.add_argument(
-        "--pairs", metavar="FILE", help="a CSV file of pairs: the README says how it is written"
+        "--pairs", metavar="FILE", help="a CSV file of pairs: docs/command-line.md says how it is written"
     )
     parser.add_argument(
         "--samples-per-step",
@@ -81,12 +81,13 @@ def run(options: Any) -> int:
         from tb_xla_insights.compare.pairs import read_pairs
 
         document["pairs"] = read_pairs(options.pairs, lambda path: _steps(options, path))
-    if options.json:
-        common.print_json(document)
-    else:
-        from tb_xla_insights.cli.compare_text import print_comparison
+    with common.reader_may_leave():
+        if options.json:
+            common.print_json(document)
+        else:
+            from tb_xla_insights.cli.compare_text import print_comparison
 
-        print_comparison(common.console(), document)
+            print_comparison(common.console(), document)
     return int(options.fail_on is not None and _fails(document, options.fail_on))
 
 

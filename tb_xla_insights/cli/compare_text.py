@@ -71,7 +71,7 @@ def _device_work(out: Console, work: Document) -> None:
         work["annotations"],
     )
     names = [
-        (common.cut_middle(op_names(row)), (row["annotation"] or "").rpartition("/")[2])
+        (units.cut_middle(op_names(row)), (row["annotation"] or "no annotation").rpartition("/")[2])
         for row in work["ops"]
     ]
     _of_step(out, "Device time per step and core, by op", ("Op", "Annotation"), names, work["ops"])

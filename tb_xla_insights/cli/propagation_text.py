@@ -80,7 +80,7 @@ def _ops(out: Console, title: str, rows: Sequence[Document], scope: str) -> None
     for it in rows[: common.ROWS]:
         parts = [f"{_leaf(part['path'])} {units.share(part['share'])}" for part in it.get("parts", ())]
         table.add_row(
-            common.cut_middle(it.get("name") or it["op"]),
+            units.cut_middle(it.get("name") or it["op"]),
             *common.times(it, unit, "device_ps"),
             ", ".join(parts) or it["state"],
             it["source"] or units.MISSING,

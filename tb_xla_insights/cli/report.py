@@ -57,7 +57,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
 
 def run(options: Any) -> int:
     # np.unique imports NumPy's part when it is called first.
-    session = common.read(options, meanwhile=("tb_xla_insights.report", "numpy.ma", "orjson"))
+    session = common.read(options, meanwhile=("tb_xla_insights.report.document", "numpy.ma", "orjson"))
     with common.reading(session):
         document = session.document(options.all_gaps, options.samples_per_step, options.peaks)
     with common.reader_may_leave():

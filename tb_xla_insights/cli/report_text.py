@@ -212,6 +212,4 @@ def _stalls(out: Console, devices: Sequence[Document]) -> None:
 
 def _system(document: Document) -> str:
     environment = document["environment"]
-    if environment.get("label"):
-        return str(environment["label"])
-    return " · ".join(str(environment[key]) for key in ("framework", "runtime", "accelerator"))
+    return f"{environment['label']}{' · synthetic' if environment['synthetic'] else ''}"

@@ -16,10 +16,10 @@ from tb_xla_insights.cli.window_many import (
     threads_told,
 )
 from tb_xla_insights.report.many import MANY
+from tb_xla_insights.session import NoDeviceError
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
 
 _NAMES = 3
@@ -49,13 +49,12 @@ def run(options: Any) -> int:
     if options.end_ms <= options.start_ms:
         options.parser.error("--end-ms must be greater than --start-ms")
     session = common.read(options)
-    with common.reading(session):
-        known = session.device_ids
-    if options.device not in (None, *known):
-        options.parser.error(f"no device {options.device}; the session has {', '.join(known) or 'none'}")
+    try:
+        with common.reading(session):
+            answer = session.window(options.start_ms, options.end_ms, options.device)
+    except NoDeviceError as error:
+        options.parser.error(str(error))
     common.warn(session)
-    with common.reading(session):
-        answer = session.window(options.start_ms, options.end_ms, options.device)
     if options.json:
         common.print_json(answer)
     else:
@@ -92,7 +91,7 @@ def _print(out: Console, answer: dict[str, Any], folded: bool) -> None:
         print_many_devices(out, answer["devices"], duration, unit)
     else:
         _print_devices(out, answer["devices"], unit)
-    _print_ops(out, answer["annotations"])
+    _print_ops(out, answer["annotations"], answer["devices"])
     _print_top(out, answer["top"], unit)
 
 
@@ -104,7 +103,7 @@ def _print_threads(out: Console, threads: Sequence[Mapping[str, Any]], unit: str
         if thread["no_class_ps"]:
             classes.append(f"none {units.time_text(thread['no_class_ps'])}")
         names = [
-            f"{common.cut_middle(row['name'])} {units.time_text(row['self_ps'])}"
+            f"{units.cut_middle(row['name'])} {units.time_text(row['self_ps'])}"
             for row in thread["top"][:_NAMES]
         ]
         busy, events = units.time_in(thread["busy_ps"], unit), units.count(thread["events"])
@@ -130,32 +129,33 @@ def _print_devices(out: Console, devices: list[dict[str, Any]], unit: str) -> No
     out.print(table)
 
 
-def _print_ops(out: Console, annotations: list[dict[str, Any]]) -> None:
-    """The ops of the devices that the window is of, by annotation."""
+def _print_ops(out: Console, annotations: list[dict[str, Any]], devices: list[dict[str, Any]]) -> None:
+    """The ops of the devices that the window is of, by annotation; times and shares add up to those of all ops."""
     rows = [row for row in annotations if row["count"]]
     if not rows:
         return
-    unit = units.column_unit([row["self_ps"] for row in rows])
-    heads = ("Count", f"Self, {unit}", "Share", "Most own time in")
+    told = [(row["path"] or "no annotation", row["count"], row["self_ps"], _op_names(row)) for row in rows]
+    if len(told) > common.ROWS:
+        told, rest = told[: common.ROWS - 1], told[common.ROWS - 1 :]
+        count, time = sum(row[1] for row in rest), sum(row[2] for row in rest)
+        told.append((f"{units.count(len(rest))} others", count, time, ""))
+    own = [ps for _, _, ps, _ in told]
+    unit = units.column_unit(own)
+    heads = ("Count", f"Self time, {unit}", "Share", "Most time in")
     table = common.table("Device ops by annotation", "Annotation", *heads, left=(0, 4))
-    for row in rows[: common.ROWS]:
-        _add_ops(table, row["path"] or "no annotation", unit, row, row["share"], _op_names(row))
-    rest = rows[common.ROWS :]
-    if rest:
-        sums = {key: sum(row[key] for row in rest) for key in ("count", "self_ps")}
-        _add_ops(table, f"{units.count(len(rest))} more", unit, sums, sum(row["share"] for row in rest), "")
+    shares = units.shares(own, sum(own)) if any(own) else [units.MISSING] * len(own)
+    shown = units.rounded_parts(own, sum(own), units.PS_PER[unit] // 1000)
+    for (name, number, _, names), ps, part in zip(told, shown, shares, strict=True):
+        table.add_row(name, units.count(number), units.time_in(ps, unit), part, names)
+    # An op of several annotations counts in each.
+    ops = units.count(sum(device["ops"] for device in devices))
+    table.add_row("all ops", ops, units.time_in(sum(own), unit), units.share(1.0), "")
     out.print(table)
-
-
-def _add_ops(table: Table, name: str, unit: str, row: dict[str, Any], part: float, names: str) -> None:
-    table.add_row(
-        name, units.count(row["count"]), units.time_in(row["self_ps"], unit), units.share(part), names
-    )
 
 
 def _op_names(row: dict[str, Any]) -> str:
     names = [
-        f"{common.cut_middle(op['op'])} {units.time_text(op['self_ps'])}" for op in row["top_ops"][:_NAMES]
+        f"{units.cut_middle(op['op'])} {units.time_text(op['self_ps'])}" for op in row["top_ops"][:_NAMES]
     ]
     more = len(row["top_ops"][_NAMES:]) + row["more_ops"]["names"]
     return ", ".join([*names, f"{units.count(more)} more"] if more else names)
@@ -166,7 +166,7 @@ def _print_top(out: Console, top: list[dict[str, Any]], unit: str) -> None:
     table = common.table("Longest by self time", *heads, left=(0, 1))
     for event in top:
         table.add_row(
-            common.cut_middle(event["name"]),
+            units.cut_middle(event["name"]),
             common.class_text(event["class"]) if event["class"] else units.MISSING,
             units.count(event["count"]),
             *common.times(event, unit, "total_ps", "self_ps"),

@@ -134,7 +134,7 @@ def _print_ops(out: Console, rows: Sequence[Row]) -> None:
     for row, ops in told:
         name = row["name"].removesuffix(", median")
         for op, (count, self_ps) in ops[: common.ROWS]:
-            cells = common.cut_middle(op), f"{count:.1f}".removesuffix(".0"), units.time_in(self_ps, unit)
+            cells = units.cut_middle(op), f"{count:.1f}".removesuffix(".0"), units.time_in(self_ps, unit)
             table.add_row(name, row["host"], *cells)
     out.print(table)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tb_xla_insights import units
 from tb_xla_insights.cli import common
 
 if TYPE_CHECKING:
@@ -23,12 +24,7 @@ def print_work(out: Console, ops: Sequence[Document], work: Document) -> None:
         left = [place for place, head in enumerate(told.total) if head in WORDS]
         table = common.table(f"{told.title} (all cores)", *told.total, left=left)
         for row in (*told.rows, told.total):
-            names = {
-                head: common.cut_middle(row[head])
-                for head in ("Op", "Annotation")
-                if head in row and "Op" in row
-            }
-            table.add_row(*(row | names).values())
+            table.add_row(*(units.cut_middle(text) if head == "Op" else text for head, text in row.items()))
         out.print(table)
     common.say(out, peaks_text(work))
     out.print()

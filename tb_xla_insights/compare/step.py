@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from tb_xla_insights.analysis.busy import device_span
 from tb_xla_insights.analysis.classes import partition
 from tb_xla_insights.analysis.idle import find_gaps
 from tb_xla_insights.analysis.launches import find_launches
@@ -92,7 +91,7 @@ def _gaps(trace: Trace, start: int, end: int) -> list[dict[str, Any]]:
     if not trace.devices:
         return []
     gaps = find_gaps(trace)
-    low, high = max(start, device_span(trace.devices[0])[0]), end
+    low, high = max(start, trace.devices[0].span_ps[0]), end
     begin, until = np.maximum(gaps.start_ps, low), np.minimum(gaps.end_ps, high)
     mine = np.flatnonzero((gaps.device == 0) & (until > begin))
     mine = np.sort(mine[np.argsort(begin[mine] - until[mine], kind="stable")[:_MOST]])

@@ -31,15 +31,11 @@ _TRANSFERS = frozenset(
 
 @kept
 def first_events(trace: Trace) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """For each distinct op, the device (index) of its first event and the event's place among that device's ops; -1
-    where it has none."""
-    ops = find_ops(trace)
-    device, place = (np.full(len(ops.name), -1, np.int32) for _ in range(2))
-    for number in reversed(range(len(ops.devices))):
-        key = ops.devices[number].key
-        place[key[::-1]] = np.arange(len(key) - 1, -1, -1, dtype=np.int32)
-        device[key] = number
-    return device, place
+    """For each distinct op, the device (index) of its first event and the event's place among that device's ops."""
+    event = find_ops(trace).event
+    first = np.cumsum([0, *(len(device.ops) for device in trace.devices)])
+    device = np.searchsorted(first, event, "right") - 1
+    return device.astype(np.int32), (event - first[device]).astype(np.int32)
 
 
 @kept
@@ -128,6 +124,8 @@ def begins(trace: Trace, device: int) -> NDArray[np.bool_]:
 def executions(trace: Trace, chosen: Chosen) -> Int64:
     """Per distinct op how often chosen ops ran it."""
     ops = find_ops(trace)
+    if all(device.kind != "gpu" for device in trace.devices):
+        return ops.sums(chosen)[2]
     count = np.zeros(len(ops.name), np.int64)
     for device, which in chosen:
         key = ops.devices[device].key[which]

@@ -12,15 +12,13 @@ from numpy.typing import NDArray
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.device_work.activity import categories, kinds, metadata_of
+from tb_xla_insights.device_work.codes import COUNTED, SIZED, WORKS
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.xplane.hlo_amounts import MOST
 from tb_xla_insights.xplane.metadata import StatValue
 from tb_xla_insights.xplane.proto.xplane_pb2 import MemoryAccessBreakdown
 
 Counted = Literal["stats", "shapes"]
-
-WORKS, COUNTED, SIZED = 1, 2, 4
-"""Bits of a distinct op: its time is work; its FLOPs are known; its bytes are."""
 
 HBM = 1
 """The number of the device's main memory in `memory_access_breakdown`."""

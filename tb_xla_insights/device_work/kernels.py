@@ -6,6 +6,9 @@ import cython
 from cython.cimports.libc.stdint import int32_t, int64_t
 from cython.cimports.tb_xla_insights.arrays import Bools, Bytes, Int32, Int64, OutTable64
 
+cython.declare(WORKS=cython.int, COUNTED=cython.int, SIZED=cython.int)
+from tb_xla_insights.device_work.codes import COUNTED, SIZED, WORKS  # noqa: E402
+
 
 def add_by_step(
     step: Int32, run: Int32, key: Int32, own: Int64, begins: Bools,
@@ -13,7 +16,7 @@ def add_by_step(
 ) -> None:  # fmt: skip
     """Adds ops to `sums`, a row per step, with the columns `steps.COLUMNS`. Per run its `step` (-1: none); per op its
     run (-1: none), which distinct op it is, its own time, and whether an execution begins with it; per distinct op the
-    bits `amounts.WORKS`, `COUNTED` and `SIZED`, and what one execution takes."""
+    bits `WORKS`, `COUNTED` and `SIZED`, and what one execution takes."""
     i: cython.Py_ssize_t
     s: int32_t
     k: int32_t
@@ -24,11 +27,11 @@ def add_by_step(
                 continue
             k = key[i]
             sums[s, 0] += own[i]
-            if known[k] & 1:
+            if known[k] & WORKS:
                 sums[s, 1] += own[i]
-            if known[k] & 2:
+            if known[k] & COUNTED:
                 sums[s, 2] += own[i]
-            if known[k] & 4:
+            if known[k] & SIZED:
                 sums[s, 3] += own[i]
             if begins[i]:
                 sums[s, 4] += flops[k]

@@ -36,17 +36,17 @@ class Place:
     """Ops of one annotation (the innermost), or of one category where no annotation tells them apart: its rows, which
     are all work, those with most time first.
 
-    `time_ps` in steps (in the capture, where it has none) and `of_step`, its share of the steps on all cores (of all
-    work, `of_work`, where there are no steps, or where ops run side by side and take longer together than the steps);
-    `saved_ps` of it above the roof, of ops of which FLOPs and bytes are known, and `reached`, the share of those ops'
-    time that the roofline would take (None: nothing is known); `flops_share`, `bytes_share` of the peaks.
+    `time_ps` in steps (in the capture, where it has none) and `of_step`, its share of `whole`: of the steps on all
+    cores, or of all work where there are no steps, or where ops run side by side and take longer together than the
+    steps; `saved_ps` of it above the roof, of ops of which FLOPs and bytes are known, and `reached`, the share of those
+    ops' time that the roofline would take (None: nothing is known); `flops_share`, `bytes_share` of the peaks.
     """
 
     path: str | None
     rows: Sequence[Row]
     time_ps: int
     of_step: float
-    of_work: bool
+    whole: str
     saved_ps: float
     reached: float | None
     flops_share: float | None
@@ -64,7 +64,7 @@ class Place:
     @property
     def share_text(self) -> str:
         """`36.4 % of the step`."""
-        return f"{share(self.of_step)} of {'all work' if self.of_work else 'the step'}"
+        return f"{share(self.of_step)} of {self.whole}"
 
     @property
     def op_text(self) -> str:
@@ -72,12 +72,12 @@ class Place:
         return _op_text(self.rows[0])
 
     def rate_text(self) -> str:
-        """` at 22 % of the peak FLOP/s`: of the peak that it is nearer to, of both where some of its ops are bound by
+        """` at 22 % of peak FLOP/s`: of the peak that it is nearer to, of both where some of its ops are bound by
         the one and some by the other; nothing where no peak is known."""
-        shares = {"the peak FLOP/s": self.flops_share, "the peak bandwidth": self.bytes_share}
+        shares = {"peak FLOP/s": self.flops_share, "HBM bandwidth": self.bytes_share}
         known = {name: value for name, value in shares.items() if value is not None}
         if self.bound_by != "mixed" and known:
-            bound = {"compute": "the peak FLOP/s", "memory": "the peak bandwidth"}.get(self.bound_by)
+            bound = {"compute": "peak FLOP/s", "memory": "HBM bandwidth"}.get(self.bound_by)
             nearest = bound if bound in known else max(known, key=lambda name: known[name])
             known = {nearest: known[nearest]}
         told = [f"{share(value)} of {name}" for name, value in known.items()]
@@ -169,6 +169,7 @@ def _places(document: Mapping[str, Any]) -> list[Place]:
     whole = sum(row[key] for row in rows)
     steps = document["device_work"]["steps"]
     step_ps = sum(step["duration_ps"] * step["cores"] for step in steps) if document["steps"] else whole
+    of = "all work" if not document["steps"] else "the step" if step_ps > whole else "the steps’ work"
     groups: dict[str | None, list[Row]] = {}
     for row in rows:
         groups.setdefault(row["annotation"], []).append(row)
@@ -177,8 +178,7 @@ def _places(document: Mapping[str, Any]) -> list[Place]:
         telling = path is not None and sum(row[key] for row in its) < _NEARLY_ALL * whole
         parts = [its] if telling else _by_category(its)
         found += [
-            _place(path if telling else None, part, key, max(step_ps, whole), step_ps <= whole, roof)
-            for part in parts
+            _place(path if telling else None, part, key, max(step_ps, whole), of, roof) for part in parts
         ]
     return sorted(found, key=lambda place: -place.time_ps)
 
@@ -190,7 +190,7 @@ def _by_category(rows: Sequence[Row]) -> list[list[Row]]:
     return list(found.values())
 
 
-def _place(path: str | None, rows: Sequence[Row], key: str, step_ps: int, of_work: bool, roof: Roof) -> Place:
+def _place(path: str | None, rows: Sequence[Row], key: str, step_ps: int, of: str, roof: Roof) -> Place:
     ordered = sorted(rows, key=lambda row: -row[key])
     self_ps, time_ps = sum(row["self_ps"] for row in rows), sum(row[key] for row in rows)
 
@@ -207,7 +207,7 @@ def _place(path: str | None, rows: Sequence[Row], key: str, step_ps: int, of_wor
     known = sum(row["self_ps"] for row in rows if row["roof_ps"])
     reached = 1 - sum(above_roof_ps(row) for row in rows) / known if known else None
     return Place(
-        path, ordered, time_ps, of_step, of_work, saved, reached, flops, nbytes, most_of(bound_ps, self_ps)
+        path, ordered, time_ps, of_step, of, saved, reached, flops, nbytes, most_of(bound_ps, self_ps)
     )
 
 
@@ -235,8 +235,8 @@ def _finding(document: Mapping[str, Any], places: Sequence[Place]) -> Row | None
     if severity is None:
         return None
     rows = sorted(worst.rows, key=lambda row: -above_roof_ps(row))
-    devices = {row["kind"] for row in document["device_work"]["peaks"]["devices"]}
-    advice = advice_for(rows, [above_roof_ps(row) for row in rows], devices, document["environment"])
+    peaks, environment = document["device_work"]["peaks"], document["environment"]
+    advice = advice_for(rows, [above_roof_ps(row) for row in rows], peaks, environment)
     host, devices_alone = brief_times(host_ps, by_device)
     limit = f"The host needs {host} a step itself"
     if fixed > by_device:
@@ -271,9 +271,9 @@ def _op_text(row: Row) -> str:
 def _look_at(row: Row, core_steps: int) -> str:
     """The op and its place, where nothing known of it tells what to change."""
     compute, memory = row["flops_share"] or 0.0, row["bytes_share"] or 0.0
-    peak = f"{share(compute)} of the peak FLOP/s"
+    peak = f"{share(compute)} of peak FLOP/s"
     if memory > compute:
-        peak = f"{share(memory)} of the peak bandwidth"
+        peak = f"{share(memory)} of HBM bandwidth"
     each = brief_time(row["in_steps_ps"] // core_steps)
     return f"Look first at {_op_text(row)}: it takes {each} a step, at {peak}."
 

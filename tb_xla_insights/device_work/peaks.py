@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from tb_xla_insights.errors import InputError
 from tb_xla_insights.trace.model import Device, Trace
 
 Row = dict[str, Any]
@@ -63,6 +65,18 @@ GPUS = (
     Gpu("AMD", (9, 5), 256, _ANY, (2_300_000, _MOST), "MI355X", Peak(2516.6e12, 8000e9, _MI350 + "mi355x.html")),
 )  # fmt: skip
 """V100: in float16, as it has no bfloat16. A100: there are two kinds of memory."""
+
+
+def checked(peaks: Iterable[float]) -> tuple[float, float]:
+    """FLOP/s and bytes/s of a device as somebody gives them. Raises InputError unless both are numbers above 0."""
+    try:
+        flops, nbytes = map(float, peaks)
+    except (TypeError, ValueError):
+        flops = nbytes = 0.0
+    if not (0 < flops < math.inf and 0 < nbytes < math.inf):
+        allowed = "give FLOP/s and bytes/s of a device, two numbers above 0, as (918e12, 1638e9)"
+        raise InputError(f"{str(peaks)[:40]} are no peaks; {allowed}")
+    return flops, nbytes
 
 
 def peaks_of(trace: Trace) -> list[Row]:

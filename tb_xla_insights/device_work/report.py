@@ -69,8 +69,8 @@ def _chosen(
     trace: Trace, step: int | None = None, device: int | None = None, in_steps: bool = False
 ) -> Chosen:
     """The ops of a step, of all steps, or all, on a device or on all."""
+    ops = find_ops(trace)
     if step is None and not in_steps:
-        devices = range(len(trace.devices)) if device is None else [device]
-        return [(number, slice(None)) for number in devices]
+        return ops.whole if device is None else [(device, slice(None))]
     step_of_run = find_launches(trace).step_of_run
-    return find_ops(trace).of_runs(step_of_run >= 0 if step is None else step_of_run == step, device)
+    return ops.of_runs(step_of_run >= 0 if step is None else step_of_run == step, device)

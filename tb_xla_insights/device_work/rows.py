@@ -12,7 +12,8 @@ from tb_xla_insights.analysis.propagation.ops import Chosen, Ops, find_ops
 from tb_xla_insights.analysis.propagation.reading import modules_of
 from tb_xla_insights.analysis.propagation.tree import Nodes, find_nodes
 from tb_xla_insights.device_work.activity import categories, executions, kinds, metadata_of
-from tb_xla_insights.device_work.amounts import COUNTED, SIZED, WORKS, find_amounts
+from tb_xla_insights.device_work.amounts import find_amounts
+from tb_xla_insights.device_work.codes import COUNTED, SIZED, WORKS
 from tb_xla_insights.device_work.together import OpRows
 from tb_xla_insights.trace.model import Int64, Trace
 

@@ -10,7 +10,8 @@ from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.device_work.activity import begins
-from tb_xla_insights.device_work.amounts import WORKS, find_amounts
+from tb_xla_insights.device_work.amounts import find_amounts
+from tb_xla_insights.device_work.codes import WORKS
 from tb_xla_insights.device_work.kernels import add_by_step
 from tb_xla_insights.trace.model import Trace
 

@@ -30,9 +30,10 @@ core, and per step unless the whole session is shown.
                   memory
     rest          [{path, bound_by, kinds, executions, self_ps}]: sums of the ops that are not listed
     uncounted     [{op, self_ps}]: work without a FLOP count, that with most time first, 20 at most
-    verdict       {path, reached, below_ps, op}: the path in whose own work most time lies beyond what its FLOPs and
-                  bytes take at the peaks, how much that is, and its largest op (index into `ops`, -1: not listed);
-                  `reached`: the share of all such work's time that it would take. null: nothing is known to compare
+    verdict       {path, reached, known_ps, below_ps, op}: the path in whose own work most time lies beyond what its
+                  FLOPs and bytes take at the peaks, how much that is, and its largest op (index into `ops`, -1: not
+                  listed); `reached`: the share of all such work's time, `known_ps`, that it would take. null: nothing
+                  is known to compare
 """
 
 from __future__ import annotations
@@ -298,4 +299,10 @@ def _verdict(rows: Sequence[Row], listed: int, number: Mapping[str | None, int])
         return None
     path = max(below, key=lambda it: below[it])
     at = next((at for at, row in enumerate(rows[:listed]) if row["annotation"] == path), -1)
-    return {"path": number[path], "reached": _short(reached / whole), "below_ps": below[path], "op": at}
+    return {
+        "path": number[path],
+        "reached": _short(reached / whole),
+        "known_ps": whole,
+        "below_ps": below[path],
+        "op": at,
+    }

@@ -7,12 +7,9 @@ program runs, ops and what else a device records, and its gaps. Plumbing, which 
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
-from itertools import accumulate, chain, pairwise
-from typing import TYPE_CHECKING, Any, BinaryIO
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,86 +42,107 @@ def write_chrome(session: SessionTrace, file: BinaryIO) -> int:
     host's event, and what a device's track shows. Gaps have `args` with cause, kind and the programs before and after.
     """
 
-    def hosts() -> Iterator[Iterator[tuple[bytes, int]]]:
-        pid = 1
-        for number, trace in session.numbered():
-            yield _pieces(trace, number, pid, session.duration_ps)
-            pid += 1 + len(trace.devices)
-
-    return _write(file, session.name, session.start_unix_ns, hosts())
+    hosts = ((_processes(trace), 0) for trace in session.traces)
+    return _write(file, session.name, session.start_unix_ns, hosts)
 
 
 def write_chrome_of_hosts(session: Session, file: BinaryIO) -> int:
     """The same of a session of several hosts, of which no trace is kept."""
-    placed = session.placed
-    pids = list(accumulate((1 + len(it.devices) for it in placed), initial=1))
-    task = partial(chrome_task, pids=pids, duration_ps=max(it.end_ps for it in placed))
-    start = next((it.start_unix_ns for it in placed if it.start_unix_ns), 0)
-    texts = session.read_again(task, [it.host for it in placed])
-    return _write(file, session.name, start, (_unpacked(*it.value) for it in texts))
+    with session.hosts.placed(chrome_task) as hosts:
+        placed = ((processes, host.shift_ps) for processes, host in hosts)
+        return _write(file, session.name, session.hosts.start_unix_ns, placed)
 
 
-def chrome_task(trace: Trace, host: HostCapture, pids: Sequence[int], duration_ps: int) -> tuple[bytes, int]:
-    """One host's text, packed, and how many events that are."""
-    parts: list[bytes] = []
-    packer, count = zlib.compressobj(1), 0
-    for piece, events in _pieces(trace, host.number, pids[host.number], duration_ps):
-        parts.append(packer.compress(piece if not parts else b",\n" + piece))
-        count += events
-    return b"".join([*parts, packer.flush()]), count
-
-
-def _unpacked(packed: bytes, count: int) -> Iterator[tuple[bytes, int]]:
-    yield zlib.decompress(packed), count
+def chrome_task(trace: Trace, _: HostCapture) -> list[_Process]:
+    """What one host's text is made of, once it is known where the host lies on the session's time base."""
+    return list(_processes(trace))
 
 
 def _write(
-    file: BinaryIO, name: str, start_unix_ns: int, hosts: Iterable[Iterator[tuple[bytes, int]]]
+    file: BinaryIO, name: str, start_unix_ns: int, hosts: Iterable[tuple[Iterable[_Process], int]]
 ) -> int:
+    """`hosts` come with how far each is moved in time, in picoseconds."""
     head = {"session": name, "start_unix_ns": str(start_unix_ns), "producer": "XLA Insights"}
     file.write(b'{"displayTimeUnit":"ms","otherData":' + json.dumps(head).encode() + b',"traceEvents":[\n')
-    count, first = 0, True
-    for piece, events in chain.from_iterable(hosts):
-        file.write(piece if first else b",\n" + piece)
-        count, first = count + events, False
+    count, before = 0, b""
+    every = ((process, shift_ps) for processes, shift_ps in hosts for process in processes)
+    for pid, (process, shift_ps) in enumerate(every, 1):
+        for piece, events in _text(process, pid, shift_ps):
+            file.write(before + piece)
+            count, before = count + events, b",\n"
     file.write(b"\n]}\n")
     return count
 
 
-def _pieces(trace: Trace, number: int, pid: int, duration_ps: int) -> Iterator[tuple[bytes, int]]:
-    """Text of some events of a host, and how many that are: names of processes and tracks do not count. The host is
-    process `pid`, its devices are those after it."""
+class _Drawn(NamedTuple):
+    """A track's events. `head` is, per event, which of `heads` (name and category) it has; `told` are its arguments,
+    where events have some."""
+
+    label: str
+    heads: list[tuple[str, str]]
+    head: NDArray[np.integer]
+    nest: _Nest
+    told: list[dict[str, Any]] | None = None
+
+
+class _Nest(NamedTuple):
+    """Events that nest, by start; of those that begin together the outer one first. Those of a depth do not overlap."""
+
+    start_ps: Int64
+    end_ps: Int64
+    depth: NDArray[np.int16]
+
+
+class _Process(NamedTuple):
+    """A host or a device, and its tracks."""
+
+    name: str
+    tracks: Iterable[_Drawn]
+
+
+def _processes(trace: Trace) -> Iterator[_Process]:
+    """A host, then its devices."""
     gaps: dict[str, list[dict[str, Any]]] = {}
     for gap in gaps_report(SessionTrace(trace.host, trace.path, [trace]), all_gaps=True)["items"]:
         gaps.setdefault(gap["device"], []).append(gap)
-    tracks = HostRows(number, trace, duration_ps).tracks
-    processes: list[tuple[str, list[Track], str | None]] = [
-        ("host " + trace.host, [it for it in tracks if it.head.device is None], None)
-    ]
+    tracks = HostRows(0, trace, trace.span_ps[1]).tracks
+    yield _Process("host " + trace.host, _drawn(it for it in tracks if it.head.device is None))
     for device in trace.devices:
-        name = f"{device.name} of {trace.host}"
-        processes.append((name, [it for it in tracks if it.head.device == device.id], device.id))
-    for process, (name, its, device_id) in enumerate(processes, pid):
-        yield _named("process", process, 0, name), 0
-        tid = 0
-        if device_id is not None:
-            tid += 1
-            yield _named("thread", process, tid, "gaps"), 0
-            yield from _gaps(gaps.get(device_id, []), process, tid)
-        for track in its:
-            for lane, events in enumerate(_flat(track)):
-                tid += 1
-                label = f"{track.head.label} {lane + 1}" if lane else track.head.label
-                yield _named("thread", process, tid, label), 0
-                yield from _events(track, events, process, tid)
+        its = _drawn(it for it in tracks if it.head.device == device.id)
+        yield _Process(f"{device.name} of {trace.host}", [_gaps(gaps.get(device.id, [])), *its])
 
 
-@dataclass(frozen=True)
-class _Flat:
-    start_ps: Int64
-    duration_ps: Int64
-    room: NDArray[np.bool_]
-    """Whether a picosecond more would still nest."""
+def _drawn(tracks: Iterable[Track]) -> list[_Drawn]:
+    return [
+        _events(track, f"{track.head.label} {lane + 1}" if lane else track.head.label, events)
+        for track in tracks
+        for lane, events in enumerate(_flat(track))
+    ]
+
+
+def _text(process: _Process, pid: int, shift_ps: int) -> Iterator[tuple[bytes, int]]:
+    """Text of some events, and how many that are: names of processes and tracks do not count."""
+    yield _named("process", pid, 0, process.name), 0
+    for tid, track in enumerate(process.tracks, 1):
+        yield _named("thread", pid, tid, track.label), 0
+        heads = [_head(*head, pid, tid) for head in track.heads]
+        start = track.nest.start_ps + shift_ps
+        duration, room = _durations(track.nest._replace(start_ps=start, end_ps=track.nest.end_ps + shift_ps))
+        for low in range(0, len(track.head), _CHUNK):
+            part = slice(low, low + _CHUNK)
+            times = _times(start[part], duration[part], room[part])
+            events = [heads[i] + it for i, it in zip(track.head[part].tolist(), times, strict=True)]
+            if track.told is not None:
+                told = track.told[part]
+                events = [
+                    it[:-1] + b',"args":' + json.dumps(its).encode() + b"}"
+                    for it, its in zip(events, told, strict=True)
+                ]
+            yield b",\n".join(events), len(events)
+
+
+class _Flat(NamedTuple):
+    nest: _Nest
     name: NDArray[np.integer]
     kind: NDArray[np.integer]
 
@@ -148,69 +166,64 @@ def _joined(lanes: Sequence[Lane]) -> _Flat:
         np.concatenate([getattr(lane, column) for lane in lanes])
         for column in ("start", "end", "name", "kind")
     )
-    duration, room = (np.concatenate(column) for column in zip(*_durations(lanes), strict=True))
-    depth = np.repeat(np.arange(len(lanes)), [len(lane) for lane in lanes])
+    depth = np.repeat(np.arange(len(lanes), dtype=np.int16), [len(lane) for lane in lanes])
     order = np.lexsort((depth, -end, start))
-    return _Flat(start[order], duration[order], room[order], name[order], kind[order])
+    return _Flat(_Nest(start[order], end[order], depth[order]), name[order], kind[order])
 
 
-def _durations(lanes: Sequence[Lane]) -> Iterator[tuple[Int64, NDArray[np.bool_]]]:
-    """Durations of lanes that nest, so that they nest in whole nanoseconds, too, and which of them have room.
+def _durations(nest: _Nest) -> tuple[Int64, NDArray[np.bool_]]:
+    """Durations of events, so that they nest in whole nanoseconds, too, and which of them have room for a picosecond
+    more.
 
     An outer event from 0.9 to 2.0 ns is one from 0 to 1 ns then, and an inner one from 1.0 to 2.0 ns, which would end
     after it, is made up to a nanosecond shorter; and what is inside of that one ends with it.
     """
-    until = until_ns = np.empty(0, np.int64)
-    for depth, lane in enumerate(lanes):
-        duration = lane.end - lane.start
-        limit = np.append(lane.start[1:], np.iinfo(np.int64).max)
+    durations, rooms = nest.end_ps - nest.start_ps, np.ones(len(nest.depth), np.bool_)
+    outer = until = until_ns = np.empty(0, np.int64)
+    for depth in range(int(nest.depth.max(initial=-1)) + 1):
+        lane = nest.depth == depth
+        start, duration = nest.start_ps[lane], durations[lane]
+        limit = np.append(start[1:], np.iinfo(np.int64).max)
         if depth:
-            at = np.searchsorted(lanes[depth - 1].start, lane.start, "right") - 1
+            at = np.searchsorted(outer, start, "right") - 1
             limit = np.minimum(limit, until[at])
-            room = limit > lane.start + duration
-            late = (lane.start // _NS + _cut(duration, room) > until_ns[at]) & (duration >= _NS)
+            room = limit > start + duration
+            late = (start // _NS + _cut(duration, room) > until_ns[at]) & (duration >= _NS)
             duration = np.where(late, duration // _NS * _NS - 1, duration)
-            duration = np.clip(duration, 0, np.maximum(0, limit - lane.start))
-        until = lane.start + duration
+            duration = np.clip(duration, 0, np.maximum(0, limit - start))
+        outer, until = start, start + duration
         room = limit > until
-        until_ns = lane.start // _NS + _cut(duration, room)
-        yield duration, room
+        until_ns = start // _NS + _cut(duration, room)
+        durations[lane], rooms[lane] = duration, room
+    return durations, rooms
 
 
-def _events(track: Track, flat: _Flat, pid: int, tid: int) -> Iterator[tuple[bytes, int]]:
+def _events(track: Track, label: str, flat: _Flat) -> _Drawn:
     """Names and classes are few: what precedes the times is made once for each pair of them."""
     classes = track.head.device is None
     width = len(CLASSES) + 1
     key = (flat.name.astype(np.int64) + 1) * width + flat.kind + 1
     used = np.flatnonzero(np.bincount(key)) if key.size else key
-    place = np.searchsorted(used, key)
+    place = np.searchsorted(used, key).astype(np.int32)
     heads = []
     for name, kind in ((pair // width - 1, pair % width - 1) for pair in used.tolist()):
         category = CLASSES[kind] if classes and kind >= 0 else track.head.kind
         text = track.texts[name] if name >= 0 else category
-        heads.append(_head(text, track.head.kind if track.head.kind == "steps" else category, pid, tid))
-    for low in range(0, len(place), _CHUNK):
-        part = slice(low, low + _CHUNK)
-        times = _times(flat.start_ps[part], flat.duration_ps[part], flat.room[part])
-        yield (
-            b",\n".join([heads[i] + it for i, it in zip(place[part].tolist(), times, strict=True)]),
-            len(times),
-        )
+        heads.append((text, track.head.kind if track.head.kind == "steps" else category))
+    return _Drawn(label, heads, place, flat.nest)
 
 
-def _gaps(gaps: Sequence[dict[str, Any]], pid: int, tid: int) -> Iterator[tuple[bytes, int]]:
-    if not gaps:
-        return
+def _gaps(gaps: Sequence[dict[str, Any]]) -> _Drawn:
     ordered = sorted(gaps, key=lambda gap: gap["start_ps"])
     start, duration = (
         np.array([gap[key] for gap in ordered], np.int64) for key in ("start_ps", "duration_ps")
     )
-    events = []
-    for gap, times in zip(ordered, _times(start, duration), strict=True):
-        told = {key: gap[key] for key in ("cause", "kind", "before", "after", "step_number")}
-        head = _head(f"idle: {gap['cause'].replace('_', ' ')}", gap["cause"], pid, tid)
-        events.append(head + times[:-1] + b',"args":' + json.dumps(told).encode() + b"}")
-    yield b",\n".join(events), len(events)
+    causes = sorted({gap["cause"] for gap in ordered})
+    heads = [(f"idle: {cause.replace('_', ' ')}", cause) for cause in causes]
+    told = [{key: gap[key] for key in ("cause", "kind", "before", "after", "step_number")} for gap in ordered]
+    head = np.array([causes.index(gap["cause"]) for gap in ordered], np.int32)
+    nest = _Nest(start, start + duration, np.zeros(len(ordered), np.int16))
+    return _Drawn("gaps", heads, head, nest, told)
 
 
 def _head(name: str, category: str, pid: int, tid: int) -> bytes:
@@ -226,8 +239,8 @@ def _named(what: str, pid: int, tid: int, name: str) -> bytes:
     return b",\n".join(json.dumps(event).encode() for event in events)
 
 
-def _times(start_ps: Int64, duration_ps: Int64, room: NDArray[np.bool_] | None = None) -> list[bytes]:
-    """`<start>,"dur":<duration>}` of each event. `room`: which of them may end later; None: all.
+def _times(start_ps: Int64, duration_ps: Int64, room: NDArray[np.bool_]) -> list[bytes]:
+    """`<start>,"dur":<duration>}` of each event. `room`: which of them may end later.
 
     What is read is a float, which times 1000 may fall short of the nanosecond: 4.035 µs are 4034.9999999999995 ns. Cut
     to 4034 the event would begin within the one before, so all begin 0.3 ps later, alike: their distances stay. A
@@ -235,11 +248,10 @@ def _times(start_ps: Int64, duration_ps: Int64, room: NDArray[np.bool_] | None =
     """
     middle, end = (np.frombuffer(text, np.uint8) for text in (b',"dur":', b"}"))
     count = len(start_ps)
-    more = _falls_short(duration_ps) if room is None else _falls_short(duration_ps) & room
     columns = (
         _microseconds(start_ps, np.ones(count, np.bool_)),
         np.tile(middle, (count, 1)),
-        _microseconds(duration_ps, more),
+        _microseconds(duration_ps, _falls_short(duration_ps) & room),
         np.tile(end, (count, 1)),
     )
     rows = np.ascontiguousarray(np.concatenate(columns, axis=1))

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
+from tb_xla_insights import units
 from tb_xla_insights.html.markup import Column, Row, card, element, table
 from tb_xla_insights.report import work_tables
 
 _MOST = 40
 """Rows of a table; `report --json` has all."""
 
+_LONGEST = 80
 _NAMES = ("Op", "Annotation", "Source")
 
 
@@ -35,5 +37,11 @@ def _card(told: work_tables.WorkTable, *notes: Markup) -> Markup:
 
 def _column(head: str) -> Column:
     if head in _NAMES:
-        return Column(head, lambda row: element("code", row[head]), left=True)
+        return Column(head, lambda row: _name(row[head]), left=True)
     return Column(head, lambda row: row[head], left=head in work_tables.WORDS)
+
+
+def _name(text: str) -> Markup:
+    """A name out of the program; kernels of C++ have very long ones."""
+    short = units.cut_middle(text, _LONGEST)
+    return element("code", short, title=text if short != text else None)

@@ -51,12 +51,12 @@ def report_html(document: Row) -> str:
     verdict = element(
         "div",
         element("p", document["verdict"]["text"]),
-        _figures(figures(document)),
+        figure_list(figures(document)),
         description,
         class_="verdict",
     )
     parts = (section(document) for section in _SECTIONS)
-    main = element("main", _findings(document), parts, _files(document))
+    main = element("main", findings(document), parts, _files(document))
     return Markup("<!doctype html>\n") + element(
         "html", about, element("body", _header(document), verdict, main), lang="en"
     )
@@ -77,14 +77,16 @@ def _header(document: Row) -> Markup:
     )
 
 
-def _figures(rows: Sequence[Row]) -> Markup:
+def figure_list(rows: Sequence[Row]) -> Markup:
+    """The four figures, each with its meaning."""
     return element(
         "dl",
         (element("div", element("dt", it["meaning"]), element("dd", it["text"])) for it in rows),
     )
 
 
-def _findings(document: Row) -> Markup:
+def findings(document: Row) -> Markup:
+    """The findings, in their groups."""
     found = [_group(group, document) for group in groups(document)]
     return card("Findings", None, found or element("p", "No findings."), wide=True)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -13,6 +13,7 @@ from tb_xla_insights.logdir.missing import missing_hosts
 from tb_xla_insights.logdir.paths import absolute
 from tb_xla_insights.logdir.read import Reading, readings_of
 from tb_xla_insights.logdir.sessions import SessionFiles
+from tb_xla_insights.logdir.spool import Spool, packed
 from tb_xla_insights.memory import available_bytes
 from tb_xla_insights.tasks import Failure, HostCapture, HostResult, run
 from tb_xla_insights.tasks.progress import NOT_BEGUN, shared_progress
@@ -50,17 +51,6 @@ class Also(Generic[Result]):
         return [self.found[number] for number in sorted(self.found)]
 
 
-@dataclass(frozen=True)
-class Placed:
-    """A host on the session's time base: its file, the ids of its devices, the end of its last event, and the epoch
-    nanoseconds of the session's start as it tells them (0: not recorded)."""
-
-    host: HostCapture
-    devices: list[str]
-    end_ps: int
-    start_unix_ns: int
-
-
 @dataclass
 class SessionHosts:
     """How the hosts of a session are read: by the workers of the Dask scheduler at an address, or without one by this
@@ -79,6 +69,9 @@ class SessionHosts:
 
     found: list[HostCapture] = field(default_factory=list, init=False)
     """The hosts that the last pass could read, numbered, on one time base."""
+
+    start_unix_ns: int = field(default=0, init=False)
+    """Epoch nanoseconds of the session's start, as the last pass found it; 0 where no host records it."""
 
     compared: Compared | None = field(default=None, init=False)
     """How the hosts of the last document came to what all did together; None before the first."""
@@ -131,6 +124,9 @@ class SessionHosts:
             raise InputError(f"{first} ({len(failures)} hosts, all fail)" if len(failures) > 1 else first)
         ordered = [read[host.path] for host in hosts if host.path in read]
         self.found, unplaced = _on_one_clock(ordered)
+        bases = zip(ordered, self.found, strict=True)
+        starts = (it.base_unix_ns - host.shift_ps // 1000 for it, host in bases if it.base_unix_ns)
+        self.start_unix_ns = next(starts, 0)
         damage = (diagnostic for it in ordered for diagnostic in it.diagnostics)
         self.diagnostics = [*self._missing(), *map(skipped, failures), *unplaced, *damage]
 
@@ -167,18 +163,31 @@ class SessionHosts:
         for host in left.values():
             yield Failure(host, f"{host.path}: not read, stopped before; reload the session to read it")
 
-    def placed(self) -> list[Placed]:
-        """The hosts that can be read, on one time base. Reads every file once. Raises InputError."""
-        read = [it for it in self.each(_devices) if isinstance(it, HostResult)]
-        return [
-            Placed(
-                host,
-                it.value,
-                it.end_ps + host.shift_ps,
-                it.base_unix_ns - host.shift_ps // 1000 if it.base_unix_ns else 0,
-            )
-            for host, it in zip(self.found, read, strict=True)
-        ]
+    @contextmanager
+    def placed(
+        self, function: Callable[[Trace, HostCapture], Result]
+    ) -> Iterator[Iterator[tuple[Result, HostCapture]]]:
+        """What `function` makes of each host, which cannot know yet where the host lies on the session's time base, and
+        the host with its place there: that is known once all hosts are read, and each is read once. Results wait on
+        disk until then. Raises InputError."""
+        with Spool() as spool:
+            for answer in self.each(partial(_packed, function=function)):
+                if isinstance(answer, HostResult):
+                    spool.put(answer.host.path, answer.value)
+            yield ((spool.take(host.path), host) for host in self.found)
+
+    def again(
+        self, function: Callable[[Trace, HostCapture], Result], hosts: Sequence[HostCapture]
+    ) -> Iterator[HostResult[Result]]:
+        """What `function` makes of hosts that were `found`, their traces on the session's time base. Raises InputError
+        where none can be read any more."""
+        found, met = self.found, self.diagnostics
+        for answer in self.each(function, hosts):
+            if isinstance(answer, HostResult):
+                yield answer
+            else:  # it could be read a moment ago
+                met.append(skipped(answer))
+        self.found, self.diagnostics = found, met
 
     def report(
         self,
@@ -262,9 +271,9 @@ def skipped(failure: Failure) -> Diagnostic:
     return Diagnostic("skipped_host", "warning", failure.message, failure.host.name)
 
 
-def _devices(trace: Trace, _: HostCapture) -> list[str]:
-    """The ids of the host's devices."""
-    return [device.id for device in trace.devices]
+def _packed(trace: Trace, host: HostCapture, function: Callable[[Trace, HostCapture], Any]) -> bytes:
+    """A task whose result waits until all hosts are read."""
+    return packed(function(trace, host))
 
 
 def _on_one_clock(read: Sequence[HostResult[None]]) -> tuple[list[HostCapture], list[Diagnostic]]:

@@ -58,7 +58,7 @@ class Loaded:
     def head(self) -> dict[str, Any]:
         """What a page needs before it draws: the report's summary, phases, rows and the overview strip; of hosts that
         were chosen also their places (`chosen`), and which to look at first (`ranks`, see `report.ranks`)."""
-        from tb_xla_insights.report import session_summary
+        from tb_xla_insights.report.host_document import session_summary
 
         if self.report is None:
             return {**session_summary(self.trace), **self.timeline.head()}
@@ -89,7 +89,7 @@ class Loaded:
         from tb_xla_insights.pod.collectives import host_collectives
         from tb_xla_insights.pod.compared import compare_hosts
         from tb_xla_insights.pod.hosts import HostInput
-        from tb_xla_insights.report import session_report
+        from tb_xla_insights.report.document import session_report
         from tb_xla_insights.trace.model import SessionTrace
 
         name, path = self.trace.name, self.trace.path

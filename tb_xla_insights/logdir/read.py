@@ -34,7 +34,7 @@ class Reading:
     name: str
     bytes: int
     bytes_read: int = 0
-    state: Literal["waiting", "reading", "ready", "error"] = "waiting"
+    state: Literal["waiting", "reading", "building", "ready", "error"] = "waiting"
     message: str | None = None
 
     @property
@@ -43,8 +43,9 @@ class Reading:
         return self.bytes > 0 or self.state in ("ready", "error")
 
     def begin(self, bytes_read: int = 0, size: int | None = None) -> None:
-        self.state, self.bytes_read = "reading", bytes_read
-        self.bytes = self.bytes if size is None else size
+        """Says how much of it is read; what is read as a whole is being built."""
+        self.bytes_read, self.bytes = bytes_read, self.bytes if size is None else size
+        self.state = "building" if 0 < self.bytes <= bytes_read else "reading"
 
     def fail(self, message: str) -> None:
         self.state, self.message = "error", message
@@ -103,7 +104,7 @@ def read_session(
 
 def _try_host(host: HostFile, catalog: Catalog, reading: Reading, stop: Callable[[], bool]) -> Trace | None:
     def progress(bytes_read: int, size: int) -> None:
-        reading.bytes_read, reading.bytes = bytes_read, size
+        reading.begin(bytes_read, size)
 
     path = host.file.path
     if stop():

@@ -19,11 +19,10 @@ from tb_xla_insights.logdir.pod import Pod
 from tb_xla_insights.logdir.read import ask_sizes, read_session, readings_of
 from tb_xla_insights.logdir.sessions import SessionFiles
 from tb_xla_insights.logdir.so_far import Reports, SoFar
+from tb_xla_insights.logdir.stages import Stages
 from tb_xla_insights.memory import give_back
 
 _log = logging.getLogger(__name__)
-# An estimate from less than this much reading is a guess.
-_ESTIMATE_AFTER_SECONDS = 1.0
 
 
 class UnknownSessionError(InputError):
@@ -44,8 +43,7 @@ class Load:
         self.so_far: SoFar | None = None
         """The hosts of a session of many that were read by now; None before the first."""
         self.error: str | None = None
-        self._clock = clock
-        self._began = clock()
+        self.stages = Stages(self.hosts, clock)
         self._done = threading.Event()
         self._stop = threading.Event()
 
@@ -62,18 +60,13 @@ class Load:
         self._stop.set()
 
     def progress(self) -> dict[str, Any]:
-        """`bytes_read`, `bytes` (None where a store has not told all sizes yet), `seconds_left` (None as long as that
-        is a guess) and the same per host."""
+        """`bytes_read` and `bytes` (None where a store has not told all sizes yet) of all hosts and of each, and what
+        `Stages.progress` tells."""
         read, total = (sum(getattr(host, key) for host in self.hosts) for key in ("bytes_read", "bytes"))
-        elapsed = self._clock() - self._began
-        # What is left to do once all bytes are read has no measure: no estimate is better than "0 s left".
-        sized = all(host.is_sized for host in self.hosts)
-        known = sized and 0 < read < total and elapsed >= _ESTIMATE_AFTER_SECONDS
-        left = round(elapsed * (total - read) / read, 1) if known else None
         return {
             "bytes_read": read,
-            "bytes": total if sized else None,
-            "seconds_left": left,
+            "bytes": total if all(host.is_sized for host in self.hosts) else None,
+            **self.stages.progress(),
             "hosts": list(map(asdict, self.hosts)),
             "partial": self.so_far and self.hosts_read | {"hosts_told": self.so_far.hosts},
         }
@@ -123,11 +116,13 @@ def opener(
             ask_sizes(load.files, load.hosts)
             reader = SessionHosts(load.files, catalog, scheduler, budget, load.hosts, lambda: load.stopped)
             loaded: Loaded | Pod = _open_pod(load, reader, budget)
+            load.stages.draw()
             shown = loaded.choose(None)
         else:
             from tb_xla_insights.timeline import Timeline
 
             trace = read_session(load.files, catalog, load.hosts, lambda: load.stopped)
+            load.stages.draw()
             loaded = shown = Loaded(load.files, trace, Timeline(trace))
         _ = shown.head  # computed here, where nobody waits for it yet
         shown.timeline.prepare()

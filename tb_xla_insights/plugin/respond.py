@@ -97,7 +97,7 @@ def _answer(
 def not_found(request: wrappers.Request) -> wrappers.Response:
     """For every address that is no route."""
     address = request.path.rpartition("/xla_insights/")[2]
-    return error(request, 404, f"{address}: no such address; the README lists them")
+    return error(request, 404, f"{address}: no such address; docs/routes.md lists them")
 
 
 def error(

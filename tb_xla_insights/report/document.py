@@ -15,7 +15,7 @@ from tb_xla_insights.trace.model import SessionTrace
 def session_report(
     session: SessionTrace, all_gaps: bool = False, samples_per_step: float | None = None
 ) -> dict[str, Any]:
-    """The whole document, as the command line, Python and the page give it; the README tells every key.
+    """The whole document, as the command line, Python and the page give it; docs/json.md tells every key.
 
     Steps and gaps of all hosts come in one list each; a `step` elsewhere in the document is an index into
     `steps`. Files beside the capture (`report.beside`) are read the first time. `samples_per_step` comes before what

@@ -82,8 +82,11 @@ def gain_of(finding: Row, report: Row) -> Gain:
     Of what recurs: the share of the usual step, and the usual step with and without it. Of what happened once: the same
     of the mean step. Of a limit: the same of the step that remains without all mistakes. All at best, and at worst as
     well where that is another gain. Where nothing can be replayed: the share of the devices' spans that it explains.
+    What is no fault has no gain of its own, and stands before those that have one.
     """
     gain = finding["gain"] or 0.0
+    if finding["kind"] is None and any(it["gain"] for it in report["findings"]):
+        return Gain("", "what is to gain stands below")
     if finding["step_if_fixed_ps"] is None:
         return Gain(share(gain), "of the devices' spans") if gain else Gain("", "no time to gain")
     if gain < HIDDEN_SHARE and _share_of_spans(finding, report) >= INFO_SHARE:

@@ -170,7 +170,7 @@ def _gaps(session: SessionTrace) -> dict[str, Any]:
     hosts = {row["id"]: row["host"] for row in whole_report(session)["devices"]}
     groups: list[dict[str, Any]] = []
     latest: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    several = _several(session)
+    several = {host for host, count in _cores(session).items() if count > 1}
     listed = [
         item | {"together_ps": item["together_ps"] if hosts[item["device"]] in several else None}
         for item in report["items"][: MOST_GAPS * max(1, len(hosts))]
@@ -254,7 +254,7 @@ def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = 
         "host": host,
         "by_thread": by_thread(chain),
         "sentence": gap_sentence(found, report["environment"]["framework"], host if len(hosts) > 1 else None)
-        + (_together(found) if host in _several(session) else ""),
+        + _together(found, cores, _cores(session)[host]),
         "beside": _beside(session, found, other, list(known.values())) if other else None,
         "cores": cores,
         "pattern": pattern,
@@ -292,13 +292,16 @@ def _beside(
     return {"host": host, **told, "chain_ps": dict(chain)}
 
 
-def _several(session: SessionTrace) -> set[str]:
-    """Hosts with more than one core."""
-    cores = Counter(row["host"] for row in whole_report(session)["devices"])
-    return {host for host, count in cores.items() if count > 1}
+def _cores(session: SessionTrace) -> Counter[str]:
+    """How many cores each host has."""
+    return Counter(row["host"] for row in whole_report(session)["devices"])
 
 
-def _together(gap: dict[str, Any]) -> str:
+def _together(gap: dict[str, Any], alike: int, cores: int) -> str:
+    """Whether all of a host's cores are idle; nothing where it has one, or where the gap is on all of them, `alike`,
+    and at the same time but for a hundredth."""
+    if cores == 1 or (alike == cores and gap["together_ps"] >= 0.99 * gap["duration_ps"]):
+        return ""
     together, whole = brief_times(gap["together_ps"], gap["duration_ps"])
     if together == whole:
         return " All cores of the host are idle meanwhile."

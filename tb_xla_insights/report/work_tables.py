@@ -19,7 +19,9 @@ _NO_ANNOTATION, _ALL = "no annotation", "all ops"
 _INSIDE = "…"
 """At the end of a name: all inside of it."""
 _BOUNDS = {"unknown": "not known"}
-_SOURCES = {"capture": "from the capture", "table": "by the maker", "user": "as you gave them"}
+_NOTHING: Row = {"annotation": "", "category": "", "source": None, "executions": None}
+"""What several ops have not in common."""
+_SOURCES = {"capture": "from the capture", "table": "from the table of known devices", "user": "set by you"}
 _HARDLY = 0.02
 """So much of the time may be of annotations without a row."""
 _LEAST = 0.0005
@@ -73,7 +75,7 @@ def by_op(ops: Sequence[Row], work: Row, most: int) -> WorkTable:
     rows = _cut(every, most if large == len(every) else min(most, large + 1))
     leaves: dict[str, set[str]] = {}
     for row in rows:
-        leaves.setdefault(_leaf(row), set()).add(row["annotation"] or "")
+        leaves.setdefault(_leaf(row), set()).add(row["annotation"])
     clear = [{**row, "annotation": _leaf(row)} if len(leaves[_leaf(row)]) == 1 else row for row in rows]
     return _table("Device work by op", clear, work["total"], _cells_of_op)
 
@@ -87,7 +89,7 @@ def peaks_text(work: Row) -> str:
         if peaks[key]
     ]
     kinds = ", ".join(dict.fromkeys(row["kind"] for row in peaks["devices"]))
-    known = f"Peaks ({kinds}): {' and '.join(told)}, {_SOURCES.get(peaks['source'], 'not all alike')}."
+    known = f"Peaks ({kinds}): {' and '.join(told)}, {_SOURCES.get(peaks['source'], 'from several sources')}."
     text = known if told else f"Peaks ({kinds}) are not known: give them with --peaks FLOPS,BYTES."
     works, counted = total["work_ps"], total["counted_ps"]
     counts = (
@@ -99,7 +101,7 @@ def peaks_text(work: Row) -> str:
 
 
 def _leaf(row: Row) -> str:
-    return (row["annotation"] or "").rpartition("/")[2]
+    return _NO_ANNOTATION if row["annotation"] is None else row["annotation"].rpartition("/")[2]
 
 
 def _kernels_together(ops: Sequence[Row]) -> list[Row]:
@@ -136,19 +138,9 @@ def _cut(ordered: Sequence[Row], most: int) -> list[Row]:
     """So many rows, the last one of all that have none of their own."""
     if len(ordered) <= most:
         return list(ordered)
-    names = (
-        "annotation",
-        "category",
-        "source",
-        "executions",
-        "kind",
-        "flops",
-        "flops_share",
-        "bytes_share",
-        "bound_by",
-    )
+    unknown = dict.fromkeys(("kind", "flops", "flops_share", "bytes_share", "bound_by"))
     rest = {"name": f"{units.count(len(ordered) - most + 1)} others", "self_ps": _without_row(ordered, most)}
-    return [*ordered[: most - 1], dict.fromkeys(names) | rest]
+    return [*ordered[: most - 1], {**_NOTHING, **unknown, **rest}]
 
 
 def _table(
@@ -162,8 +154,7 @@ def _table(
         cells(row, unit, units.time_in(ps, unit), share)
         for row, ps, share in zip(rows, times, units.shares(own, whole_ps), strict=True)
     ]
-    nothing = dict.fromkeys(("annotation", "category", "source", "executions"))
-    every = {**nothing, **total, "name": _ALL, "kind": "work"}
+    every = {**_NOTHING, **total, "name": _ALL, "kind": "work"}
     return WorkTable(title, told, cells(every, unit, units.time_in(whole_ps, unit), units.share(1.0)))
 
 
@@ -176,8 +167,8 @@ def _cells_of_op(row: Row, unit: str, time: str, share: str) -> dict[str, str]:
     rates = _rates(row, row["flops"] if row["kind"] == "work" else None)
     return {
         "Op": row["name"],
-        "Category": row["category"] or "",
-        "Annotation": row["annotation"] or "",
+        "Category": row["category"],
+        "Annotation": row["annotation"],
         "Executions": "" if row["executions"] is None else units.count(row["executions"]),
         f"Self time, {unit}": time,
         "Share": share,

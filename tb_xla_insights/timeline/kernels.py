@@ -18,6 +18,7 @@ from cython.cimports.tb_xla_insights.arrays import (
     Int32,
     Int64,
     OutBools,
+    OutDouble,
     OutInt8,
     OutInt16,
     OutInt32,
@@ -233,6 +234,67 @@ def _comb(
             if k[x] == 1:
                 b[x] = 0
     return at
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _last_bucket(start: int64_t, end: int64_t, rung: cython.int) -> int64_t:
+    return (end - 1 if end > start else start) >> rung
+
+
+def fill(
+    start: Int64, end: Int64, count: Int32, busy: Int64, first: int64_t, stop: int64_t, since: int64_t,
+    rung: cython.int, comb_start: Int64, comb_end: Int64, comb_count: Int32,
+) -> NDArray[np.int8]:  # fmt: skip
+    """How full each bucket of each comb is, from 0 to 15: combs of several events, as `comb` has made them of slices
+    `first` to `stop - 1`, one after the other."""
+    buckets: cython.Py_ssize_t = 0
+    for x in range(len(comb_start)):
+        if comb_count[x] > 1:
+            buckets += _last_bucket(comb_start[x], comb_end[x], rung) - (comb_start[x] >> rung) + 1
+    result = np.empty(buckets, np.int8)
+    if not buckets:
+        return result
+    _fill(start, end, count, busy, first, stop, since, rung, comb_start, comb_end, comb_count, result,
+          np.zeros(buckets, np.float64))  # fmt: skip
+    return result
+
+
+def _fill(
+    start: Int64, end: Int64, count: Int32, busy: Int64, first: int64_t, stop: int64_t, since: int64_t,
+    rung: cython.int, comb_start: Int64, comb_end: Int64, comb_count: Int32, digits: OutInt8, time: OutDouble,
+) -> None:  # fmt: skip
+    width: int64_t = cython.cast(int64_t, 1) << rung
+    i: cython.Py_ssize_t = first
+    at: cython.Py_ssize_t = 0
+    bucket: int64_t
+    with cython.nogil:
+        for x in range(len(comb_start)):
+            left: int64_t = comb_count[x]
+            begin = comb_start[x] >> rung
+            until = comb_end[x]
+            while left > 0 and i < stop:
+                if end[i] >= since:
+                    left -= count[i]
+                    if comb_count[x] > 1 and end[i] > start[i]:
+                        part = cython.cast(cython.double, busy[i]) / (end[i] - start[i])
+                        for bucket in range(start[i] >> rung, ((end[i] - 1) >> rung) + 1):
+                            low, high = bucket * width, (bucket + 1) * width
+                            time[at + bucket - begin] += part * (min(high, end[i]) - max(low, start[i]))
+                i += 1
+            if comb_count[x] == 1:
+                continue
+            for bucket in range(begin, _last_bucket(comb_start[x], until, rung) + 1):
+                low, high = max(bucket * width, comb_start[x]), min((bucket + 1) * width, until)
+                # Any work is seen, and so is any pause.
+                share = time[at] / (high - low) if high > low else 0.0
+                digit: cython.int = cython.cast(cython.int, 15 * share + 0.5)
+                if share > 0:
+                    digit = max(1, digit)
+                digits[at] = min(15 if share > 0.999999 else 14, digit)
+                at += 1
 
 
 def spread(

@@ -12,7 +12,9 @@ are those with most time among its events, the earlier one where times are equal
 
 A view shows the rung with T <= 2 px < 2 T and then joins, from left to right within the window, neighbouring slices of
 short events that have the same class and less than T of pause between them: a comb. The name of a comb is that with
-most time among the names of its slices. Counts and busy times add up through both steps.
+most time among the names of its slices. Counts and busy times add up through both steps. How full a comb is where is
+told by the share of each bucket, as far as the comb lasts in it, that its slices are busy in; the busy time of a slice
+that reaches into the next bucket is spread over both. Shares are in steps of 1/15: 0 nothing, 15 all.
 
 A window of few events is merged at each view. For one of many, the rung of the whole lane is made when it is first
 needed, in one pass over the events, and kept if it has at most a quarter as many slices; if it has more, a window does
@@ -29,6 +31,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.analysis.kernels import ascends
 from tb_xla_insights.timeline import kernels
 from tb_xla_insights.trace.model import Int8, Int32, Int64
 
@@ -39,7 +42,7 @@ _FEW = 1 << 15
 
 class Slices(NamedTuple):
     """What is drawn: columns of start, end, name (-1 none), class, number of events, busy time (0 where that is 1) and
-    the first event."""
+    the first event; and of those of several events, one after the other, how full each bucket is from 0 to 15."""
 
     start: Int64
     end: Int64
@@ -48,6 +51,7 @@ class Slices(NamedTuple):
     events: Int32
     busy: Int64
     event: Int32
+    fill: Int8
 
 
 class _Level(NamedTuple):
@@ -88,8 +92,7 @@ class Lane:
     @cached_property
     def reach(self) -> Int64:
         """The latest end among an event and those before it."""
-        reach = np.maximum.accumulate(self.end) if len(self.end) else self.end
-        return self.end if np.array_equal(reach, self.end) else reach
+        return self.end if ascends(self.end) else np.maximum.accumulate(self.end)
 
     @cached_property
     def _sizes(self) -> Int64:
@@ -105,7 +108,13 @@ class Lane:
         else:
             level, reach = kept
             first, stop = window(level.start, reach, start_ps, end_ps)
-        return Slices(*kernels.comb(*level, first, stop, start_ps, rung, self.names))
+        start, end, name, kind, events, busy, event = kernels.comb(
+            *level, first, stop, start_ps, rung, self.names
+        )
+        fill = kernels.fill(
+            level.start, level.end, level.events, level.busy, first, stop, start_ps, rung, start, end, events
+        )
+        return Slices(start, end, name, kind, events, busy, event, fill)
 
     def _level(self, rung: int) -> tuple[_Level, Int64] | None:
         """A rung that is kept, with the latest end so far of its slices."""

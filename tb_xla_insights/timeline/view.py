@@ -35,17 +35,21 @@ def view(tracks: Sequence[Track], start_ps: int, end_ps: int, px: int) -> dict[s
     """
     rung = rung_of(end_ps - start_ps, px)
     slices = [[lane.view(start_ps, end_ps, rung) for lane in track.lanes] for track in tracks]
+    rungs = [[rung] * len(track.lanes) for track in tracks]
     deepest = max((len(track.lanes) for track in tracks), default=0)
     for more, depth in _ways_up(deepest, min(_MOST_RUNGS, _COARSEST - rung)):
         if sum(len(it.start) for row in slices for it in row) <= _MOST_SLICES:
             break
-        for track, row in zip(tracks, slices, strict=True):
+        for track, row, its in zip(tracks, slices, rungs, strict=True):
             if depth < len(row):
-                row[depth] = track.lanes[depth].view(start_ps, end_ps, rung + more)
+                its[depth] = rung + more
+                row[depth] = track.lanes[depth].view(start_ps, end_ps, its[depth])
     names: dict[str, int] = {}
     rows = {
-        track.head.id: [_lane(it, track.texts, names, start_ps) for it in row]
-        for track, row in zip(tracks, slices, strict=True)
+        track.head.id: [
+            _lane(it, track.texts, names, start_ps, its) for it, its in zip(row, own, strict=True)
+        ]
+        for track, row, own in zip(tracks, slices, rungs, strict=True)
     }
     return {"start_ps": start_ps, "end_ps": end_ps, "names": list(names), "rows": rows}
 
@@ -69,13 +73,15 @@ def _ways_up(depths: int, rungs: int) -> Iterator[tuple[int, int]]:
                 yield more, depth
 
 
-def _lane(slices: Slices, texts: list[str], names: dict[str, int], start_ps: int) -> dict[str, list[int]]:
+def _lane(
+    slices: Slices, texts: list[str], names: dict[str, int], start_ps: int, rung: int
+) -> dict[str, Any]:
     used, place = np.unique(slices.name, return_inverse=True)
     ids = np.array(
         [names.setdefault(texts[i], len(names)) if i >= 0 else -1 for i in used.tolist()], np.int64
     )
     event = slices.event
-    lane = {
+    lane: dict[str, Any] = {
         "s": np.diff(slices.start, prepend=start_ps).tolist(),
         "d": (slices.end - slices.start).tolist(),
         "n": ids[place].tolist(),
@@ -86,6 +92,8 @@ def _lane(slices: Slices, texts: list[str], names: dict[str, int], start_ps: int
     if (slices.events > 1).any():
         lane["k"] = slices.events.tolist()
         lane["b"] = slices.busy.tolist()
+        lane["r"] = rung
+        lane["f"] = _hex(slices.fill)
     return lane
 
 

@@ -54,7 +54,8 @@ def cpu_devices(trace: Trace, catalog: Catalog, stretches: Stretches | None) -> 
         _run_names(trace, runs, keys.run, rows),
     )
     devices = []
-    for number in np.union1d(core, np.unique(core_of_op)).tolist():
+    others = core_of_op[~np.isin(core_of_op, core)]  # mostly none: np.unique takes long for all ops
+    for number in np.union1d(core, others).tolist():
         its = core == number
         device = _device(trace, number, _of(modules, its), _of(ops, core_of_op == number))
         devices.append(replace(device, run_ids=_run_ids(device.modules, runs[its], regions.row, keys.run_id)))

@@ -135,6 +135,14 @@ class Device:
     run_of_op: Int32 | None = None
     run_ids: Int64 | None = None
 
+    @cached_property
+    def span_ps(self) -> tuple[int, int]:
+        """Start of its first and end of its last module or op; (0, 0) where it has neither."""
+        parts = [part for part in (self.modules, self.ops) if len(part)]
+        if not parts:
+            return 0, 0
+        return min(int(p.start_ps[0]) for p in parts), max(int(p.end_ps.max()) for p in parts)
+
 
 @dataclass(frozen=True)
 class Thread:
@@ -310,12 +318,10 @@ class Trace:
     @cached_property
     def span_ps(self) -> tuple[int, int]:
         """Start of the first and end of the last event; (0, 0) without events."""
-        lines = [line.rows for line in self.lines if line.count]
-        return (
-            (int(self.start_ps.min()), max(int(self.end_ps[rows].max()) for rows in lines))
-            if lines
-            else (0, 0)
-        )
+        if not len(self):
+            return 0, 0
+        outermost = np.flatnonzero(self.parent < 0)  # no event ends after the one around it
+        return int(self.start_ps[outermost].min()), int(self.end_ps[outermost].max())
 
     @cached_property
     def nbytes(self) -> int:

@@ -26,7 +26,9 @@ def read_trace(
     `progress` is told the bytes read so far. When `stop` becomes true, the trace holds what was read until
     then.
     """
-    space = read_space(source, progress=progress or (lambda _: None), stop=stop or (lambda: False))
+    progress = progress or (lambda _: None)
+    space = read_space(source, progress=progress, stop=stop or (lambda: False))
+    progress(source.size)  # headers and names included, which nobody has counted
     # Not above: a command imports it beside decoding, which leaves the interpreter free.
     from tb_xla_insights.trace.build import build_trace
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.catalog import CLASSES, Catalog
 from tb_xla_insights.catalog.classes import OTHER
+from tb_xla_insights.trace.entries import told_by_entry
 from tb_xla_insights.trace.model import Line, Role, Thread, Trace
 from tb_xla_insights.trace.nesting import self_times
 
@@ -139,7 +140,7 @@ class _Facts:
         )
 
     def count(self, line: Line, flag: int) -> int:
-        return int(np.count_nonzero(self.flags[self.trace.meta[line.rows]] & flag))
+        return int(np.count_nonzero(told_by_entry(self.flags & flag, self.trace.meta[line.rows])))
 
     def loads(self, line: Line, catalog: Catalog) -> bool:
         """Whether the line is a data loader's: its events, or annotations that all speak of loading data."""
@@ -169,11 +170,12 @@ class _Facts:
         if not len(trace.flows.producer):
             return launched
         hosts = host_planes(trace)
-        executes = np.array(
-            [line.plane not in hosts or self.count(line, _LAUNCH) > 0 for line in trace.lines], np.bool_
-        )
-        source, target = trace.lines_of(trace.flows.producer), trace.lines_of(trace.flows.consumer)
-        np.add.at(launched, source[(source != target) & executes[target]], 1)
+        for line in trace.lines:
+            if line.plane not in hosts or self.count(line, _LAUNCH):
+                ends = np.array((line.rows.start, line.rows.stop), np.int32)
+                its = slice(*np.searchsorted(trace.flows.consumer, ends))
+                source = trace.lines_of(trace.flows.producer[its])
+                launched += np.bincount(source[source != line.index], minlength=len(launched))
         return launched
 
 

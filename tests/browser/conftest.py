@@ -131,6 +131,20 @@ def page(
     spoiled = request.node.stash.get(SPOILED, False)
     page = left_page.pop() if left_page and not spoiled else new_page(browser, browser_context_args)
 
+    with watched(page, origins, complaints):
+        yield page
+        if request.node.stash.get(SPOILED, False):
+            page.context.close()
+        else:
+            clean(page, browser_context_args)
+            left_page.append(page)
+    assert not complaints
+
+
+@contextmanager
+def watched(page: Page, origins: list[str], complaints: list[str]) -> Iterator[None]:
+    """Notes what a page complains about: console errors, uncaught ones, requests to another origin."""
+
     def on_console(message: ConsoleMessage) -> None:
         if message.type == "error":
             complaints.append(message.text)
@@ -145,16 +159,10 @@ def page(
     page.on("console", on_console)
     page.on("pageerror", on_error)
     page.on("request", on_request)
-    yield page
-    if request.node.stash.get(SPOILED, False):
-        page.context.close()
-    else:
-        clean(page, browser_context_args)
-        page.remove_listener("console", on_console)
-        page.remove_listener("pageerror", on_error)
-        page.remove_listener("request", on_request)
-        left_page.append(page)
-    assert not complaints
+    yield
+    page.remove_listener("console", on_console)
+    page.remove_listener("pageerror", on_error)
+    page.remove_listener("request", on_request)
 
 
 def new_page(browser: Browser, context_args: dict[str, Any]) -> Page:
@@ -172,7 +180,7 @@ def clean(page: Page, context_args: dict[str, Any]) -> None:
     page.mouse.move(0, 0)
     page.goto("about:blank")
     page.set_viewport_size(context_args["viewport"])
-    page.emulate_media(color_scheme=context_args["color_scheme"])
+    page.emulate_media(color_scheme=context_args["color_scheme"], reduced_motion="null")
 
 
 @pytest.fixture

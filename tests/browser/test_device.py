@@ -74,8 +74,8 @@ def point(xi: Xi, op: str) -> tuple[float, float]:
 
 def test_the_verdict_and_the_figures(shown: Xi) -> None:
     assert shown.text("device-verdict") == (
-        "attention takes 38.0 % of the step’s device work at 16.8 % of peak: bound by memory. "
-        "fusion.1042 alone is 11.620 ms, at 56.0 % of HBM bandwidth."
+        "attention takes 38.0 % of the step’s device work at 16.8 % of peak FLOP/s and 48.1 % of HBM bandwidth: "
+        "bound by memory. fusion.1042 alone is 11.620 ms, at 56.0 % of HBM bandwidth."
     )
     assert ps(shown.page.get_by_test_id("kpi-work").locator("dd")) == [84_300_000_000]
     figures = [shown.text(f"kpi-{name}").split(" %")[0] for name in ("mfu", "hbm", "counted")]

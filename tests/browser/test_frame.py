@@ -57,6 +57,19 @@ def test_header_names_what_is_open(xi: Xi, page: Page, case_study: str, baseline
     assert xi.link()["s"] == baseline
 
 
+def test_views_share_what_they_ask_of_a_session(xi: Xi, page: Page, baseline: str) -> None:
+    asked: list[str] = []
+    page.on(
+        "request", lambda request: asked.append(request.url.partition("/data/plugin/")[2].partition("?")[0])
+    )
+    xi.open(baseline)
+    for view in ("overview", "gaps", "timeline"):
+        page.get_by_test_id(f"tab-{view}").click()
+        xi.ready()
+    for route in ("overview", "gaps"):
+        assert sum(it.endswith(f"data/{route}") for it in asked) == 1, asked
+
+
 def test_tabs_count_before_their_views_are_looked_at(xi: Xi, page: Page, baseline: str) -> None:
     xi.open(baseline)
     expect(page.get_by_test_id("tab-executions")).to_have_text(re.compile(r"^Executions\d+$"))
@@ -187,6 +200,8 @@ def test_reading_shows_progress_and_stops_on_demand(xi: Xi, page: Page, baseline
         "bytes": 1_204_000_000,
         "seconds_left": 6.1,
         "hosts": hosts,
+        "stage": "reading",
+        "part": 0.12,
     }
 
     def session(route: Route) -> None:
@@ -205,10 +220,35 @@ def test_reading_shows_progress_and_stops_on_demand(xi: Xi, page: Page, baseline
     progress = page.get_by_test_id("progress")
     expect(progress).to_contain_text("about 6\u202fs left")
     assert "Reading 2 hosts · 412 of 1 204 MB" in xi.text("progress")
+    # The timeline needs no findings.
+    expect(page.get_by_test_id("meter")).to_have_attribute("aria-valuenow", "12")
+    loading |= {"stage": "drawing", "part": 0.55}
+    expect(progress).to_contain_text("Preparing the timeline · about 6\u202fs left")
+    expect(page.get_by_test_id("meter")).to_have_attribute("aria-valuenow", "55")
     assert page.locator("main").get_attribute("data-state") == "loading"
     progress.get_by_role("button", name="Stop").click()
     xi.ready()
     assert len(stopped) == 1
+
+
+def test_findings_are_waited_for_while_the_timeline_is_ready(xi: Xi, page: Page, baseline: str) -> None:
+    held: list[Route] = []
+    waits = True
+    page.route("**/data/overview?*", lambda route: held.append(route) if waits else route.continue_())
+    xi.open(baseline, wait=False, v="overview")
+    card = page.get_by_test_id("analysing")
+    expect(card).to_contain_text("causes and findings follow")
+    bar = card.get_by_test_id("meter")
+    before = int(bar.get_attribute("aria-valuenow") or 0)
+    assert 45 <= before < 100
+    card.get_by_role("button", name="Timeline meanwhile").click()
+    page.wait_for_selector("main[data-state=ready][data-testid=view-timeline]")
+    waits = False
+    for route in held:
+        route.continue_()
+    page.get_by_test_id("tab-overview").click()
+    expect(page.get_by_test_id("verdict")).to_be_visible()
+    expect(card).to_have_count(0)
 
 
 def test_an_error_says_what_to_do_and_can_be_tried_again(xi: Xi, page: Page, baseline: str) -> None:

@@ -84,6 +84,15 @@ def test_a_selected_window_adds_up(xi: Xi, page: Page, case_study: str) -> None:
     assert round(sum(float(cell) for cell in cells), 3) == float(total or "")
 
 
+def test_the_ops_of_a_window_add_up(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, w="1000+100", sel="win:1010+50")
+    table = "[data-testid=window-ops]"
+    ops = exact(page, f"{table} tbody td[data-ps]")
+    assert sum(ops) == exact(page, f"{table} tfoot [data-ps]")[0]
+    shown = [float(cell) for cell in page.locator(f"{table} tbody td:nth-child(4)").all_text_contents()]
+    assert round(sum(shown), 3) == float(page.locator(f"{table} tfoot [data-ps]").text_content() or "")
+
+
 def test_edges_of_a_selected_window_can_be_moved(xi: Xi, case_study: str) -> None:
     xi.open(case_study, w="700+100", sel="win:740+20")
     box = xi.lanes()

@@ -30,6 +30,45 @@ def dynamic_shapes() -> str:
     return session_named("torch_xla_dynamic_shapes")
 
 
+SORT_ALL = """async () => {
+    const told = [];
+    const tables = () => [...document.querySelectorAll('main table:has(thead th[aria-sort])')];
+    for (const { ariaLabel: table } of tables()) {
+        const heads = () => tables().find((it) => it.ariaLabel === table).querySelectorAll('th button');
+        for (const [at, head] of [...heads()].entries()) {
+            if (at > 2 || !head.checkVisibility()) continue;
+            heads()[at].focus();
+            heads()[at].click();
+            await xi.idle();
+            const focus = document.activeElement;
+            told.push([table, head.textContent, focus === heads()[at], focus.parentNode.ariaSort]);
+        }
+    }
+    return told;
+}"""
+
+
+def test_a_head_that_sorts_keeps_the_focus(xi: Xi, page: Page, case_study: str) -> None:
+    tables = set()
+    for view in ("overview", "gaps", "executions", "propagation", "compiles", "hosts", "device", "timeline"):
+        xi.open(case_study, v=view, sel="win:500+90" if view == "timeline" else "")
+        for table, head, focused, sort in page.evaluate(SORT_ALL):
+            assert focused, (view, table, head)
+            assert sort in ("ascending", "descending"), (view, table, head)
+            tables.add(table)
+    assert len(tables) > 12, tables
+
+
+def test_a_button_in_a_row_keeps_the_focus_when_rows_are_drawn_anew(
+    xi: Xi, page: Page, case_study: str
+) -> None:
+    xi.open(case_study, v="gaps")
+    fold = page.get_by_test_id("gap-row").locator("[aria-expanded]").first
+    fold.focus()
+    xi.press("Enter")
+    expect(page.locator(":focus")).to_have_attribute("aria-expanded", "true")
+
+
 def test_a_pattern_filters_the_list(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="gaps")
     patterns, rows = page.get_by_test_id("gap-patterns"), page.get_by_test_id("gap-row")
@@ -340,4 +379,12 @@ def test_a_gap_says_where_its_chain_has_other_classes(xi: Xi, page: Page, dynamo
     """The driving thread is in an annotation while another one launches."""
     xi.open(dynamo, v="gaps")
     column(page.get_by_test_id("gap-list"), "Start").first.get_by_role("button").click()
-    expect(page.get_by_test_id("gap-parts")).to_contain_text("its classes differ")
+    parts = page.get_by_test_id("gap-parts")
+    expect(parts).to_contain_text("its classes differ")
+    chain = page.get_by_test_id("gap-chain")
+    listed: dict[str, int] = {}
+    for name, time in zip(column(chain, "Class").all_inner_texts(), ps(column(chain, "Time")), strict=True):
+        listed[name] = listed.get(name, 0) + time
+    names = [text.strip() for text in column(parts, "Class").all_text_contents()]
+    beside = dict(zip(names, ps(column(parts, "In list")), strict=True))
+    assert {name: time for name, time in beside.items() if time} == listed

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decode, firstAfter, sliceAt, sliceOf } from '../../frontend/timeline/columns.js';
+import { coverage, decode, firstAfter, sliceAt, sliceOf } from '../../frontend/timeline/columns.js';
 
 const wire = {
   start_ps: 100, end_ps: 1000, names: ['a', 'b'],
@@ -35,4 +35,16 @@ test('a slice is found by time, within reach', () => {
   assert.equal(sliceAt(columns, 203, 5), 1);
   assert.equal(sliceOf(columns, 150), 1);
   assert.equal(sliceOf(columns, 349), -1);
+});
+
+test('what of a merged slice is covered, by buckets of time and from its start to its end', () => {
+  const rows = { 'h0.t0': [{ s: [4, 30, 6], d: [20, 4, 8], n: [0, 0, 0], c: [0, 0, 0], k: [7, 1, 3], b: [16, 0, 4], e: [1, 7, 1], r: 4, f: 'f50' }] };
+  const [columns] = decode({ start_ps: 0, end_ps: 100, names: ['a'], rows }).rows.get('h0.t0');
+  // Buckets of 16 ps: the first slice is full in 4 to 16 and covered by a third in 16 to 24.
+  assert.equal(coverage(columns, 0, 4, 16), 1);
+  assert.ok(Math.abs(coverage(columns, 0, 12, 20) - (4 + 4 / 3) / 8) < 1e-12);
+  assert.ok(Math.abs(coverage(columns, 0, 0, 100) - (12 + 8 / 3) / 20) < 1e-12);
+  assert.equal(coverage(columns, 1, 0, 100), 1);
+  // The third lies in 40 to 48, in one bucket, and the digits of the ones before are not its.
+  assert.equal(coverage(columns, 2, 40, 48), 0);
 });

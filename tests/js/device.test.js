@@ -4,7 +4,7 @@ import { csvRows, divisor, hasRates, isOf, opRows, passes, peaksOfLink, restRows
 import { BOTTOM, LEFT, RIGHT, TOP, axesOf, decade, dotAt, dotsOf, lineEnd, placed, placeLabels, scales } from '../../frontend/device/layout.js';
 import { peaksText, precisionOf } from '../../frontend/device/peaks.js';
 import { shortSource } from '../../frontend/device/table.js';
-import { openRows } from '../../frontend/device/tree.js';
+import { closedAtFirst, openRows } from '../../frontend/device/tree.js';
 import { verdictParts } from '../../frontend/device/verdict.js';
 import { deviceChoices, devicePlaces } from '../../frontend/device/filters.js';
 
@@ -35,7 +35,7 @@ function made(more = {}) {
       kind: OPS.map(([op]) => (op.startsWith('all') ? 'collective' : 'work')), run: OPS.map((_, at) => (at ? null : [0, 5, 1, 7])),
     },
     programs: ['jit_f'], sources: ['/opt/model/mlp.py:40'], rows: ['h0.d0.ops'], rest: [{ path: 4, bound_by: 'memory', kinds: 3, executions: 30, self_ps: 2 * MS }],
-    uncounted: [{ op: 'custom-call.3', self_ps: 10 * MS }], verdict: { path: 3, reached: 0.6, below_ps: 15 * MS, op: 1 }, ...more,
+    uncounted: [{ op: 'custom-call.3', self_ps: 10 * MS }], verdict: { path: 3, reached: 0.6, known_ps: 79 * MS, below_ps: 15 * MS, op: 1 }, ...more,
   };
 }
 
@@ -168,11 +168,14 @@ test('peaks are read from links and told with where they come from', () => {
 const said = (own) => verdictParts(own, treeRows(own), opRows(own), restRows(own)).flat().join('').replace(/\u202f/g, ' ');
 
 test('the verdict is on what is farthest below the roof', () => {
-  assert.equal(said(made()), 'attention takes 35.4 % of the step’s device work at 0.3 % of peak: below half of both roofs. fusion.2 alone is 25.000 ms, at 40.0 % of HBM bandwidth.');
-  assert.equal(said(made({ verdict: { path: 3, reached: 0.83, below_ps: 1, op: 1 } })), 'The ops run at 83.0 % of what their kind allows; layers, with no single bound, is 65.7 % of the step’s device work.');
+  assert.equal(said(made()), 'attention takes 35.4 % of the step’s device work at 0.3 % of peak FLOP/s: below half of both roofs. fusion.2 alone is 25.000 ms, at 40.0 % of HBM bandwidth.');
+  assert.equal(said(made({ verdict: { path: 3, reached: 0.83, known_ps: 79 * MS, below_ps: 1, op: 1 } })), 'The ops run at 83.0 % of what their kind allows; layers, with no single bound, is 65.7 % of the step’s device work.');
   const { peaks } = made();
-  assert.match(said(made({ verdict: null, peaks: { ...peaks, flops_per_s: null, bytes_per_s: null } })), /^layers takes 65\.7 %.* the peaks of this device are not known\.$/);
-  assert.match(said(made({ verdict: null })), /the capture has no FLOP or byte counts\.$/);
+  assert.match(said(made({ verdict: null, peaks: { ...peaks, flops_per_s: null, bytes_per_s: null } })), /^layers takes 65\.7 %.* dot\.1 alone is 30\.000 ms, at 80\.0 % of peak FLOP\/s\. .* the peaks of this device are not known\.$/);
+  assert.match(said(made({ verdict: null })), /no op has both FLOPs and bytes\.$/);
+  const silent = made({ verdict: null });
+  silent.ops.flops = OPS.map(() => null);
+  assert.match(said(silent), /the capture has no FLOP or byte counts\.$/);
   const moves = made({ verdict: null, chosen: { dd: '0.0', st: 'mean', category: 'copy' } });
   moves.tree.bound_by = moves.tree.bound_by.map(() => 'memory');
   moves.tree.bytes_share = moves.tree.bytes_share.map(() => 0.7);
@@ -180,7 +183,28 @@ test('the verdict is on what is farthest below the roof', () => {
   assert.equal(said({ ...moves, total: { ...moves.total, kinds: 0 } }), 'No op of copy of this step ran on this device.');
   const waits = made();
   waits.ops.bound_by = OPS.map(() => 'wait');
-  assert.equal(said(waits), '98.0 % of the step’s device work only waits for copies or other asynchronous ops; dot.1 alone is 30.000 ms. Its other ops run at 60.0 % of what their kind allows.');
+  assert.equal(said(waits), '98.0 % of the step’s device time only waits for copies or other asynchronous ops; dot.1 alone is 30.000 ms. Its other ops run at 60.0 % of what their kind allows.');
+});
+
+test('in place of what has all of the work stands its largest part', () => {
+  const one = made({ verdict: null });
+  one.tree.self_ps[0] = 99 * MS;
+  one.tree.self_ps[1] = 91 * MS;
+  assert.match(said(one), /^attention takes 35\.4 % of the step’s device work\. fusion\.2 alone is 25\.000 ms/);
+});
+
+test('where little is known that is not told of all', () => {
+  const few = (/** @type {number} */ reached) => said(made({ verdict: { path: 2, reached, known_ps: 30 * MS, below_ps: 5 * MS, op: 0 } }));
+  assert.equal(few(0.9), 'layers takes 65.7 % of the step’s device work. FLOPs and bytes are known of 33.7 % of the work, which runs at 90.0 % of what its kind allows.');
+  assert.equal(few(0.5), 'layers takes 65.7 % of the step’s device work. FLOPs and bytes are known of 33.7 % of the work; farthest from the roof is mlp, 30.3 % of the time at 80.0 % of peak FLOP/s.');
+});
+
+test('of many rows those with most time are open at first', () => {
+  const layer = (/** @type {number} */ n) => [{ key: `a/b/${n}`, depth: 2, parent: true, ps: 20 + n }, { key: `a/b/${n}/x`, depth: 3, parent: false, ps: 11 + n }, { key: `a/b/${n}/y`, depth: 3, parent: false, ps: 9 }];
+  const many = /** @type {any[]} */ ([{ key: 'a', depth: 0, parent: true, ps: 500 }, { key: 'a/b', depth: 1, parent: true, ps: 500 }, ...Array.from({ length: 14 }, (_, n) => layer(n)).flat()]);
+  const closed = closedAtFirst(many);
+  assert.deepEqual([...closed].sort(), Array.from({ length: 12 }, (_, n) => `a/b/${n}`).sort());
+  assert.equal(closedAtFirst(many.slice(0, 20)).size, 0);
 });
 
 test('a device is called by the place of its host and its own', () => {

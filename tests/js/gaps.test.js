@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { byDevice, gapColumns, neighbour, withGapRows } from '../../frontend/timeline/gaps.js';
+import { byDevice, gapColumns, neighbour, withGapRows, withGaps } from '../../frontend/timeline/gaps.js';
 import { ofGap, selectionText, selectionValue } from '../../frontend/timeline/selection.js';
 import { sliceAt } from '../../frontend/timeline/columns.js';
 
@@ -18,6 +18,14 @@ test('as slices they carry the class of their cause and are never merged', () =>
   assert.deepEqual([[...columns.start], [...columns.end], [...columns.kind], [...columns.count]], [[100, 500], [110, 550], [3, 0], [1, 1]]);
   assert.equal(sliceAt(columns, 105, 0), 0);
   assert.equal(sliceAt(columns, 300, 0), -1);
+});
+
+test('slices that came are kept as they are beside the gaps', () => {
+  const came = { start_ps: 0, end_ps: 600, names: ['a'], rows: new Map([['h0.t0', []]]) };
+  const both = withGaps(came, new Map([['gaps.vm/TPU:0', [gapColumns(ITEMS)]]]));
+  assert.deepEqual([...both.rows.keys()], ['h0.t0', 'gaps.vm/TPU:0']);
+  assert.deepEqual([...came.rows.keys()], ['h0.t0']);
+  assert.deepEqual([both.start_ps, both.end_ps, both.names], [0, 600, ['a']]);
 });
 
 test('previous and next are those that begin before and after, with an end on both sides', () => {

@@ -4,7 +4,7 @@ import { loadingText, partialText } from '../../frontend/frame/states.js';
 
 const MB = 1e6;
 const plain = (text) => text.replaceAll('\u202f', ' ').replaceAll('\u00a0', ' ');
-const reading = (partial, bytes_read, bytes, seconds_left) => ({ partial, bytes_read: bytes_read * MB, bytes: bytes && bytes * MB, seconds_left, hosts: [{ name: 'w-0' }, { name: 'w-1' }] });
+const reading = (partial, bytes_read, bytes, seconds_left) => ({ partial, bytes_read: bytes_read * MB, bytes: bytes && bytes * MB, seconds_left, stage: 'reading', hosts: [{ name: 'w-0' }, { name: 'w-1' }] });
 
 test('while hosts are read it is said how many, how much, and how long it takes', () => {
   const text = (...more) => plain(partialText(reading({ hosts_read: 41, hosts_in_all: 64, hosts_told: 41 }, 103, ...more)));
@@ -25,4 +25,10 @@ test('once all hosts are read their report is still to come', () => {
 test('times up to a minute and a half are told in seconds', () => {
   const left = (seconds) => plain(loadingText(reading(null, 412, 1204, seconds))).split(' · ')[2];
   assert.deepEqual([0.2, 90, 91, 1910].map(left), ['about 1 s left', 'about 90 s left', 'about 2 min left', 'about 32 min left']);
+});
+
+test('what follows the last byte is told, and how long it takes', () => {
+  const text = (stage) => plain(loadingText({ ...reading(null, 760, 760, 4.2), stage }));
+  assert.equal(text('building'), 'Placing the events of 2 hosts on their threads and devices · about 4 s left');
+  assert.equal(text('drawing'), 'Preparing the timeline · about 4 s left');
 });

@@ -23,5 +23,5 @@ test('a slice is told by name, class, length, place and row; what it is, once', 
   const text = (own) => foundWords(own).join(', ').replaceAll('\u202f', ' ');
   assert.equal(text(found), 'StepMarker, step marker, 9.742 ms, at 739.896 ms, python');
   assert.equal(text({ ...found, name: 'step marker' }), 'step marker, 9.742 ms, at 739.896 ms, python');
-  assert.equal(text({ ...found, count: 531, busy_ps: 4_118_000_000 }), '531 events, 4.118 ms busy of 9.742 ms, most: StepMarker, at 739.896 ms, python');
+  assert.equal(text({ ...found, count: 531, busy_ps: 4_118_000_000 }), '531 events, 42.3 % covered, 4.118 ms busy of 9.742 ms, most: StepMarker, at 739.896 ms, python');
 });

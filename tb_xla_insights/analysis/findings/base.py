@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.beside import Beside, Metrics
-from tb_xla_insights.analysis.busy import device_span
 from tb_xla_insights.analysis.enclosing import annotation_path
 from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.findings.ledger import Ledger
@@ -117,7 +116,7 @@ class Facts:
     @cached_property
     def span_ps(self) -> int:
         """The devices' spans together."""
-        return sum(end - start for start, end in map(device_span, self.trace.devices))
+        return sum(end - start for start, end in (device.span_ps for device in self.trace.devices))
 
     @cached_property
     def steps(self) -> int:

@@ -28,6 +28,8 @@ from tb_xla_insights.units import brief_time
 
 LAUNCHING = ("sync_prepare", "dispatch", "program_load")
 
+_CONTAINER, _ELEMENT_WISE, _OTHER = range(3)
+
 
 @dataclass(frozen=True)
 class _Small:
@@ -70,17 +72,19 @@ def _single(trace: Trace) -> NDArray[np.bool_]:
     if not any(len(device.ops) for device in trace.devices):
         called = np.array([element_wise(name) for name in _functions(trace)], np.bool_)
         return called & (launches.sums(np.ones(len(runs), np.int64)) > 0)
-    ops, others = np.zeros(len(runs), np.int64), np.zeros(len(runs), np.int64)
+    plain, others = np.zeros(len(runs), np.int64), np.zeros(len(runs), np.int64)
     for number, device in enumerate(trace.devices):
-        run = runs_of_ops(trace, number)
-        of_run = (run >= 0) & (trace.told(device.ops.name, contains) == 0)
-        plain = trace.told(device.ops.name, element_wise)[of_run] == 1
-        ops += np.bincount(run[of_run], minlength=len(runs))
-        others += np.bincount(run[of_run][~plain], minlength=len(runs))
-    alone = (ops == 1) & (others == 0)
+        run, kind = runs_of_ops(trace, number), trace.told(device.ops.name, _kind)
+        for counts, which in ((plain, _ELEMENT_WISE), (others, _OTHER)):
+            counts += np.bincount(run[(run >= 0) & (kind == which)], minlength=len(runs))
+    alone = (plain == 1) & (others == 0)
     each, without = (launches.sums(column.astype(np.int64)) for column in (alone, ~alone))
     found: NDArray[np.bool_] = (each > 0) & (without == 0)
     return found
+
+
+def _kind(op: str) -> int:
+    return _CONTAINER if contains(op) else _ELEMENT_WISE if element_wise(op) else _OTHER
 
 
 def _functions(trace: Trace) -> list[str]:

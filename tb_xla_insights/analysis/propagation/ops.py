@@ -50,6 +50,7 @@ class DeviceOps:
 class Ops:
     """The ops of one host. Columns per distinct op: `program` (its id, empty where none is known), `name`, `origin`,
     `state`, `caller` (the one whose called computations hold it, -1: none) and `known`, whether its program tells so.
+    `event` is its first one, counted through the ops of all devices, one device after the other.
     Parts of op k are `first[k]` to `first[k + 1] - 1`, each with a `scope` (index into `scopes`, -1: none)
     and `upto`, the weights added up from the op's first part on; an op without a scope has one part of scope -1.
 
@@ -63,6 +64,7 @@ class Ops:
     state: NDArray[np.int8]
     caller: Int32
     known: NDArray[np.bool_]
+    event: Int32
     first: Int32
     scope: Int32
     upto: Int64
@@ -72,18 +74,26 @@ class Ops:
     frames: dict[str, Frames]
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
+    @cached_property
+    def whole(self) -> Chosen:
+        """All ops of all devices."""
+        return [(device, slice(None)) for device in range(len(self.devices))]
+
+    @cached_property
+    def totals(self) -> tuple[Int64, Int64, Int64]:
+        """`sums` of all ops of all devices."""
+        return self._sums(self.whole)
+
     def sums(self, chosen: Chosen) -> tuple[Int64, Int64, Int64]:
         """Of chosen ops, as (device, which of its ops): time per part, time per distinct op, ops per distinct op."""
+        return self.totals if chosen is self.whole else self._sums(chosen)
+
+    def _sums(self, chosen: Chosen) -> tuple[Int64, Int64, Int64]:
         time, count = np.zeros(len(self.scope), np.int64), np.zeros(len(self.name), np.int64)
         for device, which in chosen:
             ops = self.devices[device]
             tally(ops.key[which], ops.own_ps[which], self.first, self.upto, time, count)
         return time, np.add.reduceat(time, self.first[:-1]) if len(self.name) else count.copy(), count
-
-    @cached_property
-    def totals(self) -> tuple[Int64, Int64, Int64]:
-        """The same of all ops of all devices."""
-        return self.sums([(device, slice(None)) for device in range(len(self.devices))])
 
     def of_runs(self, runs: NDArray[np.bool_], device: int | None = None) -> Chosen:
         """The ops of those runs that a mask over Launches.runs selects, of one device or of all."""
@@ -99,7 +109,7 @@ def find_ops(trace: Trace) -> Ops:
     devices = trace.devices
     bounds = np.cumsum([0, *(len(device.ops) for device in devices)])
     runs = [runs_of_ops(trace, number) for number in range(len(devices))]
-    key, program, name, told = _distinct(trace, runs)
+    key, event, program, name, told = _distinct(trace, runs)
     names = host_annotations(trace).paths.names
     reading = Reading(trace, names, modules_of(trace))
     origin, caller, known = _origins(program, name, told, reading, names)
@@ -115,19 +125,19 @@ def find_ops(trace: Trace) -> Ops:
         )
         found.append(DeviceOps(mine, own, runs[number]))
     return Ops(
-        found, program, name, origin, np.array([it.state for it in origin], np.int8), caller, known, parts.first,
-        parts.scope, parts.upto, parts.scopes, frozenset(reading.mentioned), frozenset(reading.working), reading.frames,
-        reading.diagnostics(),
+        found, program, name, origin, np.array([it.state for it in origin], np.int8), caller, known, event,
+        parts.first, parts.scope, parts.upto, parts.scopes, frozenset(reading.mentioned), frozenset(reading.working),
+        reading.frames, reading.diagnostics(),
     )  # fmt: skip
 
 
-def _distinct(trace: Trace, runs: list[Int32]) -> tuple[Int32, list[str], list[str], list[str]]:
-    """Which distinct op each op of all devices is; program, name and op name of these."""
+def _distinct(trace: Trace, runs: list[Int32]) -> tuple[Int32, Int32, list[str], list[str], list[str]]:
+    """Which distinct op each op of all devices is; first event, program, name and op name of these."""
     programs = Programs()
     each = [columns_of(trace, device, run, programs) for device, run in zip(trace.devices, runs, strict=True)]
     columns = [together(each, which) for which in range(4)]
     first, key = keys(columns)
-    return key, *texts_of(trace, columns, first, programs)
+    return key, first, *texts_of(trace, columns, first, programs)
 
 
 def _origins(

@@ -32,6 +32,7 @@ class Frames:
         self._functions = list(index.function_names)
         self._places = [(it.file_name_id, it.function_name_id, it.line) for it in index.file_locations]
         self._frames = [(it.file_location_id, it.parent_frame_id) for it in index.stack_frames]
+        self._own: dict[int, Frame | None] = {}
 
     def stack(self, frame: int) -> list[Frame]:
         """The frames from a `stack_frame_id` outward, the innermost first. Ids count from 1 and 0 is none, as do those
@@ -41,6 +42,11 @@ class Frames:
     def own(self, frame: int) -> Frame | None:
         """The innermost frame in the user's own code: outside of installed packages and the standard library; the
         innermost one where all are inside."""
+        if frame not in self._own:
+            self._own[frame] = self._find_own(frame)
+        return self._own[frame]
+
+    def _find_own(self, frame: int) -> Frame | None:
         stack = islice(self._outward(frame), _DEEPEST)
         innermost = next(stack, None)
         if innermost is None or _is_own(innermost.file):

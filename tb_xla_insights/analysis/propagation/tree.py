@@ -134,7 +134,7 @@ def annotation_rows(
     if limited:
         time, _, count = ops.sums(ops.of_runs(runs, device))
     else:
-        time, _, count = ops.totals if device is None else ops.sums([(device, slice(None))])
+        time, _, count = ops.sums(ops.whole if device is None else [(device, slice(None))])
     rows = [Row(path, kind) for path, kind in zip(nodes.path, nodes.kind, strict=True)]
     host_ps, host_count = host.times(trace, step)
     for node, its, times in zip(nodes.of_host.tolist(), host_ps.tolist(), host_count.tolist(), strict=True):

@@ -79,7 +79,7 @@ def session_ops(session: SessionTrace) -> dict[str, Rows]:
     """The keys `unexplained`, `mixed` and `lines` of the report's `propagation`: the same of all ops of all hosts."""
     found: dict[str, Rows] = {"unexplained": [], "mixed": [], "lines": []}
     for trace in session.traces:
-        chosen: Chosen = [(number, slice(None)) for number in range(len(trace.devices))]
+        chosen = find_ops(trace).whole
         found["unexplained"] += unexplained_ops(trace, chosen)
         found["mixed"] += mixed_ops(trace, chosen)
         found["lines"] += source_lines(trace, chosen)

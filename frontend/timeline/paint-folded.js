@@ -1,0 +1,78 @@
+/** Lanes that stand for several rows: threads and devices that are folded. What of them is covered is told by height. */
+
+import { mix } from '../lib/theme.js';
+import { coverage, eachSlice } from './columns.js';
+import { FLOOR, PITCH_PX } from './draw.js';
+
+/** @typedef {ReturnType<typeof import('./draw.js').penOn>} Pen */
+/** @typedef {import('./scene.js').Scene} Scene */
+/** @typedef {import('./layout.js').Lane} Lane */
+/** @typedef {import('./columns.js').Columns} Columns */
+
+/** The x at which a bar begins, as bars move with time. @param {import('./scale.js').Scale} scale */
+export const barOrigin = ({ x, left }) => left - ((left - x(0)) % PITCH_PX);
+
+/** Adds up what of each bar of a lane is covered. @param {import('./scale.js').Scale} scale */
+function createBars(scale) {
+  const origin = barOrigin(scale);
+  const parts = new Float32Array(Math.ceil(Math.max(0, scale.right - origin) / PITCH_PX) + 1);
+  return {
+    parts,
+    /** @param {Columns} columns @param {number} i @param {number} x @param {number} w */
+    add(columns, i, x, w) {
+      const wide = Math.max(w, 1);
+      const last = Math.min(parts.length - 1, Math.floor((x + wide - origin) / PITCH_PX));
+      for (let bar = Math.max(0, Math.floor((x - origin) / PITCH_PX)); bar <= last; bar += 1) {
+        const [from, to] = [Math.max(x, origin + bar * PITCH_PX), Math.min(x + wide, origin + (bar + 1) * PITCH_PX)];
+        if (to > from) parts[bar] += (coverage(columns, i, scale.ps(from), scale.ps(to)) * (to - from)) / PITCH_PX;
+      }
+    },
+    /** @param {Pen} pen @param {string} fill @param {number} y @param {number} h @param {number} whole what the height of the lane stands for */
+    draw(pen, fill, y, h, whole) {
+      parts.forEach((part, bar) => {
+        if (part > 0) pen.drawBar(fill, Math.max(scale.left, Math.round(origin + bar * PITCH_PX)), 2, y, h, Math.min(1, part / whole));
+      });
+    },
+  };
+}
+
+/** Threads folded into one lane: how many of them do something. @param {Pen} pen @param {Scene} scene @param {import('../lib/theme.js').Palette} palette @param {Lane} lane @param {number} y */
+export function drawMore(pen, { scale, slices }, palette, lane, y) {
+  const bars = createBars(scale);
+  for (const { id } of lane.rows) {
+    const columns = slices?.rows.get(id)?.[0];
+    eachSlice(columns, scale, (i, x, w) => { if (columns) bars.add(columns, i, x, w); });
+  }
+  bars.draw(pen, palette.ink3, y, lane.h, Math.max(1, ...bars.parts));
+}
+
+/**
+ * Folded devices: their modules, collectives in them. Of several one line each; what is merged together, as bars of what
+ * of all of them is covered.
+ * @param {Pen} pen @param {Scene} scene @param {import('../lib/theme.js').Palette} palette @param {Lane} lane @param {number} y
+ */
+export function drawFolded(pen, { scale, slices }, palette, lane, y) {
+  const devices = [...new Set(lane.rows.map(({ device }) => device))];
+  const tall = lane.h - 2;
+  const pitch = tall / devices.length;
+  const line = devices.length > 1 ? Math.max(1, pitch - 1) : tall - 1;
+  const kinds = { runs: createBars(scale), collectives: createBars(scale) };
+  /** @type {(() => void)[]} */
+  const lines = [];
+  for (const { id, kind, device } of lane.rows) {
+    const columns = slices?.rows.get(id)?.[0];
+    const runs = kind === 'modules' || lane.rows.length === 1;
+    eachSlice(columns, scale, (i, x, w) => {
+      if (!columns || !(runs || columns.kind[i] === 1)) return;
+      const tone = runs ? palette.dev : palette.devColl;
+      if (columns.count[i] === 1) lines.push(() => pen.box(tone.fill, x, y + pitch * devices.indexOf(device), Math.max(1, w), line));
+      else {
+        kinds[runs ? 'runs' : 'collectives'].add(columns, i, x, w);
+        if (runs) pen.box(mix(tone.fill, palette.surface, 1 - FLOOR), x, y, Math.max(1, w), tall);
+      }
+    });
+  }
+  lines.forEach((draw) => draw());
+  kinds.runs.draw(pen, palette.dev.fill, y, tall, devices.length);
+  kinds.collectives.draw(pen, palette.devColl.fill, y, tall, devices.length);
+}

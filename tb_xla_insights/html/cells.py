@@ -1,0 +1,155 @@
+"""What a notebook shows of sessions and tables: in the colours of whatever theme is around, without a script or a
+request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from markupsafe import Markup
+
+from tb_xla_insights import units
+from tb_xla_insights.analysis.findings.base import plural
+from tb_xla_insights.catalog.classes import label
+from tb_xla_insights.html import time_cards
+from tb_xla_insights.html.markup import Child, Column, Row, element, table
+from tb_xla_insights.html.page import figure_list, findings, report_html
+from tb_xla_insights.report.figures import figures
+
+_MOST_ROWS = 20
+_MOST_PARTS = 3
+_LONG = 48
+"""Letters of a cell; the whole text is its title."""
+
+_SHARES = ("share", "duty_cycle", "gain", "gain_at_worst", "mfu")
+"""The ends of keys of shares from 0 to 1."""
+
+_NAMES = ("number", "index", "step")
+"""The ends of keys of numbers that name something, and count nothing."""
+
+_STYLE = """
+.xla-insights{font:12px/16px -apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif;font-variant-numeric:tabular-nums;
+--line:color-mix(in srgb,currentColor 20%,transparent);--faint:color-mix(in srgb,currentColor 7%,transparent);
+--ink-2:color-mix(in srgb,currentColor 78%,transparent)}
+.xla-insights,.xla-insights section{display:grid;grid-template-columns:minmax(0,1fr);gap:8px}
+.xla-insights :is(p,h2,h3,ol,dl,dd){margin:0;padding:0;font-size:12px;line-height:16px}
+.xla-insights p.lead{font-size:16px;line-height:22px}
+.xla-insights :is(small,dt,th,p.note){font-weight:400;font-size:11px;color:var(--ink-2)}
+.xla-insights h2 small{margin-left:8px}
+.xla-insights span+span:not(.tag)::before{content:" · "}
+.xla-insights dl{display:flex;flex-wrap:wrap;gap:8px 24px}
+.xla-insights dl>div{display:flex;flex-direction:column-reverse}
+.xla-insights dd{font-size:16px;line-height:20px;font-weight:600}
+.xla-insights h3{display:flex;flex-wrap:wrap;gap:4px 8px;align-items:baseline;font-weight:600}
+.xla-insights h3 span+span::before,.xla-insights h3+.gain::before{content:none!important}
+.xla-insights .group{padding:4px 8px;background:var(--faint)}
+.xla-insights .group .gain{margin-left:auto}
+.xla-insights ol{list-style:none}
+.xla-insights li{display:grid;grid-template-columns:minmax(0,1fr) auto;gap:3px 16px;padding:6px 8px;
+border-bottom:1px solid var(--line)}
+.xla-insights li p{grid-column:1/-1;max-width:800px}
+.xla-insights .tag{padding:0 6px;border-radius:3px;font-weight:400;background:var(--faint)}
+.xla-insights .critical{background:#d336}
+.xla-insights .warning{background:#c804}
+.xla-insights .info{background:#37c4}
+.xla-insights .once{background:none;border:1px dashed var(--line)}
+.xla-insights .scroll{overflow-x:auto}
+.xla-insights table{border-collapse:collapse;margin:0}
+.xla-insights :is(th,td){padding:3px 8px;text-align:left;white-space:nowrap;border:0;font-size:12px;
+border-bottom:1px solid var(--line)}
+.xla-insights .num{text-align:right}
+.xla-insights .bar{height:8px;width:84px;background:var(--line)}
+.xla-insights .bar i{display:block;height:8px;background:var(--ink-2)}
+.xla-insights iframe{display:block;width:100%;border:1px solid var(--line);border-radius:4px}
+"""
+
+
+def session_cell(document: Row) -> Markup:
+    """A session in short, from its report: verdict, figures, findings, devices."""
+    session, environment = document["session"], document["environment"]
+    about = (session["name"], environment["label"], units.time_text(session["duration_ps"]))
+    synthetic = element("span", "synthetic", class_="tag warning") if environment["synthetic"] else None
+    return _cell(
+        element("p", (element("span", it) for it in about), " ", synthetic, class_="meta"),
+        element("p", document["verdict"]["text"], class_="lead"),
+        element("p", session["description"]) if session["description"] else None,
+        figure_list(figures(document)),
+        findings(document),
+        time_cards.devices(document),
+    )
+
+
+def table_cell(rows: Sequence[Row]) -> Markup:
+    """The first rows of a table, and how many there are. Times are in the unit that fits their column's largest."""
+    if not rows:
+        return _cell(element("p", "No rows."))
+    shown = list(islice(rows, _MOST_ROWS))
+    keys = dict.fromkeys(key for row in shown for key in row)
+    rest = f"The first {_MOST_ROWS} of {units.count(len(rows))} rows." if len(rows) > len(shown) else None
+    return _cell(
+        table(shown, *(_column(key, [row.get(key) for row in shown]) for key in keys)),
+        element("p", rest, class_="note") if rest else None,
+    )
+
+
+def page_cell(document: Row, height: int) -> Markup:
+    """The whole report, `height` pixels high, in a frame of its own: its style and the notebook's stay apart."""
+    page = str(report_html(document))
+    title = f"Report of {document['session']['name']}"
+    return _cell(element("iframe", sandbox="", srcdoc=page, title=title, height=height))
+
+
+def _cell(*children: Child) -> Markup:
+    return element("div", element("style", Markup(_STYLE)), *children, class_="xla-insights")
+
+
+def _column(key: str, values: Sequence[Any]) -> Column:
+    """The column of a key, which is its head's title."""
+    words, known = key.removesuffix("_ps").replace("_", " "), [it for it in values if it is not None]
+    if key.endswith("_ps") and all(isinstance(it, int) for it in known):
+        unit = units.column_unit(known) if any(known) else "ms"
+        return Column(_head(f"{words}, {unit}", key), lambda row: _time(row.get(key), unit))
+    if known and all(isinstance(it, int | float) and not isinstance(it, bool) for it in known):
+        return Column(_head(words, key), lambda row: _number(key, row.get(key)))
+    return Column(_head(words, key), lambda row: _cut(_text(key, row.get(key))), left=True)
+
+
+def _head(text: str, key: str) -> Markup:
+    return element("span", text, title=key)
+
+
+def _time(value: int | None, unit: str) -> str:
+    return units.MISSING if value is None else units.time_in(value, unit)
+
+
+def _number(key: str, value: float | None) -> str:
+    if key.endswith(_SHARES):
+        return units.share(value)
+    if key.endswith(_NAMES):
+        return units.MISSING if value is None else str(value)
+    return f"{value:.4g}" if isinstance(value, float) else units.count(value)
+
+
+def _text(key: str, value: Any) -> str:
+    """What is no number; of parts the largest, of lists how long they are."""
+    if value is None or value in ("", [], {}):
+        return units.MISSING
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return _parts(value) if key.endswith("_ps") else plural(len(value), "key")
+    if isinstance(value, list) and not isinstance(value[0], str):
+        return plural(len(value), "row")
+    return ", ".join(value) if isinstance(value, list) else str(value)
+
+
+def _parts(times: Mapping[str, int]) -> str:
+    """Times by class, or by device."""
+    largest = sorted(times, key=lambda name: -times[name])[:_MOST_PARTS]
+    told = ", ".join(f"{label(name)} {units.time_text(times[name])}" for name in largest)
+    return f"{told}, …" if len(times) > len(largest) else told
+
+
+def _cut(text: str) -> Child:
+    return text if len(text) <= _LONG else element("span", f"{text[: _LONG - 1]}…", title=text)

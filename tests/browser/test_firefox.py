@@ -1,0 +1,66 @@
+"""Firefox draws every view without a complaint, and is worked by keyboard, as Chromium is."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+
+import pytest
+from browser.conftest import watched
+from browser.driver import Xi
+from browser.test_access import CASE, VIEWS
+from playwright.sync_api import Browser, Page, Playwright, expect
+
+
+@pytest.fixture(scope="module")
+def firefox(playwright: Playwright) -> Iterator[Browser]:
+    """Firefox as the system has it, by WebDriver BiDi: no build of Playwright's own."""
+    path = os.environ.get("FIREFOX") or shutil.which("firefox-esr") or shutil.which("firefox")
+    if not path:
+        pytest.skip("no Firefox here; set FIREFOX to its path")
+    browser = playwright.firefox.launch(channel="moz-firefox", executable_path=path)
+    yield browser
+    browser.close()
+
+
+@pytest.fixture(scope="module")
+def firefox_page(firefox: Browser) -> Page:
+    return firefox.new_page(viewport={"width": 1440, "height": 900})
+
+
+@pytest.fixture
+def page(firefox_page: Page, origins: list[str], complaints: list[str]) -> Iterator[Page]:
+    """Firefox's page in place of Chromium's: its test fails on a complaint as well."""
+    with watched(firefox_page, origins, complaints):
+        yield firefox_page
+    assert not complaints
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_view_is_drawn(xi: Xi, view: str) -> None:
+    session, state = VIEWS[view]
+    xi.open(session, True, v=view, **state)
+    expect(xi.page.get_by_test_id(f"tab-{view}")).to_have_attribute("aria-selected", "true")
+    expect(xi.page.get_by_role("tabpanel")).not_to_be_empty()
+
+
+def test_the_keyboard_goes_from_gap_to_gap_and_along_the_slices(xi: Xi) -> None:
+    xi.open(CASE)
+    assert xi.slices()
+    xi.press("]")
+    first = xi.link()["sel"]
+    xi.press("]")
+    assert first.startswith("gap:")
+    assert xi.link()["sel"].startswith("gap:")
+    assert xi.link()["sel"] != first
+    expect(xi.page.get_by_test_id("selection-panel").get_by_role("heading", level=2)).to_contain_text(
+        "Gap of"
+    )
+
+    xi.page.get_by_test_id("timeline-canvas").focus()
+    xi.press("ArrowDown")
+    xi.press("ArrowRight")
+    cursor = xi.drawn("cursor")
+    xi.press("ArrowRight")
+    assert xi.drawn("cursor") != cursor

@@ -1,0 +1,118 @@
+"""Answers that come late: after another session was opened, after something else was selected, or not at all."""
+
+from __future__ import annotations
+
+from browser.conftest import session_named
+from browser.driver import Xi
+from playwright.sync_api import Page, Route, expect
+
+
+class Held:
+    """The requests of a route, held back until they are let go."""
+
+    def __init__(self, page: Page, pattern: str) -> None:
+        self._page, self._pattern = page, pattern
+        self.routes: list[Route] = []
+        page.route(pattern, lambda route: self.routes.append(route))
+
+    def after(self, press: str) -> None:
+        """Waits until a key has asked for something."""
+        with self._page.expect_request(self._pattern):
+            self._page.keyboard.press(press)
+
+    def release(self, xi: Xi) -> None:
+        for route in self.routes:
+            route.continue_()
+        xi.idle()
+
+
+def switch(page: Page, session: str) -> None:
+    page.get_by_test_id("session-select").select_option(session)
+    expect(page.get_by_test_id("live")).to_have_text(f"{session} is open.")
+    page.wait_for_selector("main[data-state=ready]")
+
+
+def nothing_selected(xi: Xi) -> bool:
+    return xi.drawn("selection") is None and "sel" not in xi.link()
+
+
+def test_a_neighbor_of_another_session_is_not_selected(
+    xi: Xi, page: Page, case_study: str, baseline: str
+) -> None:
+    xi.open(baseline)
+    held = Held(page, "**/data/neighbor?*")
+    held.after(".")
+    switch(page, case_study)
+    held.release(xi)
+    assert nothing_selected(xi)
+
+
+def test_a_neighbor_is_not_selected_over_what_was_selected_meanwhile(
+    xi: Xi, page: Page, case_study: str
+) -> None:
+    xi.open(case_study)
+    page.wait_for_selector("[data-testid=gap-index]:visible")
+    held = Held(page, "**/data/neighbor?*")
+    held.after(".")
+    page.keyboard.press("]")
+    held.release(xi)
+    assert xi.drawn("selection")["kind"] == "gap"
+
+
+def test_a_neighbor_that_cannot_be_told_is_said(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study)
+    page.route(
+        "**/data/neighbor?*", lambda route: route.fulfill(content_type="application/json", body="null")
+    )
+    xi.press(".")
+    expect(page.get_by_test_id("diagnostic-timeline")).to_contain_text("data/neighbor")
+
+
+def test_an_event_of_another_session_s_chain_is_not_selected(
+    xi: Xi, page: Page, case_study: str, baseline: str
+) -> None:
+    xi.open(baseline)
+    page.wait_for_selector("[data-testid=gap-index]:visible")
+    xi.press("]")
+    held = Held(page, "**/data/event?*")
+    page.get_by_test_id("gap-chain").locator("tbody button").first.focus()
+    held.after("Enter")
+    switch(page, case_study)
+    held.release(xi)
+    assert nothing_selected(xi)
+
+
+def test_hits_of_another_session_are_not_counted(xi: Xi, page: Page, case_study: str, baseline: str) -> None:
+    xi.open(baseline, q="StepMarker")
+    found = page.get_by_test_id("search-count")
+    expect(found).not_to_have_text("")
+    held = Held(page, "**/data/search?*")
+    with page.expect_request("**/data/search?*"):
+        switch(page, case_study)
+    expect(found).to_have_text("")
+    held.release(xi)
+    expect(found).not_to_have_text("")
+
+
+def test_the_step_that_was_left_does_not_come_back(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="executions")
+    step = page.get_by_test_id("execution-step")
+    before = step.text_content()
+    held = Held(page, "**/data/executions?*")
+    with page.expect_request("**/data/executions?*"):
+        page.get_by_role("button", name="Next step").click()
+    page.go_back()
+    page.wait_for_function("!location.hash.includes('insights.st=')")
+    held.release(xi)
+    expect(step).to_have_text(before or "")
+
+
+def test_hosts_of_another_session_are_not_shown(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(session_named("synthetic_pod_16_hosts"), v="hosts")
+    held = Held(page, "**/data/hosts?*host=*")
+    page.get_by_test_id("host-worst-step").click()
+    with page.expect_request("**/data/hosts?*host=*"):
+        page.get_by_test_id("hosts-timeline").click()
+    switch(page, case_study)
+    held.release(xi)
+    assert xi.link()["v"] == "hosts"

@@ -1,0 +1,137 @@
+"""What notebooks show: sessions and tables in short, the report in a frame, and the example from its first cell on."""
+
+from __future__ import annotations
+
+import json
+import sys
+import types
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from synthetic.__main__ import LOGDIR
+from test_html import Page
+
+import tb_xla_insights as xi
+from tb_xla_insights import units
+from tb_xla_insights.html.page import report_html
+
+NOTEBOOK = Path(__file__).parents[1] / "examples/notebook.ipynb"
+TABLES = (
+    "devices", "steps", "gaps", "executions", "compiles", "transfers", "collectives", "ops", "findings",
+    "annotations",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def session() -> xi.Session:
+    return xi.load(str(LOGDIR / "synthetic_case_study_8_tpu_cores"))
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What a notebook was told to display."""
+    displayed: list[str] = []
+    module = types.ModuleType("IPython.display")
+    vars(module).update(HTML=str, display=displayed.append)
+    monkeypatch.setitem(sys.modules, "IPython", types.ModuleType("IPython"))
+    monkeypatch.setitem(sys.modules, "IPython.display", module)
+    return displayed
+
+
+def cell(thing: Any) -> Page:
+    made = thing._repr_html_()
+    assert type(made) is str
+    return Page(made)
+
+
+def test_a_session_shows_verdict_findings_and_devices(session: xi.Session) -> None:
+    report, parsed = session.report(), cell(session)
+    text = parsed.text()
+    assert report["verdict"]["text"].replace("\u202f", " ") in text
+    assert report["session"]["description"] in text
+    assert "synthetic" in [own for tag, own in parsed.texts if tag == "span"]
+    assert all(finding["title"] in text for finding in report["findings"])
+    rows = [row for table in parsed.rows.values() for row in table]
+    assert [row[0] for row in rows[1:]] == [device["name"] for device in report["devices"]]
+    assert repr(session) == f"Session({session.name!r}, 1 host)"
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_table_shows_its_first_rows(session: xi.Session, name: str) -> None:
+    table: xi.Table = getattr(session, name)()
+    parsed = cell(table)
+    [[head, *rows]] = parsed.rows.values()
+    assert len(rows) == min(20, len(table))
+    assert [value for tag, key, value in parsed.attributes if (tag, key) == ("span", "title")][
+        : len(head)
+    ] == table.columns
+    assert (f"The first 20 of {units.count(len(table))} rows." in parsed.text()) == (len(table) > 20)
+    assert repr(table) == f"Table({len(table)} rows: {', '.join(table.columns)})"
+
+
+def test_cells_are_in_the_units_of_the_page() -> None:
+    row = {
+        "start_ps": 72_143_000_000, "stall_ps": 0, "host_ps": {"wait": 1_000_000, "tracing": 2_000_000},
+        "count": 11520, "step_number": 1206, "duty_cycle": 0.605, "rate": 0.25, "cut": None, "ids": ["a", "b"],
+        "chain": [{}, {}], "seen": True, "text": "x" * 60,
+    }  # fmt: skip
+    [[head, cells]] = cell(xi.Table([row])).rows.values()
+    assert head[:4] == ["start, ms", "stall, ms", "host", "count"]
+    assert [it.replace("\u202f", " ") for it in cells] == [
+        "72.143", "0.000", "IR tracing 2.000 µs, wait 1.000 µs", "11 520", "1206", "60.5 %", "0.25", "–", "a, b",
+        "2 rows", "yes", "x" * 47 + "…",
+    ]  # fmt: skip
+
+
+def test_names_are_text_whatever_they_are() -> None:
+    name = '<script>alert("1")</script>&amp;'
+    parsed = cell(xi.Table([{name: name, "b": [name], "c_ps": {name: 1}}]))
+    assert "script" not in {tag for tag, _, _ in parsed.attributes} | {tag for tag, _ in parsed.texts}
+    assert parsed.text().count("alert") == 4
+
+
+def test_an_empty_table_says_so() -> None:
+    assert "No rows." in cell(xi.Table([])).text()
+
+
+def test_show_opens_the_report_in_a_frame_of_its_own(session: xi.Session, shown: list[str]) -> None:
+    session.show(height=321)
+    [made] = shown
+    frames = {key: value for tag, key, value in Page(made).attributes if tag == "iframe"}
+    assert frames["srcdoc"] == str(report_html(session.document()))
+    assert (frames["sandbox"], frames["height"]) == ("", "321")
+    assert not made.startswith("<iframe")  # of which IPython warns
+    assert unescape(made) != made
+
+
+def test_without_ipython_show_says_what_to_install(
+    session: xi.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "IPython.display", None)
+    with pytest.raises(ImportError, match="pip install notebook"):
+        session.show()
+
+
+class TestTheExample:
+    def test_it_is_committed_without_outputs(self) -> None:
+        cells = [it for it in json.loads(NOTEBOOK.read_text())["cells"] if it["cell_type"] == "code"]
+        assert all(it["outputs"] == [] and it["execution_count"] is None for it in cells)
+
+    def test_it_runs_from_the_first_cell_to_the_last(self) -> None:
+        nbclient = pytest.importorskip("nbclient", reason="the example runs in a kernel; install nbclient")
+        pytest.importorskip("ipykernel", reason="the example runs in a kernel; install ipykernel")
+        nbformat = pytest.importorskip("nbformat")
+        notebook = nbformat.read(NOTEBOOK, as_version=4)
+        place = {"metadata": {"path": str(NOTEBOOK.parent)}}
+        nbclient.NotebookClient(notebook, timeout=60, kernel_name="python3", resources=place).execute()
+        told = [
+            output.get("data", {}).get("text/html") or output.get("text", "")
+            for it in notebook.cells
+            if it.cell_type == "code"
+            for output in it.outputs
+        ]
+        assert "The 8 devices are" in told[0]
+        assert "72.143" in told[2]
+        assert "<iframe" in told[-1]
