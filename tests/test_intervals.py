@@ -21,7 +21,7 @@ def instants(found: Intervals) -> set[int]:
     return {at for start, end in pairs for at in range(start, end)}
 
 
-@given(spans, st.integers(0, 20), st.integers(0, 40), st.integers(-1, 5))
+@given(spans, st.integers(0, 20), st.integers(0, 40), st.integers(1, 5))
 def test_gaps_are_what_a_window_has_beside_and_long_enough(
     parts: list[tuple[int, int]], start: int, end: int, least: int
 ) -> None:

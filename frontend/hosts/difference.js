@@ -50,7 +50,7 @@ export function differenceCard(document, rows, host, range, steps, on) {
     columns: [
       { key: 'class', head: 'Class, ms a step', value: ({ name }) => classLabel(name), cell: ({ name }) => classCell(/** @type {ClassName} */ (name)) },
       column('own', own.short), ...(own === other ? [] : [column('other', other.short),
-        { head: '', name: 'Difference, as a bar', cell: (/** @type {typeof items[number]} */ { name, apart }) => apartBar([{ name, us: apart }], most) },
+        { head: '', name: 'Bar', cell: (/** @type {typeof items[number]} */ { name, apart }) => apartBar([{ name, us: apart }], most) },
         { key: 'difference', head: 'Difference', number: true, value: (/** @type {typeof items[number]} */ { apart }) => apart, ps: (/** @type {typeof items[number]} */ { apart }) => apart * US, cell: (/** @type {typeof items[number]} */ { apart }) => signed(apart) }]),
     ],
     foot: [range && range[0] === range[1] ? 'Step' : 'Step, mean', cell(sums.own, (sums.own / 1000).toFixed(3)), ...(own === other ? [] : [cell(sums.other, (sums.other / 1000).toFixed(3)), '', cell(sums.own - sums.other, signed(sums.own - sums.other))])],

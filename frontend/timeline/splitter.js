@@ -36,7 +36,7 @@ export function createSplitter(changed, height) {
     lanes(natural, above, panel) {
       const view = height();
       const free = view - above - 5;
-      const share = Math.min(view * SHARE_OF_LANES, view - LEAST_PANEL - 5) - (above - 34);
+      const share = Math.min(view * SHARE_OF_LANES - (above - 34), free - LEAST_PANEL);
       const most = wanted ? free - wanted : panel ? Math.min(isSmall() ? Infinity : share, free - panel) : share;
       element.setAttribute('aria-valuenow', String(wanted || Math.round(view - above - most)));
       return Math.max(80, Math.floor(Math.min(natural, most)));
