@@ -21,6 +21,19 @@ def instants(found: Intervals) -> set[int]:
     return {at for start, end in pairs for at in range(start, end)}
 
 
+@given(spans, st.integers(0, 20), st.integers(0, 40), st.integers(1, 5))
+def test_gaps_are_what_a_window_has_beside_and_long_enough(
+    parts: list[tuple[int, int]], start: int, end: int, least: int
+) -> None:
+    found = union_of_spans(parts)
+    every = found.gaps(start, end)
+    assert instants(every) == set(range(start, end)) - instants(found)
+    long = every.end_ps - every.start_ps >= least
+    kept = found.gaps(start, end, least)
+    assert kept.start_ps.tolist() == every.start_ps[long].tolist()
+    assert kept.end_ps.tolist() == every.end_ps[long].tolist()
+
+
 @given(st.lists(spans, max_size=4))
 def test_a_union_has_the_instants_of_its_parts_and_time_between_each_two(
     parts: list[list[tuple[int, int]]],

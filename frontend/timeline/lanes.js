@@ -212,6 +212,13 @@ export function createLanes(model, on) {
 }
 /** @typedef {ReturnType<typeof createLanes>} Lanes */
 
+/** Devices in the order of their hosts' lanes. @template {{host: string}} T @param {T[]} devices @param {Ready} session */
+export function asLanes(devices, session) {
+  const { first = [], last = [] } = orderOf(session);
+  const place = (/** @type {T} */ { host }) => Number(last.includes(host)) - Number(first.includes(host));
+  return [...devices].sort((a, b) => place(a) - place(b));
+}
+
 /** What is said of hosts; of many the slowest on top and the median one below all others. @param {Ready} session */
 function orderOf({ session: { hosts }, ranks, chosen }) {
   const several = hosts.length > 1;

@@ -74,7 +74,7 @@ function chainTable({ chain, start_ps, duration_ps }, on, end, beside, brief) {
   const from = (/** @type {number} */ ps) => '+' + digits(ps / unit.ps, 3);
   // An event that comes twice stands beside its time at the first place.
   const other = beside && besideColumn(beside, unit, chain, (piece) => (chain.find(({ name }) => name === piece.name) === piece ? beside.chain_ps[piece.name] : undefined));
-  const letters = brief ? (beside ? 28 : 36) : 44;
+  const letters = brief && beside ? 36 : 44;
   /** @type {Piece|null} */
   let marked = null;
   const { element, refresh } = liveTable({

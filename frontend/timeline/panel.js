@@ -168,7 +168,7 @@ function nothingContent({ session: { duration_ps, hosts }, devices, rows, phases
         h('p', null, 'Click a slice to read its times, stats and flow partners. Drag across the lanes to read what every class, thread and device did in a window.'),
         h('p', null, 'Zoom with ', keys('w', 's'), 'or Ctrl+wheel, move with ', keys('a', 'd'), 'or on the strip above. ', keys('?'), 'lists all keys.'),
         found),
-      h('section', null, devices.length > 0 && devicesTable('Devices', act.among(devices), hosts, 'Duty cycle', ({ duty_cycle }) => duty_cycle))),
+      h('section', null, devices.length > 0 && devicesTable('Devices', act.ordered(act.among(devices)), hosts, 'Duty cycle', ({ duty_cycle }) => duty_cycle))),
     h('footer', { class: 'signs' },
       legend([[h('b', null, 'What the host does')], ...CLASSES.map(classCell)]),
       phases.length > 0 && legend([[h('b', null, 'Your annotations')], ...[...phaseTones(phases)].map(([name, rank]) => [chip(`p${rank + 1}`), name])]))),

@@ -21,6 +21,7 @@ import { countColumn, partColumns, shareColumn, table, textColumn, timeColumn } 
  * @property {(op: {device: string, depth: number, start_ps: number}) => void} op select an op of a device
  * @property {(device: string) => string} name of a device
  * @property {(host: string) => string} short what tells a host apart from the others
+ * @property {<T extends {host: string}>(devices: T[]) => T[]} ordered devices as their lanes are
  * @property {import('../frame/app.js').App['among']} among those devices that are chosen
  * @property {(row: string) => string} label of a row on the canvas
  * @property {(finding: import('../lib/views').Finding) => void} finding show its first place

@@ -5,7 +5,7 @@ import { get, shared } from '../lib/api.js';
 import { alignmentOf, shiftText } from './align.js';
 import { createFeeds } from './feeds.js';
 import { createModel } from './model.js';
-import { createLanes } from './lanes.js';
+import { asLanes, createLanes } from './lanes.js';
 import { createStrip } from './strip.js';
 import { createToolbar } from './toolbar.js';
 import { createSplitter } from './splitter.js';
@@ -102,6 +102,7 @@ export function timelineView(app) {
       const here = new Set(app.traced().devices);
       return devices.filter(({ id }) => here.has(id));
     },
+    ordered: (devices) => (session ? asLanes(devices, session) : devices),
     label: (row) => session?.rows.find(({ id }) => id === row)?.label ?? row,
     finding(own) {
       const stays = model.stays();

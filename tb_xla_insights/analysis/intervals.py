@@ -54,6 +54,7 @@ class Intervals:
 
     def gaps(self, start_ps: int, end_ps: int, least_ps: int = 1) -> Intervals:
         """The instants of the window that are none of these, in stretches of at least some length."""
+        least_ps = max(1, least_ps)
         its = self.clipped(start_ps, end_ps)
         inner = np.flatnonzero(its.start_ps[1:] - its.end_ps[:-1] >= least_ps)
         start = np.concatenate(([start_ps], its.end_ps[inner], its.end_ps[-1:]))
@@ -74,6 +75,8 @@ def union(start_ps: Int64, end_ps: Int64, where: NDArray[np.bool_] | None = None
     if not kernels.ascends(start_ps):
         order = np.argsort(start_ps, kind="stable")
         start_ps, end_ps, where = start_ps[order], end_ps[order], where[order]
+    if kernels.apart(start_ps, end_ps, where):
+        return Intervals(start_ps, end_ps)
     start, end = room(len(start_ps), np.int64, np.int64)
     made = kernels.merge(start_ps, end_ps, where, start, end)
     return Intervals(*cut(made, start, end))

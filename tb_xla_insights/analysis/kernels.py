@@ -48,6 +48,17 @@ def ascends(times: Int64) -> bool:
     return sorted_
 
 
+def apart(start: Int64, end: Int64, chosen: Bools) -> bool:
+    """Whether all intervals, which are sorted by start, are chosen, none is empty, and time lies between each two."""
+    all_: cython.bint = True
+    with cython.nogil:
+        for i in range(len(start)):
+            if not chosen[i] or end[i] <= start[i] or (i > 0 and start[i] <= end[i - 1]):
+                all_ = False
+                break
+    return all_
+
+
 def merge(start: Int64, end: Int64, chosen: Bools, out_start: OutInt64, out_end: OutInt64) -> int:
     """The union of those intervals, sorted by start, that are chosen. Returns how many it has."""
     made: cython.Py_ssize_t = 0

@@ -47,7 +47,7 @@ def print_report(out: Console, document: Document, duty: str = "ops") -> None:
     _findings(out, document)
     _devices(out, document["devices"], duty)
     print_hosts(out, document["hosts"])
-    print_idle(out, document["step_idle"], document["outside"])
+    print_idle(out, document["step_idle"], document["outside"], document["hosts"])
     print_input(out, document["input_pipeline"], len(session["hosts"]))
     _steps(out, document["steps"])
     if document["throughput"]:
@@ -140,18 +140,23 @@ def _each_device(out: Console, devices: Sequence[Document], duty: str) -> None:
 
 
 def _steps(out: Console, steps: Sequence[Document]) -> None:
+    from collections import Counter
     from statistics import median_low
+
+    from tb_xla_insights.report.figures import steps_of_hosts
 
     if not steps:
         return
     durations = [step["duration_ps"] for step in steps]
     unit = units.column_unit(durations)
     mean, median = (units.time_text(ps) for ps in (sum(durations) // len(steps), median_low(durations)))
-    title = f"Steps ({units.count(len(steps))}, mean {mean}, median {median}{_longest(steps)})"
-    hosts = len({step["host"] for step in steps})
-    if hosts >= common.ROWS:  # a row per host would tell of one step
-        print_steps(out, steps, hosts, title)
+    hosts = Counter(step["host"] for step in steps)
+    number = steps_of_hosts(hosts.values()) if len(hosts) > 1 else units.count(len(steps))
+    title = f"Steps ({number}, mean {mean}, median {median}"
+    if len(hosts) >= common.ROWS:  # a row per host would tell of one step
+        print_steps(out, steps, title)
         return
+    title += f"{_longest(steps)})"
     heads = ("Start, ms", f"Duration, {unit}", f"Device (busiest core), {unit}")
     counts = {
         "Executions": "executions",

@@ -39,31 +39,43 @@ class WorkTable:
 
 
 def by_annotation(work: Row, most: int) -> WorkTable:
-    """Of the report's `device_work`, at most so many rows. As long as hardly any time is left without a row, the
-    annotation with most time gives way to those inside of it and a row of its own ops; else its row has all ops inside
-    of it, and its name ends in `/…`."""
+    """Of the report's `device_work`, at most so many rows (see `fitting`)."""
+    rows = _cut(fitting(work["annotations"], most), most)
+    return _table("Device work by annotation", rows, work["total"], _cells_of_annotation)
+
+
+def fitting(annotations: Iterable[Row], most: int) -> list[Row]:
+    """Of a tree of annotations, rows that add up to all of it, those with most time first, and `name`. As long as
+    hardly any time is left behind the first `most` of them, the annotation with most time gives way to those inside of
+    it and a row of its own ops; else its row has all ops inside of it, and its name ends in `/…`.
+
+    Of each annotation it takes `path` (None: none), `self_ps` with all inside of it, and in `own` the same without.
+    """
     inside: dict[str, list[Row]] = {}
-    for row in work["annotations"]:
+    for row in annotations:
         inside.setdefault((row["path"] or "").rpartition("/")[0], []).append(row)
 
     def closed(row: Row) -> Row:
         path = row["path"]
-        return {**row, "name": f"{path}/{_INSIDE}" if path in inside else path or _NO_ANNOTATION}
+        if path in inside:
+            return {**row, "name": f"{path}/{_INSIDE}"}
+        return {**row["own"], "name": path or _NO_ANNOTATION}
 
     def opened(row: Row) -> list[Row]:
         own = [{**row["own"], "name": row["path"]}] if row["own"]["self_ps"] else []
         return [*map(closed, inside[row["path"]]), *own]
 
     shown = _longest_first(map(closed, inside.get("", [])))
+    hardly_ps = _HARDLY * sum(row["self_ps"] for row in shown)
     tried: set[str] = set()
     while largest := next(
         (it for it in shown[: most - 1] if it["name"].endswith(_INSIDE) and it["path"] not in tried), None
     ):
         tried.add(largest["path"])
         more = _longest_first([*(it for it in shown if it is not largest), *opened(largest)])
-        if _without_row(more, most) <= _HARDLY * work["total"]["self_ps"]:
+        if _without_row(more, most) <= hardly_ps:
             shown = more
-    return _table("Device work by annotation", _cut(shown, most), work["total"], _cells_of_annotation)
+    return shown
 
 
 def by_op(ops: Sequence[Row], work: Row, most: int) -> WorkTable:

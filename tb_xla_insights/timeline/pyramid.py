@@ -31,6 +31,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.analysis.kernels import ascends
 from tb_xla_insights.timeline import kernels
 from tb_xla_insights.trace.model import Int8, Int32, Int64
 
@@ -91,8 +92,7 @@ class Lane:
     @cached_property
     def reach(self) -> Int64:
         """The latest end among an event and those before it."""
-        reach = np.maximum.accumulate(self.end) if len(self.end) else self.end
-        return self.end if np.array_equal(reach, self.end) else reach
+        return self.end if ascends(self.end) else np.maximum.accumulate(self.end)
 
     @cached_property
     def _sizes(self) -> Int64:

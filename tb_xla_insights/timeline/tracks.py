@@ -130,13 +130,14 @@ class Columns:
         covered = kernels.covered(self.start, self.end)
         lane = kernels.pack(self.start, self.end, parent)
         start, end, name, kind, event = self.start, self.end, self.name, self.kind, self.event
+        bounds = [0, len(lane)] if lane.size else [0]
         if lane.any():
             order = np.argsort(lane, kind="stable")
             start, end, event = start[order], end[order], event[order]
             name, kind = name[order], kind[order]
-        bounds = np.cumsum([0, *(np.bincount(lane) if lane.size else ())])
+            bounds = np.cumsum([0, *np.bincount(lane)]).tolist()
         lanes = [
             Lane(start[at], end[at], name[at], kind[at], event[at], len(texts))
-            for at in starmap(slice, pairwise(bounds.tolist()))
+            for at in starmap(slice, pairwise(bounds))
         ]
         return Track(head, host, trace, lanes, texts, covered / duration_ps if duration_ps else None, line)

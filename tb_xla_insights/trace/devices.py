@@ -44,8 +44,10 @@ def line_spans(trace: Trace, lines: list[Line]) -> Spans:
     if len(lines) != 1:
         return event_spans(trace, _rows(lines))
     # They are sorted, and nested, already.
-    rows, row = lines[0].rows, _rows(lines)
-    parent = np.maximum(trace.parent[rows] - np.int32(rows.start), np.int32(-1))
+    rows = lines[0].rows
+    row = np.arange(rows.start, rows.stop, dtype=np.int32)
+    parent = trace.parent[rows] - np.int32(rows.start)
+    np.maximum(parent, -1, out=parent)
     name = texts_by_entry(trace.metadata.label, trace.meta[rows])
     return Spans(row, trace.start_ps[rows], trace.end_ps[rows], trace.depth[rows], parent, name)
 
