@@ -105,7 +105,7 @@ export function verdictBlock(document, tree, rows, rest, of) {
   const core = cores > 1 ? `, per core${of ? ' of these hosts' : ''}` : '';
   /** @param {string} name @param {string} value @param {string} meaning @param {Record<string, any>} [more] */
   const figure = (name, value, meaning, more) => h('div', { 'data-testid': `kpi-${name}`, title: more?.title }, h('dd', { 'data-ps': more?.ps }, value), h('dt', null, meaning));
-  return h('div', { class: 'verdict across' },
+  return h('section', { class: 'verdict across', 'aria-label': 'Verdict' },
     h('div', { 'data-testid': 'device-verdict' }, h('p', null, verdictParts(document, tree, rows, rest).map((part) => (typeof part === 'string' ? part : h('b', null, part[0])))), of && h('p', { class: 'small sec', 'data-testid': 'device-hosts' }, of)),
     h('dl', { class: 'figures' },
       figure('work', headline(ps), `${document.chosen.category ?? 'device work'}, ${st === 'all' ? 'the session' : st === 'mean' ? `mean of ${plural(document.whole_steps, 'step')}` : 'one step'}${core}`, { ps: Math.round(ps) }),

@@ -57,7 +57,7 @@ export function createApp() {
   const keys = createKeys();
   const diagnostics = createDiagnostics();
   const panel = h('div', { class: 'view', role: 'tabpanel', id: 'panel' });
-  const place = h('main', { class: 'view', tabindex: -1 }, panel);
+  const place = h('main', { class: 'view', tabindex: -1, 'data-state': 'loading' }, panel);
   const skip = h('div', null);
   /** @type {SessionList|null} */
   let list = null;
@@ -219,6 +219,7 @@ export function createApp() {
     header.open(session, id === 'timeline' ? app.traced() : app.chosen(), link.state.c);
     const known = views.get(id);
     const view = known ?? create({ ...app, ready: (how = 'ready') => {
+      if (states.get(id) !== how && current === id) live.read(panel);
       states.set(id, how);
       tell(id);
     } });
@@ -232,8 +233,7 @@ export function createApp() {
     choices.set(id, chosen);
   }
 
-  /** @param {string} id */
-  function tell(id) {
+  function tell(/** @type {string} */ id) {
     const how = states.get(id) ?? 'loading';
     if (views.get(id)?.element.parentNode === panel) place.dataset.state = partial && how === 'ready' ? 'partial' : how;
     if (how === 'loading' || !session) return;
@@ -339,7 +339,6 @@ export function createApp() {
   addEventListener('focus', () => { if (session || list?.sessions.length === 0) void look(); });
 
   fill(document.body, skip, header.element, tabs.element, diagnostics.element, place, live.elements);
-  place.dataset.state = 'loading';
   show();
   return {
     start: look,

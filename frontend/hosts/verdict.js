@@ -68,7 +68,7 @@ export function verdictBlock(document, rows, range, capture) {
     h('dd', { 'data-ps': ps === null ? null : Math.round(ps) }, sum && partial && ps ? '≥\u202f' : '', ps === null ? MISSING : headline(ps)), h('dt', null, meaning));
   const each = range ? [stepsIn(range, 0).length] : hosts.steps.filter(Boolean);
   const number = new Set(each).size > 1 ? `${count(Math.min(...each))} – ${count(Math.max(...each))} steps` : plural(each[0] ?? 0, 'step');
-  return h('div', { class: 'verdict' },
+  return h('section', { class: 'verdict', 'aria-label': 'Verdict' },
     h('div', { 'data-testid': 'hosts-verdict', class: partial ? 'sec' : '' }, 
       h('p', null, ['critical', 'warning'].includes(verdict.severity) && !range && h('span', { class: 'hidden' }, `${verdict.severity}: `), text.startsWith('No ') ? text : emphasized(text, hosts.name)),
       document.state === 'one_host' && capture && h('p', null, button('Capture…', capture)),

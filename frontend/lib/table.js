@@ -169,13 +169,26 @@ export function liveTable({ label, testid, columns, items, fixed, sort, foot, op
     const to = long ? Math.min(shown.length, from + Math.ceil((scroller.clientHeight || 600) / rowHeight) + 40) : shown.length;
     const rows = shown.slice(from, to).map((item, index) => bodyRow(item, from + index));
     const entry = (selected && rows.find((_, index) => selected(shown[from + index]))) ?? rows[0];
-    if (entry && select) entry.tabIndex = 0;
+    if (entry) stopAt(entry);
     const grouped = rows.map((row, index) => (group && group(shown[from + index]) !== (index && group(shown[from + index - 1]))
       ? [groupRow(group(shown[from + index])), row] : [row]));
     fill(body, spacer(from * rowHeight), grouped.flat(), spacer((shown.length - to) * rowHeight));
     const again = focus && rows.find(({ dataset }) => dataset.index === focus.index);
     (again?.querySelectorAll('button')[focus?.place ?? -1] ?? again)?.focus();
   }
+
+  /** The row that Tab leads to, and then to the buttons in it; arrow keys lead to other rows. @type {HTMLElement|null} */
+  let stop = null;
+  /** @param {HTMLElement} row */
+  function stopAt(row) {
+    if (!select) return;
+    for (const own of [stop, row]) [own, ...own?.querySelectorAll('button') ?? []].forEach((one) => { if (one) one.tabIndex = own === row ? 0 : -1; });
+    stop = row;
+  }
+  body.addEventListener('focusin', ({ target }) => {
+    const row = /** @type {HTMLElement|null} */ (/** @type {Element} */ (target).closest('tr[data-index]'));
+    if (row) stopAt(row);
+  });
 
   /** @param {number} height */
   const spacer = (height) => height > 0 && h('tr', { 'aria-hidden': 'true' }, h('td', { colspan: columns.length, style: { height: `${height}px` } }));
@@ -192,6 +205,7 @@ export function liveTable({ label, testid, columns, items, fixed, sort, foot, op
       ondblclick: open && (() => open(item)),
     });
     row.append(...columns.map(({ number, ps, title, cell }) => h('td', { class: number && 'num', 'data-ps': ps?.(item), title: title?.(item) }, cell(item))));
+    if (select) row.querySelectorAll('button').forEach((own) => { own.tabIndex = -1; });
     return row;
   }
 

@@ -73,7 +73,7 @@ const figuresBold = (text) => text.split(FIGURE).map((part, at) => (at === 1 || 
 /** @param {Overview} answer @param {string|null} description of the session @param {string} note what they do not follow */
 function verdict({ verdict: { text, severity }, figures }, description, note) {
   const notes = [note, ...new Set(figures.map((figure) => figure.note))].filter(Boolean).join(' ');
-  return h('div', { class: `verdict ${text.length > LONG ? 'long' : ''} ${text.length > LONGER ? 'longer' : ''}`, 'data-testid': 'verdict' },
+  return h('section', { 'aria-label': 'Verdict', class: `verdict ${text.length > LONG ? 'long' : ''} ${text.length > LONGER ? 'longer' : ''}`, 'data-testid': 'verdict' },
     h('p', null, ['critical', 'warning'].includes(severity) && h('span', { class: 'hidden' }, `${severity}: `), figuresBold(text), notes && h('span', { class: 'small muted', 'data-testid': 'verdict-note' }, ` ${notes}`)),
     h('dl', { class: 'figures' }, figures.map((figure) => h('div', { 'data-testid': `kpi-${figure.name}` },
       h('dd', { 'data-ps': figure.name === 'duty' ? null : figure.value }, figure.text),

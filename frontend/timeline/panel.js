@@ -132,7 +132,7 @@ export function createPanel(act, on) {
     },
     /** What rows show in a span of time, to read. @param {Ready} session @param {import('./scale.js').Span} span @param {string[]} rows @param {string} heading */
     list({ session }, { start_ps, end_ps }, rows, heading) {
-      void bring(channel.table.get({ session: session.name, start_ps: Math.round(start_ps), end_ps: Math.round(end_ps), rows: rows.join(','), limit: 500 }),
+      return bring(channel.table.get({ session: session.name, start_ps: Math.round(start_ps), end_ps: Math.round(end_ps), rows: rows.join(','), limit: 500 }),
         (answer) => listContent(heading, rangeText(start_ps, end_ps), answer, act));
     },
   };

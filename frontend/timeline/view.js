@@ -249,7 +249,7 @@ export function timelineView(app) {
     if (!session) return;
     listed = true;
     const rows = lanes.lanes.flatMap(({ kind, row, rows: own }) => (kind === 'more' || row.kind === 'classes' || row.kind === 'gaps' ? [] : own.map(({ id }) => id)));
-    panel.list(session, state.window, [...new Set(rows)], 'Timeline as table');
+    void panel.list(session, state.window, [...new Set(rows)], 'Timeline as table').then(() => /** @type {HTMLElement|null} */ (panel.element.querySelector('tr[tabindex="0"]'))?.focus());
   }
 
   model.on((changed) => {
