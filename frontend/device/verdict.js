@@ -70,12 +70,16 @@ export function verdictParts(document, tree, rows, rest) {
     }
   }
   const largest = mainRow(tree, all);
+  // Where nothing is annotated, the category tells more.
+  const bare = largest.path === null && largest.ps >= NEARLY_ALL * all && document.chosen.category === null;
   /** @type {(row: TreeRow) => (string|[string])[]} */
-  const takes = (row) => [strong(nameOf(row)), ' takes ', strong(share(row.ps / all)), ` of ${whole(document)}`];
+  const takes = (row) => (bare && row === largest
+    ? [strong(`${document.categories[0]} ops`), ' take ', strong(share(document.category_ps[0] / sums.self_ps)), ` of ${whole(document)}, ${row.ps < all ? 'nearly all of ' : ''}which has no annotation`]
+    : [strong(nameOf(row)), ' takes ', strong(share(row.ps / all)), ` of ${whole(document)}`]);
   const alone = (/** @type {OpRow} */ op) => ` ${cutMiddle(op.op, LONGEST_NAME)} alone is ${timeText(op.ps)}${near(op)}.`;
   if (!verdict) {
     if (largest.bound_by === 'memory' && largest.bytes_share) return [...takes(largest), ' at ', strong(share(largest.bytes_share)), ' of HBM bandwidth: bound by memory.'];
-    const op = rows.find(({ path }) => isOf(path, largest.key));
+    const op = rows.find(({ path, category }) => isOf(path, largest.key) && (!bare || category === document.categories[0]));
     return [...takes(largest), `.${op && op.ps >= TELLING * largest.ps ? alone(op) : ''} How near that is to the roof is not known: ${whyNot(document, rows)}.`];
   }
   const path = paths[verdict.path] ?? null;
