@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tb_xla_insights import units
 from tb_xla_insights.cli import common
 from tb_xla_insights.cli.beside_text import print_beside
+from tb_xla_insights.cli.duty import DUTY
 from tb_xla_insights.cli.host_text import print_compiles, print_early, print_executions, print_transfers
 from tb_xla_insights.cli.idle_text import print_gaps, print_idle, print_input
 from tb_xla_insights.cli.many_text import print_devices, print_hosts, print_steps
@@ -17,14 +18,6 @@ from tb_xla_insights.report.many import MANY
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-_OPS = "Busy is the union of top-level ops on a core, or of program runs where no ops are recorded"
-DUTY = {
-    "ops": f"{_OPS}; the span lasts from the first to the last of them",
-    "modules": "Busy is the union of program runs, or of ops where no runs are recorded; the span is the same",
-    "capture": f"{_OPS}; the span is the whole capture",
-}
-"""What busy means, by the names that the report's `duty` has."""
 
 Document = Mapping[str, Any]
 
