@@ -177,15 +177,15 @@ def test_reading_building_and_drawing_have_their_part_of_the_wait(logdir: Path) 
     one.begin(400, 400)
     assert after(0) == ("reading", 0.175, 9.4)
     other.begin(400, 400)
-    assert after(2)[:2] == ("building", 0.4428)  # the first of them has built for a while
+    assert after(2)[:2] == ("building", 0.4597)  # the first of them has built for a while
     one.state = other.state = "ready"
-    assert after(0)[:2] == ("building", 0.55)
+    assert after(0)[:2] == ("building", 0.6)
     load.stages.draw()
     parts = [after(1)[:2] for _ in range(10)]
     assert {stage for stage, _ in parts} == {"drawing"}
     assert sorted(parts) == parts
     assert len(set(parts)) == 10
-    assert 0.55 < parts[0][1] < parts[-1][1] < 1
+    assert 0.6 < parts[0][1] < parts[-1][1] < 1
     assert after(0)[2] < 1
 
 

@@ -99,7 +99,7 @@ export function createLanes(model, on) {
     spacer.style.height = `${Math.max(0, natural - now.height)}px`;
     if (revealing && bringGap(revealing)) {
       revealing = null;
-      now.scroll = element.scrollTop;
+      now.scroll = scene().scroll;
     }
     on.frame(now, wanted(now));
     now.slices = on.slices();

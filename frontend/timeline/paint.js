@@ -49,6 +49,7 @@ export function paint(pen, scene, palette, tones, { selection, preview, hover, c
   const span = preview ?? selection;
   const origin = barOrigin(scale);
   const inside = (/** @type {number} */ x) => clamp(x, left, right);
+  const inSight = (/** @type {import('./waits.js').Bar} */ { lane }) => lanes.includes(lane);
   box(palette.surface, 0, 0, width, height);
   for (const { ps } of ticks) box(palette.line, Math.round(scale.x(ps)), RULER, 1, height);
   for (const lane of scene.lanes) if (lane.rule) box(palette.line2, 0, laneTop(scene, lane) - 4, width, 1);
@@ -57,7 +58,7 @@ export function paint(pen, scene, palette, tones, { selection, preview, hover, c
       drawLane(lane);
       drawSteps(lane);
     }
-    waits.forEach((bar) => drawWait(pen, scene, palette, bar));
+    waits.filter(inSight).forEach((bar) => drawWait(pen, scene, palette, bar));
     if (span) {
       const [from, to] = [inside(scale.x(span.start_ps)), inside(scale.x(span.end_ps))];
       box(palette.veil, left, top - 2, from - left, height, 0.55);
@@ -66,14 +67,14 @@ export function paint(pen, scene, palette, tones, { selection, preview, hover, c
       const name = !preview && selection?.kind === 'event' ? slices?.names.indexOf(selection.name) ?? -1 : -1;
       if (name >= 0) {
         lanes.forEach((lane) => drawLane(lane, name));
-        waits.filter((bar) => bar.name === selection?.name).forEach((bar) => drawWait(pen, scene, palette, bar));
+        waits.filter((bar) => inSight(bar) && bar.name === selection?.name).forEach((bar) => drawWait(pen, scene, palette, bar));
       }
       for (const ps of [span.start_ps, span.end_ps]) {
         box(palette.sel, Math.round(scale.x(ps)) - 0.75, top - 2, 1.5, height);
         if (preview || selection?.kind === 'window') box(palette.sel, Math.round(scale.x(ps)) - 2.5, top + 4, 5, 14);
       }
     }
-    delayed.forEach((bar) => drawWait(pen, scene, palette, bar, true));
+    delayed.filter(inSight).forEach((bar) => drawWait(pen, scene, palette, bar, true));
     partners.forEach((place) => drawOutline(place, 1.5, palette.sel));
     if (selection?.row) drawOutline(selection, 2, palette.sel);
     if (hover) drawOutline(hover, 1, palette.sel);
@@ -133,7 +134,7 @@ export function paint(pen, scene, palette, tones, { selection, preview, hover, c
     const lane = laneFor(scene.lanes, row, depth);
     const from = Math.max(left - 3, scale.x(start_ps));
     const to = Math.min(right + 3, scale.x(end_ps));
-    if (lane && to >= from) outline(color, line, from, laneTop(scene, lane), to - from, lane.h);
+    if (lane && lanes.includes(lane) && to >= from) outline(color, line, from, laneTop(scene, lane), to - from, lane.h);
   }
 
   function drawArrows() {

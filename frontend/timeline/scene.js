@@ -29,11 +29,8 @@ export const columnsOf = ({ slices }, { kind, row, depth }) => (kind === 'slices
 /** Where a lane stands on the canvas. @param {Scene} scene @param {Lane} lane */
 export const laneTop = (scene, lane) => scene.top + lane.y - scene.scroll;
 
-/** The lanes in sight: whole ones, and one that is higher than the canvas. @param {Scene} scene */
-export const visibleLanes = (scene) => scene.lanes.filter((lane) => {
-  const y = laneTop(scene, lane);
-  return y + lane.h > scene.top && (y + lane.h <= scene.height || y <= scene.top + 4);
-});
+/** The lanes in sight: whole ones. @param {Scene} scene */
+export const visibleLanes = (scene) => scene.lanes.filter((lane) => laneTop(scene, lane) >= scene.top && laneTop(scene, lane) + lane.h <= scene.height);
 
 /** The lane at a height of the canvas, if it is in sight there. @param {Scene} scene @param {number} y @returns {Lane|null} */
 export function laneAt(scene, y) {

@@ -75,6 +75,17 @@ def nest(
             open_rows += 1
 
 
+def span(start: Int64, duration: Int64) -> tuple[int, int]:
+    """Start of the first and end of the last event; (0, 0) without events. NumPy would first make a column of ends."""
+    first: int64_t = start[0] if len(start) else 0
+    last: int64_t = first
+    with cython.nogil:
+        for row in range(len(start)):
+            first = min(first, start[row])
+            last = max(last, start[row] + duration[row])
+    return first, last
+
+
 def in_order(start: Int64, duration: Int64) -> bool:
     """Whether events are sorted by start, the longer first."""
     sorted_: cython.bint = True

@@ -318,10 +318,8 @@ class Trace:
     @cached_property
     def span_ps(self) -> tuple[int, int]:
         """Start of the first and end of the last event; (0, 0) without events."""
-        if not len(self):
-            return 0, 0
-        outermost = np.flatnonzero(self.parent < 0)  # no event ends after the one around it
-        return int(self.start_ps[outermost].min()), int(self.end_ps[outermost].max())
+        first, last = kernels.span(self.start_ps, self.duration_ps)
+        return int(first), int(last)
 
     @cached_property
     def nbytes(self) -> int:

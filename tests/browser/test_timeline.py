@@ -318,6 +318,8 @@ def test_merged_slices_part_when_zoomed_and_list_what_they_hold(xi: Xi, page: Pa
     )
     page.mouse.move(*xi.point(merged))
     expect(page.get_by_test_id("tooltip")).to_contain_text(f"{merged['count']} events")
+    share = 100 * merged["busy_ps"] / (merged["end_ps"] - merged["start_ps"])
+    expect(page.get_by_test_id("tooltip")).to_contain_text(f"{share:.1f}\u202f% covered")
     xi.click(merged)
     window = xi.drawn("window")
     assert window["start_ps"] <= merged["start_ps"] < merged["end_ps"] <= window["end_ps"]
@@ -361,6 +363,15 @@ def test_narrow_windows_have_narrow_labels(xi: Xi, page: Page, case_study: str) 
     assert first["x"] == 132
     expect(page.get_by_test_id("environment")).to_be_hidden()
     assert page.evaluate("document.documentElement.scrollWidth") <= 1000
+    # Rows are whole at both edges, scrolled or not.
+    canvas = page.get_by_test_id("timeline-canvas")
+    for scroll in (0, 25, 5000):
+        canvas.evaluate("(it, to) => { it.scrollTop = to }", scroll)
+        rows = [(row["y"], row["h"]) for row in xi.drawn("rows")]
+        height = xi.lanes()["height"]
+        assert all(23 <= it["y"] and it["y"] + it["h"] <= height for it in xi.slices())
+        assert min(y for y, _ in rows if y >= 23) <= 26 + 12
+    assert max(y + tall for y, tall in rows) <= height
 
 
 def test_failed_slices_say_so_and_leave_the_page_alive(xi: Xi, page: Page, case_study: str) -> None:
