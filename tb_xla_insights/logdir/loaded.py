@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ class Loaded:
     trace: SessionTrace
     timeline: Timeline
     report: dict[str, Any] | None = None
+    _comparing: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
     @property
     def bytes(self) -> int:
@@ -75,9 +77,14 @@ class Loaded:
         traces = self._in_order()
         return find_arrivals([host_collectives(it) for it in traces]), [it.host for it in traces]
 
-    @cached_property
+    @property
     def compared(self) -> Compared:
-        """How its hosts came to what all did together."""
+        """How its hosts came to what all did together. Of several threads that ask at first one finds it out."""
+        with self._comparing:
+            return self._compared
+
+    @cached_property
+    def _compared(self) -> Compared:
         from tb_xla_insights.pod.collectives import host_collectives
         from tb_xla_insights.pod.compared import compare_hosts
         from tb_xla_insights.pod.hosts import HostInput
