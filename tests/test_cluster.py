@@ -14,6 +14,7 @@ import distributed
 import pytest
 from helpers import free_port, write_session
 from host_tasks import count, die, die_once
+from test_plugin import data, opened, tensorboard
 
 import tb_xla_insights as xi
 from tb_xla_insights.catalog import load_catalog
@@ -94,7 +95,7 @@ def test_windows_and_comparisons_are_the_same_to_the_byte(
     assert told[0].out
 
 
-@pytest.mark.parametrize("kind", ["chrome", "csv"])
+@pytest.mark.parametrize("kind", ["chrome", "csv", "parquet"])
 def test_exports_are_the_same_to_the_byte(scheduler: str, session: Path, tmp_path: Path, kind: str) -> None:
     made = []
     for name, more in (("here", []), ("there", ["--scheduler", scheduler])):
@@ -104,6 +105,19 @@ def test_exports_are_the_same_to_the_byte(scheduler: str, session: Path, tmp_pat
         made.append([(file.suffix, file.read_bytes()) for file in files])
     assert made[0] == made[1]
     assert all(content for _, content in made[0])
+
+
+def test_the_tab_has_its_hosts_read_by_workers(scheduler: str, session: Path, tmp_path: Path) -> None:
+    told = []
+    for flags in ([], ["--xla_insights_scheduler", scheduler]):
+        client = tensorboard("--logdir", str(tmp_path), *flags)
+        ready = opened(client, session.name)
+        overview, gaps = (data(client, view, session=session.name) for view in ("overview", "gaps"))
+        told.append(
+            (ready["session"], ready["devices"], overview["verdict"], overview["devices"], gaps["items"])
+        )
+        assert ("chosen" in ready) == bool(flags)  # only what is looked at is in memory then
+    assert told[0] == told[1]
 
 
 def test_one_host_is_read_by_a_worker_too(scheduler: str, session: Path) -> None:
