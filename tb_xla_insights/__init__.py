@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tb_xla_insights.errors import InputError
-    from tb_xla_insights.session import Session, Table, load
+    from tb_xla_insights.session import Session, load
+    from tb_xla_insights.table import Table
 
 __version__ = "0.1.0"
 __all__ = ["InputError", "Session", "Table", "__version__", "load"]
@@ -24,7 +25,11 @@ def __getattr__(name: str) -> Any:
         from tb_xla_insights import errors
 
         return errors.InputError
-    if name in ("Session", "Table", "load"):
+    if name == "Table":
+        from tb_xla_insights import table
+
+        return table.Table
+    if name in ("Session", "load"):
         from tb_xla_insights import session
 
         return getattr(session, name)

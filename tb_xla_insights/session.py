@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from tb_xla_insights.logdir.pod import Pod
 from tb_xla_insights.logdir.read import Reading, read_session
 from tb_xla_insights.logdir.sessions import SessionFiles, resolve
 from tb_xla_insights.memory import give_back
+from tb_xla_insights.table import Table
 from tb_xla_insights.tasks import HostCapture, HostResult
 
 if TYPE_CHECKING:
@@ -23,43 +24,6 @@ Row = dict[str, Any]
 
 _APART_PS = 10**12
 """Hosts of one capture begin within so much time, a second; those that do not are read twice for a window."""
-
-
-class Table(Sequence[Row]):
-    """Rows of equal keys; times are integer picoseconds under keys that end in `_ps`."""
-
-    def __init__(self, rows: Sequence[Row]) -> None:
-        self._rows = list(rows)
-
-    @property
-    def columns(self) -> list[str]:
-        return list(self._rows[0]) if self._rows else []
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __getitem__(self, index: Any) -> Any:
-        return Table(self._rows[index]) if isinstance(index, slice) else self._rows[index]
-
-    def __iter__(self) -> Iterator[Row]:
-        return iter(self._rows)
-
-    def __repr__(self) -> str:
-        return f"Table({len(self)} rows: {', '.join(self.columns)})"
-
-    def _repr_html_(self) -> str:
-        """What notebooks show."""
-        from tb_xla_insights.html.cells import table_cell
-
-        return str(table_cell(self._rows))
-
-    def to_pandas(self) -> Any:
-        """The rows as a pandas DataFrame. Raises ImportError, with the remedy, where pandas is not installed."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError('to_pandas needs pandas; pip install "tb-xla-insights[pandas]"') from error
-        return pd.DataFrame(self._rows)
 
 
 class Session:

@@ -29,6 +29,7 @@ LAYERS = [
     "tasks",
     "logdir",
     "capture",
+    "table",
     "session record",
     "export",
 ]

@@ -10,7 +10,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from captures import Core, capture, real_trace, session, thread
 from launching import US, demo
@@ -19,7 +18,6 @@ from loops import loop
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report import execution_views, views
-from tb_xla_insights.report.device_columns import device_columns, device_heads
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.verdict import gap_sentence
 from tb_xla_insights.trace.model import SessionTrace
@@ -360,43 +358,3 @@ def test_views_that_are_asked_for_at_once_share_one_report(monkeypatch: pytest.M
     assert asked[0].result()["counts"] == asked[2].result()
     assert asked[1].result()["count"] == asked[2].result()["gaps"] == 1
     assert len(made) == 1
-
-
-def test_of_a_thousand_hosts_devices_and_steps_stay_small() -> None:
-    """4,096 devices, and steps of 64 hosts, 12 each, no two alike, in the answers that have all of them."""
-    drawn = np.random.default_rng(0)
-
-    def times(mean_ps: int) -> list[int]:
-        """Hosts differ by 0.5 %, the devices of a host, for which one thread works, by 0.02 %."""
-        of_host = drawn.normal(mean_ps, 0.005 * mean_ps, 1024).repeat(4)
-        found: list[int] = (of_host + drawn.normal(0, 0.0002 * mean_ps, 4096)).astype(np.int64).tolist()
-        return found
-
-    spans, busy, modules = times(550 * MS), times(500 * MS), times(510 * MS)
-    idle = {name: times(10 * MS) for name in CLASSES[:6]}
-    devices, whole_steps = [], []
-    for at in range(4096):
-        host, name = f"t1v-n-{at // 4}", f"TPU:{at % 4}"
-        duty = {"span_ps": spans[at], "stall_ps": 0}
-        who = {"id": f"{host}/{name}", "host": host, "name": name, "kind": "tpu", "modules": 12, "ops": 192}
-        own = {"busy_ps": busy[at], "idle_ps": spans[at] - busy[at], "duty_cycle": busy[at] / spans[at]}
-        own_ops = duty | {"busy_ps": busy[at]}
-        by = {"ops": own_ops, "modules": duty | {"busy_ps": modules[at]}, "capture": own_ops}
-        devices.append(who | duty | own | {"duty": by})
-        whole_steps.append(
-            {
-                "id": who["id"],
-                "steps": 12,
-                "small_ps": 0,
-                "by_class_ps": {it: ps[at] for it, ps in idle.items()},
-            }
-        )
-    steps = [
-        dict.fromkeys(views._STEP_COLUMNS, 0)
-        | {"index": at, "number": at % 12, "host": f"t1v-n-{at // 12}", "start_ps": at % 12 * 44 * MS}
-        | {"duration_ps": spans[at] // 12, "device_busy_ps": busy[at] // 12}
-        | {"host_ps": {it: ps[at] for it, ps in idle.items()}}
-        for at in range(64 * 12)
-    ]
-    assert packed(device_heads(devices)) < 20_000
-    assert packed(device_columns(devices, whole_steps)) + packed(views._columns(steps)) < 40_000

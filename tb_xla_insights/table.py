@@ -1,0 +1,45 @@
+"""The tables of the Python interface."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+Row = dict[str, Any]
+
+
+class Table(Sequence[Row]):
+    """Rows of equal keys; times are integer picoseconds under keys that end in `_ps`."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self._rows = list(rows)
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self._rows[0]) if self._rows else []
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, index: Any) -> Any:
+        return Table(self._rows[index]) if isinstance(index, slice) else self._rows[index]
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self._rows)
+
+    def __repr__(self) -> str:
+        return f"Table({len(self)} rows: {', '.join(self.columns)})"
+
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        from tb_xla_insights.html.cells import table_cell
+
+        return str(table_cell(self._rows))
+
+    def to_pandas(self) -> Any:
+        """The rows as a pandas DataFrame. Raises ImportError, with the remedy, where pandas is not installed."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError('to_pandas needs pandas; pip install "tb-xla-insights[pandas]"') from error
+        return pd.DataFrame(self._rows)
