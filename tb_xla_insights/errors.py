@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,6 +11,14 @@ Severity = Literal["info", "warning", "error"]
 
 class InputError(Exception):
     """The input cannot be read. The message is one line: which file, where in it, what to do."""
+
+
+class NoDeviceError(InputError):
+    """A session has no such device."""
+
+    def __init__(self, path: str, device: str, known: Sequence[str]) -> None:
+        have = f"it has {', '.join(known)}" if known else "it has none"
+        super().__init__(f"{path}: no device {device}; {have}")
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tb_xla_insights.errors import Diagnostic, InputError
+from tb_xla_insights.errors import Diagnostic, InputError, NoDeviceError
 from tb_xla_insights.logdir.hosts import Also, SessionHosts
 from tb_xla_insights.logdir.pod import Pod
 from tb_xla_insights.logdir.read import Reading, read_session
@@ -23,14 +23,6 @@ Row = dict[str, Any]
 
 _APART_PS = 10**12
 """Hosts of one capture begin within so much time, a second; those that do not are read twice for a window."""
-
-
-class NoDeviceError(InputError):
-    """A session has no such device."""
-
-    def __init__(self, path: str, device: str, known: Sequence[str]) -> None:
-        have = f"it has {', '.join(known)}" if known else "it has none"
-        super().__init__(f"{path}: no device {device}; {have}")
 
 
 class Table(Sequence[Row]):

@@ -250,7 +250,9 @@ def test_a_host_that_cannot_be_read_is_told(tmp_path: Path, capsys: Capture) -> 
 
 
 def test_a_fault_of_ours_is_one_line(logdir: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tb_xla_insights.cli.report.print_report", raising(ZeroDivisionError("two\nlines")))
+    monkeypatch.setattr(
+        "tb_xla_insights.cli.report_text.print_report", raising(ZeroDivisionError("two\nlines"))
+    )
     line = failure(capsys, "report", str(logdir))
     assert "ZeroDivisionError: two lines" in line
     monkeypatch.setenv("XLA_INSIGHTS_DEBUG", "1")

@@ -166,6 +166,11 @@ def test_a_pipe_gets_every_column_and_each_row_in_one_line(capsys: Capture) -> N
     )
 
 
+def test_a_synthetic_session_is_called_so() -> None:
+    assert "System    PyTorch/XLA · XRT · 8 TPU v3 cores · synthetic\n" in text_of(CASE)
+    assert "System    PyTorch/XLA · PJRT · 1 CPU device\n" in text_of("torch_xla_early_item")
+
+
 def test_input_that_holds_nothing_up() -> None:
     wanting = "8.612 ms of idle time on all cores (< 0.1 % of their spans) is for want of data."
     assert section(text_of(CASE), "Input") == [

@@ -55,7 +55,7 @@ def test_a_run_that_begins_after_the_host_was_told_of_its_end() -> None:
 
 def test_a_run_that_goes_on_after_the_call_that_waits_for_it() -> None:
     told = disagreement(with_blocking_call(100))
-    assert told == "1 of 1 runs end after the host was told so, by up to 95.000\u202fµs"
+    assert told == "1 of 1 runs end after the host was told so, by up to 95.0\u202fµs"
 
 
 def test_a_run_that_begins_before_it_was_enqueued() -> None:
@@ -65,12 +65,12 @@ def test_a_run_that_begins_before_it_was_enqueued() -> None:
 
 @pytest.mark.parametrize("second", [1.5, -1.5])
 def test_spans_that_lie_apart_where_nothing_ties_them(second: float) -> None:
-    run = event("train(7)", second * 1e6, 100)
-    trace = capture(thread("python", event("forward", 0, 10)), Core([run], [run]))
+    run = event("train(7)", second * 1e6, 100_000)
+    trace = capture(thread("python", event("forward", 0, 10_000)), Core([run], [run]))
     assert disagreement(trace) == (
         f"What the host recorded and what the devices recorded lie "
-        f"{'1 499.990' if second > 0 else '1 499.900'}\u202fms apart"
-    ).replace("1 499", "1\u202f499")
+        f"{'1.49' if second > 0 else '1.40'}\u202fs apart"
+    )
     assert disagreement(trace, whole=False) is None, "what lay between may be cut off"
     near = event("train(7)", 0.5e6, 100)
     assert disagreement(capture(thread("python", event("forward", 0, 10)), Core([near], [near]))) is None

@@ -45,7 +45,7 @@ class TestSteps:
         assert (median["a_ps"], median["b_ps"], median["difference_ps"]) == (1000 * US, 800 * US, -200 * US)
         assert (median["ratio"], median["verdict"]) == (0.8, "better")
         assert plain(document["verdict"]["text"]).startswith(
-            "B’s steps are 1.25× faster at the median: 0.2 ms less per step."
+            "B’s steps are 1.25× faster at the median: 0.200 ms less per step."
         )
         assert plain(document["chance"]["text"]) == (
             "12 steps in A and 12 steps in B: chance alone makes such a difference of medians in < 0.1 % of the cases."
@@ -68,7 +68,7 @@ class TestSteps:
     def test_steps_that_vary_tell_nothing_and_say_so(self) -> None:
         document = compare(uneven(1000, 1100, 1300, 1200), uneven(1050, 1400, 1250, 1150))
         assert plain(document["verdict"]["text"]) == (
-            "B’s steps cannot be told from A’s: 1.2 ms against 1.1 ms at the median may be chance."
+            "B’s steps cannot be told from A’s: 1.15 ms against 1.10 ms at the median may be chance."
         )
         assert (document["verdict"]["verdict"], document["chance"]["share"]) == ("chance", 0.2 / 1.1)
         assert document["chance"]["p"] == 48 / 70
@@ -80,7 +80,7 @@ class TestSteps:
     def test_three_steps_in_each_tell_nothing_however_far_apart(self) -> None:
         document = compare(uneven(1000, 1001, 1002), uneven(5000, 5001, 5002))
         assert plain(document["verdict"]["text"]) == (
-            "B’s steps take 5.0 ms against 1.0 ms at the median (5.00×); so few steps do not rule out chance."
+            "B’s steps take 5.00 ms against 1.00 ms at the median (5.00×); so few steps do not rule out chance."
         )
         assert {row["verdict"] for row in document["measures"]} == {"few", "same", None}
 

@@ -1,4 +1,4 @@
-"""What a page is told of devices: exact times of few, whole microseconds of many."""
+"""What a page is told of devices: exact times of few, four digits of many."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ def devices(count: int) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(
     ("count", "span_ps", "busy_ps"),
-    [(EXACT, 5 * US + 500_000, 3 * US + 499_999), (EXACT + 1, 6 * US, 3 * US)],
+    [(EXACT, 5 * US + 500_000, 3 * US + 499_999), (EXACT + 1, 5 * US + 500_000, 3 * US + 500_000)],
 )
-def test_of_many_devices_times_are_to_the_nearest_microsecond(count: int, span_ps: int, busy_ps: int) -> None:
+def test_of_many_devices_times_have_four_digits(count: int, span_ps: int, busy_ps: int) -> None:
     some = devices(count)
-    columns = device_columns(some, [])
+    columns, head = device_columns(some, []), device_heads(some)
     assert [columns["duty"][name]["ops"][-1] * columns["unit_ps"] for name in ("span", "busy", "stall")] == [
         span_ps,
         busy_ps,
         0,
     ]
-    head = device_heads(some)[-1]
-    assert (head["busy_ps"], head["duty_cycle"]) == (busy_ps, 0.63636)
+    assert (head["busy"][-1] * head["unit_ps"], head["duty_cycle"][-1]) == (busy_ps, 0.6364)
+    assert (head["host"][-1], head["name"][-1]) == (f"w-{count - 1}", "TPU:0")
 
 
 def test_devices_without_whole_steps_are_none_of_these() -> None:
@@ -51,4 +51,4 @@ def test_devices_without_whole_steps_are_none_of_these() -> None:
 
 def test_without_devices_there_is_nothing_to_tell() -> None:
     columns = device_columns([], [])
-    assert (columns["id"], columns["duty"]["span"], columns["idle"]) == ([], {}, {})
+    assert (columns["host"], columns["duty"]["span"], columns["idle"]) == ([], {}, {})

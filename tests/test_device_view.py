@@ -118,7 +118,8 @@ def test_a_category_limits_everything_but_the_choice_of_categories(known: Sessio
     every = device_view(known, "0.0", "1")
     document = device_view(known, "0.0", "1", category="convolution")
     assert document["categories"] == every["categories"]
-    assert document["categories"][0] == "convolution"
+    assert (document["categories"][0], document["category_ps"][0]) == ("convolution", 4_000)
+    assert sum(document["category_ps"]) == every["total"]["self_ps"]
     assert document["total"]["self_ps"] == 4_000
     assert document["ops"]["op"] == ["dot.1"]
 

@@ -81,6 +81,22 @@ def test_what_the_capture_does_not_tell_is_null(known: dict[str, Any]) -> None:
     }  # fmt: skip
 
 
+def test_no_flops_of_a_copy_say_nothing_of_work_without_a_count(tmp_path: Path) -> None:
+    unknown = Op("custom-call.4", f"{STEP}/mlp.1", category="custom-call")
+    found = work(tpu_trace(tmp_path, [[(COPY, 10, 1_000), (unknown, 1_010, 1_000)]], [(0, 5_000)]))[
+        "device_work"
+    ]
+    tree = {row["path"]: row for row in found["annotations"]}
+    for sums in (found["total"], tree[f"{STEP[:-2]}/mlp"], *found["steps"], found["mean_step"]):
+        assert [sums[name] for name in ("flops", "model_flops", "mfu", "flops_share")] == [None] * 4
+    assert [tree[None][name] for name in ("flops", "mfu", "hbm_bytes")] == [
+        0,
+        0.0,
+        100,
+    ]  # of the copy alone all is known
+    assert found["total"]["hbm_bytes"] == 100
+
+
 def test_waiting_and_exchanging_are_no_work(known: dict[str, Any]) -> None:
     """Their FLOPs and bytes stand in their rows and in no sum."""
     reduce, done, total = (

@@ -77,6 +77,8 @@ def test_what_is_not_known_is_not_guessed() -> None:
     assert amounts(A, fusion, called=[sliced]) == (0, "", None)
     assert amounts(A, foreign) == (None, "", None)
     assert amounts(A, fusion, called=[[A, B, DOT, foreign]])[0] is None
+    without_body = instruction(2, "fusion", shape(6), [1])
+    assert amounts(A, without_body)[0] is None
     four_bits = instruction(1, "parameter", shape(6, kind=_S4))
     assert amounts(four_bits, instruction(2, "copy", shape(6, kind=_S4), [1])) == (0, "", None)
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from pathlib import Path
 from typing import Any
 
 import pytest
 from build import trace_of
-from captures import session
+from captures import real_trace, session
 from synthetic import transformer
 
+import tb_xla_insights as xi
+from tb_xla_insights.analysis.propagation.ops import find_ops
+from tb_xla_insights.device_work import host_work
 from tb_xla_insights.device_work.advice import advice_for, layout_waste, product_dims, product_waste
+from tb_xla_insights.device_work.amounts import find_amounts
 from tb_xla_insights.device_work.document import work_document
 from tb_xla_insights.device_work.leads import FINDING, with_leads
 from tb_xla_insights.device_work.view import device_view
@@ -153,9 +159,13 @@ def test_padding_of_a_matrix_unit(product: str, dims: tuple[int, int, int] | Non
     assert product_waste({"product": product}, 128) == pytest.approx(waste)
 
 
-def advice(*rows: dict[str, Any], framework: str = "jax", device: str = "TPU v4") -> str:
+def advice(
+    *rows: dict[str, Any], framework: str = "jax", device: str = "TPU v4", source: str = "table"
+) -> str:
     told = report(*rows)["ops"]
-    return advice_for(told, [row["self_ps"] for row in told], {device}, {"framework": framework}) or ""
+    peaks = {"source": source, "devices": [{"kind": device}]}
+    found = advice_for(told, [row["self_ps"] for row in told], peaks, {"framework": framework}) or ""
+    return found.replace("\u202f", " ")
 
 
 def test_advice_fits_the_op_and_the_framework() -> None:
@@ -167,9 +177,61 @@ def test_advice_fits_the_op_and_the_framework() -> None:
     single = small | {"product": "f32[128,128] × f32[128,128] = f32[128,128]"}
     assert "jnp.bfloat16" in advice(single)
     assert "torch.autocast" in advice(single, framework="torch_xla")
+    assert "passes" in advice(single)
+    assert advice(single, device="NVIDIA V100").endswith("which moves twice the bytes.")
+    assert advice(single, device="CPU", source="user") == ""
     short = op("dot.1", None, 8_000_000, 1_000_000, 1)
     assert "8.0 µs each time" in advice(short)
     chain = [op(f"add.{it}", None, 900_000_000, 10, 9_000_000, category="loop fusion") for it in range(3)]
     assert "Make one kernel of the 3 ops" in advice(*chain)
     assert "Pallas" not in advice(*chain, framework="tensorflow")
     assert advice(op("custom-call.1", None, 900_000_000, 9_000_000_000, 1)) == ""
+
+
+REAL = {
+    "other/jax0.9.2_block": 11,
+    "other/jax0.10.2_slow_input": 11,
+    "other/mi300_jax08_attention": 4,
+    "other/mi355_te_fused_attn": 1,
+    "torch_xla/baseline_session_debug": 39,
+    "torch_xla/spmd_fsdp_debug": 8,
+}
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_sizes_of_products_in_real_programs_make_their_flops(name: str, shared_traces: Path) -> None:
+    trace = real_trace(shared_traces / name)
+    flops, read = find_amounts(trace).flops, 0
+    for k, origin in enumerate(find_ops(trace).origin):
+        product = origin.amounts.product
+        dims = product_dims({"product": product})
+        if dims:
+            read += 1
+            made = [int(size) for size in product.rpartition("[")[2].strip("]").split(",")]
+            assert 2 * math.prod(dims) * math.prod(made[:-2]) == flops[k], product
+    assert read == REAL[name]
+
+
+def test_heads_of_32_in_a_real_program_leave_a_matrix_unit_to_padding(shared_traces: Path) -> None:
+    rows = host_work(session(real_trace(shared_traces / "torch_xla/baseline_session_debug")), [])["ops"]
+    heads = [row for row in rows if row["product"] == "f32[32,32,32] × f32[32,32,32] = f32[32,32,32]"]
+    peaks = {"source": "table", "devices": [{"kind": "TPU v4"}]}
+    told = advice_for(heads, [row["self_ps"] for row in heads], peaks, {"framework": "torch_xla"})
+    assert told
+    assert "at least 94" in told  # 32×32 of 128×128 are at work
+
+
+def test_layouts_of_a_real_tpu_are_read(shared_traces: Path) -> None:
+    stats = real_trace(shared_traces / "public/tpu_v6e_jax").metadata.stats
+    shape = "f32[5,1024,1024,256]{3,2,1,0:T(8,128)}"
+    assert shape in {its.get("shape_with_layout") for its in stats}
+    assert layout_waste({"shape": shape}) == 0
+    assert layout_waste({"shape": shape.replace("256]", "64]")}) == 0.5
+
+
+def test_of_which_format_a_given_peak_is_nobody_knows(shared_traces: Path) -> None:
+    """Products of 32 bits on a CPU: nothing says that 16 bits were faster."""
+    its = xi.load(str(shared_traces / "other/jax0.9.2_block"))
+    found = {row["id"]: row for row in its.report(peaks=(5e11, 2e10))["findings"]}
+    assert "16-bit" not in found[FINDING]["advice"]
+    assert found[FINDING]["advice"].startswith("Look first at dot.")

@@ -214,6 +214,8 @@ class TestPod:
         document = session_report(join_hosts("pod", "run/pod", many(MANY), []))
         assert len(document["hosts"]) == MANY
         text = text_of(document)
+        steps = document["hosts"][0]["steps"]
+        assert f"\n{steps} steps of {MANY} hosts, mean " in text
         for title in ("Hosts side by side", "Steps (", "Hosts ("):
             table = text[text.index(title) :].split("\n\n")[0]
             assert table.count("\n") < MANY, title

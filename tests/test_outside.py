@@ -31,9 +31,9 @@ def test_both_parts_with_what_the_host_does_meanwhile() -> None:
     assert found["after"] == {"duration_ps": 20 * MS, "by_class_ps": {"from_device": 20 * MS}}
     assert found["share"] == 0.5
     assert found["text"] == (
-        "50.000 ms, 50.0 % of the capture, lie outside the device's span: 30.000 ms before the first run (the host "
-        "mostly compiles) and 20.000 ms after the last run (the host mostly reads data back)."
-    ).replace("000 ms", "000\N{NARROW NO-BREAK SPACE}ms").replace(" %", "\N{NARROW NO-BREAK SPACE}%")
+        "50.0 ms, 50.0 % of the capture, lie outside the device's span: 30.0 ms before the first run (the host "
+        "mostly compiles) and 20.0 ms after the last run (the host mostly reads data back)."
+    ).replace(".0 ms", ".0\N{NARROW NO-BREAK SPACE}ms").replace(" %", "\N{NARROW NO-BREAK SPACE}%")
 
 
 @pytest.mark.parametrize(("first", "told"), [(9, False), (10, True)])

@@ -123,7 +123,7 @@ def test_a_session_opens(client: Client) -> None:
     assert ready["changed"] is False
     assert [host["name"] for host in ready["session"]["hosts"]] == ["a", "b"]
     assert {"environment", "diagnostics", "devices", "phases", "rows", "strip"} <= set(ready)
-    assert len(ready["devices"]) == 2
+    assert len(ready["devices"]["host"]) == 2
     assert {row["host"] for row in ready["rows"]} == {"a", "b"}
 
 
@@ -190,7 +190,10 @@ def test_names_that_are_no_utf_8_hide_nothing_and_open(logdir: Path) -> None:
     [name] = [it["name"] for it in data(client, "sessions")["sessions"] if it["name"] not in (OLD, NEW)]
     ready = opened(client, name)
     assert ready["state"] == "ready"
-    window = {"session": name, "start_ps": 0, "end_ps": 10, "device": ready["devices"][0]["id"]}
+    [device, *_] = (
+        f"{host}/{own}" for host, own in zip(*map(ready["devices"].get, ("host", "name")), strict=True)
+    )
+    window = {"session": name, "start_ps": 0, "end_ps": 10, "device": device}
     assert data(client, "window", **window)["duration_ps"] == 10
     (directory / os.fsdecode(b"vm\xff.xplane.pb")).write_bytes(b"\xff")
     assert "vm" in opened(client, name, reload=1)["message"]

@@ -50,7 +50,7 @@ def whole(pod: Path, monkeypatch: pytest.MonkeyPatch) -> Client:
 def test_two_hosts_are_in_memory_and_all_in_the_report(client: Client) -> None:
     ready = opened(client, "s")
     assert [host["name"] for host in ready["session"]["hosts"]] == [f"w-{i}" for i in range(HOSTS)]
-    assert len(ready["devices"]) == HOSTS
+    assert len(ready["devices"]["host"]) == HOSTS
     assert (ready["hosts_read"], ready["hosts_in_all"]) == (HOSTS, HOSTS)
     assert len(ready["chosen"]) == 2
     assert {row["host"] for row in ready["rows"]} == {f"w-{i}" for i in ready["chosen"]}
@@ -125,7 +125,7 @@ def test_rows_events_gaps_and_steps_bring_their_host(client: Client, whole: Clie
         ("propagation", {"step": 40}),
     ]
     columns = data(client, "overview", session="s")["devices"]
-    devices = dict(zip(columns["host"], columns["id"], strict=True))
+    devices = {host: f"{host}/{name}" for host, name in zip(columns["host"], columns["name"], strict=True)}
     for route, arguments in asked:
         if "device" in arguments:
             arguments["device"] = devices["w-8"]
@@ -185,7 +185,7 @@ def test_the_first_hosts_can_be_looked_at_while_others_are_read(
     assert "head" not in told
     head = data(client, "session", session="s", seen=3)["head"]
     assert [host["name"] for host in head["session"]["hosts"]] == [f"w-{i}" for i in range(4)]
-    assert len(head["devices"]) == 4
+    assert len(head["devices"]["host"]) == 4
     assert (head["rows"], head["chosen"]) == ([], [])
     assert "head" not in data(client, "session", session="s", seen=4)
     overview = data(client, "overview", session="s")
@@ -202,7 +202,7 @@ def test_the_first_hosts_can_be_looked_at_while_others_are_read(
     opened(client, "s", reload=1)
     overview = data(client, "overview", session="s")
     assert "partial" not in overview
-    assert len(overview["devices"]["id"]) == HOSTS
+    assert len(overview["devices"]["host"]) == HOSTS
 
 
 def test_the_slowest_and_the_median_host_are_the_report_s() -> None:
@@ -244,7 +244,7 @@ def test_a_store_that_goes_away_is_told_of_each_host_and_what_came_before_is_sho
                 assert "Connection reset" in it["message"]
         assert found["skipped_host"] == [f"w-{i}" for i in range(6, HOSTS)]
         assert len(found["unread_trace"]) == 2
-        assert (len(ready["devices"]), ready["chosen"], ready["rows"]) == (6, [], [])
+        assert (len(ready["devices"]["host"]), ready["chosen"], ready["rows"]) == (6, [], [])
         for route in ("overview", "counts", "gaps", "executions", "compiles", "hosts"):
             assert get(client, f"data/{route}", session="s").status_code == 200
         for route in ("propagation", "scopes"):

@@ -118,3 +118,13 @@ def test_milliseconds_are_read_back_exactly(ps: int) -> None:
 def test_what_is_no_number_of_milliseconds_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="milliseconds"):
         parse_time(text)
+
+
+def test_times_of_a_sentence_have_three_digits_and_one_unit() -> None:
+    told = [
+        units.brief_time(ps).replace("\u202f", " ")
+        for ps in (318_407_000_000, 27_404_000_000, 1_789_398_000_000)
+    ]
+    assert told == ["318 ms", "27.4 ms", "1.79 s"]
+    both = units.brief_times(34_003_000, 561_000_000)
+    assert [text.replace("\u202f", " ") for text in both] == ["0.034 ms", "0.561 ms"]

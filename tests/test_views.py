@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from captures import Core, capture, real_trace, session, thread
 from launching import US, demo
@@ -18,11 +19,13 @@ from loops import loop
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report import execution_views, views
+from tb_xla_insights.report.device_columns import device_columns, device_heads
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.verdict import gap_sentence
 from tb_xla_insights.trace.model import SessionTrace
 
 BUDGET = 60_000
+MS = 10**9
 
 
 def packed(document: Any) -> int:
@@ -34,19 +37,38 @@ def case_study() -> SessionTrace:
     return session(demo("synthetic_case_study_8_tpu_cores"))
 
 
+MS = 1000 * US
 SENTENCES = [
-    (False, "starved", "Nothing was queued for 1.00 ms: the host waits, until train ran."),
-    (True, "starved", "Nothing was queued for 1.00 ms: the host waits, until train went on."),
+    (False, "starved", {"wait": MS}, "Nothing was queued: the host waits (1.00 ms)."),
+    (True, "starved", {"wait": MS}, "Nothing was queued: the host waits (1.00 ms)."),
     (
-        True,
-        "queued",
-        "The device is idle for 1.00 ms while train runs: the program itself waits for something.",
+        False,
+        "starved",
+        {"input": 350 * US, "dispatch": 150 * US, "tracing": 400 * US, "wait": 100 * US},
+        "Nothing was queued: the host traces and lowers (0.400 ms), waits for data (0.350 ms) and launches (0.150 ms).",
     ),
     (
         False,
-        "unknown",
-        "What was queued is not known. For 1.00 ms the host waits, until train ran.",
+        "starved",
+        {"wait": 150 * US, "compile": 850 * US},
+        "Nothing was queued: the host compiles (0.850 ms).",
     ),
+    (
+        True,
+        "queued",
+        {"wait": MS},
+        "The device is idle while train runs: the program itself waits for something.",
+    ),
+    (
+        False,
+        "queued",
+        {"wait": MS},
+        (
+            "train was queued before the gap began: the device waited for something else, a transfer, a collective "
+            "or another core."
+        ),
+    ),
+    (False, "unknown", {"wait": MS}, "What was queued is not known: the host waits (1.00 ms)."),
 ]
 
 
@@ -57,7 +79,8 @@ class TestOverview:
         listed = [its["id"] for group in view["groups"] for its in group["findings"]]
         assert sorted(listed) == sorted(its["id"] for its in report["findings"])
         assert view["step_idle"] | {"devices": report["step_idle"]["devices"]} == report["step_idle"]
-        assert view["devices"]["id"] == [row["id"] for row in report["devices"]]
+        its = zip(view["devices"]["host"], view["devices"]["name"], strict=True)
+        assert ["/".join(it) for it in its] == [row["id"] for row in report["devices"]]
         assert (view["input"], view["transfers"]) == (report["input_pipeline"], report["transfers"])
         assert view["collectives"] == report["collectives"]
         steps, columns = report["steps"], view["steps"]["columns"]
@@ -111,12 +134,9 @@ class TestOverview:
         good = views.overview(session(loop(device=980).trace()))["verdict"]
         assert (good["severity"], "bottleneck" in good["text"]) == ("good", True)
 
-    @pytest.mark.parametrize(("inside", "kind", "said"), SENTENCES)
-    def test_a_gap_in_one_sentence(self, inside: bool, kind: str, said: str) -> None:
-        gap = {
-            "duration_ps": 1000 * US, "after": "train", "kind": kind, "inside_run": inside,
-            "by_class_ps": {"wait": 1000 * US},
-        }  # fmt: skip
+    @pytest.mark.parametrize(("inside", "kind", "parts", "said"), SENTENCES)
+    def test_a_gap_in_one_sentence(self, inside: bool, kind: str, parts: dict[str, int], said: str) -> None:
+        gap = {"duration_ps": MS, "after": "train", "kind": kind, "inside_run": inside, "by_class_ps": parts}
         assert gap_sentence(gap, "jax").replace("\u202f", " ") == said
 
     def test_nothing_stands_out_only_where_launches_are_known(self) -> None:
@@ -194,8 +214,12 @@ class TestGaps:
             ("vm/TPU:1", 40): 60 * US,
         }
         said = views.gap(made, "vm/TPU:0", 20 * US)["sentence"].replace("\u202f", " ")
-        assert said.endswith(" All cores of the host are idle for 20.000 µs of it; for the rest others work.")
+        assert said.endswith(" All cores of the host are idle for 20.0 µs of it; for the rest others work.")
         assert "are idle meanwhile." in views.gap(made, "vm/TPU:0", 100 * US)["sentence"]
+        both = session(capture(one, Core([("a", 0, 20 * US), ("b", 60 * US, 89 * US)], name="TPU:1")))
+        assert (
+            "cores" not in views.gap(both, "vm/TPU:0", 20 * US)["sentence"]
+        )  # "the same on 2 cores" says so
         alone = Core([("a", 0, 149 * US)], name="TPU:1")
         sentence = views.gap(session(capture(one, alone)), "vm/TPU:0", 20 * US)["sentence"]
         assert sentence.endswith(" Other cores of the host work all the while.")
@@ -336,3 +360,43 @@ def test_views_that_are_asked_for_at_once_share_one_report(monkeypatch: pytest.M
     assert asked[0].result()["counts"] == asked[2].result()
     assert asked[1].result()["count"] == asked[2].result()["gaps"] == 1
     assert len(made) == 1
+
+
+def test_of_a_thousand_hosts_devices_and_steps_stay_small() -> None:
+    """4,096 devices, and steps of 64 hosts, 12 each, no two alike, in the answers that have all of them."""
+    drawn = np.random.default_rng(0)
+
+    def times(mean_ps: int) -> list[int]:
+        """Hosts differ by 0.5 %, the devices of a host, for which one thread works, by 0.02 %."""
+        of_host = drawn.normal(mean_ps, 0.005 * mean_ps, 1024).repeat(4)
+        found: list[int] = (of_host + drawn.normal(0, 0.0002 * mean_ps, 4096)).astype(np.int64).tolist()
+        return found
+
+    spans, busy, modules = times(550 * MS), times(500 * MS), times(510 * MS)
+    idle = {name: times(10 * MS) for name in CLASSES[:6]}
+    devices, whole_steps = [], []
+    for at in range(4096):
+        host, name = f"t1v-n-{at // 4}", f"TPU:{at % 4}"
+        duty = {"span_ps": spans[at], "stall_ps": 0}
+        who = {"id": f"{host}/{name}", "host": host, "name": name, "kind": "tpu", "modules": 12, "ops": 192}
+        own = {"busy_ps": busy[at], "idle_ps": spans[at] - busy[at], "duty_cycle": busy[at] / spans[at]}
+        own_ops = duty | {"busy_ps": busy[at]}
+        by = {"ops": own_ops, "modules": duty | {"busy_ps": modules[at]}, "capture": own_ops}
+        devices.append(who | duty | own | {"duty": by})
+        whole_steps.append(
+            {
+                "id": who["id"],
+                "steps": 12,
+                "small_ps": 0,
+                "by_class_ps": {it: ps[at] for it, ps in idle.items()},
+            }
+        )
+    steps = [
+        dict.fromkeys(views._STEP_COLUMNS, 0)
+        | {"index": at, "number": at % 12, "host": f"t1v-n-{at // 12}", "start_ps": at % 12 * 44 * MS}
+        | {"duration_ps": spans[at] // 12, "device_busy_ps": busy[at] // 12}
+        | {"host_ps": {it: ps[at] for it, ps in idle.items()}}
+        for at in range(64 * 12)
+    ]
+    assert packed(device_heads(devices)) < 20_000
+    assert packed(device_columns(devices, whole_steps)) + packed(views._columns(steps)) < 40_000

@@ -23,9 +23,10 @@ from synthetic import case_study  # noqa: E402
 SIZE = {"width": 1440, "height": 880}
 PIXELS_PER_POINT = 1.25
 MOST_BYTES = 150_000
-QUALITIES = (0.8, 0.7, 0.6, 0.5)
+QUALITIES = (0.8, 0.7, 0.6, 0.5, 0.4, 0.3)
 """The first one with which a picture is small enough."""
 
+PATIENCE_MS = 120_000
 THEMES = ("light", "dark")
 
 SESSION = f"{case_study.RUN}/{case_study.SESSION}"
@@ -70,6 +71,7 @@ def main() -> None:
             context = browser.new_context(
                 viewport=SIZE, device_scale_factor=PIXELS_PER_POINT, color_scheme=theme
             )
+            context.set_default_timeout(PATIENCE_MS)
             xi = Xi(context.new_page(), address)
             for name, link in PICTURES.items():
                 xi.open(SESSION, **link)

@@ -3,28 +3,41 @@
 import { button, fill, h } from '../lib/dom.js';
 import { columnUnit, total, grouped } from '../lib/items.js';
 import { link } from '../lib/cards.js';
-import { count, cutMiddle, digits, timeCell, timeText } from '../lib/format.js';
+import { count, cutMiddle, digits, plural, timeCell, timeText } from '../lib/format.js';
 
 /** @typedef {import('../lib/views').Compiles} Compiles */
 /** @typedef {import('../lib/views').CompileRow} CompileRow */
 /** @typedef {import('../lib/views').CompileGraph} CompileGraph */
 
 const MOST_GRAPHS = 40;
-/** Columns that are drawn at first: steps of thousands of hosts are more than a page can hold. */
+/** Columns that are drawn at first: thousands of steps are more than a page can hold. */
 const MOST_STEPS = 200;
+/** Of so many hosts each step has a column for each; of more, one for all of them. */
+const FEW_HOSTS = 4;
 
 /** Graphs that compiled first, then as the server has them. @param {CompileGraph[]} graphs */
 export const compiledFirst = (graphs) => [...graphs].sort((a, b) => Number(b.compiles > 0) - Number(a.compiles > 0));
 
 /**
+ * Columns and the steps (indices) in each: those of the same number together where they are of many hosts.
+ * @param {number[]} shown @param {(number|null)[]} numbers @param {string[]} hosts whose each step is @returns {number[][]}
+ */
+export function columnsOf(shown, numbers, hosts) {
+  if (new Set(shown.map((/** @type {number} */ step) => hosts[step])).size <= FEW_HOSTS) return shown.map((step) => [step]);
+  const first = new Map(hosts.map((host, step) => /** @type {[string, number]} */ ([host, step])).reverse());
+  return [...grouped(shown, (/** @type {number} */ step) => String(numbers[step] ?? step - (first.get(hosts[step]) ?? 0))).values()];
+}
+
+/**
  * So many columns, in their order: those that something compiled in, then the first ones.
- * @param {number[]} columns @param {CompileRow[]} rows @param {number} most
+ * @param {number[][]} columns @param {CompileRow[]} rows @param {number} most
  */
 export function compiledIn(columns, rows, most) {
   if (columns.length <= most) return columns;
   const busy = new Set(rows.map(({ step }) => step ?? -1));
-  const some = [...columns.filter((step) => busy.has(step)), ...columns.filter((step) => !busy.has(step))].slice(0, most);
-  return some.sort((a, b) => a - b);
+  const compiles = (/** @type {number[]} */ own) => own.some((step) => busy.has(step));
+  const some = new Set([...columns.filter(compiles), ...columns.filter((own) => !compiles(own))].slice(0, most));
+  return columns.filter((own) => some.has(own));
 }
 
 /**
@@ -57,45 +70,50 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
   const hostOf = hostsOfSteps(step_hosts);
   const cells = byCell(compiles);
   const outside = compiles.some(({ step }) => step === null);
-  const every = [...(outside ? [-1] : []), ...[...steps.keys()].filter((step) => shows(hostOf[step]))];
+  const here = [...steps.keys()].filter((step) => shows(hostOf[step]));
+  const every = [...(outside ? [[-1]] : []), ...columnsOf(here, steps, hostOf)];
+  const together = every.some((own) => own.length > 1);
   let columns = compiledIn(every, compiles, MOST_STEPS);
   const unit = columnUnit(compiles, 'duration_ps');
   const all = graphs.length > MOST_GRAPHS ? compiledFirst(graphs) : graphs;
   /** Steps in which nothing ran that is known. */
   const seen = new Set([...compiles.map(({ step }) => step ?? -1), ...graphs.flatMap((graph) => Object.keys(graph.steps).map(Number))]);
   const unseen = (/** @type {number} */ step) => !seen.has(step);
-  const stepName = (/** @type {number} */ step) => (step < 0 ? 'outside' : String(steps[step] ?? step));
+  const stepName = (/** @type {number[]} */ [step]) => (step < 0 ? 'outside' : String(steps[step] ?? step));
   const owners = h('tr', null);
   const head = h('tr', null);
   const body = h('tbody', null);
   const more = h('p', { class: 'small muted' });
   let shown = MOST_GRAPHS;
 
-  /** @param {CompileGraph} graph @param {number} step */
-  function cell(graph, step) {
-    const rows = cells.get(`${graph.graph}\n${step}`) ?? [];
+  /** @param {number[]} own */
+  const onHosts = (own) => (own.length > 1 ? ` on ${plural(own.length, 'host')} together` : step_hosts.length > 1 ? ` on ${hostOf[own[0]]}` : '');
+
+  /** @param {CompileGraph} graph @param {number[]} own the steps of the column */
+  function cell(graph, own) {
+    const rows = own.flatMap((step) => cells.get(`${graph.graph}\n${step}`) ?? []);
     if (rows.length) {
       const ps = total(rows, 'duration_ps');
       /** What the capture cuts took longer. */
       const plus = rows.some(({ cut }) => cut) ? '+' : '';
-      const title = `${graph.graph} compiled in ${step < 0 ? 'no step' : `step ${stepName(step)}${step_hosts.length > 1 ? ` on ${hostOf[step]}` : ''}`}: ${timeText(ps)}${plus}`;
+      const title = `${graph.graph} compiled in ${own[0] < 0 ? 'no step' : `step ${stepName(own)}${onHosts(own.filter((step) => cells.has(`${graph.graph}\n${step}`)))}`}: ${timeText(ps)}${plus}`;
       return h('td', { class: 'c' }, button(digits(ps / unit.ps, 1) + plus, () => choose(rows[0]), { 'data-testid': 'compile-cell', 'data-ps': ps, title, 'aria-pressed': 'false' }));
     }
-    const state = graph.steps[String(step)];
-    return state ? h('td', { class: 'r', title: state === 'run' ? 'run from the cache' : state }, h('span', { class: 'hidden' }, state)) : h('td', { class: unseen(step) && 'u' });
+    const state = own.map((step) => graph.steps[String(step)]).find(Boolean);
+    return state ? h('td', { class: 'r', title: state === 'run' ? 'run from the cache' : state }, h('span', { class: 'hidden' }, state)) : h('td', { class: own.every(unseen) && 'u' });
   }
 
   function rows() {
-    const whose = [...grouped(columns, (/** @type {number} */ step) => hostOf[step] ?? '')];
-    fill(owners, step_hosts.length > 1 ? [h('td', null), ...whose.map(([host, its]) => h('th', { scope: 'colgroup', colspan: its.length, class: 'of-host', title: host }, h('span', null, host)))] : null);
-    fill(head, h('th', { scope: 'col' }, 'Graph'), columns.map((step) => h('th', { scope: 'col', class: 's' }, stepName(step))),
+    const whose = [...grouped(columns, (/** @type {number[]} */ [step]) => hostOf[step] ?? '')];
+    fill(owners, step_hosts.length > 1 && !together ? [h('td', null), ...whose.map(([host, its]) => h('th', { scope: 'colgroup', colspan: its.length, class: 'of-host', title: host }, h('span', null, host)))] : null);
+    fill(head, h('th', { scope: 'col' }, 'Graph'), columns.map((own) => h('th', { scope: 'col', class: 's' }, stepName(own))),
       h('th', { scope: 'col', class: 'num' }, `Cost, ${unit.name}`), h('th', { scope: 'col', class: 'num' }, 'Compiles'), h('th', { scope: 'col', class: 'num' }, 'Steps'));
     fill(body, all.slice(0, shown).map((graph) => h('tr', { 'data-graph': graph.graph },
       h('th', { scope: 'row', title: [graph.graph, ...graph.program_ids].join('\n') }, cutMiddle(nameOf(graph)[0], 34),
         h('span', { class: 'muted small' }, ` ${nameOf(graph)[1]}`)),
-      columns.map((step) => cell(graph, step)),
+      columns.map((own) => cell(graph, own)),
       h('td', { class: 'num', 'data-ps': graph.cost_ps }, timeCell(graph.cost_ps, unit)), h('td', { class: 'num' }, count(graph.compiles)),
-      h('td', { class: 'num' }, count(Object.keys(graph.steps).length)))));
+      h('td', { class: 'num' }, count(together ? every.filter((own) => own.some((step) => graph.steps[String(step)])).length : Object.keys(graph.steps).length)))));
     const left = [all.length > shown && `${count(shown)} of ${count(all.length)} graphs, those that compiled first. `,
       every.length > columns.length && `${count(columns.length)} of ${count(every.length)} steps, those with compilations first. `];
     fill(more, left.some(Boolean) ? [...left, link('Show all', () => {
@@ -103,7 +121,7 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
       columns = every;
       rows();
       refresh();
-    })] : [every.some(unseen) ? 'Hatched: no run is known in that step. ' : '', 'A graph compiled before the capture began shows dots only.']);
+    })] : [every.flat().some(unseen) ? 'Hatched: no run is known in that step. ' : '', 'A graph compiled before the capture began shows dots only.', together && ' A column is a step of all hosts chosen; choose one for its own.']);
   }
 
   function refresh() {
@@ -111,7 +129,7 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
     body.querySelectorAll('button').forEach((mark) => mark.setAttribute('aria-pressed', 'false'));
     if (!own) return;
     const row = [...body.rows].find(({ dataset }) => dataset.graph === graphOf(own));
-    row?.cells[columns.indexOf(own.step ?? -1) + 1]?.querySelector('button')?.setAttribute('aria-pressed', 'true');
+    row?.cells[columns.findIndex((each) => each.includes(own.step ?? -1)) + 1]?.querySelector('button')?.setAttribute('aria-pressed', 'true');
   }
 
   rows();

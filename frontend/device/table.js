@@ -48,7 +48,7 @@ export function opsTable(document, rows, rest, found, { filter, opened, toggle, 
     textColumn('Annotation', 'path', { key: 'annotation', title: ({ path }) => path ?? '', cell: ({ path }) => [toneChip(path, tones), path === null ? 'no annotation' : path.slice(path.lastIndexOf('/') + 1)] }),
     countColumn('Executions', 'executions', { key: 'count', cell: ({ executions }) => times(executions) }),
     timeColumn('Self time', unit, 'ps', { key: 'self', cell: (row) => digits(texts[at(row)] / 1000, 3) }),
-    { head: '', name: 'Self time, as a bar', cell: ({ ps }) => lengthBar(ps / most) },
+    { head: '', name: 'Bar', cell: ({ ps }) => lengthBar(ps / most) },
     shareColumn('Share', 'ps', { key: 'share', cell: (row) => part([row]) }),
     ...(known ? [
       shareColumn('FLOP/s, of peak', (/** @type {OpRow} */ row) => row.flops_share, { key: 'flops' }), shareColumn('HBM, of peak', (/** @type {OpRow} */ row) => row.bytes_share, { key: 'hbm' }),

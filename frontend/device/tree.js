@@ -115,12 +115,14 @@ export function unknownNote(document, rows, explained, toggle) {
   const { total: { self_ps, uncounted_ps, other_ps, counted_ps }, uncounted } = document;
   const by = divisor(document);
   const part = (/** @type {number} */ ps) => `${timeText(ps / by)}, ${share(self_ps ? ps / self_ps : null)}`;
-  const named = uncounted.slice(0, MOST_NAMED).map(({ op }) => op);
-  const more = uncounted.length - named.length;
+  // Ops of several programs may have one name.
+  const named = [...new Set(uncounted.map(({ op }) => op))].slice(0, MOST_NAMED);
+  const more = uncounted.filter(({ op }) => !named.includes(op)).length;
   const names = more ? `${named.join(', ')} and ${uncounted.length < 20 ? plural(more, 'more op') : 'others'}` : named.length > 1 ? `${named.slice(0, -1).join(', ')} and ${named.at(-1)}` : named[0] ?? '';
   const empty = rows.filter((row) => row.kind === 'work' && row.flops !== null && !placed([row]).length);
   const drawn = placed(rows).length > 0;
-  const custom = uncounted.some(({ op }) => /custom/.test(op));
+  const tpu = document.peaks.devices.every(({ kind }) => kind.startsWith('TPU'));
+  const custom = tpu && rows.some(({ category, flops, kind }) => kind === 'work' && flops === null && category.startsWith('custom-call'));
   const several = uncounted.length > 1;
   return h('div', { class: 'small sec device-unknown', 'data-testid': 'device-unknown' }, h('p', null,
     hasRates(rows) && counted_ps > 0 && uncounted_ps > 0 && [`Not known: ${names} ${several ? 'tell' : 'tells'} no FLOP count (${part(uncounted_ps)}). ${several ? 'They count' : 'It counts'} as 0 here, so MFU is a lower bound${drawn ? `, and ${several ? 'are' : 'is'} not in the picture` : ''}. `,

@@ -7,7 +7,7 @@ type Shares = { flops_share: number | null; bytes_share: number | null; bound_by
 export interface DeviceDocument {
   schema: 1; chosen: { dd: string; st: string; category: string | null }; stale: boolean;
   steps: string[]; whole_steps: number; cores: number; core_steps: number; hosts: { shown: number[]; of: number };
-  categories: string[];
+  categories: string[]; category_ps: number[];
   peaks: {
     flops_per_s: number | null; bytes_per_s: number | null; source: "capture" | "table" | "user" | null;
     devices: { kind: string; count: number; flops_per_s: number | null; bytes_per_s: number | null; source: string | null; cite: string | null }[];

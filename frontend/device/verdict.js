@@ -70,12 +70,16 @@ export function verdictParts(document, tree, rows, rest) {
     }
   }
   const largest = mainRow(tree, all);
+  // Where nothing is annotated, the category tells more.
+  const bare = largest.path === null && largest.ps >= NEARLY_ALL * all && document.chosen.category === null;
   /** @type {(row: TreeRow) => (string|[string])[]} */
-  const takes = (row) => [strong(nameOf(row)), ' takes ', strong(share(row.ps / all)), ` of ${whole(document)}`];
+  const takes = (row) => (bare && row === largest
+    ? [strong(`${document.categories[0]} ops`), ' take ', strong(share(document.category_ps[0] / sums.self_ps)), ` of ${whole(document)}, ${row.ps < all ? 'nearly all of ' : ''}which has no annotation`]
+    : [strong(nameOf(row)), ' takes ', strong(share(row.ps / all)), ` of ${whole(document)}`]);
   const alone = (/** @type {OpRow} */ op) => ` ${cutMiddle(op.op, LONGEST_NAME)} alone is ${timeText(op.ps)}${near(op)}.`;
   if (!verdict) {
     if (largest.bound_by === 'memory' && largest.bytes_share) return [...takes(largest), ' at ', strong(share(largest.bytes_share)), ' of HBM bandwidth: bound by memory.'];
-    const op = rows.find(({ path }) => isOf(path, largest.key));
+    const op = rows.find(({ path, category }) => isOf(path, largest.key) && (!bare || category === document.categories[0]));
     return [...takes(largest), `.${op && op.ps >= TELLING * largest.ps ? alone(op) : ''} How near that is to the roof is not known: ${whyNot(document, rows)}.`];
   }
   const path = paths[verdict.path] ?? null;
@@ -105,7 +109,7 @@ export function verdictBlock(document, tree, rows, rest, of) {
   const core = cores > 1 ? `, per core${of ? ' of these hosts' : ''}` : '';
   /** @param {string} name @param {string} value @param {string} meaning @param {Record<string, any>} [more] */
   const figure = (name, value, meaning, more) => h('div', { 'data-testid': `kpi-${name}`, title: more?.title }, h('dd', { 'data-ps': more?.ps }, value), h('dt', null, meaning));
-  return h('div', { class: 'verdict across' },
+  return h('section', { class: 'verdict across', 'aria-label': 'Verdict' },
     h('div', { 'data-testid': 'device-verdict' }, h('p', null, verdictParts(document, tree, rows, rest).map((part) => (typeof part === 'string' ? part : h('b', null, part[0])))), of && h('p', { class: 'small sec', 'data-testid': 'device-hosts' }, of)),
     h('dl', { class: 'figures' },
       figure('work', headline(ps), `${document.chosen.category ?? 'device work'}, ${st === 'all' ? 'the session' : st === 'mean' ? `mean of ${plural(document.whole_steps, 'step')}` : 'one step'}${core}`, { ps: Math.round(ps) }),

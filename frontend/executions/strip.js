@@ -1,7 +1,7 @@
 /** The executions of one step on one axis: the host's call until it is complete, the device's run, idle between. */
 
 import { button, fill, h, pick } from '../lib/dom.js';
-import { card, cores, windowPlace } from '../lib/cards.js';
+import { card, cores, deviceName, windowPlace } from '../lib/cards.js';
 import { digits, MISSING, timeText, unitFor } from '../lib/format.js';
 import { axisGrid, axisLane, axisSlice } from '../lib/axis.js';
 import { rowsOf } from '../overview/step-data.js';
@@ -26,7 +26,10 @@ export function createRunStrip(app, go) {
     const runs = all.filter((run) => run.device === device).sort((a, b) => a.start_ps - b.start_ps);
     const { step } = answer;
     const host = session.devices.find(({ id }) => id === device)?.host;
-    const nameOf = (/** @type {string} */ id) => session.devices.find((own) => own.id === id)?.name ?? id;
+    const nameOf = (/** @type {string} */ id) => {
+      const own = session.devices.find((each) => each.id === id);
+      return own ? deviceName(own, session.session.hosts) : id;
+    };
     const ask = (/** @type {number} */ by) => button(by < 0 ? '‹' : '›', () => go((step ?? 0) + by), { class: 'small-button', 'aria-label': by < 0 ? 'Previous step' : 'Next step',
       disabled: (step ?? 0) + by < 0 || ((step ?? 0) + by >= answer.steps.length) });
     fill(element, card('One step, execution by execution', { note: runs.length ? 'same axis, from the step’s first execute call' : null, right: [

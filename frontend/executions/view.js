@@ -6,7 +6,7 @@ import { get, latest } from '../lib/api.js';
 import { loadOnce } from '../frame/once.js';
 import { legend } from '../lib/classes.js';
 import { card, classColumn, codeCell, emptyCard, link, tableCard, windowPlace } from '../lib/cards.js';
-import { count, cutMiddle, deviceTimeCell, digits, MISSING, plural, share, timeCell, timeText } from '../lib/format.js';
+import { briefTime, briefTimes, count, cutMiddle, deviceTimeCell, digits, MISSING, plural, share, timeCell, timeText } from '../lib/format.js';
 import { countColumn, linkedOrder, liveTable, shareColumn, sumText, table, textColumn, timeColumn } from '../lib/table.js';
 import { exportButton } from '../lib/csv.js';
 import { lazySteps } from '../compare/lazy.js';
@@ -253,11 +253,12 @@ export function executionsView(app) {
     const rows = savings(joined, fit, per);
     const unit = columnUnit(rows, 'now_ps');
     const means = (/** @type {CostName} */ key) => joined.map((row) => row[key] / Math.max(1, row.count));
-    const range = (/** @type {number[]} */ values) => `${timeText(Math.min(...values))} – ${timeText(Math.max(...values))}`;
+    const range = (/** @type {number[]} */ values) => briefTimes(Math.min(...values), Math.max(...values)).join(' – ');
+    const [overhead, work] = briefTimes(cost.overhead_ps / per, cost.device_ps / per);
     const text = [
       joined.length > 1 ? `Overhead of a run is ${range(means('overhead_ps'))} for device runs of ${range(means('device_ps'))}.` : '',
-      fit && fit.n > 2 ? `The fit over ${count(fit.n)} runs: ${timeText(Math.max(0, fit.fixed_ps))} per execution, whatever it does${fit.slope > 0.001 ? `, and ${timeText(fit.slope * 1e9)} per ms of device time` : ''}.` : '',
-      small.length ? `${plural(small.length, 'program')} ${small.length === 1 ? 'takes' : 'take'} ${timeText(cost.overhead_ps / per)} of overhead ${per_step ? 'per step and core ' : ''}for ${timeText(cost.device_ps / per)} of device work: merge them, or avoid the syncs that make them.` : '',
+      fit && fit.n > 2 ? `The fit over ${count(fit.n)} runs: ${briefTime(Math.max(0, fit.fixed_ps))} per execution, whatever it does${fit.slope > 0.001 ? `, and ${share(fit.slope)} of its device time` : ''}.` : '',
+      small.length ? `${plural(small.length, 'program')} ${small.length === 1 ? 'takes' : 'take'} ${overhead} of overhead ${per_step ? 'per step and core ' : ''}for ${work} of device work: merge them, or avoid the syncs that make them.` : '',
       sumCosts(joined).queue_ps > sumCosts(joined).host_ps / 2 ? 'Most host time is queue: the host runs ahead of the device, and that is good.' : '',
     ].filter(Boolean).join(' ');
     return card('What this says', {}, h('div', { class: rows.length ? 'two' : '' },
@@ -267,7 +268,7 @@ export function executionsView(app) {
         columns: [
           textColumn(per_step ? 'Overhead per step and core' : 'Overhead, all cores', 'name'),
           timeColumn('Now', unit, 'now_ps'), timeColumn('Then', unit, 'then_ps'),
-          timeColumn('Saved', unit, ({ now_ps, then_ps }) => now_ps - then_ps),
+          timeColumn('Gain', unit, ({ now_ps, then_ps }) => now_ps - then_ps),
         ],
       }) : null));
   }

@@ -2,17 +2,16 @@
 
 import { h, fill } from '../lib/dom.js';
 import { count } from '../lib/format.js';
-import { get, shared } from '../lib/api.js';
+import { get } from '../lib/api.js';
 import { onActivity } from '../lib/activity.js';
 import { createKeys } from '../lib/keys.js';
 import { createLink } from '../lib/link.js';
 import { createLive } from '../lib/live.js';
-import { linkedHosts, WORDS } from '../lib/hosts.js';
-import { askedHosts } from './asked.js';
 import { createCapture } from '../capture/dialog.js';
 import { VIEWS } from './views.js';
 import { fetchAhead } from './later.js';
 import { createHeader } from './header.js';
+import { createChoice } from './choice.js';
 import { closeMenus } from './pick.js';
 import { createTabs } from './tabs.js';
 import { createDiagnostics } from './diagnostics.js';
@@ -58,7 +57,7 @@ export function createApp() {
   const keys = createKeys();
   const diagnostics = createDiagnostics();
   const panel = h('div', { class: 'view', role: 'tabpanel', id: 'panel' });
-  const place = h('main', { class: 'view', tabindex: -1 }, panel);
+  const place = h('main', { class: 'view', tabindex: -1, 'data-state': 'loading' }, panel);
   const skip = h('div', null);
   /** @type {SessionList|null} */
   let list = null;
@@ -68,12 +67,6 @@ export function createApp() {
   let partial = false;
   let looking = false;
   let counted = false;
-  /** Hosts of the open session that a link may name by a word. @type {Partial<Record<'slowest'|'median', string>>} */
-  let ranks = {};
-  /** Hosts that a selection needs beside those of the link. @type {Set<number>} */
-  const needed = new Set();
-  /** What the link said of hosts when `needed` began. @type {string|undefined} */
-  let linked = '';
   let ahead = false;
   /** @type {Map<string, import('./views.js').View>} */
   const views = new Map();
@@ -82,6 +75,7 @@ export function createApp() {
   /** The hosts and devices that each view shows. @type {Map<string, string>} */
   const choices = new Map();
 
+  const choice = createChoice(link, filtered);
   /** @type {App} */
   const app = {
     link, live, keys, skip,
@@ -102,41 +96,12 @@ export function createApp() {
       Object.entries(numbers).forEach(([id, number]) => tabs.count(id, least + count(number)));
       if (lost) tabs.count('propagation', `${least}${count(lost)} lost`);
     },
-    chosen() {
-      const named = (/** @type {string|undefined} */ text, /** @type {string[]} */ all) => {
-        if (!text) return all;
-        const known = new Set(all);
-        const some = text.split(',').filter((name) => known.has(name));
-        return some.length ? some : all;
-      };
-      const all = (session?.session.hosts ?? []).map(({ name }) => name);
-      const some = linkedHosts(link.state.h, all, ranks);
-      const hosts = some.length ? some : all;
-      const whose = new Set(hosts);
-      const there = (session?.devices ?? []).filter(({ host }) => whose.has(host));
-      return { hosts, devices: named(link.state.d, there.map(({ id }) => id)) };
-    },
-    traced() {
-      const own = app.chosen();
-      if (!session?.chosen) return own;
-      const hosts = session.chosen.map((at) => session?.session.hosts[at].name ?? '');
-      const there = session.devices.filter(({ host }) => hosts.includes(host)).map(({ id }) => id);
-      const some = there.filter((id) => link.state.d?.split(',').includes(id));
-      return { hosts, devices: some.length ? some : there };
-    },
-    need(hosts) {
-      const own = session;
-      const more = hosts.filter((at) => own?.chosen && own.session.hosts[at] && !own.chosen.includes(at) && !needed.has(at));
-      if (!own || !more.length) return;
-      more.forEach((at) => needed.add(at));
-      void open(own.session.name);
-    },
+    chosen: choice.chosen,
+    traced: choice.traced,
+    firstDevice: choice.firstDevice,
+    among: choice.among,
+    need(hosts) { if (session && choice.need(hosts)) void open(session.session.name); },
     pickHosts: (below) => void pickHosts(below),
-    firstDevice: (host) => session?.devices.find((device) => device.host === host)?.id ?? '',
-    among(all) {
-      const devices = new Set(app.chosen().devices);
-      return all.filter(({ id }) => devices.has(id));
-    },
     async copy(text, what) {
       try {
         await navigator.clipboard.writeText(text);
@@ -211,8 +176,7 @@ export function createApp() {
     const { name, hosts } = next.session;
     const all = list?.sessions.find((entry) => entry.name === name)?.hosts.length ?? 0;
     session = next;
-    ranks = next.ranks ? { slowest: hosts[next.ranks.slowest].name, median: hosts[next.ranks.median].name } : {};
-    void rank();
+    choice.open(next);
     tabs.environment(next.environment.label);
     tabs.clear();
     if (hosts.length > 1) tabs.count('hosts', count(Math.max(all, hosts.length)));
@@ -255,6 +219,7 @@ export function createApp() {
     header.open(session, id === 'timeline' ? app.traced() : app.chosen(), link.state.c);
     const known = views.get(id);
     const view = known ?? create({ ...app, ready: (how = 'ready') => {
+      if (states.get(id) !== how && current === id) live.read(panel);
       states.set(id, how);
       tell(id);
     } });
@@ -263,13 +228,12 @@ export function createApp() {
     tell(id);
     if (!known) view.open(session);
     view.show(true);
-    const choice = `${link.state.h}\n${link.state.d}`;
-    if ((choices.get(id) ?? choice) !== choice) view.filter?.();
-    choices.set(id, choice);
+    const chosen = `${link.state.h}\n${link.state.d}`;
+    if ((choices.get(id) ?? chosen) !== chosen) view.filter?.();
+    choices.set(id, chosen);
   }
 
-  /** @param {string} id */
-  function tell(id) {
+  function tell(/** @type {string} */ id) {
     const how = states.get(id) ?? 'loading';
     if (views.get(id)?.element.parentNode === panel) place.dataset.state = partial && how === 'ready' ? 'partial' : how;
     if (how === 'loading' || !session) return;
@@ -288,16 +252,6 @@ export function createApp() {
     show();
   }
 
-  /** Learns whom `slowest` and `median` name, where the link says them; until then all hosts are shown. */
-  async function rank() {
-    const own = session;
-    if (!own || !WORDS.some((word) => link.state.h?.split(',').includes(word)) || ranks.median) return;
-    const { hosts, order, median_host } = await shared('hosts', own.of).catch(() => ({}));
-    if (own !== session || median_host == null) return;
-    ranks = { slowest: hosts.name[order[0]], median: hosts.name[median_host] };
-    filtered();
-  }
-
   /** @param {HTMLElement} below */
   async function pickHosts(below) {
     const own = session;
@@ -308,7 +262,7 @@ export function createApp() {
         session: own.session.name, hosts: own.session.hosts.map(({ name }) => name), linked: link.state.h, rows: own.rows.length / own.session.hosts.length, below,
         apply(h) {
           link.set({ h }, 'push');
-          void rank();
+          void choice.rank();
           filtered();
         },
         say: live.answer, fail: (error) => app.fail('hosts', error),
@@ -319,22 +273,15 @@ export function createApp() {
   }
 
   function filtered() {
-    if (session?.chosen && askedNow(session.session.name) !== session.of.hosts) void open(session.session.name);
+    if (session?.chosen && choice.asked(session.session) !== session.of.hosts) void open(session.session.name);
     else show();
-  }
-
-  /** Whose traces the link and the selection want. @param {string} name of the session */
-  function askedNow(name) {
-    if (linked !== link.state.h || session?.session.name !== name) needed.clear();
-    linked = link.state.h;
-    const entry = session?.session.name === name ? session.session : list?.sessions.find((own) => own.name === name);
-    return askedHosts(linked, (entry?.hosts ?? []).map((host) => host.name), needed);
   }
 
   /** @param {string} name @param {boolean} [reload] */
   async function open(name, reload) {
     header.sessions(list?.sessions ?? [], name);
-    await loader.load(name, askedNow(name), reload);
+    const entry = session?.session.name === name ? session.session : list?.sessions.find((own) => own.name === name);
+    await loader.load(name, choice.asked(entry ?? { name, hosts: [] }), reload);
   }
 
   async function copyLink() {
@@ -373,7 +320,7 @@ export function createApp() {
   link.onMove(() => {
     if (!list) return;
     if (session && wanted() !== session.session.name) return void open(wanted());
-    void rank();
+    void choice.rank();
     filtered();
     views.get(current)?.move?.();
   });
@@ -392,7 +339,6 @@ export function createApp() {
   addEventListener('focus', () => { if (session || list?.sessions.length === 0) void look(); });
 
   fill(document.body, skip, header.element, tabs.element, diagnostics.element, place, live.elements);
-  place.dataset.state = 'loading';
   show();
   return {
     start: look,

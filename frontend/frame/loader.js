@@ -2,6 +2,7 @@
 
 import { get } from '../lib/api.js';
 import { begin, pause } from '../lib/activity.js';
+import { deviceRows } from '../lib/devices.js';
 
 const ASK_AGAIN_MS = 150;
 
@@ -29,12 +30,12 @@ export function createLoader(on) {
           /** @type {import('../lib/types').SessionAnswer} */
           const answer = await get('session', { session, hosts, reload: again ? 1 : null, seen });
           if (own !== ticket) return;
-          if (answer.state === 'ready') return on.ready({ ...answer, of: { session, hosts: answer.chosen ? hosts : null }, loaded_ms: performance.now() - began });
+          if (answer.state === 'ready') return on.ready({ ...answer, devices: deviceRows(answer.devices), of: { session, hosts: answer.chosen ? hosts : null }, loaded_ms: performance.now() - began });
           if (answer.state === 'error') return on.error(answer.message);
           const { head, partial } = answer;
           if (head && partial) {
             seen = head.session.hosts.length;
-            on.ready({ ...head, state: 'ready', of: { session, hosts: null }, partial, loading: answer });
+            on.ready({ ...head, devices: deviceRows(head.devices), state: 'ready', of: { session, hosts: null }, partial, loading: answer });
           }
           on.progress(answer, performance.now() - began);
           await pause(ASK_AGAIN_MS);

@@ -147,7 +147,7 @@ export function gapsView(app) {
       selected: (row) => gapText(row.gap) === app.link.state.sel && (row.whole !== null || row.gaps.length < 2 || !opened.has(gapText(row.gap))),
       columns: [
         linked(startColumn(({ gap }) => gap.start_ps), show), timeColumn('Time (mean)', unit, 'mean_ps', { key: 'time' }),
-        { head: '', name: 'Mean, as a bar', cell: ({ mean_ps, gap }) => h('span', { class: 'w-bar' }, lengthBar(mean_ps / most, hue(gap.cause))) },
+        { head: '', name: 'Bar', cell: ({ mean_ps, gap }) => h('span', { class: 'w-bar' }, lengthBar(mean_ps / most, hue(gap.cause))) },
         { key: 'device', head: 'Device', value: (row) => (row.gaps.length > 1 ? coresOf(row) : nameOf(row.gap.device)), cell: (row) => deviceCell(row) },
         countColumn('Step', ({ gap }) => gap.step_number ?? gap.step ?? -1, { key: 'step', cell: ({ gap }) => stepOf(gap) || MISSING }),
         { key: 'kind', head: 'Kind', value: ({ gap }) => gap.kind, cell: ({ gap }) => kindTag(gap.kind) },

@@ -3,7 +3,7 @@
 import { button, h, pick } from '../lib/dom.js';
 import { classCell, tone } from '../lib/classes.js';
 import { card } from '../lib/cards.js';
-import { difference, timeText, UNITS } from '../lib/format.js';
+import { briefTime, briefTimes, difference, timeText, UNITS } from '../lib/format.js';
 import { total } from '../lib/items.js';
 import { table, timeColumn } from '../lib/table.js';
 import { DEVICE, WAITING, meanOf, stepName, stepsIn } from './data.js';
@@ -50,7 +50,7 @@ export function differenceCard(document, rows, host, range, steps, on) {
     columns: [
       { key: 'class', head: 'Class, ms a step', value: ({ name }) => classLabel(name), cell: ({ name }) => classCell(/** @type {ClassName} */ (name)) },
       column('own', own.short), ...(own === other ? [] : [column('other', other.short),
-        { head: '', name: 'Difference, as a bar', cell: (/** @type {typeof items[number]} */ { name, apart }) => apartBar([{ name, us: apart }], most) },
+        { head: '', name: 'Bar', cell: (/** @type {typeof items[number]} */ { name, apart }) => apartBar([{ name, us: apart }], most) },
         { key: 'difference', head: 'Difference', number: true, value: (/** @type {typeof items[number]} */ { apart }) => apart, ps: (/** @type {typeof items[number]} */ { apart }) => apart * US, cell: (/** @type {typeof items[number]} */ { apart }) => signed(apart) }]),
     ],
     foot: [range && range[0] === range[1] ? 'Step' : 'Step, mean', cell(sums.own, (sums.own / 1000).toFixed(3)), ...(own === other ? [] : [cell(sums.other, (sums.other / 1000).toFixed(3)), '', cell(sums.own - sums.other, signed(sums.own - sums.other))])],
@@ -83,17 +83,21 @@ export function sentence({ verdict, kind, steps, state, late_us }, own, other, r
   const text = [];
   if (blamed) {
     const name = verdict.annotation?.split('/').at(-1) ?? classLabel(verdict.cause ?? '');
-    text.push(`${name} takes ${timeText((verdict.cause_us ?? 0) * US)} in ${verdict.steps.length} of ${steps.number.length} steps, ${timeText((verdict.median_cause_us ?? 0) * US)} on ${other.short}.`);
-  } else if (first && first.apart > 0.005 * length) text.push(`${classLabel(first.name)} takes ${timeText(first.apart * US)} longer than on ${other.short}.`);
+    const [mine, usual] = briefTimes((verdict.cause_us ?? 0) * US, (verdict.median_cause_us ?? 0) * US);
+    text.push(`${name} takes ${mine} in ${verdict.steps.length} of ${steps.number.length} steps, ${usual} on ${other.short}.`);
+  } else if (first && first.apart > 0.005 * length) text.push(`${classLabel(first.name)} takes ${briefTime(first.apart * US)} longer than on ${other.short}.`);
   else text.push('No class takes clearly longer.');
   if (state === 'compared' && first && first.apart > 0.005 * length && waits < 0 && alike) {
     const places = stepsIn(range, steps.number.length);
     const late = total(places, (/** @type {number} */ step) => Math.max(0, late_us[own.at][step])) / places.length;
     // A host that works ahead of its device is late only by what it does not have in hand.
     text.push(late >= 0.5 * first.apart ? `The step is ${Math.abs(step) <= 0.005 * length ? 'as' : 'about as'} long on both: what ${own.short} takes longer, ${other.short} waits in the ${kind ?? 'collective'}.`
-      : late >= 0.05 * first.apart ? `${own.short} arrives ${timeText(late * US)} late for it${places.length > 1 ? ' in the mean' : ''}; for the rest it waits less for its device.`
+      : late >= 0.05 * first.apart ? `${own.short} arrives ${briefTime(late * US)} late for it${places.length > 1 ? ' in the mean' : ''}; for the rest it waits less for its device.`
         : `${own.short} arrives no later for it: it waits less for its device instead.`);
   }
-  if (work !== undefined && otherWork !== undefined && Math.abs(work - otherWork) > 0.005 * length) text.push(`Its busiest core works for ${timeText(work * US)}, that of ${other.short} for ${timeText(otherWork * US)}.`);
+  if (work !== undefined && otherWork !== undefined && Math.abs(work - otherWork) > 0.005 * length) {
+    const [mine, usual] = briefTimes(work * US, otherWork * US);
+    text.push(`Its busiest core works for ${mine}, that of ${other.short} for ${usual}.`);
+  }
   return text.join(' ');
 }

@@ -190,5 +190,5 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
     order = [...new Set([...told, ...order])];
     if (!touched) begin();
     find();
-  }).catch(fail);
+  }).catch((error) => { if (dialog.isConnected) fail(error); });
 }

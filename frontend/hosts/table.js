@@ -57,7 +57,7 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
     countColumn('Last in', 'last', { key: 'last' }),
     shareColumn('Share', 'share', { key: 'share', cell: (row) => share(shareOf(row)) }),
     timeColumn('Others wait', unit, ({ waits_us }) => (waits_us ?? 0) * US, { key: 'waits', cell: (row) => (row.waits_us === null ? MISSING : sum([row])) }),
-    { head: '', name: 'Others wait, as a bar', cell: ({ waits_us }) => lengthBar((waits_us ?? 0) / most) },
+    { head: '', name: 'Bar', cell: ({ waits_us }) => lengthBar((waits_us ?? 0) / most) },
     shareColumn('Duty cycle', 'duty', { key: 'duty' }),
     ...(apart ? [{ head: 'Against the median host, ms a step', cell: (/** @type {HostRow} */ row) => apartBar(seen(row), side) },
       { key: 'differs', head: 'What differs most', value: (/** @type {HostRow} */ { differs_us }) => Math.abs(differs_us ?? 0), cell: differs }] : []),
@@ -69,9 +69,8 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
   ];
   const listed = filtered ? rows : all;
   const steady = (/** @type {(row: HostRow) => number} */ of) => (new Set(listed.map(of)).size === 1 ? count(of(listed[0])) : `${count(Math.min(...listed.map(of)))} – ${count(Math.max(...listed.map(of)))}`);
-  const middle = [...listed].map(({ step_us }) => step_us ?? 0).sort((a, b) => a - b)[(listed.length - 1) >> 1];
   const sums = listed.length ? {
-    host: filtered ? `${count(rows.length)} of ${plural(all.length, 'host')}` : plural(all.length, 'host'), steps: steady((row) => row.steps), step: digits(middle / 1000, 3),
+    host: filtered ? `${count(rows.length)} of ${plural(all.length, 'host')}` : plural(all.length, 'host'), steps: steady((row) => row.steps), step: digits(middleOf(listed) / 1000, 3),
     last: known ? count(total(listed, 'last')) : MISSING, share: known && listed.some(({ share: own }) => own !== null) ? share(Math.round(total(listed, (row) => (shareOf(row) ?? 0) * 1000)) / 1000) : MISSING,
     waits: h('span', { 'data-ps': total(listed, 'waits_us') * US }, partial && known ? '≥\u202f' : '', sum(listed)), duty: dutyOf(listed),
   } : { host: `0 of ${plural(all.length, 'host')}` };
@@ -110,6 +109,9 @@ export function dutyOf(rows) {
   return span ? share(total(rows, ({ duty, span_us }) => (duty ?? 0) * span_us) / span) : MISSING;
 }
 
+/** The median of the hosts' median steps. @param {HostRow[]} rows */
+const middleOf = (rows) => rows.map(({ step_us }) => step_us ?? 0).sort((a, b) => a - b)[(rows.length - 1) >> 1];
+
 /**
  * Those that were never last, in one row above the sum.
  * @param {HTMLElement} place @param {import('../lib/table.js').Column<HostRow>[]} columns @param {HostRow[]} rest @param {boolean} opened @param {() => void} toggle
@@ -120,7 +122,7 @@ function restRow(place, columns, rest, opened, toggle, steady, sum) {
   /** @type {Record<string, import('../lib/dom.js').Child>} */
   const cells = {
     host: button([h('span', { class: 'muted', 'aria-hidden': 'true' }, opened ? '▾' : '▸'), `${count(rest.length)} more, never last`], toggle, { class: 'fold', 'aria-expanded': String(opened) }),
-    steps: steady((row) => row.steps), last: '0', share: share(0), waits: sum(rest), duty: dutyOf(rest), residual: widest ? h('span', { class: 'sec' }, `≤\u202f${digits(widest, 1)}`) : '',
+    steps: steady((row) => row.steps), step: digits(middleOf(rest) / 1000, 3), last: '0', share: share(0), waits: sum(rest), duty: dutyOf(rest), residual: widest ? h('span', { class: 'sec' }, `≤\u202f${digits(widest, 1)}`) : '',
   };
   const plain = rest.every((row) => row.differs === null);
   place.querySelector('tfoot')?.prepend(h('tr', { class: 'rest', 'data-testid': 'host-rest' }, columns.map(({ key = '', number }) => h('td', { class: number && 'num' },

@@ -2,7 +2,7 @@
 
 import { button, h } from '../lib/dom.js';
 import { LABELS } from '../lib/classes.js';
-import { count, headline, MISSING, plural, share, timeText } from '../lib/format.js';
+import { briefTime, briefTimes, count, headline, MISSING, plural, share } from '../lib/format.js';
 import { total } from '../lib/items.js';
 import { longestClass, meanOf, stepName, stepUs, stepsIn, DEVICE } from './data.js';
 
@@ -33,9 +33,10 @@ export function rangeVerdict(document, rows, range) {
   const [own, other] = [step_class_us[late.at], step_class_us[median_host ?? -1]].map((each) => each && meanOf(each, range));
   const cause = longestClass(classes, own ?? null, other ?? null);
   const at = classes.indexOf(cause ?? '');
-  const why = cause && own && other ? `: ${classLabel(cause)} takes ${timeText(own[at] * US)}, ${timeText(other[at] * US)} on ${rows[median_host ?? 0].name}` : '';
+  const [mine, usual] = own && other ? briefTimes(own[at] * US, other[at] * US) : [];
+  const why = cause && mine ? `: ${classLabel(cause)} takes ${mine}, ${usual} on ${rows[median_host ?? 0].name}` : '';
   const waits = (late.waits_us ?? 0) * US;
-  return `In ${where} ${late.name} arrives last in ${share(late.share)} of ${ops}${why}. The others wait ${timeText(waits)} for it, ${timeText(waits / (rows.length - 1) / stepsIn(range, 0).length)} each in a step.`;
+  return `In ${where} ${late.name} arrives last in ${share(late.share)} of ${ops}${why}. The others wait ${briefTime(waits)} for it, ${briefTime(waits / (rows.length - 1) / stepsIn(range, 0).length)} each in a step.`;
 }
 
 /** Mean step and waits of some steps, in ps. @param {HostsDocument} document @param {HostRow[]} rows @param {StepRange} range */
@@ -67,7 +68,7 @@ export function verdictBlock(document, rows, range, capture) {
     h('dd', { 'data-ps': ps === null ? null : Math.round(ps) }, sum && partial && ps ? '≥\u202f' : '', ps === null ? MISSING : headline(ps)), h('dt', null, meaning));
   const each = range ? [stepsIn(range, 0).length] : hosts.steps.filter(Boolean);
   const number = new Set(each).size > 1 ? `${count(Math.min(...each))} – ${count(Math.max(...each))} steps` : plural(each[0] ?? 0, 'step');
-  return h('div', { class: 'verdict' },
+  return h('section', { class: 'verdict', 'aria-label': 'Verdict' },
     h('div', { 'data-testid': 'hosts-verdict', class: partial ? 'sec' : '' }, 
       h('p', null, ['critical', 'warning'].includes(verdict.severity) && !range && h('span', { class: 'hidden' }, `${verdict.severity}: `), text.startsWith('No ') ? text : emphasized(text, hosts.name)),
       document.state === 'one_host' && capture && h('p', null, button('Capture…', capture)),

@@ -18,7 +18,7 @@ const ROOMY_PX = 1900;
  */
 export function card(title, { note, right, class: kind = '' }, ...body) {
   return h('section', { class: `card ${kind}`, 'aria-label': title },
-    h('header', null, h('h2', null, title, note ? h('small', null, note) : null), h('span', { class: 'grow' }), right),
+    h('header', null, h('h2', null, title, note ? [' ', h('small', null, note)] : null), h('span', { class: 'grow' }), right),
     h('div', { class: 'body' }, ...body));
 }
 

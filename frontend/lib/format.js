@@ -50,6 +50,19 @@ export function timeText(ps, decimals = 3) {
   return digits(ps / unit.ps, decimals) + JOIN + unit.name;
 }
 
+/** Times of one sentence in the unit of the longest (s from 1 s on), with three digits: `318 ms`, `27.4 ms`, `0.163 ms`. @param {...number} ps */
+export function briefTimes(...ps) {
+  const longest = Math.max(...ps.map(Math.abs));
+  const unit = longest >= UNITS.s.ps ? UNITS.s : unitFor(longest);
+  return ps.map((each) => {
+    const decimals = [100, 10, 1].findIndex((least) => Math.abs(each) >= least * unit.ps);
+    return digits(each / unit.ps, decimals < 0 ? 3 : decimals) + JOIN + unit.name;
+  });
+}
+
+/** A time in a sentence: `27.4 ms`. @param {number} ps */
+export const briefTime = (ps) => briefTimes(ps)[0];
+
 /** A place in the session, always in ms: `715.080 ms`. @param {number} ps */
 export function placeText(ps, decimals = 3) {
   return digits(ps / UNITS.ms.ps, decimals) + JOIN + 'ms';

@@ -15,12 +15,19 @@ export function createLive() {
     last = performance.now();
     polite.textContent = next;
   };
+  /** @param {string} text */
+  const say = (text) => {
+    next = text;
+    if (!timer) timer = window.setTimeout(flush, Math.max(0, last + POLITE_MS - performance.now()));
+  };
   return {
     elements: [polite, urgent],
-    /** Progress and counts: rare enough to be heard out. @param {string} text */
-    say(text) {
-      next = text;
-      if (!timer) timer = window.setTimeout(flush, Math.max(0, last + POLITE_MS - performance.now()));
+    /** Progress and counts: rare enough to be heard out. */
+    say,
+    /** The sentence that sums up a view, where it has one. @param {Element} view */
+    read(view) {
+      const verdict = view.querySelector('.verdict p, [data-testid=compare-heading] p')?.textContent;
+      if (verdict) say(verdict);
     },
     /** The answer to a key just pressed: at once. @param {string} text */
     answer(text) {

@@ -109,9 +109,10 @@ export function sorted(items, value, descending) {
  * @param {(order: string) => void} [options.ordered] the person has sorted
  * @param {(item: T) => T[]} [options.parts] rows that follow an open row
  * @param {(item: T) => string} [options.group] items come in groups, in the order of `items`; each has a row above it
+ * @param {(item: T) => string} [options.name] what a row is called where it has the focus; its cells without
  * @param {(item: T) => string} [options.rowid] test id of a row @param {(item: T) => string} [options.key] its `data-key`
  */
-export function liveTable({ label, testid, columns, items, fixed, sort, foot, open, select, selected, ordered, parts, group, rowid, key }) {
+export function liveTable({ label, testid, columns, items, fixed, sort, foot, open, select, selected, ordered, parts, group, name, rowid, key }) {
   const keyOf = (/** @type {Column<T>} */ { key, head: text }) => key ?? text;
   const sorts = (/** @type {Column<T>} */ { value }) => Boolean(value && !fixed);
   let order = sort ?? '';
@@ -168,13 +169,26 @@ export function liveTable({ label, testid, columns, items, fixed, sort, foot, op
     const to = long ? Math.min(shown.length, from + Math.ceil((scroller.clientHeight || 600) / rowHeight) + 40) : shown.length;
     const rows = shown.slice(from, to).map((item, index) => bodyRow(item, from + index));
     const entry = (selected && rows.find((_, index) => selected(shown[from + index]))) ?? rows[0];
-    if (entry && select) entry.tabIndex = 0;
+    if (entry) stopAt(entry);
     const grouped = rows.map((row, index) => (group && group(shown[from + index]) !== (index && group(shown[from + index - 1]))
       ? [groupRow(group(shown[from + index])), row] : [row]));
     fill(body, spacer(from * rowHeight), grouped.flat(), spacer((shown.length - to) * rowHeight));
     const again = focus && rows.find(({ dataset }) => dataset.index === focus.index);
     (again?.querySelectorAll('button')[focus?.place ?? -1] ?? again)?.focus();
   }
+
+  /** The row that Tab leads to, and then to the buttons in it; arrow keys lead to other rows. @type {HTMLElement|null} */
+  let stop = null;
+  /** @param {HTMLElement} row */
+  function stopAt(row) {
+    if (!select) return;
+    for (const own of [stop, row]) [own, ...own?.querySelectorAll('button') ?? []].forEach((one) => { if (one) one.tabIndex = own === row ? 0 : -1; });
+    stop = row;
+  }
+  body.addEventListener('focusin', ({ target }) => {
+    const row = /** @type {HTMLElement|null} */ (/** @type {Element} */ (target).closest('tr[data-index]'));
+    if (row) stopAt(row);
+  });
 
   /** @param {number} height */
   const spacer = (height) => height > 0 && h('tr', { 'aria-hidden': 'true' }, h('td', { colspan: columns.length, style: { height: `${height}px` } }));
@@ -186,11 +200,12 @@ export function liveTable({ label, testid, columns, items, fixed, sort, foot, op
   function bodyRow(item, index) {
     const row = h('tr', {
       'aria-rowindex': index + 2, tabindex: select ? -1 : null, 'data-index': index,
-      'aria-selected': selected ? String(selected(item)) : null, 'data-testid': rowid?.(item), 'data-key': key?.(item),
+      'aria-selected': selected ? String(selected(item)) : null, 'aria-label': name?.(item), 'data-testid': rowid?.(item), 'data-key': key?.(item),
       onclick: select && (() => select(item)),
       ondblclick: open && (() => open(item)),
     });
     row.append(...columns.map(({ number, ps, title, cell }) => h('td', { class: number && 'num', 'data-ps': ps?.(item), title: title?.(item) }, cell(item))));
+    if (select) row.querySelectorAll('button').forEach((own) => { own.tabIndex = -1; });
     return row;
   }
 

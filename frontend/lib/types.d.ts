@@ -22,7 +22,7 @@ export interface Loading {
   stage: "reading" | "building" | "drawing"; part: number;
   /** Views answer of the hosts read so far; what draws them, where there are more than were seen. */
   partial?: { hosts_read: number; hosts_in_all: number; hosts_told: number } | null;
-  head?: Omit<Ready, "state" | "of" | "partial" | "loading">;
+  head?: Omit<SentSession, "state">;
 }
 export interface LoadError { state: "error"; message: string; hosts: HostProgress[] }
 
@@ -30,6 +30,11 @@ export interface Diagnostic { id: string; severity: "info" | "warning" | "error"
 export interface Device {
   id: string; name: string; kind: string; host: string; busy_ps: number; idle_ps: number;
   stall_ps: number; duty_cycle: number | null; modules: number; ops: number;
+}
+/** Devices as the server sends them: times are multiples of `unit_ps`. */
+export interface DeviceHeads {
+  unit_ps: number; host: string[]; name: string[]; kind: string[]; modules: number[]; ops: number[];
+  duty_cycle: (number | null)[]; busy: number[]; idle: number[]; stall: number[];
 }
 export type RowKind =
   | "steps" | "annotations" | "classes" | "thread" | "modules" | "ops" | "scopes" | "async" | "stream" | "gaps";
@@ -71,7 +76,9 @@ export interface Ready {
 }
 /** Places of hosts; `late`: those that others wait for, longest first. */
 export interface Ranks { slowest: number; median: number; late: number[] }
-export type SessionAnswer = Loading | LoadError | Ready;
+/** A session as the server sends it. */
+export type SentSession = Omit<Ready, "devices" | "of" | "partial" | "loading"> & { devices: DeviceHeads };
+export type SessionAnswer = Loading | LoadError | SentSession;
 
 /** Slices of one depth of one row: starts and event ids are differences; k and b may be absent. */
 export interface WireSlices {

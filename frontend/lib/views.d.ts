@@ -37,7 +37,7 @@ export interface Overview {
 }
 /** Times are multiples of `unit_ps`; without whole steps `steps` is null. */
 export interface DeviceColumns {
-  unit_ps: number; id: string[]; name: string[]; host: string[];
+  unit_ps: number; host: string[]; name: string[];
   duty: Record<"span" | "busy" | "stall", Record<string, number[]>>;
   steps: (number | null)[]; small: number[]; idle: Record<string, number[]>;
 }

@@ -104,7 +104,7 @@ function dutyTable(rows, all, session, app) {
     label: 'Duty cycle', testid: 'duty-table', items: rows,
     columns: [
       { head: 'Device', value: ({ device }) => device.name, cell: ({ device }) => deviceLink(device, session, app) },
-      { head: '', name: 'Busy, as a bar', cell: bar },
+      { head: '', name: 'Bar', cell: bar },
       shareColumn('Busy', 'part'), time,
     ],
     foot: [cores(all, rows.length), '', together(rows), sumText(sum)],

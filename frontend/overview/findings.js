@@ -35,7 +35,7 @@ export function findingPlace({ id, windows }, { start_ps, duration_ps, number, h
 /** Link state of the ops that a finding is about, in the mean step of all devices. @param {Finding} finding @param {import('../lib/views').Overview} answer */
 export function devicePlace({ evidence }, { steps, devices }) {
   const { annotation, op } = /** @type {{annotation?: string|null, op?: string}} */ (/** @type {unknown[]} */ (evidence.places)?.[0] ?? evidence);
-  return { v: 'device', dd: devices.id.length > 1 ? 'all' : '', st: steps.count > 1 ? 'mean' : '', an: annotation ?? '', op: op ?? '', f: '' };
+  return { v: 'device', dd: devices.host.length > 1 ? 'all' : '', st: steps.count > 1 ? 'mean' : '', an: annotation ?? '', op: op ?? '', f: '' };
 }
 
 /** @param {import('../lib/views').Overview} answer @param {App} app */

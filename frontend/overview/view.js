@@ -12,6 +12,10 @@ import { dataCards } from './data.js';
 
 /** @typedef {import('../lib/views').Overview} Overview */
 
+/** Letters from which on a verdict's two lines leave its figures no room beside them: on small screens, on middling ones. */
+const LONG = 125;
+const LONGER = 170;
+
 /** How wide a text is that fills two lines: of letters that are narrower than a digit, with room for what a line breaks off. @param {string} text */
 const twoLines = (text) => `${text.length * 0.43 + 2}ch`;
 
@@ -69,8 +73,8 @@ const figuresBold = (text) => text.split(FIGURE).map((part, at) => (at === 1 || 
 /** @param {Overview} answer @param {string|null} description of the session @param {string} note what they do not follow */
 function verdict({ verdict: { text, severity }, figures }, description, note) {
   const notes = [note, ...new Set(figures.map((figure) => figure.note))].filter(Boolean).join(' ');
-  return h('div', { class: 'verdict', 'data-testid': 'verdict' },
-    h('p', { style: { 'flex-basis': twoLines(text) } }, ['critical', 'warning'].includes(severity) && h('span', { class: 'hidden' }, `${severity}: `), figuresBold(text), notes && h('span', { class: 'small muted', 'data-testid': 'verdict-note' }, ` ${notes}`)),
+  return h('section', { 'aria-label': 'Verdict', class: `verdict ${text.length > LONG ? 'long' : ''} ${text.length > LONGER ? 'longer' : ''}`, 'data-testid': 'verdict' },
+    h('p', null, ['critical', 'warning'].includes(severity) && h('span', { class: 'hidden' }, `${severity}: `), figuresBold(text), notes && h('span', { class: 'small muted', 'data-testid': 'verdict-note' }, ` ${notes}`)),
     h('dl', { class: 'figures' }, figures.map((figure) => h('div', { 'data-testid': `kpi-${figure.name}` },
       h('dd', { 'data-ps': figure.name === 'duty' ? null : figure.value }, figure.text),
       h('dt', { style: { 'max-width': twoLines(figure.meaning) } }, figure.meaning.replace(WITHIN, '\u00a0'))))),

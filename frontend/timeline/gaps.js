@@ -60,7 +60,7 @@ export const withGaps = (slices, gaps) => ({ ...slices, rows: new Map([...slices
  * @param {() => Ready|null} on.session @param {() => string[]} on.devices ids of those that are chosen
  * @param {(text: string) => void} on.say @param {(device: string) => string} on.name
  * @param {(device: string) => number|null} on.beside the place of the host to compare that device's with
- * @param {(at: number, all: number) => void} on.count which gap of how many on its device
+ * @param {(at: number, all: number, device: string) => void} on.count which gap of how many on its device
  * @param {(brief: import('../lib/types').Brief) => void} on.open
  */
 export function createGaps(model, lanes, on) {
@@ -106,7 +106,8 @@ export function createGaps(model, lanes, on) {
     model.select(ofGap(device, start_ps, end_ps));
     if (lanes.grouped) lanes.revealGap(device);
     else lanes.reveal(gapRow(device));
-    on.say(`Gap of ${timeText(duration_ps)} on ${on.name(device)}.`);
+    const own = all.get(device) ?? [];
+    on.say(`Gap of ${timeText(duration_ps)} on ${on.name(device)}, ${own.findIndex((gap) => gap.start_ps === start_ps) + 1} of ${own.length}.`);
   }
 
   return {
@@ -140,7 +141,7 @@ export function createGaps(model, lanes, on) {
     count() {
       const { selection } = model.state;
       const own = ownGaps();
-      on.count(selection?.kind === 'gap' ? own.findIndex(({ start_ps }) => start_ps === selection.start_ps) : -1, own.length);
+      on.count(selection?.kind === 'gap' ? own.findIndex(({ start_ps }) => start_ps === selection.start_ps) : -1, own.length, own[0]?.device ?? '');
     },
     /** @param {1|-1} step */
     go(step) {

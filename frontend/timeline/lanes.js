@@ -135,18 +135,22 @@ export function createLanes(model, on) {
     const bottom = Math.max(...own.map(({ y, h: tall }) => y + tall)) + 4;
     const room = element.clientHeight - TOP;
     const group = layout.lanes.filter(({ row, y }) => row.host === lane.row.host && y <= lane.y);
-    // All of the host, or what of it stands next above the device.
-    const first = group.find(({ y }) => bottom - y + 4 <= room) ?? lane;
+    // All of the host, or what of it stands next above the device; in any case what the host does, where that fits above the gap.
+    const next = group.find(({ y }) => bottom - y + 4 <= room) ?? lane;
+    const does = group.find(({ row }) => row.kind === 'classes');
+    const first = does && does.y < next.y && lane.y + lane.h - does.y + 8 <= room ? does : next;
     if (first.y - 4 < element.scrollTop || bottom > element.scrollTop + room) element.scrollTop = first.y - 4;
     return true;
   }
 
-  /** Scrolls to the next host that waits for the selected gap's, if the gap stays in sight. */
+  /** Scrolls towards the next host that waits for the selected gap's, while the gap and what its host does stay in sight. */
   function bringDelayed() {
     const waiting = on.waits.delayed(layout.lanes).filter(({ start_ps, until_ps }) => until_ps > start_ps);
     const gap = laneFor(layout.lanes, state.selection?.row ?? '', 0);
-    const scroll = Math.min(...waiting.map(({ lane }) => lane.y + lane.h)) + 4 - element.clientHeight + TOP;
-    if (gap && scroll > element.scrollTop && scroll < gap.y) element.scrollTop = scroll;
+    if (!gap || !waiting.length) return;
+    const does = layout.lanes.find(({ row, y }) => row.kind === 'classes' && row.host === gap.row.host && y <= gap.y && y + 4 >= element.scrollTop) ?? gap;
+    const scroll = Math.min(does.y - 4, ...waiting.map(({ lane }) => lane.y + lane.h + 4 - element.clientHeight + TOP));
+    if (scroll > element.scrollTop) element.scrollTop = scroll;
   }
 
   const request = oncePerFrame(draw);
@@ -207,6 +211,13 @@ export function createLanes(model, on) {
   };
 }
 /** @typedef {ReturnType<typeof createLanes>} Lanes */
+
+/** Devices in the order of their hosts' lanes. @template {{host: string}} T @param {T[]} devices @param {Ready} session */
+export function asLanes(devices, session) {
+  const { first = [], last = [] } = orderOf(session);
+  const place = (/** @type {T} */ { host }) => Number(last.includes(host)) - Number(first.includes(host));
+  return [...devices].sort((a, b) => place(a) - place(b));
+}
 
 /** What is said of hosts; of many the slowest on top and the median one below all others. @param {Ready} session */
 function orderOf({ session: { hosts }, ranks, chosen }) {

@@ -131,7 +131,7 @@ function createStack({ open, taking, unit, several, tight = 0 }) {
 
 /** @param {Row[]} rows in drawing order @param {LayoutOptions} options @returns {{lanes: Lane[], height: number}} */
 export function layoutRows(rows, options) {
-  const { hosts, devices, open, taking, all, shift, several } = options;
+  const { hosts, devices, open, taking, all, shift, several, focus } = options;
   const stack = createStack(options);
   const visible = rows.filter(({ host, device }) => (device ? devices.includes(device) : hosts.includes(host)));
   if (several) {
@@ -141,7 +141,7 @@ export function layoutRows(rows, options) {
   const host = visible.filter((row) => !row.device);
   if (host.length) stack.addHost(host, ({ kind }) => ({ rule: kind === 'classes' }));
   const ids = devicesOf(visible);
-  const active = mostActive(ids, all);
+  const active = focus && ids.includes(focus) ? focus : mostActive(ids, all);
   ids.forEach((id, place) => {
     const own = visible.filter((row) => row.device === id);
     const device = all.find((each) => each.id === id);

@@ -1,7 +1,7 @@
 /** The panel of a gap: what the host did in it, and the events that ended it, in order. */
 
 import { h, button, fill, percent } from '../lib/dom.js';
-import { LABELS, byTime, classChip } from '../lib/classes.js';
+import { CLASSES, LABELS, byTime, classChip } from '../lib/classes.js';
 import { kindTag, hue, link } from '../lib/cards.js';
 import { count, cutMiddle, digits, rangeText, timeText } from '../lib/format.js';
 import { stepOf } from '../gaps/group.js';
@@ -30,6 +30,8 @@ export function gapContent(gap, act, on) {
   const beside = gap.beside && { ...gap.beside, name: act.short(gap.beside.host) };
   // Times have the room of what only explains them, which titles and the other table tell.
   const brief = Boolean(beside) || innerWidth < NARROW_BELOW;
+  const listed = classesOf(gap);
+  const apart = differ(gap, listed);
   const where = (/** @type {import('../lib/types').ClassName} */ own) => (own === 'unrecorded' ? '' : by_thread.filter((part) => part.class === own).sort((a, b) => b.ps - a.ps)[0]?.thread ?? '');
   return {
     title: `Gap of ${timeText(duration_ps)} on ${name}`, tags: [kindTag(kind), ...stepTag(gap)],
@@ -38,32 +40,41 @@ export function gapContent(gap, act, on) {
       frameButton(act),
       button(`Occurrences: ${count(occurrences)}`, () => on.occurrences(gap), { 'data-testid': 'gap-occurrences' }), button('Copy as text', () => on.copy(wordsOf(gap, name, delays.textContent ?? '')), { 'data-testid': 'gap-copy' }),
     ],
-    body: h('div', { class: 'gap-body' }, h('p', { class: 'sec', 'data-testid': 'gap-sentence' }, sentence, gap.beside && ` In the same step ${besideText(gap.beside, act)}.`, delays), h('div', { class: 'columns' },
-      h('section', { 'data-testid': 'gap-parts' }, stackedBar(by_class_ps), partsTable(by_class_ps, 'Gap', where, beside, brief),
-        differ(gap) && h('p', { class: 'sec' }, 'These are what the driving thread did at each instant. The list follows the launch from thread to thread, so its classes differ.')),
+    body: h('div', { class: 'gap-body' }, h('p', { class: 'sec', 'data-testid': 'gap-sentence' }, sentence, gap.beside && ` ${besideText(gap.beside, act)}`, delays), h('div', { class: 'columns' },
+      h('section', { 'data-testid': 'gap-parts' }, stackedBar(by_class_ps),
+        apart && h('p', { class: 'sec small', title: 'Time is what the driving thread did at each instant. The list follows the launch from thread to thread.' }, 'The list follows the launch across threads: its classes differ.'),
+        partsTable(by_class_ps, 'Gap', where, { beside, chain: apart ? { name: 'In list', duration_ps, by_class_ps: listed } : null, brief })),
       h('section', null, chainTable(gap, on, !after ? `${name} works again` : brief ? `${after} begins` : `Device run ${after} begins on ${name}`, beside, brief)))),
   };
 }
 
-/** Whether parts and chain, which both add up, do so to other classes. @param {GapDetail} gap */
-function differ({ by_class_ps, chain, duration_ps }) {
-  const rest = /** @type {Record<string, number>} */ ({ ...by_class_ps });
-  for (const piece of chain) rest[piece.class] = (rest[piece.class] ?? 0) - piece.duration_ps;
-  return Object.values(rest).some((ps) => Math.abs(ps) > duration_ps / 50);
+/** The time of a chain by class. @param {GapDetail} gap */
+function classesOf({ chain }) {
+  /** @type {import('./parts.js').ByClass} */
+  const sums = {};
+  for (const piece of chain) sums[piece.class] = (sums[piece.class] ?? 0) + piece.duration_ps;
+  return sums;
 }
+
+/** Whether parts and chain, which both add up, do so to other classes. @param {GapDetail} gap @param {import('./parts.js').ByClass} listed by the chain */
+const differ = ({ by_class_ps, duration_ps }, listed) => CLASSES.some((name) => Math.abs((by_class_ps[name] ?? 0) - (listed[name] ?? 0)) > duration_ps / 50);
 
 /** @param {GapDetail} gap */
 const stepTag = (gap) => (stepOf(gap) ? [`step ${stepOf(gap)}`] : []);
 
 /** @param {NonNullable<GapDetail['beside']>} beside @param {import('./parts.js').PanelActions} act */
-const besideText = ({ host, duration_ps }, act) => `it is ${timeText(duration_ps)} on ${act.short(host)}`;
+const besideText = ({ host, duration_ps }, act) => `On ${act.short(host)} it lasts ${timeText(duration_ps)}.`;
 
-/** @param {GapDetail} gap @param {GapActions} on @param {string} end @param {import('./parts.js').Beside|null} beside @param {boolean} brief */
+/** @param {Piece} piece @param {number} most letters */
+const nameOf = ({ name, class: own, event }, most) => (own === 'unrecorded' && !event ? 'nothing recorded' : cutMiddle(name, most));
+
+/** @param {GapDetail} gap @param {GapActions} on @param {string} end @param {import('./parts.js').Beside & {chain_ps: Record<string, number>}|null} beside @param {boolean} brief */
 function chainTable({ chain, start_ps, duration_ps }, on, end, beside, brief) {
   const { time, sum, unit } = partColumns('Time', chain, 'duration_ps');
   const from = (/** @type {number} */ ps) => '+' + digits(ps / unit.ps, 3);
   // An event that comes twice stands beside its time at the first place.
   const other = beside && besideColumn(beside, unit, chain, (piece) => (chain.find(({ name }) => name === piece.name) === piece ? beside.chain_ps[piece.name] : undefined));
+  const letters = brief && beside ? 36 : 44;
   /** @type {Piece|null} */
   let marked = null;
   const { element, refresh } = liveTable({
@@ -71,11 +82,11 @@ function chainTable({ chain, start_ps, duration_ps }, on, end, beside, brief) {
     select: (piece) => { marked = piece; on.mark(piece); refresh(); },
     open: (piece) => { if (piece.event) on.open(piece); },
     selected: (piece) => piece === marked,
+    name: (piece) => `${chain.indexOf(piece) + 1} of ${chain.length}: ${nameOf(piece, Infinity)}, ${LABELS[piece.class]}, ${timeText(piece.duration_ps)}, ${piece.thread || 'no thread'}`,
     columns: [
       { head: '#', number: true, cell: (piece) => String(chain.indexOf(piece) + 1) },
       { head: brief ? 'Why it ended, in order' : 'Why it ended: in order, from the device’s last op to its next run', title: ({ name, class: own }) => `${name}, ${LABELS[own]}`,
-        cell: (piece) => [classChip(piece.class), piece.event ? link(cutMiddle(piece.name, 44), () => on.open(piece))
-          : h('span', { class: 'sec' }, piece.class === 'unrecorded' ? 'nothing recorded' : cutMiddle(piece.name, 44))] },
+        cell: (piece) => [classChip(piece.class), piece.event ? link(nameOf(piece, letters), () => on.open(piece)) : h('span', { class: 'sec' }, nameOf(piece, letters))] },
       ...(brief ? [] : [quietColumn('Class', (/** @type {Piece} */ piece) => LABELS[piece.class])]),
       quietColumn('Thread', (/** @type {Piece} */ { thread }) => thread || '–'),
       timeColumn('From', unit, (piece) => piece.start_ps - start_ps, { cell: (piece) => from(piece.start_ps - start_ps) }),

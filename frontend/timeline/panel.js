@@ -20,6 +20,10 @@ import { phaseTones } from './tones.js';
 /** @typedef {import('./parts.js').PanelContent} PanelContent */
 /** @typedef {import('./selection.js').Selection} Selection */
 
+/** Rows of a gap that are seen at once: the heads, and six of parts or chain; then comes the sum. */
+const MOST_ROWS = 7;
+const ROOM_BELOW = 9;
+
 /**
  * @param {PanelActions} act
  * @param {import('./panel-gap.js').GapActions & {
@@ -27,19 +31,35 @@ import { phaseTones } from './tones.js';
  *   gap: (gap: import('../lib/views').GapDetail) => void, detail: (detail: import('../lib/types').EventDetail) => void, error: (error: RequestError) => void}} on
  */
 export function createPanel(act, on) {
-  const title = h('h2', { id: 'panel-title' });
+  const title = h('h2', { id: 'panel-title', tabindex: -1 });
   const head = h('header', null, title);
   const element = h('section', { class: 'panel', role: 'region', 'aria-labelledby': 'panel-title', 'data-testid': 'selection-panel' }, head);
   const channel = { event: latest('event'), window: latest('window'), table: latest('table') };
   /** Only the newest of the requests may fill the panel. */
   let ticket = 0;
 
+  /** How to find what has the focus in the content that comes next: a row by its table, a button by its text; else the title takes it. */
+  function focused() {
+    const own = document.activeElement;
+    if (!own || own === element || !element.contains(own)) return () => {};
+    const [label, index] = [own.closest('table')?.ariaLabel, own.closest('tr')?.dataset.index];
+    const nameOf = (/** @type {Element} */ button) => button.getAttribute('data-testid') ?? button.textContent;
+    const name = nameOf(own);
+    return () => {
+      const rows = [...element.querySelectorAll('table')].find(({ ariaLabel }) => label && ariaLabel === label);
+      const again = label ? rows?.querySelector(`tr[data-index="${index}"][tabindex]`) : [...element.querySelectorAll('button')].find((button) => nameOf(button) === name);
+      /** @type {HTMLElement} */ (again ?? title).focus();
+    };
+  }
+
   /** @param {PanelContent} content */
   function show({ title: text, tags = [], note, buttons = [], body }) {
+    const again = focused();
     title.textContent = title.title = text;
     fill(head, title, tags.map((tag) => (tag instanceof Node ? tag : h('span', { class: 'tag' }, tag))), note && h('span', { class: 'sec' }, note),
       h('span', { class: 'grow' }), buttons);
     element.replaceChildren(head, body);
+    again();
   }
 
   /** @param {Promise<any>} request @param {(answer: any) => PanelContent} content */
@@ -58,6 +78,15 @@ export function createPanel(act, on) {
 
   const panel = {
     element,
+    /** px that the selected gap needs: its sentence, and of parts and chain the sum and as many rows as are seen at once; 0 where none is selected. */
+    get needs() {
+      const top = element.getBoundingClientRect().top;
+      return Math.max(0, ...[...element.querySelectorAll('.gap-body section')].map((section) => {
+        const rows = [.../** @type {HTMLTableElement} */ (section.querySelector('table')).rows].map((row) => row.offsetHeight);
+        const above = /** @type {Element} */ (section.lastElementChild).getBoundingClientRect().top - top;
+        return Math.ceil(above + total([...rows.slice(0, MOST_ROWS), ...rows.slice(MOST_ROWS).slice(-1)], Number)) + ROOM_BELOW;
+      }));
+    },
     /** Another session is to be opened: what is asked for about this one no longer counts. */
     leave() {
       ticket += 1;
@@ -103,7 +132,7 @@ export function createPanel(act, on) {
     },
     /** What rows show in a span of time, to read. @param {Ready} session @param {import('./scale.js').Span} span @param {string[]} rows @param {string} heading */
     list({ session }, { start_ps, end_ps }, rows, heading) {
-      void bring(channel.table.get({ session: session.name, start_ps: Math.round(start_ps), end_ps: Math.round(end_ps), rows: rows.join(','), limit: 500 }),
+      return bring(channel.table.get({ session: session.name, start_ps: Math.round(start_ps), end_ps: Math.round(end_ps), rows: rows.join(','), limit: 500 }),
         (answer) => listContent(heading, rangeText(start_ps, end_ps), answer, act));
     },
   };
@@ -139,7 +168,7 @@ function nothingContent({ session: { duration_ps, hosts }, devices, rows, phases
         h('p', null, 'Click a slice to read its times, stats and flow partners. Drag across the lanes to read what every class, thread and device did in a window.'),
         h('p', null, 'Zoom with ', keys('w', 's'), 'or Ctrl+wheel, move with ', keys('a', 'd'), 'or on the strip above. ', keys('?'), 'lists all keys.'),
         found),
-      h('section', null, devices.length > 0 && devicesTable('Devices', act.among(devices), hosts, 'Duty cycle', ({ duty_cycle }) => duty_cycle))),
+      h('section', null, devices.length > 0 && devicesTable('Devices', act.ordered(act.among(devices)), hosts, 'Duty cycle', ({ duty_cycle }) => duty_cycle))),
     h('footer', { class: 'signs' },
       legend([[h('b', null, 'What the host does')], ...CLASSES.map(classCell)]),
       phases.length > 0 && legend([[h('b', null, 'Your annotations')], ...[...phaseTones(phases)].map(([name, rank]) => [chip(`p${rank + 1}`), name])]))),

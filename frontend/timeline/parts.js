@@ -21,6 +21,7 @@ import { countColumn, partColumns, shareColumn, table, textColumn, timeColumn } 
  * @property {(op: {device: string, depth: number, start_ps: number}) => void} op select an op of a device
  * @property {(device: string) => string} name of a device
  * @property {(host: string) => string} short what tells a host apart from the others
+ * @property {<T extends {host: string}>(devices: T[]) => T[]} ordered devices as their lanes are
  * @property {import('../frame/app.js').App['among']} among those devices that are chosen
  * @property {(row: string) => string} label of a row on the canvas
  * @property {(finding: import('../lib/views').Finding) => void} finding show its first place
@@ -64,23 +65,26 @@ export function stackedBar(parts) {
 /**
  * @param {ByClass} parts @param {string} whole what the sum row is called
  * @param {(name: ClassName) => string} where the thread that did most of it
- * @param {Beside|null} [beside] the same elsewhere @param {boolean} [brief] without what only explains
+ * @param {object} [more]
+ * @param {Beside|null} [more.beside] the same elsewhere @param {Beside|null} [more.chain] the same by the events of a chain
+ * @param {boolean} [more.brief] without what only explains
  */
-export function partsTable(parts, whole, where, beside = null, brief = false) {
+export function partsTable(parts, whole, where, { beside = null, chain = null, brief = false } = {}) {
+  const all = [chain, beside].flatMap((own) => own ?? []);
   const items = partsOf(parts);
-  for (const { name } of partsOf(beside?.by_class_ps ?? {})) if (!parts[name]) items.push({ name, ps: 0 });
+  for (const name of new Set(all.flatMap((own) => partsOf(own.by_class_ps).map((part) => part.name)))) if (!parts[name]) items.push({ name, ps: 0 });
   const { time, share: part, sum, unit } = partColumns('Time', items, 'ps');
-  const other = beside && besideColumn(beside, unit, items, ({ name }) => beside.by_class_ps[name]);
+  const others = all.map((own) => besideColumn(own, unit, items, ({ name }) => own.by_class_ps[name]));
   return table({
     label: 'Time by class', items, sort: '-Time',
     columns: [
-      classColumn('Class', ({ name }) => name), ...(brief ? [] : [quietColumn('Mostly on', (/** @type {typeof items[number]} */ { name }) => where(name))]), time, ...(other ? [other.time] : []), part,
+      classColumn('Class', ({ name }) => name), ...(brief ? [] : [quietColumn('Mostly on', (/** @type {typeof items[number]} */ { name }) => where(name))]), time, ...others.map((other) => other.time), part,
     ],
-    foot: [whole, ...(brief ? [] : ['']), sum, ...(other ? [other.sum] : []), share(items.length ? 1 : 0)],
+    foot: [whole, ...(brief ? [] : ['']), sum, ...others.map((other) => other.sum), share(items.length ? 1 : 0)],
   });
 }
 
-/** What another host's gap of the same step consists of. @typedef {{name: string, duration_ps: number, by_class_ps: ByClass, chain_ps: Record<string, number>}} Beside */
+/** What another host's gap of the same step consists of. @typedef {{name: string, duration_ps: number, by_class_ps: ByClass}} Beside */
 
 /**
  * A column of the other host's times, and its sum: all of that gap, of which the items may leave out a part.

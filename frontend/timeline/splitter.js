@@ -3,6 +3,7 @@
 import { clamp } from '../lib/axis.js';
 import { h, onDrag, onKeys } from '../lib/dom.js';
 import { readPref, writePref } from '../lib/prefs.js';
+import { isSmall } from './scale.js';
 
 const LEAST_PANEL = 180;
 const STEP_PX = 24;
@@ -28,10 +29,15 @@ export function createSplitter(changed, height) {
   onKeys(element, '*', { ArrowUp: () => move(STEP_PX), ArrowDown: () => move(-STEP_PX) });
   return {
     element,
-    /** Height of the lanes: what they need, at most 62 % of the view or what the person left. @param {number} natural @param {number} above px of the view over the lanes */
-    lanes(natural, above) {
+    /**
+     * Height of the lanes: what they need, at most 62 % of the view or what the person left, and what the panel does not need; in a low window all of that.
+     * @param {number} natural @param {number} above px of the view over the lanes @param {number} panel px that the panel needs, 0: as much as there is
+     */
+    lanes(natural, above, panel) {
       const view = height();
-      const most = wanted ? view - wanted - above - 5 : Math.min(view * SHARE_OF_LANES, view - LEAST_PANEL - 5) - (above - 34);
+      const free = view - above - 5;
+      const share = Math.min(view * SHARE_OF_LANES - (above - 34), free - LEAST_PANEL);
+      const most = wanted ? free - wanted : panel ? Math.min(isSmall() ? Infinity : share, free - panel) : share;
       element.setAttribute('aria-valuenow', String(wanted || Math.round(view - above - most)));
       return Math.max(80, Math.floor(Math.min(natural, most)));
     },

@@ -1,7 +1,7 @@
 /** Search, gaps, alignment, flows, the window in words, the way back to the whole session, and a place to type a time. */
 
 import { h, fill, button } from '../lib/dom.js';
-import { count, rangeText, timeText } from '../lib/format.js';
+import { count, plural, rangeText, timeText } from '../lib/format.js';
 import { latest } from '../lib/api.js';
 
 /** @typedef {import('../lib/types').SearchAnswer} SearchAnswer */
@@ -125,10 +125,11 @@ export function createToolbar(on) {
       time.value = '';
       time.focus();
     },
-    /** Which gap of how many on its device; nothing where there is none. @param {number} index -1: none is selected @param {number} all */
-    setGap(index, all) {
+    /** Which gap of how many on which device; nothing where there is none. @param {number} index -1: none is selected @param {number} all @param {string} device its name @param {string} title with its host */
+    setGap(index, all, device, title) {
       gaps.classList.toggle('none', !all);
-      gapAt.textContent = ofText(index, all);
+      gapAt.textContent = `${index < 0 ? plural(all, 'gap') : ofText(index, all)} on ${device}`;
+      gapAt.title = `${plural(all, 'gap')} on ${title}`;
     },
     /** @param {import('./model.js').TimelineState} state @param {number} duration */
     set({ window: { start_ps, end_ps }, flows: arrows, align: aligned }, duration) {

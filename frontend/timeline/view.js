@@ -5,7 +5,7 @@ import { get, shared } from '../lib/api.js';
 import { alignmentOf, shiftText } from './align.js';
 import { createFeeds } from './feeds.js';
 import { createModel } from './model.js';
-import { createLanes } from './lanes.js';
+import { asLanes, createLanes } from './lanes.js';
 import { createStrip } from './strip.js';
 import { createToolbar } from './toolbar.js';
 import { createSplitter } from './splitter.js';
@@ -77,12 +77,12 @@ export function timelineView(app) {
       if (!first) waits.want(scale);
     },
     waits,
-    height: (natural) => splitter.lanes(natural, lanes.element.offsetTop + moreHosts.element.offsetHeight),
+    height: (natural) => splitter.lanes(natural, lanes.element.offsetTop + moreHosts.element.offsetHeight, panel.needs),
     drawn: (palette) => strip.draw(palette),
   });
   const gaps = createGaps(model, lanes, {
     arrived: () => openRows(true), failed, session: () => session, devices: () => app.traced().devices, say: live.answer, name: deviceName,
-    count: (at, all) => toolbar.setGap(at, all), open, beside,
+    count: (at, all, device) => toolbar.setGap(at, all, session?.devices.find(({ id }) => id === device)?.name ?? device, deviceName(device)), open, beside,
   });
   const moreHosts = createMoreHosts(app, lanes.left);
   const strip = createStrip({ window: model.look, left: lanes.left, shown: () => state.window, devices: () => app.traced().devices, causes: () => gaps.strip });
@@ -102,6 +102,7 @@ export function timelineView(app) {
       const here = new Set(app.traced().devices);
       return devices.filter(({ id }) => here.has(id));
     },
+    ordered: (devices) => (session ? asLanes(devices, session) : devices),
     label: (row) => session?.rows.find(({ id }) => id === row)?.label ?? row,
     finding(own) {
       const stays = model.stays();
@@ -114,6 +115,8 @@ export function timelineView(app) {
     // What a link or a click did not know of the selection comes with the panel's answer.
     gap(gap) {
       if (state.selection?.kind === 'gap') settle({ selection: ofGap(gap.device, gap.start_ps, gap.start_ps + gap.duration_ps) });
+      // The panel takes the height that it needs: the gap stays in sight.
+      lanes.revealGap(gap.device);
     },
     detail(detail) {
       if (state.selection?.kind === 'event') settle({ detail, selection: { ...ofBrief(detail), row: detail.row || state.selection.row } });
@@ -246,7 +249,7 @@ export function timelineView(app) {
     if (!session) return;
     listed = true;
     const rows = lanes.lanes.flatMap(({ kind, row, rows: own }) => (kind === 'more' || row.kind === 'classes' || row.kind === 'gaps' ? [] : own.map(({ id }) => id)));
-    panel.list(session, state.window, [...new Set(rows)], 'Timeline as table');
+    void panel.list(session, state.window, [...new Set(rows)], 'Timeline as table').then(() => /** @type {HTMLElement|null} */ (panel.element.querySelector('tr[tabindex="0"]'))?.focus());
   }
 
   model.on((changed) => {

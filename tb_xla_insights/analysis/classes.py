@@ -63,8 +63,9 @@ def event_classes(trace: Trace) -> tuple[Int8, Int8]:
     )
     flags = told_by_entry(flags.astype(np.int8), trace.meta)
     if "hlo_op" in trace.stats:
-        ops = trace.stats["hlo_op"].rows
-        flags[ops[kinds[ops] < 0]] |= INHERIT
+        is_op = np.zeros(len(trace), np.bool_)
+        is_op[trace.stats["hlo_op"].rows] = True
+        flags |= np.int8(INHERIT) * (is_op & (kinds < 0))
     return kinds, flags
 
 

@@ -14,7 +14,7 @@ from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.runs import EXACT
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.trace.threads import host_planes
-from tb_xla_insights.units import time_text
+from tb_xla_insights.units import brief_time
 
 APART_PS = 10**12
 """Host and devices that record nothing within a second of each other do not record the same second. Less may be a
@@ -37,10 +37,10 @@ def disagreement(trace: Trace, whole: bool = True) -> str | None:
         (_late(trace), "end after the host was told so"),
     ):
         if count := int((by > SLACK_PS).sum()):
-            return f"{count:,} of {len(runs):,} runs {what}, by up to {time_text(int(by.max()))}"
+            return f"{count:,} of {len(runs):,} runs {what}, by up to {brief_time(int(by.max()))}"
     apart = _apart(trace) if whole else 0
     if apart > APART_PS:
-        return f"What the host recorded and what the devices recorded lie {time_text(apart)} apart"
+        return f"What the host recorded and what the devices recorded lie {brief_time(apart)} apart"
     return None
 
 

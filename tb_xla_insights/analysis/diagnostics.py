@@ -24,7 +24,7 @@ from tb_xla_insights.catalog.classes import CLASSES, HOST_DOES
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace.model import SessionTrace, Trace
 from tb_xla_insights.trace.threads import host_planes
-from tb_xla_insights.units import share, time_text
+from tb_xla_insights.units import brief_time, share
 
 _STEP_SOURCES = {
     "steps_line": "the device's Steps line",
@@ -129,7 +129,7 @@ def _other_than_annotated(trace: Trace) -> str | None:
     if find_launches(trace).handed_over is not None:
         return (
             "The host only hands steps over and runs ahead: a step lasts from the end of the work before it to the end "
-            f"of its own, while its annotation lasts {time_text(within // len(steps))} on average."
+            f"of its own, while its annotation lasts {brief_time(within // len(steps))} on average."
         )
     starts, ends = recorded_times(trace)
     between, loop = int((starts[1:] - ends[:-1]).sum()), int(ends[-1] - starts[0])
@@ -137,7 +137,7 @@ def _other_than_annotated(trace: Trace) -> str | None:
         return None
     most = int(class_shares(partition(trace), ends[:-1].copy(), starts[1:].copy()).sum(axis=0).argmax())
     return (
-        f"{time_text(between)}, {share(between / loop)} of the time from the first step to the last, lie between the "
+        f"{brief_time(between)}, {share(between / loop)} of the time from the first step to the last, lie between the "
         f"annotations of steps and are in no step; there the host mostly {HOST_DOES[CLASSES[most]]}. To count it, let "
         "the annotation hold all of the loop's body."
     )

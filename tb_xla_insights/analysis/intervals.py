@@ -54,6 +54,7 @@ class Intervals:
 
     def gaps(self, start_ps: int, end_ps: int, least_ps: int = 1) -> Intervals:
         """The instants of the window that are none of these, in stretches of at least some length."""
+        least_ps = max(1, least_ps)
         its = self.clipped(start_ps, end_ps)
         inner = np.flatnonzero(its.start_ps[1:] - its.end_ps[:-1] >= least_ps)
         start = np.concatenate(([start_ps], its.end_ps[inner], its.end_ps[-1:]))

@@ -17,7 +17,7 @@ from tb_xla_insights.analysis.shares import by_class, class_shares
 from tb_xla_insights.analysis.thresholds import OUTSIDE_SHARE
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int64, SessionTrace
-from tb_xla_insights.units import share, time_text
+from tb_xla_insights.units import brief_times, share
 
 _SHORT = 0.01
 """A part below this share of the capture is left out of the sentence."""
@@ -110,19 +110,20 @@ def outside_of(found: Outside, devices: int, framework: str) -> dict[str, Any]:
 
 
 def outside_sentence(outside: Outside, devices: int, does: Mapping[str, str]) -> str:
-    """`2 792.354 ms, 34.9 % of the capture, lie outside the device's span: 1 799.406 ms before the first run (the host
-    mostly compiles) and 992.948 ms after the last run (the host mostly compiles).`"""
+    """`2.79 s, 34.9 % of the capture, lie outside the device's span: 1.80 s before the first run (the host mostly
+    compiles) and 0.993 s after the last run (the host mostly compiles).`"""
     whose = "device's span" if devices == 1 else "devices' spans"
     parts = (
         (outside.before_ps, "before the first run", outside.before),
         (outside.after_ps, "after the last run", outside.after),
     )
+    whole, *times = brief_times(outside.total_ps, *(ps for ps, *_ in parts))
     text = " and ".join(
-        f"{time_text(ps)} {where} ({_most(shares, does)})"
-        for ps, where, shares in parts
+        f"{time} {where} ({_most(shares, does)})"
+        for time, (ps, where, shares) in zip(times, parts, strict=True)
         if ps >= _SHORT * outside.session_ps
     )
-    return f"{time_text(outside.total_ps)}, {share(outside.share)} of the capture, lie outside the {whose}: {text}."
+    return f"{whole}, {share(outside.share)} of the capture, lie outside the {whose}: {text}."
 
 
 def _most(shares: Int64, does: Mapping[str, str]) -> str:

@@ -27,24 +27,25 @@ _ALMOST = 0.05
 """Less than this share of a gap is clocks and launching, not work."""
 
 
-def print_idle(out: Console, told: Document, outside: Document | None) -> None:
+def print_idle(out: Console, told: Document, outside: Document | None, hosts: Sequence[Document]) -> None:
     """How the mean step divides on the devices, what the host does while they are idle in it, and what it does before
     the first and after the last run, where that is much."""
-    _step_idle(out, told)
+    _step_idle(out, told, [row["steps"] for row in hosts if row["steps"]])
     if outside is not None and outside["text"]:
         common.say(out, outside["text"])
         out.print()
 
 
-def _step_idle(out: Console, told: Document) -> None:
+def _step_idle(out: Console, told: Document, steps: Sequence[int]) -> None:
     from tb_xla_insights.analysis.findings.base import plural
-    from tb_xla_insights.report.figures import idle_rows, left_out, step_texts
+    from tb_xla_insights.report.figures import idle_rows, left_out, step_texts, steps_of_hosts
 
     where = "per step and core" if told["steps"] else "per core, first to last run"
     idle = told["idle_ps"]
     if idle is not None:
         step, worked, rest = step_texts(told, 3)
-        over = f"{plural(told['steps'], 'whole step')}, mean {step}" if told["steps"] else "First to last run"
+        whole = steps_of_hosts(steps) if len(steps) > 1 else plural(told["steps"], "whole step")
+        over = f"{whole}, mean {step}" if told["steps"] else "First to last run"
         waits = f" ({units.time_text(told['stall_ps'])} of it waits)" if told["stall_ps"] else ""
         common.say(out, f"{over}: a core works for {worked}{waits} and is idle for {rest} of it.")
     if note := left_out(told):

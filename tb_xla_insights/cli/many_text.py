@@ -55,13 +55,14 @@ def print_hosts(out: Console, hosts: Sequence[Document]) -> None:
     out.print(table)
 
 
-def print_steps(out: Console, steps: Sequence[Document], hosts: int, title: str) -> None:
+def print_steps(out: Console, steps: Sequence[Document], title: str) -> None:
     """Steps of many hosts by their numbers: those that take longest on some host, in their order."""
     rows = same_steps(steps)
     chosen = sorted(rows, key=lambda row: -row.longest["duration_ps"])[: common.ROWS]
     unit = units.column_unit([row.longest["duration_ps"] for row in rows])
     heads = ("Hosts", f"Median, {unit}", f"Longest, {unit}", "On", "There")
-    table = common.table(f"{title}, on {units.count(hosts)} hosts", "Step", *heads, left=(0, 4, 5))
+    more = f"; the {common.ROWS} longest" if len(rows) > common.ROWS else ""
+    table = common.table(f"{title}{more})", "Step", *heads, left=(0, 4, 5))
     for row in sorted(chosen, key=lambda row: row.longest["index"] if row.number is None else row.number):
         table.add_row(
             f"{row.name} {row.number}",

@@ -9,7 +9,7 @@ from typing import Any
 
 from tb_xla_insights.analysis.thresholds import SEVERITIES
 from tb_xla_insights.cli import common
-from tb_xla_insights.cli.report_text import DUTY, print_report
+from tb_xla_insights.cli.duty import DUTY
 
 FINDINGS = 1
 """The exit code that `--fail-on` asks for."""
@@ -65,6 +65,8 @@ def run(options: Any) -> int:
             common.warn(session)
             common.print_json(document)
         elif options.html is None:
+            from tb_xla_insights.cli.report_text import print_report
+
             print_report(common.console(), document, options.duty)
     if options.html is not None:
         _write_page(document, options.html)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tb_xla_insights import units
 from tb_xla_insights.cli import common
 from tb_xla_insights.cli.beside_text import print_beside
+from tb_xla_insights.cli.duty import DUTY
 from tb_xla_insights.cli.host_text import print_compiles, print_early, print_executions, print_transfers
 from tb_xla_insights.cli.idle_text import print_gaps, print_idle, print_input
 from tb_xla_insights.cli.many_text import print_devices, print_hosts, print_steps
@@ -17,14 +18,6 @@ from tb_xla_insights.report.many import MANY
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-_OPS = "Busy is the union of top-level ops on a core, or of program runs where no ops are recorded"
-DUTY = {
-    "ops": f"{_OPS}; the span lasts from the first to the last of them",
-    "modules": "Busy is the union of program runs, or of ops where no runs are recorded; the span is the same",
-    "capture": f"{_OPS}; the span is the whole capture",
-}
-"""What busy means, by the names that the report's `duty` has."""
 
 Document = Mapping[str, Any]
 
@@ -47,7 +40,7 @@ def print_report(out: Console, document: Document, duty: str = "ops") -> None:
     _findings(out, document)
     _devices(out, document["devices"], duty)
     print_hosts(out, document["hosts"])
-    print_idle(out, document["step_idle"], document["outside"])
+    print_idle(out, document["step_idle"], document["outside"], document["hosts"])
     print_input(out, document["input_pipeline"], len(session["hosts"]))
     _steps(out, document["steps"])
     if document["throughput"]:
@@ -140,18 +133,23 @@ def _each_device(out: Console, devices: Sequence[Document], duty: str) -> None:
 
 
 def _steps(out: Console, steps: Sequence[Document]) -> None:
+    from collections import Counter
     from statistics import median_low
+
+    from tb_xla_insights.report.figures import steps_of_hosts
 
     if not steps:
         return
     durations = [step["duration_ps"] for step in steps]
     unit = units.column_unit(durations)
     mean, median = (units.time_text(ps) for ps in (sum(durations) // len(steps), median_low(durations)))
-    title = f"Steps ({units.count(len(steps))}, mean {mean}, median {median}{_longest(steps)})"
-    hosts = len({step["host"] for step in steps})
-    if hosts >= common.ROWS:  # a row per host would tell of one step
-        print_steps(out, steps, hosts, title)
+    hosts = Counter(step["host"] for step in steps)
+    number = steps_of_hosts(hosts.values()) if len(hosts) > 1 else units.count(len(steps))
+    title = f"Steps ({number}, mean {mean}, median {median}"
+    if len(hosts) >= common.ROWS:  # a row per host would tell of one step
+        print_steps(out, steps, title)
         return
+    title += f"{_longest(steps)})"
     heads = ("Start, ms", f"Duration, {unit}", f"Device (busiest core), {unit}")
     counts = {
         "Executions": "executions",
@@ -212,6 +210,4 @@ def _stalls(out: Console, devices: Sequence[Document]) -> None:
 
 def _system(document: Document) -> str:
     environment = document["environment"]
-    if environment.get("label"):
-        return str(environment["label"])
-    return " · ".join(str(environment[key]) for key in ("framework", "runtime", "accelerator"))
+    return f"{environment['label']}{' · synthetic' if environment['synthetic'] else ''}"

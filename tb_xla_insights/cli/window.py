@@ -15,8 +15,8 @@ from tb_xla_insights.cli.window_many import (
     print_other_hosts,
     threads_told,
 )
+from tb_xla_insights.errors import NoDeviceError
 from tb_xla_insights.report.many import MANY
-from tb_xla_insights.session import NoDeviceError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -131,10 +131,19 @@ def _print_devices(out: Console, devices: list[dict[str, Any]], unit: str) -> No
 
 def _print_ops(out: Console, annotations: list[dict[str, Any]], devices: list[dict[str, Any]]) -> None:
     """The ops of the devices that the window is of, by annotation; times and shares add up to those of all ops."""
-    rows = [row for row in annotations if row["count"]]
-    if not rows:
+    from tb_xla_insights.report.work_tables import fitting
+
+    if not any(row["count"] for row in annotations):
         return
-    told = [(row["path"] or "no annotation", row["count"], row["self_ps"], _op_names(row)) for row in rows]
+    rows = [
+        {"path": row["path"], "self_ps": row["inside_ps"], "count": _count_inside(row["path"], annotations)}
+        | {"own": {"self_ps": row["self_ps"], "count": row["count"], "names": _op_names(row)}}
+        for row in annotations
+    ]
+    told = [
+        (row["name"], row["count"], row["self_ps"], row.get("names", ""))
+        for row in fitting(rows, common.ROWS)
+    ]
     if len(told) > common.ROWS:
         told, rest = told[: common.ROWS - 1], told[common.ROWS - 1 :]
         count, time = sum(row[1] for row in rest), sum(row[2] for row in rest)
@@ -151,6 +160,14 @@ def _print_ops(out: Console, annotations: list[dict[str, Any]], devices: list[di
     ops = units.count(sum(device["ops"] for device in devices))
     table.add_row("all ops", ops, units.time_in(sum(own), unit), units.share(1.0), "")
     out.print(table)
+
+
+def _count_inside(path: str | None, annotations: Sequence[Mapping[str, Any]]) -> int:
+    return sum(
+        row["count"]
+        for row in annotations
+        if row["path"] == path or (path and (row["path"] or "").startswith(f"{path}/"))
+    )
 
 
 def _op_names(row: dict[str, Any]) -> str:

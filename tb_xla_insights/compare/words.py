@@ -10,7 +10,7 @@ from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.compare.chance import FEWEST, LEVEL
 from tb_xla_insights.compare.measures import close, of_other_size
 from tb_xla_insights.compare.side import Side
-from tb_xla_insights.units import THIN, brief_time, count, rate, samples, share, time_text
+from tb_xla_insights.units import THIN, brief_time, brief_times, count, rate, samples, share
 
 FOUND = {"both": "", "only_a": "only in A", "only_b": "only in B", "changed": "changed"}
 """Where ops and annotations are, as it is printed beside them."""
@@ -59,7 +59,7 @@ def _lacking(a: Side) -> str:
 
 def _steps(a: Side, b: Side, verdict: str) -> str:
     one, other = a.median_ps or 0, b.median_ps or 0
-    both = f"{time_text(other, 1)} against {time_text(one, 1)}"
+    both = " against ".join(brief_times(other, one))
     if verdict == "same":
         return f"B’s steps are as long as A’s at the median: {both}"
     if verdict == "chance":
@@ -174,7 +174,7 @@ def _tells(a: Side, b: Side, row: Mapping[str, Any]) -> bool:
 
 
 def _more(ps: int) -> str:
-    return f"{time_text(abs(ps), 1)} {'more' if ps > 0 else 'less'}"
+    return f"{brief_time(abs(ps))} {'more' if ps > 0 else 'less'}"
 
 
 def _list(parts: Sequence[str]) -> str:

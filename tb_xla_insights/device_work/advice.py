@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+from tb_xla_insights.units import time_text
 
 Row = Mapping[str, Any]
 
@@ -32,19 +34,23 @@ _ONE_KERNEL = {"jax": " (one Pallas kernel, say)", "torch_xla": " (one Pallas ke
 
 
 def advice_for(
-    rows: Sequence[Row], above_ps: Sequence[float], devices: Collection[str], environment: Mapping[str, Any]
+    rows: Sequence[Row], above_ps: Sequence[float], peaks: Mapping[str, Any], environment: Mapping[str, Any]
 ) -> str | None:
-    """One sentence for ops with these times above the roof, those with most of it first. `devices` are the kinds of
-    device by name, `environment` is the report's."""
+    """One sentence for ops with these times above the roof, those with most of it first. `peaks` and `environment` are
+    the report's."""
+    devices = {row["kind"] for row in peaks["devices"]}
     framework, tpu = environment["framework"], all(it.startswith("TPU") for it in devices)
     unit = max((_UNITS.get(it, 128) for it in devices), default=128)
     tests: list[tuple[Callable[[Row], bool], Callable[[list[Row]], str]]] = []
     if tpu:
         tests.append((lambda row: layout_waste(row) >= _WASTED, _layout))
         tests.append((lambda row: product_waste(row, unit) >= _WASTED, lambda its: _padded(its[0], unit)))
-    tests.append((_in_32_bits, lambda its: _precision(its[0], framework)))
+    if peaks["source"] != "user":  # of which format somebody's own peak is nobody knows
+        tests.append((_in_32_bits, lambda its: _precision(its[0], framework, tpu)))
     found: str | None = None
     whole = sum(above_ps)
+    if not whole:
+        return None
     for fits, text in [*tests, (_short, _batch)]:
         its = [row for row in rows if fits(row)]
         if found is None and its and 2 * _sum(rows, above_ps, fits) >= whole:
@@ -160,11 +166,12 @@ def _padded(row: Row, unit: int) -> str:
     )
 
 
-def _precision(row: Row, framework: str) -> str:
+def _precision(row: Row, framework: str, tpu: bool) -> str:
     how = f": {_IN_16_BITS[framework]}" if framework in _IN_16_BITS else ""
+    passes = " and may take several passes" if tpu else ""
     return (
         f"Multiply in 16-bit floats, whose peak this is{how}; {row['op']} multiplies {row['product']}, which moves "
-        "twice the bytes and may take several passes."
+        f"twice the bytes{passes}."
     )
 
 
@@ -173,8 +180,8 @@ def _batch(rows: list[Row]) -> str:
     share = max(row["flops_share"] or 0.0, row["bytes_share"] or 0.0)
     each = row["self_ps"] / max(1, row["executions"])
     return (
-        f"Give {row['op']} more to do at once, with a larger batch per core: it takes {each / 1e6:.1f} µs each time, "
-        f"and has work for {each * share / 1e6:.1f} µs."
+        f"Give {row['op']} more to do at once, with a larger batch per core: it takes {time_text(round(each), 1)} each "
+        f"time, and has work for {time_text(round(each * share), 1)}."
     )
 
 

@@ -235,8 +235,8 @@ def _finding(document: Mapping[str, Any], places: Sequence[Place]) -> Row | None
     if severity is None:
         return None
     rows = sorted(worst.rows, key=lambda row: -above_roof_ps(row))
-    devices = {row["kind"] for row in document["device_work"]["peaks"]["devices"]}
-    advice = advice_for(rows, [above_roof_ps(row) for row in rows], devices, document["environment"])
+    peaks, environment = document["device_work"]["peaks"], document["environment"]
+    advice = advice_for(rows, [above_roof_ps(row) for row in rows], peaks, environment)
     host, devices_alone = brief_times(host_ps, by_device)
     limit = f"The host needs {host} a step itself"
     if fixed > by_device:

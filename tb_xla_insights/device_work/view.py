@@ -11,7 +11,7 @@ core, and per step unless the whole session is shown.
     whole_steps   how many it has
     cores, core_steps
     hosts         {shown: [place], of}  whose work this is; with `dd` `all` not always that of all hosts
-    categories    [text]        of all chosen ops, that with most time first
+    categories    [text]        of all chosen ops, that with most time first; `category_ps`: the time of each
     peaks         as the report's `device_work.peaks`
     total         sums: self_ps = counted_ps + uncounted_ps + other_ps (work with a FLOP count, without one, and what is
                   no work: collectives, transfers, waits), flops_share, mfu, bytes_share (null: not known), bound_by
@@ -170,6 +170,7 @@ def _body(work: _Work, wish: _Wish) -> Row:
         runs = work.runs[wish.category] if wish.category else sum(work.runs.values())
     return {
         "categories": names,
+        "category_ps": [times[name] for name in names],
         "peaks": sums["peaks"],
         "total": {
             "self_ps": total["self_ps"],

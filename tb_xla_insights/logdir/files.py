@@ -7,7 +7,6 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any, Literal
 
 from tb_xla_insights.errors import InputError
@@ -152,9 +151,10 @@ def _remote_info(path: str, info: dict[str, Any]) -> FileInfo:
 def _epoch_ns(value: object) -> int:
     """Epoch nanoseconds of what a file system calls a modification time; 0 where it says nothing of use."""
     if isinstance(value, str):
-        read = (
-            parsedate_to_datetime if "," in value else datetime.fromisoformat
-        )  # HTTP writes dates as mail does
+        from email.utils import parsedate_to_datetime  # with sockets and more, which few files need
+
+        # HTTP writes dates as mail does.
+        read = parsedate_to_datetime if "," in value else datetime.fromisoformat
         try:
             value = read(value.replace("Z", "+00:00"))
         except ValueError:

@@ -58,10 +58,12 @@ class Loaded:
     def head(self) -> dict[str, Any]:
         """What a page needs before it draws: the report's summary, phases, rows and the overview strip; of hosts that
         were chosen also their places (`chosen`), and which to look at first (`ranks`, see `report.ranks`)."""
+        from tb_xla_insights.report.device_columns import device_heads
         from tb_xla_insights.report.host_document import session_summary
 
         if self.report is None:
-            return {**session_summary(self.trace), **self.timeline.head()}
+            summary = session_summary(self.trace)
+            return {**summary, "devices": device_heads(summary["devices"]), **self.timeline.head()}
         return {**head_without_rows(self.report), **self.timeline.head(), "chosen": self.trace.numbers}
 
     @property

@@ -32,15 +32,11 @@ def verdict_text(compared: Compared) -> str:
     found, first = names(compared), late.parties[0]
     several = f"{plural(len(found), who)} hold up the others. " if len(found) > 1 else ""
     head = f"{several}{found[0]} arrives last in {share(shares[first])} of the {kind}"
-    total = brief_time(int(compared.told.others_wait_ps[late.parties].sum()))
+    waits_ps = int(compared.told.others_wait_ps[late.parties].sum())
     whom = "it" if len(found) == 1 else "them"
-    return f"{head}{_why(compared)}. The others wait {total} for {whom}{_gain(compared)}."
-
-
-def _gain(compared: Compared) -> str:
-    """`; without that a step is up to 39.7 % shorter`, by as much as the finding says."""
-    step, fixed = compared.table.mean_step_ps, compared.step_if_fixed_ps
-    return f"; without that a step is up to {share((step - fixed) / step)} shorter" if step and fixed else ""
+    each = waits_ps // (len(shares) - 1) // compared.told.steps
+    waits = f"The others wait {brief_time(waits_ps)} for {whom}, {brief_time(each)} each in a step."
+    return f"{head}{_why(compared)}. {waits}"
 
 
 def _shares(compared: Compared) -> dict[int, float]:

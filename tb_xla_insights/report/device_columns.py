@@ -8,63 +8,64 @@ from typing import Any
 Row = Mapping[str, Any]
 
 EXACT = 256
-"""Of so many devices times are exact, of more whole microseconds: a page shows no more of them."""
-_COARSE_PS = 10**6
+"""Of so many devices, or steps of several hosts, times are exact, of more they have the digits that a page shows."""
+_DIGITS = 4
+"""Digits of the longest span of devices; steps have one more."""
 
-_DIGITS = 5
-_NAMES = ("id", "name", "kind", "host", "modules", "ops")
-_TIMES = ("busy_ps", "idle_ps", "stall_ps")
+_SHARE_DIGITS = 4
 
 
-def device_heads(devices: Sequence[Row]) -> list[dict[str, Any]]:
-    """What every view has to know of devices: who they are, and how busy."""
-    unit = _unit_ps(devices)
-    return [
-        {name: row[name] for name in _NAMES}
-        | {name: unit * _units(row[name], unit) for name in _TIMES}
-        | {"duty_cycle": None if row["duty_cycle"] is None else round(row["duty_cycle"], _DIGITS)}
-        for row in devices
-    ]
+def device_heads(devices: Sequence[Row]) -> dict[str, Any]:
+    """What every view has to know of devices, who they are and how busy, as columns of the report's `devices`: `host`,
+    `name`, `kind`, `modules`, `ops`, `duty_cycle`; `busy`, `idle` and `stall` are multiples of `unit_ps`. The id of a
+    device is `<host>/<name>`."""
+    unit = unit_ps((row["span_ps"] for row in devices), len(devices) > EXACT)
+    return {
+        "unit_ps": unit,
+        **{name: [row[name] for row in devices] for name in ("host", "name", "kind", "modules", "ops")},
+        **{
+            name: in_units((row[f"{name}_ps"] for row in devices), unit) for name in ("busy", "idle", "stall")
+        },
+        "duty_cycle": [
+            None if row["duty_cycle"] is None else round(row["duty_cycle"], _SHARE_DIGITS) for row in devices
+        ],
+    }
 
 
 def device_columns(devices: Sequence[Row], whole_steps: Iterable[Row]) -> dict[str, Any]:
-    """Columns of the report's `devices`: `id`, `name`, `host` and `duty`: `span`, `busy` and `stall` by definition.
+    """Columns of the report's `devices`: `host`, `name` and `duty`: `span`, `busy` and `stall` by definition.
     And of `whole_steps`, the devices of `step_idle`: `steps` (null without an entry), `small`, and by class `idle`.
-    Times are multiples of `unit_ps`."""
-    unit = _unit_ps(devices)
+    Times are multiples of `unit_ps`; the id of a device is `<host>/<name>`."""
+    unit = unit_ps((row["span_ps"] for row in devices), len(devices) > EXACT)
     found = {row["id"]: row for row in whole_steps}
     idle = [found.get(row["id"]) for row in devices]
     classes = dict.fromkeys(name for row in idle if row for name in row["by_class_ps"])
-
-    def column(times: Iterable[int]) -> list[int]:
-        return [_units(time, unit) for time in times]
-
+    # Columns that are alike stand side by side and pack well: ops within the devices' span and within the capture.
+    definitions = sorted(devices[0]["duty"], key=lambda it: it != "modules") if devices else []
     return {
         "unit_ps": unit,
-        **{name: [row[name] for row in devices] for name in ("id", "name", "host")},
+        **{name: [row[name] for row in devices] for name in ("host", "name")},
         "duty": {
             name: {
-                definition: column(row["duty"][definition][f"{name}_ps"] for row in devices)
-                for definition in (devices[0]["duty"] if devices else ())
+                definition: in_units((row["duty"][definition][f"{name}_ps"] for row in devices), unit)
+                for definition in definitions
             }
-            for name in (
-                "span",
-                "busy",
-                "stall",
-            )  # columns that are often alike stand side by side, and pack well
+            for name in ("span", "busy", "stall")
         },
         "steps": [row and row["steps"] for row in idle],
-        "small": column(row["small_ps"] if row else 0 for row in idle),
+        "small": in_units((row["small_ps"] if row else 0 for row in idle), unit),
         "idle": {
-            name: column(row["by_class_ps"].get(name, 0) if row else 0 for row in idle) for name in classes
+            name: in_units((row["by_class_ps"].get(name, 0) if row else 0 for row in idle), unit)
+            for name in classes
         },
     }
 
 
-def _unit_ps(devices: Sequence[Row]) -> int:
-    return 1 if len(devices) <= EXACT else _COARSE_PS
+def unit_ps(times: Iterable[int], many: bool, digits: int = _DIGITS) -> int:
+    """What times are multiples of: a power of ten of which the longest one has so many digits, where they are many."""
+    return 10 ** max(0, len(str(max(times, default=0))) - digits) if many else 1
 
 
-def _units(time_ps: int, unit_ps: int) -> int:
-    """Of a time, to the nearest."""
-    return (time_ps + unit_ps // 2) // unit_ps
+def in_units(times: Iterable[int], unit: int) -> list[int]:
+    """Each to the nearest."""
+    return [(time + unit // 2) // unit for time in times]

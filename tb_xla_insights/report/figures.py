@@ -3,7 +3,7 @@ time by cause, how runs were joined to their launches. (docs/definitions.md, "Wo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from tb_xla_insights import units
@@ -44,6 +44,17 @@ def step_texts(told: Document, decimals: int) -> tuple[str, str, str]:
     return units.MISSING if step is None else texts[0], texts[1], texts[2]
 
 
+def steps_text(each: Collection[int]) -> str:
+    """How many steps hosts have, as `12 steps`, or `3 – 7 steps`."""
+    number = " – ".join(units.count(it) for it in sorted({min(each), max(each)}))
+    return f"{number} {'step' if max(each) == 1 else 'steps'}"
+
+
+def steps_of_hosts(each: Collection[int]) -> str:
+    """The same with the number of hosts: `12 steps of 16 hosts`."""
+    return f"{steps_text(each)} of {units.count(len(each))} hosts"
+
+
 def _mean_step(told: Document, hosts: Sequence[Document]) -> str:
     step, median = told["step_ps"], told["median_ps"]
     if step is None:
@@ -52,9 +63,7 @@ def _mean_step(told: Document, hosts: Sequence[Document]) -> str:
     apart = abs(step - median) > INFO_SHARE * max(step, median)
     usual = f" (median {units.time_in(median, unit, 1)})" if apart else ""
     each = [row["steps"] for row in hosts if row["steps"]]
-    each = each if sum(each) == told["steps"] else [told["steps"]]
-    number = " – ".join(units.count(it) for it in sorted({min(each), max(each)}))
-    return f"mean step, {number} {'step' if max(each) == 1 else 'steps'}{usual}"
+    return f"mean step, {steps_text(each if sum(each) == told['steps'] else [told['steps']])}{usual}"
 
 
 def _work(told: Document, each: str, for_hosts_ps: int) -> str:

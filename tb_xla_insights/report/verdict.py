@@ -21,6 +21,9 @@ _MOST_LETTERS = 230
 _USUAL_EDGE = 1.5
 """Steps that a capture begins or ends with before the first run or after the last one, though nothing is wrong."""
 
+_MOST_OF_GAP = 0.8
+"""Of a gap, what its sentence tells of; the table beside it has the rest."""
+
 _MOST_OF_HOST = 1 / 3
 """Of the steps, what a class of host time must have to be told of where no device is known."""
 
@@ -281,28 +284,25 @@ def _in_gaps(report: Mapping[str, Any], idle: int) -> str:
 
 
 def gap_sentence(gap: Mapping[str, Any], framework: str, host: str | None = None) -> str:
-    """Why a gap was there and why it ended, from its entry in the report; with the name of the `host` where a session
-    has several."""
-    parts = sorted(gap["by_class_ps"].items(), key=lambda it: -it[1])[:3]
-    duration, *times = brief_times(gap["duration_ps"], *(ps for _, ps in parts))
-    after = gap["after"]
-    inside = gap.get("inside_run")
-    ended = f"{after} {'went on' if inside else 'ran'}" if after else "it ended"
-    if inside and gap["kind"] == "queued":
+    """Why a gap was there, from its entry in the report: what the host did in most of it, three things at the most;
+    with the name of the `host` where a session has several. Titles say how long the gap was, chains what ended it."""
+    after, kind = gap["after"], gap["kind"]
+    if gap.get("inside_run") and kind == "queued":
+        return f"The device is idle while {after} runs: the program itself waits for something."
+    if kind == "queued":
         return (
-            f"The device is idle for {duration} while {after} runs: the program itself waits for something."
-        )
-    if gap["kind"] == "queued":
-        return (
-            f"{after} was queued before the gap began: for {duration} the device waited for something else, "
-            "a transfer, a collective or another core."
+            f"{after} was queued before the gap began: the device waited for something else, a transfer, a collective "
+            "or another core."
         )
     does = host_does(framework)
-    told = [f"{does[name]} ({time})" for (name, _), time in zip(parts, times, strict=True)]
-    doing = joined(told) if len(told) > 1 else "".join(does[name] for name, _ in parts)
-    if gap["kind"] == "starved":
-        return f"Nothing was queued for {duration}: {host or 'the host'} {doing}, until {ended}."
-    return f"What was queued is not known. For {duration} {host or 'the host'} {doing}, until {ended}."
+    told: list[tuple[str, int]] = []
+    for name, ps in sorted(gap["by_class_ps"].items(), key=lambda it: -it[1])[:3]:
+        if sum(ps for _, ps in told) < _MOST_OF_GAP * gap["duration_ps"]:
+            told.append((does[name], ps))
+    times = brief_times(*(ps for _, ps in told))
+    doing = joined([f"{text} ({time})" for (text, _), time in zip(told, times, strict=True)])
+    why = "Nothing was queued" if kind == "starved" else "What was queued is not known"
+    return f"{why}: {host or 'the host'} {doing}."
 
 
 def by_thread(chain: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

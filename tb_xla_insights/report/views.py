@@ -4,7 +4,7 @@ session."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -19,7 +19,7 @@ from tb_xla_insights.analysis.shares import class_shares, covered
 from tb_xla_insights.analysis.step_work import step_work
 from tb_xla_insights.catalog.classes import CLASSES, UNRECORDED
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.report.device_columns import device_columns
+from tb_xla_insights.report.device_columns import EXACT, device_columns, in_units, unit_ps
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.figures import figures
 from tb_xla_insights.report.finding_text import gain_of, groups
@@ -27,7 +27,7 @@ from tb_xla_insights.report.host_parts import of_hosts
 from tb_xla_insights.report.ranks import ranks
 from tb_xla_insights.report.verdict import by_thread, gap_sentence
 from tb_xla_insights.trace.model import SessionTrace
-from tb_xla_insights.units import time_text
+from tb_xla_insights.units import brief_times
 
 MOST_STEPS = 1000
 """Steps whose columns are sent, of the hosts that are in memory; the full count stands beside."""
@@ -152,9 +152,17 @@ def counts(session: SessionTrace) -> dict[str, int]:
 
 
 def _columns(steps: list[dict[str, Any]]) -> dict[str, Any]:
+    """Steps of several hosts may be many: their times have the digits then that a page shows."""
+    many = len(steps) > EXACT and len({step["host"] for step in steps}) > 1
+    unit = unit_ps((step["duration_ps"] for step in steps), many, digits=5)
+
+    def column(values: Iterable[Any], is_time: bool) -> list[Any]:
+        return [unit * count for count in in_units(values, unit)] if is_time else list(values)
+
     used = [name for name in CLASSES if any(name in step["host_ps"] for step in steps)]
-    host = {name: [step["host_ps"].get(name, 0) for step in steps] for name in used}
-    return {name: [step[name] for step in steps] for name in _STEP_COLUMNS} | {"host_ps": host}
+    host = {name: column((step["host_ps"].get(name, 0) for step in steps), True) for name in used}
+    told = {name: column((step[name] for step in steps), name.endswith("_ps")) for name in _STEP_COLUMNS}
+    return told | {"host_ps": host}
 
 
 def gaps(session: SessionTrace) -> dict[str, Any]:
@@ -170,7 +178,7 @@ def _gaps(session: SessionTrace) -> dict[str, Any]:
     hosts = {row["id"]: row["host"] for row in whole_report(session)["devices"]}
     groups: list[dict[str, Any]] = []
     latest: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    several = _several(session)
+    several = {host for host, count in _cores(session).items() if count > 1}
     listed = [
         item | {"together_ps": item["together_ps"] if hosts[item["device"]] in several else None}
         for item in report["items"][: MOST_GAPS * max(1, len(hosts))]
@@ -254,7 +262,7 @@ def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = 
         "host": host,
         "by_thread": by_thread(chain),
         "sentence": gap_sentence(found, report["environment"]["framework"], host if len(hosts) > 1 else None)
-        + (_together(found) if host in _several(session) else ""),
+        + _together(found, cores, _cores(session)[host]),
         "beside": _beside(session, found, other, list(known.values())) if other else None,
         "cores": cores,
         "pattern": pattern,
@@ -292,14 +300,17 @@ def _beside(
     return {"host": host, **told, "chain_ps": dict(chain)}
 
 
-def _several(session: SessionTrace) -> set[str]:
-    """Hosts with more than one core."""
-    cores = Counter(row["host"] for row in whole_report(session)["devices"])
-    return {host for host, count in cores.items() if count > 1}
+def _cores(session: SessionTrace) -> Counter[str]:
+    """How many cores each host has."""
+    return Counter(row["host"] for row in whole_report(session)["devices"])
 
 
-def _together(gap: dict[str, Any]) -> str:
-    together, whole = (time_text(gap[name]) for name in ("together_ps", "duration_ps"))
+def _together(gap: dict[str, Any], alike: int, cores: int) -> str:
+    """Whether all of a host's cores are idle; nothing where it has one, or where the gap is on all of them, `alike`,
+    and at the same time but for a hundredth."""
+    if cores == 1 or (alike == cores and gap["together_ps"] >= 0.99 * gap["duration_ps"]):
+        return ""
+    together, whole = brief_times(gap["together_ps"], gap["duration_ps"])
     if together == whole:
         return " All cores of the host are idle meanwhile."
     if not gap["together_ps"]:

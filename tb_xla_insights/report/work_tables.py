@@ -21,7 +21,7 @@ _INSIDE = "…"
 _BOUNDS = {"unknown": "not known"}
 _NOTHING: Row = {"annotation": "", "category": "", "source": None, "executions": None}
 """What several ops have not in common."""
-_SOURCES = {"capture": "from the capture", "table": "by the maker", "user": "as you gave them"}
+_SOURCES = {"capture": "from the capture", "table": "from the table of known devices", "user": "set by you"}
 _HARDLY = 0.02
 """So much of the time may be of annotations without a row."""
 _LEAST = 0.0005
@@ -39,31 +39,43 @@ class WorkTable:
 
 
 def by_annotation(work: Row, most: int) -> WorkTable:
-    """Of the report's `device_work`, at most so many rows. As long as hardly any time is left without a row, the
-    annotation with most time gives way to those inside of it and a row of its own ops; else its row has all ops inside
-    of it, and its name ends in `/…`."""
+    """Of the report's `device_work`, at most so many rows (see `fitting`)."""
+    rows = _cut(fitting(work["annotations"], most), most)
+    return _table("Device work by annotation", rows, work["total"], _cells_of_annotation)
+
+
+def fitting(annotations: Iterable[Row], most: int) -> list[Row]:
+    """Of a tree of annotations, rows that add up to all of it, those with most time first, and `name`. As long as
+    hardly any time is left behind the first `most` of them, the annotation with most time gives way to those inside of
+    it and a row of its own ops; else its row has all ops inside of it, and its name ends in `/…`.
+
+    Of each annotation it takes `path` (None: none), `self_ps` with all inside of it, and in `own` the same without.
+    """
     inside: dict[str, list[Row]] = {}
-    for row in work["annotations"]:
+    for row in annotations:
         inside.setdefault((row["path"] or "").rpartition("/")[0], []).append(row)
 
     def closed(row: Row) -> Row:
         path = row["path"]
-        return {**row, "name": f"{path}/{_INSIDE}" if path in inside else path or _NO_ANNOTATION}
+        if path in inside:
+            return {**row, "name": f"{path}/{_INSIDE}"}
+        return {**row["own"], "name": path or _NO_ANNOTATION}
 
     def opened(row: Row) -> list[Row]:
         own = [{**row["own"], "name": row["path"]}] if row["own"]["self_ps"] else []
         return [*map(closed, inside[row["path"]]), *own]
 
     shown = _longest_first(map(closed, inside.get("", [])))
+    hardly_ps = _HARDLY * sum(row["self_ps"] for row in shown)
     tried: set[str] = set()
     while largest := next(
         (it for it in shown[: most - 1] if it["name"].endswith(_INSIDE) and it["path"] not in tried), None
     ):
         tried.add(largest["path"])
         more = _longest_first([*(it for it in shown if it is not largest), *opened(largest)])
-        if _without_row(more, most) <= _HARDLY * work["total"]["self_ps"]:
+        if _without_row(more, most) <= hardly_ps:
             shown = more
-    return _table("Device work by annotation", _cut(shown, most), work["total"], _cells_of_annotation)
+    return shown
 
 
 def by_op(ops: Sequence[Row], work: Row, most: int) -> WorkTable:
@@ -89,7 +101,7 @@ def peaks_text(work: Row) -> str:
         if peaks[key]
     ]
     kinds = ", ".join(dict.fromkeys(row["kind"] for row in peaks["devices"]))
-    known = f"Peaks ({kinds}): {' and '.join(told)}, {_SOURCES.get(peaks['source'], 'not all alike')}."
+    known = f"Peaks ({kinds}): {' and '.join(told)}, {_SOURCES.get(peaks['source'], 'from several sources')}."
     text = known if told else f"Peaks ({kinds}) are not known: give them with --peaks FLOPS,BYTES."
     works, counted = total["work_ps"], total["counted_ps"]
     counts = (

@@ -54,7 +54,9 @@ def cpu_devices(trace: Trace, catalog: Catalog, stretches: Stretches | None) -> 
         _run_names(trace, runs, keys.run, rows),
     )
     devices = []
-    others = core_of_op[~np.isin(core_of_op, core)]  # mostly none: np.unique takes long for all ops
+    others = core_of_op[
+        core_of_op != core[0]
+    ]  # where there is one core, none: finding them among all takes long
     for number in np.union1d(core, others).tolist():
         its = core == number
         device = _device(trace, number, _of(modules, its), _of(ops, core_of_op == number))

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import pytest
 from browser.conftest import ROOT, session_named
 from browser.driver import Xi
+from playwright.sync_api import expect
 
 POD = session_named("synthetic_pod_16_hosts")
 CASE = session_named("synthetic_case_study")
@@ -40,6 +41,10 @@ OPENED: dict[str, tuple[str, str, str]] = {
     "hosts as table": (POD, "hosts", "heat-as-table"),
 }
 """What is not there at first: the session, the view, and what opens it."""
+
+
+MOST_STOPS = 160
+"""Tab stops of a view: whoever works by keyboard goes through them all."""
 
 
 @pytest.fixture(scope="module")
@@ -89,3 +94,92 @@ def test_axe_finds_nothing_wrong_in_what_opens(xi: Xi, axe: str, opened: str) ->
     xi.page.get_by_test_id(opener).focus()
     xi.press("Enter")
     assert faults(xi, axe) == []
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_at_200_percent_all_of_a_view_can_be_reached(xi: Xi, view: str) -> None:
+    session, state = VIEWS[view]
+    xi.page.set_viewport_size({"width": 720, "height": 450})
+    xi.open(session, True, v=view, **state)
+    # Only time needs its width: what does not fit is scrolled to, the lanes by the page, a wide table in its card.
+    width = xi.page.evaluate("document.scrollingElement.scrollWidth")
+    assert width == (900 if view == "timeline" else 720)
+    # Slices of a picture may be too thin to be seen.
+    unreached = xi.page.evaluate(
+        """() => [...document.querySelectorAll('button:not(.skip, .run), select, input, [tabindex="0"]')].filter(it => {
+            if (!it.checkVisibility() || it.closest('details:not([open]) > .menu')) return false;
+            it.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+            const { left, top, right, bottom } = it.getBoundingClientRect();
+            const middle = (Math.max(top, 0) + Math.min(bottom, innerHeight)) / 2;
+            const seen = document.elementFromPoint((left + right) / 2, middle);
+            return !seen || !(it.contains(seen) || seen.contains(it));
+        }).map(it => it.outerHTML.slice(0, 160))"""
+    )
+    assert unreached == []
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_tab_leads_to_all_of_a_view_and_is_always_seen(xi: Xi, view: str) -> None:
+    session, state = VIEWS[view]
+    xi.open(session, True, v=view, **state)
+    page = xi.page
+    for _ in range(MOST_STOPS):
+        page.keyboard.press("Tab")
+        place = page.evaluate(
+            """() => {
+                const own = document.activeElement;
+                if (own === document.body || 'reached' in own.dataset) return null;
+                own.dataset.reached = '';
+                const rings = [own, own.closest('.field')].map(it => it && getComputedStyle(it).outlineStyle);
+                return rings.some(ring => ring && ring !== 'none') ? '' : own.outerHTML.slice(0, 160);
+            }"""
+        )
+        if place is None:
+            break
+        assert place == ""
+    missed = page.evaluate(
+        """() => [...document.querySelectorAll('button, select, input, summary, [tabindex]')].filter(it => (
+            it.checkVisibility() && it.tabIndex >= 0 && !it.disabled && !('reached' in it.dataset)
+        )).map(it => it.outerHTML.slice(0, 160))"""
+    )
+    assert missed == []
+
+
+def test_the_verdict_and_what_is_selected_are_heard(xi: Xi) -> None:
+    live = xi.page.get_by_test_id("live")
+    xi.open(CASE, v="overview")
+    expect(live).to_contain_text("devices are 60.5")
+    findings = xi.page.get_by_role("region", name="Findings")
+    expect(findings.get_by_role("heading", level=3, name="is compiled in step 1209")).to_be_visible()
+    xi.press("2")
+    xi.press("]")
+    expect(live).to_contain_text("Gap of")
+    xi.page.get_by_test_id("timeline-canvas").focus()
+    xi.press("ArrowRight")
+    expect(live).to_contain_text("ms, at ")
+
+
+def test_a_table_has_one_tab_stop_and_is_moved_in_by_arrows(xi: Xi) -> None:
+    xi.open(CASE, v="timeline")
+    xi.page.get_by_test_id("timeline-as-table").focus()
+    xi.press("Enter")
+    rows = xi.page.get_by_test_id("timeline-table").locator("tbody tr[data-index]")
+    expect(rows.first).to_be_focused()
+    xi.press("ArrowDown")
+    expect(rows.nth(1)).to_be_focused()
+    expect(rows.nth(0)).to_have_attribute("tabindex", "-1")
+    xi.press("Tab")
+    expect(rows.nth(1).get_by_role("button")).to_be_focused()
+    xi.press("Tab")
+    assert not rows.evaluate_all("rows => rows.some(row => row.contains(document.activeElement))")
+
+
+def test_nothing_moves_for_whoever_wants_no_motion(xi: Xi) -> None:
+    xi.page.emulate_media(reduced_motion="reduce")
+    xi.open(CASE, v="overview")
+    moving = """() => [...document.querySelectorAll('*')].filter(it => {
+        const { transitionDuration, animationName } = getComputedStyle(it);
+        return parseFloat(transitionDuration) > 0 || !['none', 'more'].includes(animationName);
+    }).map(it => it.outerHTML.slice(0, 160))"""
+    # The edge of a wide table follows only its own scrolling.
+    assert xi.page.evaluate(moving) == []

@@ -294,13 +294,17 @@ def test_states_without_peaks_or_devices(board: Xi, demo: str) -> None:
         told["verdict"] = None
         route.fulfill(json=told)
 
+    def without_devices(route: Route) -> None:
+        told = route.fetch().json()
+        route.fulfill(json=told | {"devices": {name: [] for name in told["devices"]}})
+
     page.route("**/data/device?**", without_peaks)
     board.open(demo, v="device")
     expect(page.get_by_test_id("set-peaks")).to_be_visible()
     assert len(board.drawn("dots")) > 10
     page.unroute("**/data/device?**")
 
-    page.route("**/data/session?**", lambda route: route.fulfill(json=route.fetch().json() | {"devices": []}))
+    page.route("**/data/session?**", without_devices)
     board.open(demo, wait=False, v="device")
     page.wait_for_selector("main[data-state=empty]")
     expect(page.locator("main")).to_contain_text("needs a device plane")

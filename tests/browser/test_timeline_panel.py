@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from browser.driver import Xi
+import re
+
+import pytest
+from browser.conftest import session_named
+from browser.driver import Xi, lines
 from playwright.sync_api import Page, expect
 
 
@@ -70,3 +74,56 @@ def test_a_row_of_a_chain_outlines_its_event_at_its_depth(xi: Xi, page: Page, ca
         assert next(it["kind"] for it in xi.drawn("rows") if it["row"] == piece["row"]) == kind
         assert xi.drawn("selection") == before
         expect(page.get_by_test_id("gap-chain")).to_be_visible()
+
+
+@pytest.mark.parametrize("run", ["synthetic_case_study", "torch_xla_early_item", "synthetic_transformer"])
+def test_a_low_window_shows_what_answers_together(xi: Xi, page: Page, run: str) -> None:
+    """1000x700 below TensorBoard's bar: the sentence in one line, six rows of parts and of the chain, and both sums."""
+    page.set_viewport_size({"width": 1000, "height": 636})
+    xi.open(session_named(run))
+    page.wait_for_selector("[data-testid=gap-index]:visible")
+    for _ in range(2):
+        xi.press("]")
+        assert lines(page.get_by_test_id("gap-sentence")) == 1
+        for table in (page.get_by_test_id("gap-parts").locator("table"), page.get_by_test_id("gap-chain")):
+            foot = table.locator("tfoot td").last.bounding_box()
+            assert foot
+            assert foot["y"] + foot["height"] <= 636
+            rows = [it.bounding_box() for it in table.locator("tbody tr").all()[:6]]
+            assert all(it and it["y"] + it["height"] <= foot["y"] + 1 for it in rows)
+        gap = xi.drawn("selection")
+        [slice_] = xi.slices(row=gap["row"], start_ps=gap["start_ps"])
+        assert 0 < slice_["y"] < xi.lanes()["height"] - slice_["h"]
+
+
+def test_the_gaps_between_the_buttons_say_what_they_count(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study)
+    count = page.get_by_test_id("gap-index")
+    expect(count).to_have_text("11 gaps on TPU:0")
+    xi.press("]")
+    expect(count).to_have_text("1 of 11 on TPU:0")
+    expect(page.get_by_test_id("live")).to_have_text(re.compile(r"^Gap of .* on TPU:0, 1 of 11\.$"))
+
+
+def test_a_row_that_keys_have_reached_keeps_the_focus(xi: Xi, page: Page, case_study: str) -> None:
+    """Marked, and in the next gap; where there are no such rows, as of an event, the title takes it."""
+    xi.open(case_study)
+    page.wait_for_selector("[data-testid=gap-index]:visible")
+    xi.press("]")
+    focus = page.locator(":focus")
+    page.get_by_test_id("gap-chain").locator("tr[tabindex='0']").focus()
+    xi.press("ArrowDown")
+    xi.press("ArrowDown")
+    name = re.compile(r"^3 of \d+: .+, .+, [\d.]+\s.s, .+$")
+    expect(focus).to_have_attribute("aria-label", name)
+    xi.press("Space")
+    expect(focus).to_have_attribute("aria-selected", "true")
+    expect(focus).to_have_attribute("aria-label", name)
+    expect(page.get_by_test_id("live")).to_contain_text("is outlined; the gap stays selected.")
+    before = page.get_by_test_id("selection-panel").locator("h2").text_content() or ""
+    xi.press("]")
+    expect(page.get_by_test_id("selection-panel").locator("h2")).not_to_have_text(before)
+    expect(focus).to_have_attribute("aria-label", name)
+    xi.press("Enter")
+    page.wait_for_selector("[data-testid=event-stats]")
+    expect(focus).to_have_id("panel-title")

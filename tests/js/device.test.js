@@ -20,7 +20,7 @@ function made(more = {}) {
   const column = (/** @type {number} */ at) => OPS.map((op) => op[at]);
   const nulls = PATHS.concat('').map(() => null);
   return {
-    schema: 1, chosen: { dd: '0.0', st: '1205', category: null }, stale: false, steps: ['1204', '1205'], whole_steps: 2, cores: 1, core_steps: 1, hosts: { shown: [0], of: 1 }, categories: ['fusion', 'dot'],
+    schema: 1, chosen: { dd: '0.0', st: '1205', category: null }, stale: false, steps: ['1204', '1205'], whole_steps: 2, cores: 1, core_steps: 1, hosts: { shown: [0], of: 1 }, categories: ['fusion', 'dot'], category_ps: [67 * MS, 32 * MS],
     peaks: { flops_per_s: 1e15, bytes_per_s: 1e12, source: 'capture', devices: [{ kind: 'TPU v6 Lite', count: 1, flops_per_s: 1e15, bytes_per_s: 1e12, source: 'capture', cite: null }] },
     total: { self_ps: 99 * MS, counted_ps: 79 * MS, uncounted_ps: 10 * MS, other_ps: 10 * MS, flops_share: 0.24, mfu: 0.24, bytes_share: 0.47, bound_by: 'mixed', kinds: 6, executions: 60 },
     paths: PATHS,
@@ -191,6 +191,11 @@ test('in place of what has all of the work stands its largest part', () => {
   one.tree.self_ps[0] = 99 * MS;
   one.tree.self_ps[1] = 91 * MS;
   assert.match(said(one), /^attention takes 35\.4 % of the step’s device work\. fusion\.2 alone is 25\.000 ms/);
+});
+
+test('work without annotations is told by category', () => {
+  const bare = made({ verdict: null, tree: { ...made().tree, path: [-1], self_ps: [99 * MS], own_ps: [99 * MS] } });
+  assert.match(said(bare), /^fusion ops take 67\.7 % of the step’s device work, which has no annotation\./);
 });
 
 test('where little is known that is not told of all', () => {

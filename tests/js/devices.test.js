@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { deviceRows } from '../../frontend/lib/devices.js';
 import { dutyRows, idleRows } from '../../frontend/overview/devices.js';
 
 const columns = {
-  unit_ps: 1e6, id: ['a/TPU:0', 'b/TPU:0'], name: ['TPU:0', 'TPU:0'], host: ['a', 'b'],
+  unit_ps: 1e6, name: ['TPU:0', 'TPU:0'], host: ['a', 'b'],
   duty: { span: { ops: [10, 20] }, busy: { ops: [5, 6] }, stall: { ops: [0, 1] } }, steps: [3, null], small: [2, 0], idle: { wait: [7, 0] },
 };
 
@@ -13,4 +14,9 @@ test('columns of devices become rows, with times in picoseconds', () => {
 
 test('devices without whole steps have no idle time there', () => {
   assert.deepEqual(idleRows(columns), [{ id: 'a/TPU:0', host: 'a', steps: 3, small_ps: 2e6, by_class_ps: { wait: 7e6 } }]);
+});
+
+test('devices of a session become rows, with their ids', () => {
+  const heads = { unit_ps: 1e3, host: ['a'], name: ['TPU:1'], kind: ['tpu'], modules: [2], ops: [3], duty_cycle: [null], busy: [4], idle: [5], stall: [1] };
+  assert.deepEqual(deviceRows(heads), [{ id: 'a/TPU:1', host: 'a', name: 'TPU:1', kind: 'tpu', modules: 2, ops: 3, duty_cycle: null, busy_ps: 4e3, idle_ps: 5e3, stall_ps: 1e3 }]);
 });

@@ -107,7 +107,7 @@ test('rows of all steps say what the document says; those of steps add up to it'
 test('some steps have a verdict of their own', () => {
   const rows = hostRows(EXAMPLE, [2, 5]);
   const text = rangeVerdict(EXAMPLE, rows, [2, 5]).replaceAll('\u202f', ' ');
-  assert.match(text, /^In steps 1206 – 1209 t1v-n-7f-w-5 arrives last in [\d.]+ % of the all-reduces: input takes 40\.0\d\d ms, 2\.0\d\d ms on /);
+  assert.match(text, /^In steps 1206 – 1209 t1v-n-7f-w-5 arrives last in [\d.]+ % of the all-reduces: input takes 40\.\d ms, 2\.0\d ms on /);
   const quiet = { ...EXAMPLE, steps: { ...EXAMPLE.steps, clear: EXAMPLE.steps.clear.map(() => false) } };
   assert.match(rangeVerdict(quiet, rows, [2, 5]), /^No host stands out in steps 1206 – 1209: each is last in 0\.0/);
   const { step_ps, waits_ps } = rangeFigures(EXAMPLE, hostRows(EXAMPLE, [0, 11]), [0, 11]);
@@ -146,6 +146,6 @@ test('what a host takes longer is said to hold up others only if it comes later 
   const items = [{ name: 'input', own: 9000, other: 1000, apart: 8000 }, { name: 'wait', own: 2000, other: 10000, apart: -8000 }];
   const said = (/** @type {number} */ late) => sentence({ ...base, late_us: [[late, late], [0, 0]] }, own, other, null, items, 5, 5);
   assert.match(said(7000), /what w-0 takes longer, w-1 waits in the all-reduce\.$/);
-  assert.match(said(1000), /arrives 1\.000\u202fms late for it in the mean; for the rest it waits less for its device\.$/);
+  assert.match(said(1000), /arrives 1\.00\u202fms late for it in the mean; for the rest it waits less for its device\.$/);
   assert.match(said(0), /arrives no later for it/);
 });

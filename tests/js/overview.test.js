@@ -23,7 +23,7 @@ test('a finding is shown as a gap, as a window, or in Propagation at its step', 
 });
 
 test('a finding about annotations or ops leads to them in Device', () => {
-  const of = (evidence, devices, count) => devicePlace({ evidence }, { devices: { id: devices }, steps: { count } });
+  const of = (evidence, devices, count) => devicePlace({ evidence }, { devices: { host: devices }, steps: { count } });
   assert.deepEqual(of({ annotation: 'Step/attention', op: 'dot.1' }, ['TPU:0', 'TPU:1'], 6), { v: 'device', dd: 'all', st: 'mean', an: 'Step/attention', op: 'dot.1', f: '' });
   assert.deepEqual(of({ places: [{ annotation: null, op: 'dot.1' }, { annotation: 'b', op: 'c' }] }, ['TPU:0'], 1), { v: 'device', dd: '', st: '', an: '', op: 'dot.1', f: '' });
 });

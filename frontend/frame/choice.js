@@ -1,0 +1,85 @@
+/** Which hosts and devices of the open session the link chooses. */
+
+import { shared } from '../lib/api.js';
+import { linkedHosts, WORDS } from '../lib/hosts.js';
+import { askedHosts } from './asked.js';
+
+/** @typedef {import('../lib/types').Ready} Ready */
+
+/** @param {import('../lib/link.js').Link} link @param {() => void} learned after the server has told whom `slowest` and `median` name */
+export function createChoice(link, learned) {
+  /** @type {Ready|null} */
+  let session = null;
+  /** Hosts that a link may name by a word. @type {Partial<Record<'slowest'|'median', string>>} */
+  let ranks = {};
+  /** Hosts that a selection needs beside those of the link. @type {Set<number>} */
+  const needed = new Set();
+  /** What the link said of hosts when `needed` began. @type {string|undefined} */
+  let linked = '';
+
+  /** The devices of some hosts that the link names, else all of theirs. @param {string[]} hosts */
+  function devicesOf(hosts) {
+    const whose = new Set(hosts);
+    const there = (session?.devices ?? []).filter(({ host }) => whose.has(host)).map(({ id }) => id);
+    const named = new Set(link.state.d?.split(','));
+    const some = there.filter((id) => named.has(id));
+    return some.length ? some : there;
+  }
+
+  /** Hosts by name and devices by id: all of the session, unless the link names some. */
+  function chosen() {
+    const all = (session?.session.hosts ?? []).map(({ name }) => name);
+    const some = linkedHosts(link.state.h, all, ranks);
+    const hosts = some.length ? some : all;
+    return { hosts, devices: devicesOf(hosts) };
+  }
+
+  /** Asks whom `slowest` and `median` name, where the link says them; until then all hosts are chosen. */
+  async function rank() {
+    const own = session;
+    if (!own || !WORDS.some((word) => link.state.h?.split(',').includes(word)) || ranks.median) return;
+    const { hosts, order, median_host } = await shared('hosts', own.of).catch(() => ({}));
+    if (own !== session || median_host == null) return;
+    ranks = { slowest: hosts.name[order[0]], median: hosts.name[median_host] };
+    learned();
+  }
+
+  return {
+    chosen,
+    rank,
+    /** The same of what the timeline has rows of. */
+    traced() {
+      const own = session;
+      if (!own?.chosen) return chosen();
+      const hosts = own.chosen.map((at) => own.session.hosts[at].name);
+      return { hosts, devices: devicesOf(hosts) };
+    },
+    /** Those devices that are chosen. @template {{id: string}} T @param {T[]} all */
+    among(all) {
+      const devices = new Set(chosen().devices);
+      return all.filter(({ id }) => devices.has(id));
+    },
+    /** The id of a host's first device; empty without. @param {string} host */
+    firstDevice: (host) => session?.devices.find((device) => device.host === host)?.id ?? '',
+    /** Whether the traces of hosts, by their places, must be asked for, as a selection is on them. @param {number[]} hosts */
+    need(hosts) {
+      const own = session;
+      const more = hosts.filter((at) => own?.chosen && own.session.hosts[at] && !own.chosen.includes(at) && !needed.has(at));
+      more.forEach((at) => needed.add(at));
+      return more.length > 0;
+    },
+    /** Whose traces the link and the selection want of a session. @param {{name: string, hosts: {name: string}[]}} entry */
+    asked({ name, hosts }) {
+      if (linked !== link.state.h || session?.session.name !== name) needed.clear();
+      linked = link.state.h;
+      return askedHosts(linked, hosts.map((host) => host.name), needed);
+    },
+    /** @param {Ready} next */
+    open(next) {
+      const { hosts } = next.session;
+      session = next;
+      ranks = next.ranks ? { slowest: hosts[next.ranks.slowest].name, median: hosts[next.ranks.median].name } : {};
+      void rank();
+    },
+  };
+}
