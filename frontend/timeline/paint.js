@@ -183,6 +183,12 @@ export function paint(pen, scene, palette, tones, { selection, preview, hover, c
     box(palette.line, left, RULER, width, 1);
     const decimals = Math.max(0, Math.ceil(-Math.log10(step / 1e9) - 1e-9));
     const measured = span && span.end_ps > scale.start_ps && span.start_ps < scale.end_ps;
+    const length = measured ? timeText(span.end_ps - span.start_ps) : '';
+    const [begin, until] = measured ? [inside(scale.x(span.start_ps)), inside(scale.x(span.end_ps))] : [Infinity, -Infinity];
+    const wide = tagWidth(length);
+    /** Where the tag of the selection stands, which may be wider than that. */
+    const from = measured ? clamp((begin + until - wide) / 2, left, right - wide) : Infinity;
+    const to = measured ? from + wide : -Infinity;
     let unit = '\u202fms';
     for (const { ps, label } of ticks) {
       const x = Math.round(scale.x(ps));
@@ -191,21 +197,14 @@ export function paint(pen, scene, palette, tones, { selection, preview, hover, c
       const text = digits(ps / 1e9, decimals) + unit;
       unit = '';
       const end = x + 4 + textWidth(text);
-      if (end <= right && !(measured && end > scale.x(span.start_ps) && x < scale.x(span.end_ps))) write(palette.ink2, text, x + 4, 10);
+      if (end <= right && (end < Math.min(from, begin) || x > Math.max(to, until))) write(palette.ink2, text, x + 4, 10);
     }
     for (const ps of hits) box(palette.accent, Math.round(scale.x(ps)), RULER - 4, 2, 4);
-    /** Where the tag of the selection stands. */
-    let [from, to] = [Infinity, -Infinity];
     if (measured) {
-      const text = timeText(span.end_ps - span.start_ps);
-      const [begin, end] = [inside(scale.x(span.start_ps)), inside(scale.x(span.end_ps))];
-      const wide = tagWidth(text);
-      from = clamp((begin + end - wide) / 2, left, right - wide);
-      to = from + wide;
-      box(palette.surface, begin, 1, end - begin, RULER - 2);
-      if (end - begin > wide) box(palette.sel, begin, 10, end - begin, 1);
+      box(palette.surface, begin, 1, until - begin, RULER - 2);
+      if (until - begin > wide) box(palette.sel, begin, 10, until - begin, 1);
       for (const ps of [span.start_ps, span.end_ps]) box(palette.sel, Math.round(scale.x(ps)) - 0.75, 2, 1.5, RULER);
-      tag(palette.sel, palette.surface, text, from, 10);
+      tag(palette.sel, palette.surface, length, from, 10);
     }
     if (pointer === null) return;
     // The time under the pointer; only the line where the tag of the selection has the place.
