@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from threading import Lock
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -19,6 +20,9 @@ from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace import kernels
 from tb_xla_insights.trace.entries import count_by_entry, rows_of_entries, told_by_entry
 from tb_xla_insights.xplane.columns import Places, StatColumns
+
+_ADDING = Lock()
+"""Held while a trace's strings get another one: views ask from several threads."""
 
 Int8 = NDArray[np.int8]
 Int16 = NDArray[np.int16]
@@ -272,10 +276,11 @@ class Trace:
 
     def intern(self, text: str) -> int:
         """The index of a text in the trace's strings, to which it is added if need be."""
-        if text not in self._string_index:
-            self._string_index[text] = len(self.strings)
-            self.strings.append(text)
-        return self._string_index[text]
+        with _ADDING:
+            if text not in self._string_index:
+                self._string_index[text] = len(self.strings)
+                self.strings.append(text)
+            return self._string_index[text]
 
     @cached_property
     def _string_index(self) -> dict[str, int]:
