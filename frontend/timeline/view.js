@@ -14,7 +14,7 @@ import { findingPlace } from '../overview/findings.js';
 import { createPanel } from './panel.js';
 import { createCursor } from './cursor.js';
 import { followPointer } from './pointer.js';
-import { keysOf, onLanes } from './keys.js';
+import { timelineKeys } from './keys.js';
 import { frameSpan, zoomSpan } from './scale.js';
 import { find, laneAt, laneFor } from './scene.js';
 import { createGaps } from './gaps.js';
@@ -300,31 +300,10 @@ export function timelineView(app) {
     else model.select(null);
   }
 
-  const panBy = (/** @type {number} */ part) => pan((state.window.end_ps - state.window.start_ps) * part);
-  const keys = keysOf([
-    ['KeyW', () => zoom(1.5), 'w s', 'zoom in, out'],
-    ['KeyS', () => zoom(1 / 1.5)],
-    ['KeyA', () => panBy(-0.2), 'a d', 'pan'],
-    ['KeyD', () => panBy(0.2)],
-    ['ArrowLeft', onLanes(() => cursor.along(-1)), '← → ↑ ↓', 'move between slices of a row, rows'],
-    ['ArrowRight', onLanes(() => cursor.along(1))],
-    ['ArrowUp', onLanes(() => cursor.across(-1))],
-    ['ArrowDown', onLanes(() => cursor.across(1))],
-    ['Enter', onLanes(enter), 'Enter', 'details; opens a folded row'],
-    ['KeyF', frame, 'f', 'frame the selection'],
-    ['KeyM', whole, 'm', 'back to the whole session'],
-    ['-Slash', toolbar.focusSearch, '/', 'search; Enter next, Shift+Enter back'],
-    ['KeyG', toolbar.askTime, 'g', 'go to a time'],
-    ['-Comma', () => cursor.step('previous', session?.rows ?? []), ', .', 'previous, next step'],
-    ['-Period', () => cursor.step('next', session?.rows ?? [])],
-    ['-BracketLeft', () => gaps.go(-1), '[ ]', 'previous, next gap (same device)'],
-    ['-BracketRight', () => gaps.go(1)],
-    ['+BracketLeft', () => occurrence('previous'), '{ }', 'previous, next occurrence'],
-    ['+BracketRight', () => occurrence('next')],
-    ['KeyT', toggleAlign, 't', 'align device to host step'],
-    ['KeyE', toggleFlows, 'e', 'flows on, off'],
-    ['Escape', clear, 'Esc', 'clear: search, then selection'],
-  ]);
+  const keys = timelineKeys({
+    zoom, pan: (part) => pan((state.window.end_ps - state.window.start_ps) * part), along: cursor.along, across: cursor.across, enter, frame, whole,
+    search: toolbar.focusSearch, askTime: toolbar.askTime, step: (way) => cursor.step(way, session?.rows ?? []), gap: gaps.go, occurrence, align: toggleAlign, flows: toggleFlows, clear,
+  });
 
   /** Rows of gaps and of scopes come when the server has found them, maybe before the first frame. @param {boolean} more */
   function openRows(more) {
