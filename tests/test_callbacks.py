@@ -104,15 +104,15 @@ def test_a_comparison_calls_the_work_of_programs_that_run_in_their_calls_the_dev
     [dispatch] = [row for row in document["classes"] if row["class"] == "dispatch"]
     assert (us(dispatch["difference_ps"]), dispatch["verdict"]) == (-500, "better")
     assert document["verdict"]["text"].endswith(
-        "0.5\u202fms less per step. The device has 0.5\u202fms less work per step, in the mean. "
-        "On the device, jit(f) takes 0.5\u202fms less per step and core."
+        "0.500\u202fms less per step. The device has 0.500\u202fms less work per step, in the mean. "
+        "On the device, jit(f) takes 0.500\u202fms less per step and core."
     )
     one, other = (
         session(trace_of(folder, ("dot.1", 10, it - 20), length=it))
         for folder, it in zip(folders, (1000, 500), strict=True)
     )
     told = compare(one, other)["verdict"]["text"]
-    assert "The host has 0.5\u202fms less wait per step, in the mean." in told
+    assert "The host has 0.500\u202fms less wait per step, in the mean." in told
 
 
 def test_what_runs_beside_a_callback_is_not_waiting(tmp_path: Path) -> None:

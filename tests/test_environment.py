@@ -190,7 +190,7 @@ def test_clocks_that_disagree(ahead: int, said: list[str]) -> None:
     found = [it for it in diagnose(session(loop.trace())) if it.id == "clocks_disagree"]
     assert [it.id for it in found] == said
     for it in found:
-        assert it.message.startswith("1 of 1 runs begin before they were enqueued, by up to 1.969\u202fms: ")
+        assert it.message.startswith("1 of 1 runs begin before they were enqueued, by up to 1.97\u202fms: ")
 
 
 def test_among_several_hosts_it_is_said_which_one() -> None:

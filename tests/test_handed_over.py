@@ -133,7 +133,7 @@ def noted(trace: Trace) -> list[str]:
 
 def test_where_steps_last_other_than_annotated_a_note_says_so() -> None:
     assert noted(loop(host=500, device=10)) == []
-    assert "its annotation lasts 16.000" in noted(loop(host=10, device=500))[0]
+    assert "its annotation lasts 16.0\u202fµs" in noted(loop(host=10, device=500))[0]
     between = noted(loop(host=200, device=10, wait=True, between=100))
     assert between[0].startswith("0.700")  # seven times between eight steps
     assert noted(loop(host=200, device=10, wait=True, between=20)) == []
