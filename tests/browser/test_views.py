@@ -210,7 +210,7 @@ def test_the_cards_stand_side_by_side_where_they_fit(xi: Xi, page: Page, case_st
     labels = cards.evaluate_all(
         "all => all.map(it => (it.ariaLabel ?? it.querySelector('section')?.ariaLabel))"
     )
-    assert labels == [None, *names]
+    assert labels == ["Verdict", *names]
     findings, idle, duty, steps = (box(page.get_by_role("region", name=name)) for name in names)
     if width >= 1200:
         assert (findings["width"], duty["width"]) == (556, 300)
