@@ -213,7 +213,7 @@ def test_the_text_says_the_verdict_first(capsys: pytest.CaptureFixture[str]) -> 
     order = [
         "Mistakes: what your code can leave out; together at best 290.8 → 221.4 ms",
         "1. Info: ",
-        "−8.8 % of a usual step, 242.7 → 221.4 ms (transfer_bound, costs 1 544.631 ms on all cores)",
+        "−8.8 % of a usual step, 242.7 → 221.4 ms (transfer_bound, costs 1.54 s on all cores)",
         "   Do: Send the next batch",
         "2. Warning (once): ",
         "−10.9 % of a step, 290.8 → 259.0 ms (recompilation, ",

@@ -89,7 +89,7 @@ def _findings(out: Console, document: Document) -> None:
             number += 1
             loud = finding["severity"].capitalize() + (" (once)" if finding["recurs"] == "once" else "")
             cost = (
-                f"costs {units.time_text(finding['cost_ps'])}{cores}"
+                f"costs {units.brief_time(finding['cost_ps'])}{cores}"
                 if finding["cost_ps"]
                 else "costs no idle time"
             )
