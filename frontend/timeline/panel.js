@@ -4,7 +4,7 @@ import { h, fill, button } from '../lib/dom.js';
 import { columnUnit, total } from '../lib/items.js';
 import { CLASSES, LABELS, chip, classCell, legend } from '../lib/classes.js';
 import { link, severityTag } from '../lib/cards.js';
-import { count, plural, rangeText, timeText } from '../lib/format.js';
+import { briefTime, count, plural, rangeText, timeText } from '../lib/format.js';
 import { latest } from '../lib/api.js';
 import { startColumn, table, timeColumn } from '../lib/table.js';
 import { collectiveContent } from './panel-collective.js';
@@ -99,7 +99,7 @@ export function createPanel(act, on) {
         findings && !first.length && h('p', { class: 'muted' }, 'No findings.'),
         first.map((own) => h('div', { class: 'row' }, severityTag(own.severity),
           own.windows.length ? link(own.title, () => act.finding(own), { title: own.title }) : own.title,
-          h('span', { class: 'grow' }), own.cost_ps ? h('span', { class: 'num', 'data-ps': own.cost_ps }, timeText(own.cost_ps, 1)) : null)));
+          h('span', { class: 'grow' }), own.cost_ps ? h('span', { class: 'num', 'data-ps': own.cost_ps }, briefTime(own.cost_ps)) : null)));
     },
     /** @param {Ready} session @param {Selection|null} selection @param {string[]} hosts chosen ones */
     select(session, selection, hosts) {
