@@ -1,4 +1,4 @@
-"""Room for columns whose length is only known when they are filled."""
+"""Room for columns whose length is only known when they are filled, and their order."""
 
 from __future__ import annotations
 
@@ -18,3 +18,8 @@ def cut(made: int, *columns: NDArray[Any]) -> tuple[NDArray[Any], ...]:
     for column in columns:
         column.resize(made, refcheck=False)
     return columns
+
+
+def ascends(column: NDArray[Any]) -> bool:
+    """Whether no entry is less than the one before."""
+    return bool(np.all(column[1:] >= column[:-1]))

@@ -9,6 +9,8 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
+import nbclient
+import nbformat
 import pytest
 from synthetic.__main__ import LOGDIR
 from test_html import Page
@@ -120,10 +122,7 @@ class TestTheExample:
         assert all(it["outputs"] == [] and it["execution_count"] is None for it in cells)
 
     def test_it_runs_from_the_first_cell_to_the_last(self) -> None:
-        nbclient = pytest.importorskip("nbclient", reason="the example runs in a kernel; install nbclient")
-        pytest.importorskip("ipykernel", reason="the example runs in a kernel; install ipykernel")
-        nbformat = pytest.importorskip("nbformat")
-        notebook = nbformat.read(NOTEBOOK, as_version=4)
+        notebook = nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]
         place = {"metadata": {"path": str(NOTEBOOK.parent)}}
         nbclient.NotebookClient(notebook, timeout=60, kernel_name="python3", resources=place).execute()
         told = [

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis import kernels
-from tb_xla_insights.arrays import cut, room
+from tb_xla_insights.arrays import ascends, cut, room
 from tb_xla_insights.trace.model import Int32, Int64
 
 
@@ -72,7 +72,7 @@ def span_intervals(start_ps: int, end_ps: int) -> Intervals:
 def union(start_ps: Int64, end_ps: Int64, where: NDArray[np.bool_] | None = None) -> Intervals:
     """The union of any intervals, or of those that a mask selects; empty ones count for nothing."""
     where = np.ones(len(start_ps), np.bool_) if where is None else where
-    if not kernels.ascends(start_ps):
+    if not ascends(start_ps):
         order = np.argsort(start_ps, kind="stable")
         start_ps, end_ps, where = start_ps[order], end_ps[order], where[order]
     if kernels.apart(start_ps, end_ps, where):

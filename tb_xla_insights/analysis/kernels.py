@@ -37,17 +37,6 @@ from tb_xla_insights.analysis.codes import (  # noqa: E402
 )
 
 
-def ascends(times: Int64) -> bool:
-    """Whether no time is less than the one before."""
-    sorted_: cython.bint = True
-    with cython.nogil:
-        for i in range(1, len(times)):
-            if times[i] < times[i - 1]:
-                sorted_ = False
-                break
-    return sorted_
-
-
 def apart(start: Int64, end: Int64, chosen: Bools) -> bool:
     """Whether all intervals, which are sorted by start, are chosen, none is empty, and time lies between each two."""
     all_: cython.bint = True
