@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import sys
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from tb_xla_insights.cli import common
+from tb_xla_insights.cli import common, printing
 from tb_xla_insights.export.replace import replacing, writing
 
 
@@ -36,7 +35,7 @@ def run(options: Any) -> int:
         told = _chrome(session, options.output)
         # What is written to a pipe, a device or a link may be what is printed to: `-o /dev/stdout`.
         plain = options.output.is_file() and not options.output.is_symlink()
-        print(told, file=sys.stdout if plain else sys.stderr)
+        (printing.answer if plain else printing.tell)(told)
         return 0
     from tb_xla_insights.export import tables
 
@@ -45,7 +44,8 @@ def run(options: Any) -> int:
         lines = write(session, options.output)
     if session.hosts.to_read:
         common.warn(session)
-    print("\n".join(lines))
+    for line in lines:
+        printing.answer(line)
     return 0
 
 

@@ -20,6 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tb_xla_insights.units import MISSING
+from tb_xla_insights.visible import visible
 
 _LEAST = {
     "Devices": ("Host", "Ops", "Modules", "Stall", "Span"),
@@ -64,7 +65,8 @@ class _Wrapper(textwrap.TextWrapper):
 
 def wrapped(text: str, width: int, indent: str = "", hanging: str = "") -> list[str]:
     """The lines of a text, at most `width` cells wide; the first begins with `indent`, the others with `hanging`."""
-    if cell_len(text) <= width - len(indent) and "\n" not in text:
+    text = visible(text)
+    if cell_len(text) <= width - len(indent):
         return [indent + text.replace(TOGETHER, " ")]
     words = (
         it if cell_len(it) <= width - len(hanging) else it.replace(TOGETHER, " ") for it in text.split(" ")
@@ -120,7 +122,7 @@ class FittingTable(Table):
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         room = options.max_width
         columns = [
-            _Column(str(it.header), [str(cell) for cell in it.cells], it.justify == "left")
+            _Column(visible(str(it.header)), [visible(str(cell)) for cell in it.cells], it.justify == "left")
             for it in self.columns
         ]
         known = [it for n, it in enumerate(columns) if not (n and it.empty)]

@@ -18,7 +18,7 @@ from contextlib import suppress
 from typing import NoReturn
 
 from tb_xla_insights import __version__
-from tb_xla_insights.cli import common
+from tb_xla_insights.cli import printing
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.memory import keep_one_heap
 
@@ -39,7 +39,8 @@ _COMMANDS = {
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        self.exit(WRONG_USAGE, f"{self.prog}: {message}; see {self.prog} --help\n")
+        printing.tell(f"{self.prog}: {message}; see {self.prog} --help")
+        self.exit(WRONG_USAGE)
 
 
 def parser(command: str | None = None) -> argparse.ArgumentParser:
@@ -73,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _run(arguments)
     except BrokenPipeError:  # `| head` has seen enough
-        common.print_no_more()
+        printing.print_no_more()
         return 0
 
 
@@ -92,7 +93,7 @@ def _run(arguments: Sequence[str]) -> int:
         raise
     except Exception as error:
         if isinstance(error, OSError) and error.errno in _FULL:
-            common.print_no_more()
+            printing.print_no_more()
             return _fail(
                 f"what is printed finds no room ({error.strerror}); make room or print elsewhere", UNREADABLE
             )
@@ -105,7 +106,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _fail(message: str, code: int) -> int:
-    print(f"xla-insights: {' '.join(message.split())}", file=sys.stderr)
+    printing.tell(f"xla-insights: {' '.join(message.split())}")
     return code
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
 from tb_xla_insights.analysis.thresholds import SEVERITIES
-from tb_xla_insights.cli import common
+from tb_xla_insights.cli import common, printing
 from tb_xla_insights.cli.duty import DUTY
 
 FINDINGS = 1
@@ -60,14 +59,14 @@ def run(options: Any) -> int:
     session = common.read(options, meanwhile=("tb_xla_insights.report.document", "numpy.ma", "orjson"))
     with common.reading(session):
         document = session.document(options.all_gaps, options.samples_per_step, options.peaks)
-    with common.reader_may_leave():
+    with printing.reader_may_leave():
         if options.json:
             common.warn(session)
-            common.print_json(document)
+            printing.print_json(document)
         elif options.html is None:
             from tb_xla_insights.cli.report_text import print_report
 
-            print_report(common.console(), document, options.duty)
+            print_report(printing.console(), document, options.duty)
     if options.html is not None:
         _write_page(document, options.html)
     if options.fail_on is None:
@@ -83,4 +82,4 @@ def _write_page(document: Any, path: Path) -> None:
     page = report_html(document)
     with writing(path, "give a file that can be written with --html"), replacing(path) as place:
         place.write_text(page, encoding="utf-8", errors="backslashreplace")
-    print(f"{path}: the report as a page", file=sys.stderr)
+    printing.tell(f"{path}: the report as a page")
