@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
@@ -86,8 +87,9 @@ def peaks(text: str) -> tuple[float, float]:
         ) from error
 
 
-def read(options: Any, *, meanwhile: Sequence[str] = ()) -> Session:
-    """The session that the options name, with progress on a terminal. Raises InputError.
+def read(options: Any, *, meanwhile: Sequence[str] = (), outputs: Sequence[Path] = ()) -> Session:
+    """The session that the options name, with progress on a terminal. Raises InputError; where one of the `outputs`,
+    which are to be written then, is an input, the command ends as one that is used wrongly.
 
     A session of several hosts is not read yet: its answers read it. The modules `meanwhile`, which are needed next, are
     imported beside: decoding leaves the interpreter free.
@@ -98,6 +100,11 @@ def read(options: Any, *, meanwhile: Sequence[str] = ()) -> Session:
 
     with telling(lambda _: f"Looking for sessions under {options.path}"):
         files = resolve(options.path, options.session)
+    if outputs:
+        from tb_xla_insights.cli.outputs import refusal
+
+        if reason := refusal(outputs, files, options.catalog):
+            options.parser.error(reason)
     readings = readings_of(files)
     with telling(partial(_progress_line, readings)), _imported(meanwhile):
         return open_session(files, options.catalog, readings, options.scheduler)

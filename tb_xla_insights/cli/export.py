@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import gzip
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -24,11 +26,12 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", required=True, type=Path, metavar="OUT",
         help="chrome: a file (compressed where it ends in .gz); tables: a folder, one file each",
     )  # fmt: skip
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, parser=parser)
 
 
 def run(options: Any) -> int:
-    session = common.read(options)
+    tables_there = options.output.glob(f"*.{options.format}") if options.output.is_dir() else ()
+    session = common.read(options, outputs=[options.output, *tables_there])
     if not session.hosts.to_read:
         common.warn(session)
     if options.format == "chrome":
@@ -65,5 +68,12 @@ def _chrome(session: Any, path: Path) -> str:
     return f"{path}: {count} events"
 
 
-def _opened(path: Path, packed: bool) -> BinaryIO:
-    return cast("BinaryIO", gzip.open(path, "wb", compresslevel=4)) if packed else path.open("wb")
+@contextmanager
+def _opened(path: Path, packed: bool) -> Iterator[BinaryIO]:
+    with path.open("wb") as file:
+        if not packed:
+            yield file
+            return
+        # Without a name and a time: the same capture gives the same bytes.
+        with gzip.GzipFile("", "wb", 4, file, mtime=0) as packing:
+            yield cast("BinaryIO", packing)

@@ -51,12 +51,16 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         help="FLOP/s and bytes/s that one device reaches at most, as 918e12,1638e9 (the capture's, or those of known "
         "devices)",
     )
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, parser=parser)
 
 
 def run(options: Any) -> int:
     # np.unique imports NumPy's part when it is called first.
-    session = common.read(options, meanwhile=("tb_xla_insights.report.document", "numpy.ma", "orjson"))
+    session = common.read(
+        options,
+        meanwhile=("tb_xla_insights.report.document", "numpy.ma", "orjson"),
+        outputs=[options.html] if options.html else (),
+    )
     with common.reading(session):
         document = session.document(options.all_gaps, options.samples_per_step, options.peaks)
     with printing.reader_may_leave():

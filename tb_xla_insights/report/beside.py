@@ -7,7 +7,7 @@ import json
 import os
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -149,17 +149,25 @@ def _description(text: str) -> str | None:
 
 def _texts(session: SessionTrace) -> Iterator[tuple[str, str, bool]]:
     """Name and content of each file, and whether it goes on after what was read."""
-    directories = dict.fromkeys(
-        place for trace in session.traces if _is_place(trace.path) for place in _places(trace.path)
-    )
     left = _MOST_IN_ALL
-    for directory in directories:
+    for directory in _directories(trace.path for trace in session.traces):
         with suppress(Exception):  # each file system raises its own kinds
             for name, text, cut in _in(directory):
                 yield name, text, cut
                 left -= len(text)
                 if left <= 0:
                     return
+
+
+def files_beside(captures: Iterable[str]) -> Iterator[str]:
+    """The paths of all texts that are read beside captures. Those where a folder cannot be listed are left out."""
+    for directory in _directories(captures):
+        with suppress(Exception):
+            yield from (f"{directory}/{name}" for name in _names(directory))
+
+
+def _directories(captures: Iterable[str]) -> Iterable[str]:
+    return dict.fromkeys(place for path in captures if _is_place(path) for place in _places(path))
 
 
 def _is_place(path: str) -> bool:
@@ -176,9 +184,13 @@ def _places(path: str) -> list[str]:
     return [directory, posixpath.dirname(plugins)] if nested else [directory]
 
 
-def _in(directory: str) -> Iterator[tuple[str, str, bool]]:
+def _names(directory: str) -> list[str]:
     names = sorted((it for it in file_names(directory) if it.endswith(_ENDS) or it == RECORD), key=_rank)
-    for name in names[:_MOST_FILES]:
+    return names[:_MOST_FILES]
+
+
+def _in(directory: str) -> Iterator[tuple[str, str, bool]]:
+    for name in _names(directory):
         with suppress(InputError), open_source(f"{directory}/{name}") as source:
             content = source.read(0, _MOST_BYTES + 1).tobytes()
             text = decoded(content[:_MOST_BYTES], "replace")
