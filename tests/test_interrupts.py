@@ -94,14 +94,20 @@ def test_no_half_file_stays(number: signal.Signals, times: int, store: WebStore,
     assert (out / "t.json").read_text() == "old"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_while_modules_are_imported(number: signal.Signals) -> None:
+@pytest.mark.parametrize(
+    ("module", "number"),
+    [
+        ("signals", signal.SIGINT),
+        *(("main", number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)),
+    ],
+)
+def test_while_modules_are_imported(module: str, number: signal.Signals) -> None:
     program = (
         "import os, signal, sys\n"
         f"signal.signal({number:d}, signal.default_int_handler)\n"  # what runs the tests may ignore it
         "class Waiting:\n"
         "    def find_spec(self, name, *_):\n"
-        "        if name == 'tb_xla_insights.cli.main':\n"
+        f"        if name == 'tb_xla_insights.cli.{module}':\n"
         f"            os.kill(os.getpid(), {number:d})\n"
         "sys.meta_path.insert(0, Waiting())\n"
         "from tb_xla_insights.cli.start import command\n"
@@ -114,13 +120,12 @@ def test_while_modules_are_imported(number: signal.Signals) -> None:
 def test_what_is_imported_before_signals_are_handled() -> None:
     """A signal that comes meanwhile would be a traceback, so it is next to nothing."""
     program = (
-        "import __future__, sys, signal, time, collections.abc; known = set(sys.modules)\n"
+        "import __future__, sys, os; known = set(sys.modules)\n"
         "import tb_xla_insights.cli.start\n"
         "print(*sorted(set(sys.modules) - known))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    parts = ["", ".cli", ".cli.signals", ".cli.start"]
-    assert done.stdout.split() == [f"tb_xla_insights{it}" for it in parts]
+    assert done.stdout.split() == [f"tb_xla_insights{it}" for it in ("", ".cli", ".cli.start")]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import math
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -72,8 +71,8 @@ def samples(text: str) -> float:
         value = float(text)
     except ValueError:
         value = 0.0
-    if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of samples; give a number above 0")
+    if not 0 < value <= units.MOST_SAMPLES:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no number of samples; give a number above 0")
     return int(value) if value == int(value) else value
 
 
@@ -83,7 +82,7 @@ def peaks(text: str) -> tuple[float, float]:
         return units.peaks_of(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no FLOP/s,bytes/s; give two numbers above 0, as 918e12,1638e9"
+            f"{text[:40]!r} is no FLOP/s,bytes/s; give two numbers above 0, as 918e12,1638e9"
         ) from error
 
 

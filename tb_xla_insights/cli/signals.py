@@ -1,6 +1,6 @@
 """How a command ends that a signal stops: with one line and 128 + the signal's number, as shells tell it.
 
-It imports next to nothing, and is what the process of the command imports first.
+It imports little, and is what the process of the command imports first.
 """
 
 from __future__ import annotations

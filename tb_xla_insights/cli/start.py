@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tb_xla_insights.cli.signals import end_at_once
+import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,7 +10,15 @@ if TYPE_CHECKING:
 
 
 def command() -> NoReturn:
-    end_at_once()
+    try:
+        from tb_xla_insights.cli.signals import end_at_once
+
+        end_at_once()
+    except KeyboardInterrupt:  # the signal came before
+        try:
+            os.write(2, b"xla-insights: stopped\n")
+        finally:
+            os._exit(130)
     from tb_xla_insights.cli.main import command
 
     command()

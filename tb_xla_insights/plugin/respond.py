@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import logging
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -18,6 +17,7 @@ from tb_xla_insights.json_text import json_bytes
 from tb_xla_insights.logdir.store import StillReadingError, UnknownSessionError
 from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.origin import refusal
+from tb_xla_insights.texts import TextError, parsed_json
 
 _log = logging.getLogger(__name__)
 _JSON = "application/json"
@@ -70,8 +70,8 @@ def post(route: str, handler: Handler, loopback: bool, off: str | None) -> Appli
 def _body(request: wrappers.Request, route: str) -> dict[str, str]:
     document: Any = None
     if request.mimetype == _JSON and 0 <= (request.content_length or 0) <= _LONGEST_BODY:
-        with suppress(ValueError, RecursionError, OSError, HTTPException):  # a body may also end too early
-            document = json.loads(request.get_data() or b"{}")
+        with suppress(TextError, OSError, HTTPException):  # a body may also end too early
+            document = parsed_json(request.get_data() or b"{}")
     if not isinstance(document, dict) or not all(isinstance(it, str | int) for it in document.values()):
         raise InputError(f"{route}: the body must be a JSON object of texts and whole numbers")
     return {name: str(value) for name, value in document.items()}

@@ -26,7 +26,7 @@ KEPT = 128 << 20
 """Bytes of closed files that are kept for whoever opens these files next."""
 
 _POLL_S = 0.2
-_LOOK_S = 1.0
+_LOOK_S = 0.2
 
 T = TypeVar("T")
 
