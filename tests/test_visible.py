@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import random
+import re
 import subprocess
 import sys
 import unicodedata
@@ -18,9 +19,11 @@ import pytest
 from helpers import MS
 from synthetic.writer import Space
 
+import tb_xla_insights as xi
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.cli.printing import console
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.html.page import report_html
 from tb_xla_insights.visible import visible, visible_json
 
 PACKAGE = Path(__file__).parents[1] / "tb_xla_insights"
@@ -76,18 +79,14 @@ class TestVisible:
 
 def test_nothing_else_prints() -> None:
     """`printing` is the one place of the command line that writes to a stream."""
-    found = set()
+    printing = set()
     for path in (PACKAGE / "cli").glob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if (
-                isinstance(node, ast.Name)
-                and node.id in ("print", "Console")
-                and isinstance(node.ctx, ast.Load)
-            ):
-                found.add(path.name if node.id == "print" else "")
-            if isinstance(node, ast.Attribute) and node.attr == "write":
-                found.add(path.name)
-    assert found - {""} == {"printing.py"}
+        calls = [
+            ast.unparse(it.func) for it in ast.walk(ast.parse(path.read_text())) if isinstance(it, ast.Call)
+        ]
+        if any(re.fullmatch(r"print|.*(stdout|stderr)(\.buffer)?\.write", it) for it in calls):
+            printing.add(path.name)
+    assert printing == {"printing.py"}
 
 
 def test_a_console_lets_nothing_through(capsys: Capture) -> None:
@@ -188,6 +187,21 @@ def test_commands(seed: int, tmp_path: Path, capsys: Capture) -> None:
     said = all_said(hostile_run(tmp_path / "run", names()), names(), capsys, tmp_path)
     assert not unseen(said)
     assert all(shown in said for shown in (r"\x1b]0;title\x07", r"\udcff", r"\u20"))
+
+
+def test_pages_and_cells(tmp_path: Path) -> None:
+    """A mark of direction in a name turns nothing round in a browser either."""
+    session = xi.load(str(hostile_run(tmp_path, iter(lambda: "n\u202e\u2066\x9b\u200b\x1b]0;t\x07", None))))
+    made = [
+        report_html(session.report()),
+        session._repr_html_(),
+        session.annotations()._repr_html_(),
+        repr(session),
+    ]
+    for text in made:
+        assert not unseen(text)
+        assert r"\u202e" in text
+    assert made[0].count("<main>") == 1
 
 
 def test_json_on_a_terminal(tmp_path: Path) -> None:
