@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
 from tb_xla_insights.compare.chance import Answer, ChanceTest, median_test
@@ -128,17 +128,18 @@ def _row(
 
 def _samples(a: Side, b: Side, test: ChanceTest) -> list[dict[str, Any]]:
     """Samples per second, tested by the time of a sample: that of steps of one size says the same as the step's."""
-    rates = [side.throughput["samples_per_s"] if side.throughput else {} for side in (a, b)]
     median = mean = None
     if a.throughput and b.throughput:
         sizes = a.throughput["samples_per_step"], b.throughput["samples_per_step"]
-        median = median_test(a.usual, b.usual, rates[0]["median"] - rates[1]["median"], sizes)
+        rate_a, rate_b = (it.throughput["samples_per_s"]["median"] for it in (a, b) if it.throughput)
+        median = median_test(a.usual, b.usual, rate_a - rate_b, sizes)
         mean = test.of_means(
             *([ps / size for ps in side.drawn.durations_ps] for side, size in zip((a, b), sizes, strict=True))
         )
     rows = []
-    for name, answer in (("median", median), ("mean", mean)):
-        one, other = (its.get(name) for its in rates)
+    kinds: tuple[tuple[Literal["median", "mean"], Answer | None], ...] = (("median", median), ("mean", mean))
+    for name, answer in kinds:
+        one, other = (side.throughput["samples_per_s"][name] if side.throughput else None for side in (a, b))
         told = answer and Answer(answer.p)  # its limit is one of times
         rows.append(
             _row(f"samples_{name}", f"Samples per second, {name}", "rate", (one, other), "higher", told)

@@ -74,8 +74,10 @@ def usual_step(steps: Sequence[Mapping[str, Any]]) -> int | None:
 
 
 def _executions(session: SessionTrace, on: _Choice) -> dict[str, Any]:
-    programs = whole_report(session)["programs"] if on is None else told_programs(session, on)
-    rows = [row | {"join": joins_text(row["joins"])} for row in programs]
+    programs: Sequence[Mapping[str, Any]] = (
+        whole_report(session)["programs"] if on is None else told_programs(session, on)
+    )
+    rows = [{**row, "join": joins_text(row["joins"])} for row in programs]
     kinds: dict[str, dict[str, int]] = {}
     for row in rows:
         total = kinds.setdefault(row["kind"], dict.fromkeys(_TOTALS, 0))

@@ -56,7 +56,7 @@ class Measure(Judged):
     """Name of the figure."""
     label: str
     """The same in words."""
-    unit: Literal["ps", "share", "count"]
+    unit: Literal["ps", "share", "count", "rate"]
     """Unit of the values."""
     a_ps: NotRequired[int | None]
     """In A."""

@@ -52,8 +52,8 @@ class Gap(TypedDict):
     """`starved`: the next run was launched after the gap began; `queued`: it was launched before; or `unknown`."""
     cause: ClassName
     """The class with most time."""
-    together_ps: int | None
-    """How long all cores of its host are idle in it; `null` where the host has one core."""
+    together_ps: int
+    """How long all cores of its host are idle in it."""
     by_class_ps: ByClass
     """What the host did; adds up to `duration_ps`."""
     chain: list[Link]

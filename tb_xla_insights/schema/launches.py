@@ -35,31 +35,46 @@ class Cause(TypedDict):
     """Number of executions."""
 
 
-class _Runs(Sums):
-    program: str
-    """Name of the program."""
+class RunSums(Sums):
+    """Sums over runs."""
+
     program_ids: list[str]
     """Ids of the programs with that name, decimal strings."""
     kind: ExecutionKind
     """What launched most of the runs."""
     spread: Spreads
     """Least, median and most over the runs."""
-    causes: list[Cause]
-    """Why it was executed, as a debug log beside the capture says."""
 
 
-class Execution(_Runs):
+class JoinedRuns(RunSums):
     """The runs of a program that were joined to their launches equally well."""
 
+    program: str
+    """Name of the program."""
     join: Join
     """`exact`: by an id in the capture; `ordered`: by order; `none`: no launch is known."""
 
 
-class Program(_Runs):
+class ProgramRuns(RunSums):
     """All runs of a program."""
 
+    program: str
+    """Name of the program."""
     joins: dict[Join, int]
     """Number of runs by how they were joined to launches."""
+
+
+class _Causes(TypedDict):
+    causes: list[Cause]
+    """Why it was executed, as a debug log beside the capture says."""
+
+
+class Execution(JoinedRuns, _Causes):
+    """The runs of a program that were joined to their launches equally well, and why it was executed."""
+
+
+class Program(ProgramRuns, _Causes):
+    """All runs of a program, and why it was executed."""
 
 
 class FixedCost(TypedDict):
@@ -98,20 +113,20 @@ class Launching(TypedDict):
     """`null` where launches are not known."""
 
 
-class EarlyExecution(TypedDict):
+class EarlyLaunch(TypedDict):
     """An execution inside an annotation, before the step's end."""
 
     host: str
     """Name of the host."""
-    step: int
+    step: int | None
     """Index of the step."""
-    annotation: str
+    annotation: str | None
     """Path of the annotation."""
     thread: str
     """Name of the thread."""
     how: Literal["read", "step_marker"]
     """What forced it: a value that was read, or a step marker."""
-    program: str
+    program: str | None
     """Name of the program."""
     start_ps: int
     """Start of what forced it."""
@@ -121,6 +136,11 @@ class EarlyExecution(TypedDict):
     """Device time of its runs, over all cores."""
     idle_ps: int
     """Idle time that it explains, over all cores."""
+
+
+class EarlyExecution(EarlyLaunch):
+    """An execution inside an annotation, before the step's end, and what forced it."""
+
     cause: str | None
     """What forced it, as a debug log says."""
     frame: str | None
@@ -155,7 +175,27 @@ class NearestGraph(TypedDict):
     """How many are the same."""
 
 
-class Compile(TypedDict):
+class GraphChange(TypedDict):
+    """What a compiled graph has that the nearest one has not."""
+
+    change: (
+        Literal[
+            "grows", "shrinks", "shape", "dtype", "parameters", "code", "constants", "same_hlo", "other_graph"
+        ]
+        | None
+    )
+    """What is new against the nearest graph: a parameter that grows, shrinks, has another shape or dtype; other
+    parameters; with equal parameters other code, only other constants, or nothing (`same_hlo`); `other_graph`: no
+    graph is near; `null`: the capture lacks the HLO."""
+    difference: str | None
+    """The same in words."""
+    nearest: NearestGraph | None
+    """The nearest graph."""
+    same_hlo: bool | None
+    """Whether the nearest graph's HLO is the same; `null` without one."""
+
+
+class Compile(GraphChange):
     """One compilation."""
 
     start_ps: int
@@ -188,21 +228,6 @@ class Compile(TypedDict):
     """Line of Python that did."""
     frames: list[str]
     """Its stack, innermost first."""
-    change: (
-        Literal[
-            "grows", "shrinks", "shape", "dtype", "parameters", "code", "constants", "same_hlo", "other_graph"
-        ]
-        | None
-    )
-    """What is new against the nearest graph: a parameter that grows, shrinks, has another shape or dtype; other
-    parameters; with equal parameters other code, only other constants, or nothing (`same_hlo`); `other_graph`: no
-    graph is near; `null`: the capture lacks the HLO."""
-    difference: str | None
-    """The same in words."""
-    nearest: NearestGraph | None
-    """The nearest graph."""
-    same_hlo: bool | None
-    """Whether the nearest graph's HLO is the same; `null` without one."""
     event: str
     """Id of the event in the timeline."""
     idle_ps: dict[str, int]

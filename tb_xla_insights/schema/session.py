@@ -9,6 +9,9 @@ from typing_extensions import TypedDict
 from tb_xla_insights.catalog.classes import ClassName
 from tb_xla_insights.schema.common import ByClass
 
+Framework = Literal["torch_xla", "torch_tpu", "jax", "tensorflow", "unknown"]
+Runtime = Literal["pjrt", "xrt", "unknown"]
+
 
 class HostFile(TypedDict):
     """One capture file."""
@@ -43,9 +46,9 @@ class SessionHead(TypedDict):
 class Environment(TypedDict):
     """What ran."""
 
-    framework: Literal["torch_xla", "torch_tpu", "jax", "tensorflow", "unknown"]
+    framework: Framework
     """The framework that drives the devices."""
-    runtime: Literal["pjrt", "xrt", "unknown"]
+    runtime: Runtime
     """The runtime below it."""
     accelerator: str
     """Kind of the devices, as the capture names it."""
@@ -91,7 +94,7 @@ class Busy(TypedDict):
     busy_ps: int
     """Time in which the device works."""
     stall_ps: int
-    """Time in ops that only wait, not part of `busy_ps`."""
+    """The part of `busy_ps` in ops that only wait."""
 
 
 class Duty(TypedDict):
@@ -123,7 +126,7 @@ class Device(TypedDict):
     idle_ps: int
     """The rest of that span."""
     stall_ps: int
-    """The part of the idle time in ops that only wait."""
+    """The part of `busy_ps` in ops that only wait."""
     stalls: list[Stall]
     """The ops that it only waits in."""
     duty_cycle: float

@@ -52,7 +52,7 @@ class StepTimes(TypedDict):
     work_ps: int
     """Time in which cores work."""
     stall_ps: int
-    """Part of `idle_ps` in ops that only wait."""
+    """The part of `work_ps` in ops that only wait."""
     idle_ps: int
     """`time_ps` - `work_ps`."""
     small_ps: int
@@ -81,7 +81,22 @@ class LeftOut(TypedDict):
     """Why."""
 
 
-class StepIdle(TypedDict):
+class PerStepAndCore(TypedDict):
+    """Means per step and core; all are `null` where no core recorded work."""
+
+    work_ps: int | None
+    """Device work."""
+    stall_ps: int | None
+    """The part of `work_ps` in ops that only wait."""
+    idle_ps: int | None
+    """Idle time."""
+    by_class_ps: ByClass | None
+    """Idle time by what the host did; with `small_ps` it adds up to `idle_ps`."""
+    small_ps: int | None
+    """Idle time in gaps below 10 µs."""
+
+
+class StepIdle(PerStepAndCore):
     """The mean step: device work and idle time in it, per step and core. `work_ps + idle_ps = step_ps`."""
 
     steps: int
@@ -92,16 +107,6 @@ class StepIdle(TypedDict):
     """Mean duration of a step; `null` without steps."""
     median_ps: int | None
     """Median duration of a step."""
-    work_ps: int | None
-    """Device work in it; `null` where no core recorded work, as all that follows."""
-    stall_ps: int | None
-    """Part of `idle_ps` in ops that only wait."""
-    idle_ps: int | None
-    """Idle time in it."""
-    by_class_ps: ByClass | None
-    """Idle time by what the host did; with `small_ps` it adds up to `idle_ps`."""
-    small_ps: int | None
-    """Idle time in gaps below 10 µs."""
     all_cores: StepTimes | None
     """The sums over all steps and cores."""
     devices: list[DeviceStepTimes]

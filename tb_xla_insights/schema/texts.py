@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-Direction = Literal["compile", "execute", "to_device", "from_device"]
+Counted = Literal["compile", "execute", "to_device", "from_device"]
 
 
 class Metric(TypedDict):
     """One metric of a PyTorch/XLA metrics report."""
 
-    samples: int
-    """Number of samples."""
-    total: float
-    """Sum of all samples."""
+    samples: int | None
+    """Number of samples; `null` where not known."""
+    total: float | None
+    """Sum of all samples; `null` where not known."""
     unit: Literal["ps", "bytes"] | None
     """Unit of the values; `null` without one."""
-    percentiles: dict[str, float]
-    """Values by percentile."""
+    percentiles: NotRequired[dict[str, float]]
+    """Values by percentile; a difference has none."""
 
 
 class Figures(TypedDict):
@@ -35,23 +35,23 @@ class Figures(TypedDict):
     """Calls of ops that ran on the CPU because they are not lowered."""
     compile_count: int | None
     """Compilations with a time."""
-    compile_ps: int | None
+    compile_ps: float | None
     """Time of compilations."""
     execute_count: int | None
     """Executions."""
-    execute_ps: int | None
+    execute_ps: float | None
     """Time of executions."""
     to_device_count: int | None
     """Transfers to devices."""
-    to_device_ps: int | None
+    to_device_ps: float | None
     """Time of transfers to devices."""
     from_device_count: int | None
     """Transfers from devices."""
-    from_device_ps: int | None
+    from_device_ps: float | None
     """Time of transfers from devices."""
-    to_device_bytes: int | None
+    to_device_bytes: float | None
     """Bytes sent to devices."""
-    from_device_bytes: int | None
+    from_device_bytes: float | None
     """Bytes received from devices."""
 
 
@@ -75,7 +75,7 @@ class MetricsDifference(TypedDict):
 class MetricsAgainstTrace(TypedDict):
     """A count that a metrics report and the trace both have."""
 
-    what: Direction
+    what: Counted
     """What is counted."""
     metrics: int | None
     """Count in the report; `null` where it has none."""
@@ -90,14 +90,14 @@ class MetricsAgainstTrace(TypedDict):
 class GraphBreak(TypedDict):
     """Why torch.compile broke a graph."""
 
-    reason: str
+    reason: str | None
     """Reason, as torch.compile gives it."""
-    place: str
+    place: str | None
     """Line of Python."""
-    explanation: str
-    """torch.compile's explanation; empty without one."""
-    hint: str
-    """torch.compile's hint; empty without one."""
+    explanation: NotRequired[str | None]
+    """torch.compile's explanation."""
+    hint: NotRequired[str | None]
+    """torch.compile's hint."""
 
 
 class DynamoExplanation(TypedDict):

@@ -128,7 +128,7 @@ class WindowDevice(TypedDict):
     idle_ps: int
     """The rest of `span_ps`."""
     stall_ps: int
-    """The part of `idle_ps` in ops that only wait."""
+    """The part of `busy_ps` in ops that only wait."""
     modules: int
     """Number of program runs."""
     ops: int
