@@ -4,6 +4,7 @@ is up to date."""
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from docs.schema.generate import DOCUMENTS, generated, json_schema
 DEMOS = sorted(path.parents[2] for path in LOGDIR.glob("*/plugins/profile/*"))
 
 
-def fits(document: dict[str, Any], name: str) -> None:
+def fits(document: Mapping[str, Any], name: str) -> None:
     """Raises where a JSON document has another key or another type than the schema says."""
     json_schema(name)  # forbids other keys
     TypeAdapter(DOCUMENTS[name]).validate_json(json.dumps(document), strict=True)

@@ -58,11 +58,13 @@ class Measure(Judged):
     """The same in words."""
     unit: Literal["ps", "share", "count", "rate"]
     """Unit of the values."""
-    a_ps: NotRequired[int | None]
+    ratio: float | None
+    """Ratio."""
+    a_ps: NotRequired[float | None]
     """In A."""
-    b_ps: NotRequired[int | None]
+    b_ps: NotRequired[float | None]
     """In B."""
-    difference_ps: NotRequired[int | None]
+    difference_ps: NotRequired[float | None]
     """Difference."""
     a: NotRequired[float | None]
     """In A."""
@@ -70,8 +72,6 @@ class Measure(Judged):
     """In B."""
     difference: NotRequired[float | None]
     """Difference."""
-    ratio: float | None
-    """Ratio."""
 
 
 _OfClass = TypedDict("_OfClass", {"class": ClassName})
@@ -263,26 +263,31 @@ class ComparedAnnotation(TypedDict):
     """Device time per step."""
 
 
-class ComparedWork(JudgedTimePair):
-    """Own time of ops per step and core, in the annotation at `path`."""
+class WorkDifference(JudgedTimePair):
+    """Own time of ops per step and core."""
+
+    of_step: float | None
+    """The difference over A's mean step."""
+
+
+class ComparedWork(WorkDifference):
+    """Own time per step and core of the ops in one annotation."""
 
     path: str | None
     """Path of the annotation; `null`: ops without one."""
     found: Found
     """The sessions that have it."""
-    of_step: float | None
-    """The difference over A's mean step."""
 
 
-class ComparedOp(JudgedTimePair):
+class ComparedOp(WorkDifference):
     """Own time per step and core of one op, or of ops that cannot be told from each other."""
 
     program: str
     """Name of the program, A's where A has it."""
     annotation: str | None
     """Path of the annotation."""
-    category: str
-    """Category of the op."""
+    category: str | None
+    """Category of the op; `null`: ops that are not told one by one."""
     kind: str
     """`work`, or why its time is not work."""
     found: Found
@@ -293,8 +298,6 @@ class ComparedOp(JudgedTimePair):
     """Names in A, the first 20."""
     ops_b: list[str]
     """Names in B, the first 20."""
-    of_step: float | None
-    """The difference over A's mean step."""
 
 
 class ComparedDeviceWork(TypedDict):
