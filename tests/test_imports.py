@@ -19,6 +19,7 @@ LAYERS = [
     "arrays page",
     "xplane",
     "catalog",
+    "schema",
     "trace",
     "analysis",
     "device_work",

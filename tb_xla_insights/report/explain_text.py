@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, cast
 
 from tb_xla_insights.analysis.beside import GraphBreaks, Unread
 from tb_xla_insights.report.metrics_text import count as whole
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.texts import GraphBreak
 
 _COUNT = re.compile(r"^(Graph Count|Graph Break Count|Op Count): (\S+)\s*$")
 _OLD_COUNT = re.compile(
@@ -58,7 +62,9 @@ def parse_explain(text: str, file: str = "") -> GraphBreaks | None:
     told = sum(it["reason"] is not None for it in reasons)
     if told < breaks:
         unread.append(Unread(file, len(text.splitlines()), f"{breaks} breaks, but only {told} reasons"))
-    return GraphBreaks(file, totals["Graph Count"], breaks, reasons, totals["Op Count"], unread)
+    return GraphBreaks(
+        file, totals["Graph Count"], breaks, cast("list[GraphBreak]", reasons), totals["Op Count"], unread
+    )
 
 
 def _add(reason: dict[str, str | None], line: str) -> None:
