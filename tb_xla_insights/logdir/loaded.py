@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.logdir.sessions import SessionFiles
+from tb_xla_insights.visible import visible
 
 if TYPE_CHECKING:
     from tb_xla_insights.pod.arrivals import Arrivals
@@ -52,7 +53,7 @@ class Loaded:
         try:
             self.timeline.find_scopes()
         except Exception:
-            _log.exception("%s: scopes cannot be told", self.files.path)
+            _log.exception("%s: scopes cannot be told", visible(self.files.path))
 
     @cached_property
     def head(self) -> dict[str, Any]:

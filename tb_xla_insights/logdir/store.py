@@ -21,6 +21,7 @@ from tb_xla_insights.logdir.sessions import SessionFiles
 from tb_xla_insights.logdir.so_far import Reports, SoFar
 from tb_xla_insights.logdir.stages import Stages
 from tb_xla_insights.memory import give_back
+from tb_xla_insights.visible import visible
 
 _log = logging.getLogger(__name__)
 
@@ -88,7 +89,7 @@ class Load:
         except InputError as error:
             self.error = str(error)
         except Exception as error:  # a fault of ours is this session's, not the server's
-            _log.exception("%s cannot be opened", self.files.path)
+            _log.exception("%s cannot be opened", visible(self.files.path))
             reason = " ".join(f"{type(error).__name__}: {error}".split())
             self.error = f"{self.files.path}: cannot be opened ({reason}); report this with the file"
         finally:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from tb_xla_insights.errors import Diagnostic, InputError
 from tb_xla_insights.memory import give_back
+from tb_xla_insights.visible import visible
 
 if TYPE_CHECKING:
     from tb_xla_insights.catalog import Catalog
@@ -127,6 +128,6 @@ def read_host(
 
 def fault_text(path: str, error: Exception) -> str:
     """One line for a fault of this program; the log has the rest."""
-    _log.error("%s cannot be read", path, exc_info=error)
+    _log.error("%s cannot be read", visible(path), exc_info=error)
     reason = " ".join(f"{type(error).__name__}: {error}".split())
     return f"{path}: cannot be read ({reason}); report this with the file"
