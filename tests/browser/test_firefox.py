@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from browser.conftest import watched
 from browser.driver import Xi
-from browser.test_access import CASE, VIEWS
+from browser.test_access import CASE, VIEWS, axe, found
 from playwright.sync_api import Browser, Page, Playwright, expect
 
 
@@ -38,11 +38,15 @@ def page(firefox_page: Page, origins: list[str], complaints: list[str]) -> Itera
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_every_view_is_drawn(xi: Xi, view: str) -> None:
+def test_every_view_is_drawn_in_both_themes_with_contrast(xi: Xi, axe: str, view: str) -> None:
     session, state = VIEWS[view]
     xi.open(session, True, v=view, **state)
     expect(xi.page.get_by_test_id(f"tab-{view}")).to_have_attribute("aria-selected", "true")
     expect(xi.page.get_by_role("tabpanel")).not_to_be_empty()
+    xi.page.evaluate(f"window.axe || void (() => {{ {axe} }})()")
+    for theme in ("light", "dark"):
+        assert not found(xi, theme, {"runOnly": ["color-contrast"]})
+        assert xi.page.evaluate("document.documentElement.dataset.theme") == theme
 
 
 def test_the_keyboard_goes_from_gap_to_gap_and_along_the_slices(xi: Xi) -> None:
