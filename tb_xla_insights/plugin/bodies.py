@@ -35,9 +35,10 @@ def body(request: wrappers.Request) -> bytes | None:
     raise TooLargeError(f"the body is too large; at most {_LONGEST} bytes are read")
 
 
-def is_unread(request: wrappers.Request) -> bool:
-    """Whether more may come than what was read: the body is too large, or its end is not known."""
-    return (request.content_length or 0) > _LONGEST or "Transfer-Encoding" in request.headers
+def may_go_on(request: wrappers.Request) -> bool:
+    """Whether the client may send more than what was read, as it announced."""
+    announced = request.content_length or "Transfer-Encoding" in request.headers
+    return bool(announced) or request.method not in ("GET", "HEAD")
 
 
 def closing(request: wrappers.Request, response: wrappers.Response) -> wrappers.Response:

@@ -16,7 +16,7 @@ from tb_xla_insights.errors import InputError
 from tb_xla_insights.json_text import json_bytes
 from tb_xla_insights.logdir.store import StillReadingError, UnknownSessionError
 from tb_xla_insights.plugin.arguments import Arguments
-from tb_xla_insights.plugin.bodies import TooLargeError, body, closing, is_unread
+from tb_xla_insights.plugin.bodies import TooLargeError, body, closing, may_go_on
 from tb_xla_insights.plugin.names import Names
 from tb_xla_insights.plugin.origin import refusal
 
@@ -71,7 +71,7 @@ def _application(
         else:
             message = f"{request.method[:40]} is not allowed; {why}"
             response = error(request, 405, message, [("Allow", ", ".join(methods))])
-        return closing(request, response) if is_unread(request) else response
+        return closing(request, response) if may_go_on(request) else response
 
     return wrapped
 
