@@ -16,6 +16,7 @@ from tensorboard.plugins.core import core_plugin
 from werkzeug.test import Client, TestResponse
 
 from tb_xla_insights.plugin import XlaInsights
+from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.origin import HEADER
 
 BASE = "/data/plugin/xla_insights"
@@ -208,6 +209,10 @@ def test_names_that_are_no_utf_8_hide_nothing_and_open(logdir: Path) -> None:
     assert "vm" in opened(client, name, reload=True)["message"]
 
 
+def test_what_a_list_repeats_is_answered_once() -> None:
+    assert Arguments("data/timeline", {"rows": "b,a,,b,a"}).names("rows") == ["b", "a"]
+
+
 def test_stopping_a_session_that_is_not_read_does_nothing(client: Client) -> None:
     assert document(post(client, "stop", session=OLD)) == {"stopped": False}
 
@@ -279,6 +284,10 @@ def test_an_unknown_address_is_not_found(client: Client) -> None:
     answer = get(client, "data/nothing")
     assert answer.status_code == 404
     assert document(answer)["error"].startswith("data/nothing: ")
+
+
+def test_an_error_does_not_repeat_a_whole_request(client: Client) -> None:
+    assert len(document(get(client, "data/session", session="x" * 50_000))["error"]) == 5_001
 
 
 def test_json_is_packed_for_whoever_takes_it(client: Client) -> None:

@@ -7,7 +7,7 @@ something if the connection ends without an answer, if what the plugin answers i
 `Retry-After`, is no JSON, tells an error in more than a line, lacks a header that keeps browsers from guessing, storing
 or drawing in, holds what lies outside the logdir, or was not to be answered with 200. What TensorBoard's server answers
 by itself, or does not, to what is hardly HTTP, is counted beside. A traceback of the plugin in TensorBoard's output is
-a break as well; memory and threads are told. The same seed sends the same requests.
+a break as well; memory, threads and the slowest requests are told. The same seed sends the same requests.
 """
 
 from __future__ import annotations
@@ -64,6 +64,8 @@ WAIT_SECONDS = 30.0
 SLOW_SECONDS = 0.5
 """A body that ends too early is ended by the client after this time."""
 MOST_SHOWN = 20
+MOST_SLOW = 5
+MOST_LETTERS = 5_001
 
 
 def logdir(folder: Path) -> Path:
@@ -271,6 +273,7 @@ def main() -> int:
     options = parser.parse_args()
     answers: Counter[tuple[str, str]] = Counter()
     broken: list[str] = []
+    seconds: list[tuple[float, str]] = []
     lock = threading.Lock()
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "output"
@@ -280,11 +283,13 @@ def main() -> int:
             began, before = time.monotonic(), held(process)
 
             def send(request: Request) -> None:
+                sent = time.monotonic()
                 try:
                     said, wrong = fault(request, answer_to(port, request))
                 except OSError as error:
                     said, wrong = "none", f"{type(error).__name__}: {error}"
                 with lock:
+                    seconds.append((time.monotonic() - sent, described(request)))
                     answers[request.family, said] += 1
                     if wrong:
                         broken.append(f"{request.family}: {wrong}: {described(request)}")
@@ -312,6 +317,9 @@ def main() -> int:
         )
     )
     print("\n".join(broken[:MOST_SHOWN]))
+    print("\nThe slowest:")
+    for each, request in sorted(seconds, reverse=True)[:MOST_SLOW]:
+        print(f"{each:8.2f} s  {request[:160]}")
     return 1 if broken else 0
 
 

@@ -24,6 +24,8 @@ _log = logging.getLogger(__name__)
 _JSON = "application/json"
 # At 6 a view is a fifth smaller than at TensorBoard's 3, and still packed in a few milliseconds.
 _LEVEL = 6
+_LONGEST_LINE = 5_000
+"""Letters, more than a path has: what was asked for may be far longer."""
 
 Handler = Callable[[Arguments], dict[str, Any]]
 Application = Callable[..., Iterable[bytes]]
@@ -116,7 +118,9 @@ def error(
     request: wrappers.Request, code: int, message: str, headers: list[tuple[str, str]] | None = None
 ) -> wrappers.Response:
     """A failure as `{"error": "one line"}`."""
-    return respond(request, {"error": " ".join(message.split())}, code, headers)
+    line = " ".join(message.split())
+    shown = line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…"
+    return respond(request, {"error": shown}, code, headers)
 
 
 def respond(
