@@ -248,11 +248,11 @@ def _document_fault(code: int, headers: dict[str, str], content: bytes) -> str |
     if not isinstance(document, dict):
         return "no JSON object"
     message = document.get("error")
-    if code != 200 and (
-        list(document) != ["error"] or not isinstance(message, str) or len(message.splitlines()) != 1
-    ):
+    if code == 200:
+        return None
+    if list(document) != ["error"] or not isinstance(message, str) or len(message.splitlines()) != 1:
         return f"not one line: {str(document)[:200]}"
-    return None
+    return f"{len(message)} letters" if len(message) > MOST_LETTERS else None
 
 
 def held(process: int) -> tuple[float, int]:
