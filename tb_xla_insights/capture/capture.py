@@ -14,6 +14,7 @@ from tb_xla_insights.capture.addresses import host_name
 from tb_xla_insights.capture.server import Options, Problem, Server, is_too_long, refusal
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir import files, paths
+from tb_xla_insights.memory import give_back
 from tb_xla_insights.xplane.source import is_url
 
 if TYPE_CHECKING:
@@ -125,6 +126,7 @@ class Capture:
             for thread in threads:
                 thread.join()
         finally:
+            give_back()  # older gRPC libraries hold an answer that is too long before they refuse it
             self._done.set()
 
     def cancel(self) -> None:
