@@ -5,7 +5,8 @@
 # make matrix the report against captures of many versions of JAX, TensorFlow and PyTorch/XLA, made on this machine
 # make wheel   dist/: the source distribution and this machine's wheel, checked, with their hashes
 # make reproducible   builds both again elsewhere and compares the bytes
-# make ranges  the wheel with the oldest and newest releases of all it depends on, with each Python that is here
+# make ranges  the wheel with the oldest and newest releases of all it depends on, with each Python that is here, or
+#              with some: make ranges RANGES="--only 3.14 --ends newest"
 # A second run only does what changed. PYTHON=python3.12 picks the interpreter.
 
 SHELL := /bin/bash
@@ -17,6 +18,7 @@ PYTHON ?= python3
 PORT ?= 6006
 MATRIX ?= build/matrix
 ENVIRONMENTS ?= build/environments
+RANGES ?=
 BIN := .venv/bin
 # A new pip passes on what setuptools warns its own developers of.
 INSTALL := PYTHONWARNINGS=ignore $(BIN)/pip install --quiet
@@ -91,7 +93,7 @@ matrix: .venv/installed
 pictures: .venv/installed-test frontend/packed/sources.sha256
 	CHROMIUM="$$(.ci/browser)" $(BIN)/python docs/pictures/take.py
 
-.make/tools/installed: .venv/pyvenv.cfg .ci/tools.txt
+.make/tools/installed: .venv/pyvenv.cfg .ci/tools.txt .ci/build.txt
 	@rm -rf .make/tools
 	$(BIN)/python -m venv .make/tools
 	PYTHONWARNINGS=ignore .make/tools/bin/pip install --quiet --requirement .ci/tools.txt
@@ -108,11 +110,11 @@ reproducible: wheel
 	.ci/reproducible $(CURDIR)/.make/tools/bin/python
 
 ranges: wheel
-	.make/tools/bin/python .ci/ranges.py dist/*.whl
+	.make/tools/bin/python .ci/ranges.py dist/*.whl $(RANGES)
 
 clean:
 	find tb_xla_insights -name '*.so' -delete
-	rm -rf .make .venv node_modules frontend/packed build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .make .venv node_modules frontend/packed build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
 
 .venv/pyvenv.cfg:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
