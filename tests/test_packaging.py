@@ -46,16 +46,8 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 copy = source / path.relative_to(ROOT)
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 copy.write_bytes(path.read_bytes())
-    for name in (
-        "setup.py",
-        "pyproject.toml",
-        "MANIFEST.in",
-        "CHANGELOG.md",
-        "README.md",
-        "LICENSE",
-        "pack.js",
-        "package.json",
-    ):
+    beside = ("setup.py", "pyproject.toml", "MANIFEST.in", "CHANGELOG.md", "README.md", "LICENSE")
+    for name in (*beside, "pack.js", "package.json"):
         (source / name).write_bytes((ROOT / name).read_bytes())
     assert (ROOT / "node_modules/rolldown").is_dir(), "the page cannot be packed: run npm ci"
     (source / "node_modules").symlink_to(ROOT / "node_modules")
