@@ -39,7 +39,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         metavar="worse[=PERCENT]",
         type=_worse,
         help="exit with 1 if B is worse than A: if its steps are longer, beyond chance, by more than PERCENT of A's "
-        "(3 %, up to which they are the same)",
+        "(3 %%, up to which they are the same)",
     )
     parser.add_argument("--catalog", metavar="FILE", help="a file with more host event names")
     common.add_scheduler(parser)
