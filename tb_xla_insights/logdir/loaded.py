@@ -28,10 +28,6 @@ class Loaded:
     timeline: Timeline
     report: dict[str, Any] | None = None
 
-    @property
-    def bytes(self) -> int:
-        return self.trace.nbytes + self.timeline.nbytes
-
     def choose(
         self, _items: Sequence[str] | None, _needed: Iterable[int] = (), _strict: bool = False
     ) -> Loaded:
