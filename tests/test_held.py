@@ -64,3 +64,15 @@ def test_what_a_view_has_found_out_stays_with_its_session_and_goes_with_it() -> 
         assert [part() for part in parts] == [None] * len(parts)
     finally:
         gc.enable()
+
+
+def test_two_sessions_are_compared_once_as_long_as_both_are_in_memory() -> None:
+    listing = Listing([Root(str(DEMO.parent))])
+    listing.look(wait=None)
+    store = Store(listing, opener())
+    ask = Routes(listing, store).handlers()["compare"]
+    both = {"session": f"torch_xla_baseline/{NAME}", "other": "torch_xla_slow_input/2026_11_21_00_04_21"}
+    first = ask(Arguments("data/compare", both))
+    assert ask(Arguments("data/compare", both)) is first
+    store.load(both["other"], reload=True)
+    assert ask(Arguments("data/compare", both)) is not first

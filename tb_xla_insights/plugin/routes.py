@@ -184,10 +184,8 @@ class Routes:
 
     def compare(self, arguments: Arguments) -> dict[str, Any]:
         """Two sessions side by side; the second one is read first where it is not in memory."""
-        from tb_xla_insights.compare.document import comparison_view
-
         other = self._store.loaded(arguments.text("other"), _READ_SECONDS).usual()
-        return comparison_view(self._loaded(arguments).usual().trace, other.trace)
+        return self._loaded(arguments).usual().beside(other)
 
     def propagation(self, arguments: Arguments) -> dict[str, Any]:
         """Where annotations went on the device, in one step on one device: those of `step` (an index into the report's
