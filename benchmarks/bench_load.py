@@ -46,7 +46,7 @@ BASE = "/data/plugin/xla_insights/data/"
 
 FIT = 4
 """Sessions that fit into memory."""
-HELD_PER_BYTE = 4.0
+HELD_PER_BYTE = 6.0
 """Memory that a session of the demo capture takes, per byte of its file."""
 PEACE = frozenset({200, 503})
 CHANGE = PEACE | {400, 404, 409}
