@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -120,7 +121,8 @@ def _walk(directory: str, above: frozenset[tuple[int, int]], depth: int) -> Iter
     if here in above or depth > DEEPEST:
         return
     if is_session_directory(directory):
-        yield from captures_in(directory)
+        with suppress(InputError):  # removed just now
+            yield from captures_in(directory)
         return
     for name in names:
         yield from _walk(f"{directory.rstrip('/')}/{name}", above | {here}, depth + 1)

@@ -6,6 +6,7 @@ import logging
 import os
 import threading
 import time
+import zlib
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import asdict
@@ -37,18 +38,18 @@ class StillReadingError(InputError):
     """A session is not in memory yet: asking again later helps."""
 
 
+class ReadAgainError(InputError):
+    """A session in memory is another one than whoever asks knows: its files have changed since."""
+
+
 class Load:
     """One session on its way into memory. Its attributes may be looked at from any thread at any time."""
 
-    def __init__(
-        self,
-        files: SessionFiles,
-        clock: Callable[[], float] = time.monotonic,
-        listed: SessionFiles | None = None,
-    ) -> None:
-        self.files = files
+    def __init__(self, listed: SessionFiles, clock: Callable[[], float] = time.monotonic) -> None:
         self.listed = listed
         """The session as it was listed, which may have been before its files were written."""
+        self._there = as_it_is(listed)
+        files = self.files = self._there or listed  # of one that is gone whoever reads it is told
         self.hosts = readings_of(files)
         self.loaded: Loaded | Pod | None = None
         self.so_far: SoFar | None = None
@@ -60,9 +61,21 @@ class Load:
         self._done = threading.Event()
         self._stop = threading.Event()
 
+    @property
+    def mark(self) -> str:
+        """Stands for the content of its files."""
+        return f"{zlib.crc32(repr([(it.name, it.file.mark) for it in self.files.hosts]).encode()):08x}"
+
+    def check(self, mark: str | None) -> None:
+        """Raises ReadAgainError where its files are not those that a mark stands for."""
+        if mark is not None and mark != self.mark:
+            raise ReadAgainError(
+                f"{self.files.name}: its files have changed, and it was read again; reload the page"
+            )
+
     def mended(self) -> bool:
         """Whether files that could not be read are others by now."""
-        return self.error is not None and as_it_is(self.files) != self.files
+        return self.error is not None and as_it_is(self.listed) != self._there
 
     @property
     def done(self) -> bool:
@@ -202,7 +215,7 @@ class Store:
         files = self.listing.find(name)
         if files is None:
             raise UnknownSessionError(f"{name}: no such session under {self.listing.place}; reload the list")
-        fresh = Load(as_it_is(files), listed=files)
+        fresh = Load(files)
         with self._lock:
             now = self._loads.get(name)
             if now is not load and now is not None:  # another thread was faster
@@ -212,10 +225,11 @@ class Store:
         threading.Thread(target=self._run, args=(fresh,), daemon=True).start()
         return fresh
 
-    def loaded(self, name: str, wait: float | None = None) -> Loaded | Pod:
+    def loaded(self, name: str, wait: float | None = None, mark: str | None = None) -> Loaded | Pod:
         """The session once it is in memory. Raises InputError where it cannot be read, StillReadingError after `wait`
-        seconds."""
+        seconds, ReadAgainError where its files are not those of a `mark`."""
         load = self.load(name)
+        load.check(mark)
         if not load.wait(wait):
             raise StillReadingError(f"{name}: still being read; ask again")
         if load.loaded is None:
