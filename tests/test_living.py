@@ -16,6 +16,7 @@ from helpers import small_space, write_session
 from tb_xla_insights.catalog import load_catalog
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.listing import Listing
+from tb_xla_insights.logdir.pod import Pod
 from tb_xla_insights.logdir.sessions import Root, find_sessions
 from tb_xla_insights.logdir.store import ReadAgainError, Store, opener
 from tb_xla_insights.plugin.arguments import Arguments
@@ -157,6 +158,20 @@ def test_two_servers_of_a_logdir_tell_the_same_of_it(path: Path, store: Store, l
     replace(path, 5)
     other.load(SESSION, reload=True)
     assert (steps_of(store), steps_of(other)) == (3, 5)
+
+
+def test_a_host_that_is_read_again_is_the_one_of_the_report(tmp_path: Path) -> None:
+    directory = write_session(tmp_path / "plugins/profile/s", "a", "b", "c")
+    loaded = Store(Listing([Root(str(tmp_path))]), opener(budget=1)).loaded("s")
+    assert isinstance(loaded, Pod)
+    for host in "abc":
+        replace(directory / f"{host}.xplane.pb", 5)
+    (last,) = set(range(3)) - set(loaded.choose(None).trace.numbers)
+    assert loaded.choose([str(last)]).trace.traces == []
+    with pytest.raises(
+        InputError, match=r"its trace cannot be shown: .*the file has changed since it was read"
+    ):
+        loaded.choose([str(last)], strict=True)
 
 
 @contextmanager

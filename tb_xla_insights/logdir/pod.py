@@ -162,6 +162,7 @@ class Pod:
 
         host = self._inputs[place]
         trace = read_host(host.path, host.name, self._catalog)
+        host.check(trace)
         trace.shift(host.shift_ps)
         return HostTimeline(place, trace, self.report["session"]["duration_ps"])
 
