@@ -18,6 +18,7 @@ from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.pod import Pod
 from tb_xla_insights.logdir.sessions import Root, find_sessions
+from tb_xla_insights.logdir.spool import Spool
 from tb_xla_insights.logdir.store import ReadAgainError, Store, opener
 from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.routes import Routes
@@ -192,3 +193,15 @@ def test_where_no_file_can_be_written_hosts_are_read_all_the_same(
     loaded = Store(Listing([Root(str(tmp_path))]), opener(budget=1)).loaded("s")
     assert len(loaded.choose(["all"]).trace.traces) == 2
     assert np.array(progress.told()).shape == (2, 2)
+
+
+def test_results_that_find_no_place_on_the_disk_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tb_xla_insights.logdir.spool._IN_MEMORY", 1)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
+    with (
+        Spool() as spool,
+        pytest.raises(InputError, match=r"^temporary files: .*; free some space for them, or name"),
+    ):
+        spool.put("a", b"more than a byte")
