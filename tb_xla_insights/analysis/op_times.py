@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis import kernels
 from tb_xla_insights.analysis.intervals import own_time
 from tb_xla_insights.analysis.kept import kept
+from tb_xla_insights.analysis.named import kernels
 from tb_xla_insights.analysis.opcodes import instruction
 from tb_xla_insights.analysis.propagation.kernels import own_times, tally
 from tb_xla_insights.analysis.propagation.ops import find_ops

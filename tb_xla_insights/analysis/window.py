@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tb_xla_insights.analysis.excerpt import DeviceExcerpt, Excerpt, ThreadExcerpt, excerpt
-from tb_xla_insights.analysis.name_times import NO_CLASS, Names, NameTimes
+from tb_xla_insights.analysis.named.times import NO_CLASS, Names, NameTimes
 from tb_xla_insights.analysis.op_times import OpsOfWindow, Sums, annotations_of, sum_of_ops
 from tb_xla_insights.analysis.shares import by_class, class_shares
 from tb_xla_insights.catalog.classes import CLASSES

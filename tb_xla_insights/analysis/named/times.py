@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis import kernels
 from tb_xla_insights.analysis.excerpt import ThreadExcerpt
+from tb_xla_insights.analysis.named import kernels
 from tb_xla_insights.arrays import cut, room
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int32, Int64
