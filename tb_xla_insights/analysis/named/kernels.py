@@ -1,4 +1,4 @@
-"""Sums by name, compiled. Arrays are the caller's: those that kernels only read come first, those that they fill last."""
+"""Sums by name, compiled. Arrays are the caller's: those that are only read come first, those that are filled last."""
 
 from __future__ import annotations
 
