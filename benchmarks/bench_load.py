@@ -326,9 +326,25 @@ def ask(port: int, route: str, **query: Any) -> dict[str, Any]:
         connection.close()
 
 
+def post(port: int, route: str, **body: Any) -> dict[str, Any]:
+    """As the page asks for something to be done."""
+    connection = http.client.HTTPConnection("localhost", port, timeout=300)
+    headers = {
+        "Content-Type": "application/json",
+        "X-XLA-Insights": "1",
+        "Origin": f"http://localhost:{port}",
+    }
+    try:
+        connection.request("POST", f"{BASE}{route}", json.dumps(body), headers)
+        answer: dict[str, Any] = json.loads(connection.getresponse().read())
+        return answer
+    finally:
+        connection.close()
+
+
 def opened(port: int, name: str, reload: bool = False) -> dict[str, Any]:
     """The session once it is in memory."""
-    answer = ask(port, "session", session=name, **({"reload": 1} if reload else {}))
+    answer = post(port, "reload", session=name) if reload else ask(port, "session", session=name)
     while answer.get("state") == "loading":
         time.sleep(0.1)
         answer = ask(port, "session", session=name)

@@ -41,7 +41,7 @@ def test_what_a_view_has_found_out_stays_with_its_session_and_goes_with_it() -> 
     listing = Listing([Root(str(DEMO))])
     listing.look(wait=None)
     store = Store(listing, opener())
-    handlers = Routes(listing, store).handlers()
+    handlers = Routes(listing, store).gets()
     loaded: Any = store.loaded(NAME)
     loaded.find_scopes()
     before = held_bytes(loaded)
@@ -70,7 +70,7 @@ def test_two_sessions_are_compared_once_as_long_as_both_are_in_memory() -> None:
     listing = Listing([Root(str(DEMO.parent))])
     listing.look(wait=None)
     store = Store(listing, opener())
-    ask = Routes(listing, store).handlers()["compare"]
+    ask = Routes(listing, store).gets()["compare"]
     both = {"session": f"torch_xla_baseline/{NAME}", "other": "torch_xla_slow_input/2026_11_21_00_04_21"}
     first = ask(Arguments("data/compare", both))
     assert ask(Arguments("data/compare", both)) is first

@@ -113,7 +113,7 @@ def test_a_page_is_not_told_of_files_that_it_does_not_know(path: Path, store: St
     replace(path, 5)
     assert steps_of(store) == 3  # as long as it is in memory the answers are of what the page shows
     store._loads.clear()
-    routes = Routes(store.listing, store).handlers()
+    routes = Routes(store.listing, store).gets()
     for route in ("window", "overview", "timeline", "hosts"):
         asked = {"session": SESSION, "mark": mark, "start_ps": "0", "end_ps": "5", "px": "9"}
         with pytest.raises(
