@@ -23,7 +23,6 @@ import json
 import os
 import random
 import re
-import shutil
 import socket
 import statistics
 import subprocess
@@ -39,9 +38,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from living_logdir import POD, Changes, make_logdir
+
 ROOT = Path(__file__).parents[1]
-DEMO = ROOT / "demo_logs/torch_xla_baseline/plugins/profile"
-POD = ROOT / "demo_logs/synthetic_pod_16_hosts/plugins/profile"
 BASE = "/data/plugin/xla_insights/data/"
 
 FIT = 4
@@ -124,6 +123,7 @@ class Client(threading.Thread):
         self._port, self._load, self._random = port, load, random.Random(number)
         self.kind = {6: "slow", 7: "going away"}.get(number % 8, "")
         self._connection: http.client.HTTPConnection | None = None
+        self._stale = False
 
     def run(self) -> None:
         while not self._load.over.is_set():
@@ -141,14 +141,16 @@ class Client(threading.Thread):
             return
         self._load.measured.add(phase, "(open a session)", 1e3 * (time.perf_counter() - began))
         for _ in range(self._random.randrange(5, 25)):
-            if self._load.over.is_set():
-                return
+            if self._load.over.is_set() or self._stale:
+                break
             route = self._random.choice(ROUTES)
             time.sleep(self._random.expovariate(1 / self._load.pause) if self._load.pause else 0)
             found = self._ask(route, **self._arguments(route, name, answer))
             if route == "gaps" and found and found["items"]:
                 its = self._random.choice(found["items"])
-                self._ask("gap", session=name, device=its["device"], start_ps=its["start_ps"])
+                self._ask(
+                    "gap", session=name, mark=answer["mark"], device=its["device"], start_ps=its["start_ps"]
+                )
 
     def _arguments(self, route: str, name: str, head: dict[str, Any]) -> dict[str, Any]:
         """As the page would give them."""
@@ -169,7 +171,7 @@ class Client(threading.Thread):
             "search": {"q": choose(("dot", "e", "Step", "name:StepMarker"))},
             "compare": {"other": choose(self._load.sessions())},
         }
-        return {"session": name, **more.get(route, {})}
+        return {"session": name, "mark": head["mark"], **more.get(route, {})}
 
     def _ask(self, route: str, **query: Any) -> dict[str, Any] | None:
         """The answer, None for an error. What clients that are slow or go away wait for is not measured."""
@@ -194,6 +196,7 @@ class Client(threading.Thread):
             self._load.measured.later[phase] += 1
         elif response.status not in self._load.allowed and not asked_at_random:
             self._load.measured.fail(f"{response.status} {route}: {body[:120].decode(errors='replace')}")
+        self._stale = response.status == 409  # the page opens the session anew
         wanted = response.status == 200 and route in ("session", "gaps")
         return json.loads(body) if wanted else None
 
@@ -217,66 +220,6 @@ class Client(threading.Thread):
             self._connection = None
 
 
-class Changes(threading.Thread):
-    """Somebody who works in the logdir. Each session's capture is one of `captures`, whole or not; in the end all are
-    whole, and `lengths` has how often each repeats the demo."""
-
-    def __init__(self, directories: list[Path], captures: list[Path], load: Load) -> None:
-        super().__init__(daemon=True)
-        self._directories, self._captures, self._load = directories, captures, load
-        self._random = random.Random(1)
-        self.made: Counter[str] = Counter()
-
-    def run(self) -> None:
-        ways = (self._replace, self._write, self._cut, self._remove, self._rename, self._travel)
-        while not self._load.over.wait(0.3):
-            way = self._random.choice(ways)
-            way(self._random.choice(self._directories) / "vm.xplane.pb")
-            self.made[way.__name__.strip("_")] += 1
-
-    def end(self) -> dict[str, Path]:
-        """Every session's capture, all whole again, by name."""
-        found = {}
-        for directory in self._directories:
-            capture = self._random.choice(self._captures)
-            self._replace(directory / "vm.xplane.pb", capture)
-            found[directory.name] = capture
-        return found
-
-    def _replace(self, path: Path, capture: Path | None = None) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_name("copied")
-        shutil.copyfile(capture or self._random.choice(self._captures), beside)
-        beside.replace(path)
-
-    def _write(self, path: Path) -> None:
-        """In place and bit by bit, as a slow copy is."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with self._random.choice(self._captures).open("rb") as source, path.open("wb") as out:
-            while piece := source.read(256 << 10):
-                out.write(piece)
-                out.flush()
-                time.sleep(0.005)
-
-    def _cut(self, path: Path) -> None:
-        with suppress(FileNotFoundError):
-            os.truncate(path, self._random.randrange(path.stat().st_size + 1))
-
-    def _remove(self, path: Path) -> None:
-        shutil.rmtree(path.parent, ignore_errors=True)
-
-    def _rename(self, path: Path) -> None:
-        aside = path.parent.with_name(f"{path.parent.name}_renamed")
-        with suppress(OSError):
-            path.parent.rename(aside)
-            time.sleep(0.1)
-            aside.rename(path.parent)
-
-    def _travel(self, path: Path) -> None:
-        with suppress(FileNotFoundError):
-            os.utime(path, ns=(self._random.choice((1, 4 * 10**18, 2**62)),) * 2)
-
-
 @dataclass
 class Load:
     """The run: what clients may ask for, until it is over."""
@@ -295,25 +238,6 @@ class Load:
         if not self.over.is_set():
             self.measured.fail(f"port {port}: {type(error).__name__}: {error}")
             time.sleep(0.1)
-
-
-def make_logdir(logdir: Path, sessions: int, times: int) -> tuple[list[Path], list[Path]]:
-    """Directories of so many sessions, and the captures of which they hold one each."""
-    sys.path[:0] = [str(ROOT / "tests"), str(ROOT), str(ROOT / "benchmarks")]
-    from independent import SPACE
-    from longer_capture import longer
-
-    [demo] = DEMO.glob("*/*.xplane.pb")
-    captures = []
-    for more in range(3):
-        captures.append(logdir.parent / f"capture{more}.xplane.pb")
-        captures[-1].write_bytes(longer(SPACE.FromString(demo.read_bytes()), times + more))
-    shutil.copytree(POD, logdir / "pod/plugins/profile")
-    directories = [logdir / f"plugins/profile/2026_01_01_00_00_{number:02}" for number in range(sessions)]
-    for number, directory in enumerate(directories):
-        directory.mkdir(parents=True)
-        shutil.copyfile(captures[number % len(captures)], directory / "vm.xplane.pb")
-    return directories, captures
 
 
 def ask(port: int, route: str, **query: Any) -> dict[str, Any]:
@@ -431,7 +355,7 @@ def run(folder: Path, options: argparse.Namespace) -> int:
         for name in load.in_memory:
             opened(server.port, name)
         print(f"{server.rss() / 1e6:.0f} MB held with {FIT} sessions in memory", flush=True)
-        changes = Changes(directories, captures, load)
+        changes = Changes(directories, captures, load.over)
         ports = [server.port, second.port] if options.living else [server.port]
         clients = [Client(number, ports[number // 8 % len(ports)], load) for number in range(options.clients)]
         for thread in [*clients, *([changes] if options.living else [])]:
