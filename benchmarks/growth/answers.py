@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from rich.console import Console
 
+from tb_xla_insights.analysis.window import window
 from tb_xla_insights.catalog import load_catalog
 from tb_xla_insights.cli.report_text import print_report
 from tb_xla_insights.cli.window import _print as print_window
@@ -96,10 +97,9 @@ def answers(session: SessionTrace, parts: bool = True) -> Iterator[Answer]:
     yield ask("table", **whole, limit=5000, rows=ids)
     yield ask("window", **whole)
     yield ask("window", start_ps=end // 3, end_ps=end // 2 + 1)
-    window = handlers["window"](
-        Arguments("window", {"session": "s", **{k: str(v) for k, v in whole.items()}})
-    )
-    yield "window", _printed(lambda out: print_window(out, window, False))
+    told = window(session, 0, end)
+    yield "window --json", json_bytes(told)
+    yield "window as text", _printed(lambda out: print_window(out, told, False))
     for query in ("e", "name:Training_Step", "no such name", "a/b"):
         yield ask("search", q=query)
     for route in ("overview", "counts", "gaps", "executions", "compiles", "propagation", "hosts", "device"):

@@ -19,6 +19,7 @@ ScopeKind = Literal["annotation", "scope"]
 
 _NUMBERS = re.compile(r"(?:\.\d+)+(?=/|$)")
 _NUMBER = re.compile(r"\.(\d+)$")
+_POSITION = re.compile(r"\d{1,15}", re.ASCII)
 _OPERATION = re.compile(r"(aten|prim|xla|xla_\w+|torch_xla|torchvision|c10d\w*|quantized)__\w")
 
 MOST_LEVELS = 64
@@ -52,7 +53,7 @@ def without_numbers(path: str) -> str:
 def number_of(segment: str) -> int:
     """A scope's position within its parent, 0 where its name has none."""
     digits = segment.rpartition(".")[2]
-    return int(digits) if digits != segment and digits.isdecimal() else 0
+    return int(digits) if digits != segment and _POSITION.fullmatch(digits) else 0
 
 
 def op_name_of(tf_op: str) -> str:
