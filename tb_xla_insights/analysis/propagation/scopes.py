@@ -101,6 +101,7 @@ class HostPaths:
     def __init__(self, paths: Iterable[str]) -> None:
         self.paths = dict.fromkeys(paths)
         self.names = frozenset(name for path in self.paths for name in path.split("/"))
+        self._known: dict[str, str] = {}
 
     @cached_property
     def _ends(self) -> _Ends:
@@ -125,6 +126,11 @@ class HostPaths:
         """The host's path of a scope, numbers stripped. A graph traced after its step was closed lacks the outer
         scopes; the shallowest path that ends like it has them. What the host does not know keeps its place below what
         it knows. Scopes that are no annotations stay as they are."""
+        if scope not in self._known:
+            self._known[scope] = self._find(scope)
+        return self._known[scope]
+
+    def _find(self, scope: str) -> str:
         if kind_of(scope, self.names) == "scope":
             return scope
         segments = [self._name(segment) for segment in scope.split("/")]
