@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,8 @@ from tb_xla_insights.analysis.reach import calls_of, rows_with, ways_back
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 from tb_xla_insights.trace.run_keys import stat_at
 
-JOINS = ("exact", "ordered", "none")
+Join = Literal["exact", "ordered", "none"]
+JOINS: tuple[Join, ...] = get_args(Join)
 EXACT, ORDERED, NONE = range(3)
 
 _RUN_ID = (1 << 27) - 1
