@@ -74,7 +74,7 @@ def answers(session: SessionTrace, parts: bool = True) -> Iterator[Answer]:
     loaded = Loaded(cast(Any, None), session, timeline)
     known = _Known(loaded)
     object.__setattr__(loaded, "files", known.files)
-    handlers = Routes(cast(Any, known), cast(Any, known)).handlers()
+    handlers = Routes(cast(Any, known), cast(Any, known)).gets()
 
     def ask(route: str, **arguments: object) -> Answer:
         told = {name: str(value) for name, value in arguments.items()}
