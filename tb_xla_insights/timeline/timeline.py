@@ -103,7 +103,8 @@ class Timeline:
         elif track.head.kind == "annotations":
             host = host_annotations(track.trace)
             at = int(np.searchsorted(host.row, place.event))
-            path, step = host.names[host.path[at]], int(host.step[at])
+            if at < len(host.row) and host.row[at] == place.event:
+                path, step = host.names[host.path[at]], int(host.step[at])
         elif track.head.kind == "scopes":
             path = "/".join(self.hosts[track.host].details.names(place))
         elif track.head.kind == "steps":

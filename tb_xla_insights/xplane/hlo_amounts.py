@@ -74,7 +74,7 @@ _CONVOLUTIONS = (
 """Custom calls that XLA makes of convolutions for GPUs. Dimension numbers and window of all are those of the forward
 convolution."""
 
-_DAMAGED = (DecodeError, ValueError, KeyError, IndexError, TypeError, AttributeError)
+_DAMAGED = (DecodeError, ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError)
 
 
 class InstructionAmounts(NamedTuple):
