@@ -2,7 +2,7 @@
 # make test   everything that must hold: lint, types, unit tests of both languages, the page in a real browser
 # make sanitize   tests of whatever reads files, with kernels that check indices, addresses and undefined behaviour
 # make schema  JSON Schemas and docs/report.md, from the types in tb_xla_insights/schema
-# make pictures   the pictures of the README, taken from the demo in a browser
+# make pictures   the pictures of the README and the guides, taken from the demo in a browser
 # make matrix the report against captures of many versions of JAX, TensorFlow and PyTorch/XLA, made on this machine
 # make wheel   dist/: the source distribution and this machine's wheel, checked, with their hashes
 # make reproducible   builds both again elsewhere and compares the bytes

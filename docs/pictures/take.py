@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "demo_logs")]
@@ -19,10 +20,10 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "demo_logs")]
 from browser.conftest import ARGUMENTS  # noqa: E402
 from browser.driver import Xi  # noqa: E402
 from helpers import serving  # noqa: E402
-from playwright.sync_api import FloatRect, Page, sync_playwright  # noqa: E402
+from playwright.sync_api import FloatRect, Page, ViewportSize, sync_playwright  # noqa: E402
 from synthetic import case_study, pod  # noqa: E402
 
-SIZE = {"width": 1440, "height": 880}
+SIZE: ViewportSize = {"width": 1440, "height": 880}
 PIXELS_PER_POINT = 1.25
 MOST_BYTES = 150_000
 QUALITIES = (0.8, 0.7, 0.6, 0.5, 0.4, 0.3)
@@ -34,7 +35,7 @@ THEMES = ("light", "dark")
 CASE_STUDY = f"{case_study.RUN}/{case_study.SESSION}"
 LONGER = "torch_xla_dynamic_shapes/2026_11_21_00_04_32"
 CORE = f"gap:{case_study.HOST}/TPU:0"
-PICTURES: dict[str, tuple[str, dict[str, str]]] = {
+PICTURES: dict[str, tuple[str, dict[str, Any]]] = {
     "overview": (CASE_STUDY, {"v": "overview"}),
     "gap": (
         CASE_STUDY,
@@ -107,7 +108,8 @@ def main(names: list[str]) -> None:
             context.close()
         browser.close()
     TEXTS.write_text(
-        json.dumps({name: texts[name] for name in PICTURES if name in texts}, indent=1, ensure_ascii=False) + "\n"
+        json.dumps({name: texts[name] for name in PICTURES if name in texts}, indent=1, ensure_ascii=False)
+        + "\n"
     )
 
 
