@@ -1,7 +1,7 @@
 """Collects the pages of the documentation's site: `python docs/collect.py FOLDER`, as `make docs` does.
 
-The site has the README and all that it leads to, each file at its place in the project: a link that works there works
-in the site as well. MkDocs does not read the project itself, since that has pages above its folder of documents.
+The site has the README, all that it leads to, and its style, each file at its place in the project: a link that works
+there works in the site as well. MkDocs does not read the project itself, since that has pages above its folder of documents.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ def linked(start: Path) -> Iterator[Path]:
         path = waiting.pop()
         yield path
         if path.suffix == ".md":
-            targets = {(path.parent / (page or picture)).resolve() for page, picture in _LINK.findall(path.read_text())}
+            targets = {
+                (path.parent / (page or picture)).resolve()
+                for page, picture in _LINK.findall(path.read_text())
+            }
             waiting.extend(sorted(targets - seen))
             seen |= targets
 
@@ -31,7 +34,7 @@ def linked(start: Path) -> Iterator[Path]:
 def collect(folder: Path) -> None:
     """Writes the site's files into a folder, in place of what is there."""
     shutil.rmtree(folder, ignore_errors=True)
-    for path in linked(ROOT / "README.md"):
+    for path in (*linked(ROOT / "README.md"), ROOT / "docs/site.css"):
         copy = folder / path.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, copy)

@@ -95,7 +95,21 @@ def test_every_extra_is_listed() -> None:
 
 
 @pytest.mark.parametrize(
-    "target", ["demo", "test", "lint", "types", "unit", "page", "browser", "pictures", "matrix", "sanitize", "docs", "bench"]
+    "target",
+    [
+        "demo",
+        "test",
+        "lint",
+        "types",
+        "unit",
+        "page",
+        "browser",
+        "pictures",
+        "matrix",
+        "sanitize",
+        "docs",
+        "bench",
+    ],
 )
 def test_every_make_target_is_named(target: str) -> None:
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
