@@ -1,7 +1,8 @@
 """Collects the pages of the documentation's site: `python docs/collect.py FOLDER`, as `make docs` does.
 
 The site has the README, all that it leads to, and its style, each file at its place in the project: a link that works
-there works in the site as well. MkDocs does not read the project itself, since that has pages above its folder of documents.
+there works in the site as well. MkDocs does not read the project itself, since that has pages above its folder of
+documents.
 """
 
 from __future__ import annotations

@@ -94,23 +94,23 @@ def test_every_extra_is_listed() -> None:
         assert f"`{name}`" in README
 
 
-@pytest.mark.parametrize(
-    "target",
-    [
-        "demo",
-        "test",
-        "lint",
-        "types",
-        "unit",
-        "page",
-        "browser",
-        "pictures",
-        "matrix",
-        "sanitize",
-        "docs",
-        "bench",
-    ],
+TARGETS = (
+    "demo",
+    "test",
+    "lint",
+    "types",
+    "unit",
+    "page",
+    "browser",
+    "pictures",
+    "docs",
+    "bench",
+    "matrix",
+    "sanitize",
 )
+
+
+@pytest.mark.parametrize("target", TARGETS)
 def test_every_make_target_is_named(target: str) -> None:
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert re.search(rf"`{target}`|make {target}\b", README + PAGES["docs/development.md"])
