@@ -27,10 +27,10 @@ from tb_xla_insights.html.markup import (
     time,
 )
 from tb_xla_insights.report.figures import idle_rows, left_out
+from tb_xla_insights.report.gap_text import gap_sentence
 from tb_xla_insights.report.host_rows import host_cells, host_heads, host_units, hosts_told
 from tb_xla_insights.report.many import MANY, devices_apart, same_steps
 from tb_xla_insights.report.throughput import throughput_text
-from tb_xla_insights.report.verdict import gap_sentence
 
 _CHAINS = 30
 """Longest gaps whose chains are told."""

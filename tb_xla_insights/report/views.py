@@ -23,9 +23,9 @@ from tb_xla_insights.report.device_columns import EXACT, device_columns, in_unit
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.figures import figures
 from tb_xla_insights.report.finding_text import gain_of, groups
+from tb_xla_insights.report.gap_text import by_thread, gap_sentence
 from tb_xla_insights.report.host_parts import of_hosts
 from tb_xla_insights.report.ranks import ranks
-from tb_xla_insights.report.verdict import by_thread, gap_sentence
 from tb_xla_insights.trace.model import SessionTrace
 from tb_xla_insights.units import brief_times
 
