@@ -21,6 +21,7 @@ from tb_xla_insights.catalog.classes import CLASSES, UNRECORDED
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.device_columns import EXACT, device_columns, in_units, unit_ps
 from tb_xla_insights.report.document import session_report
+from tb_xla_insights.report.explained import places, told_by, why
 from tb_xla_insights.report.figures import figures
 from tb_xla_insights.report.finding_text import gain_of, groups
 from tb_xla_insights.report.gap_text import by_thread, gap_sentence
@@ -105,7 +106,7 @@ def _overview(session: SessionTrace) -> dict[str, Any]:
             "work": step_work(session, MOST_WORK, [step["index"] for step in told]),
         },
         "ranks": ranks(report) if len(report["hosts"]) > 1 else None,
-        "findings": report["findings"],
+        "findings": _with_gaps(session, report["findings"]),
         "mistakes": report["mistakes"],
         "groups": _groups(report),
         "input": report["input_pipeline"],
@@ -114,6 +115,12 @@ def _overview(session: SessionTrace) -> dict[str, Any]:
         "stalls": _longest(stalls_together(report["devices"])),
         "counts": counts(session),
     }
+
+
+def _with_gaps(session: SessionTrace, findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The findings with the gaps that they explain (see `explained.places`)."""
+    its = places(gaps(session)["items"])
+    return [it | {"gaps": its.get(it["id"], {"count": 0, "places": []})} for it in findings]
 
 
 def _groups(report: dict[str, Any]) -> list[dict[str, Any]]:
@@ -166,7 +173,8 @@ def _columns(steps: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def gaps(session: SessionTrace) -> dict[str, Any]:
-    """`data/gaps`: the report's gaps without chains; the same gap on several cores is one item with `cores`,
+    """`data/gaps`: the report's gaps without chains; `told_by`: the findings that explain each, by the time of it that is
+    theirs; the same gap on several cores is one item with `cores`,
     `devices`, and where it lies on each (`starts_ps`, `durations_ps`). `together_ps` (`togethers_ps` on each): for how
     long all cores of the host are idle; None where it has one. `strip` has per device
     one hex digit per bucket of the session: the cause (index into CLASSES) of most of its gap time, f without any."""
@@ -175,7 +183,8 @@ def gaps(session: SessionTrace) -> dict[str, Any]:
 
 def _gaps(session: SessionTrace) -> dict[str, Any]:
     report = whole_report(session)["gaps"]
-    hosts = {row["id"]: row["host"] for row in whole_report(session)["devices"]}
+    whole = whole_report(session)
+    hosts = {row["id"]: row["host"] for row in whole["devices"]}
     groups: list[dict[str, Any]] = []
     latest: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     several = {host for host, count in _cores(session).items() if count > 1}
@@ -191,8 +200,10 @@ def _gaps(session: SessionTrace) -> dict[str, Any]:
             for name, column in _EACH:
                 group[column].append(item[name])
             continue
-        group = {name: value for name, value in item.items() if name != "chain"}
-        group |= {"host": host} | {column: [item[name]] for name, column in _EACH}
+        group = {name: value for name, value in item.items() if name not in ("chain", "explained_by")}
+        group |= {"host": host, "told_by": told_by(item, host, whole)} | {
+            column: [item[name]] for name, column in _EACH
+        }
         groups.append(group)
         latest[key] = [*latest.get(key, [])[-8:], group]
     groups.sort(key=lambda it: (-it["duration_ps"], it["start_ps"]))
@@ -254,6 +265,7 @@ def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = 
     ends = [_ends(it) for it in (found, *listed["patterns"])]
     pattern = ends.index(ends[0], 1) - 1
     report = whole_report(session)
+    told = told_by(found, host, report)
     hosts = [row["name"] for row in report["session"]["hosts"]]
     other = hosts[beside] if beside is not None and beside < len(hosts) and hosts[beside] != host else None
     return {
@@ -261,7 +273,9 @@ def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = 
         "chain": chain,
         "host": host,
         "by_thread": by_thread(chain),
-        "sentence": gap_sentence(found, report["environment"]["framework"], host if len(hosts) > 1 else None)
+        "told_by": told,
+        "sentence": why(found, told, report)
+        + gap_sentence(found, report["environment"]["framework"], host if len(hosts) > 1 else None)
         + _together(found, cores, _cores(session)[host]),
         "beside": _beside(session, found, other, list(known.values())) if other else None,
         "cores": cores,
