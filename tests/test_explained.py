@@ -26,7 +26,8 @@ def test_what_findings_explain_of_gaps_adds_up_to_their_cost(run: str) -> None:
         for id_, ps in gap["explained_by"].items():
             times[id_] = times.get(id_, 0) + ps
     costs = {it["id"]: it["cost_ps"] for it in report["findings"]}
-    assert times and times.items() <= costs.items()
+    assert times
+    assert times.items() <= costs.items()
 
 
 def finding(id_: str, kind: str = "mistake", **evidence: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ MOST_PLACES = 20
 _LEAST = 0.01
 """Of a gap, what a finding must explain to be told of it."""
 
-_MOST = 0.5
+_MUCH = 1 / 3
 """Of a gap, what a mistake must explain to be why the gap was there."""
 
 
@@ -31,9 +31,15 @@ def told_by(gap: Mapping[str, Any], host: str, report: Mapping[str, Any]) -> dic
 
 
 def why(gap: Mapping[str, Any], told: Mapping[str, int], report: Mapping[str, Any]) -> str:
-    """The mistake that explains most of a gap, as the first sentence about it; empty where none does."""
+    """The finding that explains most of a gap, as the first sentence about it, if that is a mistake and explains much of
+    it; else empty. A limit says no more than what the host did, which is told anyway."""
+    first = next(iter(told), None)
     for finding in report["findings"]:
-        if finding["kind"] == "mistake" and told.get(finding["id"], 0) >= _MOST * gap["duration_ps"]:
+        if (
+            finding["id"] == first
+            and finding["kind"] == "mistake"
+            and told[first] >= _MUCH * gap["duration_ps"]
+        ):
             return f"{finding['title']}. "
     return ""
 

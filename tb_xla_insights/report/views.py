@@ -173,9 +173,8 @@ def _columns(steps: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def gaps(session: SessionTrace) -> dict[str, Any]:
-    """`data/gaps`: the report's gaps without chains; `told_by`: the findings that explain each, by the time of it that is
-    theirs; the same gap on several cores is one item with `cores`,
-    `devices`, and where it lies on each (`starts_ps`, `durations_ps`). `together_ps` (`togethers_ps` on each): for how
+    """`data/gaps`: the report's gaps without chains, with `told_by`, the findings that explain each (see `explained`);
+    the same gap on several cores is one item with `cores`, `devices`, and where it lies on each (`starts_ps`, `durations_ps`). `together_ps` (`togethers_ps` on each): for how
     long all cores of the host are idle; None where it has one. `strip` has per device
     one hex digit per bucket of the session: the cause (index into CLASSES) of most of its gap time, f without any."""
     return kept_view(session, "gaps", _gaps)

@@ -58,6 +58,8 @@ def _found(facts: Facts) -> list[Finding]:
             drafts.append(finding)
             facts.ledger.explained[finding.id] = left - facts.ledger.left.sum(axis=1)
     found = valued(facts, drafts)
+    told = {finding.id for finding in found}
+    facts.ledger.explained = {id_: its for id_, its in facts.ledger.explained.items() if id_ in told}
     if leaves_nothing(found) and (bound := device_bound(facts)):
         found.append(bound)
     return found
