@@ -72,10 +72,11 @@ def test_a_finding_shows_first_what_it_explains_most_of() -> None:
 
 def test_the_case_studys_gaps_say_what_its_findings_say() -> None:
     made = session(demo("synthetic_case_study_8_tpu_cores"))
-    findings = {it["id"]: it for it in views.overview(made)["findings"]}
+    overview = views.overview(made)
+    findings = {it["id"]: it for it in overview["findings"]}
     for id_ in ("recompilation", "early_sync"):
-        (place,) = findings[id_]["gaps"]["places"]
+        (place,) = overview["explains"][id_]["places"]
         its = views.gap(made, place["device"], place["start_ps"])
         assert its["sentence"].startswith(f"{findings[id_]['title']}. Nothing was queued: ")
         assert next(iter(its["told_by"])) == id_
-    assert findings["exposed_collectives"]["gaps"] == {"count": 0, "places": []}
+    assert "exposed_collectives" not in overview["explains"]

@@ -31,15 +31,11 @@ def told_by(gap: Mapping[str, Any], host: str, report: Mapping[str, Any]) -> dic
 
 
 def why(gap: Mapping[str, Any], told: Mapping[str, int], report: Mapping[str, Any]) -> str:
-    """The finding that explains most of a gap, as the first sentence about it, if that is a mistake and explains much of
-    it; else empty. A limit says no more than what the host did, which is told anyway."""
-    first = next(iter(told), None)
-    for finding in report["findings"]:
-        if (
-            finding["id"] == first
-            and finding["kind"] == "mistake"
-            and told[first] >= _MUCH * gap["duration_ps"]
-        ):
+    """The finding that explains most of a gap, as the first sentence about it, if that is a mistake and explains much
+    of the gap; else empty. A limit says no more than what the host did, which is told anyway."""
+    for id_, ps in [*told.items()][:1]:
+        finding = next(it for it in report["findings"] if it["id"] == id_)
+        if finding["kind"] == "mistake" and ps >= _MUCH * gap["duration_ps"]:
             return f"{finding['title']}. "
     return ""
 

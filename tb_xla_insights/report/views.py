@@ -80,7 +80,8 @@ def keep_report(session: SessionTrace, report: dict[str, Any]) -> None:
 def overview(session: SessionTrace) -> dict[str, Any]:
     """`data/overview`: verdict, four figures (see `figures`), devices with their duty cycle by three definitions and
     their idle time in whole steps (see `device_columns`), the sums of that (`step_idle`), steps as columns and the
-    device work of each (`work`, see `step_work`), findings and their `groups` in words (see `_groups`); the report's
+    device work of each (`work`, see `step_work`), findings, the gaps that each `explains` (see `explained.places`), and
+    their `groups` in words (see `_groups`); the report's
     `input_pipeline` (`input`) and `transfers`, its `collectives` and the `stalls` of all devices, the longest of each
     (see `_longest`). The steps are those of the hosts in memory (of none: of all); `ranks`: which of several hosts to
     look at first."""
@@ -106,7 +107,8 @@ def _overview(session: SessionTrace) -> dict[str, Any]:
             "work": step_work(session, MOST_WORK, [step["index"] for step in told]),
         },
         "ranks": ranks(report) if len(report["hosts"]) > 1 else None,
-        "findings": _with_gaps(session, report["findings"]),
+        "findings": report["findings"],
+        "explains": places(gaps(session)["items"]),
         "mistakes": report["mistakes"],
         "groups": _groups(report),
         "input": report["input_pipeline"],
@@ -115,12 +117,6 @@ def _overview(session: SessionTrace) -> dict[str, Any]:
         "stalls": _longest(stalls_together(report["devices"])),
         "counts": counts(session),
     }
-
-
-def _with_gaps(session: SessionTrace, findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The findings with the gaps that they explain (see `explained.places`)."""
-    its = places(gaps(session)["items"])
-    return [it | {"gaps": its.get(it["id"], {"count": 0, "places": []})} for it in findings]
 
 
 def _groups(report: dict[str, Any]) -> list[dict[str, Any]]:
@@ -174,9 +170,10 @@ def _columns(steps: list[dict[str, Any]]) -> dict[str, Any]:
 
 def gaps(session: SessionTrace) -> dict[str, Any]:
     """`data/gaps`: the report's gaps without chains, with `told_by`, the findings that explain each (see `explained`);
-    the same gap on several cores is one item with `cores`, `devices`, and where it lies on each (`starts_ps`, `durations_ps`). `together_ps` (`togethers_ps` on each): for how
-    long all cores of the host are idle; None where it has one. `strip` has per device
-    one hex digit per bucket of the session: the cause (index into CLASSES) of most of its gap time, f without any."""
+    the same gap on several cores is one item with `cores`, `devices`, and where it lies on each (`starts_ps`,
+    `durations_ps`). `together_ps` (`togethers_ps` on each): for how long all cores of the host are idle; None where it
+    has one. `strip` has per device one hex digit per bucket of the session: the cause (index into CLASSES) of most of
+    its gap time, f without any."""
     return kept_view(session, "gaps", _gaps)
 
 
