@@ -17,10 +17,12 @@ const MORE = {
 const NO_GAPS = ['straggler'];
 
 /**
- * Link state of a place of a finding: a gap, a window, or an annotation in Propagation, in its step.
- * @param {Finding} finding @param {import('../lib/views').StepColumns} steps
+ * Link state of a place of a finding: a gap that it explains, else a window, or an annotation in Propagation, in its step.
+ * @param {Finding} finding @param {Pick<import('../lib/views').Overview, 'explains'> & {steps: {columns: import('../lib/views').StepColumns}}} answer
  */
-export function findingPlace({ id, windows }, { start_ps, duration_ps, number, host = [] }, at = 0) {
+export function findingPlace({ id, windows }, { explains, steps: { columns: { start_ps, duration_ps, number, host = [] } } }, at = 0) {
+  const gap = explains[id]?.places[at];
+  if (gap) return { ...gapPlace(gap), fi: id };
   const { device, start_ps: from, end_ps } = windows[at];
   const place = windowPlace(from, end_ps);
   if (MORE[id] === 'Propagation') {
@@ -53,7 +55,7 @@ export function findingsCard(answer, app) {
 
 /** @param {Finding} finding @param {import('../lib/views').Gain} gain @param {import('../lib/views').Overview} answer @param {App} app @param {boolean} linked */
 function entry(finding, gain, answer, app, linked) {
-  const { steps, partial } = answer;
+  const { explains, partial } = answer;
   const { id, severity, recurs, title, detail, advice, cost_ps, windows } = finding;
   const label = MORE[id] ?? 'Gaps';
   const element = h('li', { 'data-testid': `finding-${id}`, 'aria-current': linked ? 'true' : null },
@@ -62,22 +64,23 @@ function entry(finding, gain, answer, app, linked) {
     !partial && h('span', { class: 'gain', 'data-testid': 'finding-gain', title: cost_ps ? `At best, to at worst. It explains ${timeText(cost_ps, 1)} of all cores.` : null },
       gain.share ? [h('b', null, gain.share), ` ${gain.of} `, h('small', null, gain.change)] : h('small', null, gain.of)),
     h('p', null, detail), h('p', { class: 'do', 'data-testid': 'finding-do' }, h('b', null, 'Do: '), advice),
-    (windows.length || label) && h('div', { class: 'row' }, windows.length ? showOf(finding, steps.columns, app) : null,
-      label && button(label, () => app.open(label === 'Device' ? devicePlace(finding, answer) : { v: label.toLowerCase(), sel: '', f: '' }), { class: 'small-button', 'data-testid': 'finding-more' })));
+    (windows.length || label) && h('div', { class: 'row' }, windows.length || explains[id] ? showOf(finding, answer, app) : null,
+      label && button(label, () => app.open(label === 'Device' ? devicePlace(finding, answer) : { v: label.toLowerCase(), sel: '', f: label === 'Gaps' && explains[id] ? `finding:${id}` : '' }), { class: 'small-button', 'data-testid': 'finding-more' })));
   if (linked) requestAnimationFrame(() => element.scrollIntoView({ block: 'nearest' }));
   return element;
 }
 
-/** The first place; with several, Back and a second click lead to the next one. @param {Finding} finding @param {import('../lib/views').StepColumns} steps @param {App} app */
-function showOf(finding, steps, app) {
-  const { windows } = finding;
+/** The gap that it explains most of, else its first place; with several, Back and a second click lead to the next one. @param {Finding} finding @param {import('../lib/views').Overview} answer @param {App} app */
+function showOf(finding, answer, app) {
+  const gaps = answer.explains[finding.id];
+  const { length } = gaps?.places ?? finding.windows;
   let at = 0;
-  const label = () => (windows.length > 1 ? `Show ${at + 1} of ${windows.length}` : 'Show');
+  const label = () => (length > 1 ? `Show ${at + 1} of ${length} ${gaps ? 'gaps' : 'places'}` : 'Show');
   const show = button(label(), () => {
-    const place = findingPlace(finding, steps, at);
-    at = (at + 1) % windows.length;
+    const place = findingPlace(finding, answer, at);
+    at = (at + 1) % length;
     show.textContent = label();
     app.open(place);
-  }, { class: 'small-button', 'data-testid': 'finding-show' });
+  }, { class: 'small-button', 'data-testid': 'finding-show', title: gaps && `${plural(gaps.count, 'gap')} it explains, those it explains most of first` });
   return show;
 }

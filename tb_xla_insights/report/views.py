@@ -173,7 +173,7 @@ def gaps(session: SessionTrace) -> dict[str, Any]:
     the same gap on several cores is one item with `cores`, `devices`, and where it lies on each (`starts_ps`,
     `durations_ps`). `together_ps` (`togethers_ps` on each): for how long all cores of the host are idle; None where it
     has one. `strip` has per device one hex digit per bucket of the session: the cause (index into CLASSES) of most of
-    its gap time, f without any."""
+    its gap time, f without any. `findings`: their titles by id."""
     return kept_view(session, "gaps", _gaps)
 
 
@@ -207,7 +207,8 @@ def _gaps(session: SessionTrace) -> dict[str, Any]:
         group | {"index": index, "cores": len(group["devices"])}
         for index, group in enumerate(groups[:MOST_GAPS])
     ]
-    return {**report, "items": items, "groups": len(groups), "strip": _strip(session)}
+    titles = {it["id"]: it["title"] for it in whole["findings"]}
+    return {**report, "items": items, "groups": len(groups), "strip": _strip(session), "findings": titles}
 
 
 def _strip(session: SessionTrace) -> list[dict[str, str]]:
@@ -237,10 +238,11 @@ def _same(group: dict[str, Any], item: dict[str, Any]) -> bool:
 
 
 def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = None) -> dict[str, Any]:
-    """`data/gap`: one gap with its chain, whose events have ids as in `data/event`, its time by class and thread, a
-    sentence (on a host with several cores also whether all were idle), on how many `cores` it is the same, the index of
-    its `pattern` and how many gaps that has (`occurrences`). `beside`: the place of a host in memory whose gap of the
-    same step is told as well (see `_beside`); null where it has none.
+    """`data/gap`: one gap with its chain, whose events have ids as in `data/event`, its time by class and thread, the
+    `findings` that explain it, those with most of it first, a sentence (on a host with several cores also whether all
+    were idle), on how many `cores` it is the same, the index of its `pattern` and how many gaps that has
+    (`occurrences`). `beside`: the place of a host in memory whose gap of the same step is told as well (see `_beside`);
+    null where it has none.
 
     Raises InputError where no gap of the device begins at that instant."""
     known = kept_view(session, "gap", _by_place)
@@ -262,6 +264,7 @@ def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = 
     pattern = ends.index(ends[0], 1) - 1
     report = whole_report(session)
     told = told_by(found, host, report)
+    findings = {it["id"]: it for it in report["findings"]}
     hosts = [row["name"] for row in report["session"]["hosts"]]
     other = hosts[beside] if beside is not None and beside < len(hosts) and hosts[beside] != host else None
     return {
@@ -270,6 +273,9 @@ def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = 
         "host": host,
         "by_thread": by_thread(chain),
         "told_by": told,
+        "findings": [
+            {key: findings[id_][key] for key in ("id", "severity", "title", "advice")} for id_ in told
+        ],
         "sentence": why(found, told, report)
         + gap_sentence(found, report["environment"]["framework"], host if len(hosts) > 1 else None)
         + _together(found, cores, _cores(session)[host]),
