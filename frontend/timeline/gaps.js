@@ -74,6 +74,8 @@ export function createGaps(model, lanes, on) {
   const one = latest('gap');
   /** The gap from whose chain an event was opened. @type {Gap|null} */
   let from = null;
+  /** Which gap by length was shown last, from 0. */
+  let rank = -1;
   /** What was drawn last, and what it was made of. @type {{from: unknown[], slices: Slices|null}} */
   let drawn = { from: [], slices: null };
 
@@ -161,9 +163,9 @@ export function createGaps(model, lanes, on) {
       const { selection, align } = model.state;
       const shown = new Set(on.devices());
       const own = [...all.values()].flat().filter((gap) => !(/** @type {GapItem} */ (gap).alike) && shown.has(gap.device)).sort((a, b) => b.duration_ps - a.duration_ps);
-      const at = selection?.kind === 'gap' ? own.findIndex(({ device, start_ps }) => device === selection.device && start_ps === selection.start_ps) : -1;
+      const stays = selection?.kind === 'gap' && rank >= 0 && own[rank]?.device === selection.device && own[rank]?.start_ps === selection.start_ps;
       if (align) on.say('There are no gaps while device rows are aligned to host steps; t puts them back.');
-      else if (own.length) show(own[(at + 1) % own.length]);
+      else if (own.length) show(own[rank = stays ? (rank + 1) % own.length : 0]);
       else on.say('No gap of 10\u202fµs or more.');
     },
     /** The way back to the gap from whose chain the selected event was opened; null where it was not. */

@@ -92,9 +92,9 @@ const besideText = ({ host, duration_ps }, act) => `On ${act.short(host)} it las
 /** @param {Piece} piece @param {number} most letters */
 const nameOf = ({ name, class: own, event }, most) => (own === 'unrecorded' && !event ? 'nothing recorded' : cutMiddle(name, most));
 
-/** What went on while a launch waited: no reason, and so quiet. @param {Piece} piece */
-function meanwhile({ meanwhile: its }) {
-  const names = its.filter((part) => part.class !== 'unrecorded').slice(0, 2).map(({ name }) => cutMiddle(name, 20));
+/** What went on while a launch waited: no reason, and so quiet. @param {Piece} piece @param {number} most names */
+function meanwhile({ meanwhile: its }, most) {
+  const names = its.filter((part) => part.class !== 'unrecorded').slice(0, most).map(({ name }) => cutMiddle(name, 20));
   return names.length > 0 && h('small', { class: 'muted' }, ` meanwhile ${names.join(', ')}`);
 }
 
@@ -116,7 +116,7 @@ function chainTable({ chain, start_ps, duration_ps }, on, end, beside, brief) {
     columns: [
       { head: '#', number: true, cell: (piece) => String(chain.indexOf(piece) + 1) },
       { head: brief ? 'Why it ended, in order' : 'Why it ended: in order, from the device’s last op to its next run', title: ({ name, class: own, meanwhile: its }) => [`${name}, ${LABELS[own]}`, ...its.map((part) => `meanwhile ${part.name} ${timeText(part.duration_ps)}`)].join('\n'),
-        cell: (piece) => [classChip(piece.class), piece.event ? link(nameOf(piece, letters), () => on.open(piece)) : h('span', { class: 'sec' }, nameOf(piece, letters)), meanwhile(piece)] },
+        cell: (piece) => [classChip(piece.class), piece.event ? link(nameOf(piece, letters), () => on.open(piece)) : h('span', { class: 'sec' }, nameOf(piece, letters)), meanwhile(piece, brief ? 1 : 2)] },
       ...(brief ? [] : [quietColumn('Class', (/** @type {Piece} */ piece) => LABELS[piece.class])]),
       quietColumn('Thread', (/** @type {Piece} */ { thread }) => thread || '–'),
       timeColumn('From', unit, (piece) => piece.start_ps - start_ps, { cell: (piece) => from(piece.start_ps - start_ps) }),

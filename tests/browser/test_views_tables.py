@@ -117,7 +117,7 @@ def test_filters_and_order_are_in_the_link(xi: Xi, page: Page, case_study: str) 
     xi.open(case_study, v="gaps")
     page.get_by_test_id("filter-cause").select_option("compile")
     table = page.get_by_test_id("gap-list")
-    assert set(column(table, "Mostly").all_inner_texts()) == {"compile"}
+    assert set(column(table, "Cause").all_inner_texts()) == {"compile"}
     page.get_by_role("button", name="Start, ms").click()
     link = xi.link()
     assert (link["f"], link["o"]) == ("cause:compile", "-start")
