@@ -50,8 +50,9 @@ export function gapContent(gap, act, on) {
     body: h('div', { class: 'gap-body' }, h('p', { class: 'sec', 'data-testid': 'gap-sentence' }, sentence, gap.beside && ` ${besideText(gap.beside, act)}`, delays), findingLine(gap, on), h('div', { class: 'columns' },
       h('section', { 'data-testid': 'gap-parts' }, stackedBar(by_class_ps),
         apart && h('p', { class: 'sec small', title: 'Time is what the driving thread did at each instant. The list follows the launch from thread to thread.' }, 'The list follows the launch across threads: its classes differ.'),
+        kind === 'queued' && h('p', { class: 'sec small' }, 'What the host did meanwhile is not why the device waited.'),
         partsTable(by_class_ps, 'Gap', where, { beside, chain: apart ? { name: 'In list', duration_ps, by_class_ps: listed } : null, brief })),
-      h('section', null, chainTable(gap, on, !after ? `${name} works again` : brief ? `${after} begins` : `Device run ${after} begins on ${name}`, beside, brief)))),
+      h('section', null, chainTable(gap, on, !after ? `${name} works again` : gap.inside_run ? `${after} goes on` : brief ? `${after} begins` : `Device run ${after} begins on ${name}`, beside, brief)))),
   };
 }
 
@@ -99,7 +100,7 @@ function meanwhile({ meanwhile: its }, most) {
 }
 
 /** @param {GapDetail} gap @param {GapActions} on @param {string} end @param {import('./parts.js').Beside & {chain_ps: Record<string, number>}|null} beside @param {boolean} brief */
-function chainTable({ chain, start_ps, duration_ps }, on, end, beside, brief) {
+function chainTable({ chain, kind, start_ps, duration_ps }, on, end, beside, brief) {
   const { time, sum, unit } = partColumns('Time', chain, 'duration_ps');
   const from = (/** @type {number} */ ps) => '+' + digits(ps / unit.ps, 3);
   // An event that comes twice stands beside its time at the first place.
@@ -115,7 +116,7 @@ function chainTable({ chain, start_ps, duration_ps }, on, end, beside, brief) {
     name: (piece) => `${chain.indexOf(piece) + 1} of ${chain.length}: ${nameOf(piece, Infinity)}, ${LABELS[piece.class]}, ${timeText(piece.duration_ps)}, ${piece.thread || 'no thread'}`,
     columns: [
       { head: '#', number: true, cell: (piece) => String(chain.indexOf(piece) + 1) },
-      { head: brief ? 'Why it ended, in order' : 'Why it ended: in order, from the device’s last op to its next run', title: ({ name, class: own, meanwhile: its }) => [`${name}, ${LABELS[own]}`, ...its.map((part) => `meanwhile ${part.name} ${timeText(part.duration_ps)}`)].join('\n'),
+      { head: kind === 'queued' ? 'Meanwhile on the host, in order' : brief ? 'Why it ended, in order' : 'Why it ended: in order, from the device’s last op to its next run', title: ({ name, class: own, meanwhile: its }) => [`${name}, ${LABELS[own]}`, ...its.map((part) => `meanwhile ${part.name} ${timeText(part.duration_ps)}`)].join('\n'),
         cell: (piece) => [classChip(piece.class), piece.event ? link(nameOf(piece, letters), () => on.open(piece)) : h('span', { class: 'sec' }, nameOf(piece, letters)), meanwhile(piece, brief ? 1 : 2)] },
       ...(brief ? [] : [quietColumn('Class', (/** @type {Piece} */ piece) => LABELS[piece.class])]),
       quietColumn('Thread', (/** @type {Piece} */ { thread }) => thread || '–'),

@@ -181,7 +181,9 @@ class TestOverview:
         xi.ready()
         assert xi.drawn("selection.kind") == "gap"
         assert xi.drawn("selection.device").startswith(f"{LATE}/")
-        expect(page.get_by_test_id("gap-sentence")).to_contain_text(f"{LATE} holds up the others. Nothing was queued")
+        expect(page.get_by_test_id("gap-sentence")).to_contain_text(
+            f"{LATE} holds up the others. Nothing was queued"
+        )
         expect(page.get_by_test_id("diagnostic-stale")).to_have_count(0)
 
 

@@ -159,7 +159,9 @@ def test_findings_come_with_a_place_to_look_at(xi: Xi, page: Page, case_study: s
     window, selection = xi.drawn("window"), xi.drawn("selection")
     assert selection["kind"] == "gap"
     assert window["start_ps"] <= selection["start_ps"] < selection["end_ps"] <= window["end_ps"]
-    expect(page.get_by_test_id("gap-sentence")).to_contain_text("SyncTensorsGraph.42210 is compiled in step 1209. Nothing")
+    expect(page.get_by_test_id("gap-sentence")).to_contain_text(
+        "SyncTensorsGraph.42210 is compiled in step 1209. Nothing"
+    )
     line = page.get_by_test_id("gap-finding")
     expect(line).to_contain_text("Do: ")
     line.get_by_test_id("gap-finding-link").click()
@@ -175,7 +177,9 @@ def test_from_a_findings_gap_the_next_one_is_a_click_away(xi: Xi, page: Page, ca
     line.get_by_role("button", name="Next gap that the finding explains").click()
     expect(line).to_contain_text("2 of 9 gaps")
     line.get_by_test_id("gap-finding-all").click()
-    expect(page.get_by_test_id("off-finding")).to_contain_text("The device waits while the host builds the graph")
+    expect(page.get_by_test_id("off-finding")).to_contain_text(
+        "The device waits while the host builds the graph"
+    )
     assert page.get_by_test_id("gap-list").locator("tbody tr").count() == 9
     page.get_by_test_id("gap-clear").click()
     expect(page.get_by_test_id("off-finding")).to_have_count(0)
