@@ -6,7 +6,7 @@ import { cores, link } from '../lib/cards.js';
 import { dutyRows, idleRows } from './devices.js';
 import { dutyCard } from './duty.js';
 import { idleCard } from './idle.js';
-import { findingsCard } from './findings.js';
+import { findingsCard, markLinked } from './findings.js';
 import { createSteps } from './steps.js';
 import { dataCards } from './data.js';
 
@@ -39,6 +39,7 @@ export function overviewView(app) {
     fill(element, verdict(answer, session.session.description, note, app), findingsCard(answer, app), idleCard(devices, idle, answer.step_idle.steps, session, app), devices.length === 1 ? null : dutyCard(devices, session, app),
       steps.element, dataCards(answer, devices.length, app));
     steps.open(answer, session);
+    markLinked(element, app);
   }
 
   const data = loadOnce(app, 'overview', element, (/** @type {Overview} */ next, own) => {
@@ -57,6 +58,7 @@ export function overviewView(app) {
     element, open: data.open, filter: data.known(draw), move: steps.select,
     show(on) {
       data.show(on);
+      if (on) markLinked(element, app);
       removeKeys?.();
       removeKeys = on ? app.keys.add(steps.keys) : null;
     },
