@@ -6,11 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from tb_xla_insights.visible import visible
+
 Severity = Literal["info", "warning", "error"]
 
 
 class InputError(Exception):
-    """The input cannot be read. The message is one line: which file, where in it, what to do."""
+    """The input cannot be read. The message is one line: which file, where in it, what to do; names in it are as they
+    may be printed."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(visible(message))
 
 
 class NoDeviceError(InputError):

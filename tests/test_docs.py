@@ -20,7 +20,7 @@ from tb_xla_insights.plugin.routes import Routes
 ROOT = Path(__file__).parents[1]
 PAGES = {
     str(path.relative_to(ROOT)): path.read_text()
-    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *ROOT.glob("*/README.md"))
+    for path in (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")), *ROOT.glob("*/README.md"))
 }
 README = PAGES["README.md"]
 COMMAND_LINE = PAGES["docs/command-line.md"] + PAGES["docs/capture.md"]
@@ -53,18 +53,21 @@ def anchors(text: str) -> set[str]:
 
 
 def test_every_route_is_listed_and_every_listed_route_is_there() -> None:
-    listed = set(re.findall(r"^\| `data/(\w+)`", PAGES["docs/routes.md"], re.MULTILINE))
+    listed = dict(re.findall(r"^\| `data/(\w+)` \| (POST)?", PAGES["docs/routes.md"], re.MULTILINE))
     routes, captures = Routes(cast(Any, None), cast(Any, None)), Captures(cast(Any, None), None)
-    assert listed == set(routes.handlers()) | set(captures.gets()) | set(captures.posts())
+    gets, posts = routes.gets() | captures.gets(), routes.posts() | captures.posts()
+    assert listed == dict.fromkeys(gets, "") | dict.fromkeys(posts, "POST")
 
 
 def test_every_command_and_option_is_listed() -> None:
     listed = set(re.findall(r"^    xla-insights (\w+)", COMMAND_LINE, re.MULTILINE))
     assert listed == set(commands())
     for name, command in commands().items():
+        told = command.format_help()
         for option in command._option_string_actions:
             if option.startswith("--") and option != "--help":
                 assert option in COMMAND_LINE, f"{name} {option}"
+                assert option in told
 
 
 def test_every_flag_of_tensorboard_is_listed() -> None:
@@ -72,6 +75,7 @@ def test_every_flag_of_tensorboard_is_listed() -> None:
     XlaInsights().define_flags(flags)
     listed = set(re.findall(r"^\| `(--xla_insights\w+)", PAGES["docs/routes.md"], re.MULTILINE))
     assert listed == set(flags._option_string_actions)
+    assert all(flag in flags.format_help() for flag in listed)
 
 
 def test_every_class_is_named() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ from tb_xla_insights.catalog.classes import label as class_label
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 from tb_xla_insights.trace.threads import thread_labels
 
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.gaps import Link
+
 _SHORTEST = 1000
 """Parts of a gap that a piece of its chain is at least one of."""
 
@@ -33,7 +36,7 @@ NOT_BEGUN = "enqueued, not begun"
 """Names of what a launch does that no thread works for: it waits for the next thread, or for its run."""
 
 
-def find_chains(trace: Trace, which: NDArray[np.int64]) -> list[list[dict[str, Any]]]:
+def find_chains(trace: Trace, which: NDArray[np.int64]) -> list[list[Link]]:
     """For each of some gaps (indices into `find_gaps`), consecutive pieces that add up to it:
     `{name, class, thread, start_ps, duration_ps, event, meanwhile}`, `event` the row of the event that names it, or
     None.
@@ -77,9 +80,8 @@ def _read(trace: Trace, source: int, gap: Int32, start: Int64, end: Int64) -> _P
         kind = np.full(len(gap), OTHER if source == RUN else WAIT, np.int8)
         return gap, start, end, kind, np.full(len(gap), source, np.int32)
     empty, hole_kind = (_NOTHING, UNRECORDED) if waits_for < 0 else (source, WAIT)
-    segments = (
-        partition(trace) if source == HOST else timelines(trace)(source if waits_for < 0 else waits_for)
-    )
+    line = source if waits_for < 0 else waits_for
+    segments = partition(trace) if source == HOST else thread_timeline(trace, line)
     at, stretch = overlaps(segments.start_ps, segments.end_ps, start, end)
     begin = np.maximum(segments.start_ps[stretch], start[at])
     finish = np.minimum(segments.end_ps[stretch], end[at])
@@ -105,23 +107,10 @@ def _read(trace: Trace, source: int, gap: Int32, start: Int64, end: Int64) -> _P
     )
 
 
-class _Timelines:
-    """Threads' timelines, each made when it is first asked for."""
-
-    def __init__(self, trace: Trace) -> None:
-        self._trace = trace
-        self._known: dict[int, Segments] = {}
-
-    def __call__(self, line: int) -> Segments:
-        if line not in self._known:
-            self._known[line] = thread_segments(self._trace, line)
-        return self._known[line]
-
-
 @kept
-def timelines(trace: Trace) -> _Timelines:
-    """The threads' timelines by line."""
-    return _Timelines(trace)
+def thread_timeline(trace: Trace, line: int) -> Segments:
+    """One thread's whole timeline. Many gaps ask for it."""
+    return thread_segments(trace, line)
 
 
 def _named(trace: Trace, kind: NDArray[np.int8], row: Int32) -> Int32:
@@ -151,7 +140,7 @@ def _documents(
     finish: Int64,
     kind: NDArray[np.int8],
     row: Int32,
-) -> list[list[dict[str, Any]]]:
+) -> list[list[Link]]:
     gaps = find_gaps(trace)
     line = trace.lines_of(row)
     name = np.where(row >= 0, trace.metadata.name[trace.meta[np.maximum(row, 0)]], row)
@@ -166,7 +155,7 @@ def _documents(
     until = np.where(last, gaps.end_ps[which][gap], np.append(begin[1:], 0))
     name, kind, line, row = name[keep], kind[keep], line[keep], row[keep]
     meanwhile = _meanwhile(trace, np.flatnonzero(row <= ENQUEUED), begin, until)
-    chains: list[list[dict[str, Any]]] = [[] for _ in which]
+    chains: list[list[Link]] = [[] for _ in which]
     columns = (gap, name, kind, line, begin, until - begin, row)
     for place, (number, text, class_, thread, start, duration, event) in enumerate(
         zip(*(it.tolist() for it in columns), strict=True)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import importlib
 import re
+import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from tb_xla_insights.capture.addresses import host_name, port
 from tb_xla_insights.errors import InputError
@@ -23,6 +25,9 @@ _MOST_EVENTS = 10**9
 """Old servers leave out events beyond this without a word, and other clients send a million; no capture has so many."""
 _COLLECT_SECONDS = 900.0
 """A server writes its file only after the trace has ended; with many devices that takes minutes."""
+_LONGEST_ANSWER = 1 << 20
+"""Bytes. The answer that is needed has two; what else a server may send along lies in its file as well."""
+_MOST_SAID = 300
 _FILE_TROUBLE = re.compile(
     r"director|permission|denied|no space|read-?only|such file|bucket|quota|not found|file ?system|scheme",
     re.I,
@@ -70,7 +75,7 @@ class Server:
             raise InputError(f"{error.name} is not installed; pip install grpcio protobuf") from error
         self.address = address
         # The prefix keeps a host called "unix" a host. Profiler servers are reached directly or through a tunnel.
-        options = [("grpc.max_receive_message_length", -1), ("grpc.enable_http_proxy", 0)]
+        options = [("grpc.max_receive_message_length", _LONGEST_ANSWER), ("grpc.enable_http_proxy", 0)]
         self._channel = grpc.insecure_channel(f"dns:///{address}", options=options)
 
     def profile(self, root: str, session: str, options: Options) -> grpc.Future[Any]:
@@ -125,11 +130,19 @@ class Server:
         self._channel.close()
 
 
+def is_too_long(error: grpc.RpcError) -> bool:
+    """Whether the server did answer, but with more than is taken in."""
+    import grpc
+
+    too_long = "larger than max" in (error.details() or "")
+    return too_long and error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+
+
 def refusal(address: str, directory: str, error: grpc.RpcError) -> Problem:
     """What a failed request means, and what to do."""
     import grpc
 
-    code, said = error.code(), " ".join((error.details() or "").split())
+    code, said = error.code(), " ".join((error.details() or "").split())[:_MOST_SAID]
     if code is grpc.StatusCode.UNAVAILABLE:
         return _unreachable(address, said)
     if code is grpc.StatusCode.UNIMPLEMENTED:
@@ -155,9 +168,11 @@ def refusal(address: str, directory: str, error: grpc.RpcError) -> Problem:
 def _unreachable(address: str, said: str) -> Problem:
     if re.search(r"resolv|lookup|Domain name", said):
         return Problem(f"{address}: no such host; check the name")
-    if re.search(r"http1|HTTP/1|SETTINGS", said):
+    if re.search(r"http1|HTTP/1|parsing HTTP/2|SETTINGS", said):
         return Problem(f"{address}: what listens there is no profiler server; check the port")
     if re.search(r"refused|failed to connect", said, re.I):
+        if _listens(address):
+            return Problem(f"{address}: what listens there is no profiler server; check the port", again=True)
         at = port(address)
         server = f"xp.start_server({at}), jax.profiler.start_server({at})"
         start = f"start the profiler server in the training process ({server})"
@@ -165,3 +180,13 @@ def _unreachable(address: str, said: str) -> Problem:
     if re.search(r"reset|closed|GOAWAY|broken pipe", said, re.I):
         return Problem(f"{address}: the process ended during the capture; start it and capture again")
     return Problem(f"{address}: cannot be reached ({said}); check host, port and tunnel", again=True)
+
+
+def _listens(address: str) -> bool:
+    """Whether anything does at one of the addresses of a name. gRPC tells what came of only one of them."""
+    place = urlsplit(f"//{address}")
+    try:
+        socket.create_connection((place.hostname, place.port), timeout=1).close()
+    except OSError:
+        return False
+    return True

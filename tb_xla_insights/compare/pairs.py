@@ -19,19 +19,26 @@ from fractions import Fraction
 from io import StringIO
 from pathlib import Path
 from statistics import median_low
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tb_xla_insights.analysis.step_table import steps_report
 from tb_xla_insights.compare.chance import Steps, median_test
-from tb_xla_insights.compare.measures import judged, paired
+from tb_xla_insights.compare.measures import judgement
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.report.beside import beside, decoded
+from tb_xla_insights.report.beside import beside
 from tb_xla_insights.report.throughput import recorded_samples
+from tb_xla_insights.texts import TextError, read_text
 from tb_xla_insights.trace.model import SessionTrace
 from tb_xla_insights.units import PS_PER
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d\d?)?", re.ASCII | re.IGNORECASE)
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.compare import PairRow, Pairs, PairValue
+
+_NUMBER = re.compile(r"[+-]?(\d{1,40}\.?\d{0,40}|\.\d{1,40})(e[+-]?\d\d?)?", re.ASCII | re.IGNORECASE)
 """A number, as the page reads it, too; anything else, also `1/2`, may be a path."""
+_LONGEST_PATH = 4096
+_SHOWN = 40
+"""Letters of a cell that a message tells."""
 
 
 class Timed(NamedTuple):
@@ -45,7 +52,7 @@ StepsOf = Callable[[str], Timed]
 """The steps of the session that a path means; raises InputError."""
 
 
-def read_pairs(path: str, read_steps: StepsOf) -> dict[str, Any]:
+def read_pairs(path: str, read_steps: StepsOf) -> Pairs:
     """The speed-up table of a file.
 
     `columns` are names; `rows` have `model` and per column `speedups` (A's time / B's, None where the file has none)
@@ -54,16 +61,15 @@ def read_pairs(path: str, read_steps: StepsOf) -> dict[str, Any]:
     those of a comparison of the median step (see `measures.judged`), None unless both are sessions. Raises InputError.
     """
     try:
-        with open(path, "rb") as file:
-            reader = csv.reader(StringIO(decoded(file.read()), newline=""), strict=True)
+        reader = csv.reader(StringIO(read_text(path), newline=""), strict=True)
         lines = [(reader.line_num, line) for line in reader if any(map(str.strip, line))]
     except csv.Error as error:
         raise InputError(
             f"{path}, line {reader.line_num}: {error}; write CSV, its quotes in pairs"
         ) from error
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not CSV in UTF-8 or UTF-16"
-        raise InputError(f"{path}: {reason}; give a CSV file of pairs") from error
+    except (OSError, TextError) as error:
+        reason = f": {error.strerror}" if isinstance(error, OSError) else f"{error.at}: {error}"
+        raise InputError(f"{path}{reason}; give a CSV file of pairs") from error
     if len(lines) < 2:
         raise InputError(f"{path}: no pairs; give a head and one pair per line")
     head = [name.strip() for name in lines[0][1]]
@@ -84,7 +90,7 @@ def read_pairs(path: str, read_steps: StepsOf) -> dict[str, Any]:
         )
     if len(head) < 2:
         raise InputError(f"{path}, line 1: no column of speed-ups and no columns a and b; add them")
-    cells: dict[tuple[str, str], tuple[Fraction, dict[str, Any] | None]] = {}
+    cells: dict[tuple[str, str], tuple[Fraction, PairValue | None]] = {}
     for number, row in rows:
         for name, cell in zip(head[1:], row[1:], strict=True):
             if cell not in ("", "-", "–"):
@@ -93,20 +99,22 @@ def read_pairs(path: str, read_steps: StepsOf) -> dict[str, Any]:
     return _table([row[0] for _, row in rows], head[1:], cells)
 
 
-_Cells = Mapping[tuple[str, str], tuple[Fraction, dict[str, Any] | None]]
+_Cells = Mapping[tuple[str, str], "tuple[Fraction, PairValue | None]"]
 
 
 def _of_pairs(
     path: str, places: Mapping[str, int], rows: Sequence[tuple[int, list[str]]], read_steps: StepsOf
 ) -> tuple[list[str], list[str], _Cells]:
-    cells: dict[tuple[str, str], tuple[Fraction, dict[str, Any] | None]] = {}
+    cells: dict[tuple[str, str], tuple[Fraction, PairValue | None]] = {}
     folder = Path(path).parent
 
     def time(number: int, cell: str) -> tuple[int, Timed | None]:
         if _NUMBER.fullmatch(cell):
             return round(Fraction(cell) * PS_PER["ms"]), None
-        if not cell.isprintable() or not cell:
-            raise InputError(f"{path}, line {number}: {cell!r} is no session; give a path or a time in ms")
+        if not cell.isprintable() or not 0 < len(cell) <= _LONGEST_PATH:
+            raise InputError(
+                f"{path}, line {number}: {cell[:_SHOWN]!r} is no session; give a path or a time in ms"
+            )
         try:
             steps = read_steps(cell if "://" in cell else str(folder / os.path.expanduser(cell)))
             return median_low(step["duration_ps"] for step in steps.steps), steps
@@ -124,18 +132,28 @@ def _of_pairs(
         _only_one(path, number, cells, name, column)
         cells[name, column] = (
             Fraction(a_ps, b_ps),
-            {"a": a, "b": b, "a_ps": a_ps, "b_ps": b_ps, **_told(a_ps, b_ps, a_steps, b_steps)},
+            _value((a, b), (a_ps, b_ps), (a_steps, b_steps)),
         )
     return [name for name, _ in cells], [column for _, column in cells], cells
 
 
-def _told(a_ps: int, b_ps: int, a: Timed | None, b: Timed | None) -> dict[str, Any]:
-    """How many steps are behind a pair, and what may be chance; steps of different sizes are not judged."""
-    steps = [len(its.steps) if its else None for its in (a, b)]
+def _value(
+    cells: tuple[str, str], times_ps: tuple[int, int], sessions: tuple[Timed | None, Timed | None]
+) -> PairValue:
+    """A pair, how many steps are behind it, and what may be chance; steps of different sizes are not judged."""
+    (a_ps, b_ps), (a, b) = times_ps, sessions
     tested = median_test(Steps.usual(a.steps), Steps.usual(b.steps), b_ps - a_ps) if a and b else None
     other_size = a and b and a.samples and b.samples and a.samples != b.samples
-    row = judged(paired(a_ps, b_ps), None if other_size else "lower", tested)
-    return {"steps": steps if a or b else None, "p": row["p"], "verdict": row["verdict"]}
+    said = judgement(a_ps, b_ps, None if other_size else "lower", tested)
+    return {
+        "a": cells[0],
+        "b": cells[1],
+        "a_ps": a_ps,
+        "b_ps": b_ps,
+        "steps": [len(it.steps) if it else None for it in sessions] if a or b else None,
+        "p": said["p"],
+        "verdict": said["verdict"],
+    }
 
 
 def _only_one(path: str, line: int, cells: _Cells, model: str, column: str) -> None:
@@ -147,7 +165,7 @@ def _number(path: str, line: int, cell: str) -> Fraction:
     text = cell[:-1] if cell.endswith(("x", "×")) else cell
     value = Fraction(text) if _NUMBER.fullmatch(text) else Fraction(0)
     if value <= 0:
-        raise InputError(f"{path}, line {line}: {cell!r} is no speed-up; write numbers like 1.344")
+        raise InputError(f"{path}, line {line}: {cell[:_SHOWN]!r} is no speed-up; write numbers like 1.344")
     return value
 
 
@@ -156,9 +174,9 @@ def _speedup(cells: _Cells, model: str, column: str) -> float | None:
     return float(cell[0]) if cell else None
 
 
-def _table(models: Sequence[str], columns: Sequence[str], cells: _Cells) -> dict[str, Any]:
+def _table(models: Sequence[str], columns: Sequence[str], cells: _Cells) -> Pairs:
     names, models = list(dict.fromkeys(columns)), list(dict.fromkeys(models))
-    rows = [
+    rows: list[PairRow] = [
         {
             "model": model,
             "speedups": [_speedup(cells, model, name) for name in names],
