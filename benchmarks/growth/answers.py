@@ -40,7 +40,9 @@ class _Known:
 
     def __init__(self, loaded: Loaded) -> None:
         self._loaded = loaded
-        self.done, self.loaded_, self.so_far, self.hosts_read, self.hosts = True, loaded, None, {}, []
+        self.done, self.loaded_, self.so_far = True, loaded, None
+        self.hosts_read: dict[str, Any] = {}
+        self.hosts: list[Any] = []
         self.files = type("Files", (), {"hosts": loaded.trace.traces, "path": loaded.trace.path})()
 
     def load(self, *_: object) -> Load:
