@@ -64,6 +64,11 @@ def test_a_mistake_that_explains_much_is_the_first_sentence(told: dict[str, int]
     )
 
 
+def test_where_the_launch_waits_for_most_of_a_gap_what_the_host_did_is_no_reason() -> None:
+    chain = [{"duration_ps": 400, "meanwhile": []}, {"duration_ps": 600, "meanwhile": [{"name": "wait"}]}]
+    assert why(gap(1000) | {"chain": chain}, {"early_sync": 900}, {"findings": [finding("early_sync")]}) == ""
+
+
 def test_a_finding_shows_first_what_it_explains_most_of() -> None:
     groups = [gap(1000 + at) | {"told_by": {"early_sync": ps}} for at, ps in enumerate((100, 900, 500))]
     its = places(groups)["early_sync"]

@@ -32,7 +32,11 @@ def told_by(gap: Mapping[str, Any], host: str, report: Mapping[str, Any]) -> dic
 
 def why(gap: Mapping[str, Any], told: Mapping[str, int], report: Mapping[str, Any]) -> str:
     """The finding that explains most of a gap, as the first sentence about it, if that is a mistake and explains much
-    of the gap; else empty. A limit says no more than what the host did, which is told anyway."""
+    of the gap; else empty. A limit says no more than what the host did, which is told anyway; and where the launch
+    waited for most of the gap, what the host did meanwhile is no reason."""
+    waited = sum(piece["duration_ps"] for piece in gap.get("chain", ()) if piece["meanwhile"])
+    if 2 * waited > gap["duration_ps"]:
+        return ""
     for id_, ps in [*told.items()][:1]:
         finding = next(it for it in report["findings"] if it["id"] == id_)
         if finding["kind"] == "mistake" and ps >= _MUCH * gap["duration_ps"]:
