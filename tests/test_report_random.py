@@ -108,7 +108,7 @@ def any_gpus(pick: random.Random) -> SessionTrace:
 
 def any_gpu_hosts(pick: random.Random) -> list[Parts]:
     """GPUs that record kernels alone, and the driver's calls on the threads that execute, or on lines of their own."""
-    hosts = []
+    hosts: list[Parts] = []
     for _ in range(pick.choice((1, 1, 2))):
         threads: dict[str, list[Event]] = {
             "python": [any_event(pick, US) for _ in range(pick.choice((0, 9)))]

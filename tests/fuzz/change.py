@@ -191,8 +191,8 @@ def _damaged(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
 
 
 _CHANGES: tuple[Callable[[Random, Node, Path, Parts], Node], ...] = (
-    _value, _value, _value, _value, _value, _other, _other, _more, _gone, _again, _elsewhere, _swapped, _as_parts, _typed,
-    _damaged,
+    _value, _value, _value, _value, _value, _other, _other, _more, _gone, _again, _elsewhere, _swapped, _as_parts,
+    _typed, _damaged,
 )  # fmt: skip
 
 

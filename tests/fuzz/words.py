@@ -43,8 +43,9 @@ _KNOWN = [
     for name in group.get(key, ())
 ]
 _ODD = (
-    "", " ", "/", "//", "a/b/c", ".", "$", "#", "%s", "{}", "0", "-1", "1e999", "nan", "=1+1", "<b>", "\x00", "\x1b[2J",
-    "\u202e", "é", "😀", "a" * 300, "a/" * 40, "(", "()", "f(", "f(1)", "f(-2)", "f(18446744073709551616)", ":", "::",
+    "", " ", "/", "//", "a/b/c", ".", "$", "#", "%s", "{}", "0", "-1", "1e999", "nan", "=1+1", "<xss>", "\x00",
+    "\x1b[2J", "\u202e", "é", "😀", "a" * 300, "a/" * 40, "(", "()", "f(", "f(1)", "f(-2)", "f(18446744073709551616)",
+    ":", "::",
 )  # fmt: skip
 _OPS = (
     "fusion.1", "dot.3", "copy-start.1", "copy-done.1", "all-reduce.2", "all-reduce-start.4", "all-reduce-done.4",
@@ -61,14 +62,15 @@ NAMES: dict[str, tuple[str, ...]] = {
     ),
     "line name": (
         *_ODD, "XLA Modules", "XLA Ops", "XLA TraceMe", "Steps", "Async XLA Ops", "python", "python3", "main",
-        "pt_autograd_0", "tf_pytorchxla/1", "tf_XLAPjRtCpuClient/2", "tf_XLAEigen/3", "Thread-3", "Host Threads/Thread-3",
-        "Stream #1(Kernel)", "Stream #2(MemcpyH2D)", "TensorFlow Ops", "TensorFlow Name Scope", "tf_data_private/7",
+        "pt_autograd_0", "tf_pytorchxla/1", "tf_XLAPjRtCpuClient/2", "tf_XLAEigen/3", "Thread-3",
+        "Host Threads/Thread-3", "Stream #1(Kernel)", "Stream #2(MemcpyH2D)", "TensorFlow Ops",
+        "TensorFlow Name Scope", "tf_data_private/7",
     ),
     "event name": (*_ODD, *_OPS, *_KNOWN),
     "stat name": (
-        *_ODD, *NUMBER_STATS, *TEXT_STATS, "Hlo Proto", "hlo_category", "flops", "bytes_accessed", "peak_teraflops_per_second",
-        "profile_start_time", "profile_stop_time", "device_type_string", "long_name", "memory_access_breakdown",
-        "context_id", "shape_with_layout", "source", "deduplicated_name", "equation", "cost",
+        *_ODD, *NUMBER_STATS, *TEXT_STATS, "Hlo Proto", "hlo_category", "flops", "bytes_accessed",
+        "peak_teraflops_per_second", "profile_start_time", "profile_stop_time", "device_type_string", "long_name",
+        "memory_access_breakdown", "context_id", "shape_with_layout", "source", "deduplicated_name", "equation", "cost",
     ),
     "opcode": (
         "", "add", "dot", "convolution", "fusion", "while", "call", "conditional", "custom-call", "parameter",
