@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -31,6 +32,8 @@ def main() -> int:
             parser.error("--replay needs the --target that the input is of")
         print(sorted(measured(targets[0], options.replay.read_bytes(), Tally(), memory=True)))
         return 0
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # also where a shell has it ignored
     loop = Loop(options.folder, targets)
     try:
         loop.run(options.processes, None if options.minutes is None else 60 * options.minutes)

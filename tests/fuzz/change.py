@@ -172,6 +172,8 @@ _LONG = (b"\xff" * 9 + b"\x01", b"\xff" * 10 + b"\x01", b"\x80\x80\x00", b"\xff"
 def _damaged(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
     """A tag, a length or a number that no writer makes, with all around it still fitting."""
     old = at_path(tree, path)
+    if not old.raw:
+        return tree
     tag = encoded(old.number << 3 | old.wire)
     how = pick.randrange(5)
     if how == 0:

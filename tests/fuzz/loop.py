@@ -69,7 +69,10 @@ def _work(
         until = time.monotonic() + _SEND_SECONDS
         while time.monotonic() < until:
             worker.turn(seeds)
-        end.send((worker.tallies, worker.failures, worker.new))
+        try:
+            end.send((worker.tallies, worker.failures, worker.new))
+        except BrokenPipeError:  # nobody listens any more
+            return
         worker.tallies = {name: Tally() for name in worker.tallies}
         worker.failures, worker.new = [], []
 

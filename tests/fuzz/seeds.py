@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -10,7 +11,7 @@ from random import Random
 from captures import space_of
 from damaged import small
 from fuzz.change import parts_of
-from fuzz.tree import Node, at_path, message, nth, parsed, root
+from fuzz.tree import Node, message, opened, parsed, root, text, written
 from helpers import small_space
 from test_report_random import Parts, any_gpu_hosts, any_hosts
 
@@ -21,7 +22,21 @@ _CUTS = 12
 _MOST_EVENTS = 8
 _MOST_LINES = 6
 _MOST_PROGRAM = 4000
-"""Bytes of a compiled program that is kept whole."""
+"""Bytes of a compiled program that is kept."""
+_LINE_WITHOUT_EVENTS = 40
+"""Bytes that the head of a line takes at most."""
+
+
+_most_bytes = 100_000
+"""Of a real capture that is cut up."""
+
+
+def take_all() -> None:
+    """Has real captures of any size cut up, which takes seconds."""
+    global _most_bytes
+    _most_bytes = 600_000
+    cut.cache_clear()
+    parts.cache_clear()
 
 
 @cache
@@ -44,9 +59,10 @@ def cut() -> tuple[Node, ...]:
     pick = Random(1)
     found = list(made())
     for file in files:
-        if file.stat().st_size < 600_000:
-            whole = parsed("XSpace", file.read_bytes())
-            found += [cut_out(pick, whole) for _ in range(_CUTS)]
+        if file.stat().st_size < _most_bytes:
+            planes = _planes(file.read_bytes())
+            cuts = ([plane.cut_out(pick) for plane in planes] for _ in range(_CUTS))
+            found += [parsed("XSpace", written(root("XSpace", its))) for its in cuts]
     return tuple(found)
 
 
@@ -56,54 +72,70 @@ def parts(real: bool) -> dict[str, list[Node]]:
     return parts_of(cut() if real else made())
 
 
-def cut_out(pick: Random, space: Node) -> Node:
-    """A few neighbouring events of a few lines of each plane, with the names that they have."""
-    return root(
-        "XSpace", [_plane(pick, part) if part.kind == "XPlane" else part for part in space.parts or ()]
-    )
+@dataclass(frozen=True)
+class _Plane:
+    """A plane of a real capture. `kinds` and `names` are the metadata of events and stats, by id."""
+
+    field: Node
+    lines: list[Node]
+    kinds: dict[int, Node]
+    names: dict[int, Node]
+    rest: list[Node]
+
+    def cut_out(self, pick: Random) -> Node:
+        """A few neighbouring events of a few lines, with their names; of a plane without lines some kinds."""
+        lines = [_line(pick, line) for line in pick.sample(self.lines, min(len(self.lines), _MOST_LINES))]
+        used = {_number(event, 1) for line in lines for event in line.parts or () if event.kind == "XEvent"}
+        wanted = used if self.lines else pick.sample(sorted(self.kinds), min(len(self.kinds), _MOST_LINES))
+        kinds = [self.kinds[id_] for id_ in wanted if id_ in self.kinds]
+        stats = {_number(stat, place) for it in (*lines, *kinds) for stat in _stats(it) for place in (1, 7)}
+        names = [self.names[id_] for id_ in stats if id_ in self.names]
+        return message(self.field.number, self.field.kind, [*lines, *kinds, *names, *self.rest])
 
 
-def _plane(pick: Random, plane: Node) -> Node:
-    lines = [part for part in plane.parts or () if part.kind == "XLine"]
-    full = [line for line in lines if any(part.kind == "XEvent" for part in line.parts or ())]
-    chosen = {id(line) for line in pick.sample(full, min(len(full), _MOST_LINES))}
-    kept = [_line(pick, line) for line in lines if id(line) in chosen]
-    kinds = {_number(event, 1) for line in kept for event in line.parts or () if event.kind == "XEvent"}
-    own = [
-        part for part in plane.parts or () if part.kind == "EventEntry" and _wanted(part, kinds, bool(lines))
-    ]
-    stats = {_number(stat, 1) for it in (*kept, *own) for stat in _stats(it)}
-    stats |= {_number(stat, 7) for it in (*kept, *own) for stat in _stats(it)}
-    rest = [part for part in plane.parts or () if part.kind not in ("XLine", "EventEntry")]
-    names = [part for part in rest if part.kind != "StatEntry" or _number(part, 1) in stats]
-    return message(plane.number, plane.kind, [*kept, *own, *names])
-
-
-def _wanted(entry: Node, kinds: set[int], lines: bool) -> bool:
-    """Whether a kind of event is kept; planes without lines have compiled programs as kinds."""
-    return (_number(entry, 1) in kinds or not lines) and len(entry.raw) < _MOST_PROGRAM
+def _planes(data: bytes) -> list[_Plane]:
+    """The planes of a capture, of which only what is cut out is read further."""
+    found = []
+    for plane in opened(text(0, "XSpace", data)).parts or ():
+        parts = opened(plane).parts or () if plane.kind == "XPlane" else ()
+        by_kind = {
+            kind: [part for part in parts if part.kind == kind]
+            for kind in ("XLine", "EventEntry", "StatEntry")
+        }
+        found.append(
+            _Plane(
+                plane,
+                [line for line in by_kind["XLine"] if len(line.raw) > _LINE_WITHOUT_EVENTS],
+                {_number(it, 1): it for it in by_kind["EventEntry"] if len(it.raw) < _MOST_PROGRAM},
+                {_number(it, 1): it for it in by_kind["StatEntry"]},
+                [part for part in parts if part.kind not in by_kind],
+            )
+        )
+    return [plane for plane in found if plane.field.kind == "XPlane"]
 
 
 def _line(pick: Random, line: Node) -> Node:
-    events = [part for part in line.parts or () if part.kind == "XEvent"]
-    first = pick.randrange(len(events))
-    kept = {id(event) for event in events[first : first + pick.randint(1, _MOST_EVENTS)]}
-    return message(
-        line.number,
-        line.kind,
-        [part for part in line.parts or () if part.kind != "XEvent" or id(part) in kept],
-    )
+    parts = opened(line).parts or ()
+    events = [part for part in parts if part.kind == "XEvent"]
+    first = pick.randrange(max(1, len(events)))
+    some = events[first : first + pick.randint(1, _MOST_EVENTS)]
+    return message(line.number, line.kind, [*(part for part in parts if part.kind != "XEvent"), *some])
 
 
-def _stats(node: Node) -> list[Node]:
-    found = [node] if node.kind == "XStat" else []
-    return found + [stat for part in node.parts or () for stat in _stats(part)]
+def _stats(field: Node) -> list[Node]:
+    """The stats of the events of a line, or of what a kind of events has."""
+    found: list[Node] = []
+    for part in field.parts or opened(field).parts or ():
+        if part.kind == "XStat":
+            found.append(part)
+        elif part.kind in ("XEvent", "XEventMetadata"):
+            found += _stats(part)
+    return found
 
 
-def _number(node: Node, place: int) -> int:
-    return next(
-        (part.value for part in node.parts or () if part.number == place and isinstance(part.value, int)), 0
-    )
+def _number(field: Node, place: int) -> int:
+    parts = field.parts or opened(field).parts or ()
+    return next((its.value for its in parts if its.number == place and isinstance(its.value, int)), 0)
 
 
 @cache
@@ -111,10 +143,3 @@ def texts() -> tuple[bytes, ...]:
     """Files that lie beside captures."""
     files = [*ROOT.glob("demo_logs/*/*.txt"), *ROOT.glob("tests/recorded/**/*.json")]
     return tuple(file.read_bytes()[:6000] for file in sorted(files) if file.stat().st_size < 100_000)
-
-
-def some_part(pick: Random, tree: Node, kind: str) -> Node:
-    """One of the fields of a kind in a capture; the whole capture where there is none."""
-    found = [nth(tree, place) for place in range(tree.size - 1)]
-    chosen = [path for path in found if at_path(tree, path).kind == kind]
-    return at_path(tree, pick.choice(chosen)) if chosen else tree

@@ -93,6 +93,12 @@ def parsed(kind: Kind, data: bytes) -> Node:
     return root(kind, _parts(kind, data, 0, len(data), 0))
 
 
+def opened(field: Node) -> Node:
+    """A message with its fields, of which those that are messages are left as bytes. Raises NoMessageError."""
+    assert isinstance(field.value, bytes)
+    return message(field.number, field.kind, _parts(field.kind, field.value, 0, len(field.value), _DEEPEST))
+
+
 def _parts(kind: Kind, data: bytes, start: int, end: int, depth: int) -> list[Node]:
     known = MESSAGES[kind]
     parts = []

@@ -16,6 +16,7 @@ from pathlib import Path
 from random import Random
 from types import FrameType
 
+from fuzz import seeds
 from fuzz.change import changed
 from fuzz.shrink import shrunk
 from fuzz.target import Target
@@ -100,12 +101,12 @@ class Worker:
                 self.attempt(target, data, -1)
         self.new.clear()
 
-    def turn(self, seeds: Iterator[int]) -> None:
+    def turn(self, numbers: Iterator[int]) -> None:
         """Tries inputs of the target that has had the least of its share."""
         target = min(self.targets, key=lambda its: self._spent[its.name] / its.share)
         began = time.monotonic()
         while (spent := time.monotonic() - began) < _TURN_SECONDS:
-            seed = next(seeds)
+            seed = next(numbers)
             self.attempt(target, self._made(target, Random(seed)), seed)
         self._spent[target.name] += spent
         self.tallies[target.name].spent += spent
@@ -113,8 +114,6 @@ class Worker:
     def _made(self, target: Target, pick: Random) -> bytes:
         trees = self._trees[target.name]
         if trees and pick.random() < _FROM_KEPT:
-            from fuzz import seeds
-
             return written(changed(pick, pick.choice(trees), seeds.parts(real=True)))
         return target.make(pick)
 
@@ -225,8 +224,11 @@ def _sign(target: Target, data: bytes) -> str | None:
 
 
 def settle() -> None:
-    """Has this process work on its own: one thread, bounded memory, no collecting of what stays."""
+    """Has this process work on its own: with all that inputs are made of, one thread, bounded memory, and no look for
+    garbage in what stays."""
     limit_threads(1)
+    seeds.take_all()
+    seeds.parts(real=True)
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY if soft < 0 else min(soft, MOST_MEMORY), hard))
     gc.collect()
