@@ -155,6 +155,6 @@ def _recorded(data: bytes) -> Iterator[str]:
 
 
 TARGETS = [
-    Target("text", make_text, check_text, Limits(1.0, 1e-4, 64_000_000, 4000), 0.05),
-    Target("document", make_document, check_document, Limits(1.0, 1e-4, 64_000_000, 4000), 0.03),
+    Target("text", make_text, check_text, Limits(1.0, 1e-4, 64_000_000, 4000), 0.03),
+    Target("document", make_document, check_document, Limits(1.0, 1e-4, 64_000_000, 4000), 0.01),
 ]

@@ -44,5 +44,5 @@ def check_program(data: bytes) -> Iterator[str]:
 
 
 TARGETS = [
-    Target("program", make_program, check_program, Limits(0.2, 5e-5, 16_000_000, 2000), 0.06, "HloProto")
+    Target("program", make_program, check_program, Limits(0.2, 5e-5, 16_000_000, 2000), 0.03, "HloProto")
 ]

@@ -151,9 +151,9 @@ def usual() -> SessionTrace:
 
 
 TARGETS = [
-    Target("report", make_session, check_report, Limits(1.0, 1e-4, 64_000_000, 4000), 0.34, "Session"),
+    Target("report", make_session, check_report, Limits(1.0, 1e-4, 64_000_000, 4000), 0.5, "Session"),
     Target(
-        "grown report", make_grown_session, check_report, Limits(1.0, 1e-4, 64_000_000, 4000), 0.05, "Session"
+        "grown report", make_grown_session, check_report, Limits(1.0, 1e-4, 64_000_000, 4000), 0.04, "Session"
     ),
-    Target("faces", make_session, check_faces, Limits(1.5, 2e-4, 64_000_000, 4000), 0.05, "Session"),
+    Target("faces", make_session, check_faces, Limits(1.5, 2e-4, 64_000_000, 4000), 0.04, "Session"),
 ]

@@ -317,6 +317,6 @@ def check_request(data: bytes) -> Iterator[str]:
 
 
 TARGETS = [
-    Target("views", make_session, check_views, Limits(2.0, 2e-4, 96_000_000, 4000), 0.12, "Session"),
-    Target("requests", make_request, check_request, Limits(1.0, 1e-4, 64_000_000, 4000), 0.05),
+    Target("views", make_session, check_views, Limits(2.0, 2e-4, 96_000_000, 4000), 0.08, "Session"),
+    Target("requests", make_request, check_request, Limits(1.0, 1e-4, 64_000_000, 4000), 0.03),
 ]
