@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from captures import space_of
 from damaged import small
 from fuzz.change import parts_of
 from fuzz.tree import Node, message, opened, parsed, root, text, written
 from helpers import small_space
+from synthetic.pod import files
+from synthetic.pod_schedule import Clock, Late, Pod
+from synthetic.times import MS
 from test_report_random import Parts, any_gpu_hosts, any_hosts
 
 ROOT = Path(__file__).parents[2]
@@ -64,6 +68,21 @@ def cut() -> tuple[Node, ...]:
             cuts = ([plane.cut_out(pick) for plane in planes] for _ in range(_CUTS))
             found += [parsed("XSpace", written(root("XSpace", its))) for its in cuts]
     return tuple(found)
+
+
+@cache
+def pods() -> tuple[tuple[Node, ...], ...]:
+    """The hosts of sessions that train together: one is late, or clocks differ, or they are stages of a pipeline."""
+    few: dict[str, Any] = {"hosts": 3, "cores": 1, "steps": 4, "ops": 2}
+    late = Late(1, "input", 38 * MS)
+    made_up = (
+        Pod(**few, late=(late,)),
+        Pod(**few, late=(Late(2, "device", 20 * MS),), clocks={1: Clock(4 * MS, 25.0)}, overlapped=True),
+        Pod(**few, staged=True, tells_groups=False),
+        Pod(**few, late=(late,), groups=((0, 1), (2,)), numbered=False, captured={2: (1, 3)}),
+        Pod(**few, late=(late,), run_ids=False, joined=False, scripts={0: "jit_other"}),
+    )
+    return tuple(tuple(parsed("XSpace", space.to_bytes()) for space in files(pod)) for pod in made_up)
 
 
 @cache

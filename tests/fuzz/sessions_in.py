@@ -38,18 +38,30 @@ _WIDE = 110
 
 
 def make_session(pick: Random) -> bytes:
-    """The captures of one host, seldom of more, seldom with files beside them."""
-    count = pick.choice((1, 1, 1, 1, 1, 1, 2, 3))
-    first = changed_capture(pick)
-    spaces = [first]
-    while len(spaces) < count:  # hosts of one session are alike
-        spaces.append(
-            changed(pick, first, seeds.parts(real=True)) if pick.random() < 0.7 else changed_capture(pick)
-        )
+    """The captures of one host, seldom of more, and seldom files beside them."""
+    spaces = [changed_capture(pick)] if pick.random() < 0.8 else _together(pick)
     hosts = [message(1, "XSpace", space.parts or ()) for space in spaces]
     files = [_file(pick, field) for field in _BESIDE if pick.random() < 0.08]
     data = written(root("Session", [*hosts, *files]))
     return damaged(pick, data) if pick.random() < 0.03 else data
+
+
+def _together(pick: Random) -> list[Node]:
+    """Hosts that train together, some of them changed; or hosts that are alike, or have nothing in common."""
+    parts = seeds.parts(real=True)
+    if pick.random() < 0.5:
+        return [
+            its if pick.random() < 0.4 else changed(pick, its, parts) for its in pick.choice(seeds.pods())
+        ]
+    first = changed_capture(pick)
+    others = pick.choice((1, 1, 2))
+    return [
+        first,
+        *(
+            changed(pick, first if pick.random() < 0.7 else pick.choice(seeds.cut()), parts)
+            for _ in range(others)
+        ),
+    ]
 
 
 def _file(pick: Random, field: int) -> Node:
@@ -62,27 +74,33 @@ def make_grown_session(pick: Random) -> bytes:
 
 
 def session_of(data: bytes) -> SessionTrace:
-    """The session, on disk as far as answers read it again. Raises InputError where no host can be read."""
+    """The session, on disk as far as answers read it again. Raises InputError where a host cannot be read."""
+    folder = files_of(data)
+    return join_hosts("session", str(folder), [_trace(file) for file in sorted(folder.glob("*.pb"))], [])
+
+
+def files_of(data: bytes) -> Path:
+    """The folder with the files of a session. Raises InputError where there is no capture in it."""
     try:
         parts = parsed("Files", data).parts or ()
     except NoMessageError as error:
         raise InputError("no session") from error
     folder = scratch() / "run/plugins/profile/2026_01_01_00_00_00"
     folder.mkdir(parents=True, exist_ok=True)
-    for name in _BESIDE.values():
-        (folder / name).unlink(missing_ok=True)
+    for file in folder.iterdir():
+        file.unlink()
+    captures = [part.value for part in parts if part.number == 1 and isinstance(part.value, bytes)]
+    for number, capture in enumerate(captures):
+        (folder / f"w-{number}.xplane.pb").write_bytes(capture)
     for part in parts:
         if part.number in _BESIDE and isinstance(part.value, bytes):
             (folder / _BESIDE[part.number]).write_bytes(part.value)
-    captures = [part.value for part in parts if part.number == 1 and isinstance(part.value, bytes)]
-    traces = [_trace(folder / f"w-{number}.xplane.pb", data) for number, data in enumerate(captures)]
-    if not traces:
+    if not captures:
         raise InputError("no host")
-    return join_hosts("session", str(folder), traces, [])
+    return folder
 
 
-def _trace(path: Path, data: bytes) -> Trace:
-    path.write_bytes(data)
+def _trace(path: Path) -> Trace:
     with open_source(str(path)) as source:
         return read_trace(source, CATALOG, host=path.name.split(".")[0])
 
@@ -147,7 +165,9 @@ def usual() -> SessionTrace:
     """A session without anything strange."""
     folder = scratch() / "usual"
     folder.mkdir(exist_ok=True)
-    return join_hosts("usual", str(folder), [_trace(folder / "vm.xplane.pb", written(seeds.made()[1]))], [])
+    path = folder / "vm.xplane.pb"
+    path.write_bytes(written(seeds.made()[1]))
+    return join_hosts("usual", str(folder), [_trace(path)], [])
 
 
 TARGETS = [
