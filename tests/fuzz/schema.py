@@ -12,6 +12,7 @@ Kind = str
 MESSAGES: dict[Kind, dict[int, Kind]] = {
     "Session": {1: "XSpace", 2: "log", 3: "metrics", 4: "explain", 5: "record", 6: "text"},
     "Files": {},
+    "Captures": {1: "XSpace"},
     "XSpace": {1: "XPlane", 2: "text", 3: "text", 4: "text"},
     "XPlane": {1: "id", 2: "plane name", 3: "XLine", 4: "EventEntry", 5: "StatEntry", 6: "XStat"},
     "XLine": {1: "id", 2: "line name", 3: "ns", 4: "XEvent", 9: "ps", 10: "id", 11: "line name"},
@@ -23,7 +24,7 @@ MESSAGES: dict[Kind, dict[int, Kind]] = {
     "XStatMetadata": {1: "id", 2: "stat name", 3: "text"},
 }
 """Kinds of fields by message and number. `Session` is ours: the captures of its hosts, and files beside
-them. `Files` is the same, with the files unread."""
+them. `Files` is the same, with the files unread, and `Captures` are many."""
 
 _SHAPES = ("shape",)
 """Fields that are declared as bytes and hold a message: they are parsed when somebody asks for them."""

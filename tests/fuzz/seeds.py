@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -19,6 +20,8 @@ from synthetic.pod_schedule import Clock, Late, Pod
 from synthetic.times import MS
 from test_report_random import Parts, any_gpu_hosts, any_hosts
 
+COLLECTED = Path(__file__).with_name("collected.gz")
+"""Captures of tests; `collect.py` renews it."""
 ROOT = Path(__file__).parents[2]
 _RANDOM = 40
 _CUTS = 12
@@ -47,6 +50,9 @@ def take_all() -> None:
 def made() -> tuple[Node, ...]:
     """Captures of a few hundred bytes to a few kilobytes, from nothing but code."""
     spaces = [small(), small_space(2).to_bytes()]
+    if COLLECTED.exists():
+        packed = parsed("Captures", gzip.decompress(COLLECTED.read_bytes()))
+        spaces += [written(its) for its in packed.parts or ()]
     makers: tuple[Callable[[Random], list[Parts]], ...] = (any_hosts, any_gpu_hosts)
     for seed in range(_RANDOM):
         spaces += [space_of(*host).to_bytes() for make in makers for host in make(Random(seed))[:1]]

@@ -228,7 +228,8 @@ def _client() -> Client:
 
 
 _SESSIONS = ("2026_01_01_00_00_00", "2026_01_02_00_00_00")
-_METHODS = ("GET", "GET", "GET", "GET", "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "FOO")
+_POSTS = ("capture", "capture_cancel")
+_METHODS = (*["GET"] * 20, "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "FOO")
 _HEADERS = (
     ("Accept-Encoding", "gzip"), ("Accept-Encoding", "gzip;q=0, *;q=1e9"), ("Accept-Encoding", "\xff"),
     ("Origin", "http://evil.example"), ("Origin", "null"), ("Host", "evil.example"), ("Host", ""),
@@ -252,25 +253,24 @@ _BODIES = (
 )
 
 
+@cache
+def _usual_values() -> dict[str, list[str]]:
+    head = _client().get("/data/session", query_string={"session": _SESSIONS[0]}).get_json()
+    return _known(head) | {"session": list(_SESSIONS), "other": list(_SESSIONS)}
+
+
 def make_request(pick: Random) -> bytes:
     """Method, address, headers and body as JSON, so that what is asked can be seen in the file."""
-    known = {
-        "session": list(_SESSIONS),
-        "other": list(_SESSIONS),
-        "row": ["h0.t1"],
-        "start_ps": ["0", "5"],
-        "end_ps": ["9", "99"],
-    }
-    name = pick.choice([*ARGUMENTS, "capture", "capture_cancel", "none"])
+    known = _usual_values()
+    name = pick.choice([*ARGUMENTS, *_POSTS, "none"])
     asked = _arguments(pick, name, known) | {"session": pick.choice(_SESSIONS)}
     if pick.random() < 0.2:
         asked[pick.choice(("session", "hosts", "reload", "seen", "start_ps"))] = _value(pick, "", {})
     query = urlencode(asked, errors="replace").encode()
-    address = pick.choice(
-        (f"/data/{name}", f"/data/{name}", f"/data/{name}", "/static/..%2f", "/", "/data/", "//")
-    )
+    odd = ("/static/..%2f", "/static/", "/", "/data/", "//")
+    address = pick.choice((*[f"/data/{name}"] * 40, *odd))
     document = {
-        "method": pick.choice(_METHODS),
+        "method": "POST" if name in _POSTS and pick.random() < 0.9 else pick.choice(_METHODS),
         "address": address,
         "query": (damaged(pick, query) if pick.random() < 0.2 else query).decode("latin-1"),
         "headers": [pick.choice(_HEADERS) for _ in range(pick.choice((0, 0, 1, 3)))],
