@@ -2,6 +2,7 @@
 # make test   everything that must hold: lint, types, unit tests of both languages, the page in a real browser
 # make sanitize   tests of whatever reads files, with kernels that check indices, addresses and undefined behaviour
 # make fuzz   hostile captures, texts and requests without end, or for MINUTES=…; what fails is in build/fuzz/failures
+# make schema  JSON Schemas and docs/report.md, from the types in tb_xla_insights/schema
 # make pictures   the pictures of the README, taken from the demo in a browser
 # make matrix the report against captures of many versions of JAX, TensorFlow and PyTorch/XLA, made on this machine
 # A second run only does what changed. PYTHON=python3.12 picks the interpreter.
@@ -9,7 +10,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test lint types unit page browser sanitize fuzz matrix pictures clean
+.PHONY: demo test lint types unit page browser sanitize fuzz matrix schema pictures clean
 
 PYTHON ?= python3
 PORT ?= 6006
@@ -90,6 +91,9 @@ fuzz: .venv/installed-test
 matrix: .venv/installed
 	$(BIN)/python benchmarks/matrix/capture.py $(MATRIX) --environments $(ENVIRONMENTS)
 	$(BIN)/python benchmarks/matrix/check.py $(MATRIX)
+
+schema: .venv/installed-test
+	$(BIN)/python -m docs.schema.generate
 
 pictures: .venv/installed-test frontend/packed/sources.sha256
 	CHROMIUM="$$(.ci/browser)" $(BIN)/python docs/pictures/take.py

@@ -18,6 +18,7 @@ from tb_xla_insights.tasks import HostCapture, HostResult
 if TYPE_CHECKING:
     from tb_xla_insights.analysis.excerpt import Excerpt
     from tb_xla_insights.analysis.window import HostWindow
+    from tb_xla_insights.schema.compare import Comparison
     from tb_xla_insights.trace.model import SessionTrace, Trace
 
 Row = dict[str, Any]
@@ -181,7 +182,7 @@ class Session:
 
     def compare(
         self, other: Session, samples_per_step: tuple[float | None, float | None] = (None, None)
-    ) -> dict[str, Any]:
+    ) -> Comparison:
         """The document of `xla-insights compare --json`, with this session as A and the other one as B;
         `samples_per_step` of A and of B come before what their recordings were told."""
         from tb_xla_insights.compare import compare

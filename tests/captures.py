@@ -16,6 +16,7 @@ from build import trace_of
 from synthetic.writer import Space
 
 from tb_xla_insights.catalog import load_catalog
+from tb_xla_insights.compare import compare
 from tb_xla_insights.trace.annotations import find_annotations
 from tb_xla_insights.trace.model import Role, SessionTrace, Thread, Trace
 from tb_xla_insights.trace.read import read_trace
@@ -99,3 +100,8 @@ def _write(space: Space, core: Core) -> None:
             stats = dict(event[3]) if len(event) > 3 else {}
             of_name = {key: stats.pop(key) for key in ("hlo_category", "tf_op") if key in stats}
             line.event(plane.event_metadata(event[0], stats=of_name), event[1], event[2], stats=stats)
+
+
+def compared(a: SessionTrace, b: SessionTrace, *samples: Any) -> Any:
+    """The comparison's document, whose keys tests look up by name."""
+    return compare(a, b, *samples)

@@ -24,7 +24,7 @@ def instants(intervals: Intervals) -> set[int]:
     }
 
 
-def one(trace: Trace) -> dict[str, Any]:
+def one(trace: Trace) -> Any:
     return device_summaries(session(trace))[0]
 
 

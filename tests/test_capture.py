@@ -8,20 +8,21 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent import futures
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
-from helpers import free_port
+from helpers import free_port, write_session
 
 import tb_xla_insights as xi
 from tb_xla_insights.analysis.runs import JOINS
 from tb_xla_insights.capture.addresses import host_name, parse_addresses
 from tb_xla_insights.capture.capture import Capture
-from tb_xla_insights.capture.server import Options, refusal
+from tb_xla_insights.capture.server import Options, Server, is_too_long, refusal
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.xplane.proto.profiler_service_pb2 import ProfileRequest, ProfileResponse
@@ -182,24 +183,53 @@ class TestRealServer:
         assert not list(tmp_path.glob("plugins/profile/*/*"))
 
 
+@contextmanager
+def answering(
+    answer: Callable[[ProfileRequest], bytes], compression: grpc.Compression | None = None
+) -> Iterator[str]:
+    """The address of a profiler server that answers so, whatever it has recorded."""
+    handler = grpc.unary_unary_rpc_method_handler(
+        lambda request, _: answer(request), ProfileRequest.FromString, bytes
+    )
+    server = grpc.server(futures.ThreadPoolExecutor(1), compression=compression)
+    service = grpc.method_handlers_generic_handler("tensorflow.ProfilerService", {"Profile": handler})
+    server.add_generic_rpc_handlers((service,))
+    port = server.add_insecure_port("localhost:0")
+    server.start()
+    yield f"localhost:{port}"
+    server.stop(None).wait()
+
+
+class TestLongAnswers:
+    """Bytes that a server sends along are not taken in, and do not cost the capture: the file counts."""
+
+    @staticmethod
+    def long(request: ProfileRequest) -> bytes:
+        """Writes the file, and answers with 2 MiB of a field that is not known."""
+        write_session(Path(request.repository_root) / request.session_id, request.host_name)
+        return b"\x32\x80\x80\x80\x01" + bytes(1 << 21)
+
+    @pytest.mark.parametrize("compression", [None, grpc.Compression.Gzip])
+    def test_they_are_bounded(self, tmp_path: Path, compression: grpc.Compression | None) -> None:
+        with answering(self.long, compression) as address:
+            server = Server(address)
+            with pytest.raises(grpc.RpcError) as error:
+                server.profile(str(tmp_path), "s", SHORT).result()
+            server.close()
+        assert is_too_long(error.value)
+
+    def test_the_capture_is_there(self, tmp_path: Path) -> None:
+        with answering(self.long) as address:
+            done = capture([address], str(tmp_path), SHORT)
+        assert (done.state, done.message) == ("done", None)
+
+
 class TestRefusals:
     @pytest.fixture
     def silent_server(self) -> Iterator[str]:
         """A profiler server that answers as if it had written a file, somewhere else."""
-
-        def profile(_request: ProfileRequest, _context: Any) -> ProfileResponse:
-            return ProfileResponse()
-
-        handler = grpc.unary_unary_rpc_method_handler(
-            profile, ProfileRequest.FromString, ProfileResponse.SerializeToString
-        )
-        server = grpc.server(futures.ThreadPoolExecutor(1))
-        service = grpc.method_handlers_generic_handler("tensorflow.ProfilerService", {"Profile": handler})
-        server.add_generic_rpc_handlers((service,))
-        port = server.add_insecure_port("localhost:0")
-        server.start()
-        yield f"localhost:{port}"
-        server.stop(None).wait()
+        with answering(lambda _: ProfileResponse().SerializeToString()) as address:
+            yield address
 
     def test_a_file_that_does_not_come(
         self, silent_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -18,7 +18,7 @@ from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.threads import thread_labels
 
 
-def chains(trace: Trace) -> list[list[dict[str, Any]]]:
+def chains(trace: Trace) -> Any:
     return find_chains(trace, np.arange(len(find_gaps(trace))))
 
 

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from captures import Core, capture, real_trace, session, thread
+from captures import Core, capture, compared, real_trace, session, thread
 from launching import US, Tpu, demo
 from loops import LAUNCH, STEP, loop
 from synthetic import dynamo_issue
 
-from tb_xla_insights.compare import compare
 from tb_xla_insights.compare.document import comparison_view
 from tb_xla_insights.compare.step import usual_step
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.trace.model import SessionTrace
 
 
-def measure(document: dict[str, Any], name: str) -> dict[str, Any]:
+def measure(document: Mapping[str, Any], name: str) -> dict[str, Any]:
     return next(row for row in document["measures"] if row["name"] == name)
 
 
@@ -40,7 +40,7 @@ def uneven(*lengths: float, start: float = 0, first: int = 5) -> SessionTrace:
 
 class TestSteps:
     def test_a_faster_session(self) -> None:
-        document = compare(uneven(*[1000, 1010] * 6), uneven(*[800, 808] * 6))
+        document = compared(uneven(*[1000, 1010] * 6), uneven(*[800, 808] * 6))
         median = measure(document, "step_median")
         assert (median["a_ps"], median["b_ps"], median["difference_ps"]) == (1000 * US, 800 * US, -200 * US)
         assert (median["ratio"], median["verdict"]) == (0.8, "better")
@@ -52,21 +52,21 @@ class TestSteps:
         )
 
     def test_the_other_way_round_it_is_slower(self) -> None:
-        document = compare(uneven(*[800, 808] * 6), uneven(*[1000, 1010] * 6))
+        document = compared(uneven(*[800, 808] * 6), uneven(*[1000, 1010] * 6))
         assert measure(document, "step_median")["verdict"] == "worse"
         assert "1.25× slower" in document["verdict"]["text"]
 
     def test_less_than_three_percent_are_the_same(self) -> None:
-        document = compare(uneven(1000, 1000, 1000), uneven(1020, 1020, 1020))
+        document = compared(uneven(1000, 1000, 1000), uneven(1020, 1020, 1020))
         assert document["verdict"]["verdict"] == "same"
 
     def test_a_step_that_was_compiled_in_hides_no_difference(self) -> None:
-        document = compare(uneven(*[1000, 1010] * 6), uneven(800, 9000, 804, 806, 808, 810, 802))
+        document = compared(uneven(*[1000, 1010] * 6), uneven(800, 9000, 804, 806, 808, 810, 802))
         assert document["verdict"]["verdict"] == "better"
         assert measure(document, "step_mean")["verdict"] == "chance"
 
     def test_steps_that_vary_tell_nothing_and_say_so(self) -> None:
-        document = compare(uneven(1000, 1100, 1300, 1200), uneven(1050, 1400, 1250, 1150))
+        document = compared(uneven(1000, 1100, 1300, 1200), uneven(1050, 1400, 1250, 1150))
         assert plain(document["verdict"]["text"]) == (
             "B’s steps cannot be told from A’s: 1.15 ms against 1.10 ms at the median may be chance."
         )
@@ -78,22 +78,22 @@ class TestSteps:
         )
 
     def test_three_steps_in_each_tell_nothing_however_far_apart(self) -> None:
-        document = compare(uneven(1000, 1001, 1002), uneven(5000, 5001, 5002))
+        document = compared(uneven(1000, 1001, 1002), uneven(5000, 5001, 5002))
         assert plain(document["verdict"]["text"]) == (
             "B’s steps take 5.00 ms against 1.00 ms at the median (5.00×); so few steps do not rule out chance."
         )
         assert {row["verdict"] for row in document["measures"]} == {"few", "same", None}
 
     def test_idle_time_of_steps_that_vary_tells_nothing_either(self) -> None:
-        document = compare(uneven(*[1000, 3000] * 3), uneven(*[900, 2700] * 3))
+        document = compared(uneven(*[1000, 3000] * 3), uneven(*[900, 2700] * 3))
         assert [measure(document, name)["verdict"] for name in ("step_mean", "idle_per_step")] == [
             "chance"
         ] * 2
-        faster = compare(uneven(*[1000, 1100] * 3), uneven(*[500, 550] * 3))
+        faster = compared(uneven(*[1000, 1100] * 3), uneven(*[500, 550] * 3))
         assert measure(faster, "idle_per_step")["verdict"] == "better"
 
     def test_one_step_has_an_unknown_spread(self) -> None:
-        document = compare(uneven(1000), uneven(*[500] * 12))
+        document = compared(uneven(1000), uneven(*[500] * 12))
         assert document["chance"] == {
             "measure": "step_median",
             "p": None,
@@ -103,7 +103,7 @@ class TestSteps:
         }
 
     def test_they_are_matched_by_number(self) -> None:
-        rows = compare(uneven(100, 200, 300, first=5), uneven(111, 222, first=6))["steps"]
+        rows = compared(uneven(100, 200, 300, first=5), uneven(111, 222, first=6))["steps"]
         assert (rows["by"], rows["only_a"], rows["only_b"]) == ("number", 1, 0)
         assert [(it["a_number"], it["a_ps"] // US, it["b_ps"] // US) for it in rows["rows"]] == [
             (6, 200, 111),
@@ -111,12 +111,12 @@ class TestSteps:
         ]
 
     def test_without_common_numbers_in_order(self) -> None:
-        rows = compare(uneven(100, 200, 300), uneven(111, 222, first=90))["steps"]
+        rows = compared(uneven(100, 200, 300), uneven(111, 222, first=90))["steps"]
         assert (rows["by"], [it["b_number"] for it in rows["rows"]]) == ("order", [90, 91])
 
     def test_a_session_without_steps(self) -> None:
         none = session(capture(thread("python", ("forward", 0, 10)), Core([("dot", 2, 3)])))
-        document = compare(none, uneven(1000, 1000))
+        document = compared(none, uneven(1000, 1000))
         assert document["verdict"]["text"].startswith("A has no steps")
         assert (document["chance"]["text"], document["steps"]["by"]) == (None, None)
         assert measure(document, "step_mean")["ratio"] is None
@@ -124,8 +124,8 @@ class TestSteps:
 
 
 @pytest.fixture(scope="module")
-def early() -> dict[str, Any]:
-    return compare(session(demo("torch_xla_baseline")), session(demo("torch_xla_early_item")))
+def early() -> Any:
+    return compared(session(demo("torch_xla_baseline")), session(demo("torch_xla_early_item")))
 
 
 class TestSums:
@@ -149,7 +149,7 @@ class TestSums:
 
     def test_a_session_against_itself_differs_in_nothing(self) -> None:
         one = session(demo("torch_xla_baseline"))
-        document = compare(one, one)
+        document = compared(one, one)
         assert {row["verdict"] for row in document["measures"]} <= {"same", None}
         assert {row["ratio"] for row in document["measures"]} <= {1.0, None}
         assert {row["match"] for row in document["programs"]} == {"name"}
@@ -159,7 +159,7 @@ class TestSums:
 
 def test_what_was_compiled_once_decides_nothing_and_is_told() -> None:
     """One of six steps takes 1.8 s for its compilation; the others are like those of A."""
-    document = compare(session(demo("torch_xla_baseline")), session(demo("torch_xla_dynamic_shapes")))
+    document = compared(session(demo("torch_xla_baseline")), session(demo("torch_xla_dynamic_shapes")))
     [row] = [it for it in document["classes"] if it["class"] == "compile"]
     assert (row["a_ps"], row["verdict"]) == (0, "chance")
     assert document["verdict"]["verdict"] == "chance"
@@ -177,7 +177,7 @@ def test_work_of_cut_steps_is_in_no_step() -> None:
     whole, cut = loop(), loop()
     cut.on_main("forward", 4 * STEP, 100)
     cut.launch(4 * STEP + LAUNCH, (4 * STEP + LAUNCH + 10, 20), (4 * STEP + LAUNCH + 50, 500))
-    document = compare(session(whole.trace()), session(cut.trace()))
+    document = compared(session(whole.trace()), session(cut.trace()))
     assert document["b"]["totals"]["executions"]["launches"] == 5
     executions = measure(document, "executions_per_step")
     assert (executions["a"], executions["b"]) == (1, 1)
@@ -191,7 +191,7 @@ def test_programs_that_differ_in_their_number_only_are_matched_where_that_is_cer
             made.launch(at, (at + 10, 20), (at + 40, 30), program=f"{program}({number})")
         return session(made.trace())
 
-    document = compare(runs("train.12", "eval.7", "same"), runs("train.13", "eval.8", "eval.9", "same"))
+    document = compared(runs("train.12", "eval.7", "same"), runs("train.13", "eval.8", "eval.9", "same"))
     found = {row["program"]: (row["program_b"], row["match"]) for row in document["programs"]}
     assert found == {
         "train.12": ("train.13", "base"),
@@ -203,8 +203,8 @@ def test_programs_that_differ_in_their_number_only_are_matched_where_that_is_cer
 
 
 @pytest.fixture(scope="module")
-def issue() -> dict[str, Any]:
-    return compare(
+def issue() -> Any:
+    return compared(
         session(demo("synthetic_dynamo_issue_dynamo")), session(demo("synthetic_dynamo_issue_lazy"))
     )
 
@@ -238,7 +238,7 @@ class TestLazyAgainstDynamo:
     def test_real_captures(self, shared_traces: Path) -> None:
         names = ("lazy_train_session", "dynamo_train_session")
         traces = [session(real_trace(shared_traces / "torch_xla" / name)) for name in names]
-        document = compare(traces[0], traces[1])
+        document = compared(traces[0], traces[1])
         executions = measure(document, "executions_per_step")
         assert (executions["a"], executions["b"]) == (1, 4)
         assert (document["lazy_dynamo"]["lazy"], document["lazy_dynamo"]["dynamo"]) == ("a", "b")

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from captures import real_trace, session
+from captures import compared, real_trace, session
 from launching import demo
 from rich.console import Console
 from test_compare import measure, plain
 
 from tb_xla_insights.cli.compare_text import print_comparison
-from tb_xla_insights.compare import compare
 from tb_xla_insights.compare.chance import LEVEL
 from tb_xla_insights.compare.document import comparison_view
 from tb_xla_insights.compare.words import VERDICTS
@@ -65,10 +64,10 @@ def says_one_thing(document: dict[str, Any]) -> None:
 class TestDemos:
     @pytest.mark.parametrize(("a", "b"), list(permutations(DEMOS, 2)))
     def test_every_pair(self, a: str, b: str) -> None:
-        says_one_thing(compare(session(demo(a)), session(demo(b))))
+        says_one_thing(compared(session(demo(a)), session(demo(b))))
 
     def test_the_text_has_the_verdicts_of_the_document(self) -> None:
-        document = compare(session(demo("torch_xla_baseline")), session(demo("torch_xla_early_item")))
+        document = compared(session(demo("torch_xla_baseline")), session(demo("torch_xla_early_item")))
         lines = [" ".join(line.split()) for line in plain(text_of(document)).splitlines()]
         for row in document["measures"]:
             [line] = [line for line in lines if line.startswith(f"{row['label']} ")]
@@ -77,13 +76,15 @@ class TestDemos:
 
     def test_the_page_gets_the_same(self) -> None:
         one, other = session(demo("torch_xla_baseline")), session(demo("torch_xla_dynamo_graph_break"))
-        document, view = compare(one, other), comparison_view(one, other)
+        document, view = compared(one, other), comparison_view(one, other)
         for key in ("verdict", "chance", "measures", "classes"):
             assert view[key] == document[key]
 
     def test_steps_far_apart_are_told_apart(self) -> None:
         """Six steps of 12 to 15 ms against six of 215 to 705 ms."""
-        document = compare(session(demo("torch_xla_baseline")), session(demo("torch_xla_dynamo_graph_break")))
+        document = compared(
+            session(demo("torch_xla_baseline")), session(demo("torch_xla_dynamo_graph_break"))
+        )
         assert document["verdict"]["text"].startswith("B’s steps are 17.75× slower at the median")
         assert document["chance"]["p"] == pytest.approx(
             2 / 462
@@ -95,13 +96,13 @@ class TestRealCaptures:
     @pytest.mark.parametrize(("a", "b"), list(permutations(REAL, 2)))
     def test_every_pair(self, shared_traces: Path, a: str, b: str) -> None:
         folder = shared_traces / "torch_xla"
-        says_one_thing(compare(session(real_trace(folder / a)), session(real_trace(folder / b))))
+        says_one_thing(compared(session(real_trace(folder / a)), session(real_trace(folder / b))))
 
     def test_dynamo_is_faster_and_that_is_no_chance(self, shared_traces: Path) -> None:
         """Twelve steps in each, 27.9 against 17.3 ms."""
         folder = shared_traces / "torch_xla"
         lazy, dynamo = (session(real_trace(folder / f"{mode}_train_session")) for mode in ("lazy", "dynamo"))
-        document = compare(lazy, dynamo)
+        document = compared(lazy, dynamo)
         assert document["verdict"]["text"].startswith("B’s steps are 1.62× faster at the median")
         assert (
             measure(document, "step_median")["verdict"]
@@ -113,7 +114,7 @@ class TestRealCaptures:
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_no_verdict_is_left_out_of_a_narrow_terminal(width: int) -> None:
-    document = compare(session(demo("torch_xla_baseline")), session(demo("torch_xla_dynamo_graph_break")))
+    document = compared(session(demo("torch_xla_baseline")), session(demo("torch_xla_dynamo_graph_break")))
     lines = text_of(document, width).splitlines()
     assert max(map(len, lines)) <= width
     verdicts = re.compile("better|worse|chance$|same$")

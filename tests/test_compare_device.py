@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from captures import compared
 from programs import Step, training
 from synthetic.writer import Space
 
 from tb_xla_insights.cli.main import main
-from tb_xla_insights.compare import compare
 from tb_xla_insights.compare.device import matched
 from tb_xla_insights.device_work import op_times
 from tb_xla_insights.report.views import whole_report
@@ -50,7 +50,7 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> SessionTrace:
 
 
 def work(a: SessionTrace, b: SessionTrace) -> dict[str, list[dict[str, Any]]]:
-    told: dict[str, list[dict[str, Any]]] = compare(a, b)["device_work"]
+    told: dict[str, list[dict[str, Any]]] = compared(a, b)["device_work"]
     return told
 
 

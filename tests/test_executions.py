@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,7 +26,9 @@ COLUMNS = ("host_ps", "device_ps", "queue_ps", "overhead_ps")
 
 @pytest.mark.parametrize("mode", dynamo_issue.MODES)
 def test_the_dynamo_issues_table(mode: dynamo_issue.Mode) -> None:
-    rows = {row["program"]: row for row in executions_report(session(demo(f"synthetic_dynamo_issue_{mode}")))}
+    rows: dict[str, Any] = {
+        row["program"]: row for row in executions_report(session(demo(f"synthetic_dynamo_issue_{mode}")))
+    }
     truth = dynamo_issue.truth(mode).executions
     assert len(rows) == len(truth)
     for its in truth:
@@ -54,7 +57,7 @@ def test_rows_come_by_program_and_join() -> None:
     loop.launch(0, (10, 5), (20, 10), program="train(7)", cores=(0, 1))
     loop.launch(40, (50, 5), (60, 10), program="train(18446744073709551615)", cores=(0, 1))
     loop.runs[1].insert(0, ("train(7)", 0, 5 * US, {}))  # its call lies before the capture
-    rows = executions_report(session(loop.trace()))
+    rows: Any = executions_report(session(loop.trace()))
     assert [(row["program"], row["join"], row["launches"], row["count"]) for row in rows] == [
         ("train", "exact", 2, 4),
         ("train", "none", 0, 1),
@@ -145,7 +148,8 @@ def test_what_hides_behind_the_queue_tells_no_fixed_cost() -> None:
         loop.launch(start + 20, (start + 25, 5), (start + 90 + 50 * number, 40))
     fit = fixed_cost(session(loop.trace()))
     assert fit is not None
-    assert (fit["n"], fit["fixed_ps"]) == (4, pytest.approx(30 * US))
+    assert fit["n"] == 4
+    assert fit["fixed_ps"] == pytest.approx(30 * US)
 
 
 def test_where_most_runs_queue_an_execution_costs_what_is_left(shared_traces: Path) -> None:
@@ -159,6 +163,7 @@ def test_the_spread_of_a_programs_runs() -> None:
     loop = Tpu()
     for number, duration in enumerate((30, 10, 20, 90)):
         loop.launch(200 * number, (200 * number + 5, 5), (200 * number + 10, duration))
+    row: Any
     (row,) = executions_report(session(loop.trace()))
     assert row["spread"]["device_ps"] == {"min": 10 * US, "median": 20 * US, "max": 90 * US}
     assert all(its["min"] * 4 <= row[name] <= its["max"] * 4 for name, its in row["spread"].items())

@@ -7,6 +7,7 @@ from launching import Tpu
 from loops import STEP, findings
 
 from tb_xla_insights.analysis.beside import Beside, GraphBreaks
+from tb_xla_insights.schema.texts import GraphBreak
 
 
 def compiled(graphs: int) -> Tpu:
@@ -80,7 +81,7 @@ class TestGraphBreaks:
     def test_dynamos_explanation_decides(self) -> None:
         whole = Beside(breaks=GraphBreaks("dynamo_explain.txt", 1, 0))
         assert "graph_breaks" not in findings(compiled(4).trace(), whole)
-        reason: dict[str, str | None] = {"reason": "Tensor.item()", "place": "train.py:9 in forward"}
+        reason: GraphBreak = {"reason": "Tensor.item()", "place": "train.py:9 in forward"}
         found = findings(compiled(2).trace(), Beside(breaks=GraphBreaks("d.txt", 2, 1, [reason])))[
             "graph_breaks"
         ]

@@ -13,6 +13,7 @@ from synthetic.__main__ import LOGDIR
 import tb_xla_insights as xi
 from tb_xla_insights.analysis.again import extracted_again
 from tb_xla_insights.analysis.beside import Beside, Block, GraphBreaks, Guard, Metrics
+from tb_xla_insights.schema.texts import GraphBreak
 
 
 def cut(read: bool = True) -> Tpu:
@@ -110,7 +111,7 @@ class TestSyncEveryStep:
         advice = findings(made.trace())["sync_every_step"].advice
         assert advice.startswith("Keep the value on the device: take .item(), print or a comparison out of ")
         assert "out of Training_Step/forward (" in advice
-        reason: dict[str, str | None] = {
+        reason: GraphBreak = {
             "reason": "Unsupported Tensor.item() call",
             "place": "train.py:9 in forward",
         }

@@ -20,7 +20,15 @@ from hypothesis import strategies as st
 
 CASES = sorted((Path(__file__).parent / "fuzz" / "cases").glob("*/*"))
 BY_NAME = {target.name: target for target in TARGETS}
-EXAMPLES = {"decode": 150, "program": 60, "trace": 60, "requests": 60, "document": 40, "report": 25, "grown report": 3}
+EXAMPLES = {
+    "decode": 150,
+    "program": 60,
+    "trace": 60,
+    "requests": 60,
+    "document": 40,
+    "report": 25,
+    "grown report": 3,
+}
 """How many inputs of a target are tried; 8 of the others."""
 
 

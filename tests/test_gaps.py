@@ -23,7 +23,7 @@ from tb_xla_insights.report.document import session_report
 from tb_xla_insights.trace.model import Trace
 
 
-def report(trace: Trace, **how: Any) -> dict[str, Any]:
+def report(trace: Trace, **how: Any) -> Any:
     return gaps_report(session(trace), **how)
 
 

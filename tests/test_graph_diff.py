@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from captures import real_trace, session
@@ -236,7 +237,9 @@ def test_shapes_that_grow_step_by_step(
     shared_traces: Path, folder: str, lengths: range, rows: int, same: int
 ) -> None:
     """The graph before the first compilation is one that the capture has not seen running."""
-    found = compiles_report(session(real_trace(shared_traces / "torch_xla" / folder)))[: len(lengths) - 1]
+    found: Any = compiles_report(session(real_trace(shared_traces / "torch_xla" / folder)))[
+        : len(lengths) - 1
+    ]
     assert [row["change"] for row in found] == ["grows"] * len(found)
     assert [(it["before"], it["after"]) for row in found for it in row["nearest"]["parameters"]] == [
         (f"s64[{rows},{length}]", f"s64[{rows},{length + 1}]") for length in lengths[:-1] for _ in range(2)

@@ -18,6 +18,7 @@ LAYERS = [
     "arrays page",
     "xplane",
     "catalog",
+    "schema",
     "trace",
     "analysis",
     "device_work",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import pickle
 import random
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -145,15 +146,16 @@ def test_sums_are_those_over_all_traces(seed: int) -> None:
         row | {"cause": None, "frame": None} for row in early_executions(its)
     ]
     assert _sorted(report["compiles"]) == _sorted(compiles_report(its))
-    gaps, known = report["gaps"], gaps_report(its, all_gaps=True)
+    gaps, known = report["gaps"], dict[str, Any](gaps_report(its, all_gaps=True))
     assert _sorted(gaps.pop("items")) == _sorted(known.pop("items"))
     assert _sorted(gaps.pop("patterns")) == _sorted(known.pop("patterns"))
     assert gaps == known
     assert _sorted(report["collectives"]) == _sorted(collectives_report(its))
-    for rows, told in (
+    tables: Any = (
         (report["executions"], executions_report(its)),
         (report["programs"], programs_report(its)),
-    ):
+    )
+    for rows, told in tables:
         assert _sorted(_without(rows, "spread", "kind", "causes")) == _sorted(
             _without(told, "spread", "kind")
         )
@@ -170,11 +172,11 @@ def test_sums_are_those_over_all_traces(seed: int) -> None:
     assert _sorted(report["annotations"]) == _sorted(found["annotations"])
 
 
-def _without(rows: list[Row], *names: str) -> list[Row]:
+def _without(rows: Sequence[Mapping[str, Any]], *names: str) -> list[Row]:
     return [{name: value for name, value in row.items() if name not in names} for row in rows]
 
 
-def _sorted(rows: list[Row]) -> list[str]:
+def _sorted(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return sorted(map(repr, rows))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from captures import session
@@ -42,7 +43,7 @@ def file(tmp_path: Path) -> Path:
 def test_speed_ups_as_they_are(file: Path) -> None:
     """The sums of the columns, by hand: 8.315, 10.779, 15.467."""
     file.write_text(ISSUE)
-    table = read_pairs(str(file), never)
+    table: Any = read_pairs(str(file), never)
     assert table["columns"] == ["first", "second", "third"]
     assert [row["model"] for row in table["rows"]][:2] == ["resnet50", "resnet18"]
     assert table["rows"][2]["speedups"] == [1.441, 1.869, 3.356]
@@ -59,7 +60,7 @@ def test_the_mean_is_the_arithmetic_one(tmp_path_factory: pytest.TempPathFactory
 
 def test_step_times_in_milliseconds(file: Path) -> None:
     file.write_text("model,a,b\nresnet50,40,50\nvgg16,30,20\n")
-    table = read_pairs(str(file), never)
+    table: Any = read_pairs(str(file), never)
     assert [row["speedups"] for row in table["rows"]] == [[0.8], [1.5]]
     assert table["means"] == [1.15]
     assert table["rows"][0]["pairs"] == [
@@ -81,7 +82,7 @@ def test_sessions_beside_the_file(file: Path) -> None:
         str(file.parent / "dynamo"): timed(51, 52, 53, 52, 50, 54, 52, 52, 51),
     }
     file.write_text("model,column,a,b\nbert,today,lazy,dynamo\nbert,before,10,5\n")
-    table = read_pairs(str(file), times.__getitem__)
+    table: Any = read_pairs(str(file), times.__getitem__)
     [row] = table["rows"]
     assert (table["columns"], row["speedups"]) == (["today", "before"], [0.75, 2.0])
     assert (row["pairs"][0]["steps"], row["pairs"][0]["verdict"]) == ([7, 9], "worse")
@@ -103,7 +104,7 @@ def test_pairs_of_sessions_are_judged_as_comparisons_are(
     file: Path, a: Timed, b: Timed, verdict: str | None
 ) -> None:
     file.write_text("model,a,b\nx,one,other\n")
-    table = read_pairs(str(file), lambda path: a if path.endswith("one") else b)
+    table: Any = read_pairs(str(file), lambda path: a if path.endswith("one") else b)
     assert table["rows"][0]["pairs"][0]["verdict"] == verdict
 
 
@@ -135,7 +136,7 @@ def test_a_file_with_a_byte_order_mark(file: Path, encoding: str) -> None:
 
 def test_missing_cells_are_no_part_of_a_mean(file: Path) -> None:
     file.write_text("model,first,second\na,2,1\nb,,3\nc,–,5\n")
-    table = read_pairs(str(file), never)
+    table: Any = read_pairs(str(file), never)
     assert (table["means"], table["counts"]) == ([2.0, 3.0], [1, 3])
     assert table["rows"][1]["speedups"] == [None, 3.0]
 

@@ -16,8 +16,12 @@ from tensorboard.plugins.core import core_plugin
 from werkzeug.test import Client, TestResponse
 
 from tb_xla_insights.plugin import XlaInsights
+from tb_xla_insights.plugin.arguments import Arguments
+from tb_xla_insights.plugin.origin import HEADER
 
 BASE = "/data/plugin/xla_insights"
+OWN = {"Host": "localhost:6006", "Origin": "http://localhost:6006", HEADER: "1"}
+"""What the page sends with a request that acts."""
 OLD, NEW = "2026_01_01_00_00_00", "run/2026_01_02_00_00_00"
 
 
@@ -46,8 +50,14 @@ def data(client: Client, route: str, **arguments: Any) -> dict[str, Any]:
     return document(answer)
 
 
-def opened(client: Client, name: str, **arguments: Any) -> dict[str, Any]:
+def post(client: Client, route: str, headers: dict[str, str] = OWN, **body: Any) -> TestResponse:
+    return client.post(f"{BASE}/data/{route}", headers=headers, json=body)
+
+
+def opened(client: Client, name: str, reload: bool = False, **arguments: Any) -> dict[str, Any]:
     """Polls until a session is in memory or cannot be read; every poll of the server's waits a little."""
+    if reload:
+        assert post(client, "reload", session=name).status_code == 200
     answer = data(client, "session", session=name, **arguments)
     while answer["state"] == "loading":
         answer = data(client, "session", session=name)
@@ -151,7 +161,7 @@ def test_a_session_that_cannot_be_read_says_why(logdir: Path) -> None:
 def test_a_new_capture_is_noticed_and_read_on_reload(client: Client, logdir: Path) -> None:
     assert [host["name"] for host in opened(client, OLD)["session"]["hosts"]] == ["vm"]
     write_session(logdir / "plugins/profile" / OLD, "another")
-    again = opened(client, OLD, reload=1)
+    again = opened(client, OLD, reload=True)
     assert [host["name"] for host in again["session"]["hosts"]] == ["another", "vm"]
 
 
@@ -196,11 +206,15 @@ def test_names_that_are_no_utf_8_hide_nothing_and_open(logdir: Path) -> None:
     window = {"session": name, "start_ps": 0, "end_ps": 10, "device": device}
     assert data(client, "window", **window)["duration_ps"] == 10
     (directory / os.fsdecode(b"vm\xff.xplane.pb")).write_bytes(b"\xff")
-    assert "vm" in opened(client, name, reload=1)["message"]
+    assert "vm" in opened(client, name, reload=True)["message"]
+
+
+def test_what_a_list_repeats_is_answered_once() -> None:
+    assert Arguments("data/timeline", {"rows": "b,a,,b,a"}).names("rows") == ["b", "a"]
 
 
 def test_stopping_a_session_that_is_not_read_does_nothing(client: Client) -> None:
-    assert data(client, "stop", session=OLD) == {"stopped": False}
+    assert document(post(client, "stop", session=OLD)) == {"stopped": False}
 
 
 WINDOW = {"session": OLD, "start_ps": "0", "end_ps": "10"}
@@ -261,7 +275,7 @@ def test_a_fault_of_ours_is_one_line_and_logged(
     assert "Traceback" in caplog.text
 
 
-@pytest.mark.parametrize("route", ["data/sessions", "data/session", "data/stop", "nothing"])
+@pytest.mark.parametrize("route", ["data/sessions", "data/session", "data/overview", "nothing"])
 def test_everything_is_only_read(client: Client, route: str) -> None:
     assert client.post(f"{BASE}/{route}").status_code == 405
 
@@ -270,6 +284,10 @@ def test_an_unknown_address_is_not_found(client: Client) -> None:
     answer = get(client, "data/nothing")
     assert answer.status_code == 404
     assert document(answer)["error"].startswith("data/nothing: ")
+
+
+def test_an_error_does_not_repeat_a_whole_request(client: Client) -> None:
+    assert len(document(get(client, "data/session", session="x" * 50_000))["error"]) == 5_001
 
 
 def test_json_is_packed_for_whoever_takes_it(client: Client) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from helpers import MS, small_space
-from test_plugin import data, document, get, opened, tensorboard
+from test_plugin import data, document, get, opened, post, tensorboard
 from webstore import Answer, Asked, web_store
 from werkzeug.test import Client
 
@@ -192,14 +192,14 @@ def test_the_first_hosts_can_be_looked_at_while_others_are_read(
     assert overview["partial"] == {"hosts_read": 4, "hosts_in_all": HOSTS}
     assert set(overview["devices"]["host"]) == {f"w-{i}" for i in range(4)}
     assert data(client, "executions", session="s")["runs"] is None
-    assert data(client, "stop", session="s") == {"stopped": True}
+    assert document(post(client, "stop", session="s")) == {"stopped": True}
     may_go_on.set()
     ready = opened(client, "s")
     assert [host["name"] for host in ready["session"]["hosts"]] == [f"w-{i}" for i in range(6)]
     left = [it for it in ready["diagnostics"] if it["id"] == "skipped_host"]
     assert len(left) == HOSTS - 6
     assert all("stopped before" in it["message"] for it in left)
-    opened(client, "s", reload=1)
+    opened(client, "s", reload=True)
     overview = data(client, "overview", session="s")
     assert "partial" not in overview
     assert len(overview["devices"]["host"]) == HOSTS

@@ -133,7 +133,7 @@ class TestRoutes:
 
         listing = Listing(roots(str(ROOT / "demo_logs")))
         listing.look(wait=None)
-        handlers = Routes(listing, Store(listing, opener())).handlers()
+        handlers = Routes(listing, Store(listing, opener())).gets()
         name = next(it.name for it in listing.sessions if it.name.startswith("synthetic_case_study"))
         return lambda route, **more: handlers[route](Arguments(f"data/{route}", {"session": name, **more}))
 

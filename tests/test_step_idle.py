@@ -35,7 +35,7 @@ def test_work_and_idle_time_are_those_during_the_steps() -> None:
                ("StepMarker", 180 * US, 50 * US), role="driving"),
         Core([("early", 0, 5 * US), ("dot.1", 60 * US, 80 * US), ("add.1", 150 * US, 20 * US)]),
     )  # fmt: skip
-    told = step_idle_report(session(made))
+    told: Any = step_idle_report(session(made))
     assert (told["steps"], told["cores"], told["step_ps"], told["median_ps"]) == (2, 1, 100 * US, 100 * US)
     assert told["all_cores"] == {
         "time_ps": 200 * US, "work_ps": 80 * US, "stall_ps": 0, "idle_ps": 120 * US, "small_ps": 0,
@@ -50,7 +50,7 @@ def test_waiting_is_work_that_is_told_apart_and_short_gaps_have_no_class() -> No
         thread("python", step(0, 100 * US, 5), role="driving"),
         Core([("dot.1", 0, 40 * US), ("copy-done.1", 45 * US, 55 * US)]),
     )
-    told = step_idle_report(session(made))
+    told: Any = step_idle_report(session(made))
     assert (told["work_ps"], told["stall_ps"], told["idle_ps"]) == (95 * US, 55 * US, 5 * US)
     assert (told["by_class_ps"], told["small_ps"]) == ({}, 5 * US)
 
@@ -64,7 +64,7 @@ def test_each_host_is_divided_by_its_own_cores_and_every_step_counts_the_same() 
         ]
         return capture(thread("python", *events, role="driving"), *cores, host=name)
 
-    told = step_idle_report(session(host("a", 3, 80, 40), host("b", 1, 20)))
+    told: Any = step_idle_report(session(host("a", 3, 80, 40), host("b", 1, 20)))
     assert (told["steps"], told["cores"], told["step_ps"]) == (4, 3, 100 * US)
     assert told["work_ps"] == (3 * 60 + 20) * US // 4
     assert told["all_cores"]["work_ps"] == (3 * 120 + 20) * US
@@ -81,7 +81,7 @@ def test_hosts_that_tell_nothing_are_left_out_and_said() -> None:
     )
     no_device = capture(thread("python", step(0, 300 * US, 1), role="driving"), host="no_device")
     no_steps = capture(thread("python", ("f", 0, 90)), Core([("dot", 0, 50 * US)]), host="no_steps")
-    told = step_idle_report(session(both, no_device, no_steps))
+    told: Any = step_idle_report(session(both, no_device, no_steps))
     assert (told["steps"], told["step_ps"], told["work_ps"], told["idle_ps"]) == (
         1,
         100 * US,
@@ -103,7 +103,7 @@ def test_without_steps_the_same_is_told_of_each_core_s_span() -> None:
         Core([("dot", 10 * US, 50 * US), ("dot", 90 * US, 20 * US)]),
         Core([("dot", 10 * US, 20 * US)], name="TPU:1"),
     )
-    told = step_idle_report(session(made))
+    told: Any = step_idle_report(session(made))
     assert (told["steps"], told["step_ps"], told["cores"]) == (0, None, 2)
     assert (told["work_ps"], told["idle_ps"]) == (45 * US, 15 * US)
     assert told["all_cores"]["by_class_ps"] == {"sync_prepare": 30 * US}
@@ -149,7 +149,8 @@ def test_means_are_those_of_every_instant(
         thread("python", *events, *(("StepMarker", *mark) for mark in marks), role="driving"),
         *(Core([("dot", *op) for op in ops], name=f"TPU:{number}") for number, ops in enumerate(cores)),
     )
-    told, truth = step_idle_report(session(made)), by_hand(made)
+    told: Any = step_idle_report(session(made))
+    truth = by_hand(made)
     parts = {"work": told["work_ps"], **told["by_class_ps"]}
     idle = sum(ps for name, ps in truth.items() if name != "work")
     assert told["work_ps"] + told["idle_ps"] == told["step_ps"]
@@ -160,7 +161,7 @@ def test_means_are_those_of_every_instant(
         assert ps <= truth[name] + 1
 
 
-def adds_up(told: dict[str, Any]) -> None:
+def adds_up(told: Any) -> None:
     every = told["all_cores"]
     for it in (told, every, *told["devices"]):
         assert it["idle_ps"] == it["small_ps"] + sum(it["by_class_ps"].values())
@@ -173,7 +174,7 @@ def adds_up(told: dict[str, Any]) -> None:
 
 
 def test_the_case_study() -> None:
-    told = step_idle_report(session(demo("synthetic_case_study_8_tpu_cores")))
+    told: Any = step_idle_report(session(demo("synthetic_case_study_8_tpu_cores")))
     adds_up(told)
     assert (told["steps"], told["cores"]) == (10, 8)
     assert [round(told[name] / 1e9, 1) for name in ("step_ps", "work_ps", "idle_ps")] == [290.8, 169.2, 121.7]

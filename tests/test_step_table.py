@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from captures import Core, Event, capture, real_trace, session, thread
@@ -26,7 +27,7 @@ def test_a_step_and_what_belongs_to_it_however_late_it_runs() -> None:
     loop.step(100, 100, 8)
     loop.launch(110, (120, 10), (250, 5), program="inputs(3)")
     loop.launch(120, (135, 10), (255, 20), by="dynamo", program="g(4)")
-    first, second = steps_report(session(loop.trace()))
+    first, second = map(dict[str, Any], steps_report(session(loop.trace())))
     host = {name: time / US for name, time in first.pop("host_ps").items()}
     assert host == {"input": 30, "tracing": 64, "sync_prepare": 6}
     assert first == {

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from captures import Core, capture, session, thread
+from captures import Core, capture, compared, session, thread
 from launching import US
 from synthetic.__main__ import LOGDIR
 from test_compare import measure, plain, uneven
@@ -16,7 +16,6 @@ import tb_xla_insights as xi
 from tb_xla_insights import units
 from tb_xla_insights.analysis.beside import RECORD
 from tb_xla_insights.cli.main import main
-from tb_xla_insights.compare import compare
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.throughput import throughput
 from tb_xla_insights.trace.model import SessionTrace
@@ -72,7 +71,7 @@ def test_what_is_no_number_of_samples_is_wrong_usage(command: list[str], wrong: 
 
 class TestCompare:
     def rows(self, a: SessionTrace, b: SessionTrace, *samples: float) -> dict[str, dict[str, Any]]:
-        document = compare(a, b, (samples[0], samples[1]))
+        document = compared(a, b, (samples[0], samples[1]))
         return {name: measure(document, name) for name in ("samples_median", "samples_mean", "step_median")}
 
     def test_of_steps_of_one_size_they_say_what_the_steps_say(self) -> None:
@@ -85,7 +84,7 @@ class TestCompare:
     def test_of_steps_of_other_sizes_they_decide(self) -> None:
         """Steps of B last 1.6 times as long and take 2 times as many samples."""
         a, b = uneven(*[1000, 1010] * 3), uneven(*[1600, 1616] * 3)
-        document = compare(a, b, (32, 64))
+        document = compared(a, b, (32, 64))
         assert measure(document, "samples_median")["verdict"] == "better"
         assert plain(document["verdict"]["text"]) == (
             "B is 1.25× faster at the median: 40 000 samples per second against 32 000. "
@@ -96,13 +95,13 @@ class TestCompare:
         assert {row["verdict"] for row in document["classes"]} == {None}
 
     def test_what_may_be_chance_is_not_faster(self) -> None:
-        document = compare(uneven(1000, 1500, 1200, 1300), uneven(2100, 2900, 2300, 2800), (32, 64))
+        document = compared(uneven(1000, 1500, 1200, 1300), uneven(2100, 2900, 2300, 2800), (32, 64))
         assert document["verdict"]["verdict"] == measure(document, "samples_median")["verdict"] == "chance"
         assert "may be chance" in document["verdict"]["text"]
 
     def test_only_one_is_known(self) -> None:
         a, b = uneven(*[1000, 1010] * 3), uneven(*[800, 808] * 3)
-        row = measure(compare(a, b, (32, None)), "samples_median")
+        row = measure(compared(a, b, (32, None)), "samples_median")
         assert (row["a"], row["b"], row["ratio"], row["verdict"]) == (32_000, None, None, None)
 
     def test_on_the_command_line(self, capsys: Capture) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from captures import capture, real_trace, session, thread
@@ -93,7 +94,7 @@ def test_counts_are_within_those_of_the_metrics_report(shared_traces: Path, fold
     trace = real_trace(place)
     transfers = find_transfers(trace)
     for direction, name in enumerate(("TransferToDeviceTime", "TransferFromDeviceTime")):
-        samples = metrics.metrics.get(name, {"samples": 0})["samples"]
+        samples = metrics.samples(name) or 0
         count = int((transfers.direction == direction).sum())
         assert count <= samples
         assert (count > 0) == (samples > 0)
@@ -118,7 +119,7 @@ def test_bytes_of_copies_are_in_their_details() -> None:
             ("MemcpyD2H", 30, 5, {"memcpy_details": "size:8 dest:4 async:1"}),
         )
     )
-    report = transfers_report(session(copies))
+    report: Any = transfers_report(session(copies))
     assert [(it["count"], it["bytes"], it["sized"]) for it in report.values()] == [(3, 176, 2), (1, 8, 1)]
     assert report["to_device"]["bytes_per_step"] is None  # there are no steps
 
@@ -141,5 +142,5 @@ def test_bytes_per_step_are_those_of_the_transfers_in_steps() -> None:
 
 
 def test_the_bytes_of_a_real_gpu_s_copies(shared_traces: Path) -> None:
-    report = transfers_report(session(real_trace(shared_traces / "public" / "gpu_v100_tf")))
+    report: Any = transfers_report(session(real_trace(shared_traces / "public" / "gpu_v100_tf")))
     assert [(it["bytes"], it["sized"]) for it in report.values()] == [(81_118, 202), (73_888, 24)]

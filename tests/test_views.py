@@ -260,7 +260,7 @@ class TestThroughHttp:
 
         listing = Listing(roots(str(LOGDIR)))
         listing.look(wait=None)
-        handlers = Routes(listing, Store(listing, opener())).handlers()
+        handlers = Routes(listing, Store(listing, opener())).gets()
         name = next(it.name for it in listing.sessions if it.name.startswith("synthetic_case_study"))
         return lambda route, **more: handlers[route](Arguments(f"data/{route}", {"session": name, **more}))
 

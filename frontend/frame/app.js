@@ -152,6 +152,7 @@ export function createApp() {
     },
     ready: showSession,
     error: (message) => failed(message, () => { void open(wanted(), true); }),
+    refused: (error) => app.fail('stop', error),
   });
 
   const loadingCard = createLoadingCard(() => loader.stop());

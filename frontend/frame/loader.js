@@ -1,6 +1,6 @@
 /** Brings a session in: asks, shows progress while the server reads, ends with the session or with an error. */
 
-import { get } from '../lib/api.js';
+import { get, post } from '../lib/api.js';
 import { begin, pause } from '../lib/activity.js';
 import { deviceRows } from '../lib/devices.js';
 
@@ -13,6 +13,7 @@ const ASK_AGAIN_MS = 150;
  * @param {(loading: import('../lib/types').Loading, elapsed_ms: number) => void} on.progress
  * @param {(session: Ready) => void} on.ready maybe several times: first with some of the hosts
  * @param {(message: string) => void} on.error
+ * @param {(error: unknown) => void} on.refused the reading cannot be stopped
  */
 export function createLoader(on) {
   let ticket = 0;
@@ -28,7 +29,7 @@ export function createLoader(on) {
       try {
         for (let again = reload; own === ticket; again = false) {
           /** @type {import('../lib/types').SessionAnswer} */
-          const answer = await get('session', { session, hosts, reload: again ? 1 : null, seen });
+          const answer = await (again ? post('reload', { session, hosts, seen }) : get('session', { session, hosts, seen }));
           if (own !== ticket) return;
           if (answer.state === 'ready') return on.ready({ ...answer, devices: deviceRows(answer.devices), of: { session, hosts: answer.chosen ? hosts : null }, loaded_ms: performance.now() - began });
           if (answer.state === 'error') return on.error(answer.message);
@@ -47,6 +48,6 @@ export function createLoader(on) {
       }
     },
     /** Ends the reading; what was read becomes the session. */
-    stop() { void get('stop', { session: name }).catch(() => {}); },
+    stop() { post('stop', { session: name }).catch(on.refused); },
   };
 }

@@ -12,11 +12,14 @@ export class RequestError extends Error {
 }
 
 /** `get('window', {session: 'a', start_ps: 5})` asks for `data/window?session=a&start_ps=5`; null and undefined are left out. @param {string} route @param {Record<string, any>} [query] @param {AbortSignal} [signal] @returns {Promise<any>} */
-export const get = (route, query = {}, signal) => request(`data/${route}?${new URLSearchParams(Object.entries(query).filter(([, value]) => value != null))}`, { signal });
+export const get = (route, query = {}, signal) => request(`data/${route}?${new URLSearchParams(given(query))}`, { signal });
 
-/** Asks for something to be done; only this page may. @param {string} route @param {Record<string, any>} [body] @returns {Promise<any>} */
+/** Asks for something to be done; only this page may. Null and undefined are left out. @param {string} route @param {Record<string, any>} [body] @returns {Promise<any>} */
 export const post = (route, body = {}) => request(`data/${route}`,
-  { method: 'POST', headers: { 'Content-Type': 'application/json', 'X-XLA-Insights': '1' }, body: JSON.stringify(body) });
+  { method: 'POST', headers: { 'Content-Type': 'application/json', 'X-XLA-Insights': '1' }, body: JSON.stringify(Object.fromEntries(given(body))) });
+
+/** @param {Record<string, any>} values */
+const given = (values) => Object.entries(values).filter(([, value]) => value != null);
 
 /** @param {string} url @param {RequestInit} how */
 async function request(url, how) {

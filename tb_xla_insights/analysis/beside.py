@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.texts import GraphBreak, Metric, UnreadLine
 
 RECORD = "xla_insights_record.json"
 """What a recording writes about its circumstances."""
@@ -23,7 +26,7 @@ class Unread:
     line: int
     text: str
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> UnreadLine:
         return {"file": self.file, "line": self.line, "text": self.text[:200]}
 
 
@@ -35,10 +38,12 @@ class GraphBreaks:
     file: str
     graphs: int
     breaks: int
-    reasons: list[dict[str, str | None]] = field(default_factory=list)
+    reasons: list[GraphBreak] = field(default_factory=list)
     ops: int = 0
     unread: list[Unread] = field(default_factory=list)
 
+
+_Number = TypeVar("_Number", int, float)
 
 EXTRACTED = "DynamoExtractCompiledGraph"
 """The counter of graphs that torch.compile has extracted."""
@@ -55,7 +60,7 @@ class Metrics:
 
     file: str
     counters: dict[str, int]
-    metrics: dict[str, dict[str, Any]]
+    metrics: dict[str, Metric]
     unread: list[Unread] = field(default_factory=list)
 
     @property
@@ -84,14 +89,13 @@ class Metrics:
         if now.get(EXTRACTED, 0) > then.get(EXTRACTED, 0):
             now, then = ({name: it[name] for name in KEPT_COUNTERS & set(it)} for it in (now, then))
         counters = {name: value - then.get(name, 0) for name, value in now.items()}
-        metrics: dict[str, dict[str, Any]] = {}
+        metrics: dict[str, Metric] = {}
         for name, end in self.metrics.items():
             start = before.metrics.get(name, {"samples": 0, "total": 0, "unit": end["unit"]})
-            counted = end["samples"], start["samples"]
-            known = end["total"] is not None and start["total"] is not None and end["unit"] == start["unit"]
+            alike = end["unit"] == start["unit"]
             metrics[name] = {
-                "samples": None if None in counted else end["samples"] - start["samples"],
-                "total": end["total"] - start["total"] if known else None,
+                "samples": _grown(start["samples"], end["samples"]),
+                "total": _grown(start["total"], end["total"]) if alike else None,
                 "unit": end["unit"],
             }
         gone = (set(then) - set(now)) | (set(before.metrics) - set(self.metrics))
@@ -104,13 +108,19 @@ class Metrics:
     def samples(self, *names: str) -> int | None:
         """How often the metrics of these names were taken, together; None where there is none or one is not known."""
         found = [self.metrics[name]["samples"] for name in names if name in self.metrics]
-        return sum(found) if found and None not in found else None
+        known = [it for it in found if it is not None]
+        return sum(known) if known and len(known) == len(found) else None
 
     def total(self, unit: str, *names: str) -> int | float | None:
         """What the metrics of these names have accumulated, together; None where there is none in that unit."""
         entries = (self.metrics[name] for name in names if name in self.metrics)
         found = [entry["total"] for entry in entries if entry["unit"] == unit]
-        return sum(found) if found else None
+        known = [it for it in found if it is not None]
+        return sum(known) if known else None
+
+
+def _grown(start: _Number | None, end: _Number | None) -> _Number | None:
+    return None if start is None or end is None else end - start
 
 
 @dataclass(frozen=True)

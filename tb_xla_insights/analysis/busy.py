@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -16,6 +16,10 @@ from tb_xla_insights.analysis.shares import covered
 from tb_xla_insights.parallel import side_by_side
 from tb_xla_insights.trace.entries import told_by_entry
 from tb_xla_insights.trace.model import Device, Int8, SessionTrace, Trace
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.session import Busy, Duty, Stall
+    from tb_xla_insights.schema.session import Device as DeviceRow
 
 Definition = Literal["ops", "modules", "capture"]
 """What counts as busy, and in relation to what: ops within the device's span; program runs within the device's span;
@@ -68,7 +72,7 @@ def stalls(trace: Trace, device: Device, definition: Definition = "ops") -> Inte
     return waited.without(busy(trace, device, definition).gaps(*device.span_ps))
 
 
-def stall_ops(trace: Trace, device: Device) -> list[dict[str, Any]]:
+def stall_ops(trace: Trace, device: Device) -> list[Stall]:
     """What the device waits in: per op its name, how many times and for how long, the longest first. Of ops that wait
     side by side each has its whole time."""
     stalled = stalls(trace, device)
@@ -78,7 +82,7 @@ def stall_ops(trace: Trace, device: Device) -> list[dict[str, Any]]:
     time = covered(stalled.start_ps, stalled.end_ps, start, end)
     mine = (_op_flags(trace, _index(trace, device))[op] & _WAITS > 0) & (time > 0)
     op, time = op[mine], time[mine]
-    rows = []
+    rows: list[Stall] = []
     for name in np.unique(device.ops.name[op]).tolist():
         its = device.ops.name[op] == name
         count, duration = len(np.unique(op[its])), int(time[its].sum())
@@ -86,14 +90,16 @@ def stall_ops(trace: Trace, device: Device) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: (-row["duration_ps"], row["op"]))
 
 
-def stalls_together(devices: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def stalls_together(devices: Sequence[Mapping[str, Any]]) -> list[Stall]:
     """The `stalls` of several devices of a report in one list, per op, the longest first."""
     sums: dict[str, list[int]] = {}
     for row in (row for device in devices for row in device["stalls"]):
         total = sums.setdefault(row["op"], [0, 0])
         total[0] += row["count"]
         total[1] += row["duration_ps"]
-    rows = [{"op": op, "count": count, "duration_ps": time} for op, (count, time) in sums.items()]
+    rows: list[Stall] = [
+        {"op": op, "count": count, "duration_ps": time} for op, (count, time) in sums.items()
+    ]
     return sorted(rows, key=lambda row: (-row["duration_ps"], row["op"]))
 
 
@@ -119,16 +125,20 @@ def _waited(trace: Trace, index: int) -> Intervals:
     return union(start, end, waiting).without(union(start, end, ~waiting))
 
 
-def device_summaries(session: SessionTrace) -> list[dict[str, Any]]:
+def device_summaries(session: SessionTrace) -> list[DeviceRow]:
     """One entry per device core, as in the report; `busy_ps + idle_ps = span_ps` exactly. `duty` has span, busy and
     stall by each definition, `stalls` the ops that wait (`stall_ops`)."""
     devices = [(trace, device) for trace in session.traces for device in trace.devices]
     return side_by_side([partial(_summary, session, trace, device) for trace, device in devices])
 
 
-def _summary(session: SessionTrace, trace: Trace, device: Device) -> dict[str, Any]:
-    duty = {it: _duty(session, trace, device, it) for it in DEFINITIONS}
-    span_ps, busy_ps, stall_ps = (duty["ops"][key] for key in ("span_ps", "busy_ps", "stall_ps"))
+def _summary(session: SessionTrace, trace: Trace, device: Device) -> DeviceRow:
+    duty: Duty = {
+        "ops": _duty(session, trace, device, "ops"),
+        "modules": _duty(session, trace, device, "modules"),
+        "capture": _duty(session, trace, device, "capture"),
+    }
+    span_ps, busy_ps = duty["ops"]["span_ps"], duty["ops"]["busy_ps"]
     return {
         "id": device.id,
         "name": device.name,
@@ -137,7 +147,7 @@ def _summary(session: SessionTrace, trace: Trace, device: Device) -> dict[str, A
         "span_ps": span_ps,
         "busy_ps": busy_ps,
         "idle_ps": span_ps - busy_ps,
-        "stall_ps": stall_ps,
+        "stall_ps": duty["ops"]["stall_ps"],
         "stalls": stall_ops(trace, device),
         "duty_cycle": busy_ps / span_ps if span_ps else 0.0,
         "duty": duty,
@@ -146,7 +156,7 @@ def _summary(session: SessionTrace, trace: Trace, device: Device) -> dict[str, A
     }
 
 
-def _duty(session: SessionTrace, trace: Trace, device: Device, definition: Definition) -> dict[str, int]:
+def _duty(session: SessionTrace, trace: Trace, device: Device, definition: Definition) -> Busy:
     start, end = (0, session.duration_ps) if definition == "capture" else device.span_ps
     return {
         "span_ps": max(0, end - start),

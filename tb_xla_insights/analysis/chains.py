@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ from tb_xla_insights.catalog.classes import label as class_label
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 from tb_xla_insights.trace.threads import thread_labels
 
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.gaps import Link
+
 _SHORTEST = 1000
 """Parts of a gap that a piece of its chain is at least one of."""
 
@@ -28,7 +31,7 @@ _HOST, _NOTHING, _RUN = -1, -2, -3
 """Where a stretch of a gap is read from, beside lines: the partition, nowhere, the run that has begun."""
 
 
-def find_chains(trace: Trace, which: NDArray[np.int64]) -> list[list[dict[str, Any]]]:
+def find_chains(trace: Trace, which: NDArray[np.int64]) -> list[list[Link]]:
     """For each of some gaps (indices into `find_gaps`), consecutive pieces that add up to it:
     `{name, class, thread, start_ps, duration_ps, event}`, the latter the row of the event that names it, or None.
 
@@ -172,7 +175,7 @@ def _documents(
     finish: Int64,
     kind: NDArray[np.int8],
     row: Int32,
-) -> list[list[dict[str, Any]]]:
+) -> list[list[Link]]:
     gaps = find_gaps(trace)
     line = trace.lines_of(row)
     name = np.where(row >= 0, trace.metadata.name[trace.meta[np.maximum(row, 0)]], row)
@@ -185,7 +188,7 @@ def _documents(
     gap, begin = gap[keep], begin[keep]
     last = np.append(gap[1:] != gap[:-1], True)
     until = np.where(last, gaps.end_ps[which][gap], np.append(begin[1:], 0))
-    chains: list[list[dict[str, Any]]] = [[] for _ in which]
+    chains: list[list[Link]] = [[] for _ in which]
     labels = thread_labels(trace)
     columns = (gap, name[keep], kind[keep], line[keep], begin, until - begin, row[keep])
     for number, text, class_, thread, start, duration, event in zip(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from tb_xla_insights.analysis.opcodes import COLLECTIVES, collective, contains, 
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.shares import covered
 from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.feeding import Collective
 
 _UNTOLD = -2
 
@@ -103,7 +106,7 @@ def _kind(name: str) -> int:
     return -1 if kind is None else COLLECTIVES.index(kind)
 
 
-def collectives_report(session: SessionTrace) -> list[dict[str, Any]]:
+def collectives_report(session: SessionTrace) -> list[Collective]:
     """The report's `collectives`: a row per op name and kind, over all devices, those with most time first.
     Times are self times; `count` counts the two halves of an asynchronous collective apart, as they are two
     ops."""
@@ -119,7 +122,7 @@ def collectives_report(session: SessionTrace) -> list[dict[str, Any]]:
                 sums = mine.sum(), found.duration_ps[mine].sum(), found.exposed_ps[mine].sum()
                 for place, value in enumerate(sums):
                     total[place] += int(value)
-    listed: list[dict[str, Any]] = [
+    listed: list[Collective] = [
         {"op": op, "kind": kind, "count": count, "duration_ps": time, "exposed_ps": exposed}
         for (op, kind), (count, time, exposed) in rows.items()
     ]

@@ -4,6 +4,7 @@ capture's edge cut. (docs/definitions.md, "Recompilation")"""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,8 @@ from tb_xla_insights.analysis.reach import rows_with
 from tb_xla_insights.catalog.classes import CLASS_INDEX
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 
-CUTS = (None, "start", "end", "both")
+Cut = Literal["start", "end", "both"]
+CUTS: tuple[Cut | None, ...] = (None, *get_args(Cut))
 """The edges of the capture that cut a compilation: `start` where it had begun before, `end` where it did not finish."""
 
 BEGUN_BEFORE, UNFINISHED = 1, 2

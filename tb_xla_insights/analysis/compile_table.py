@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.compile_calls import CUTS
 from tb_xla_insights.analysis.compiles import find_compiles, idle_for
@@ -14,12 +14,13 @@ from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.steps import steps_of, with_offsets
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.launches import Compile, GraphChange, NearestGraph
+
 _MOST_DIFFERENCES = 20
 
 
-def compiles_report(
-    session: SessionTrace, causes: dict[str, dict[str, Any]] | None = None
-) -> list[dict[str, Any]]:
+def compiles_report(session: SessionTrace, causes: dict[str, dict[str, Any]] | None = None) -> list[Compile]:
     """The report's `compiles`, of all hosts in order of time.
 
     `step` is an index into the report's `steps`, `step_number` its number; `graph` the hash or else the
@@ -30,7 +31,7 @@ def compiles_report(
     in its graph (see GraphDiff), and that as a sentence. `same_hlo`: whether the nearest graph's HLO is the same; None
     where none is known.
     """
-    rows: list[dict[str, Any]] = []
+    rows: list[Compile] = []
     for host, (trace, offset) in enumerate(with_offsets(session)):
         compiles, launches, steps = find_compiles(trace), find_launches(trace), steps_of(trace)
         diffs, names = find_graph_diffs(trace), _names_by_id(trace)
@@ -55,6 +56,7 @@ def compiles_report(
                     "frame": told.get("frame"),
                     "frames": told.get("frames", []),
                     **_difference(diffs[number], names),
+                    "kin": [],
                     "event": f"{host}.{row}",
                     "idle_ps": {
                         device.id: time
@@ -68,7 +70,7 @@ def compiles_report(
     return sorted(rows, key=lambda entry: entry["start_ps"])
 
 
-def _kin(session: SessionTrace, rows: list[dict[str, Any]], entry: dict[str, Any]) -> list[str]:
+def _kin(session: SessionTrace, rows: list[Compile], entry: Compile) -> list[str]:
     module = entry["module"]
     if not module:
         return []
@@ -79,7 +81,7 @@ def _kin(session: SessionTrace, rows: list[dict[str, Any]], entry: dict[str, Any
         for name, id_ in find_launches(trace).programs
         if name == module and id_
     }
-    kin = {row["graph"] for row in rows if row["module"] == module}
+    kin = {row["graph"] for row in rows if row["module"] == module and row["graph"]}
     kin |= {f"{module}({id_})" for id_ in ran if id_ not in compiled}
     return sorted(kin - {entry["graph"]})
 
@@ -103,16 +105,16 @@ def _names_by_id(trace: Trace) -> dict[int, str]:
     }
 
 
-def _difference(diff: GraphDiff, names: dict[int, str]) -> dict[str, Any]:
+def _difference(diff: GraphDiff, names: dict[int, str]) -> GraphChange:
     return {
         "change": diff.change,
         "difference": difference_text(diff),
-        "nearest": diff.nearest and _nearest(diff.nearest, names),
+        "nearest": _nearest(diff.nearest, names) if diff.nearest else None,
         "same_hlo": diff.change == "same_hlo" if diff.nearest else None,
     }
 
 
-def _nearest(nearest: Nearest, names: dict[int, str]) -> dict[str, Any]:
+def _nearest(nearest: Nearest, names: dict[int, str]) -> NearestGraph:
     return {
         "graph": names.get(nearest.program_id, f"{nearest.module}({nearest.program_id})"),
         "module": nearest.module,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ from tb_xla_insights.analysis.compiles import find_compiles
 from tb_xla_insights.analysis.early import find_early
 from tb_xla_insights.analysis.launches import DYNAMO_KIND, LAZY, find_launches
 from tb_xla_insights.trace.model import SessionTrace, Trace
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.launches import Cause
 
 _MOST_WORK = 25_000_000
 """Comparisons of one execution with another; a log that needs more is not joined."""
@@ -144,7 +147,7 @@ def _numbers(values: Sequence[Any]) -> _Ints:
     return np.array([known.setdefault(value, len(known)) for value in values], np.int64)
 
 
-def causes_by_program(session: SessionTrace, blocks: Sequence[Block]) -> dict[str, list[dict[str, Any]]]:
+def causes_by_program(session: SessionTrace, blocks: Sequence[Block]) -> dict[str, list[Cause]]:
     """By program name, why it ran: `graph_hash`, `cause`, `frame` and the `count` of its launches, most first."""
     found: dict[str, Counter[tuple[str | None, str | None, str | None]]] = {}
     for launch, block in executed(session, blocks).items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ from tb_xla_insights.catalog.classes import CLASS_INDEX
 from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
 from tb_xla_insights.trace.nesting import climb, outermost
 from tb_xla_insights.trace.threads import thread_labels
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.launches import EarlyLaunch
 
 _FROM_DEVICE = CLASS_INDEX["from_device"]
 
@@ -142,7 +145,7 @@ def _costs(trace: Trace, launches: Launches, early: Int32) -> tuple[Int64, Int64
     return launches.sums(runs.duration_ps)[early], launches.sums(idle[:-1])[early]
 
 
-def early_executions(session: SessionTrace) -> list[dict[str, Any]]:
+def early_executions(session: SessionTrace) -> list[EarlyLaunch]:
     """One entry per early execution, in order of hosts and time.
 
     `how` is `read` (a value was fetched) or `step_marker`; `annotation` the path of annotations around it; `thread` the
@@ -150,7 +153,7 @@ def early_executions(session: SessionTrace) -> list[dict[str, Any]]:
     the time of its runs, an upper bound of what the step's later runs repeat; `idle_ps` the starved gaps after them.
     `step` is an index into the report's `steps`.
     """
-    found = []
+    found: list[EarlyLaunch] = []
     for trace, offset in with_offsets(session):
         early, launches, labels = find_early(trace), find_launches(trace), thread_labels(trace)
         for i, launch in enumerate(early.launch.tolist()):

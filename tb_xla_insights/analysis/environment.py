@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.trace.model import SessionTrace, Trace
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.session import Environment, Framework, Runtime
 
 _XLA = re.compile(
     r"(StepMarker|Sync(Live)?TensorsGraph(Internal)?|XLATensor::Compile|XLAGraphExecutor::Compile)(#|$)"
@@ -33,7 +35,7 @@ RUNTIMES = ("xrt", "pjrt")
 _GPU_VENDORS = {"nvidia": "NVIDIA GPU", "amd": "AMD GPU", "intel": "Intel GPU"}
 
 
-def environment(session: SessionTrace) -> dict[str, Any]:
+def environment(session: SessionTrace) -> Environment:
     """What made the capture.
 
     `framework` is torch_xla, torch_tpu, jax, tensorflow or unknown, `runtime` xrt, pjrt or unknown, `accelerator` a
@@ -41,7 +43,7 @@ def environment(session: SessionTrace) -> dict[str, Any]:
     whether a generator wrote the file; `label` says it all in a line.
     """
     framework = framework_of(session)
-    runtime = _first_named(session, {"xrt": _XRT, "pjrt": _PJRT})
+    runtime = _runtime(session)
     accelerator = _accelerator(session)
     return {
         "framework": framework,
@@ -63,17 +65,24 @@ def environment_label(framework: str, runtime: str, accelerator: str, devices: i
     return " · ".join(part for part in parts if part) or "Unknown framework"
 
 
-def framework_of(session: SessionTrace) -> str:
-    """The `framework` of the session's environment."""
-    return _first_named(
-        session, {"torch_xla": _XLA, "torch_tpu": _TPU, "jax": _JAX, "tensorflow": _TENSORFLOW}
-    )
+def framework_of(session: SessionTrace) -> Framework:
+    """The `framework` of the session's environment: the first one whose words events or threads have."""
+    words: dict[Framework, re.Pattern[str]] = {
+        "torch_xla": _XLA,
+        "torch_tpu": _TPU,
+        "jax": _JAX,
+        "tensorflow": _TENSORFLOW,
+    }
+    return next((name for name, word in words.items() if _is_named(session, word)), "unknown")
 
 
-def _first_named(session: SessionTrace, words: dict[str, re.Pattern[str]]) -> str:
-    """The first of some whose words a host's events or threads have; `unknown` where none is."""
-    names = [_names(trace) for trace in session.traces]
-    return next((it for it, word in words.items() if any(map(word.match, chain(*names)))), "unknown")
+def _runtime(session: SessionTrace) -> Runtime:
+    return "xrt" if _is_named(session, _XRT) else "pjrt" if _is_named(session, _PJRT) else "unknown"
+
+
+def _is_named(session: SessionTrace, word: re.Pattern[str]) -> bool:
+    """Whether an event or a thread of any host has such a name."""
+    return any(word.match(name) for trace in session.traces for name in _names(trace))
 
 
 @kept

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.kept import kept
-from tb_xla_insights.analysis.launches import KINDS, OTHER, Launches, find_launches
-from tb_xla_insights.analysis.runs import JOINS, NONE
+from tb_xla_insights.analysis.launches import KINDS, OTHER, Launches, LaunchKind, find_launches
+from tb_xla_insights.analysis.runs import JOINS, NONE, Join
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.common import Spread
+    from tb_xla_insights.schema.launches import FixedCost, JoinedRuns, Launching, Lead, ProgramRuns, RunSums
 
 COST_COLUMNS = ("host_ps", "device_ps", "queue_ps", "overhead_ps")
 
@@ -71,70 +75,107 @@ def runs_on(trace: Trace, devices: Collection[str] | None) -> NDArray[np.bool_]:
     return np.isin(runs.device, [number for number, it in enumerate(trace.devices) if it.id in devices])
 
 
-def executions_report(session: SessionTrace, devices: Collection[str] | None = None) -> list[dict[str, Any]]:
+def executions_report(session: SessionTrace, devices: Collection[str] | None = None) -> list[JoinedRuns]:
     """The report's `executions`: a row per program and quality of the join, the programs with most device time first.
     With `devices` only the runs on these count.
 
     Programs are told by name: recompiled variants of a graph share theirs and come together, with all their ids.
     `spread` has the least, the median and the most of a run.
     """
-    rows = _rows(session, devices, by_join=True)
-    told = [{**row, "join": join} for (_, join), row in rows.items()]
-    for row in told:
-        del row["joins"]
-    return sorted(told, key=lambda row: (-row["device_ps"], row["program"], row["join"]))
+    rows: list[JoinedRuns] = []
+    for (program, join), runs in _runs(session, devices).items():
+        rows.append({"program": program, "join": join, **runs.row()})
+    return sorted(rows, key=lambda row: (-row["device_ps"], row["program"], row["join"]))
 
 
-def programs_report(session: SessionTrace, devices: Collection[str] | None = None) -> list[dict[str, Any]]:
+def programs_report(session: SessionTrace, devices: Collection[str] | None = None) -> list[ProgramRuns]:
     """The report's `programs`: the rows of `executions` with one per program, whose `joins` has the number of runs by
     quality of the join."""
-    rows = _rows(session, devices, by_join=False)
-    return sorted(rows.values(), key=lambda row: (-row["device_ps"], row["program"]))
+    programs: dict[str, dict[Join, _Runs]] = {}
+    for (program, join), runs in _runs(session, devices).items():
+        programs.setdefault(program, {})[join] = runs
+    rows: list[ProgramRuns] = []
+    for program, by_join in programs.items():
+        together = _Runs()
+        for runs in by_join.values():
+            together.merge(runs)
+        joins = {join: by_join[join].count for join in JOINS if join in by_join}
+        rows.append({"program": program, **together.row(), "joins": joins})
+    return sorted(rows, key=lambda row: (-row["device_ps"], row["program"]))
 
 
-def _rows(
-    session: SessionTrace, devices: Collection[str] | None, by_join: bool
-) -> dict[tuple[str, str], dict[str, Any]]:
-    """Costs of the runs of each program; with `by_join`, of those of each quality of the join, the second part of the
-    key."""
-    rows: dict[tuple[str, str], dict[str, Any]] = {}
-    each: dict[tuple[str, str], list[Int64]] = {}
-    kinds: dict[tuple[str, str], Counter[str]] = {}
+class _Runs:
+    """Runs of one program, of any number of hosts."""
+
+    def __init__(self) -> None:
+        self._ids: set[str] = set()
+        self._kinds: Counter[LaunchKind] = Counter()
+        self._launches = 0
+        self._costs = np.zeros((len(COST_COLUMNS), 0), np.int64)
+
+    @property
+    def count(self) -> int:
+        return self._costs.shape[1]
+
+    def add(self, id_: str, kind: LaunchKind, launches: int, costs: Int64) -> None:
+        """Runs of one program id and kind; `costs` has a row per column of COST_COLUMNS."""
+        self._ids |= {id_} if id_ else set()
+        self._kinds[kind] += costs.shape[1]
+        self._launches += launches
+        self._costs = np.concatenate((self._costs, costs), axis=1)
+
+    def merge(self, other: _Runs) -> None:
+        """The same program's runs that were joined otherwise."""
+        self._ids |= other._ids
+        self._kinds.update(other._kinds)
+        self._launches += other._launches
+        self._costs = np.concatenate((self._costs, other._costs), axis=1)
+
+    def row(self) -> RunSums:
+        host, device, queue, overhead = self._costs.sum(axis=1).tolist()
+        spreads = [_spread(costs) for costs in self._costs]
+        return {
+            "program_ids": sorted(self._ids, key=int),
+            "kind": self._kinds.most_common(1)[0][0],
+            "launches": self._launches,
+            "count": self.count,
+            "host_ps": host,
+            "device_ps": device,
+            "queue_ps": queue,
+            "overhead_ps": overhead,
+            "spread": {
+                "host_ps": spreads[0],
+                "device_ps": spreads[1],
+                "queue_ps": spreads[2],
+                "overhead_ps": spreads[3],
+            },
+        }
+
+
+def _spread(costs: Int64) -> Spread:
+    middle = (len(costs) - 1) // 2
+    return {
+        "min": int(costs.min()),
+        "median": int(np.partition(costs, middle)[middle]),
+        "max": int(costs.max()),
+    }
+
+
+def _runs(session: SessionTrace, devices: Collection[str] | None) -> dict[tuple[str, Join], _Runs]:
+    """The runs of each program and quality of the join, in the order in which they are met."""
+    found: dict[tuple[str, Join], _Runs] = {}
     for trace in session.traces:
         launches, costs = find_launches(trace), find_costs(trace)
+        columns = np.stack([getattr(costs, column) for column in COST_COLUMNS])
         chosen = runs_on(trace, devices)
         counted = _one_a_launch(launches, chosen)
-        for program, join, kind, all_ in _groups(launches):
-            mine = all_[chosen[all_]]
-            if not len(mine):
-                continue
-            name, id_ = launches.programs[program]
-            key = name, JOINS[join] if by_join else ""
-            entry = rows.setdefault(key, {
-                "program": name, "program_ids": [], "kind": "", "launches": 0, "count": 0,
-                "host_ps": 0, "device_ps": 0, "queue_ps": 0, "overhead_ps": 0, "joins": Counter(),
-            })  # fmt: skip
-            if id_ and id_ not in entry["program_ids"]:
-                entry["program_ids"].append(id_)
-            entry["launches"] += int(counted[mine].sum())
-            entry["count"] += len(mine)
-            entry["joins"][JOINS[join]] += len(mine)
-            its = np.stack([getattr(costs, column)[mine] for column in COST_COLUMNS])
-            each.setdefault(key, []).append(its)
-            for column, total in zip(COST_COLUMNS, its.sum(axis=1).tolist(), strict=True):
-                entry[column] += total
-            kinds.setdefault(key, Counter())[KINDS[kind]] += len(mine)
-    for key, entry in rows.items():
-        entry["program_ids"].sort(key=int)
-        entry["joins"] = {join: entry["joins"][join] for join in JOINS if entry["joins"][join]}
-        entry["kind"] = kinds[key].most_common(1)[0][0]
-        in_order = np.sort(np.concatenate(each[key], axis=1), axis=1)
-        chosen = in_order[:, [0, (in_order.shape[1] - 1) // 2, -1]].tolist()
-        entry["spread"] = {
-            column: dict(zip(("min", "median", "max"), three, strict=True))
-            for column, three in zip(COST_COLUMNS, chosen, strict=True)
-        }
-    return rows
+        for program, join, kind, group in _groups(launches):
+            runs = group[chosen[group]]
+            if len(runs):
+                name, id_ = launches.programs[program]
+                row = found.setdefault((name, JOINS[join]), _Runs())
+                row.add(id_, KINDS[kind], int(counted[runs].sum()), columns[:, runs])
+    return found
 
 
 def _one_a_launch(launches: Launches, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -159,13 +200,13 @@ def _groups(launches: Launches) -> Iterator[tuple[int, int, int, NDArray[np.intp
         yield its // len(KINDS) // len(JOINS), its // len(KINDS) % len(JOINS), its % len(KINDS), mine
 
 
-def launching(session: SessionTrace, devices: Collection[str] | None = None) -> dict[str, Any]:
+def launching(session: SessionTrace, devices: Collection[str] | None = None) -> Launching:
     """The report's `launching`: what an execution costs however short it is (`fixed`), and how far the host runs ahead
     (`lead`: median, mean, least and most of the runs that have one); each None where nothing tells it."""
     return {"fixed": fixed_cost(session, devices), "lead": _lead(session, devices)}
 
 
-def fixed_cost(session: SessionTrace, devices: Collection[str] | None = None) -> dict[str, Any] | None:
+def fixed_cost(session: SessionTrace, devices: Collection[str] | None = None) -> FixedCost | None:
     """What an execution costs however short it is: `fixed_ps`, the overhead at no device time, `per_device` (overhead
     that each ps of device time adds) and `n`, the runs behind them. None for fewer than three such runs.
 
@@ -190,7 +231,7 @@ def fixed_cost(session: SessionTrace, devices: Collection[str] | None = None) ->
     return {"fixed_ps": max(0, round(fixed)), "per_device": slope, "n": len(x)}
 
 
-def _lead(session: SessionTrace, devices: Collection[str] | None) -> dict[str, int] | None:
+def _lead(session: SessionTrace, devices: Collection[str] | None) -> Lead | None:
     found = [np.zeros(0, np.int64)]
     for trace in session.traces:
         costs = find_costs(trace)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,12 @@ from tb_xla_insights.analysis.steps import step_times, steps_of, with_offsets
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.gaps import Gap, GapPattern, Link
+    from tb_xla_insights.schema.gaps import Gaps as GapsPart
 
-def gaps_report(session: SessionTrace, all_gaps: bool = False, items: int = 1000) -> dict[str, Any]:
+
+def gaps_report(session: SessionTrace, all_gaps: bool = False, items: int = 1000) -> GapsPart:
     """The report's `gaps`. `items` are the longest ones, all with `all_gaps`, the longest first.
 
     `step` is a step's index in the report's `steps`, `step_number` its number; `together_ps` the part of the gap in
@@ -35,22 +39,22 @@ def gaps_report(session: SessionTrace, all_gaps: bool = False, items: int = 1000
     place = np.concatenate([np.arange(len(gaps)) for gaps in found] or [np.zeros(0, np.int64)])
     longest = np.argsort(-duration, kind="stable")
     longest = longest if all_gaps else longest[:items]
-    listed: dict[int, dict[str, Any]] = {}
+    listed: dict[int, Gap] = {}
     for number, (trace, offset) in enumerate(with_offsets(session)):
         which = longest[host[longest] == number]
         chains = find_chains(trace, place[which])
         for position, gap, chain in zip(which.tolist(), place[which].tolist(), chains, strict=True):
-            listed[position] = _item(trace, found[number], gap, offset) | {"chain": chain}
+            listed[position] = _item(trace, found[number], gap, offset, chain)
+    starved, queued, unknown = (
+        sum(int(gaps.duration_ps[gaps.kind == kind].sum()) for gaps in found) for kind in range(len(KINDS))
+    )
     totals = sum((gaps.shares.sum(axis=0) for gaps in found), np.zeros(len(CLASSES), np.int64))
     return {
         "count": len(duration),
         "total_ps": sum(idle_ps(trace, device) for trace in session.traces for device in trace.devices),
         "listed_ps": int(duration.sum()),
         "by_class_ps": by_class(totals),
-        "by_kind_ps": {
-            name: sum(int(gaps.duration_ps[gaps.kind == kind].sum()) for gaps in found)
-            for kind, name in enumerate(KINDS)
-        },
+        "by_kind_ps": {"starved": starved, "queued": queued, "unknown": unknown},
         "items": [listed[position] for position in longest.tolist()],
         "patterns": _patterns(session, found),
     }
@@ -60,7 +64,7 @@ def _program(trace: Trace, program: int) -> str | None:
     return find_launches(trace).programs[program][0] if program >= 0 else None
 
 
-def _item(trace: Trace, gaps: Gaps, gap: int, offset: int) -> dict[str, Any]:
+def _item(trace: Trace, gaps: Gaps, gap: int, offset: int, chain: list[Link]) -> Gap:
     step = int(gaps.step[gap])
     return {
         "device": trace.devices[gaps.device[gap]].id,
@@ -75,10 +79,11 @@ def _item(trace: Trace, gaps: Gaps, gap: int, offset: int) -> dict[str, Any]:
         "cause": CLASSES[gaps.cause[gap]],
         "together_ps": int(gaps.together_ps[gap]),
         "by_class_ps": by_class(gaps.shares[gap]),
+        "chain": chain,
     }
 
 
-def _patterns(session: SessionTrace, found: list[Gaps]) -> list[dict[str, Any]]:
+def _patterns(session: SessionTrace, found: list[Gaps]) -> list[GapPattern]:
     """Gaps between the same two programs, or inside of one program's runs, those with most time first."""
     patterns: dict[tuple[str | None, str | None, bool], _Pattern] = {}
     for trace, gaps in zip(session.traces, found, strict=True):
@@ -94,10 +99,7 @@ def _patterns(session: SessionTrace, found: list[Gaps]) -> list[dict[str, Any]]:
             key = _program(trace, before), _program(trace, after), bool(within)
             patterns.setdefault(key, _Pattern()).add(gaps, its, int(in_steps[its].sum()), cores)
     count = sum(len(steps_of(trace)) for trace in session.traces if at_work(trace))
-    rows = [
-        {"before": before, "after": after, "inside_run": inside, **pattern.row(count)}
-        for (before, after, inside), pattern in patterns.items()
-    ]
+    rows = [pattern.row(*key, count) for key, pattern in patterns.items()]
     return sorted(rows, key=lambda row: -row["total_ps"])
 
 
@@ -120,10 +122,13 @@ class _Pattern:
         self._in_steps += in_steps_ps
         self._per_core += Fraction(in_steps_ps, cores)
 
-    def row(self, steps: int) -> dict[str, Any]:
+    def row(self, before: str | None, after: str | None, inside_run: bool, steps: int) -> GapPattern:
         durations = np.concatenate(self._durations)
         total = int(durations.sum())
         return {
+            "before": before,
+            "after": after,
+            "inside_run": inside_run,
             "count": len(durations),
             "total_ps": total,
             "mean_ps": total // len(durations),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,8 @@ LISTED_PS = 10_000_000
 SLACK_PS = 10_000_000
 """Host and device clocks agree to some microseconds: what lies closer together has no order."""
 
-KINDS = ("starved", "queued", "unknown")
+GapKind = Literal["starved", "queued", "unknown"]
+KINDS: tuple[GapKind, ...] = get_args(GapKind)
 STARVED, QUEUED, UNKNOWN = range(3)
 
 

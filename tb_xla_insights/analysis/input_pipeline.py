@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -28,7 +28,11 @@ from tb_xla_insights.trace.annotations import annotated
 from tb_xla_insights.trace.model import Int32, SessionTrace, Spans, Trace
 from tb_xla_insights.trace.nesting import outermost
 
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.feeding import InputPipeline as InputPipelinePart
+
 Verdict = Literal["bound", "partly_hidden", "hidden", "unknown"]
+Loading = Literal["mp_device_loader", "tf_data", "loader_threads", "driving_thread", "infeed"]
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ class InputPipeline:
     those, or the driving thread, load. `sending`: when data goes to the device.
     """
 
-    kind: str | None
+    kind: Loading | None
     waits: Intervals
     starved_ps: int
     infeed_ps: int
@@ -122,7 +126,7 @@ def _batches(trace: Trace) -> Int32:
     return outermost(trace.parent, its[mine])
 
 
-def _kind(trace: Trace, loaders: list[int], infeed: bool, waits: bool) -> str | None:
+def _kind(trace: Trace, loaders: list[int], infeed: bool, waits: bool) -> Loading | None:
     # Kinds of events that the file names, whether or not one was recorded: a loader's are there for no other reason.
     known = np.flatnonzero(tagged(trace, "loader")).tolist()
     names = {trace.strings[trace.metadata.name[entry]] for entry in known}
@@ -140,7 +144,7 @@ def _kind(trace: Trace, loaders: list[int], infeed: bool, waits: bool) -> str | 
     return "driving_thread" if waits else None
 
 
-def input_report(session: SessionTrace) -> dict[str, Any]:
+def input_report(session: SessionTrace) -> InputPipelinePart:
     """The report's `input_pipeline`, over all hosts.
 
     `wait_ps`: the driving threads load or wait for batches; `idle_ps`: devices are idle meanwhile; `share`:

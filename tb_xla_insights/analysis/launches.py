@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,8 @@ from tb_xla_insights.analysis.runs import ORDERED, Runs, find_runs, programs_of
 from tb_xla_insights.analysis.step_sources import recorded_steps, recorded_steps_at, recorded_times
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 
-KINDS = ("lazy", "dynamo", "other")
+LaunchKind = Literal["lazy", "dynamo", "other"]
+KINDS: tuple[LaunchKind, ...] = get_args(LaunchKind)
 LAZY, DYNAMO_KIND, OTHER = range(3)
 
 

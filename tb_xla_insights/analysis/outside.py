@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from tb_xla_insights.analysis.thresholds import OUTSIDE_SHARE
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int64, SessionTrace
 from tb_xla_insights.units import brief_times, share
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.feeding import Outside as OutsidePart
 
 _SHORT = 0.01
 """A part below this share of the capture is left out of the sentence."""
@@ -88,7 +91,7 @@ def _stops(session: SessionTrace, after_ps: int) -> list[int]:
     return found
 
 
-def outside_report(session: SessionTrace) -> dict[str, Any] | None:
+def outside_report(session: SessionTrace) -> OutsidePart | None:
     """The report's `outside`; None where no device recorded work."""
     found = find_outside(session)
     if found is None:
@@ -96,7 +99,7 @@ def outside_report(session: SessionTrace) -> dict[str, Any] | None:
     return outside_of(found, len(session.devices), framework_of(session))
 
 
-def outside_of(found: Outside, devices: int, framework: str) -> dict[str, Any]:
+def outside_of(found: Outside, devices: int, framework: str) -> OutsidePart:
     """`before` and `after`, each with `duration_ps` and `by_class_ps` (see `Outside`), their `share` of `capture_ps`,
     and `text`, the sentence where they matter."""
     does = host_does(framework)

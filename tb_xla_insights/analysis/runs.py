@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,8 @@ from tb_xla_insights.analysis.reach import calls_of, rows_with, ways_back
 from tb_xla_insights.trace.model import Device, Int8, Int32, Int64, Trace
 from tb_xla_insights.trace.run_keys import stat_at
 
-JOINS = ("exact", "ordered", "none")
+Join = Literal["exact", "ordered", "none"]
+JOINS: tuple[Join, ...] = get_args(Join)
 EXACT, ORDERED, NONE = range(3)
 
 _RUN_ID = (1 << 27) - 1

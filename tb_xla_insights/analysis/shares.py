@@ -7,7 +7,7 @@ import numpy as np
 from tb_xla_insights.analysis import kernels
 from tb_xla_insights.analysis.intervals import Intervals
 from tb_xla_insights.analysis.segments import Segments
-from tb_xla_insights.catalog.classes import CLASSES, UNRECORDED
+from tb_xla_insights.catalog.classes import CLASSES, UNRECORDED, ClassName
 from tb_xla_insights.trace.model import Int32, Int64
 
 
@@ -31,7 +31,7 @@ def shares_inside(segments: Segments, inside: Intervals, start_ps: Int64, end_ps
     return found
 
 
-def by_class(shares: Int64) -> dict[str, int]:
+def by_class(shares: Int64) -> dict[ClassName, int]:
     """One row of shares by name, without the classes that have no time."""
     return {name: time for name, time in zip(CLASSES, shares.tolist(), strict=True) if time}
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import lcm
-from typing import Any
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -21,7 +21,8 @@ from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 from tb_xla_insights.units import rounded_parts
 
-_SUMS = ("time_ps", "work_ps", "stall_ps", "idle_ps", "small_ps")
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.steps import DeviceStepTimes, LeftOut, PerStepAndCore, StepIdle, StepTimes
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def work_per_core(trace: Trace) -> Int64 | None:
     return total // len(cores)
 
 
-def step_idle_report(session: SessionTrace) -> dict[str, Any]:
+def step_idle_report(session: SessionTrace) -> StepIdle:
     """The report's `step_idle`: the mean step, and the devices' work and idle time in it.
 
     `step_ps`, `median_ps` (the shorter one of two): of `steps` whole steps, the same that the rest is about. `work_ps`,
@@ -103,18 +104,18 @@ def step_idle_report(session: SessionTrace) -> dict[str, Any]:
     told = [it for it in session.traces if at_work(it) and (steps_of(it) or not in_steps)]
     rows = [_row(trace, number) for trace in told for number in at_work(trace)]
     durations = [step.duration_ps for trace in told or session.traces for step in steps_of(trace)]
-    reasons = {
+    reasons: dict[str, Literal["no_device_work", "no_steps"]] = {
         trace.host: "no_steps" if at_work(trace) else "no_device_work"
         for trace in session.traces
         if not any(trace is it for it in told)
     }
-    left_out = [{"host": host, "reason": reason} for host, reason in reasons.items()]
+    left_out: list[LeftOut] = [{"host": host, "reason": reason} for host, reason in reasons.items()]
     return step_idle_of(rows, durations, left_out)
 
 
 def step_idle_of(
-    rows: Sequence[Mapping[str, Any]], durations: Sequence[int], left_out: Sequence[Mapping[str, str]]
-) -> dict[str, Any]:
+    rows: Sequence[DeviceStepTimes], durations: Sequence[int], left_out: Sequence[LeftOut]
+) -> StepIdle:
     """The report's `step_idle` from its `devices`, the durations of their hosts' steps, and the hosts left out."""
     return {
         "steps": len(durations),
@@ -128,32 +129,39 @@ def step_idle_of(
     }
 
 
-def _row(trace: Trace, number: int) -> dict[str, Any]:
+def _row(trace: Trace, number: int) -> DeviceStepTimes:
     """One device's sums."""
     device, found = trace.devices[number], device_time(trace, number)
-    sums = {name: int(getattr(found, name).sum()) for name in _SUMS}
-    shares = by_class(found.by_class_ps.sum(axis=0))
     return {
         "id": device.id,
         "host": device.host,
         "steps": len(steps_of(trace)),
-        **sums,
-        "by_class_ps": shares,
+        "time_ps": int(found.time_ps.sum()),
+        "work_ps": int(found.work_ps.sum()),
+        "stall_ps": int(found.stall_ps.sum()),
+        "idle_ps": int(found.idle_ps.sum()),
+        "small_ps": int(found.small_ps.sum()),
+        "by_class_ps": by_class(found.by_class_ps.sum(axis=0)),
     }
 
 
-def _together(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _together(rows: Sequence[DeviceStepTimes]) -> StepTimes:
     by_name = {name: sum(row["by_class_ps"].get(name, 0) for row in rows) for name in CLASSES}
-    return {name: sum(row[name] for row in rows) for name in _SUMS} | {
-        "by_class_ps": {name: time for name, time in by_name.items() if time}
+    return {
+        "time_ps": sum(row["time_ps"] for row in rows),
+        "work_ps": sum(row["work_ps"] for row in rows),
+        "stall_ps": sum(row["stall_ps"] for row in rows),
+        "idle_ps": sum(row["idle_ps"] for row in rows),
+        "small_ps": sum(row["small_ps"] for row in rows),
+        "by_class_ps": {name: time for name, time in by_name.items() if time},
     }
 
 
-def per_step_and_core(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def per_step_and_core(rows: Sequence[DeviceStepTimes]) -> PerStepAndCore:
     """Means of some `devices` of the report's `step_idle`, per step and core (per core without steps), in whole
     picoseconds that add up to the mean step; each None where there are no devices."""
     if not rows:
-        return dict.fromkeys(("work_ps", "stall_ps", "idle_ps", "by_class_ps", "small_ps"))
+        return {"work_ps": None, "stall_ps": None, "idle_ps": None, "by_class_ps": None, "small_ps": None}
     cores, steps = Counter(row["host"] for row in rows), {row["host"]: row["steps"] for row in rows}
     # Each host's sums are divided by its own cores, those of all hosts by all steps: over one denominator.
     common = lcm(*cores.values()) if any(steps.values()) else 1

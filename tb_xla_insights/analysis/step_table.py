@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,8 +17,11 @@ from tb_xla_insights.analysis.step_idle import work_per_core
 from tb_xla_insights.analysis.steps import step_times, steps_at, steps_of
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.steps import Step
 
-def steps_report(session: SessionTrace) -> list[dict[str, Any]]:
+
+def steps_report(session: SessionTrace) -> list[Step]:
     """The report's `steps`, of all hosts in order, counted through by `index`.
 
     `host_ps` adds up to the step's duration. `device_busy_ps` is how long the busiest core worked on the step's
@@ -26,7 +29,7 @@ def steps_report(session: SessionTrace) -> list[dict[str, Any]]:
     worked during the step, whatever on, the mean of the host's cores (None where none recorded work; see `step_idle`).
     `executions` are launches. `compiles` are the compilations that begin in the step.
     """
-    rows: list[dict[str, Any]] = []
+    rows: list[Step] = []
     for trace in session.traces:
         host = host_times(trace)
         counts = (

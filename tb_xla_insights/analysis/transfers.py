@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,10 @@ from tb_xla_insights.trace.annotations import annotated
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Role, SessionTrace, Trace
 from tb_xla_insights.trace.nesting import outermost
 from tb_xla_insights.trace.threads import host_planes
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.feeding import Transfers as TransferSums
+    from tb_xla_insights.schema.feeding import TransfersByDirection
 
 DIRECTIONS = ("to_device", "from_device")
 _BYTES = ("total_size", "size")
@@ -127,33 +131,35 @@ def _size_in(details: str) -> int:
     return int(size[1]) if size else -1
 
 
-def transfers_report(session: SessionTrace) -> dict[str, dict[str, Any]]:
+def transfers_report(session: SessionTrace) -> TransfersByDirection:
     """The report's `transfers`: per direction `count`, `duration_ps`, `bytes` (None where none are recorded), `sized`,
     the transfers behind `bytes`; those `in_steps`, their bytes (`bytes_in_steps`, None where none of them tells its
     size), and the means of both over the steps: `per_step` (None without steps) and `bytes_per_step`."""
-    out: dict[str, dict[str, Any]] = {}
-    for number, name in enumerate(DIRECTIONS):
-        count = duration = total = sized = in_steps = steps = step_bytes = step_sized = 0
-        for trace in session.traces:
-            transfers = find_transfers(trace)
-            mine = transfers.direction == number
-            sizes = transfers.bytes[mine]
-            count += int(mine.sum())
-            duration += int(trace.duration_ps[transfers.row[mine]].sum())
-            total += int(sizes[sizes >= 0].sum())
-            sized += int((sizes >= 0).sum())
-            in_steps += int(transfers.per_step(trace, number).sum())
-            steps += len(steps_of(trace))
-            its_bytes, its_sized = transfers.bytes_in_steps(number)
-            step_bytes, step_sized = step_bytes + its_bytes, step_sized + its_sized
-        out[name] = {
-            "count": count,
-            "duration_ps": duration,
-            "bytes": total if sized else None,
-            "sized": sized,
-            "in_steps": in_steps,
-            "bytes_in_steps": step_bytes if step_sized else None,
-            "per_step": in_steps / steps if steps else None,
-            "bytes_per_step": round(step_bytes / steps) if step_sized else None,
-        }
-    return out
+    to_device, from_device = (_in_direction(session, number) for number in range(len(DIRECTIONS)))
+    return {"to_device": to_device, "from_device": from_device}
+
+
+def _in_direction(session: SessionTrace, direction: int) -> TransferSums:
+    count = duration = total = sized = in_steps = steps = step_bytes = step_sized = 0
+    for trace in session.traces:
+        transfers = find_transfers(trace)
+        chosen = transfers.direction == direction
+        sizes = transfers.bytes[chosen]
+        count += int(chosen.sum())
+        duration += int(trace.duration_ps[transfers.row[chosen]].sum())
+        total += int(sizes[sizes >= 0].sum())
+        sized += int((sizes >= 0).sum())
+        in_steps += int(transfers.per_step(trace, direction).sum())
+        steps += len(steps_of(trace))
+        more_bytes, more_sized = transfers.bytes_in_steps(direction)
+        step_bytes, step_sized = step_bytes + more_bytes, step_sized + more_sized
+    return {
+        "count": count,
+        "duration_ps": duration,
+        "bytes": total if sized else None,
+        "sized": sized,
+        "in_steps": in_steps,
+        "bytes_in_steps": step_bytes if step_sized else None,
+        "per_step": in_steps / steps if steps else None,
+        "bytes_per_step": round(step_bytes / steps) if step_sized else None,
+    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from tb_xla_insights.analysis.segments import Segments
 from tb_xla_insights.analysis.shares import by_class, class_shares
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int32, Int64, SessionTrace
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.common import ByClass
 
 _TOP = 30
 _TOP_OF_THREAD = 8
@@ -57,7 +60,7 @@ class HostWindow:
 
     host: str
     driven: bool
-    by_class_ps: dict[str, int]
+    by_class_ps: ByClass
     threads: list[dict[str, Any]]
     devices: list[dict[str, Any]]
     ops: list[Sums]

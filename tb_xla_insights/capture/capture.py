@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from tb_xla_insights.capture.addresses import host_name
-from tb_xla_insights.capture.server import Options, Problem, Server, refusal
+from tb_xla_insights.capture.server import Options, Problem, Server, is_too_long, refusal
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir import files, paths
+from tb_xla_insights.memory import give_back
 from tb_xla_insights.xplane.source import is_url
 
 if TYPE_CHECKING:
@@ -125,6 +126,7 @@ class Capture:
             for thread in threads:
                 thread.join()
         finally:
+            give_back()  # older gRPC libraries hold an answer that is too long before they refuse it
             self._done.set()
 
     def cancel(self) -> None:
@@ -175,13 +177,15 @@ class Capture:
             self._requests[host.address] = server, request
         self._traced_at, host.state = self._clock(), "tracing"
         try:
-            answer = request.result()
+            empty = request.result().empty_trace
         except grpc.FutureCancelledError:
             return Problem("cancelled")
         except grpc.RpcError as error:
-            return refusal(host.address, self.directory, error)
+            if not is_too_long(error):
+                return refusal(host.address, self.directory, error)
+            empty = False
         path = f"{self.directory}/{host_name(host.address)}{paths.SUFFIX}"
-        if answer.empty_trace:
+        if empty:
             _remove(path)
             return Problem(
                 f"{host.address}: the trace is empty; capture while training runs, longer, or at a higher level",

@@ -23,6 +23,9 @@ _MOST_EVENTS = 10**9
 """Old servers leave out events beyond this without a word, and other clients send a million; no capture has so many."""
 _COLLECT_SECONDS = 900.0
 """A server writes its file only after the trace has ended; with many devices that takes minutes."""
+_LONGEST_ANSWER = 1 << 20
+"""Bytes. The answer that is needed has two; what else a server may send along lies in its file as well."""
+_MOST_SAID = 300
 _FILE_TROUBLE = re.compile(
     r"director|permission|denied|no space|read-?only|such file|bucket|quota|not found|file ?system|scheme",
     re.I,
@@ -70,7 +73,7 @@ class Server:
             raise InputError(f"{error.name} is not installed; pip install grpcio protobuf") from error
         self.address = address
         # The prefix keeps a host called "unix" a host. Profiler servers are reached directly or through a tunnel.
-        options = [("grpc.max_receive_message_length", -1), ("grpc.enable_http_proxy", 0)]
+        options = [("grpc.max_receive_message_length", _LONGEST_ANSWER), ("grpc.enable_http_proxy", 0)]
         self._channel = grpc.insecure_channel(f"dns:///{address}", options=options)
 
     def profile(self, root: str, session: str, options: Options) -> grpc.Future[Any]:
@@ -125,11 +128,19 @@ class Server:
         self._channel.close()
 
 
+def is_too_long(error: grpc.RpcError) -> bool:
+    """Whether the server did answer, but with more than is taken in."""
+    import grpc
+
+    too_long = "larger than max" in (error.details() or "")
+    return too_long and error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+
+
 def refusal(address: str, directory: str, error: grpc.RpcError) -> Problem:
     """What a failed request means, and what to do."""
     import grpc
 
-    code, said = error.code(), " ".join((error.details() or "").split())
+    code, said = error.code(), " ".join((error.details() or "").split())[:_MOST_SAID]
     if code is grpc.StatusCode.UNAVAILABLE:
         return _unreachable(address, said)
     if code is grpc.StatusCode.UNIMPLEMENTED:

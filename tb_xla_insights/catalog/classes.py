@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-CLASSES = (
+from typing import Literal, get_args
+
+ClassName = Literal[
     "tracing",
     "sync_prepare",
     "dynamo",
@@ -16,9 +18,10 @@ CLASSES = (
     "python",
     "other",
     "unrecorded",
-)
+]
+CLASSES: tuple[ClassName, ...] = get_args(ClassName)
 
-CLASS_INDEX = {name: index for index, name in enumerate(CLASSES)}
+CLASS_INDEX: dict[str, int] = {name: index for index, name in enumerate(CLASSES)}
 
 TRACING = CLASS_INDEX["tracing"]
 SYNC_PREPARE = CLASS_INDEX["sync_prepare"]

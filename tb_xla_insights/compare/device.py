@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
 from tb_xla_insights.compare.chance import Answer, ChanceTest, Floats
-from tb_xla_insights.compare.measures import judged, of_other_size, paired
+from tb_xla_insights.compare.measures import judged, way_of
 from tb_xla_insights.compare.side import Row, Side
 from tb_xla_insights.device_work import OpTimes
 from tb_xla_insights.device_work.by_step import Key
 from tb_xla_insights.report.host_parts import of_hosts
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.compare import ComparedDeviceWork, ComparedOp, ComparedWork, WorkDifference
 
 Found = Literal["both", "only_a", "only_b", "changed"]
 """`changed`: ops of the same annotation with other names or shapes, which cannot be told from each other."""
@@ -24,8 +27,10 @@ Pair = tuple[list[Key], list[Key]]
 
 _MOST_NAMES = 20
 
+_Row = TypeVar("_Row", bound="WorkDifference")
 
-def device_work(a: Side, b: Side, test: ChanceTest, programs: Iterable[Row]) -> dict[str, Any]:
+
+def device_work(a: Side, b: Side, test: ChanceTest, programs: Iterable[Row]) -> ComparedDeviceWork:
     """Own time of ops per step and core, B against A, the largest difference first; nothing where a session has no
     steps. `programs` are the rows of `matches.programs`.
 
@@ -45,14 +50,15 @@ def device_work(a: Side, b: Side, test: ChanceTest, programs: Iterable[Row]) -> 
         [one.by_annotation.get(path, one.nothing) for path in paths],
         [other.by_annotation.get(path, other.nothing) for path in paths],
     )
-    annotations = [
-        {"path": path, "found": _found(path, one, other)} | row for path, row in zip(paths, rows, strict=True)
+    annotations: list[ComparedWork] = [
+        {"path": path, "found": _found(path, one, other), **row}
+        for path, row in zip(paths, rows, strict=True)
     ]
-    ops = []
+    ops: list[ComparedOp] = []
     for works in (True, False):
         pairs = matched(one.keys(works), other.keys(works), one.identity, other.identity)
         judged_rows = judge.rows([one.sum(it[0]) for it in pairs], [other.sum(it[1]) for it in pairs])
-        ops += [_op(pair, one, other) | row for pair, row in zip(pairs, judged_rows, strict=True)]
+        ops += [_op(pair, one, other, row) for pair, row in zip(pairs, judged_rows, strict=True)]
     return {"annotations": _largest_first(annotations), "ops": _largest_first(ops)}
 
 
@@ -62,19 +68,20 @@ class _Judge:
     b: Side
     test: ChanceTest
 
-    def rows(self, of_a: Sequence[Floats], of_b: Sequence[Floats]) -> list[dict[str, Any]]:
+    def rows(self, of_a: Sequence[Floats], of_b: Sequence[Floats]) -> list[WorkDifference]:
         """Both means, what the test says of them, and the share of the step."""
         if not of_a:
             return []
         one, other = np.array(of_a), np.array(of_b)
         answers: list[Answer] = self.test.of_many_means(one, other)
-        way, step_ps = None if of_other_size(self.a, self.b) else "lower", self.a.step_ps or 0
-        found = []
+        way, step_ps = way_of(self.a, self.b), self.a.step_ps or 0
+        found: list[WorkDifference] = []
         for answer, a_ps, b_ps in zip(
             answers, one.mean(axis=1).tolist(), other.mean(axis=1).tolist(), strict=True
         ):
-            row = judged(paired(round(a_ps), round(b_ps)), way, answer)
-            found.append(row | {"of_step": row["difference_ps"] / step_ps if step_ps else None})
+            a_whole, b_whole = round(a_ps), round(b_ps)
+            of_step = (b_whole - a_whole) / step_ps if step_ps else None
+            found.append({**judged(a_whole, b_whole, way, answer), "of_step": of_step})
         return found
 
 
@@ -156,7 +163,7 @@ def matched(a: Sequence[Key], b: Sequence[Key], of_a: Any, of_b: Any) -> list[Pa
     return pairs
 
 
-def _op(pair: Pair, a: _Work, b: _Work) -> dict[str, Any]:
+def _op(pair: Pair, a: _Work, b: _Work, difference: WorkDifference) -> ComparedOp:
     one, other = pair
     work, keys = (a, one) if one else (b, other)
     program, op, path = max(keys, key=lambda key: float(work.times[key].sum()))
@@ -172,6 +179,7 @@ def _op(pair: Pair, a: _Work, b: _Work) -> dict[str, Any]:
         "count": [len(one), len(other)],
         "ops_a": _names(one, a),
         "ops_b": _names(other, b),
+        **difference,
     }
 
 
@@ -187,5 +195,5 @@ def _found(path: str | None, a: _Work, b: _Work) -> Found:
     return "only_b"
 
 
-def _largest_first(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return sorted(rows, key=lambda row: -abs(row["difference_ps"]))
+def _largest_first(rows: list[_Row]) -> list[_Row]:
+    return sorted(rows, key=lambda row: -abs(row["difference_ps"] or 0))

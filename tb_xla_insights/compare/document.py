@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.compare import matches
 from tb_xla_insights.compare.chance import ChanceTest
@@ -15,6 +15,9 @@ from tb_xla_insights.compare.words import chance_text, headline_row, verdict
 from tb_xla_insights.report.execution_views import executions
 from tb_xla_insights.trace.model import SessionTrace
 
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.compare import Comparison
+
 SCHEMA = 1
 
 _MOST = 200
@@ -22,7 +25,7 @@ _MOST = 200
 
 def compare(
     a: SessionTrace, b: SessionTrace, samples_per_step: tuple[float | None, float | None] = (None, None)
-) -> dict[str, Any]:
+) -> Comparison:
     """Two sessions side by side; differences are B - A and ratios B / A. `samples_per_step` of A and of B come before
     what their recordings were told.
 
@@ -42,7 +45,8 @@ def compare(
     order = {which: _order(view) for which, view in views.items()}
     return {
         "schema": SCHEMA,
-        **{which: side.document() for which, side in sides.items()},
+        "a": one.document(),
+        "b": other.document(),
         "verdict": verdict(one, other, rows, by_class, work),
         "chance": {
             "measure": told["name"],
@@ -72,7 +76,7 @@ def _order(view: dict[str, Any]) -> list[str]:
 def comparison_view(a: SessionTrace, b: SessionTrace) -> dict[str, Any]:
     """`data/compare`: the document, with the usual step of both on one axis (`step`), and its long tables cut to what a
     screen needs; `count` beside a cut one."""
-    document = compare(a, b)
+    document: Any = compare(a, b)
     rows = document["steps"]["rows"]
     return {
         **document,

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
-from tb_xla_insights.compare.side import EACH, Row, Side
+from tb_xla_insights.compare.side import Side
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.compare import Between, KindExecution, KindStep, KindSteps, LazyDynamo
 
 
 def lazy_dynamo(
-    a: Side, b: Side, between: Mapping[str, Sequence[Row]], order: Mapping[str, Sequence[str]]
-) -> dict[str, Any] | None:
+    a: Side, b: Side, between: Mapping[str, Sequence[Between]], order: Mapping[str, Sequence[str]]
+) -> LazyDynamo | None:
     """The tables of lazy against dynamo; None unless dynamo launched in exactly one of the sessions.
 
     `lazy` and `dynamo` name the sides. `step` has per side `tracing_ps`, `device_ps` and `wall_ps` of a step (device
@@ -19,23 +22,27 @@ def lazy_dynamo(
     """
     if {a.kind, b.kind} != {"lazy", "dynamo"}:
         return None
-    sides = {"a": a, "b": b}
-    names = {side.kind: which for which, side in sides.items()}
-    step = {which: _step(side) for which, side in sides.items()}
-    lazy, dynamo = step[names["lazy"]], step[names["dynamo"]]
+    step: KindSteps = {"a": _step(a), "b": _step(b)}
+    lazy, dynamo = (step["a"], step["b"]) if a.kind == "lazy" else (step["b"], step["a"])
     return {
-        **names,
+        "lazy": "a" if a.kind == "lazy" else "b",
+        "dynamo": "b" if a.kind == "lazy" else "a",
         "step": step,
         "speedup": {
-            key.removesuffix("_ps"): lazy[key] / dynamo[key] if lazy[key] and dynamo[key] else None
-            for key in ("tracing_ps", "device_ps", "wall_ps")
+            "tracing": _over(lazy["tracing_ps"], dynamo["tracing_ps"]),
+            "device": _over(lazy["device_ps"], dynamo["device_ps"]),
+            "wall": _over(lazy["wall_ps"], dynamo["wall_ps"]),
         },
-        "executions": {which: _executions(side, order[which]) for which, side in sides.items()},
-        "between": {which: list(between[which]) for which in sides},
+        "executions": {"a": _executions(a, order["a"]), "b": _executions(b, order["b"])},
+        "between": {"a": [*between["a"]], "b": [*between["b"]]},
     }
 
 
-def _step(side: Side) -> dict[str, Any]:
+def _over(lazy: int | None, dynamo: int | None) -> float | None:
+    return lazy / dynamo if lazy and dynamo else None
+
+
+def _step(side: Side) -> KindStep:
     """What a step takes; no time in IR tracing is None, as nothing was traced."""
     return {
         "steps": len(side.steps),
@@ -46,13 +53,22 @@ def _step(side: Side) -> dict[str, Any]:
     }
 
 
-def _executions(side: Side, order: Sequence[str]) -> list[dict[str, Any]]:
+def _executions(side: Side, order: Sequence[str]) -> list[KindExecution]:
     place = {name: index for index, name in reversed(list(enumerate(order)))}
     whole, runs = side.totals["executions"]["count"], side.runs_per_step
-    found = []
+    found: list[KindExecution] = []
     for name, total in sorted(side.programs.items(), key=lambda it: place.get(it[0], len(place))):
         count = total["count"]
-        mean = {f"{key}_ps": round(total[f"{key}_ps"] / count) for key in EACH}
-        per_step = None if runs is None else count / whole * runs
-        found.append({"program": name, "kind": total["kind"], "count": count, "per_step": per_step, **mean})
+        found.append(
+            {
+                "program": name,
+                "kind": total["kind"],
+                "count": count,
+                "per_step": None if runs is None else count / whole * runs,
+                "host_ps": round(total["host_ps"] / count),
+                "device_ps": round(total["device_ps"] / count),
+                "queue_ps": round(total["queue_ps"] / count),
+                "overhead_ps": round(total["overhead_ps"] / count),
+            }
+        )
     return found

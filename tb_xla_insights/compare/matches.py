@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.compare.chance import ChanceTest
-from tb_xla_insights.compare.measures import judged, of_other_size, paired
-from tb_xla_insights.compare.side import EACH, Row, Side
+from tb_xla_insights.compare.measures import judged, paired, way_of
+from tb_xla_insights.compare.side import Row, Side
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.compare import (
+        ComparedAnnotation,
+        ComparedCompiles,
+        ComparedGaps,
+        ComparedProgram,
+        ComparedSteps,
+        GapClass,
+        StepPair,
+    )
 
 _NUMBER = re.compile(r"[._]\d+$")
 """What PyTorch/XLA puts behind a program's name: the size of its graph."""
 
 
-def steps(a: Side, b: Side) -> dict[str, Any]:
+def steps(a: Side, b: Side) -> ComparedSteps:
     """Steps by number where both sessions have numbers in common, else in order.
 
     `by` is `number`, `order` or None; `only_a` and `only_b` count the steps that have no partner.
@@ -25,7 +36,7 @@ def steps(a: Side, b: Side) -> dict[str, Any]:
     ]
     common = [number for number in numbered[0] if number in numbered[1]]
     pairs = [(numbered[0][it], numbered[1][it]) for it in common] or list(zip(a.steps, b.steps, strict=False))
-    rows = [
+    rows: list[StepPair] = [
         {
             "a": one["index"], "b": other["index"], "a_number": one["number"], "b_number": other["number"],
             **paired(one["duration_ps"], other["duration_ps"]),
@@ -42,15 +53,15 @@ def steps(a: Side, b: Side) -> dict[str, Any]:
     }
 
 
-def annotated(a: Side, b: Side, test: ChanceTest) -> list[dict[str, Any]]:
+def annotated(a: Side, b: Side, test: ChanceTest) -> list[ComparedAnnotation]:
     """Annotations by path, in the order of A, then what only B has; `phase` marks the children of a step's annotation.
 
     `host` and `device` are times per step (of the whole capture where there are no steps). Host times of phases are
     judged; those of other annotations have no verdict, and device times have no value per step.
     """
-    way = None if of_other_size(a, b) else "lower"
+    way = way_of(a, b)
     trees = [{row["path"]: row for row in side.report["annotations"]} for side in (a, b)]
-    rows = []
+    rows: list[ComparedAnnotation] = []
     for path in {**trees[0], **trees[1]}:
         one, other = (tree.get(path) for tree in trees)
         host, device = zip(_each(a, one), _each(b, other), strict=True)
@@ -58,8 +69,16 @@ def annotated(a: Side, b: Side, test: ChanceTest) -> list[dict[str, Any]]:
         tested = None
         if phase and one and other and a.steps and b.steps:
             tested = test.of_means(a.annotation_times(path), b.annotation_times(path))
-        times = {"host": judged(paired(*host), way, tested), "device": paired(*device)}
-        rows.append({"path": path, "phase": phase, "a": one, "b": other, **times})
+        rows.append(
+            {
+                "path": path,
+                "phase": phase,
+                "a": one,
+                "b": other,
+                "host": judged(*host, way, tested),
+                "device": paired(*device),
+            }
+        )
     return rows
 
 
@@ -72,7 +91,7 @@ def _each(side: Side, row: Row | None) -> tuple[int | None, int | None]:
     return round(host_ps / steps), device
 
 
-def programs(a: Side, b: Side) -> list[dict[str, Any]]:
+def programs(a: Side, b: Side) -> list[ComparedProgram]:
     """Programs, those with most device time first. `match` is `name`; `base` where the names differ only in the number
     behind them and no other program of either session is called so; None where a program is in one session only.
 
@@ -83,22 +102,26 @@ def programs(a: Side, b: Side) -> list[dict[str, Any]]:
     bases = [_unique(names) for names in only]
     renamed = {bases[0][base]: bases[1][base] for base in bases[0] if base in bases[1]}
     taken = set(renamed.values())
-    rows = []
+    rows: list[ComparedProgram] = []
     for name in [*tables[0], *(name for name in only[1] if name not in taken)]:
         second = renamed.get(name, name)
         one, other = tables[0].get(name), tables[1].get(second)
+        known = tables[0].get(name) or tables[1][second]
         rows.append(
             {
                 "program": name,
                 "program_b": second if other else None,
                 "match": "base" if name in renamed else "name" if one and other else None,
-                "kind": (one or other or {})["kind"],
+                "kind": known["kind"],
                 "a": one,
                 "b": other,
-                **{key: paired(_run(one, f"{key}_ps"), _run(other, f"{key}_ps")) for key in EACH},
+                "host": paired(_run(one, "host_ps"), _run(other, "host_ps")),
+                "device": paired(_run(one, "device_ps"), _run(other, "device_ps")),
+                "queue": paired(_run(one, "queue_ps"), _run(other, "queue_ps")),
+                "overhead": paired(_run(one, "overhead_ps"), _run(other, "overhead_ps")),
             }
         )
-    return sorted(rows, key=lambda row: -max((row[it] or {"device_ps": 0})["device_ps"] for it in "ab"))
+    return sorted(rows, key=lambda row: -max(side["device_ps"] for side in (row["a"], row["b"]) if side))
 
 
 def _unique(names: Iterable[str]) -> dict[str, str]:
@@ -112,12 +135,12 @@ def _run(row: Mapping[str, Any] | None, key: str) -> int | None:
     return round(row[key] / row["count"]) if row else None
 
 
-def gaps(a: Side, b: Side) -> dict[str, Any]:
+def gaps(a: Side, b: Side) -> ComparedGaps:
     """Idle time per step and core: `idle` all of it, `classes` what the host did meanwhile, `small` in gaps under
     10 us; None where a session has no steps, or no devices that recorded work. `count`: how many gaps there were."""
     one, other = (side.in_steps.get("by_class_ps", {}) for side in (a, b))
     names = [name for name in CLASSES if name in one or name in other]
-    rows = [
+    rows: list[GapClass] = [
         {
             "class": name,
             **paired(one.get(name, 0) if one else None, other.get(name, 0) if other else None),
@@ -132,7 +155,7 @@ def gaps(a: Side, b: Side) -> dict[str, Any]:
     }
 
 
-def compiles(a: Side, b: Side) -> list[dict[str, Any]]:
+def compiles(a: Side, b: Side) -> list[ComparedCompiles]:
     """Compilations by module, with number and time; those that took longest first."""
     rows: dict[str, dict[str, Any]] = {}
     for which, side in (("a", a), ("b", b)):

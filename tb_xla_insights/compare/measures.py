@@ -3,34 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
 from tb_xla_insights.compare.chance import Answer, ChanceTest, median_test
 from tb_xla_insights.compare.side import IDLE, Row, Side
 
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.compare import ClassDifference, Judged, JudgedTimePair, Measure, TimePair
+
 Value = float | int | None
+Better = Literal["lower", "higher"]
+Unit = Literal["ps", "share", "count", "rate"]
+Verdict = Literal["better", "worse", "same", "chance", "few"]
+_Number = TypeVar("_Number", int, float)
 
 
-def paired(a: Value, b: Value, end: str = "_ps") -> dict[str, Any]:
-    """`a`, `b`, `difference` (b - a), all with the ending `end`, and `ratio` (b / a); None where there is none."""
-    difference = ratio = None
-    if a is not None and b is not None:
-        difference, ratio = b - a, b / a if a else None
-    return {f"a{end}": a, f"b{end}": b, f"difference{end}": difference, "ratio": ratio}
+def paired(a: int | None, b: int | None) -> TimePair:
+    """A time of both sessions, with `difference_ps` (b - a) and `ratio` (b / a); None where there is none."""
+    return {"a_ps": a, "b_ps": b, "difference_ps": _difference(a, b), "ratio": _ratio(a, b)}
 
 
-def judged(
-    pair: dict[str, Any], better: str | None, tested: Answer | None, end: str = "_ps"
-) -> dict[str, Any]:
-    """The pair with what the test of chance says of it, None where it has no values per step to test.
+def judged(a: int | None, b: int | None, better: Better | None, tested: Answer | None) -> JudgedTimePair:
+    """The pair with what the test of chance says of it."""
+    return {**paired(a, b), **judgement(a, b, better, tested)}
+
+
+def judgement(a: Value, b: Value, better: Better | None, tested: Answer | None) -> Judged:
+    """What the test of chance says of two values, None where they are no means of values per step to test.
 
     `p` is the test's, `chance` up to which share of A's value a difference may be chance (None where this one is not),
     and `verdict` `better`, `worse`, `same` (at most 3 % apart), `chance` (may be), `few` (too few steps to tell), or
     None where it was not tested or neither way is better.
     """
-    a, b, difference = (pair[f"{name}{end}"] for name in ("a", "b", "difference"))
-    if difference is None or tested is None or better is None:
+    verdict: Verdict | None
+    if a is None or b is None or tested is None or better is None:
         verdict = None
     elif close(a, b):
         verdict = "same"
@@ -39,15 +46,22 @@ def judged(
     elif not tested.real:
         verdict = "chance"
     else:
-        verdict = "better" if (difference > 0) == (better == "higher") else "worse"
+        verdict = "better" if (b > a) == (better == "higher") else "worse"
     limit = tested.limit if tested else None
     return {
-        **pair,
         "better": better,
         "p": tested.p if tested else None,
         "chance": limit / a if limit is not None and a else None,
         "verdict": verdict,
     }
+
+
+def _difference(a: _Number | None, b: _Number | None) -> _Number | None:
+    return None if a is None or b is None else b - a
+
+
+def _ratio(a: Value, b: Value) -> float | None:
+    return None if a is None or b is None or not a else b / a
 
 
 def close(a: float, b: float) -> bool:
@@ -61,31 +75,36 @@ def of_other_size(a: Side, b: Side) -> bool:
     return len(sizes) == 2 and sizes[0] != sizes[1]
 
 
-def measures(a: Side, b: Side, test: ChanceTest) -> list[dict[str, Any]]:
+def way_of(a: Side, b: Side) -> Better | None:
+    """Which way a time of a step is better."""
+    return None if of_other_size(a, b) else "lower"
+
+
+def measures(a: Side, b: Side, test: ChanceTest) -> list[Measure]:
     """The rows of the differences; those that are zero or unknown on both sides are left out, but for the step's.
 
     Times of steps, and what is counted in them, are per step; device work, idle time (both as in the report's
     `step_idle`) and overhead per step and core. What has a value per step is tested and judged, by the statistic that
     is shown; totals are shown without a verdict.
     """
-    way = None if of_other_size(a, b) else "lower"
+    way = way_of(a, b)
     steps, reads = (_key(it) for it in ("duration_ps", "from_device"))
     executions, early, inputs = (_key(it) for it in ("executions", "early_syncs", "input_syncs"))
 
     def mean(
-        name: str, label: str, value: Callable[[Row], int], unit: str = "ps", better: str | None = way
-    ) -> dict[str, Any]:
+        name: str, label: str, value: Callable[[Row], int], unit: Unit = "ps", better: Better | None = way
+    ) -> Measure:
         pair = (a.mean(value), b.mean(value)) if unit == "ps" else (_per_step(a, value), _per_step(b, value))
         return _row(name, label, unit, pair, better, test.of_means(a.each(value), b.each(value)))
 
-    def on_device(name: str, label: str, key: str, value: Callable[[Row], int]) -> dict[str, Any]:
+    def on_device(name: str, label: str, key: str, value: Callable[[Row], int]) -> Measure:
         known = all(step["device_work_ps"] is not None for side in (a, b) for step in side.steps)
         tested = test.of_means(a.each(value), b.each(value)) if known else None
         return _row(name, label, "ps", (a.in_steps.get(key), b.in_steps.get(key)), way, tested)
 
     def total(
-        name: str, label: str, unit: str, value: Callable[[Side], Value], better: str = "lower"
-    ) -> dict[str, Any]:
+        name: str, label: str, unit: Unit, value: Callable[[Side], Value], better: Better = "lower"
+    ) -> Measure:
         return _row(name, label, unit, (value(a), value(b)), better)
 
     median = median_test(a.usual, b.usual, (b.median_ps or 0) - (a.median_ps or 0))
@@ -117,28 +136,44 @@ def measures(a: Side, b: Side, test: ChanceTest) -> list[dict[str, Any]]:
 def _row(
     name: str,
     label: str,
-    unit: str,
+    unit: Unit,
     pair: tuple[Value, Value],
-    better: str | None,
+    better: Better | None,
     tested: Answer | None = None,
-) -> dict[str, Any]:
-    end = "_ps" if unit == "ps" else ""
-    return {"name": name, "label": label, "unit": unit, **judged(paired(*pair, end), better, tested, end)}
+) -> Measure:
+    a, b = pair
+    said = judgement(a, b, better, tested)
+    row: Measure = {
+        "name": name,
+        "label": label,
+        "unit": unit,
+        "ratio": _ratio(a, b),
+        "better": said["better"],
+        "p": said["p"],
+        "chance": said["chance"],
+        "verdict": said["verdict"],
+    }
+    if unit == "ps":
+        row["a_ps"], row["b_ps"], row["difference_ps"] = a, b, _difference(a, b)
+    else:
+        row["a"], row["b"], row["difference"] = a, b, _difference(a, b)
+    return row
 
 
-def _samples(a: Side, b: Side, test: ChanceTest) -> list[dict[str, Any]]:
+def _samples(a: Side, b: Side, test: ChanceTest) -> list[Measure]:
     """Samples per second, tested by the time of a sample: that of steps of one size says the same as the step's."""
-    rates = [side.throughput["samples_per_s"] if side.throughput else {} for side in (a, b)]
     median = mean = None
     if a.throughput and b.throughput:
         sizes = a.throughput["samples_per_step"], b.throughput["samples_per_step"]
-        median = median_test(a.usual, b.usual, rates[0]["median"] - rates[1]["median"], sizes)
+        rate_a, rate_b = (it.throughput["samples_per_s"]["median"] for it in (a, b) if it.throughput)
+        median = median_test(a.usual, b.usual, rate_a - rate_b, sizes)
         mean = test.of_means(
             *([ps / size for ps in side.drawn.durations_ps] for side, size in zip((a, b), sizes, strict=True))
         )
     rows = []
-    for name, answer in (("median", median), ("mean", mean)):
-        one, other = (its.get(name) for its in rates)
+    kinds: tuple[tuple[Literal["median", "mean"], Answer | None], ...] = (("median", median), ("mean", mean))
+    for name, answer in kinds:
+        one, other = (side.throughput["samples_per_s"][name] if side.throughput else None for side in (a, b))
         told = answer and Answer(answer.p)  # its limit is one of times
         rows.append(
             _row(f"samples_{name}", f"Samples per second, {name}", "rate", (one, other), "higher", told)
@@ -146,17 +181,17 @@ def _samples(a: Side, b: Side, test: ChanceTest) -> list[dict[str, Any]]:
     return rows
 
 
-def classes(a: Side, b: Side, test: ChanceTest) -> list[dict[str, Any]]:
+def classes(a: Side, b: Side, test: ChanceTest) -> list[ClassDifference]:
     """Mean host time per step by class, the largest difference first; the columns add up to the mean steps."""
-    rows = []
+    rows: list[ClassDifference] = []
     for name in {**a.class_means, **b.class_means}:
-        pair = paired(a.class_means.get(name, 0), b.class_means.get(name, 0))
         # More waiting is no fault of the host's.
-        way = None if name in IDLE or of_other_size(a, b) else "lower"
+        way = None if name in IDLE else way_of(a, b)
+        tested = test.of_means(a.each(_host(name)), b.each(_host(name)))
         rows.append(
-            {"class": name, **judged(pair, way, test.of_means(a.each(_host(name)), b.each(_host(name))))}
+            {"class": name, **judged(a.class_means.get(name, 0), b.class_means.get(name, 0), way, tested)}
         )
-    return sorted(rows, key=lambda row: -abs(row["difference_ps"]))
+    return sorted(rows, key=lambda row: -abs(row["difference_ps"] or 0))
 
 
 def _key(name: str) -> Callable[[Row], int]:
@@ -175,7 +210,7 @@ def _per_step(side: Side, value: Callable[[Row], int]) -> float | None:
     return sum(side.each(value)) / len(side.steps) if side.steps else None
 
 
-def _of_span(side: Side, key: str) -> float | None:
+def _of_span(side: Side, key: Literal["busy_ps", "stall_ps"]) -> float | None:
     return side.totals["devices"][key] / side.span_ps if side.span_ps else None
 
 
@@ -183,7 +218,7 @@ def _idle_in(step: Row) -> int:
     return int(step["duration_ps"] - step["device_work_ps"])
 
 
-def _cost(side: Side, key: str) -> int:
+def _cost(side: Side, key: Literal["overhead_ps", "count"]) -> int:
     return int(side.totals["executions"][key])
 
 

@@ -19,16 +19,19 @@ from fractions import Fraction
 from io import StringIO
 from pathlib import Path
 from statistics import median_low
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tb_xla_insights.analysis.step_table import steps_report
 from tb_xla_insights.compare.chance import Steps, median_test
-from tb_xla_insights.compare.measures import judged, paired
+from tb_xla_insights.compare.measures import judgement
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.beside import beside, decoded
 from tb_xla_insights.report.throughput import recorded_samples
 from tb_xla_insights.trace.model import SessionTrace
 from tb_xla_insights.units import PS_PER
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.compare import PairRow, Pairs, PairValue
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d\d?)?", re.ASCII | re.IGNORECASE)
 """A number, as the page reads it, too; anything else, also `1/2`, may be a path."""
@@ -45,7 +48,7 @@ StepsOf = Callable[[str], Timed]
 """The steps of the session that a path means; raises InputError."""
 
 
-def read_pairs(path: str, read_steps: StepsOf) -> dict[str, Any]:
+def read_pairs(path: str, read_steps: StepsOf) -> Pairs:
     """The speed-up table of a file.
 
     `columns` are names; `rows` have `model` and per column `speedups` (A's time / B's, None where the file has none)
@@ -84,7 +87,7 @@ def read_pairs(path: str, read_steps: StepsOf) -> dict[str, Any]:
         )
     if len(head) < 2:
         raise InputError(f"{path}, line 1: no column of speed-ups and no columns a and b; add them")
-    cells: dict[tuple[str, str], tuple[Fraction, dict[str, Any] | None]] = {}
+    cells: dict[tuple[str, str], tuple[Fraction, PairValue | None]] = {}
     for number, row in rows:
         for name, cell in zip(head[1:], row[1:], strict=True):
             if cell not in ("", "-", "–"):
@@ -93,13 +96,13 @@ def read_pairs(path: str, read_steps: StepsOf) -> dict[str, Any]:
     return _table([row[0] for _, row in rows], head[1:], cells)
 
 
-_Cells = Mapping[tuple[str, str], tuple[Fraction, dict[str, Any] | None]]
+_Cells = Mapping[tuple[str, str], "tuple[Fraction, PairValue | None]"]
 
 
 def _of_pairs(
     path: str, places: Mapping[str, int], rows: Sequence[tuple[int, list[str]]], read_steps: StepsOf
 ) -> tuple[list[str], list[str], _Cells]:
-    cells: dict[tuple[str, str], tuple[Fraction, dict[str, Any] | None]] = {}
+    cells: dict[tuple[str, str], tuple[Fraction, PairValue | None]] = {}
     folder = Path(path).parent
 
     def time(number: int, cell: str) -> tuple[int, Timed | None]:
@@ -124,18 +127,28 @@ def _of_pairs(
         _only_one(path, number, cells, name, column)
         cells[name, column] = (
             Fraction(a_ps, b_ps),
-            {"a": a, "b": b, "a_ps": a_ps, "b_ps": b_ps, **_told(a_ps, b_ps, a_steps, b_steps)},
+            _value((a, b), (a_ps, b_ps), (a_steps, b_steps)),
         )
     return [name for name, _ in cells], [column for _, column in cells], cells
 
 
-def _told(a_ps: int, b_ps: int, a: Timed | None, b: Timed | None) -> dict[str, Any]:
-    """How many steps are behind a pair, and what may be chance; steps of different sizes are not judged."""
-    steps = [len(its.steps) if its else None for its in (a, b)]
+def _value(
+    cells: tuple[str, str], times_ps: tuple[int, int], sessions: tuple[Timed | None, Timed | None]
+) -> PairValue:
+    """A pair, how many steps are behind it, and what may be chance; steps of different sizes are not judged."""
+    (a_ps, b_ps), (a, b) = times_ps, sessions
     tested = median_test(Steps.usual(a.steps), Steps.usual(b.steps), b_ps - a_ps) if a and b else None
     other_size = a and b and a.samples and b.samples and a.samples != b.samples
-    row = judged(paired(a_ps, b_ps), None if other_size else "lower", tested)
-    return {"steps": steps if a or b else None, "p": row["p"], "verdict": row["verdict"]}
+    said = judgement(a_ps, b_ps, None if other_size else "lower", tested)
+    return {
+        "a": cells[0],
+        "b": cells[1],
+        "a_ps": a_ps,
+        "b_ps": b_ps,
+        "steps": [len(it.steps) if it else None for it in sessions] if a or b else None,
+        "p": said["p"],
+        "verdict": said["verdict"],
+    }
 
 
 def _only_one(path: str, line: int, cells: _Cells, model: str, column: str) -> None:
@@ -156,9 +169,9 @@ def _speedup(cells: _Cells, model: str, column: str) -> float | None:
     return float(cell[0]) if cell else None
 
 
-def _table(models: Sequence[str], columns: Sequence[str], cells: _Cells) -> dict[str, Any]:
+def _table(models: Sequence[str], columns: Sequence[str], cells: _Cells) -> Pairs:
     names, models = list(dict.fromkeys(columns)), list(dict.fromkeys(models))
-    rows = [
+    rows: list[PairRow] = [
         {
             "model": model,
             "speedups": [_speedup(cells, model, name) for name in names],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from statistics import median_low
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.environment import FRAMEWORKS
 from tb_xla_insights.compare.chance import Steps
@@ -15,20 +15,14 @@ from tb_xla_insights.report.views import whole_report
 from tb_xla_insights.trace.model import Int64, SessionTrace
 from tb_xla_insights.units import rounded_parts
 
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.common import ByClass, ExecutionKind, Sums
+    from tb_xla_insights.schema.compare import ComparedSession, ProgramTotals, Totals
+
 Row = Mapping[str, Any]
 
 EACH = ("host", "device", "queue", "overhead")
 """The times of an execution."""
-
-_STEP = (
-    "duration_ps",
-    "device_busy_ps",
-    "executions",
-    "compiles",
-    "early_syncs",
-    "input_syncs",
-    "from_device",
-)
 
 IDLE = ("wait", "unrecorded")
 """Classes in which the host does nothing."""
@@ -79,10 +73,10 @@ class Side:
         return median_low(self.each(lambda step: step["duration_ps"])) if self.steps else None
 
     @cached_property
-    def kind(self) -> str:
+    def kind(self) -> ExecutionKind:
         """What launched the device's work: dynamo where any of it did."""
         kinds = {row["kind"] for row in self.report["executions"]}
-        return next((kind for kind in ("dynamo", "lazy") if kind in kinds), "other")
+        return "dynamo" if "dynamo" in kinds else "lazy" if "lazy" in kinds else "other"
 
     @cached_property
     def launched_by(self) -> str:
@@ -103,11 +97,11 @@ class Side:
         return compiled if 2 * len(compiled) < len(self.steps) else []
 
     @cached_property
-    def class_means(self) -> dict[str, int]:
+    def class_means(self) -> ByClass:
         """Host time per step by class; it adds up to the mean step."""
         if not self.steps:
             return {}
-        sums: dict[str, int] = {}
+        sums: ByClass = {}
         for step in self.steps:
             for name, ps in step["host_ps"].items():
                 sums[name] = sums.get(name, 0) + ps
@@ -115,17 +109,13 @@ class Side:
         parts = rounded_parts(list(sums.values()), sum(sums.values()), count)
         return {name: part // count for name, part in zip(sums, parts, strict=True)}
 
-    def costs(self, rows: Sequence[Row]) -> dict[str, int]:
-        """Totals of some rows of `executions`."""
-        return _sums(rows, "launches", "count", *(f"{name}_ps" for name in EACH))
-
     @cached_property
-    def programs(self) -> dict[str, dict[str, Any]]:
+    def programs(self) -> dict[str, ProgramTotals]:
         """Kind and totals of each program, its rows of `executions` for all joins together."""
         groups: dict[str, list[Row]] = {}
         for row in self.report["executions"]:
             groups.setdefault(row["program"], []).append(row)
-        return {name: {"kind": rows[0]["kind"], **self.costs(rows)} for name, rows in groups.items()}
+        return {name: {"kind": rows[0]["kind"], **costs(rows)} for name, rows in groups.items()}
 
     @cached_property
     def runs_per_step(self) -> float | None:
@@ -168,25 +158,47 @@ class Side:
         return list(zip(of_hosts(self.session, "steps"), of_hosts(self.session, "annotated"), strict=True))
 
     @cached_property
-    def totals(self) -> dict[str, Any]:
+    def totals(self) -> Totals:
         """Sums over the report, exactly as there."""
         report = self.report
-        compiles = report["compiles"]
+        devices, gaps, compiles = report["devices"], report["gaps"], report["compiles"]
         return {
-            "devices": _sums(report["devices"], "span_ps", "busy_ps", "idle_ps", "stall_ps"),
-            "steps": _sums(self.steps, *_STEP),
-            "gaps": {key: report["gaps"][key] for key in ("count", "total_ps", "listed_ps", "by_class_ps")},
-            "executions": self.costs(report["executions"]),
+            "devices": {
+                "span_ps": _sum(devices, "span_ps"),
+                "busy_ps": _sum(devices, "busy_ps"),
+                "idle_ps": _sum(devices, "idle_ps"),
+                "stall_ps": _sum(devices, "stall_ps"),
+            },
+            "steps": {
+                "duration_ps": _sum(self.steps, "duration_ps"),
+                "device_busy_ps": _sum(self.steps, "device_busy_ps"),
+                "executions": _sum(self.steps, "executions"),
+                "compiles": _sum(self.steps, "compiles"),
+                "early_syncs": _sum(self.steps, "early_syncs"),
+                "input_syncs": _sum(self.steps, "input_syncs"),
+                "from_device": _sum(self.steps, "from_device"),
+            },
+            "gaps": {
+                "count": gaps["count"],
+                "total_ps": gaps["total_ps"],
+                "listed_ps": gaps["listed_ps"],
+                "by_class_ps": gaps["by_class_ps"],
+            },
+            "executions": costs(report["executions"]),
             "compiles": {
                 "count": len(compiles),
                 "after_warm_up": sum(not row["warm_up"] for row in compiles),
-                **_sums(compiles, "duration_ps"),
+                "duration_ps": _sum(compiles, "duration_ps"),
             },
             "transfers": report["transfers"],
-            "collectives": _sums(report["collectives"], "count", "duration_ps", "exposed_ps"),
+            "collectives": {
+                "count": _sum(report["collectives"], "count"),
+                "duration_ps": _sum(report["collectives"], "duration_ps"),
+                "exposed_ps": _sum(report["collectives"], "exposed_ps"),
+            },
         }
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> ComparedSession:
         """Which session this is."""
         report = self.report
         return {
@@ -202,5 +214,17 @@ class Side:
         }
 
 
-def _sums(rows: Sequence[Row], *keys: str) -> dict[str, int]:
-    return {key: sum(row[key] for row in rows) for key in keys}
+def costs(rows: Sequence[Row]) -> Sums:
+    """Totals of some rows of `executions`."""
+    return {
+        "launches": _sum(rows, "launches"),
+        "count": _sum(rows, "count"),
+        "host_ps": _sum(rows, "host_ps"),
+        "device_ps": _sum(rows, "device_ps"),
+        "queue_ps": _sum(rows, "queue_ps"),
+        "overhead_ps": _sum(rows, "overhead_ps"),
+    }
+
+
+def _sum(rows: Sequence[Row], key: str) -> int:
+    return sum(row[key] for row in rows)

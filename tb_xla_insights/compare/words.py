@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
 from tb_xla_insights.catalog.classes import label
@@ -11,6 +11,9 @@ from tb_xla_insights.compare.chance import FEWEST, LEVEL
 from tb_xla_insights.compare.measures import close, of_other_size
 from tb_xla_insights.compare.side import Side
 from tb_xla_insights.units import THIN, brief_time, brief_times, count, rate, samples, share
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.compare import ComparedDeviceWork, CompareVerdict
 
 FOUND = {"both": "", "only_a": "only in A", "only_b": "only in B", "changed": "changed"}
 """Where ops and annotations are, as it is printed beside them."""
@@ -38,7 +41,7 @@ def headline_row(a: Side, b: Side, measures: Rows) -> Mapping[str, Any]:
     return next(row for row in measures if row["name"] == name)
 
 
-def verdict(a: Side, b: Side, measures: Rows, classes: Rows, work: Mapping[str, Rows]) -> dict[str, str]:
+def verdict(a: Side, b: Side, measures: Rows, classes: Rows, work: ComparedDeviceWork) -> CompareVerdict:
     """One or two sentences on the steps (`text`), and the verdict of the row that they tell (`verdict`; `unknown`
     without steps on both sides)."""
     if not a.median_ps or not b.median_ps:
@@ -117,7 +120,7 @@ def _why(a: Side, b: Side, measures: Rows, classes: Rows) -> str:
     return f" {told} per step, in the mean." if told else ""
 
 
-def _on_device(a: Side, b: Side, work: Mapping[str, Rows]) -> str:
+def _on_device(a: Side, b: Side, work: ComparedDeviceWork) -> str:
     """` On the device, Training_Step/forward/attention takes 4.1 ms more per step and core.`: annotations that tell the
     sessions apart; where none does, ops."""
     for rows, name in ((work["annotations"], _path), (work["ops"], op_names)):
@@ -173,7 +176,8 @@ def _tells(a: Side, b: Side, row: Mapping[str, Any]) -> bool:
     return known and abs(row["difference_ps"]) > least and not close(row["a_ps"], row["b_ps"])
 
 
-def _more(ps: int) -> str:
+def _more(ps: int | None) -> str:
+    assert ps is not None, "only differences that are known are told"
     return f"{brief_time(abs(ps))} {'more' if ps > 0 else 'less'}"
 
 

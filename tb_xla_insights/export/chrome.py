@@ -22,6 +22,7 @@ from tb_xla_insights.timeline.tracks import Track
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 
 if TYPE_CHECKING:
+    from tb_xla_insights.schema.gaps import Gap
     from tb_xla_insights.session import Session
     from tb_xla_insights.tasks import HostCapture
 
@@ -102,7 +103,7 @@ class _Process(NamedTuple):
 
 def _processes(trace: Trace) -> Iterator[_Process]:
     """A host, then its devices."""
-    gaps: dict[str, list[dict[str, Any]]] = {}
+    gaps: dict[str, list[Gap]] = {}
     for gap in gaps_report(SessionTrace(trace.host, trace.path, [trace]), all_gaps=True)["items"]:
         gaps.setdefault(gap["device"], []).append(gap)
     tracks = HostRows(0, trace, trace.span_ps[1]).tracks
@@ -213,14 +214,14 @@ def _events(track: Track, label: str, flat: _Flat) -> _Drawn:
     return _Drawn(label, heads, place, flat.nest)
 
 
-def _gaps(gaps: Sequence[dict[str, Any]]) -> _Drawn:
+def _gaps(gaps: Sequence[Gap]) -> _Drawn:
     ordered = sorted(gaps, key=lambda gap: gap["start_ps"])
-    start, duration = (
-        np.array([gap[key] for gap in ordered], np.int64) for key in ("start_ps", "duration_ps")
-    )
+    start = np.array([gap["start_ps"] for gap in ordered], np.int64)
+    duration = np.array([gap["duration_ps"] for gap in ordered], np.int64)
     causes = sorted({gap["cause"] for gap in ordered})
-    heads = [(f"idle: {cause.replace('_', ' ')}", cause) for cause in causes]
-    told = [{key: gap[key] for key in ("cause", "kind", "before", "after", "step_number")} for gap in ordered]
+    heads = [(f"idle: {cause.replace('_', ' ')}", str(cause)) for cause in causes]
+    kept = ("cause", "kind", "before", "after", "step_number")
+    told = [{key: value for key, value in gap.items() if key in kept} for gap in ordered]
     head = np.array([causes.index(gap["cause"]) for gap in ordered], np.int32)
     nest = _Nest(start, start + duration, np.zeros(len(ordered), np.int16))
     return _Drawn("gaps", heads, head, nest, told)

@@ -40,10 +40,25 @@ class XlaInsights(base_plugin.TBLoader):
             default="on",
             help="Whether the page may capture from profiler servers at addresses that are typed there.",
         )
+        group.add_argument(
+            "--xla_insights_hosts",
+            metavar="NAMES",
+            default="",
+            help="More names that lead to this TensorBoard, as those of proxies, with commas between them; "
+            ".lab.example stands for all names below that one, * for any.",
+        )
 
     def fix_flags(self, flags: argparse.Namespace) -> None:
         if getattr(flags, "xla_insights_memory_mb", 0) < 0:
             raise base_plugin.FlagsError("--xla_insights_memory_mb must not be negative")
+        if names := getattr(flags, "xla_insights_hosts", ""):
+            from tb_xla_insights.errors import InputError
+            from tb_xla_insights.plugin.names import parse_names
+
+            try:
+                parse_names(names)
+            except InputError as error:
+                raise base_plugin.FlagsError(str(error)) from error
 
     def load(self, context: base_plugin.TBContext) -> Any:
         from tb_xla_insights.plugin.plugin import XlaInsightsPlugin

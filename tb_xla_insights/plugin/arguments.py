@@ -56,9 +56,9 @@ class Arguments:
         return start, end
 
     def names(self, name: str) -> list[str] | None:
-        """A list with commas between its items; None where it is missing."""
+        """A list with commas between its items, each once; None where it is missing."""
         value = self._values.get(name)
-        return None if value is None else [item for item in value.split(",") if item]
+        return None if value is None else [item for item in dict.fromkeys(value.split(",")) if item]
 
     def peaks(self, name: str) -> tuple[float, float] | None:
         """FLOP/s and bytes/s of a device, as `918e12,1638e9`; None where they are missing."""

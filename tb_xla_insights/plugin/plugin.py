@@ -10,12 +10,12 @@ from tb_xla_insights.logdir.store import Store, default_budget, opener
 from tb_xla_insights.page.folder import page_folder
 from tb_xla_insights.plugin.assets import Assets
 from tb_xla_insights.plugin.capture import Captures
+from tb_xla_insights.plugin.names import Names, parse_names
 from tb_xla_insights.plugin.respond import Application, application, get, not_found, post
 from tb_xla_insights.plugin.routes import Routes
 
 # TensorBoard asks every plugin at each of its reloads; a bucket need not be listed that often.
 _LOOK_AGAIN_SECONDS = 10.0
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class XlaInsightsPlugin(base_plugin.TBPlugin):
@@ -32,8 +32,8 @@ class XlaInsightsPlugin(base_plugin.TBPlugin):
         self._listing = Listing(places)
         self._captures = Captures(self._listing, places[0].path if places else None)
         self._capture = getattr(flags, "xla_insights_capture", "on") == "on"
-        host = getattr(flags, "host", None) or "localhost"
-        self._loopback = host in _LOOPBACK and not getattr(flags, "bind_all", False)
+        listed = parse_names(getattr(flags, "xla_insights_hosts", "") or "")
+        self._names = Names(listed, getattr(flags, "host", None), getattr(flags, "bind_all", False))
         scheduler = getattr(flags, "xla_insights_scheduler", "") or None
         budget = memory * 10**6 or default_budget()
         self._store = Store(self._listing, opener(catalog, scheduler, budget), budget)
@@ -42,15 +42,17 @@ class XlaInsightsPlugin(base_plugin.TBPlugin):
         self._listing.look()
 
     def get_plugin_apps(self) -> dict[str, Application]:
-        captures = self._captures.logdir if self._capture else None
-        reads = Routes(self._listing, self._store, captures).handlers() | self._captures.gets()
+        captures, names = self._captures, self._names
+        routes = Routes(self._listing, self._store, captures.logdir if self._capture else None)
         why = "capturing is off; TensorBoard was started with --xla_insights_capture=off"
         off = None if self._capture else why
+        reads, acts = routes.gets() | captures.gets(), routes.posts()
         return {
-            **{f"/data/{name}": get(f"data/{name}", handler) for name, handler in reads.items()},
+            **{f"/data/{name}": get(f"data/{name}", handler, names) for name, handler in reads.items()},
+            **{f"/data/{name}": post(f"data/{name}", handler, names) for name, handler in acts.items()},
             **{
-                f"/data/{name}": post(f"data/{name}", handler, self._loopback, off)
-                for name, handler in self._captures.posts().items()
+                f"/data/{name}": post(f"data/{name}", handler, names, off)
+                for name, handler in captures.posts().items()
             },
             "/static/*": application(self._assets.serve),
             "/*": application(not_found),

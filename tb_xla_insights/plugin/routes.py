@@ -38,12 +38,15 @@ class Routes:
         self._store = store
         self._captures = captures
 
-    def handlers(self) -> dict[str, Handler]:
-        """Every handler by its address below `data/`."""
+    def posts(self) -> dict[str, Handler]:
+        """What acts, by its address below `data/`."""
+        return {"reload": self.reload, "stop": self.stop}
+
+    def gets(self) -> dict[str, Handler]:
+        """What only reads, by its address below `data/`."""
         return {
             "sessions": self.sessions,
             "session": self.session,
-            "stop": self.stop,
             "timeline": self.timeline,
             "event": self.event,
             "neighbor": self.neighbor,
@@ -85,7 +88,7 @@ class Routes:
         before views have a report), and `head` the data that the page needs to draw that report, if it covers more than
         `seen` hosts.
         """
-        load = self._store.load(arguments.text("session"), arguments.flag("reload"))
+        load = self._store.load(arguments.text("session"))
         load.wait(_POLL_SECONDS)
         if not load.done:
             return {"state": "loading", **load.progress(), **_first_hosts(load, arguments)}
@@ -94,6 +97,11 @@ class Routes:
         shown = load.loaded.choose(arguments.names("hosts"))
         told = {"state": "ready", "changed": self._store.changed(load), **shown.head, **shown.timeline.rows()}
         return told if shown.report is None else told | load.hosts_read
+
+    def reload(self, arguments: Arguments) -> dict[str, Any]:
+        """Reads a session anew, unless it is being read; answers as `session`."""
+        self._store.load(arguments.text("session"), reload=True)
+        return self.session(arguments)
 
     def stop(self, arguments: Arguments) -> dict[str, Any]:
         """Ends the reading of a session; what was read stays."""

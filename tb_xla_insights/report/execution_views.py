@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,9 @@ from tb_xla_insights.report.host_document import told_programs
 from tb_xla_insights.report.host_parts import Between, added, between_of, graph, of_hosts, runs_of
 from tb_xla_insights.report.views import kept_view, whole_report
 from tb_xla_insights.trace.model import SessionTrace, Trace
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.compare import Between as BetweenRow
 
 _TOTALS = ("launches", "count", "host_ps", "device_ps", "queue_ps", "overhead_ps")
 _MOST_RUNS = 2000
@@ -74,8 +77,10 @@ def usual_step(steps: Sequence[Mapping[str, Any]]) -> int | None:
 
 
 def _executions(session: SessionTrace, on: _Choice) -> dict[str, Any]:
-    programs = whole_report(session)["programs"] if on is None else told_programs(session, on)
-    rows = [row | {"join": joins_text(row["joins"])} for row in programs]
+    programs: Sequence[Mapping[str, Any]] = (
+        whole_report(session)["programs"] if on is None else told_programs(session, on)
+    )
+    rows = [{**row, "join": joins_text(row["joins"])} for row in programs]
     kinds: dict[str, dict[str, int]] = {}
     for row in rows:
         total = kinds.setdefault(row["kind"], dict.fromkeys(_TOTALS, 0))
@@ -100,7 +105,7 @@ def _per_step(session: SessionTrace, on: _Choice) -> float | None:
     return runs * step_cores / of_steps if of_steps else None
 
 
-def _between(session: SessionTrace, on: _Choice) -> list[dict[str, Any]]:
+def _between(session: SessionTrace, on: _Choice) -> list[BetweenRow]:
     """Pairs of programs that follow each other on a core, with the mean time between them and the cause of most of the
     gaps there; the most time first."""
     found: dict[tuple[str, str], Between] = {}

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, cast
 
 from tb_xla_insights.analysis.beside import GraphBreaks, Unread
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.texts import GraphBreak
 
 _COUNT = re.compile(r"^(Graph Count|Graph Break Count|Op Count): (\S+)\s*$")
 _OLD_COUNT = re.compile(r"^Dynamo produced (\d+) graphs? with (\d+) graph breaks? and (\d+) ops")
@@ -55,7 +59,9 @@ def parse_explain(text: str, file: str = "") -> GraphBreaks | None:
     told = sum(it["reason"] is not None for it in reasons)
     if told < breaks:
         unread.append(Unread(file, len(text.splitlines()), f"{breaks} breaks, but only {told} reasons"))
-    return GraphBreaks(file, totals["Graph Count"], breaks, reasons, totals["Op Count"], unread)
+    return GraphBreaks(
+        file, totals["Graph Count"], breaks, cast("list[GraphBreak]", reasons), totals["Op Count"], unread
+    )
 
 
 def _add(reason: dict[str, str | None], line: str) -> None:

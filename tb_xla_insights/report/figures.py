@@ -110,8 +110,8 @@ def idle_rows(told: Document) -> list[tuple[str | None, int, int]]:
     return [*rows, (None, *small)] if small[1] else rows
 
 
-def joins_text(joins: Mapping[str, int]) -> str:
+def joins_text(joins: Mapping[Any, int]) -> str:
     """How a program's runs were joined to their launches: `exact`, or `exact 38, ordered 2` where they differ."""
     if len(joins) == 1:
-        return next(iter(joins))
+        return str(next(iter(joins)))
     return ", ".join(f"{join} {units.count(runs)}" for join, runs in joins.items())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.busy import device_summaries
 from tb_xla_insights.analysis.collectives import collectives_report
@@ -33,11 +33,15 @@ from tb_xla_insights.report.metrics import beside_diagnostics, metrics_document
 from tb_xla_insights.report.throughput import throughput
 from tb_xla_insights.trace.model import SessionTrace
 
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.launches import EarlyExecution, Execution, Program
+    from tb_xla_insights.schema.session import SessionHead
+
 SCHEMA = 1
 """Counts up when a key changes its meaning or goes; more keys do not change it."""
 
 
-def session_head(session: SessionTrace) -> dict[str, Any]:
+def session_head(session: SessionTrace) -> SessionHead:
     """The `session` part: times in ps, the epoch time as a decimal string because it does not fit a double;
     `description` is that of the file beside the capture, None without one."""
     return {
@@ -127,25 +131,22 @@ def _propagation(session: SessionTrace) -> tuple[dict[str, Any], bool]:
     return document | host_work(session, document["annotations"]), scoped
 
 
-def told_executions(session: SessionTrace) -> list[dict[str, Any]]:
+def told_executions(session: SessionTrace) -> list[Execution]:
     """The report's `executions`, with the `causes` that a debug log tells."""
-    return _with_causes(session, executions_report(session))
-
-
-def told_programs(session: SessionTrace, devices: Collection[str] | None = None) -> list[dict[str, Any]]:
-    """The report's `programs` (`devices`: only the runs on these), with the `causes` that a debug log tells."""
-    return _with_causes(session, programs_report(session, devices))
-
-
-def _with_causes(session: SessionTrace, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     causes = causes_by_program(session, beside(session).executions)
-    return [row | {"causes": causes.get(row["program"], [])} for row in rows]
+    return [{**row, "causes": causes.get(row["program"], [])} for row in executions_report(session)]
 
 
-def _early(session: SessionTrace) -> list[dict[str, Any]]:
+def told_programs(session: SessionTrace, devices: Collection[str] | None = None) -> list[Program]:
+    """The report's `programs` (`devices`: only the runs on these), with the `causes` that a debug log tells."""
+    causes = causes_by_program(session, beside(session).executions)
+    return [{**row, "causes": causes.get(row["program"], [])} for row in programs_report(session, devices)]
+
+
+def _early(session: SessionTrace) -> list[EarlyExecution]:
     """With the `cause` and `frame` that a debug log tells."""
     blocks = early_blocks(session, beside(session).executions)
     return [
-        row | {"cause": block.cause if block else None, "frame": block.frame if block else None}
+        {**row, "cause": block.cause if block else None, "frame": block.frame if block else None}
         for row, block in zip(early_executions(session), blocks, strict=True)
     ]

@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
-from tb_xla_insights.analysis.beside import EXTRACTED, KEPT_COUNTERS, Beside, Metrics
+from tb_xla_insights.analysis.beside import EXTRACTED, KEPT_COUNTERS, Beside, GraphBreaks, Metrics
 from tb_xla_insights.analysis.compile_calls import UNFINISHED
 from tb_xla_insights.analysis.compiles import find_compiles
 from tb_xla_insights.analysis.debug_log import executed
@@ -19,14 +19,26 @@ from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.report.beside import beside
 from tb_xla_insights.trace.model import SessionTrace
 
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.texts import (
+        Counted,
+        DebugLog,
+        DynamoExplanation,
+        Figures,
+        MetricsAgainstTrace,
+        MetricsDifference,
+    )
+    from tb_xla_insights.schema.texts import (
+        Metrics as MetricsPart,
+    )
+
 # The metrics behind each figure, in the names of all versions: with PJRT and with XRT.
-_NAMES = {
+_NAMES: dict[Counted, tuple[str, ...]] = {
     "compile": ("CompileTime", "XrtCompile"),
     "execute": ("ExecuteTime", "ExecuteReplicatedTime", "ExecuteChainedTime"),
     "to_device": ("TransferToDeviceTime", "TransferToServerTime"),
     "from_device": ("TransferFromDeviceTime", "TransferFromServerTime"),
 }
-_BYTES = {"to_device": "OutboundData", "from_device": "InboundData"}
 _WORDS = {
     "compile": ("compilation", "compilations"),
     "execute": ("execution", "executions"),
@@ -35,7 +47,7 @@ _WORDS = {
 }
 
 
-def metrics_document(session: SessionTrace) -> dict[str, Any] | None:
+def metrics_document(session: SessionTrace) -> MetricsPart | None:
     """The report's `metrics`; None where nothing lies beside the capture.
 
     `file`, `counters`, `cleared` (whether torch.compile cleared most of them), `metrics` (by name: `samples`, `total`
@@ -56,14 +68,7 @@ def metrics_document(session: SessionTrace) -> dict[str, Any] | None:
         "figures": _figures(report) if report else None,
         "difference": _difference(found),
         "against_trace": against_trace(session),
-        "dynamo": breaks
-        and {
-            "file": breaks.file,
-            "graphs": breaks.graphs,
-            "breaks": breaks.breaks,
-            "ops": breaks.ops,
-            "reasons": breaks.reasons,
-        },
+        "dynamo": _explanation(breaks) if breaks else None,
         "debug": _debug(session, found),
         "advice": found.advice,
         "files": found.files,
@@ -71,23 +76,37 @@ def metrics_document(session: SessionTrace) -> dict[str, Any] | None:
     }
 
 
-def _figures(report: Metrics) -> dict[str, Any]:
+def _explanation(breaks: GraphBreaks) -> DynamoExplanation:
+    return {
+        "file": breaks.file,
+        "graphs": breaks.graphs,
+        "breaks": breaks.breaks,
+        "ops": breaks.ops,
+        "reasons": breaks.reasons,
+    }
+
+
+def _figures(report: Metrics) -> Figures:
     """What people look for first. A figure is None where the report has nothing of it, or torch.compile cleared it."""
-    figures: dict[str, Any] = {
+    return {
         "uncached_compiles": report.counters.get("UncachedCompile"),
         "cached_compiles": None if report.cleared else report.counters.get("CachedCompile"),
         "step_markers": None if report.cleared else report.counters.get("MarkStep"),
         "fallback_calls": None if report.cleared else sum(report.fallbacks().values()),
+        "compile_count": report.samples(*_NAMES["compile"]),
+        "compile_ps": report.total("ps", *_NAMES["compile"]),
+        "execute_count": report.samples(*_NAMES["execute"]),
+        "execute_ps": report.total("ps", *_NAMES["execute"]),
+        "to_device_count": report.samples(*_NAMES["to_device"]),
+        "to_device_ps": report.total("ps", *_NAMES["to_device"]),
+        "from_device_count": report.samples(*_NAMES["from_device"]),
+        "from_device_ps": report.total("ps", *_NAMES["from_device"]),
+        "to_device_bytes": report.total("bytes", "OutboundData"),
+        "from_device_bytes": report.total("bytes", "InboundData"),
     }
-    for what, names in _NAMES.items():
-        figures[f"{what}_count"] = report.samples(*names)
-        figures[f"{what}_ps"] = report.total("ps", *names)
-    for what, name in _BYTES.items():
-        figures[f"{what}_bytes"] = report.total("bytes", name)
-    return figures
 
 
-def _difference(found: Beside) -> dict[str, Any] | None:
+def _difference(found: Beside) -> MetricsDifference | None:
     if found.metrics is None or found.before is None:
         return None
     changed = found.metrics.since(found.before)
@@ -103,7 +122,7 @@ def _difference(found: Beside) -> dict[str, Any] | None:
     }
 
 
-def against_trace(session: SessionTrace) -> list[dict[str, Any]]:
+def against_trace(session: SessionTrace) -> list[MetricsAgainstTrace]:
     """Counts that a metrics report and the trace both have: `what`, `metrics` (None: not in the report), `since` (since
     the report from before the trace) and `trace`. A report covers at least the capture of its own process, so `agrees`
     is false where it counts less than the host with the fewest."""
@@ -111,7 +130,7 @@ def against_trace(session: SessionTrace) -> list[dict[str, Any]]:
     if found.metrics is None or not session.traces:
         return []
     changed = found.metrics.since(found.before) if found.before else None
-    rows = []
+    rows: list[MetricsAgainstTrace] = []
     for what, names in _NAMES.items():
         whole, part = found.metrics.samples(*names), changed.samples(*names) if changed else None
         least = part if part is not None else whole
@@ -140,7 +159,7 @@ def _counts(session: SessionTrace, what: str) -> list[int]:
     return [int((find_transfers(trace).direction == direction).sum()) for trace in session.traces]
 
 
-def _debug(session: SessionTrace, found: Beside) -> dict[str, Any] | None:
+def _debug(session: SessionTrace, found: Beside) -> DebugLog | None:
     """`compilations` and `executions` in the logs, and how many of the trace's are among them."""
     if not found.compilations and not found.executions:
         return None
@@ -168,7 +187,8 @@ def _disagreements(session: SessionTrace) -> Iterator[Diagnostic]:
         if not row["agrees"]:
             one, many = _WORDS[row["what"]]
             part = row["since"] is not None
-            told = plural(row["since"] if part else row["metrics"], one, many)
+            counted = row["since"] if row["since"] is not None else row["metrics"] or 0
+            told = plural(counted, one, many)
             covers = "since the one from before the trace" if part else "in all"
             yield Diagnostic(
                 "metrics_disagree",

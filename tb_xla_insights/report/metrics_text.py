@@ -46,7 +46,7 @@ class _Report:
 
     def __init__(self, file: str) -> None:
         self.counters: dict[str, int] = {}
-        self.metrics: dict[str, dict[str, Any]] = {}
+        self.metrics: dict[str, Any] = {}
         self.unread: list[Unread] = []
         self._file = file
         self._kind = self._name = ""

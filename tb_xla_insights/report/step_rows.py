@@ -58,7 +58,7 @@ class StepRows(Sequence[Row]):
         columns = {key: _column([row[key] for row in rows]) for key in rows[0] if key != "host_ps"}
         # The key keeps its place; what is under it is told by class.
         columns = {key: columns.get(key, [None] * len(rows)) for key in rows[0]}
-        classes = [name for name in CLASSES if any(name in row["host_ps"] for row in rows)]
+        classes: list[str] = [name for name in CLASSES if any(name in row["host_ps"] for row in rows)]
         host_ps = np.array([[row["host_ps"].get(name, 0) for name in classes] for row in rows], np.int64)
         return cls([_Host(len(rows), columns, classes, host_ps)])
 

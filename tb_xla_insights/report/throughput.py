@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
 from tb_xla_insights.analysis.beside import SAMPLES
 from tb_xla_insights.units import PS_PER
 
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.texts import Throughput
+
 
 def throughput(
     steps: Sequence[Mapping[str, Any]], recorded: Mapping[str, Any] | None, samples_per_step: float | None
-) -> dict[str, Any] | None:
+) -> Throughput | None:
     """The report's `throughput`: `samples_per_step`, as given or else as recorded, of all hosts and devices together,
     and `samples_per_s` with the `median` step and with the `mean` one, which is all samples over all the time. None
     where the samples are not known, or there are no steps."""

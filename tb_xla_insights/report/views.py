@@ -130,9 +130,9 @@ def _groups(report: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _longest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _longest(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The first rows; those left out are one row with their sums, whose `op` is None and `more` their number."""
-    shown, others = rows[:MOST_OPS], rows[MOST_OPS:]
+    shown, others = [*rows[:MOST_OPS]], rows[MOST_OPS:]
     if not others:
         return shown
     names = [name for name in others[0] if name not in ("op", "kind")]

@@ -9,13 +9,12 @@ import pytest
 from browser.conftest import session_named
 from browser.driver import Xi
 from browser.tables import column, ps
-from captures import session
+from captures import compared, session
 from launching import demo
 from playwright.sync_api import Page, expect
 from synthetic import dynamo_issue
 
 from tb_xla_insights.catalog.classes import label
-from tb_xla_insights.compare import compare
 from tb_xla_insights.compare.words import VERDICTS
 
 JUDGED = re.compile("better|worse|faster|slower")
@@ -43,7 +42,7 @@ def test_the_heading_names_both_and_says_what_so_few_steps_tell(xi: Xi, both: Pa
 )
 def test_the_page_says_what_the_document_says(xi: Xi, page: Page, baseline: str, other: str) -> None:
     """Every row has the verdict of the document, and the heading goes by that of the median step."""
-    document = compare(session(demo("torch_xla_baseline")), session(demo(other)))
+    document = compared(session(demo("torch_xla_baseline")), session(demo(other)))
     xi.open(baseline, v="compare", c=session_named(other))
     text = xi.text("compare-heading").replace("\u202f", " ")
     assert document["verdict"]["text"].replace("\u202f", " ") in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 from browser.driver import Xi
 from playwright.sync_api import Page, Route, expect
@@ -188,7 +189,11 @@ def test_theme_follows_the_system_when_nothing_is_around(xi: Xi, page: Page, bas
     assert page.evaluate(background) == "rgb(17, 21, 26)"
 
 
-def test_reading_shows_progress_and_stops_on_demand(xi: Xi, page: Page, baseline: str) -> None:
+def test_reading_shows_progress_and_stops_on_demand(
+    xi: Xi, page: Page, baseline: str, complaints: list[str]
+) -> None:
+    refused = "start TensorBoard with --xla_insights_hosts=lab.example"
+    asked: list[Any] = []
     stopped: list[str] = []
     hosts = [
         {"name": "w-0", "state": "ready", "bytes_read": 400_000_000, "bytes": 400_000_000, "message": None},
@@ -211,11 +216,15 @@ def test_reading_shows_progress_and_stops_on_demand(xi: Xi, page: Page, baseline
             route.fulfill(content_type="application/json", body=json.dumps(loading))
 
     def stop(route: Route) -> None:
+        asked.append(route.request.post_data_json)
+        if len(asked) == 1:
+            route.fulfill(status=403, content_type="application/json", body=json.dumps({"error": refused}))
+            return
         stopped.append(route.request.url)
         route.fulfill(content_type="application/json", body='{"stopped": true}')
 
     page.route("**/data/session?*", session)
-    page.route("**/data/stop?*", stop)
+    page.route("**/data/stop", stop)
     xi.open(baseline, wait=False)
     progress = page.get_by_test_id("progress")
     expect(progress).to_contain_text("about 6\u202fs left")
@@ -227,8 +236,11 @@ def test_reading_shows_progress_and_stops_on_demand(xi: Xi, page: Page, baseline
     expect(page.get_by_test_id("meter")).to_have_attribute("aria-valuenow", "55")
     assert page.locator("main").get_attribute("data-state") == "loading"
     progress.get_by_role("button", name="Stop").click()
+    expect(page.get_by_test_id("diagnostic-stop")).to_contain_text(refused)
+    assert "403" in complaints.pop()
+    progress.get_by_role("button", name="Stop").click()
     xi.ready()
-    assert len(stopped) == 1
+    assert asked == [{"session": baseline}] * 2
 
 
 def test_findings_are_waited_for_while_the_timeline_is_ready(xi: Xi, page: Page, baseline: str) -> None:

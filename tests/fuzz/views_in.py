@@ -23,6 +23,7 @@ from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.loaded import Loaded
 from tb_xla_insights.logdir.sessions import SessionFiles
 from tb_xla_insights.logdir.store import Load, Store
+from tb_xla_insights.plugin.names import Names
 from tb_xla_insights.plugin.plugin import XlaInsightsPlugin
 from tb_xla_insights.plugin.respond import Application, get, post
 from tb_xla_insights.plugin.routes import Routes
@@ -30,11 +31,10 @@ from tb_xla_insights.timeline import Timeline
 
 _ASKED = 6
 """Views of one session."""
-_BASE = "/data/"
+_ANY_NAME = Names(("*",))
 
 ARGUMENTS: dict[str, tuple[str, ...]] = {
     "session": ("session",),
-    "stop": ("session",),
     "timeline": ("session", "start_ps", "end_ps", "px", "rows"),
     "event": ("session", "event", "row", "start_ps", "depth"),
     "neighbor": ("session", "row", "depth", "start_ps", "direction"),
@@ -126,14 +126,14 @@ def check_views(data: bytes) -> Iterator[str]:
         return
     pick = Random(data)
     loaded = Loaded(SessionFiles("session", session.path, ()), session, Timeline(session))
-    routes = Routes(cast(Any, None), cast(Store, _Held(loaded))).handlers()
-    head = _answer(get("session", routes["session"]), "/?session=session")[1]
+    routes = Routes(cast(Any, None), cast(Store, _Held(loaded))).gets()
+    head = _answer(get("session", routes["session"], _ANY_NAME), "/?session=session")[1]
     known = _known(head)
     if pick.random() < 0.3:
         loaded.find_scopes()
     names = sorted(routes.keys() & ARGUMENTS.keys() - {"sessions"})
     for name in pick.sample(names, _ASKED):
-        code, _ = _answer(get(name, routes[name]), "/?" + urlencode(_arguments(pick, name, known)))
+        code, _ = _answer(get(name, routes[name], _ANY_NAME), "/?" + urlencode(_arguments(pick, name, known)))
         yield f"{name} {code}"
 
 
@@ -212,7 +212,7 @@ def _client() -> Client:
     plugin = XlaInsightsPlugin(base_plugin.TBContext(logdir=str(folder), flags=None))
     apps = plugin.get_plugin_apps()
     # Nothing is to be captured from addresses that nobody knows.
-    apps["/data/capture"] = post("data/capture", lambda its: {"addresses": its.text("addresses")}, True, None)
+    apps["/data/capture"] = post("data/capture", lambda its: {"addresses": its.text("addresses")}, _ANY_NAME)
 
     def serve(environ: dict[str, Any], start: Callable[..., Any]) -> Any:
         path = environ["PATH_INFO"]
@@ -228,8 +228,13 @@ def _client() -> Client:
 
 
 _SESSIONS = ("2026_01_01_00_00_00", "2026_01_02_00_00_00")
-_POSTS = ("capture", "capture_cancel")
+_POSTS = ("capture", "capture_cancel", "reload", "stop")
 _METHODS = (*["GET"] * 20, "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "FOO")
+_OF_THE_PAGE = (
+    ("X-XLA-Insights", "1"),
+    ("Origin", "http://localhost"),
+    ("Content-Type", "application/json"),
+)
 _HEADERS = (
     ("Accept-Encoding", "gzip"), ("Accept-Encoding", "gzip;q=0, *;q=1e9"), ("Accept-Encoding", "\xff"),
     ("Origin", "http://evil.example"), ("Origin", "null"), ("Host", "evil.example"), ("Host", ""),
@@ -267,14 +272,17 @@ def make_request(pick: Random) -> bytes:
     if pick.random() < 0.2:
         asked[pick.choice(("session", "hosts", "reload", "seen", "start_ps"))] = _value(pick, "", {})
     query = urlencode(asked, errors="replace").encode()
+    headers = [pick.choice(_HEADERS) for _ in range(pick.choice((0, 0, 1, 3)))]
+    if name in _POSTS and pick.random() < 0.7:
+        headers += _OF_THE_PAGE
     odd = ("/static/..%2f", "/static/", "/", "/data/", "//")
     address = pick.choice((*[f"/data/{name}"] * 40, *odd))
     document = {
         "method": "POST" if name in _POSTS and pick.random() < 0.9 else pick.choice(_METHODS),
         "address": address,
         "query": (damaged(pick, query) if pick.random() < 0.2 else query).decode("latin-1"),
-        "headers": [pick.choice(_HEADERS) for _ in range(pick.choice((0, 0, 1, 3)))],
-        "body": pick.choice(_BODIES),
+        "headers": headers,
+        "body": json.dumps(asked) if pick.random() < 0.5 else pick.choice(_BODIES),
     }
     return json.dumps(document).encode()
 
@@ -304,7 +312,7 @@ def check_request(data: bytes) -> Iterator[str]:
     response = client.open(environ)
     if log.error is not None:
         raise log.error
-    assert response.status_code in (200, 304, 400, 403, 404, 405, 503), response.status
+    assert response.status_code in (200, 304, 400, 403, 404, 405, 413, 503), response.status
     if (
         response.status_code >= 400
         and method != "HEAD"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -230,7 +231,7 @@ def tracing_bound(facts: Facts) -> Finding | None:
 def _largest(facts: Facts, costs: dict[str, int]) -> str:
     """The class with most idle time in the steps, as the table of idle time tells it, but none of which other findings
     have most: of those with at least half of the largest cost."""
-    idle_ps = step_idle_report(facts.session)["by_class_ps"] or {}
+    idle_ps: Mapping[Any, int] = step_idle_report(facts.session)["by_class_ps"] or {}
     left = [name for name, time in costs.items() if 2 * time >= max(costs.values())]
     return max(left, key=lambda name: (idle_ps.get(name, 0), costs[name]))
 

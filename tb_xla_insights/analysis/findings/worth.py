@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from tb_xla_insights.analysis.findings.base import Facts, Finding
 from tb_xla_insights.analysis.thresholds import INFO_SHARE, WARNING_SHARE, Severity, severity_of
 from tb_xla_insights.analysis.what_if import Fix, shorter_runs, step_without
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.units import brief_time
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.findings import Mistakes
 
 LIMITS = frozenset(("tracing_bound", "dispatch_overhead", "device_stalls", "exposed_collectives"))
 """Findings about the program's nature. All others are mistakes: they name a place that can be changed."""
@@ -147,7 +150,7 @@ NO_MISTAKES: dict[str, Any] = {
 """The report's `mistakes` where there is no host."""
 
 
-def mistakes_together(trace: Trace, findings: Sequence[Finding]) -> dict[str, Any]:
+def mistakes_together(trace: Trace, findings: Sequence[Finding]) -> Mistakes:
     """The report's `mistakes`: `count` of those worth telling apart from chance, `step_ps` (the mean step),
     `usual_step_ps`, `step_if_fixed_ps` (without all mistakes, from one replay), `gain`, the share of the mean step that
     goes with them, and `step_without_limit_ps`, without the largest limit as well; None where nothing can be replayed.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.propagation.lost import (
@@ -17,6 +17,9 @@ from tb_xla_insights.analysis.propagation.order import ProgramOrder, find_order
 from tb_xla_insights.analysis.propagation.tree import Row, coverage, whole_rows
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace.model import SessionTrace
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.annotations import ProgramOrder as ProgramOrderRow
 
 _NAMED_OTHERWISE = frozenset(("jax", "tensorflow", "torch_tpu"))
 """Frameworks whose host annotations never name ops: their scopes come from functions."""
@@ -69,7 +72,7 @@ def row_document(row: Row) -> dict[str, Any]:
     }
 
 
-def _order_document(order: ProgramOrder) -> dict[str, Any]:
+def _order_document(order: ProgramOrder) -> ProgramOrderRow:
     return {
         "program": order.program,
         "program_id": order.program_id,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,11 @@ from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.report.merge.parts import Part, weighted_mean, weighted_median
 from tb_xla_insights.report.merge.tables import Row, Rows
 from tb_xla_insights.report.throughput import throughput
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.feeding import Outside as OutsideTold
+    from tb_xla_insights.schema.steps import LeftOut, StepIdle
+    from tb_xla_insights.schema.texts import Throughput
 
 Parts = Sequence[Part]
 
@@ -48,11 +53,11 @@ def devices_together(parts: Parts, duration_ps: int) -> Rows:
     return rows
 
 
-def step_idle_together(parts: Parts) -> Row:
+def step_idle_together(parts: Parts) -> StepIdle:
     """The report's `step_idle`: where any host has steps, of the hosts that have."""
     in_steps = any(part.steps for part in parts)
     told = [part for part in parts if part.rows["step_idle"]["devices"] and (part.steps or not in_steps)]
-    left_out = [
+    left_out: list[LeftOut] = [
         {
             "host": part.host,
             "reason": "no_steps" if part.rows["step_idle"]["devices"] else "no_device_work",
@@ -134,7 +139,7 @@ def input_together(parts: Parts) -> Row:
     return {name: every[name] for name in rows[0]}
 
 
-def outside_together(parts: Parts, framework: str) -> Row | None:
+def outside_together(parts: Parts, framework: str) -> OutsideTold | None:
     """The report's `outside`: each host before its own first run and after its own last one, in its own capture;
     durations are the means of the hosts whose devices recorded work, times by class their sums."""
     rows = [it for part in parts if (it := part.rows["outside"])]
@@ -157,7 +162,7 @@ def outside_together(parts: Parts, framework: str) -> Row | None:
     return outside_of(found, sum(len(part.rows["devices"]) for part in parts), framework)
 
 
-def throughput_together(parts: Parts, steps: Sequence[Row]) -> Row | None:
+def throughput_together(parts: Parts, steps: Sequence[Row]) -> Throughput | None:
     """The report's `throughput`; the samples of a step are those of all hosts together, whoever tells them."""
     told = next((it for part in parts if (it := part.rows["throughput"])), None)
     return throughput(steps, None, told["samples_per_step"]) if told else None

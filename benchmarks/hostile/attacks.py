@@ -1,0 +1,336 @@
+"""Requests as someone writes them who means harm, each as the bytes that are sent; made at random, the same for a seed.
+
+Every request tells what may not happen: `forbidden`, that it is answered with 200.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from urllib.parse import quote, urlencode
+
+from words import BODIES, FOREIGN, KINDS, METHODS, ORIGINS, OURS, PLACES, RAW, SITES, VALUES
+
+BASE = "/data/plugin/xla_insights"
+POSTS = ("capture", "capture_cancel", "reload", "stop")
+PAGE = {
+    "Host": "localhost",
+    "Origin": "http://localhost",
+    "X-XLA-Insights": "1",
+    "Content-Type": "application/json",
+}
+
+_LONGEST_LINE = 1 << 16
+Arguments = list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Request:
+    family: str
+    sent: bytes
+    method: str
+    route: bool = True
+    """It reaches an address of the plugin; what the server refuses before that is answered by the server."""
+    forbidden: bool = False
+
+
+@dataclass
+class Known:
+    """What is in the logdir: arguments with which each GET answers, and names of sessions."""
+
+    arguments: dict[str, dict[str, str]]
+    sessions: list[str]
+
+
+class Attacks:
+    """Requests at random; `next` gives one."""
+
+    def __init__(self, known: Known, seed: int) -> None:
+        self._known = known
+        self._random = random.Random(seed)
+        self._families: list[Callable[[], Request]] = [
+            self._methods,
+            self._names,
+            self._origins,
+            self._arguments,
+            self._arguments,
+            self._arguments,
+            self._encodings,
+            self._places,
+            self._bodies,
+            self._bodies,
+            self._lengths,
+            self._oddities,
+            self._links,
+        ]
+
+    def next(self) -> Request:
+        return self._random.choice(self._families)()
+
+    def _route(self) -> str:
+        return self._random.choice([*self._known.arguments, *POSTS])
+
+    def _url(self, route: str, changed: Arguments | None = None) -> str:
+        given = list(self._known.arguments.get(route, {}).items()) if changed is None else changed
+        return f"{BASE}/data/{route}?{urlencode(given, errors='surrogatepass')}"
+
+    def _request(
+        self,
+        family: str,
+        method: str,
+        url: str,
+        headers: list[tuple[str, str]],
+        body: bytes = b"",
+        **more: bool,
+    ) -> Request:
+        head = "".join(f"{name}: {value}\r\n" for name, value in headers)
+        sent = f"{method} {url} HTTP/1.1\r\n{head}\r\n".encode("utf-8", "surrogatepass") + body
+        # The server refuses what does not fit on a line of its own.
+        fits = len(method) + len(url) < _LONGEST_LINE
+        return Request(family, sent, method, **{**more, "route": more.get("route", True) and fits})
+
+    def _methods(self) -> Request:
+        method, route = self._random.choice(METHODS), self._route()
+        whole = method.isascii() and method.isprintable()
+        other = whole and method.upper() not in (("POST",) if route in POSTS else ("GET", "HEAD"))
+        headers = [*PAGE.items(), ("Content-Length", "2")]
+        return self._request(
+            "methods", method, self._url(route), headers, b"{}", forbidden=other, route=whole
+        )
+
+    def _names(self) -> Request:
+        ours = self._random.random() < 0.2
+        host = self._random.choice(OURS if ours else FOREIGN)
+        headers = [("Host", host)]
+        if self._random.random() < 0.3:  # what scripts can set
+            headers += [
+                ("X-Forwarded-Host", "localhost"),
+                ("X-Forwarded-Proto", "https"),
+                ("Forwarded", "host=localhost;proto=https"),
+            ]
+        if self._random.random() < 0.1:
+            headers += [("Host", self._random.choice(OURS))]
+        route = self._random.choice(list(self._known.arguments))
+        return self._request("Host", "GET", self._url(route), headers, forbidden=not ours)
+
+    def _origins(self) -> Request:
+        headers = {**PAGE, "Content-Length": "2", "Origin": self._random.choice(ORIGINS)}
+        kind = self._random.randrange(5)
+        if kind == 0:
+            headers |= {"Sec-Fetch-Site": self._random.choice(SITES)}
+        elif kind == 1:
+            headers = {**headers, "Origin": "http://localhost", "X-XLA-Insights": ""}
+        elif kind == 2:
+            headers = {**headers, "Host": "rebound.example", "Origin": "http://rebound.example"}
+        elif kind == 3:
+            headers = {**headers, "X_XLA_Insights": "1", "X_XLA-Insights": "1", "Origin": "http://localhost"}
+            del headers["X-XLA-Insights"]
+        return self._request(
+            "Origin",
+            "POST",
+            self._url(self._random.choice(POSTS)),
+            list(headers.items()),
+            b"{}",
+            forbidden=True,
+        )
+
+    def _arguments(self) -> Request:
+        route = self._random.choice(list(self._known.arguments))
+        given: Arguments = list(self._known.arguments[route].items())
+        for _ in range(self._random.randint(1, 3)):
+            kind = self._random.randrange(6)
+            value = self._random.choice(VALUES if self._random.random() < 0.9 else self._known.sessions)
+            if kind == 0 and given:
+                given.pop(self._random.randrange(len(given)))
+            elif kind == 1 and given:
+                given.append((self._random.choice(given)[0], value))
+            elif kind == 2:
+                given.append((self._random.choice(VALUES), value))
+            elif kind == 3:
+                given += [("hosts", value)]
+            elif given:
+                at = self._random.randrange(len(given))
+                given[at] = (given[at][0], value)
+        return self._request(
+            "arguments",
+            self._random.choice(("GET", "GET", "HEAD")),
+            self._url(route, given),
+            [("Host", "localhost")],
+        )
+
+    def _encodings(self) -> Request:
+        route = self._random.choice(list(self._known.arguments))
+        text = "&".join(
+            f"{name}={self._random.choice(RAW) if self._random.random() < 0.5 else quote(value)}"
+            for name, value in self._known.arguments[route].items()
+        )
+        url = f"{BASE}/data/{route}?{text}{self._random.choice(RAW)}"
+        return self._request("encodings", "GET", url, [("Host", "localhost")])
+
+    def _places(self) -> Request:
+        place = self._random.choice(PLACES).replace(" ", "%20")
+        below = self._random.choice(
+            (
+                "static",
+                "static/none",
+                "static/0123456789abcdef",
+                "static/none/packed",
+                "data",
+                "data/session",
+                "",
+                "nothing",
+            )
+        )
+        return self._request(
+            "addresses", "GET", f"{BASE}/{below}/{place}", [("Host", "localhost")], route=below != ""
+        )
+
+    def _bodies(self) -> Request:
+        body = self._random.choice(BODIES)
+        headers = {
+            **PAGE,
+            "Content-Type": self._random.choice(KINDS)
+            if self._random.random() < 0.4
+            else PAGE["Content-Type"],
+        }
+        if self._random.random() < 0.1:
+            headers["Content-Encoding"] = self._random.choice(("gzip", "br", "x"))
+        route = self._random.choice(POSTS)
+        if self._random.random() < 0.3:
+            headers["Transfer-Encoding"] = "chunked"
+            body = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body) if body else b"0\r\n\r\n"
+        else:
+            headers["Content-Length"] = str(len(body))
+        return self._request("bodies", "POST", self._url(route), list(headers.items()), body)
+
+    def _lengths(self) -> Request:
+        """Bodies whose length is not what is said of it, or is said twice."""
+        odd: list[tuple[list[tuple[str, str]], bytes]] = [
+            ([("Content-Length", value)], b"{}")
+            for value in ("-1", "+2", "0x2", "2.0", "2,2", "", " ", "9" * 5_000, "1" + "0" * 18, "two", "２")
+        ]
+        odd += [
+            ([("Content-Length", "2"), ("Content-Length", "400")], b"{}"),
+            ([("Content-Length", "2"), ("Transfer-Encoding", "chunked")], b"2\r\n{}\r\n0\r\n\r\n"),
+            ([("Content-Length", "2")], b"{}GET /data/logdir HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+            ([], b"{}"),
+            ([("Content-Length", "100000")], b"{"),
+        ]
+        coded = (
+            "chunked",
+            "Chunked",
+            "gzip, chunked",
+            "chunked, identity",
+            "identity",
+            "xchunked",
+            " chunked",
+            "chunked\x0b",
+            "gzip",
+            "chunked;q=1",
+        )
+        parts = (
+            b"2\r\n{}\r\n0\r\n\r\n",
+            b"-2\r\n{}\r\n",
+            b"ffffffffffffffffffff\r\n{}",
+            b"2;x=y\r\n{}\r\n0\r\n\r\n",
+            b"2\n{}\n0\n\n",
+            b"\r\n",
+            b"x\r\n",
+            b"+2\r\n{}\r\n0\r\n\r\n",
+            b"0x2\r\n{}\r\n0\r\n\r\n",
+            b"2_0\r\n{}",
+            b"2\r\n{}0\r\n\r\n",
+            b"0\r\nTrailer: x\r\n\r\n",
+            b"1" * 300 + b"\r\n",
+            b"20000\r\n" + b" " * 0x20000,
+        )
+        odd += [([("Transfer-Encoding", it)], self._random.choice(parts)) for it in coded]
+        headers, body = self._random.choice(odd)
+        own = [*PAGE.items(), *headers]
+        if self._random.random() < 0.1:
+            own.append(("Expect", "100-continue"))
+        if self._random.random() < 0.2:
+            return self._request(
+                "lengths", "GET", self._url(self._random.choice(list(self._known.arguments))), own, body
+            )
+        return self._request("lengths", "POST", self._url(self._random.choice(POSTS)), own, body)
+
+    def _oddities(self) -> Request:
+        """What is hardly HTTP: the server may refuse it before the plugin sees it."""
+        url = self._url("sessions").encode()
+        host = b"Host: localhost\r\n\r\n"
+        sent = self._random.choice(
+            (
+                b"GET " + url + b"\r\n\r\n",
+                b"GET " + url + b" HTTP/0.9\r\n" + host,
+                b"GET " + url + b" HTTP/1.0\r\n\r\n",
+                b"GET " + url + b" HTTP/2.0\r\n" + host,
+                b"GET " + url + b" HTTP/1.1 x\r\n" + host,
+                b"GET " + url + b" http/1.1\r\n" + host,
+                b"GET  " + url + b"  HTTP/1.1\r\n" + host,
+                b"GET\t" + url + b"\tHTTP/1.1\r\n" + host,
+                b"GET http://localhost" + url + b" HTTP/1.1\r\nHost: rebound.example\r\n\r\n",
+                b"GET ftp://localhost" + url + b" HTTP/1.1\r\n" + host,
+                b"GET //" + url + b" HTTP/1.1\r\n" + host,
+                b"GET * HTTP/1.1\r\n" + host,
+                b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+                b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\0" * 40,
+                b"GET " + url + b" HTTP/1.1\n" + host,
+                b"GET " + url + b" HTTP/1.1\r\n Host: localhost\r\n\r\n",
+                b"GET " + url + b" HTTP/1.1\r\nHost : localhost\r\n\r\n",
+                b"GET " + url + b" HTTP/1.1\r\nno colon\r\n" + host,
+                b"GET " + url + b" HTTP/1.1\r\nX: a\r\n b\r\n" + host,
+                b"GET " + url + b" HTTP/1.1\r\nX: \x00\r\n" + host,
+                b"GET " + url + b" HTTP/1.1\r\n" + b"X: y\r\n" * 90 + host,
+                b"GET " + url + b" HTTP/1.1\r\n" + b"X: y\r\n" * 200 + host,
+                b"GET " + url + b" HTTP/1.1\r\nX: " + b"y" * 70_000 + b"\r\n" + host,
+                b"GET " + url + b"&" + b"y" * 70_000 + b" HTTP/1.1\r\n" + host,
+                b"GET "
+                + url
+                + b" HTTP/1.1\r\nAccept-Encoding: "
+                + self._random.choice(
+                    (b"gzip;q=x", b"*;q=0", b"gzip;q=0", b"identity;q=0", b"br, gzip;q=1e9", b",,,", b"\xff")
+                )
+                + b"\r\n"
+                + host,
+                b"GET "
+                + url
+                + b" HTTP/1.1\r\nRange: bytes=0-1\r\nIf-None-Match: *\r\nIf-Modified-Since: x\r\n"
+                + host,
+                b"GET " + url + b" HTTP/1.1\r\nCookie: " + b"a=b;" * 10_000 + b"\r\n" + host,
+                b"GET " + url + b" HTTP/1.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" + host,
+                b"GET " + url.replace(b"?", b"\x00?") + b" HTTP/1.1\r\n" + host,
+                b"GET "
+                + url
+                + b" HTTP/1.1\r\nConnection: keep-alive\r\n"
+                + host
+                + b"GET "
+                + url
+                + b" HTTP/1.1\r\n"
+                + host,
+                b"GET " + url + b"\xff\xfe HTTP/1.1\r\n" + host,
+            )
+        )
+        return Request("hardly HTTP", sent, "GET", route=False)
+
+    def _links(self) -> Request:
+        """GETs that once acted, as other sites' pictures and old links ask for them."""
+        route, session = (
+            self._random.choice(("stop", "session", "reload", "capture_cancel")),
+            self._random.choice(self._known.sessions),
+        )
+        url = self._url(route, [("session", session), ("reload", "1"), ("addresses", "localhost:1")])
+        return self._request(
+            "links",
+            "GET",
+            url,
+            [("Host", "localhost"), ("Referer", "http://elsewhere.example/")],
+            forbidden=route != "session",
+        )
+
+
+def described(request: Request) -> str:
+    """The beginning of a request, to send it again by hand."""
+    return json.dumps(request.sent[:300].decode("latin-1"))

@@ -1,0 +1,327 @@
+"""Sends hostile requests to a real TensorBoard on the loopback interface, and says which broke something.
+
+    python benchmarks/hostile/run.py [--requests 10000] [--seed 1] [--clients 4]
+
+The logdir has small sessions, damaged ones, and some with names that are hard on whoever prints them. A request breaks
+something if the connection ends without an answer, if what the plugin answers is neither 200, nor 4xx, nor 503 with
+`Retry-After`, is no JSON, tells an error in more than a line, lacks a header that keeps browsers from guessing, storing
+or drawing in, holds what lies outside the logdir, or was not to be answered with 200. What TensorBoard's server answers
+by itself, or does not, to what is hardly HTTP, is counted beside. A traceback of the plugin in TensorBoard's output is
+a break as well; memory, threads and the slowest requests are told. The same seed sends the same requests.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+from urllib.request import urlopen
+
+from attacks import BASE, Attacks, Known, Request, described
+
+ROOT = Path(__file__).parents[2]
+CAPTURE = next((ROOT / "demo_logs/torch_xla_baseline").rglob("*.xplane.pb"))
+NAMES = (
+    "plain",
+    "a b",
+    "a%2fb",
+    "a&session=plain",
+    "a#b",
+    "<script>alert(1)<script>",
+    "\u202egpj",
+    "caf\udce9",
+    "a\nb",
+    "\x1b]0;x\x07",
+    "x" * 200,
+    "'; DROP TABLE",
+    "..x",
+    "{{7*7}}",
+    "-rf",
+)
+SECRET = b"root:x:0:0"
+HEADERS = {
+    "x-content-type-options": "nosniff",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+WAIT_SECONDS = 30.0
+SLOW_SECONDS = 0.5
+"""A body that ends too early is ended by the client after this time."""
+MOST_SHOWN = 20
+MOST_SLOW = 5
+MOST_LETTERS = 5_001
+
+
+def logdir(folder: Path) -> Path:
+    """Sessions with hard names, of one small capture, a cut one, and one that is none."""
+    content = CAPTURE.read_bytes()
+    for name in NAMES:
+        directory = folder / "plugins/profile" / name
+        directory.mkdir(parents=True)
+        (directory / f"{name[:100]}.xplane.pb").write_bytes(content)
+    for name, wrong in (("cut", content[: len(content) // 2]), ("none", os.urandom(5_000)), ("empty", b"")):
+        directory = folder / "plugins/profile" / name
+        directory.mkdir()
+        (directory / "host.xplane.pb").write_bytes(wrong)
+    return folder
+
+
+@contextmanager
+def tensorboard(folder: Path, output: Path) -> Iterator[tuple[int, int]]:
+    """The port and the process of a TensorBoard; what it says goes to a file."""
+    command = [
+        sys.executable,
+        str(ROOT / "tests/browser/serve.py"),
+        str(folder),
+        "--xla_insights_memory_mb=600",
+    ]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with (
+        output.open("wb") as said,
+        subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=said, stderr=said, env=environment
+        ) as process,
+    ):
+        try:
+            found = None
+            while found is None and process.poll() is None:
+                found = re.search(rb"http://127\.0\.0\.1:(\d+)", output.read_bytes())
+                time.sleep(0.1)
+            if found is None:
+                sys.exit(f"TensorBoard did not start:\n{output.read_text()}")
+            yield int(found[1]), process.pid
+        finally:
+            process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(20)
+            process.kill()
+
+
+def known(port: int) -> Known:
+    """Arguments that each route answers to, from what the plugin tells of a session."""
+
+    def data(route: str, **arguments: Any) -> dict[str, Any]:
+        with urlopen(
+            f"http://127.0.0.1:{port}{BASE}/data/{route}?{urlencode(arguments)}", timeout=60
+        ) as answer:
+            told: dict[str, Any] = json.load(answer)
+            return told
+
+    while (ready := data("session", session="plain"))["state"] == "loading":
+        time.sleep(0.2)
+    rows = [row["id"] for row in data("scopes", session="plain")["rows"]]
+    whole = {"session": "plain", "start_ps": "0", "end_ps": str(ready["session"]["duration_ps"])}
+    hit = data("search", session="plain", q="e")["hits"]["event"][0]
+    event = data("event", session="plain", event=hit)
+    place = {
+        "session": "plain",
+        "row": event["row"],
+        "start_ps": str(event["start_ps"]),
+        "depth": str(event["depth"]),
+    }
+    device = f"{ready['devices']['host'][0]}/{ready['devices']['name'][0]}"
+    gaps = data("gaps", session="plain")
+    gap = str(next(iter(re.findall(r'"start_ps": (\d+)', json.dumps(gaps))), 0))
+    of_session = {"session": "plain"}
+    arguments = {
+        "sessions": {},
+        "session": {**of_session, "seen": "0", "hosts": "all"},
+        "timeline": {**whole, "px": "1000", "rows": ",".join(rows[:8])},
+        "event": place,
+        "neighbor": {**place, "direction": "next"},
+        "search": {**of_session, "q": "e", "rows": rows[0]},
+        "window": {**whole, "device": device},
+        "table": {**whole, "rows": event["row"], "limit": "20"},
+        "overview": of_session,
+        "counts": of_session,
+        "gaps": of_session,
+        "gap": {**of_session, "device": device, "start_ps": gap, "beside": "0"},
+        "executions": {**of_session, "step": "0", "devices": device},
+        "compiles": of_session,
+        "compare": {**of_session, "other": "plain"},
+        "propagation": {**place, "step": "0", "device": device, "st": "1"},
+        "scopes": of_session,
+        "hosts": {**of_session, "host": ready["session"]["hosts"][0]["name"]},
+        "device": {
+            **of_session,
+            "dd": "0",
+            "st": "1",
+            "pk": "918e12,1638e9",
+            "category": "fusion",
+            "whole": "1",
+        },
+        "waits": {**whole, "px": "1000", "hosts": "all"},
+        "collective": {**whole, "device": device, "hosts": "all"},
+        "capture_progress": {},
+    }
+    names = [session["name"] for session in data("sessions")["sessions"]]
+    return Known(arguments, [*names, "nothing", "../plain", "plain/../plain", "plain\0", ""])
+
+
+def answer_to(port: int, request: Request) -> bytes:
+    """What the server sends until it closes the connection, or has sent all that it announced."""
+    received = b""
+    with socket.create_connection(("127.0.0.1", port), WAIT_SECONDS) as connection, suppress(ConnectionError):
+        with suppress(ConnectionError):
+            connection.sendall(request.sent)
+        connection.settimeout(SLOW_SECONDS)
+        while not _is_whole(request, received):
+            try:
+                part = connection.recv(1 << 20)
+            except TimeoutError:  # it works, or waits for more
+                if connection.gettimeout() == WAIT_SECONDS:
+                    raise
+                connection.settimeout(WAIT_SECONDS)
+                connection.shutdown(socket.SHUT_WR)
+                continue
+            if not part:
+                break
+            received += part
+    return received
+
+
+def _is_whole(request: Request, received: bytes) -> bool:
+    head, end, content = _final(received).partition(b"\r\n\r\n")
+    announced = re.search(rb"content-length: (\d+)", head.lower())
+    if not end or announced is None:
+        return False
+    return request.method.upper() == "HEAD" or len(content) >= int(announced[1])
+
+
+def _final(received: bytes) -> bytes:
+    """Without the answers before the last one, which tell the client to go on."""
+    return re.sub(rb"\A(HTTP/1\.1 100 Continue\r\n\r\n)+", b"", received)
+
+
+def fault(request: Request, received: bytes) -> tuple[str, str | None]:
+    """What was answered, in a word, and what is wrong with it, or None."""
+    head, _, content = _final(received).partition(b"\r\n\r\n")
+    lines = head.decode("latin-1").split("\r\n")
+    status = re.fullmatch(r"HTTP/1\.[01] (\d{3}).*", lines[0])
+    ours = "x-content-type-options: nosniff" in head.decode("latin-1").lower()
+    if status is None or not ours:
+        said = status[1] if status else "none"
+        return f"server {said}", "no answer of the plugin" if request.route else None
+    code = int(status[1])
+    headers = {name.lower(): value for name, value in (line.split(": ", 1) for line in lines[1:])}
+    if code != 200 and not 400 <= code < 500 and not (code == 503 and "retry-after" in headers):
+        return str(code), f"status {code}"
+    if code == 200 and request.forbidden:
+        return str(code), "was not to be answered"
+    if "x-injected" in headers:
+        return str(code), "a header of the request's making"
+    if SECRET in content or b"Traceback" in content:
+        return str(code), "what was not to be told"
+    if not request.route or headers.get("content-type", "").startswith("text/javascript"):
+        return str(code), None
+    for name, value in HEADERS.items():
+        if headers.get(name) != value:
+            return str(code), f"{name}: {headers.get(name)}"
+    return str(code), None if request.method.upper() == "HEAD" else _document_fault(code, headers, content)
+
+
+def _document_fault(code: int, headers: dict[str, str], content: bytes) -> str | None:
+    if len(content) != int(headers["content-length"]):
+        return f"{len(content)} bytes instead of {headers['content-length']}"
+    try:
+        document = json.loads(
+            gzip.decompress(content) if headers.get("content-encoding") == "gzip" else content
+        )
+    except ValueError as error:
+        return f"no JSON: {error}"
+    if not isinstance(document, dict):
+        return "no JSON object"
+    message = document.get("error")
+    if code == 200:
+        return None
+    if list(document) != ["error"] or not isinstance(message, str) or len(message.splitlines()) != 1:
+        return f"not one line: {str(document)[:200]}"
+    return f"{len(message)} letters" if len(message) > MOST_LETTERS else None
+
+
+def held(process: int) -> tuple[float, int]:
+    """Megabytes and threads of a process; zeros where `/proc` is not."""
+    with suppress(OSError):
+        told = dict(line.split(":", 1) for line in Path(f"/proc/{process}/status").read_text().splitlines())
+        return int(told["VmRSS"].split()[0]) / 1e3, int(told["Threads"])
+    return 0.0, 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--requests", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--clients", type=int, default=4)
+    options = parser.parse_args()
+    answers: Counter[tuple[str, str]] = Counter()
+    broken: list[str] = []
+    seconds: list[tuple[float, str]] = []
+    lock = threading.Lock()
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder) / "output"
+        with tensorboard(logdir(Path(folder) / "logs"), output) as (port, process):
+            attacks = Attacks(known(port), options.seed)
+            requests = [attacks.next() for _ in range(options.requests)]
+            began, before = time.monotonic(), held(process)
+
+            def send(request: Request) -> None:
+                sent = time.monotonic()
+                try:
+                    said, wrong = fault(request, answer_to(port, request))
+                except OSError as error:
+                    said, wrong = "none", f"{type(error).__name__}: {error}"
+                with lock:
+                    seconds.append((time.monotonic() - sent, described(request)))
+                    answers[request.family, said] += 1
+                    if wrong:
+                        broken.append(f"{request.family}: {wrong}: {described(request)}")
+
+            with ThreadPoolExecutor(options.clients) as clients:
+                list(clients.map(send, requests))
+            time.sleep(3)  # so that connections that linger have ended
+            after = held(process)
+            known(port)  # it still answers
+        said = output.read_text(errors="replace")
+    tracebacks = [
+        it for it in re.split(r"(?=Traceback \(most recent)", said)[1:] if "/tb_xla_insights/" in it
+    ]
+    broken += [f"traceback in TensorBoard's output: {it[-600:]}" for it in tracebacks]
+    words = sorted({word for _, word in answers})
+    print(f"{'':<14}" + "".join(f"{word:>12}" for word in words))
+    for family in sorted({family for family, _ in answers}):
+        print(f"{family:<14}" + "".join(f"{answers[family, word] or '':>12}" for word in words))
+    print(
+        f"\n{sum(answers.values())} requests in {time.monotonic() - began:.0f} s; {len(broken)} broke something"
+    )
+    print(
+        "TensorBoard had {:.0f} MB and {} threads before, {:.0f} MB and {} threads after".format(
+            *before, *after
+        )
+    )
+    print("\n".join(broken[:MOST_SHOWN]))
+    print("\nThe slowest:")
+    for each, request in sorted(seconds, reverse=True)[:MOST_SLOW]:
+        print(f"{each:8.2f} s  {request[:160]}")
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,149 @@
+"""Writes what is generated from `tb_xla_insights.schema`: a JSON Schema per document, and docs/report.md.
+
+python docs/schema/generate.py
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib import import_module
+from inspect import getmembers, isclass
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import Any
+
+from pydantic import ConfigDict, TypeAdapter
+from typing_extensions import get_original_bases, is_typeddict
+
+from tb_xla_insights import schema
+from tb_xla_insights.schema.compare import Comparison
+from tb_xla_insights.schema.report import Report
+from tb_xla_insights.schema.window import Window
+
+Part = dict[str, Any]
+
+DOCS = Path(__file__).parents[1]
+DOCUMENTS: dict[str, Any] = {"report": Report, "window": Window, "compare": Comparison}
+
+# A key that is a keyword of Python has no line of its own to be described at.
+KEYWORDS = {"class": "What the host does."}
+
+HEAD = """# Every key of the JSON documents
+
+[JSON](json.md) explains how the documents are read, and what each figure is divided by. This page and the JSON Schemas
+in [schema](schema) are generated from `tb_xla_insights/schema` by `make schema`.
+
+Types with a unit: `ps` are integer picoseconds, instants among them counted from the session's start; a `share` lies
+between 0 and 1; `bytes`, `FLOP`, `FLOP/s`, `bytes/s` and `ppm` (parts per million) are numbers. A key with a question
+mark may be absent.
+"""
+
+# By the end of a key, longer ends first.
+UNITS = {
+    "bytes_per_s": "bytes/s", "_per_s": "FLOP/s", "_ps": "ps", "_ns": "ns", "_ppm": "ppm", "flops": "FLOP",
+    "bytes": "bytes", "bytes_in_steps": "bytes", "bytes_per_step": "bytes", "share": "share", "duty_cycle": "share",
+    "_hidden": "share", "mfu": "share", "mfu_of_step": "share", "gain": "share", "gain_at_worst": "share",
+    "of_step": "share", "chance": "share",
+}  # fmt: skip
+
+
+def json_schema(name: str) -> Part:
+    """The JSON Schema of a document: the strings below keys are its descriptions."""
+    kinds = _kinds()
+    made = TypeAdapter(DOCUMENTS[name]).json_schema()
+    for title, part in ((made["title"], made), *made["$defs"].items()):
+        for key, value in part.get("properties", {}).items():
+            value.pop("title", None)
+            if "description" not in value:  # inherited, or that of the type it refers to
+                referred = made["$defs"].get(value.get("$ref", "").rpartition("/")[2], {})
+                value["description"] = referred.get("description") or _inherited(kinds[title], key)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
+
+
+def _kinds() -> dict[str, Any]:
+    """All types by name, ready to take descriptions from the strings below their keys."""
+    found = {}
+    for module in iter_modules(schema.__path__, f"{schema.__name__}."):
+        for name, kind in getmembers(import_module(module.name), isclass):
+            if is_typeddict(kind):
+                kind.__pydantic_config__ = ConfigDict(use_attribute_docstrings=True, extra="forbid")
+                found[name] = kind
+    return found
+
+
+def _inherited(kind: Any, key: str) -> str:
+    """The description of a key that a type has from another one."""
+    if key in KEYWORDS:
+        return KEYWORDS[key]
+    for base in (it for it in get_original_bases(kind) if is_typeddict(it) and key in it.__annotations__):
+        own = TypeAdapter(base).json_schema()["properties"][key]
+        return str(own["description"] if "description" in own else _inherited(base, key))
+    raise KeyError(f"{kind.__name__}.{key} has no description")
+
+
+def markdown(schemas: dict[str, Part]) -> str:
+    """docs/report.md: a section per document, and a table per part of it, each part once."""
+    lines, told = [HEAD], set[str]()
+    for made in schemas.values():
+        lines += [f"## {made['title']}", "", *_table(made)]
+        for name in _parts(made, made["$defs"]):
+            part = made["$defs"][name]
+            if "properties" in part and name not in told:
+                told.add(name)
+                lines += [f"### {name}", "", *_table(part)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _parts(part: Part, definitions: dict[str, Part]) -> list[str]:
+    """The names of all parts that a part refers to, each before those that it refers to itself."""
+    names: dict[str, None] = {}
+    for name in re.findall(r'"#/\$defs/(\w+)"', json.dumps(part.get("properties", part))):
+        names |= dict.fromkeys([name, *_parts(definitions[name], definitions)])
+    return list(names)
+
+
+def _table(part: Part) -> list[str]:
+    required = part.get("required", [])
+    rows = []
+    for key, value in part["properties"].items():
+        meaning = " ".join(value["description"].split())
+        rows.append(f"| `{key}`{'' if key in required else '?'} | {_type(key, value)} | {meaning} |")
+    return [part["description"], "", "| key | type | meaning |", "|---|---|---|", *rows, ""]
+
+
+def _type(key: str, value: Part) -> str:
+    """The type of a key as a reader knows it: a unit, a name of a part, a list of values."""
+    if "anyOf" in value:
+        return " or ".join(dict.fromkeys(_type(key, it) for it in value["anyOf"]))
+    if "$ref" in value:
+        name = value["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
+    if "enum" in value:
+        return ", ".join(f"`{it}`" for it in value["enum"])
+    if "const" in value:
+        return f"`{value['const']}`"
+    kind = value.get("type", "any")
+    if kind == "array":
+        return f"list of {_type(key, value['items'])}"
+    if kind == "object":
+        inner = value.get("additionalProperties", True)
+        return f"object of {_type(key, inner)}" if isinstance(inner, dict) and inner else "object"
+    if kind in ("integer", "number"):
+        return next((unit for end, unit in UNITS.items() if key.endswith(end)), kind)
+    return f"`{kind}`" if kind == "null" else kind
+
+
+def generated() -> dict[Path, str]:
+    """What each generated file has in it."""
+    schemas = {name: json_schema(name) for name in DOCUMENTS}
+    files = {
+        DOCS / "schema" / f"{name}.schema.json": f"{json.dumps(it, indent=1)}\n"
+        for name, it in schemas.items()
+    }
+    return files | {DOCS / "report.md": markdown(schemas)}
+
+
+if __name__ == "__main__":
+    for path, text in generated().items():
+        path.write_text(text, encoding="utf-8")

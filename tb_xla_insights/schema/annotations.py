@@ -1,0 +1,132 @@
+"""The report's `annotations` and `propagation`: which annotations reached the device, and in which order."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from typing_extensions import TypedDict
+
+
+class Annotation(TypedDict):
+    """One path of annotations or scopes."""
+
+    path: str
+    """Names from the outermost one, joined by `/`."""
+    kind: Literal["annotation", "scope"]
+    """`scope`: a function or name scope of JAX or TensorFlow that no annotation made."""
+    count: int
+    """Number of events on the host."""
+    host_ps: int
+    """Host time, summed over threads."""
+    device_ps: int
+    """Own time of its ops on all devices, with those of the paths inside."""
+    device_ops: int
+    """Number of its ops."""
+    executions: int
+    """Number of launches of programs with its ops."""
+    programs: list[str]
+    """Ids of these programs."""
+    lost: Literal["flag off", "autograd thread", "dynamo", "no ops of its own", "optimised away"] | None
+    """Why no op carries it; `null` where one does, or where the framework never names ops after annotations."""
+
+
+class ProgramOrder(TypedDict):
+    """How the annotations of one program interleave on the device."""
+
+    program: str
+    """Name of the program."""
+    program_id: str
+    """Id of the program."""
+    executions: int
+    """Number of executions."""
+    device_ps: int
+    """Own time of its ops."""
+    runs: int
+    """Number of stretches of ops of one phase in an execution, median."""
+    phases: int
+    """Number of different phases; ops without a phase count as one."""
+    inversion_share: float
+    """Share of device time in stretches that begin after a later phase has begun."""
+
+
+class UnexplainedOp(TypedDict):
+    """An op without an annotation."""
+
+    op: str
+    """Name of the op."""
+    source: str
+    """Its line of Python; empty where not known."""
+    state: Literal["bare", "none"]
+    """`bare`: its name has no scope; `none`: it has no name."""
+    device_ps: int
+    """Own time."""
+    count: int
+    """Number of events."""
+
+
+class MixedPart(TypedDict):
+    """A part of an op that was made of several annotations' ops."""
+
+    path: str
+    """Path of the annotation."""
+    share: float
+    """Share of the instructions."""
+
+
+class MixedOp(TypedDict):
+    """An op made of several annotations' ops, such as a fusion."""
+
+    op: str
+    """Name of the op."""
+    name: str
+    """Its name in the program, with its scope."""
+    source: str
+    """Its line of Python."""
+    device_ps: int
+    """Own time."""
+    parts: list[MixedPart]
+    """Its annotations."""
+    unscoped_share: float
+    """Share of instructions without an annotation."""
+
+
+class SourceLine(TypedDict):
+    """Device time of one line of Python in one annotation."""
+
+    source: str
+    """File and line."""
+    path: str | None
+    """Path of the annotation."""
+    device_ps: int
+    """Own time of ops; that of an op made of several is divided by their shares."""
+    ops: int
+    """Number of ops."""
+
+
+class Propagation(TypedDict):
+    """Own time of ops by the source of their scope: `direct_ps + recovered_ps + bare_ps + none_ps = device_ps`."""
+
+    device_ps: int
+    """Own time of all ops."""
+    direct_ps: int
+    """Of ops whose own name has a scope."""
+    recovered_ps: int
+    """Of ops whose scope comes from what they consist of or call."""
+    bare_ps: int
+    """Of ops whose name has no scope."""
+    none_ps: int
+    """Of ops without a name."""
+    runs: int
+    """`runs` of the program with most device time."""
+    phases: int
+    """`phases` of that program."""
+    inversion_share: float
+    """`inversion_share` of that program."""
+    programs: list[ProgramOrder]
+    """One row per program."""
+    unexplained: list[UnexplainedOp]
+    """Ops without an annotation; most time first."""
+    mixed: list[MixedOp]
+    """Ops made of several annotations' ops; most time first."""
+    lines: list[SourceLine]
+    """Device time by line of Python; most time first."""

@@ -1,0 +1,50 @@
+"""Types that several parts of the documents share."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from typing_extensions import TypedDict
+
+from tb_xla_insights.catalog.classes import ClassName
+
+ByClass = dict[ClassName, int]
+"""Picoseconds by class; a class without time is left out."""
+
+Severity = Literal["critical", "warning", "info"]
+
+DutyDefinition = Literal["ops", "modules", "capture"]
+
+ExecutionKind = Literal["lazy", "dynamo", "other"]
+
+Join = Literal["exact", "ordered", "none"]
+
+BoundBy = Literal["compute", "memory", "link", "wait", "neither", "unknown", "mixed"]
+
+
+class Spread(TypedDict):
+    """The range of a time over the runs of a program."""
+
+    min: int
+    """Least."""
+    median: int
+    """Median: the lower one of two in the middle; of several hosts that of their medians."""
+    max: int
+    """Most."""
+
+
+class Sums(TypedDict):
+    """Host, device, queue and overhead time of executions; `host_ps` is the sum of the other three."""
+
+    launches: int
+    """Number of execute calls; a call that runs on several cores counts once."""
+    count: int
+    """Number of runs; one per core."""
+    host_ps: int
+    """From the start of the execute call to the later of its end and the end of the run, summed over runs."""
+    device_ps: int
+    """Time of the runs on the device."""
+    queue_ps: int
+    """Time that the launched program waited for earlier programs on its core."""
+    overhead_ps: int
+    """What is left of `host_ps`."""

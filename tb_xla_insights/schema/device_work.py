@@ -1,0 +1,188 @@
+"""The report's `ops` and `device_work`: what the devices are busy with, and how well."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from typing_extensions import TypedDict
+
+from tb_xla_insights.schema.common import BoundBy
+
+
+class _Amounts(TypedDict):
+    flops: int | None
+    """FLOPs over all executions; `null` where not known, as all amounts."""
+    model_flops: int | None
+    """FLOPs that the model asks for: those of recomputations left out."""
+    bytes: int | None
+    """Bytes read and written."""
+    hbm_bytes: int | None
+    """Bytes read from and written to the device's main memory."""
+
+
+class _Times(_Amounts):
+    self_ps: int
+    """Own time, over all cores and executions."""
+    work_ps: int
+    """The part of it that is work."""
+    counted_ps: int
+    """The part of the work with known FLOPs."""
+    sized_ps: int
+    """The part of the work with known bytes."""
+
+
+class _Shares(TypedDict):
+    flops_share: float | None
+    """FLOP/s as a share of the peak of one device; `null` where a count or the peak is not known, as all shares."""
+    mfu: float | None
+    """`model_flops` per second as a share of the peak."""
+    bytes_share: float | None
+    """`hbm_bytes` per second as a share of the peak."""
+
+
+class Op(_Times, _Shares):
+    """One op of one program in one annotation."""
+
+    program: str
+    """Name of the program; empty for a kernel without one."""
+    op: str
+    """Name of the op."""
+    annotation: str | None
+    """Path of its annotation."""
+    category: str
+    """Category, as the capture or the program names it."""
+    source: str | None
+    """Its line of Python."""
+    shape: str | None
+    """Shape of its result."""
+    product: str | None
+    """Shapes of its largest matrix product or convolution: `bf16[128,96] × bf16[96,160] = f32[128,160]`."""
+    kind: Literal["work", "wait", "start", "collective", "transfer", "callback", "container"]
+    """`work`, or why its time is not work."""
+    counted: Literal["stats", "shapes"] | None
+    """Source of its FLOPs: the capture's `stats`, or the `shapes` in the program."""
+    count: int
+    """Number of events."""
+    executions: int
+    """Number of executions; one of a GPU's op may be several events."""
+    in_steps_ps: int
+    """The part of `self_ps` in whole steps."""
+    bound: Literal["compute", "memory"] | None
+    """The roof that bounds it."""
+    bound_by: BoundBy
+    """The same, or `link`, `wait`, `neither`, `unknown`."""
+    roof_ps: int | None
+    """How long its FLOPs and bytes take at the peaks."""
+
+
+BoundTimes = dict[BoundBy, int]
+
+
+class WorkSums(_Times, _Shares):
+    """Sums over ops."""
+
+    in_steps_ps: int
+    """The part of `self_ps` in whole steps."""
+    share: float
+    """Share of the own time of all ops."""
+    bound_by: BoundBy
+    """What bounds most of the time; `mixed` where nothing bounds most."""
+    bound_ps: BoundTimes
+    """Own time by what bounds the ops."""
+
+
+class AnnotationWork(WorkSums):
+    """Sums over the ops of an annotation and all below it."""
+
+    path: str | None
+    """Path of the annotation; `null`: ops without one."""
+    kind: Literal["annotation", "scope"] | None
+    """Kind of the annotation."""
+    own: WorkSums
+    """Sums over its ops outside of any inner annotation; all `own` add up to `total`."""
+
+
+class StepWork(_Times, _Shares):
+    """Sums over the ops of one step."""
+
+    index: int
+    """Index of the step."""
+    duration_ps: int
+    """Duration of the step."""
+    cores: int
+    """Number of cores at work."""
+    mfu_of_step: float | None
+    """`model_flops` over the step's duration on its cores, as a share of the peak."""
+
+
+class MeanStepWork(_Times, _Shares):
+    """The mean step: sums per step and core."""
+
+    steps: int
+    """Number of steps."""
+    duration_ps: int
+    """Mean duration."""
+    mfu_of_step: float | None
+    """`model_flops` over the step's duration, as a share of the peak."""
+
+
+class DevicePeak(TypedDict):
+    """Peaks of one kind of device."""
+
+    kind: str
+    """Kind of the device."""
+    count: int
+    """Number of devices."""
+    flops_per_s: float | None
+    """Peak FLOP/s."""
+    bytes_per_s: float | None
+    """Peak bytes/s of the main memory."""
+    source: Literal["table", "capture"] | None
+    """The capture itself, or the product's table of published figures."""
+    cite: str | None
+    """Address of the publication."""
+
+
+class Peaks(TypedDict):
+    """Peaks of one device; `null` where devices differ or nothing is known."""
+
+    flops_per_s: float | None
+    """Peak FLOP/s."""
+    bytes_per_s: float | None
+    """Peak bytes/s of the main memory."""
+    source: Literal["table", "capture", "user"] | None
+    """Where they come from; `user`: given by the reader."""
+    devices: list[DevicePeak]
+    """One row per kind of device."""
+
+
+class UncountedOp(TypedDict):
+    """An op whose FLOPs are not known."""
+
+    program: str
+    """Name of the program."""
+    op: str
+    """Name of the op."""
+    category: str
+    """Category of the op."""
+    self_ps: int
+    """Own time."""
+    share: float
+    """Share of the own time of all ops."""
+
+
+class DeviceWork(TypedDict):
+    """Sums over `ops`."""
+
+    peaks: Peaks
+    """What shares are of."""
+    total: WorkSums
+    """All ops."""
+    annotations: list[AnnotationWork]
+    """By path of annotation."""
+    steps: list[StepWork]
+    """By step."""
+    mean_step: MeanStepWork | None
+    """Per step and core; `null` without steps."""
+    uncounted: list[UncountedOp]
+    """Ops without a FLOP count; most time first."""

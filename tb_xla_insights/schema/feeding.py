@@ -1,0 +1,109 @@
+"""The report's `transfers`, `input_pipeline`, `collectives` and `outside`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from typing_extensions import TypedDict
+
+from tb_xla_insights.schema.common import ByClass
+
+
+class Transfers(TypedDict):
+    """Transfers in one direction."""
+
+    count: int
+    """Number of transfers."""
+    duration_ps: int
+    """Their time, summed over threads."""
+    bytes: int | None
+    """Their bytes; `null` where no event tells them."""
+    sized: int
+    """Number of transfers whose bytes are known."""
+    in_steps: int
+    """Number of transfers in whole steps."""
+    bytes_in_steps: int | None
+    """Bytes of these; `null` where none is known."""
+    per_step: float | None
+    """Mean number per step; `null` without steps."""
+    bytes_per_step: int | None
+    """Mean bytes per step."""
+
+
+class TransfersByDirection(TypedDict):
+    """Transfers by direction."""
+
+    to_device: Transfers
+    """From host to device."""
+    from_device: Transfers
+    """From device to host."""
+
+
+class InputPipeline(TypedDict):
+    """How batches reach the device, and whether it waits for them."""
+
+    kind: Literal["mp_device_loader", "tf_data", "loader_threads", "driving_thread", "infeed"] | None
+    """What loads; `null` where nothing tells."""
+    batches: int
+    """Number of times that the driving thread loads or waits for a batch."""
+    loader_threads: int
+    """Number of threads that load."""
+    wait_ps: int
+    """Time that driving threads load or wait for batches."""
+    idle_ps: int
+    """Idle time of devices that loading explains, `infeed_ps` included; over all devices."""
+    infeed_ps: int
+    """Time that devices wait in infeed ops."""
+    share: float
+    """`idle_ps` over the spans of the devices."""
+    load_ps: int
+    """Time that threads load."""
+    load_hidden: float | None
+    """The share of it in which a device works; `null` where nothing loads."""
+    send_ps: int
+    """Time that batches are sent to devices."""
+    send_hidden: float | None
+    """The share of it in which a device works; `null` where nothing is sent."""
+    verdict: Literal["bound", "partly_hidden", "hidden", "unknown"]
+    """What `share` means: at least 10 %, at least 3 %, less, or not known."""
+    late_hosts: list[str]
+    """Hosts that hold up the others by loading."""
+
+
+class Collective(TypedDict):
+    """One collective op, over all devices."""
+
+    op: str
+    """Name of the op."""
+    kind: str
+    """Kind of the collective: `all-reduce`, `all-gather` …"""
+    count: int
+    """Number of events."""
+    duration_ps: int
+    """Their time."""
+    exposed_ps: int
+    """The part of it in which nothing else runs on the device."""
+
+
+class OutsidePart(TypedDict):
+    """A part of the capture without device work."""
+
+    duration_ps: int
+    """Its duration; of several hosts the mean."""
+    by_class_ps: ByClass
+    """What the host did; of several hosts, of all hosts with devices together."""
+
+
+class Outside(TypedDict):
+    """What lies before the first and after the last run of any device."""
+
+    before: OutsidePart
+    """Before the first run."""
+    after: OutsidePart
+    """After the last run; where a host stops the profiler the capture ends there."""
+    capture_ps: int
+    """Duration of the capture."""
+    share: float
+    """Both parts over the capture."""
+    text: str | None
+    """The same as a sentence; `null` where the share is small."""

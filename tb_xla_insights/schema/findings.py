@@ -1,0 +1,83 @@
+"""The report's `findings`, `mistakes` and `verdict`."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from typing_extensions import TypedDict
+
+from tb_xla_insights.schema.common import Severity
+
+
+class FindingWindow(TypedDict):
+    """A place that shows a finding."""
+
+    start_ps: int
+    """Start."""
+    end_ps: int
+    """End."""
+    device: str | None
+    """Id of the device; `null` where it is the host's."""
+
+
+class Finding(TypedDict):
+    """What to change, with evidence, cost and places."""
+
+    id: str
+    """Name of the finding; docs/findings.md explains each."""
+    severity: Severity
+    """By `gain`: `warning` from 10 % of a step, `critical` from 30 %; what happened once is never critical."""
+    title: str
+    """At most 60 letters."""
+    brief: str
+    """What a sentence calls it: `a compile in step 1209`."""
+    detail: str
+    """The evidence, in at most two sentences."""
+    advice: str
+    """What to change, and where."""
+    cost_ps: int
+    """Idle time or repeated work that it explains, over all cores."""
+    step_if_fixed_ps: int | None
+    """Mean step after a fix, at best; `null` where nothing can be replayed."""
+    step_if_fixed_most_ps: int | None
+    """Mean step after a fix, at worst."""
+    gain: float | None
+    """Share of a step that a fix saves, at best."""
+    gain_at_worst: float | None
+    """Share of a step that a fix saves, at worst."""
+    recurs: Literal["every_step", "some_steps", "once"] | None
+    """How often it happens; `null` where no step has it."""
+    evidence: dict[str, Any]
+    """Numbers and names behind the sentences; keys differ by finding."""
+    windows: list[FindingWindow]
+    """Up to 20 places; the longest first."""
+    kind: Literal["mistake", "limit"] | None
+    """`mistake`: a place that can be changed; `limit`: the program's nature; `null`: no fault."""
+    step_ps: int | None
+    """Mean step before a fix."""
+
+
+class Mistakes(TypedDict):
+    """What all mistakes cost together."""
+
+    count: int
+    """Number of mistakes."""
+    step_ps: int | None
+    """Mean step."""
+    usual_step_ps: int | None
+    """Mean step without what happened once."""
+    step_if_fixed_ps: int | None
+    """Mean step without any of them, at best."""
+    step_without_limit_ps: int | None
+    """Mean step without them and the largest limit."""
+    gain: float | None
+    """Share of the mean step that goes with them."""
+
+
+class Verdict(TypedDict):
+    """The first sentence."""
+
+    text: str
+    """Up to 230 letters."""
+    severity: Literal["critical", "warning", "info", "good"]
+    """That of the worst finding in it; `good` where nothing is to be done."""

@@ -1,0 +1,121 @@
+"""The report's `gaps`: idle time of the devices, and what the host did in it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from typing_extensions import TypedDict
+
+from tb_xla_insights.catalog.classes import ClassName
+from tb_xla_insights.schema.common import ByClass
+
+GapKind = Literal["starved", "queued", "unknown"]
+
+LinkClass = TypedDict("LinkClass", {"class": ClassName})
+
+
+class Link(LinkClass):
+    """One thing that the host did in a gap."""
+
+    name: str
+    """Name of the event, or what stands for several."""
+    thread: str
+    """Name of the thread."""
+    start_ps: int
+    """Start, not before the gap's."""
+    duration_ps: int
+    """Duration within the gap; the links of a chain add up to the gap."""
+    event: int | None
+    """Number of the event in its file; `null` where nothing was recorded."""
+
+
+class Gap(TypedDict):
+    """One gap of one device of at least 10 µs."""
+
+    device: str
+    """Id of the device."""
+    start_ps: int
+    """Start of the gap."""
+    duration_ps: int
+    """Duration of the gap."""
+    step: int | None
+    """Index of the step that it lies in; `null` outside of whole steps."""
+    step_number: int | None
+    """Number of that step."""
+    before: str | None
+    """Program that ran before it."""
+    after: str | None
+    """Program that runs after it."""
+    inside_run: bool
+    """Whether it lies within one run of a program."""
+    kind: GapKind
+    """`starved`: the next run was launched after the gap began; `queued`: it was launched before; or `unknown`."""
+    cause: ClassName
+    """The class with most time."""
+    together_ps: int
+    """How long all cores of its host are idle in it."""
+    by_class_ps: ByClass
+    """What the host did; adds up to `duration_ps`."""
+    chain: list[Link]
+    """What the host did, in order; adds up to `duration_ps`."""
+
+
+class GapPattern(TypedDict):
+    """All gaps between the same two programs."""
+
+    before: str | None
+    """Program before."""
+    after: str | None
+    """Program after."""
+    inside_run: bool
+    """Whether the gaps lie within runs."""
+    count: int
+    """Number of gaps."""
+    total_ps: int
+    """Their sum."""
+    mean_ps: int
+    """Their mean."""
+    in_steps_ps: int
+    """The part of `total_ps` in whole steps."""
+    per_step_ps: int | None
+    """`in_steps_ps` per step and core; `null` without steps."""
+    min_ps: int
+    """The shortest one."""
+    max_ps: int
+    """The longest one."""
+    cause: ClassName
+    """The cause with most time."""
+    by_cause_ps: ByClass
+    """Time of the gaps by their `cause`; adds up to `total_ps`."""
+    by_class_ps: ByClass
+    """Time of the gaps by what the host did; adds up to `total_ps`."""
+
+
+class GapsByKind(TypedDict):
+    """Time of gaps by kind."""
+
+    starved: int
+    """The next run was launched after the gap began."""
+    queued: int
+    """The next run was launched before the gap began."""
+    unknown: int
+    """It is not known when the next run was launched."""
+
+
+class Gaps(TypedDict):
+    """Gaps of all devices, from the first to the last run of each."""
+
+    count: int
+    """Number of gaps of at least 10 µs."""
+    total_ps: int
+    """Idle time of all devices, shorter gaps included."""
+    listed_ps: int
+    """Idle time in gaps of at least 10 µs."""
+    by_class_ps: ByClass
+    """What the host did in these; adds up to `listed_ps`."""
+    by_kind_ps: GapsByKind
+    """Their time by kind; adds up to `listed_ps`."""
+    items: list[Gap]
+    """The 1,000 longest gaps, or all on request; the longest first."""
+    patterns: list[GapPattern]
+    """Gaps by the programs around them; most time first."""

@@ -1,0 +1,236 @@
+"""The report's `executions`, `programs`, `launching`, `early_executions` and `compiles`: what the host launches."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from typing_extensions import TypedDict
+
+from tb_xla_insights.schema.common import ExecutionKind, Join, Spread, Sums
+
+
+class Spreads(TypedDict):
+    """The range of each time over the runs of a program."""
+
+    host_ps: Spread
+    """Host time of a run."""
+    device_ps: Spread
+    """Device time of a run."""
+    queue_ps: Spread
+    """Queue time of a run."""
+    overhead_ps: Spread
+    """Overhead of a run."""
+
+
+class Cause(TypedDict):
+    """Why a graph was executed, as a debug log says."""
+
+    graph_hash: str | None
+    """Hash of the graph."""
+    cause: str | None
+    """What forced the execution."""
+    frame: str | None
+    """Line of Python that did."""
+    count: int
+    """Number of executions."""
+
+
+class RunSums(Sums):
+    """Sums over runs."""
+
+    program_ids: list[str]
+    """Ids of the programs with that name, decimal strings."""
+    kind: ExecutionKind
+    """What launched most of the runs."""
+    spread: Spreads
+    """Least, median and most over the runs."""
+
+
+class JoinedRuns(RunSums):
+    """The runs of a program that were joined to their launches equally well."""
+
+    program: str
+    """Name of the program."""
+    join: Join
+    """`exact`: by an id in the capture; `ordered`: by order; `none`: no launch is known."""
+
+
+class ProgramRuns(RunSums):
+    """All runs of a program."""
+
+    program: str
+    """Name of the program."""
+    joins: dict[Join, int]
+    """Number of runs by how they were joined to launches."""
+
+
+class _Causes(TypedDict):
+    causes: list[Cause]
+    """Why it was executed, as a debug log beside the capture says."""
+
+
+class Execution(JoinedRuns, _Causes):
+    """The runs of a program that were joined to their launches equally well, and why it was executed."""
+
+
+class Program(ProgramRuns, _Causes):
+    """All runs of a program, and why it was executed."""
+
+
+class FixedCost(TypedDict):
+    """What an execution costs however short it is: a robust line through overhead over device time."""
+
+    fixed_ps: int
+    """Overhead of an execution without device time."""
+    per_device: float
+    """More overhead per device time."""
+    n: int
+    """Number of runs that the line fits: those that did not queue, or all where most did."""
+
+
+class Lead(TypedDict):
+    """How far the host runs ahead of the device: from a run's launch until its core has done all earlier work;
+    negative where the core had nothing left to do."""
+
+    median_ps: int
+    """Median."""
+    mean_ps: int
+    """Mean."""
+    min_ps: int
+    """Least."""
+    max_ps: int
+    """Most."""
+    runs: int
+    """Number of runs."""
+
+
+class Launching(TypedDict):
+    """What launching costs."""
+
+    fixed: FixedCost | None
+    """`null` where there are fewer than three runs to fit."""
+    lead: Lead | None
+    """`null` where launches are not known."""
+
+
+class EarlyLaunch(TypedDict):
+    """An execution inside an annotation, before the step's end."""
+
+    host: str
+    """Name of the host."""
+    step: int | None
+    """Index of the step."""
+    annotation: str | None
+    """Path of the annotation."""
+    thread: str
+    """Name of the thread."""
+    how: Literal["read", "step_marker"]
+    """What forced it: a value that was read, or a step marker."""
+    program: str | None
+    """Name of the program."""
+    start_ps: int
+    """Start of what forced it."""
+    duration_ps: int
+    """How long the host was held up."""
+    device_ps: int
+    """Device time of its runs, over all cores."""
+    idle_ps: int
+    """Idle time that it explains, over all cores."""
+
+
+class EarlyExecution(EarlyLaunch):
+    """An execution inside an annotation, before the step's end, and what forced it."""
+
+    cause: str | None
+    """What forced it, as a debug log says."""
+    frame: str | None
+    """Line of Python that did."""
+
+
+class Parameter(TypedDict):
+    """A parameter that differs from the nearest graph."""
+
+    index: int
+    """Number of the parameter."""
+    before: str | None
+    """Its shape there; `null` where there is none."""
+    after: str | None
+    """Its shape here; `null` where there is none."""
+
+
+class NearestGraph(TypedDict):
+    """Of the graphs of the same name that were there before, the one with the fewest other parameters."""
+
+    graph: str
+    """Name of the graph."""
+    module: str
+    """Name of its module."""
+    program_id: str
+    """Id of its program."""
+    parameters: list[Parameter]
+    """The first 20 parameters that differ."""
+    differ: int
+    """How many parameters differ."""
+    same: int
+    """How many are the same."""
+
+
+class GraphChange(TypedDict):
+    """What a compiled graph has that the nearest one has not."""
+
+    change: (
+        Literal[
+            "grows", "shrinks", "shape", "dtype", "parameters", "code", "constants", "same_hlo", "other_graph"
+        ]
+        | None
+    )
+    """What is new against the nearest graph: a parameter that grows, shrinks, has another shape or dtype; other
+    parameters; with equal parameters other code, only other constants, or nothing (`same_hlo`); `other_graph`: no
+    graph is near; `null`: the capture lacks the HLO."""
+    difference: str | None
+    """The same in words."""
+    nearest: NearestGraph | None
+    """The nearest graph."""
+    same_hlo: bool | None
+    """Whether the nearest graph's HLO is the same; `null` without one."""
+
+
+class Compile(GraphChange):
+    """One compilation."""
+
+    start_ps: int
+    """Start of the part in the capture."""
+    duration_ps: int
+    """Duration of the part in the capture."""
+    cut: Literal["start", "end", "both"] | None
+    """The edge of the capture that cuts it: begun before (`start`), unfinished (`end`)."""
+    host: str
+    """Name of the host."""
+    step: int | None
+    """Index of the step."""
+    step_number: int | None
+    """Number of the step."""
+    module: str | None
+    """Name of the compiled module."""
+    graph_hash: str | None
+    """Hash of the graph, where the capture or a debug log has it."""
+    graph: str | None
+    """Name of the graph in the report: its hash, or module and program id."""
+    program_id: str | None
+    """Id of the program that came out."""
+    warm_up: bool
+    """Whether it belongs to the warm-up."""
+    annotation: str | None
+    """Path of the annotation that it lies in."""
+    cause: str | None
+    """What forced it, as a debug log says."""
+    frame: str | None
+    """Line of Python that did."""
+    frames: list[str]
+    """Its stack, innermost first."""
+    event: str
+    """Id of the event in the timeline."""
+    idle_ps: dict[str, int]
+    """Idle time that it explains, by device."""
+    kin: list[str]
+    """Other graphs with modules of the same name."""

@@ -1,0 +1,76 @@
+"""The report: `xla-insights report --json`, `session.report()`."""
+
+from __future__ import annotations
+
+from typing_extensions import TypedDict
+
+from tb_xla_insights.schema.annotations import Annotation, Propagation
+from tb_xla_insights.schema.device_work import DeviceWork, Op
+from tb_xla_insights.schema.feeding import Collective, InputPipeline, Outside, TransfersByDirection
+from tb_xla_insights.schema.findings import Finding, Mistakes, Verdict
+from tb_xla_insights.schema.gaps import Gaps
+from tb_xla_insights.schema.launches import Compile, EarlyExecution, Execution, Launching, Program
+from tb_xla_insights.schema.session import Device, Diagnostic, Environment, Host, SessionHead
+from tb_xla_insights.schema.steps import Step, StepIdle
+from tb_xla_insights.schema.texts import Metrics, Recorded, Throughput
+
+
+class Report(TypedDict):
+    """Everything known of a session."""
+
+    schema: int
+    """Counts up when a key changes its meaning or goes."""
+    session: SessionHead
+    """The session."""
+    environment: Environment
+    """What ran."""
+    diagnostics: list[Diagnostic]
+    """What limits the analysis."""
+    devices: list[Device]
+    """One row per device."""
+    steps: list[Step]
+    """One row per whole step of each host."""
+    gaps: Gaps
+    """Idle time of the devices."""
+    step_idle: StepIdle
+    """The mean step."""
+    executions: list[Execution]
+    """Runs by program and by how they were joined to their launches; most device time first."""
+    programs: list[Program]
+    """Runs by program; most device time first."""
+    launching: Launching
+    """What launching costs, and how far the host runs ahead."""
+    early_executions: list[EarlyExecution]
+    """Executions inside annotations."""
+    compiles: list[Compile]
+    """One row per compilation."""
+    transfers: TransfersByDirection
+    """Transfers between hosts and devices."""
+    input_pipeline: InputPipeline
+    """How batches reach the devices."""
+    collectives: list[Collective]
+    """One row per collective op; most time first."""
+    outside: Outside | None
+    """What lies before the first and after the last run; `null` where no device recorded work."""
+    annotations: list[Annotation]
+    """One row per path; outer ones before inner ones."""
+    propagation: Propagation
+    """Where annotations went on the devices."""
+    ops: list[Op]
+    """One row per program, op and annotation; most time first."""
+    device_work: DeviceWork
+    """Sums over `ops`."""
+    metrics: Metrics | None
+    """Files beside the capture; `null` without one."""
+    recorded: Recorded | None
+    """What `record` wrote about its circumstances; `null` without it."""
+    throughput: Throughput | None
+    """Samples per second; `null` where the samples of a step are not known."""
+    findings: list[Finding]
+    """What to change; mistakes before limits, in each the largest gain first."""
+    mistakes: Mistakes
+    """What the mistakes cost together."""
+    hosts: list[Host]
+    """One row per host."""
+    verdict: Verdict
+    """The first sentence."""

@@ -1,0 +1,184 @@
+"""The report's `session`, `environment`, `diagnostics`, `devices` and `hosts`: what was captured, and where."""
+
+from __future__ import annotations
+
+from typing import Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from tb_xla_insights.catalog.classes import ClassName
+from tb_xla_insights.schema.common import ByClass
+
+Framework = Literal["torch_xla", "torch_tpu", "jax", "tensorflow", "unknown"]
+Runtime = Literal["pjrt", "xrt", "unknown"]
+
+
+class HostFile(TypedDict):
+    """One capture file."""
+
+    name: str
+    """Host name: the file's name without `.xplane.pb`."""
+    file: str
+    """Path or URL of the file."""
+    bytes: int
+    """Size of the file."""
+    events: int
+    """Number of events on all lines."""
+
+
+class SessionHead(TypedDict):
+    """The session as a whole."""
+
+    name: str
+    """Name of the session's directory."""
+    path: str
+    """Path or URL of the session's directory."""
+    description: str | None
+    """Text of `description.txt` beside the capture; `null` without one."""
+    start_unix_ns: str
+    """Epoch nanoseconds of time 0, as a decimal string because a double cannot hold them; `0` where unknown."""
+    duration_ps: int
+    """From time 0 to the end of the last event of any host."""
+    hosts: list[HostFile]
+    """One row per host."""
+
+
+class Environment(TypedDict):
+    """What ran."""
+
+    framework: Framework
+    """The framework that drives the devices."""
+    runtime: Runtime
+    """The runtime below it."""
+    accelerator: str
+    """Kind of the devices, as the capture names it."""
+    hlo_scopes: bool
+    """Whether any op carries the name of a scope."""
+    synthetic: bool
+    """Whether the capture was generated, not recorded."""
+    label: str
+    """Framework, runtime and devices in one line."""
+
+
+class Diagnostic(TypedDict):
+    """What limits the analysis: damage, missing data, contradictions."""
+
+    id: str
+    """Name of the diagnostic; docs/findings.md explains each."""
+    severity: Literal["info", "warning", "error"]
+    """How much it limits what the report says."""
+    message: str
+    """One sentence."""
+    host: NotRequired[str]
+    """The host that it is about, where it is about one."""
+    hosts: NotRequired[int]
+    """Number of hosts with this diagnostic, in place of `host`."""
+
+
+class Stall(TypedDict):
+    """An op in which a device only waits."""
+
+    op: str
+    """Name of the op."""
+    count: int
+    """Number of events."""
+    duration_ps: int
+    """Their time."""
+
+
+class Busy(TypedDict):
+    """Busy time of a device by one definition."""
+
+    span_ps: int
+    """Time that it is divided by."""
+    busy_ps: int
+    """Time in which the device works."""
+    stall_ps: int
+    """The part of `busy_ps` in ops that only wait."""
+
+
+class Duty(TypedDict):
+    """Busy time by each definition."""
+
+    ops: Busy
+    """Union of ops, from the device's first to its last run."""
+    modules: Busy
+    """Union of program runs, over the same span."""
+    capture: Busy
+    """Union of ops, over the whole capture."""
+
+
+class Device(TypedDict):
+    """One device: a TPU core, a GPU, or a CPU that runs XLA programs."""
+
+    id: str
+    """Id in the whole document: `HOST/TPU:0`."""
+    name: str
+    """Name on its host: `TPU:0`."""
+    kind: Literal["tpu", "gpu", "cpu", "other"]
+    """Kind of the device."""
+    host: str
+    """Name of its host."""
+    span_ps: int
+    """From its first to its last run."""
+    busy_ps: int
+    """Time in that span in which ops work."""
+    idle_ps: int
+    """The rest of that span."""
+    stall_ps: int
+    """The part of `busy_ps` in ops that only wait."""
+    stalls: list[Stall]
+    """The ops that it only waits in."""
+    duty_cycle: float
+    """`busy_ps` / `span_ps`."""
+    duty: Duty
+    """Busy time by three definitions."""
+    modules: int
+    """Number of program runs."""
+    ops: int
+    """Number of op events."""
+
+
+DifferenceOfHost = TypedDict("DifferenceOfHost", {"class": ClassName})
+
+
+class Difference(DifferenceOfHost):
+    """What a late host does longer than the others."""
+
+    longer_ps: int
+    """By how much its mean step is longer in that class."""
+
+
+class Host(TypedDict):
+    """One host, and how it compares with the others."""
+
+    name: str
+    """Name of the host."""
+    steps: int
+    """Number of whole steps."""
+    step_ps: int | None
+    """Median duration of its steps; `null` without steps."""
+    duty_cycle: float | None
+    """Busy time over span of its devices; `null` without devices."""
+    idle_ps: ByClass
+    """Idle time of its devices by what the host did, summed over devices."""
+    compiles: int
+    """Number of compilations."""
+    clock_offset_ps: int | None
+    """How far its clock is ahead of the session's, from shared collectives; `null` where nothing compares hosts."""
+    residual_ps: int | None
+    """Uncertainty of `clock_offset_ps`."""
+    drift_ppm: float | None
+    """How much faster its clock runs, in parts per million."""
+    shared: int
+    """Number of collectives that it shares with other hosts."""
+    last: int | None
+    """To how many of these it came last, beyond the clocks' uncertainty."""
+    last_share: float | None
+    """`last` / `shared`."""
+    others_wait_ps: int | None
+    """How long the other hosts waited for it."""
+    waits_ps: int | None
+    """How long it waited for other hosts."""
+    differs: Difference | None
+    """What makes it late; `null` where it is not."""

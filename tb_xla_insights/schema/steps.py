@@ -1,0 +1,115 @@
+"""The report's `steps` and `step_idle`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from typing_extensions import TypedDict
+
+from tb_xla_insights.schema.common import ByClass
+
+
+class Step(TypedDict):
+    """One whole step of one host."""
+
+    index: int
+    """Place in `steps`; what `step` means elsewhere in the document."""
+    name: str
+    """Name of the step's annotation or program."""
+    number: int | None
+    """Number that the program gave it; `null` without one."""
+    source: Literal["annotation", "steps_line", "step_marker", "modules"]
+    """What tells steps apart in this capture."""
+    host: str
+    """Name of the host."""
+    start_ps: int
+    """Start of the step."""
+    duration_ps: int
+    """Duration of the step."""
+    host_ps: ByClass
+    """What the driving thread did; adds up to `duration_ps`."""
+    device_busy_ps: int
+    """Work of the busiest core on what the step launched, whenever it ran."""
+    device_work_ps: int | None
+    """Work of a core during the step, mean of the host's cores; `null` without cores at work."""
+    executions: int
+    """Number of launches."""
+    compiles: int
+    """Number of compilations."""
+    early_syncs: int
+    """Number of executions that were forced inside an annotation."""
+    input_syncs: int
+    """Number of executions that the input pipeline forced."""
+    from_device: int
+    """Number of transfers from the device."""
+
+
+class StepTimes(TypedDict):
+    """Sums over steps and cores."""
+
+    time_ps: int
+    """Duration of the steps, once per core; the spans of devices where there are no steps."""
+    work_ps: int
+    """Time in which cores work."""
+    stall_ps: int
+    """The part of `work_ps` in ops that only wait."""
+    idle_ps: int
+    """`time_ps` - `work_ps`."""
+    small_ps: int
+    """Part of `idle_ps` in gaps below 10 µs."""
+    by_class_ps: ByClass
+    """The rest of `idle_ps` by what the host did."""
+
+
+class DeviceStepTimes(StepTimes):
+    """Sums over the steps of one device."""
+
+    id: str
+    """Id of the device."""
+    host: str
+    """Name of its host."""
+    steps: int
+    """Number of whole steps of the host."""
+
+
+class LeftOut(TypedDict):
+    """A host that is not part of the mean step."""
+
+    host: str
+    """Name of the host."""
+    reason: Literal["no_device_work", "no_steps"]
+    """Why."""
+
+
+class PerStepAndCore(TypedDict):
+    """Means per step and core; all are `null` where no core recorded work."""
+
+    work_ps: int | None
+    """Device work."""
+    stall_ps: int | None
+    """The part of `work_ps` in ops that only wait."""
+    idle_ps: int | None
+    """Idle time."""
+    by_class_ps: ByClass | None
+    """Idle time by what the host did; with `small_ps` it adds up to `idle_ps`."""
+    small_ps: int | None
+    """Idle time in gaps below 10 µs."""
+
+
+class StepIdle(PerStepAndCore):
+    """The mean step: device work and idle time in it, per step and core. `work_ps + idle_ps = step_ps`."""
+
+    steps: int
+    """Number of whole steps; 0: the means are per core, from first to last run."""
+    cores: int
+    """Number of cores with work."""
+    step_ps: int | None
+    """Mean duration of a step; `null` without steps."""
+    median_ps: int | None
+    """Median duration of a step."""
+    all_cores: StepTimes | None
+    """The sums over all steps and cores."""
+    devices: list[DeviceStepTimes]
+    """The sums by device."""
+    left_out: list[LeftOut]
+    """Hosts without device work or without steps."""

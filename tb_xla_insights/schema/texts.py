@@ -1,0 +1,194 @@
+"""The report's `metrics`, `recorded` and `throughput`: what files beside the capture say."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+Counted = Literal["compile", "execute", "to_device", "from_device"]
+
+
+class Metric(TypedDict):
+    """One metric of a PyTorch/XLA metrics report."""
+
+    samples: int | None
+    """Number of samples; `null` where not known."""
+    total: float | None
+    """Sum of all samples; `null` where not known."""
+    unit: Literal["ps", "bytes"] | None
+    """Unit of the values; `null` without one."""
+    percentiles: NotRequired[dict[str, float]]
+    """Values by percentile; a difference has none."""
+
+
+class Figures(TypedDict):
+    """What people look for first in a metrics report; `null` where the report has nothing of it."""
+
+    uncached_compiles: int | None
+    """Compilations."""
+    cached_compiles: int | None
+    """Graphs that were compiled before."""
+    step_markers: int | None
+    """Step markers."""
+    fallback_calls: int | None
+    """Calls of ops that ran on the CPU because they are not lowered."""
+    compile_count: int | None
+    """Compilations with a time."""
+    compile_ps: float | None
+    """Time of compilations."""
+    execute_count: int | None
+    """Executions."""
+    execute_ps: float | None
+    """Time of executions."""
+    to_device_count: int | None
+    """Transfers to devices."""
+    to_device_ps: float | None
+    """Time of transfers to devices."""
+    from_device_count: int | None
+    """Transfers from devices."""
+    from_device_ps: float | None
+    """Time of transfers from devices."""
+    to_device_bytes: float | None
+    """Bytes sent to devices."""
+    from_device_bytes: float | None
+    """Bytes received from devices."""
+
+
+class MetricsDifference(TypedDict):
+    """What changed between two metrics reports: what happened while the capture was made."""
+
+    before: str
+    """Name of the earlier file."""
+    after: str
+    """Name of the later file."""
+    counters: dict[str, int]
+    """Counters that changed, by how much."""
+    metrics: dict[str, Metric]
+    """Metrics with new samples."""
+    fallbacks: dict[str, int]
+    """Fallbacks by op."""
+    figures: Figures
+    """Differences of the figures."""
+
+
+class MetricsAgainstTrace(TypedDict):
+    """A count that a metrics report and the trace both have."""
+
+    what: Counted
+    """What is counted."""
+    metrics: int | None
+    """Count in the report; `null` where it has none."""
+    since: int | None
+    """Count since the earlier report; `null` without one."""
+    trace: int
+    """Count in the trace."""
+    agrees: bool
+    """Whether the metrics count at least as much as the host with fewest."""
+
+
+class GraphBreak(TypedDict):
+    """Why torch.compile broke a graph."""
+
+    reason: str | None
+    """Reason, as torch.compile gives it."""
+    place: str | None
+    """Line of Python."""
+    explanation: NotRequired[str | None]
+    """torch.compile's explanation."""
+    hint: NotRequired[str | None]
+    """torch.compile's hint."""
+
+
+class DynamoExplanation(TypedDict):
+    """Output of `torch._dynamo.explain`."""
+
+    file: str
+    """Name of the file."""
+    graphs: int
+    """Number of graphs."""
+    breaks: int
+    """Number of graph breaks."""
+    ops: int
+    """Number of ops."""
+    reasons: list[GraphBreak]
+    """One row per graph break."""
+
+
+class DebugLog(TypedDict):
+    """What debug logs of PyTorch/XLA say, and how much of the trace they explain."""
+
+    compilations: int
+    """Compilations in the logs."""
+    executions: int
+    """Executions in the logs."""
+    graphs: int
+    """Different graphs in the logs."""
+    joined_compiles: int
+    """Graphs compiled in the trace that the logs explain."""
+    joined_executions: int
+    """Executions in the trace that the logs explain."""
+
+
+class UnreadLine(TypedDict):
+    """A line of a file that is not understood."""
+
+    file: str
+    """Name of the file."""
+    line: int
+    """Number of the line."""
+    text: str
+    """The line."""
+
+
+class Metrics(TypedDict):
+    """Files beside the capture."""
+
+    file: str | None
+    """Name of the metrics report; `null` without one."""
+    counters: dict[str, int]
+    """Its counters."""
+    cleared: bool
+    """Whether torch.compile cleared the counters meanwhile."""
+    metrics: dict[str, Metric]
+    """Its metrics."""
+    fallbacks: dict[str, int]
+    """Calls by op that is not lowered."""
+    figures: Figures | None
+    """What people look for first; `null` without a metrics report."""
+    difference: MetricsDifference | None
+    """Against an earlier metrics report; `null` without one."""
+    against_trace: list[MetricsAgainstTrace]
+    """Where the report and the trace can be compared."""
+    dynamo: DynamoExplanation | None
+    """Output of `torch._dynamo.explain`; `null` without one."""
+    debug: DebugLog | None
+    """Debug logs; `null` without one."""
+    advice: list[str]
+    """Advice that PyTorch/XLA wrote into its log."""
+    files: list[str]
+    """Names of the files that were read."""
+    unread: list[UnreadLine]
+    """Lines that are not understood."""
+
+
+Recorded = dict[str, Any]
+"""What `record` wrote into `xla_insights_record.json`, or anybody else."""
+
+
+class SamplesPerSecond(TypedDict):
+    """Samples per second."""
+
+    median: float
+    """By the median step."""
+    mean: float
+    """By the mean step."""
+
+
+class Throughput(TypedDict):
+    """Samples per second, of all hosts and devices together."""
+
+    samples_per_step: float
+    """As given, or as recorded."""
+    samples_per_s: SamplesPerSecond
+    """Samples per second."""

@@ -1,0 +1,183 @@
+"""A window of a session: `xla-insights window --json`, `session.window()`, `data/window`."""
+
+from __future__ import annotations
+
+from typing_extensions import TypedDict
+
+from tb_xla_insights.catalog.classes import ClassName
+from tb_xla_insights.schema.common import ByClass
+
+
+class More(TypedDict):
+    """The rows that a table leaves out."""
+
+    names: int
+    """Number of names."""
+    count: int
+    """Number of events."""
+    self_ps: int
+    """Own time of these."""
+
+
+class OpTime(TypedDict):
+    """Own time of one op."""
+
+    op: str
+    """Name of the op."""
+    count: int
+    """Number of events."""
+    self_ps: int
+    """Own time in the window."""
+
+
+EventClass = TypedDict("EventClass", {"class": ClassName | None})
+
+
+class EventTime(EventClass):
+    """Own time of the events of one name on one thread."""
+
+    name: str
+    """Name of the events."""
+    count: int
+    """Number of events."""
+    self_ps: int
+    """Own time in the window."""
+
+
+class LongestEvent(EventClass):
+    """The longest event of a name."""
+
+    event: str
+    """Id of the event in the timeline."""
+    row: str
+    """Id of its row in the timeline."""
+    depth: int
+    """Depth in that row."""
+    name: str
+    """Name of the event."""
+    thread: str
+    """Name of the thread."""
+    start_ps: int
+    """Start."""
+    duration_ps: int
+    """Duration."""
+
+
+class NameTime(EventClass):
+    """Time of the events of one name on all threads."""
+
+    name: str
+    """Name of the events."""
+    count: int
+    """Number of events."""
+    total_ps: int
+    """Their time in the window."""
+    self_ps: int
+    """Own time in the window."""
+    longest: LongestEvent
+    """The longest one."""
+
+
+class WindowHost(TypedDict):
+    """What the driving thread of a host does in the window."""
+
+    host: str
+    """Name of the host."""
+    by_class_ps: ByClass
+    """Time by class; adds up to the window."""
+
+
+class WindowThread(TypedDict):
+    """What a thread does in the window."""
+
+    row: str
+    """Id of its row in the timeline."""
+    name: str
+    """Name of the thread."""
+    role: str
+    """Role of the thread."""
+    host: str
+    """Name of its host."""
+    busy_ps: int
+    """Time with any event."""
+    events: int
+    """Number of events."""
+    by_class_ps: ByClass
+    """Time by class; with `no_class_ps` it adds up to `busy_ps`."""
+    no_class_ps: int
+    """Time of events without a class."""
+    top: list[EventTime]
+    """Names with most own time."""
+    more: More
+    """The other names."""
+
+
+class WindowDevice(TypedDict):
+    """What a device does in the window."""
+
+    id: str
+    """Id of the device."""
+    name: str
+    """Name of the device."""
+    host: str
+    """Name of its host."""
+    span_ps: int
+    """The part of the window in its span."""
+    busy_ps: int
+    """Time in which ops work."""
+    idle_ps: int
+    """The rest of `span_ps`."""
+    stall_ps: int
+    """The part of `busy_ps` in ops that only wait."""
+    modules: int
+    """Number of program runs."""
+    ops: int
+    """Number of op events."""
+    top_ops: list[OpTime]
+    """Ops with most own time."""
+    more_ops: More
+    """The other ops."""
+
+
+class WindowAnnotation(TypedDict):
+    """Own time of the ops of an annotation in the window."""
+
+    path: str | None
+    """Path of the annotation; `null`: ops without one."""
+    count: int
+    """Number of op events."""
+    self_ps: int
+    """Own time of its ops outside of inner annotations; all rows add up to the own time of all ops."""
+    share: float
+    """Share of the own time of all ops."""
+    inside_ps: int
+    """Own time of its ops and of those of all inner annotations."""
+    top_ops: list[OpTime]
+    """Ops with most own time."""
+    more_ops: More
+    """The other ops."""
+
+
+class Window(TypedDict):
+    """What happens between two instants."""
+
+    start_ps: int
+    """Start of the window."""
+    end_ps: int
+    """End of the window."""
+    duration_ps: int
+    """Its duration."""
+    host: str
+    """Name of the host whose driving thread `by_class_ps` is of."""
+    by_class_ps: ByClass
+    """What that driving thread does; adds up to the window."""
+    hosts: list[WindowHost]
+    """The same of each host."""
+    threads: list[WindowThread]
+    """Threads with events; the busiest first."""
+    devices: list[WindowDevice]
+    """One row per device."""
+    annotations: list[WindowAnnotation]
+    """Device time by annotation."""
+    top: list[NameTime]
+    """Names with most own time on all threads."""

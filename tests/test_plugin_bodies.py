@@ -1,0 +1,103 @@
+"""Bodies of requests, against a real server on the loopback interface: read up to a limit, then cut off."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import repeat
+from pathlib import Path
+
+import pytest
+from test_plugin import BASE, OWN, tensorboard
+from werkzeug.serving import make_server
+from werkzeug.test import Client
+
+LIMIT = 1 << 16
+TOO_LARGE = (413, "the body is too large; at most 65536 bytes are read")
+NO_OBJECT = (400, "data/capture_cancel: the body must be a JSON object of texts and whole numbers")
+MOST = 200 * 10**6
+"""Bytes of an endless body that a test sends before it gives up."""
+
+
+@pytest.fixture
+def client(logdir: Path) -> Client:
+    return tensorboard("--logdir", str(logdir))
+
+
+@pytest.fixture
+def port(client: Client, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    monkeypatch.setattr("tb_xla_insights.plugin.bodies._LINGER_SECONDS", 0.2)
+    server = make_server("127.0.0.1", 0, client.application, threaded=True)
+    threading.Thread(target=server.serve_forever).start()
+    yield server.server_port
+    server.shutdown()
+    server.server_close()
+
+
+def asked(
+    port: int, parts: Iterator[bytes], *headers: str, method: str = "POST"
+) -> tuple[int, str | None, bool]:
+    """The status, what was wrong, and whether the connection was cut while the body was still being sent."""
+    own = [f"{name}: {value}" for name, value in OWN.items()]
+    head = [f"{method} {BASE}/data/{'capture_cancel' if method == 'POST' else 'sessions'} HTTP/1.1", *own,
+            "Content-Type: application/json", *headers, "", ""]  # fmt: skip
+    received: list[bytes] = []
+
+    def receive() -> None:
+        with suppress(ConnectionError):
+            while part := connection.recv(1 << 16):
+                received.append(part)
+
+    with socket.create_connection(("127.0.0.1", port), 60) as connection:
+        connection.sendall("\r\n".join(head).encode())
+        receiver = threading.Thread(target=receive)
+        receiver.start()
+        sent, cut = 0, False
+        try:
+            while sent < MOST and (part := next(parts, b"")):
+                connection.sendall(part)
+                sent += len(part)
+            connection.shutdown(socket.SHUT_WR)
+        except OSError:
+            cut = True
+        receiver.join()
+    head_of_it, _, content = b"".join(received).partition(b"\r\n\r\n")
+    return int(head_of_it.split()[1]), json.loads(content).get("error"), cut
+
+
+def test_the_largest_body(client: Client) -> None:
+    for size, found in ((LIMIT, 200), (LIMIT + 1, 413)):
+        content = b"{" + b" " * (size - 2) + b"}"
+        answer = client.post(
+            f"{BASE}/data/capture_cancel", headers={**OWN, "Content-Type": "application/json"}, data=content
+        )
+        assert answer.status_code == found
+
+
+def test_a_body_in_chunks(port: int) -> None:
+    chunks = "Transfer-Encoding: chunked"
+    assert asked(port, iter([b"2\r\n{}\r\n0\r\n\r\n"]), chunks)[:2] == (200, None)
+    assert asked(port, iter([b"2\r\n[]\r\n0\r\n\r\n"]), chunks)[:2] == NO_OBJECT
+    assert asked(port, iter([b"no length\r\n"]), chunks)[:2] == NO_OBJECT
+
+
+def test_a_chunk_that_ends_long_before_its_length(port: int) -> None:
+    """Werkzeug makes up what is missing, so that a few bytes would fill the memory."""
+    assert asked(port, iter([b"ffffffffffffffff\r\n{}"]), "Transfer-Encoding: chunked")[:2] == TOO_LARGE
+
+
+def test_a_body_without_an_end(port: int) -> None:
+    endless = repeat(bytes(10**6))
+    chunks = repeat(b"F4240\r\n" + bytes(10**6) + b"\r\n")
+    assert asked(port, endless, "Content-Length: 10000000000") == (*TOO_LARGE, True)
+    assert asked(port, chunks, "Transfer-Encoding: chunked") == (*TOO_LARGE, True)
+    assert asked(port, endless, "Content-Length: 2") == (*NO_OBJECT, True)
+    assert asked(port, endless) == (200, None, True)
+    assert asked(port, endless, "Content-Length: 10000000000", method="GET") == (200, None, True)
+
+
+def test_who_sends_a_little_too_much_gets_the_answer(port: int) -> None:
+    assert asked(port, iter([bytes(10**6)]), "Content-Length: 1000000")[:2] == TOO_LARGE

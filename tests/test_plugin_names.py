@@ -1,0 +1,134 @@
+"""Under which names data is given out: those that nobody else can have, or point to this machine."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+from test_plugin import BASE, OWN, data, document, post, tensorboard
+from werkzeug.test import Client, EnvironBuilder
+from werkzeug.wrappers import Request
+
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.plugin.names import Names, parse_names
+
+FOREIGN = "rebound.example:6006"
+OWN_NAME = socket.gethostname()
+
+
+@pytest.fixture
+def client(logdir: Path) -> Client:
+    return tensorboard("--logdir", str(logdir))
+
+
+def refusal(names: Names, host: str, **headers: str) -> str | None:
+    told = [("Host", host), *((name.replace("_", "-"), value) for name, value in headers.items())]
+    return names.refusal(Request(EnvironBuilder(headers=told).get_environ()))
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["localhost", "localhost:6006", "LocalHost.:6006", "a.b.localhost:6006", "127.0.0.1:6006", "10.1.2.3",
+     "[::1]:6006", "[fe80::1%25eth0]:6006", f"{OWN_NAME}:6006", OWN_NAME.upper()],
+)  # fmt: skip
+def test_names_that_only_lead_here(host: str) -> None:
+    assert refusal(Names(), host) is None
+
+
+@pytest.mark.parametrize(
+    "host",
+    [FOREIGN, "localhost.rebound.example", "notlocalhost:6006", f"{OWN_NAME}.rebound.example", "gpu-box:6006",
+     "box.local", "127.0.0.1.rebound.example", "2130706433", "xn--bcher-kva.example", "1.2.3.4.5"],
+)  # fmt: skip
+def test_names_that_could_be_made_to_lead_here(host: str) -> None:
+    name = host.partition(":")[0].lower()
+    assert (refusal(Names(), host) or "").endswith(f"start it with --xla_insights_hosts={name}")
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["[::1", "a b", "a,b", "a@localhost", "localhost@a", "localhost:x", "localhost/", "[::1]x", "a:1:2"],
+)
+def test_what_is_no_name(host: str) -> None:
+    assert refusal(Names(["*"]), host, Sec_Fetch_Site="same-origin") == f"{host} is no name of a host"
+
+
+def test_where_the_network_is_served_names_that_nobody_can_register_will_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tb_xla_insights.plugin.names._printed_name", lambda: "gpu-7.lab.example")
+    for names in (Names(bind_all=True), Names(host="10.0.0.7")):
+        for host in (
+            "gpu-box:6006",
+            "box.local",
+            "vm.c.project.internal",
+            "nas.home.arpa",
+            "GPU-7.lab.example.",
+        ):
+            assert refusal(names, host) is None
+        for host in (FOREIGN, "gpu-8.lab.example", "local.rebound.example"):
+            assert refusal(names, host) is not None
+
+
+def test_the_name_that_tensorboard_listens_at() -> None:
+    assert refusal(Names(host="gpu-7.lab.example"), "gpu-7.lab.example:80") is None
+
+
+def test_names_of_proxies() -> None:
+    names = Names(parse_names(" lab.example, .corp.example,"))
+    for host in ("lab.example:8888", "LAB.example", "a.corp.example", "a.b.corp.example:1"):
+        assert refusal(names, host) is None
+    for host in ("a.lab.example", "corp.example", "acorp.example"):
+        assert refusal(names, host) is not None
+    assert refusal(Names(parse_names("*")), FOREIGN) is None
+
+
+def test_over_https_any_name_will_do() -> None:
+    names = Names()
+    for headers in (
+        {"Sec_Fetch_Site": "same-origin"},  # browsers tell it to https and to their own machine only
+        {"Sec_Fetch_Site": "none"},
+        {"Referer": "https://lab.example/tb/"},
+        {"Origin": "https://lab.example"},
+    ):
+        assert refusal(names, "lab.example", **headers) is None
+    for headers in (
+        {"Sec_Fetch_Site": "cross-site"},
+        {"Referer": "http://lab.example/tb/"},
+        {"Referer": "https://["},
+        {"Origin": "http://lab.example", "Referer": "https://lab.example"},
+        {"X_Forwarded_Proto": "https", "X_Forwarded_Host": "localhost"},  # scripts can set these
+    ):
+        assert refusal(names, "lab.example", **headers) is not None
+
+
+@pytest.mark.parametrize(
+    "text", ["http://lab.example", "lab.example:8888", "a b", "..", "bücher.example", "*.a"]
+)
+def test_what_is_no_list_of_names(text: str, logdir: Path) -> None:
+    with pytest.raises(InputError, match=r"is no name of a host; write it as lab\.example, without port$"):
+        parse_names(text)
+    with pytest.raises(ValueError, match="is no name of a host"):
+        tensorboard("--logdir", str(logdir), f"--xla_insights_hosts={text}")
+
+
+def test_no_data_under_another_name(client: Client) -> None:
+    for route in ("sessions", "session", "overview", "capture_progress"):
+        answer = client.get(f"{BASE}/data/{route}", headers={"Host": FOREIGN})
+        assert answer.status_code == 403
+        assert "--xla_insights_hosts=rebound.example" in document(answer)["error"]
+    headers = {**OWN, "Host": FOREIGN, "Origin": f"http://{FOREIGN}"}
+    assert post(client, "stop", headers, session="s").status_code == 403
+
+
+def test_the_page_comes_under_any_name_to_say_so(client: Client) -> None:
+    shell = client.get("/data/plugin_entry.html", query_string={"name": "xla_insights"})
+    [path] = [part for part in shell.text.split('"') if part.endswith("/index.js")]
+    assert client.get(f"{BASE}/{path.removeprefix('./')}", headers={"Host": FOREIGN}).status_code == 200
+
+
+def test_the_flag_reaches_the_routes(logdir: Path) -> None:
+    client = tensorboard("--logdir", str(logdir), "--xla_insights_hosts=rebound.example")
+    assert client.get(f"{BASE}/data/sessions", headers={"Host": FOREIGN}).status_code == 200
+    assert data(client, "sessions")["sessions"]

@@ -1,0 +1,63 @@
+"""Documents have the keys that `tb_xla_insights.schema` names, of these types, and no others; what is generated from it
+is up to date."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+from synthetic.__main__ import LOGDIR
+
+import tb_xla_insights as xi
+from docs.schema.generate import DOCUMENTS, generated, json_schema
+
+DEMOS = sorted(path.parents[2] for path in LOGDIR.glob("*/plugins/profile/*"))
+
+
+def fits(document: Mapping[str, Any], name: str) -> None:
+    """Raises where a JSON document has another key or another type than the schema says."""
+    json_schema(name)  # forbids other keys
+    TypeAdapter(DOCUMENTS[name]).validate_json(json.dumps(document), strict=True)
+
+
+@pytest.fixture(scope="module")
+def sessions() -> list[xi.Session]:
+    return [xi.load(str(logdir)) for logdir in DEMOS]
+
+
+@pytest.mark.parametrize("path", generated(), ids=lambda path: path.name)
+def test_generated_files_are_up_to_date(path: Path) -> None:
+    assert path.read_text(encoding="utf-8") == generated()[path], "run `make schema`"
+
+
+def test_reports_fit(sessions: list[xi.Session]) -> None:
+    for session in sessions:
+        fits(session.report(), "report")
+
+
+def test_windows_fit(sessions: list[xi.Session]) -> None:
+    for session in sessions:
+        fits(session.window(0, session.duration_ps // 3), "window")
+
+
+def test_comparisons_fit(sessions: list[xi.Session]) -> None:
+    for one, other in zip(sessions, [*sessions[1:], sessions[0]], strict=True):
+        fits(one.compare(other), "compare")
+
+
+def test_reports_of_real_captures_fit(shared_traces: Path) -> None:
+    folders = [path for path in sorted(shared_traces.glob("torch_xla/tiny_*")) if (path / "plugins").is_dir()]
+    assert folders
+    for folder in folders:
+        fits(xi.load(str(folder)).report(), "report")
+
+
+def test_another_key_and_another_type_are_found(sessions: list[xi.Session]) -> None:
+    report = sessions[0].report()
+    for wrong in ({"more": 1}, {"schema": "1"}, {"gaps": report["gaps"] | {"count": None}}):
+        with pytest.raises(ValueError, match="validation error"):
+            fits(report | wrong, "report")
