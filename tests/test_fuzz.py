@@ -93,7 +93,7 @@ def test_a_failure_is_made_small_and_kept(tmp_path: Path) -> None:
     assert failure.sign == 'ValueError _check raise ValueError("bad")'
     loop = Loop(tmp_path, [target])
     for _ in range(5):
-        loop._take(worker.tallies, worker.failures, [])
+        loop._take(worker.tallies, worker.failures, [], worker.worst)
     loop.save()
     assert len(list(tmp_path.glob("failures/test/*/*.smallest"))) == 1
     assert Loop(tmp_path, [target]).tallies["test"].inputs == 5

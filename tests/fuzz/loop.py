@@ -23,7 +23,7 @@ _LARGEST = 1 << 20
 """Bytes of an input that are told when a process dies of it."""
 _SAY_SECONDS = 60.0
 _SEND_SECONDS = 2.0
-_HANGS_SECONDS = 900.0
+_HANGS_SECONDS = 1800.0
 """A process that says nothing for so long is stuck where Python cannot interrupt it."""
 _EXAMPLES = 3
 """Inputs that are kept of one failure."""
@@ -70,16 +70,17 @@ def _work(
         while time.monotonic() < until:
             worker.turn(seeds)
         try:
-            end.send((worker.tallies, worker.failures, worker.new))
+            end.send((worker.tallies, worker.failures, worker.new, worker.worst))
         except BrokenPipeError:  # nobody listens any more
             return
         worker.tallies = {name: Tally() for name in worker.tallies}
-        worker.failures, worker.new = [], []
+        worker.failures, worker.new, worker.worst = [], [], {}
 
 
 class Loop:
-    """`folder` has `state.json` (what was tried so far), `corpus` (inputs that are changed further) and `failures`
-    (per target and sign: an input as it was made, the smallest that fails alike, and the traceback)."""
+    """`folder` has `state.json` (what was tried so far), `corpus` (inputs that are changed further), `worst` (those
+    that took most of the time and memory that they are allowed) and `failures` (per target and sign: an input as it was
+    made, the smallest that fails alike, and the traceback)."""
 
     def __init__(self, folder: Path, targets: Sequence[Target]) -> None:
         self.folder, self.targets = folder, targets
@@ -141,7 +142,19 @@ class Loop:
     def _kept(self, name: str) -> list[bytes]:
         return [file.read_bytes() for file in sorted((self.folder / "corpus" / _word(name)).glob("*"))]
 
-    def _take(self, tallies: dict[str, Tally], failures: list[Failure], new: list[tuple[str, bytes]]) -> None:
+    def _take(
+        self,
+        tallies: dict[str, Tally],
+        failures: list[Failure],
+        new: list[tuple[str, bytes]],
+        worst: dict[tuple[str, str], bytes],
+    ) -> None:
+        for (name, what), data in worst.items():
+            its, known = (
+                (it.seconds if what == "time" else it.bytes) for it in (tallies[name], self.tallies[name])
+            )
+            if its > known:
+                self._write(self.folder / "worst" / f"{_word(name)}.{what}", data)
         for name, tally in tallies.items():
             self.tallies[name].add(tally)
         for failure in failures:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzz import beside_in, captures_in, programs_in, python_in, sessions_in, views_in
+from fuzz import beside_in, captures_in, programs_in, python_in, requests_in, sessions_in, views_in
 from fuzz.target import Target
 
 TARGETS: list[Target] = [
@@ -11,5 +11,6 @@ TARGETS: list[Target] = [
     *sessions_in.TARGETS,
     *python_in.TARGETS,
     *views_in.TARGETS,
+    *requests_in.TARGETS,
     *beside_in.TARGETS,
 ]

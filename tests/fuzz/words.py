@@ -59,6 +59,7 @@ NAMES: dict[str, tuple[str, ...]] = {
         *_ODD, "/host:CPU", "/host:metadata", "/host:python-tracer", "Task Environment", "/device:TPU:0",
         "/device:TPU:1", "/device:GPU:0", "/device:CUSTOM:0", "/device:TPU:x", "/device:", "#Chip0#", "/host:CUPTI",
         "/device:TPU:0 SparseCore 1", "/device:TPU:01",
+        "/device:TPU:99999999999999999999", "/device:GPU:-1",
     ),
     "line name": (
         *_ODD, "XLA Modules", "XLA Ops", "XLA TraceMe", "Steps", "Async XLA Ops", "python", "python3", "main",

@@ -34,6 +34,8 @@ _MEASURED = 100
 """The memory of one of so many inputs is measured, which makes it slow."""
 _SHRINK_SECONDS = 20.0
 _AGAIN = 2
+_STUCK = 4
+"""Times of what is allowed after which an input is ended."""
 _TURN_SECONDS = 0.5
 
 
@@ -92,6 +94,9 @@ class Worker:
         self.failures: list[Failure] = []
         self.new: list[tuple[str, bytes]] = []
         """Inputs that are the first of something, by target."""
+        self.worst: dict[tuple[str, str], bytes] = {}
+        """Inputs that took more of what is allowed than any before, by target, and `time` or `memory`."""
+        self._most: dict[tuple[str, str], float] = {}
         self._known: dict[str, set[str]] = {target.name: set() for target in self.targets}
         self._trees: dict[str, list[Node]] = {target.name: [] for target in self.targets}
         self._spent = {target.name: 0.0 for target in self.targets}
@@ -128,9 +133,16 @@ class Worker:
             self._fail(target, data, seed, error)
             return
         tally.refused += found == {"refused"}
+        self._look_at_worst(target, data, tally)
         if not found <= self._known[target.name]:
             self._known[target.name] |= found
             self._keep(target, data)
+
+    def _look_at_worst(self, target: Target, data: bytes, tally: Tally) -> None:
+        for what, share in (("time", tally.seconds[0]), ("memory", tally.bytes[0])):
+            if share > self._most.get((target.name, what), 0.0):
+                self._most[target.name, what] = share
+                self.worst[target.name, what] = data
 
     def _keep(self, target: Target, data: bytes) -> None:
         trees = self._trees[target.name]
@@ -158,7 +170,7 @@ def measured(target: Target, data: bytes, tally: Tally, memory: bool) -> set[str
     allowed = limits.seconds_of(size)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     began = time.thread_time()
-    with _ending(60 * allowed):
+    with _ending(_STUCK * allowed):
         found = set(target.check(data))
     took = time.thread_time() - began
     for _ in range(_AGAIN if took > allowed else 0):  # a machine that is busy makes all slow now and then
