@@ -9,6 +9,7 @@ from contextlib import suppress
 from threading import Thread
 from typing import Any
 
+_LOOK_SECONDS = 0.2
 _most_threads: int | None = None
 """What `limit_threads` was told."""
 
@@ -54,5 +55,6 @@ def side_by_side(tasks: Sequence[Callable[[], Any]], threads: int = 2) -> list[A
             others.append(other)
     work()
     for other in others:
-        other.join()
+        while other.is_alive():  # a signal that comes as the wait begins is seen after it only
+            other.join(_LOOK_SECONDS)
     return [answer.result() for answer in answers]

@@ -2,7 +2,7 @@
 
 import { h, fill } from '../lib/dom.js';
 import { count } from '../lib/format.js';
-import { get } from '../lib/api.js';
+import { get, whenReadAgain } from '../lib/api.js';
 import { onActivity } from '../lib/activity.js';
 import { createKeys } from '../lib/keys.js';
 import { createLink } from '../lib/link.js';
@@ -284,6 +284,8 @@ export function createApp() {
     const entry = session?.session.name === name ? session.session : list?.sessions.find((own) => own.name === name);
     await loader.load(name, choice.asked(entry ?? { name, hosts: [] }), reload);
   }
+
+  whenReadAgain((name) => { if (name === session?.session.name) void open(name); });
 
   async function copyLink() {
     if (await app.copy(link.address({ s: wanted() }), 'The link')) header.copied();

@@ -3,6 +3,7 @@
 import { h, fill, button } from '../lib/dom.js';
 import { count, plural, rangeText, timeText } from '../lib/format.js';
 import { latest } from '../lib/api.js';
+import { visible } from '../lib/visible.js';
 
 /** @typedef {import('../lib/types').SearchAnswer} SearchAnswer */
 
@@ -128,8 +129,8 @@ export function createToolbar(on) {
     /** Which gap of how many on which device; nothing where there is none. @param {number} index -1: none is selected @param {number} all @param {string} device its name @param {string} title with its host */
     setGap(index, all, device, title) {
       gaps.classList.toggle('none', !all);
-      gapAt.textContent = `${index < 0 ? plural(all, 'gap') : ofText(index, all)} on ${device}`;
-      gapAt.title = `${plural(all, 'gap')} on ${title}`;
+      gapAt.textContent = visible(`${index < 0 ? plural(all, 'gap') : ofText(index, all)} on ${device}`);
+      gapAt.title = visible(`${plural(all, 'gap')} on ${title}`);
     },
     /** @param {import('./model.js').TimelineState} state @param {number} duration */
     set({ window: { start_ps, end_ps }, flows: arrows, align: aligned }, duration) {

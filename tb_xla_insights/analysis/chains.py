@@ -103,7 +103,7 @@ def _read(trace: Trace, line: int, window: Int32, start: Int64, end: Int64, sour
     if line in (_NOTHING, _RUN):
         kind = np.full(len(gap), UNRECORDED if line == _NOTHING else OTHER, np.int8)
         return gap, start, end, kind, np.full(len(gap), line, np.int32)
-    segments = partition(trace) if line == _HOST else timelines(trace)(line)
+    segments = partition(trace) if line == _HOST else thread_timeline(trace, line)
     at, stretch = overlaps(segments.start_ps, segments.end_ps, start, end)
     begin = np.maximum(segments.start_ps[stretch], start[at])
     finish = np.minimum(segments.end_ps[stretch], end[at])
@@ -129,23 +129,10 @@ def _read(trace: Trace, line: int, window: Int32, start: Int64, end: Int64, sour
     )
 
 
-class _Timelines:
-    """Threads' timelines, each made when it is first asked for."""
-
-    def __init__(self, trace: Trace) -> None:
-        self._trace = trace
-        self._known: dict[int, Segments] = {}
-
-    def __call__(self, line: int) -> Segments:
-        if line not in self._known:
-            self._known[line] = thread_segments(self._trace, line)
-        return self._known[line]
-
-
 @kept
-def timelines(trace: Trace) -> _Timelines:
-    """The threads' timelines by line."""
-    return _Timelines(trace)
+def thread_timeline(trace: Trace, line: int) -> Segments:
+    """One thread's whole timeline. Many gaps ask for it."""
+    return thread_segments(trace, line)
 
 
 def _named(trace: Trace, kind: NDArray[np.int8], row: Int32) -> Int32:

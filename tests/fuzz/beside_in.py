@@ -10,11 +10,12 @@ from typing import Any
 
 from fuzz import seeds, words
 from fuzz.change import damaged
-from fuzz.sessions_in import usual
+from fuzz.sessions_in import printer, usual
 from fuzz.target import Limits, Target, refused, scratch
 
 from tb_xla_insights.analysis.beside import RECORD
 from tb_xla_insights.catalog import load_catalog
+from tb_xla_insights.cli.report_text import print_report
 from tb_xla_insights.compare.pairs import Timed, read_pairs
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.json_text import json_bytes
@@ -151,6 +152,7 @@ def _recorded(data: bytes) -> Iterator[str]:
     report = session_report(SessionTrace(its.name, its.path, its.traces))
     place.unlink()
     json.loads(json_bytes(report))
+    print_report(printer(), report)
     yield f"recorded {report['recorded'] is not None} {report['throughput'] is not None}"
 
 

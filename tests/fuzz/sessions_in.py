@@ -15,6 +15,7 @@ from fuzz.captures_in import changed_capture, make_grown
 from fuzz.change import changed, damaged
 from fuzz.target import Limits, Target, refused, scratch
 from fuzz.tree import Node, NoMessageError, message, parsed, root, text, written
+from rich.console import Console
 from sums import check_sums
 
 from tb_xla_insights.analysis.beside import RECORD
@@ -132,8 +133,6 @@ def shape_of(report: dict[str, Any]) -> Iterator[str]:
 
 def check_faces(data: bytes) -> Iterator[str]:
     """Text, page, export and a comparison with a session that is known: all are written."""
-    from rich.console import Console
-
     try:
         session = session_of(data)
     except InputError as error:
@@ -141,7 +140,7 @@ def check_faces(data: bytes) -> Iterator[str]:
         return
     pick = Random(data)
     report = session_report(session)
-    out = Console(file=io.StringIO(), width=_WIDE, highlight=False, markup=False, emoji=False)
+    out = printer()
     print_report(out, report)
     page = report_html(report)
     assert "<xss>" not in page
@@ -159,6 +158,11 @@ def check_faces(data: bytes) -> Iterator[str]:
     json_bytes(compared)
     print_comparison(out, compared)
     yield from shape_of(report)
+
+
+def printer() -> Console:
+    """A terminal that nobody looks at."""
+    return Console(file=io.StringIO(), width=_WIDE, highlight=False, markup=False, emoji=False)
 
 
 def usual() -> SessionTrace:

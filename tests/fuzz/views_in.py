@@ -17,9 +17,10 @@ from werkzeug.test import EnvironBuilder, run_wsgi_app
 from werkzeug.wrappers import Response
 
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.loaded import Loaded
 from tb_xla_insights.logdir.sessions import SessionFiles
-from tb_xla_insights.logdir.store import Load, Store
+from tb_xla_insights.logdir.store import Store
 from tb_xla_insights.plugin.names import Names
 from tb_xla_insights.plugin.respond import Application, get
 from tb_xla_insights.plugin.routes import Routes
@@ -92,25 +93,18 @@ def plugin_log() -> _Log:
     return log
 
 
-class _Held:
-    """As `Store`, with one session that is in memory."""
+class _Listing:
+    """As `Listing`, of one session."""
 
-    def __init__(self, loaded: Loaded) -> None:
-        self._loaded = loaded
-        self._load = Load(loaded.files)
-        self._load.run(lambda _: loaded)
+    place = "logdir"
 
-    def load(self, _name: str, _reload: bool = False) -> Load:
-        return self._load
+    def __init__(self, files: SessionFiles) -> None:
+        self._files = files
 
-    def loaded(self, _name: str, _wait: float | None = None) -> Loaded:
-        return self._loaded
+    def find(self, _name: str) -> SessionFiles:
+        return self._files
 
-    def changed(self, _load: Load) -> bool:
-        return False
-
-    def stop(self, _name: str) -> bool:
-        return False
+    known = find
 
 
 def check_views(data: bytes) -> Iterator[str]:
@@ -121,8 +115,10 @@ def check_views(data: bytes) -> Iterator[str]:
         yield refused(error)
         return
     pick = Random(data)
-    loaded = Loaded(SessionFiles("session", session.path, ()), session, Timeline(session))
-    routes = Routes(cast(Any, None), cast(Store, _Held(loaded))).gets()
+    files = SessionFiles("session", session.path, ())
+    loaded = Loaded(files, session, Timeline(session))
+    listing = cast(Listing, _Listing(files))
+    routes = Routes(listing, Store(listing, lambda _: loaded)).gets()
     head = _answer(get("session", routes["session"], ANY_NAME), "/?session=session")[1]
     known = known_values(head)
     if pick.random() < 0.3:
