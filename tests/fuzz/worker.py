@@ -30,8 +30,8 @@ MOST_MEMORY = 8 << 30
 MOST_KEPT = 400
 """Inputs of a target that are changed further."""
 _FROM_KEPT = 0.4
-_MEASURED = 100
-"""The memory of one of so many inputs is measured, which makes it slow."""
+_MEASURED = 50
+"""The memory of one of so many seeds' inputs is measured, which makes it slow."""
 _SHRINK_SECONDS = 20.0
 _AGAIN = 2
 _STUCK = 4
@@ -128,7 +128,7 @@ class Worker:
         tally.inputs += 1
         self.begin(self.targets.index(target), data)
         try:
-            found = measured(target, data, tally, tally.inputs % _MEASURED == 0)
+            found = measured(target, data, tally, seed % _MEASURED == 0)
         except (Exception, StuckError) as error:
             self._fail(target, data, seed, error)
             return
