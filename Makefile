@@ -158,8 +158,8 @@ clean:
 		echo "The stock profile plugin cannot be installed here; tests that compare with it are skipped."
 	@touch $@ .venv/installed
 
-.venv/installed-docs: .venv/pyvenv.cfg pyproject.toml setup.py $(KERNELS)
-	$(INSTALL) --editable '.[docs]'
+.venv/installed-docs: .venv/pyvenv.cfg pyproject.toml
+	$(INSTALL) --group docs
 	@touch $@
 
 node_modules/.package-lock.json: package.json package-lock.json

@@ -23,7 +23,7 @@ def test_every_page_is_in_the_navigation() -> None:
 
 def test_the_site_builds_and_is_complete(tmp_path: Path) -> None:
     if importlib.util.find_spec("material") is None:
-        pytest.skip("THE SITE IS NOT BUILT: mkdocs is missing; pip install '.[docs]', or make docs")
+        pytest.skip("THE SITE IS NOT BUILT: mkdocs is missing; pip install --group docs")
     collect(tmp_path / "build/site-source")
     (tmp_path / "mkdocs.yml").write_text((ROOT / "mkdocs.yml").read_text())
     subprocess.run(
