@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from tb_xla_insights import __version__
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.files.source import is_url
 from tb_xla_insights.tasks.address import scheduler_address
 from tb_xla_insights.tasks.host import Answer, Failure, HostCapture, Result, Task
-from tb_xla_insights.xplane.source import is_url
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tb_xla_insights.xplane.source import Source
+from tb_xla_insights.files.source import Source
 
 _LOOKED_AT = 1 << 16
 _SAID = "the file {}, so numbers in it are lost; copy it again as a binary file, or capture again"
