@@ -39,7 +39,7 @@ def what_else(source: Source) -> str | None:
 
 
 def _other_format(head: bytes) -> str | None:
-    if not head.strip(b"\0"):
+    if head and not head.strip(b"\0"):
         return (
             "the file begins with zeros alone, as where a disk was full or a transfer was cut; copy it again"
         )
