@@ -48,6 +48,9 @@ class _Known:
     def load(self, *_: object) -> Load:
         return cast(Load, self)
 
+    def check(self, *_: object) -> None:
+        """The files stay as they are."""
+
     def loaded(self, *_: object) -> Loaded:
         return self._loaded
 
