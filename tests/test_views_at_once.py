@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from synthetic.__main__ import LOGDIR
 from test_plugin import get, opened, tensorboard
 
 WINDOW = {"start_ps": 10**10, "end_ps": 10**11}
-VIEWS = [
+VIEWS: list[tuple[str, dict[str, Any]]] = [
     ("overview", {}), ("counts", {}), ("gaps", {}), ("executions", {}), ("compiles", {}), ("propagation", {}),
     ("scopes", {}), ("hosts", {}), ("device", {}), ("search", {"q": "Step"}), ("window", WINDOW), ("table", WINDOW),
     ("waits", {**WINDOW, "px": 800}), ("timeline", {**WINDOW, "px": 800}),
@@ -33,7 +34,7 @@ def test_views_that_are_asked_for_at_once_answer_as_one_by_one(run: str) -> None
     assert opened(several, session)["state"] == "ready"
     together = threading.Barrier(2 * len(VIEWS), timeout=60)
 
-    def ask(view: tuple[str, dict[str, object]]) -> tuple[str, bytes]:
+    def ask(view: tuple[str, dict[str, Any]]) -> tuple[str, bytes]:
         route, more = view
         together.wait()
         return route, get(several, f"data/{route}", session=session, **more).data
