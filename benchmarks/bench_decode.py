@@ -33,8 +33,8 @@ def measure(work: Callable[[], object]) -> dict[str, float]:
 
 
 def ours(path: str) -> dict[str, float]:
+    from tb_xla_insights.files.source import open_source
     from tb_xla_insights.xplane.read import read_space
-    from tb_xla_insights.xplane.source import open_source
 
     importlib.import_module("tb_xla_insights.xplane.proto.xplane_pb2")  # else reading does
     return measure(lambda: read_space(open_source(path)))

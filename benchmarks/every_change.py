@@ -28,8 +28,8 @@ ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "demo_logs")]
 
 from tb_xla_insights.errors import InputError  # noqa: E402
+from tb_xla_insights.files.source import Bytes, Source  # noqa: E402
 from tb_xla_insights.xplane.read import XSpace, read_space  # noqa: E402
-from tb_xla_insights.xplane.source import Bytes, Source  # noqa: E402
 
 RECORDED = ROOT / "tests/recorded"
 FILES = tuple(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from tb_xla_insights.catalog import load_catalog
+from tb_xla_insights.files.source import Bytes, Source
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.read import read_trace
-from tb_xla_insights.xplane.source import Bytes, Source
 
 
 class MemorySource(Source):

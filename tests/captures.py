@@ -17,10 +17,10 @@ from synthetic.writer import Space
 
 from tb_xla_insights.catalog import load_catalog
 from tb_xla_insights.compare import compare
+from tb_xla_insights.files.source import open_source
 from tb_xla_insights.trace.annotations import find_annotations
 from tb_xla_insights.trace.model import Role, SessionTrace, Thread, Trace
 from tb_xla_insights.trace.read import read_trace
-from tb_xla_insights.xplane.source import open_source
 
 CATALOG = load_catalog()
 

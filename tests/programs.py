@@ -10,9 +10,9 @@ from captures import CATALOG, session
 from synthetic.hlo import Computation, HloModule, Instruction
 from synthetic.writer import Space, Stat
 
+from tb_xla_insights.files.source import open_source
 from tb_xla_insights.trace.model import SessionTrace, Trace
 from tb_xla_insights.trace.read import read_trace
-from tb_xla_insights.xplane.source import open_source
 
 STEP_PS = 1_000_000
 """How long a step of these captures lasts; its phases come first, its step marker in the last tenth."""

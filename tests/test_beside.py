@@ -18,11 +18,11 @@ import tb_xla_insights as xi
 from tb_xla_insights.analysis.beside import RECORD
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.files.source import Source, open_source
 from tb_xla_insights.html.page import report_html
 from tb_xla_insights.json_text import json_bytes
 from tb_xla_insights.report.beside import beside
 from tb_xla_insights.report.metrics import metrics_document
-from tb_xla_insights.xplane.source import Source, open_source
 
 DEMO = Path(__file__).parents[1] / "demo_logs/torch_xla_baseline"
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tb_xla_insights.xplane import blocks
-from tb_xla_insights.xplane.blocks import Blocks, patiently
+from tb_xla_insights.files import blocks
+from tb_xla_insights.files.blocks import Blocks, patiently
 
 BLOCK = 16
 CONTENT = bytes(range(256)) * 3

@@ -188,6 +188,19 @@ def test_a_scheduler_without_workers_is_one_line(
     assert "no worker" in line
 
 
+def test_hosts_whose_workers_all_went_are_not_waited_for(
+    hosts: list[HostCapture], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A scheduler that has lost its workers after it was asked about them is one that never had any, unasked."""
+    monkeypatch.setattr(tasks_cluster, "_check_versions", lambda *_: None)
+    monkeypatch.setattr(tasks_cluster, "WORKER_SECONDS", 0.1)
+    told = "no worker is left to read a, and none came within 0.1 s; .* start some with: dask worker tcp:"
+    with distributed.LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0", host="127.0.0.1") as empty:
+        monkeypatch.setattr(tasks_cluster, "ANSWER_SECONDS", 1)
+        with pytest.raises(InputError, match=told):
+            values(run(hosts, count, load_catalog(), empty.scheduler_address))
+
+
 def test_workers_of_another_version_are_refused(
     scheduler: str, session: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

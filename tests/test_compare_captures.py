@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from functools import cache
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from tb_xla_insights.cli.compare_text import print_comparison
 from tb_xla_insights.compare.chance import LEVEL
 from tb_xla_insights.compare.document import comparison_view
 from tb_xla_insights.compare.words import VERDICTS
+from tb_xla_insights.trace.model import SessionTrace
 
 DEMOS = (
     "synthetic_case_study_8_tpu_cores", "synthetic_dynamo_issue_lazy", "torch_xla_baseline", "torch_xla_dynamic_shapes",
@@ -61,10 +63,21 @@ def says_one_thing(document: dict[str, Any]) -> None:
         assert not ("chance" in line and JUDGED.search(line)), line
 
 
+@cache
+def demo_session(run: str) -> SessionTrace:
+    """One that many pairs have: its analyses are made once."""
+    return session(demo(run))
+
+
+@cache
+def real_session(folder: Path) -> SessionTrace:
+    return session(real_trace(folder))
+
+
 class TestDemos:
     @pytest.mark.parametrize(("a", "b"), list(permutations(DEMOS, 2)))
     def test_every_pair(self, a: str, b: str) -> None:
-        says_one_thing(compared(session(demo(a)), session(demo(b))))
+        says_one_thing(compared(demo_session(a), demo_session(b)))
 
     def test_the_text_has_the_verdicts_of_the_document(self) -> None:
         document = compared(session(demo("torch_xla_baseline")), session(demo("torch_xla_early_item")))
@@ -96,7 +109,7 @@ class TestRealCaptures:
     @pytest.mark.parametrize(("a", "b"), list(permutations(REAL, 2)))
     def test_every_pair(self, shared_traces: Path, a: str, b: str) -> None:
         folder = shared_traces / "torch_xla"
-        says_one_thing(compared(session(real_trace(folder / a)), session(real_trace(folder / b))))
+        says_one_thing(compared(real_session(folder / a), real_session(folder / b)))
 
     def test_dynamo_is_faster_and_that_is_no_chance(self, shared_traces: Path) -> None:
         """Twelve steps in each, 27.9 against 17.3 ms."""

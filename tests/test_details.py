@@ -12,10 +12,10 @@ from independent import parse
 from synthetic.writer import Ref, Space, Stat, Uint
 
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.files.source import open_source
 from tb_xla_insights.trace.details import event_stats
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.read import read_trace
-from tb_xla_insights.xplane.source import open_source
 
 STATS: dict[str, Stat] = {
     "run_id": 7, "program_id": Uint(2**64 - 1), "share": 0.5, "hlo_op": "dot.1", "data": b"\xff\0",

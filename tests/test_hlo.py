@@ -13,10 +13,10 @@ from synthetic.writer import Space
 
 from tb_xla_insights.analysis.propagation import propagation_report
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.files.source import open_source
 from tb_xla_insights.xplane.hlo import program_places, read_module
 from tb_xla_insights.xplane.metadata import LARGE
 from tb_xla_insights.xplane.read import read_space
-from tb_xla_insights.xplane.source import open_source
 
 DOT = Instruction(3, "dot.1", "dot", "Step.1/forward.2/aten__mm", "aten__mm", "train.py", 12, operands=[1, 2])
 CALL = Instruction(4, "call.2", "call", calls=[1])

@@ -14,8 +14,8 @@ PACKAGE = Path(__file__).parents[1] / "tb_xla_insights"
 # From the top of the design's list to its bottom: a module imports its own layer and those before it.
 LAYERS = [
     "visible",
-    "errors held host_order json_text memory parallel texts units",
-    "built replace",
+    "errors held host_order json_text memory parallel units",
+    "built files",
     "arrays page",
     "xplane",
     "catalog",
@@ -140,6 +140,7 @@ def test_requests_import_nothing_of_analyses_side_by_side() -> None:
         "timeline",
         "trace",
         "xplane",
+        "files",
     ):
         for path in (PACKAGE / part).rglob("*.py"):
             functions = [

@@ -16,6 +16,7 @@ from test_html import Page, plain
 
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.cli.report_text import print_report
+from tb_xla_insights.files.source import open_source
 from tb_xla_insights.html.page import report_html
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.host_rows import host_units
@@ -23,7 +24,6 @@ from tb_xla_insights.report.many import MANY, MOST_DEVICES, MOST_HOSTS, devices_
 from tb_xla_insights.trace.build import join_hosts
 from tb_xla_insights.trace.model import SessionTrace, Trace
 from tb_xla_insights.trace.read import read_trace
-from tb_xla_insights.xplane.source import open_source
 
 Row = dict[str, Any]
 FILES = sorted((Path(LOGDIR) / "synthetic_pod_16_hosts").rglob("*.xplane.pb"))

@@ -6,7 +6,6 @@ import ctypes
 import platform
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -33,26 +32,40 @@ libc.fflush(out)
 """
 
 
-def resident() -> int:
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * 4096
+HOLES = """
+from tb_xla_insights.memory import give_back, keep_freed
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+if {keeps}:
+    keep_freed()
+blocks = [b"x" * 100_000 for _ in range(2000)]
+del blocks[:-1]  # the last one holds what lies below it
+before = resident()
+give_back()
+print(before - resident())
+"""
+
+
+def output(program: str) -> str:
+    """What a process of its own prints: settings of the C library cannot be taken back."""
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
 
 
 @GLIBC
 def test_holes_between_what_stays_go_back() -> None:
-    blocks = [b"x" * 100_000 for _ in range(2000)]
-    del blocks[:-1]  # the last one holds what lies below it
-    before = resident()
-    give_back()
-    assert before - resident() > 100_000_000
+    assert int(output(HOLES.format(keeps=False))) > 100_000_000
+
+
+@GLIBC
+def test_a_process_that_keeps_what_is_freed_gives_nothing_back() -> None:
+    assert int(output(HOLES.format(keeps=True))) < 10_000_000
 
 
 @GLIBC
 def test_threads_share_one_heap() -> None:
     def heaps(shared: bool) -> int:
-        program = THREADS.format(shared=shared)
-        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-        return done.stdout.count("<heap nr")
+        return output(THREADS.format(shared=shared)).count("<heap nr")
 
     assert heaps(shared=False) > 1
     assert heaps(shared=True) == 1

@@ -25,6 +25,7 @@ from tb_xla_insights.analysis.propagation import propagation_report, session_ops
 from tb_xla_insights.analysis.step_idle import step_idle_report
 from tb_xla_insights.analysis.step_table import steps_report
 from tb_xla_insights.analysis.transfers import transfers_report
+from tb_xla_insights.files.source import open_source
 from tb_xla_insights.host_order import natural_key
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.host_document import host_report
@@ -34,7 +35,6 @@ from tb_xla_insights.report.summary import HostSummary, summarise
 from tb_xla_insights.trace.build import join_hosts
 from tb_xla_insights.trace.model import SessionTrace, Trace
 from tb_xla_insights.trace.read import read_trace
-from tb_xla_insights.xplane.source import open_source
 
 SEEDS = range(30)
 

@@ -10,7 +10,7 @@ import pytest
 from helpers import write_session
 
 from tb_xla_insights.cli.main import main
-from tb_xla_insights.replace import replacing
+from tb_xla_insights.files.replace import replacing
 
 Capture = pytest.CaptureFixture[str]
 WRITING = [["report", "--html"], ["export", "--format", "chrome", "-o"], ["export", "--format", "csv", "-o"]]

@@ -15,12 +15,12 @@ from webstore import Answer, Asked, WebStore, web_store
 from tb_xla_insights.catalog import load_catalog
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.files import blocks, remote
+from tb_xla_insights.files.source import open_source
 from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.read import read_session, readings_of
 from tb_xla_insights.logdir.sessions import Root, find_sessions, resolve
 from tb_xla_insights.logdir.store import Store, opener
-from tb_xla_insights.xplane import blocks, remote
-from tb_xla_insights.xplane.source import open_source
 
 [CAPTURE] = (Path(__file__).parents[1] / "demo_logs" / "torch_xla_baseline").rglob("*.xplane.pb")
 CONTENT = CAPTURE.read_bytes()

@@ -19,9 +19,9 @@ from webstore import web_store
 
 from tb_xla_insights import load
 from tb_xla_insights.cli.main import main
+from tb_xla_insights.files import blocks, remote
 from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.sessions import Root, SessionFiles, find_sessions, resolve
-from tb_xla_insights.xplane import blocks, remote
 
 DEMO = Path(__file__).parents[1] / "demo_logs" / "torch_xla_baseline"
 ANNOTATION = "import sys, tb_xla_insights as xi; from tb_xla_insights.trace.details import event_stats; \

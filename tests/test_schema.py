@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,14 @@ DEMOS = sorted(path.parents[2] for path in LOGDIR.glob("*/plugins/profile/*"))
 
 def fits(document: Mapping[str, Any], name: str) -> None:
     """Raises where a JSON document has another key or another type than the schema says."""
+    checker(name).validate_json(json.dumps(document), strict=True)
+
+
+@cache
+def checker(name: str) -> TypeAdapter[Any]:
+    """Built once, for the documents of all sessions."""
     json_schema(name)  # forbids other keys
-    TypeAdapter(DOCUMENTS[name]).validate_json(json.dumps(document), strict=True)
+    return TypeAdapter(DOCUMENTS[name])
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import pytest
 from helpers import write_session
 
 from tb_xla_insights.cli.main import main
-from tb_xla_insights.texts import MOST_BYTES, TextError, parsed_json, read_text
+from tb_xla_insights.files.texts import MOST_BYTES, TextError, parsed_json, read_text
 
 Capture = pytest.CaptureFixture[str]
 DIGITS = "9" * 5000

@@ -15,6 +15,7 @@ from tb_xla_insights.cli.report_text import print_report
 from tb_xla_insights.cli.window import _print as print_window
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.export.chrome import write_chrome
+from tb_xla_insights.files.source import Source, open_source
 from tb_xla_insights.html.page import report_html
 from tb_xla_insights.json_text import json_bytes
 from tb_xla_insights.logdir.loaded import Loaded
@@ -26,7 +27,6 @@ from tb_xla_insights.timeline import Timeline
 from tb_xla_insights.trace.build import join_hosts
 from tb_xla_insights.trace.model import SessionTrace
 from tb_xla_insights.trace.read import read_trace
-from tb_xla_insights.xplane.source import Source, open_source
 
 Answer = tuple[str, bytes]
 """What was asked, and the answer as it is sent or printed."""
@@ -47,6 +47,9 @@ class _Known:
 
     def load(self, *_: object) -> Load:
         return cast(Load, self)
+
+    def check(self, *_: object) -> None:
+        """The files stay as they are."""
 
     def loaded(self, *_: object) -> Loaded:
         return self._loaded

@@ -22,10 +22,19 @@ export function createDiagnostics() {
 
   const keyOf = (/** @type {Note} */ note) => [scope, note.id, note.host ?? '', note.message].join('\n');
 
+  /** An error goes once its remedy is tried: it is told anew where that fails. @param {Note} note */
+  function act(note) {
+    if (note.severity === 'error') {
+      notes = notes.filter((other) => other !== note);
+      draw();
+    }
+    note.action?.run();
+  }
+
   /** @param {Note} note @param {HTMLElement|false} [more] */
   const line = (note, more) => h('div', { class: 'diagnostic', 'data-testid': `diagnostic-${note.id}` }, severityTag(note.severity),
     h('p', { title: note.message }, note.host && !note.message.startsWith(note.host) ? `${note.host}: ${note.message}` : note.message),
-    h('span', { class: 'grow' }), note.action ? link(note.action.label, note.action.run) : null, more,
+    h('span', { class: 'grow' }), note.action ? link(note.action.label, () => act(note)) : null, more,
     button('×', () => { dismissed.add(keyOf(note)); draw(); }, { class: 'ghost', 'aria-label': 'Dismiss' }));
 
   function draw() {

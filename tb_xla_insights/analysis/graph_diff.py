@@ -16,12 +16,12 @@ from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.names import program_of
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.files.source import Source, open_source
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.programs import UNNAMED
 from tb_xla_insights.xplane.hlo import read_module, shape_text
 from tb_xla_insights.xplane.hlo_code import Code, code_of
 from tb_xla_insights.xplane.read import PROGRAMS
-from tb_xla_insights.xplane.source import Source, open_source
 
 if TYPE_CHECKING:
     from tb_xla_insights.xplane.proto.hlo_pb2 import HloModule

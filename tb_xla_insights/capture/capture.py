@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from tb_xla_insights.capture.addresses import host_name
 from tb_xla_insights.capture.server import Options, Problem, Server, is_too_long, refusal
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.files.source import is_url
 from tb_xla_insights.logdir import files, paths
 from tb_xla_insights.memory import give_back
-from tb_xla_insights.xplane.source import is_url
 
 if TYPE_CHECKING:
     import grpc

@@ -39,7 +39,7 @@ from typing import Any
 
 from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.texts import TextError, parsed_json, read_text
+from tb_xla_insights.files.texts import TextError, parsed_json, read_text
 
 __all__ = ["CLASSES", "Catalog", "load_catalog"]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from tb_xla_insights.cli import common, printing
-from tb_xla_insights.replace import replacing, writing
+from tb_xla_insights.files.replace import replacing, writing
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:

@@ -80,8 +80,8 @@ def run(options: Any) -> int:
 
 
 def _write_page(document: Any, path: Path) -> None:
+    from tb_xla_insights.files.replace import replacing, writing
     from tb_xla_insights.html.page import report_html
-    from tb_xla_insights.replace import replacing, writing
 
     page = report_html(document)
     with writing(path, "give a file that can be written with --html"), replacing(path) as place:

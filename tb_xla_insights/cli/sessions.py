@@ -57,6 +57,6 @@ def _document(session: Any) -> dict[str, Any]:
 
 def _is_told(file: FileInfo) -> bool:
     """Whether the listing tells the file's size: pages of a web server do not."""
-    from tb_xla_insights.xplane.source import is_url
+    from tb_xla_insights.files.source import is_url
 
     return file.bytes > 0 or not is_url(file.path)

@@ -25,9 +25,9 @@ from tb_xla_insights.analysis.step_table import steps_report
 from tb_xla_insights.compare.chance import Steps, median_test
 from tb_xla_insights.compare.measures import judgement
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.files.texts import TextError, read_text
 from tb_xla_insights.report.beside import beside
 from tb_xla_insights.report.throughput import recorded_samples
-from tb_xla_insights.texts import TextError, read_text
 from tb_xla_insights.trace.model import SessionTrace
 from tb_xla_insights.units import PS_PER
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.replace import replacing, writing
+from tb_xla_insights.files.replace import replacing, writing
 from tb_xla_insights.session import Session
 
 Rows = list[dict[str, Any]]

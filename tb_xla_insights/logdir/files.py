@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.files.reasons import reason
+from tb_xla_insights.files.remote import TIMES, remote_mark
+from tb_xla_insights.files.source import is_url, local_mark
 from tb_xla_insights.logdir.paths import DEEPEST, is_capture, is_session_directory, parent
 from tb_xla_insights.logdir.remote import Remote
-from tb_xla_insights.xplane.reasons import reason
-from tb_xla_insights.xplane.remote import TIMES, remote_mark
-from tb_xla_insights.xplane.source import is_url, local_mark
 
 _YEAR_10000_NS = 253_402_300_800 * 10**9
 

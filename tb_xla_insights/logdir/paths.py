@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from tb_xla_insights.xplane.source import is_url
+from tb_xla_insights.files.source import is_url
 
 SUFFIX = ".xplane.pb"
 # Deeper than any logdir of a person; ends a walk through links that lead to ever new names.

@@ -6,10 +6,10 @@ from functools import partial
 from typing import Any
 
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.files.blocks import patiently
+from tb_xla_insights.files.reasons import is_missing, is_refusal, reason
 from tb_xla_insights.logdir.paths import DEEPEST, is_session_directory, parent
 from tb_xla_insights.parallel import side_by_side
-from tb_xla_insights.xplane.blocks import patiently
-from tb_xla_insights.xplane.reasons import is_missing, is_refusal, reason
 
 _EXTRA = {"gs": "gcs", "gcs": "gcs", "s3": "s3", "s3a": "s3", "http": "http", "https": "http"}
 _LISTED_AT_ONCE = 16

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.files.source import is_url
 from tb_xla_insights.host_order import natural_key
 from tb_xla_insights.logdir import files, paths
 from tb_xla_insights.logdir.files import FileInfo
 from tb_xla_insights.logdir.paths import SUFFIX
-from tb_xla_insights.xplane.source import is_url
 
 
 @dataclass(frozen=True)

@@ -19,13 +19,13 @@ from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.shares import covered
 from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.files.source import open_source
 from tb_xla_insights.pod.groups import Groups, groups_of, groups_of_text
 from tb_xla_insights.pod.recorded import HostCollectives, Instruction, counted
 from tb_xla_insights.pod.thin import MOST_ROWS, thinned
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 from tb_xla_insights.trace.run_keys import stat_at
 from tb_xla_insights.xplane.hlo import read_module
-from tb_xla_insights.xplane.source import open_source
 
 __all__ = ["HostCollectives", "host_collectives"]
 

@@ -16,13 +16,13 @@ from pathlib import Path
 from tb_xla_insights import __version__
 from tb_xla_insights.analysis.beside import DESCRIPTION, RECORD, SAMPLES
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.files.reasons import reason
+from tb_xla_insights.files.replace import replacing
+from tb_xla_insights.files.source import is_url
 from tb_xla_insights.logdir import paths
 from tb_xla_insights.record.stderr import DebugText
 from tb_xla_insights.record.tracers import tracer, versions
-from tb_xla_insights.replace import replacing
 from tb_xla_insights.units import MOST_SAMPLES
-from tb_xla_insights.xplane.reasons import reason
-from tb_xla_insights.xplane.source import is_url
 
 _log = logging.getLogger(__name__)
 _FLAGS = ("XLA_", "PT_XLA_", "PJRT_", "JAX_")

@@ -21,10 +21,10 @@ from tb_xla_insights.analysis.beside import (
     Unread,
 )
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.texts import MOST_BYTES, decoded
+from tb_xla_insights.files.source import file_names, open_source
+from tb_xla_insights.files.texts import MOST_BYTES, decoded
 from tb_xla_insights.trace.model import SessionTrace
 from tb_xla_insights.visible import visible
-from tb_xla_insights.xplane.source import file_names, open_source
 
 if TYPE_CHECKING:
     from tb_xla_insights.report.debug_text import DebugText

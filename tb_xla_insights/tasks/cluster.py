@@ -5,23 +5,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Generic
 
 from tb_xla_insights import __version__
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.files.source import is_url
 from tb_xla_insights.tasks.address import scheduler_address
 from tb_xla_insights.tasks.host import Answer, Failure, HostCapture, Result, Task
-from tb_xla_insights.xplane.source import is_url
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, Future
 
 ANSWER_SECONDS = 10
-"""How long the scheduler may take to answer."""
+"""How long the scheduler may take to answer, and how often it is asked whether workers are there."""
 WORKER_SECONDS = 60
-"""How long the first worker may take to be there; those that are started on demand take a while."""
+"""How long a worker may take to be there where none is; those that are started on demand take a while."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ def run_on_cluster(
     """The tasks' results in the order of the hosts; a host whose workers end again and again is a Failure. Between two
     hosts it ends early where `go_on` says no.
 
-    Raises InputError where the scheduler does not answer, no worker comes, or one has another version.
+    Raises InputError where the scheduler does not answer, no worker comes or comes back, or one has another version.
     """
     from distributed import CancelledError, KilledWorker
 
@@ -63,6 +64,7 @@ def run_on_cluster(
         for host in takewhile(lambda _: go_on(), hosts):
             future = waiting.pop()
             try:
+                _wait_for(future, host, client, scheduler)
                 yield future.result()
             except KilledWorker:
                 yield Failure(
@@ -75,6 +77,21 @@ def run_on_cluster(
                     f"{scheduler}: the scheduler went away while {host.name} was read; start it again"
                 ) from error
             future.release()
+
+
+def _wait_for(future: Future, host: HostCapture, client: Client, scheduler: str) -> None:
+    """Returns once the task has ended, however it did. Raises InputError once no worker is left to run it."""
+    while True:
+        with suppress(TimeoutError):
+            future.exception(timeout=ANSWER_SECONDS)  # what the task itself raised is returned here
+            return
+        try:
+            client.wait_for_workers(1, timeout=WORKER_SECONDS)
+        except TimeoutError as error:
+            raise InputError(
+                f"{scheduler}: no worker is left to read {host.name}, and none came within {WORKER_SECONDS} s; workers "
+                f"end mostly for want of memory: give them more, and start some with: dask worker {scheduler}"
+            ) from error
 
 
 def _connected(scheduler: str) -> Client:

@@ -115,8 +115,8 @@ def read_host(
     `progress` is told bytes read, of a remote file those that have come, and the file's size. Credentials and options
     of a store are those of fsspec's configuration. Raises InputError.
     """
+    from tb_xla_insights.files.source import is_url, open_source
     from tb_xla_insights.trace.read import read_trace
-    from tb_xla_insights.xplane.source import is_url, open_source
 
     size = 0
 

@@ -16,11 +16,11 @@ from contextlib import contextmanager
 
 import loky
 
+from tb_xla_insights.files.source import is_url
 from tb_xla_insights.memory import available_bytes, keep_freed, keep_one_heap
 from tb_xla_insights.parallel import limit_threads
 from tb_xla_insights.tasks.host import Answer, Failure, HostCapture, Result, Task
 from tb_xla_insights.tasks.under_way import answers_of
-from tb_xla_insights.xplane.source import is_url
 
 _PER_BYTE = 3
 """Memory that a task takes at most, per byte of its file (see benchmarks/bench_pod.py) …"""

@@ -6,8 +6,8 @@ from collections.abc import Callable, Generator, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from tb_xla_insights.files.source import is_url
 from tb_xla_insights.tasks.host import Answer, HostCapture, Result, Task
-from tb_xla_insights.xplane.source import is_url
 
 if TYPE_CHECKING:
     from tb_xla_insights.catalog import Catalog

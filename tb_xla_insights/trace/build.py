@@ -9,6 +9,7 @@ import numpy as np
 
 from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.errors import Diagnostic
+from tb_xla_insights.files.source import Source
 from tb_xla_insights.host_order import natural_key
 from tb_xla_insights.parallel import side_by_side
 from tb_xla_insights.trace.annotations import find_annotations
@@ -24,7 +25,6 @@ from tb_xla_insights.trace.waits import join_waits
 from tb_xla_insights.xplane.hlo import program_places
 from tb_xla_insights.xplane.metadata import text_of
 from tb_xla_insights.xplane.read import XSpace
-from tb_xla_insights.xplane.source import Source
 
 METADATA_STATS = ("hlo_category", "tf_op", "source", "program_id", "deduplicated_name")
 """Stats that device planes record once per op, with its metadata, and that analyses need."""

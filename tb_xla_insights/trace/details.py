@@ -8,10 +8,10 @@ from typing import Literal
 from google.protobuf.message import DecodeError
 
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.files.source import open_source
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.xplane.metadata import StatValue, named_stats
 from tb_xla_insights.xplane.proto.xplane_pb2 import XEvent
-from tb_xla_insights.xplane.source import open_source
 from tb_xla_insights.xplane.wire import WireError, message_at
 
 Kind = Literal["int", "float", "text", "bytes"]

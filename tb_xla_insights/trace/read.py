@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from tb_xla_insights.files.source import Source
 from tb_xla_insights.xplane.read import read_space
-from tb_xla_insights.xplane.source import Source
 
 if TYPE_CHECKING:
     from tb_xla_insights.catalog import Catalog

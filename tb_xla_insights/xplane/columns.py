@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.files.source import Source
 from tb_xla_insights.parallel import side_by_side
 from tb_xla_insights.xplane.kernels import EventTables, all_have, rows_with
-from tb_xla_insights.xplane.source import Source
 from tb_xla_insights.xplane.wire import Table, event_place
 
 

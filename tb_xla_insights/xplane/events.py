@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.files.source import Source
 from tb_xla_insights.xplane.codes import (
     BAD,
     DOUBLE,
@@ -29,7 +30,6 @@ from tb_xla_insights.xplane.codes import (
 )  # fmt: skip
 from tb_xla_insights.xplane.columns import Columns, Line, Piece, PlaneTables, narrowed
 from tb_xla_insights.xplane.kernels import EventColumns, count_events, decode_events
-from tb_xla_insights.xplane.source import Source
 
 WINDOW = 1 << 20
 """How much of a line is read at once. Windows stay in the processor's cache."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from google.protobuf.message import DecodeError
 
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.files.source import Source
 from tb_xla_insights.xplane.metadata import EventKind
 from tb_xla_insights.xplane.proto.hlo_pb2 import HloModule, HloProto, Shape
 from tb_xla_insights.xplane.read import PROGRAMS, XSpace
-from tb_xla_insights.xplane.source import Source
 
 STAT = "Hlo Proto"
 

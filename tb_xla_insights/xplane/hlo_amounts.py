@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from tb_xla_insights.texts import parsed_json
+from tb_xla_insights.files.texts import parsed_json
 from tb_xla_insights.xplane.hlo import shape_text
 from tb_xla_insights.xplane.proto.hlo_pb2 import HloComputation, HloInstruction, HloModule, Shape, Window
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tb_xla_insights.xplane.source import Source
+from tb_xla_insights.files.source import Source
 
 _LOOKED_AT = 1 << 16
 _SAID = "the file {}, so numbers in it are lost; copy it again as a binary file, or capture again"
@@ -39,7 +39,7 @@ def what_else(source: Source) -> str | None:
 
 
 def _other_format(head: bytes) -> str | None:
-    if not head.strip(b"\0"):
+    if head and not head.strip(b"\0"):
         return (
             "the file begins with zeros alone, as where a disk was full or a transfer was cut; copy it again"
         )

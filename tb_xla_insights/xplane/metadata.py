@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from tb_xla_insights.files.source import Source
 from tb_xla_insights.xplane.codes import PADDING
-from tb_xla_insights.xplane.source import Source
 from tb_xla_insights.xplane.wire import WireError, fields
 
 if TYPE_CHECKING:

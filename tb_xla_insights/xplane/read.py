@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.errors import Diagnostic, InputError
+from tb_xla_insights.files.source import Source
 from tb_xla_insights.parallel import side_by_side
 from tb_xla_insights.xplane.columns import (
     Columns,
@@ -34,7 +35,6 @@ from tb_xla_insights.xplane.metadata import (
     stat_names,
     text_of,
 )
-from tb_xla_insights.xplane.source import Source
 from tb_xla_insights.xplane.wire import Table, WireError, cut_field, fields
 
 NUMBER_STATS = (

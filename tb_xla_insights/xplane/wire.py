@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.files.source import Source
 from tb_xla_insights.xplane.codes import BAD, FIXED64, LENGTH, NEVER, PADDING, VARINT
 from tb_xla_insights.xplane.kernels import IdTable, count_events, read_varint, scan_fields
-from tb_xla_insights.xplane.source import Source
 
 SCAN_WINDOW = 1 << 18
 SCAN_FIELDS = 1 << 14

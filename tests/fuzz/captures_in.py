@@ -16,12 +16,12 @@ from google.protobuf.message import DecodeError
 from independent import SPACE, of_space, parse
 
 from tb_xla_insights.errors import Diagnostic, InputError
+from tb_xla_insights.files.source import open_source
 from tb_xla_insights.trace.details import event_stats
 from tb_xla_insights.trace.model import Spans, Trace
 from tb_xla_insights.trace.nesting import DEEPEST
 from tb_xla_insights.trace.read import read_trace
 from tb_xla_insights.xplane.read import XSpace, read_space
-from tb_xla_insights.xplane.source import open_source
 
 _SMALL = 1200
 """The decoder is tried with captures of fewer bytes than that: twice as many fit into the same time."""

@@ -25,13 +25,13 @@ from tb_xla_insights.cli.report_text import print_report
 from tb_xla_insights.compare.document import comparison_view
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.export.chrome import write_chrome
+from tb_xla_insights.files.source import open_source
 from tb_xla_insights.html.page import report_html
 from tb_xla_insights.json_text import json_bytes
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.trace.build import join_hosts
 from tb_xla_insights.trace.model import SessionTrace, Trace
 from tb_xla_insights.trace.read import read_trace
-from tb_xla_insights.xplane.source import open_source
 
 _BESIDE = {2: "stderr.txt", 3: "metrics_report.txt", 4: "dynamo_explain.txt", 5: RECORD, 6: "description.txt"}
 """Names of the files beside the captures, by field."""

@@ -7,9 +7,9 @@ from tb_xla_insights.analysis.propagation.hlo_scopes import Program
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.source import Frames
 from tb_xla_insights.errors import Diagnostic, InputError
+from tb_xla_insights.files.source import Source, open_source
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.xplane.hlo import read_module
-from tb_xla_insights.xplane.source import Source, open_source
 
 
 def modules_of(trace: Trace) -> dict[str, str]:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.xplane.reasons import reason
+from tb_xla_insights.files.reasons import reason
 
 if TYPE_CHECKING:
     from typing import Self
@@ -120,7 +120,7 @@ def open_source(
     bytes have come, and once `stop` says so, reading what has not come raises InputError.
     """
     if is_url(path):
-        from tb_xla_insights.xplane.remote import RemoteFile
+        from tb_xla_insights.files.remote import RemoteFile
 
         return RemoteFile(path, whole, arrived, stop)
     local = path.removeprefix("file://")

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.xplane.blocks import Blocks, Keep, Kept, StoppedError, cut, patiently
-from tb_xla_insights.xplane.reasons import reason
-from tb_xla_insights.xplane.source import CHANGED, Bytes, Source
+from tb_xla_insights.files.blocks import Blocks, Keep, Kept, StoppedError, cut, patiently
+from tb_xla_insights.files.reasons import reason
+from tb_xla_insights.files.source import CHANGED, Bytes, Source
 
 _MARKS = ("ETag", "etag", "md5Hash")
 TIMES = ("LastModified", "last_modified", "mtime", "updated", "created", "Last-Modified")

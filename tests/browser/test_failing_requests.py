@@ -1,0 +1,78 @@
+"""Requests that fail: each view says so in its place with a button that asks again, and shows data once it comes."""
+
+from __future__ import annotations
+
+import pytest
+from browser.conftest import session_named
+from browser.driver import Xi
+from playwright.sync_api import Page, Route, expect
+
+VIEWS = [
+    "overview", "timeline", "gaps", "executions", "propagation", "compiles", "hosts", "device", "compare",
+]  # fmt: skip
+"""Each asks for the route of its name."""
+FAULT = "data/x: ValueError, a fault of the plugin; see TensorBoard's output"
+PLACES = "main, [data-testid=diagnostics]"
+"""Where people read of it: the view's place, and the lines above the timeline, which stays."""
+CHANGED = "the files of this session were read again; ask again"
+
+
+def opened(xi: Xi, view: str) -> None:
+    run = "synthetic_pod_16_hosts" if view == "hosts" else "synthetic_case_study"
+    xi.open(session_named(run), wait=False, v=view, c=session_named("torch_xla_baseline"))
+
+
+def only_told(complaints: list[str]) -> None:
+    """The browser itself tells of answers that are errors; the page has to have caught all of them."""
+    assert complaints
+    assert [it for it in complaints if "Failed to load resource" not in it] == []
+    complaints.clear()
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_request_that_fails_is_told_and_repeated_on_demand(
+    xi: Xi, page: Page, complaints: list[str], view: str
+) -> None:
+    asked = f"**/data/{view}?*"
+    page.route(asked, lambda route: route.fulfill(status=500, json={"error": FAULT}))
+    opened(xi, view)
+    main = page.locator(PLACES)
+    again = main.get_by_role("button", name="Try again")
+    expect(main.get_by_text(FAULT)).to_be_visible()
+
+    page.route(asked, lambda route: route.abort("connectionrefused"))
+    again.click()
+    unreachable = main.get_by_text("The server cannot be reached. Check that TensorBoard still runs.")
+    expect(unreachable).to_be_visible()
+
+    page.route(asked, lambda route: route.fulfill(status=403, body="Forbidden"))  # as a proxy answers
+    again.click()
+    refused = main.get_by_text(f"The server answered 403 to data/{view}.")
+    expect(refused).to_be_visible()
+
+    page.unroute(asked)
+    again.click()
+    xi.ready()
+    expect(again).to_have_count(0)
+    expect(refused).to_have_count(0)
+    only_told(complaints)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_session_that_was_read_again_is_opened_again(
+    xi: Xi, page: Page, complaints: list[str], view: str
+) -> None:
+    opens: list[str] = []
+
+    def session(route: Route) -> None:
+        opens.append(route.request.url)
+        route.continue_()
+
+    page.route("**/data/session?*", session)
+    page.route(f"**/data/{view}?*", lambda route: route.fulfill(status=409, json={"error": CHANGED}), times=1)
+    with page.expect_response(lambda it: f"/data/{view}?" in it.url and it.status == 200):
+        opened(xi, view)
+    xi.ready()
+    expect(page.locator(PLACES).get_by_text(CHANGED)).to_have_count(0)
+    assert len(opens) >= 2
+    only_told(complaints)

@@ -1,0 +1,44 @@
+"""Views of one session that are asked for at once: each answers what it answers alone, to the byte."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from synthetic.__main__ import LOGDIR
+from test_plugin import get, opened, tensorboard
+
+WINDOW = {"start_ps": 10**10, "end_ps": 10**11}
+VIEWS: list[tuple[str, dict[str, Any]]] = [
+    ("overview", {}), ("counts", {}), ("gaps", {}), ("executions", {}), ("compiles", {}), ("propagation", {}),
+    ("scopes", {}), ("hosts", {}), ("device", {}), ("search", {"q": "Step"}), ("window", WINDOW), ("table", WINDOW),
+    ("waits", {**WINDOW, "px": 800}), ("timeline", {**WINDOW, "px": 800}),
+]  # fmt: skip
+"""A view of each kind, the slow ones among them; none has been asked for when all are."""
+
+
+@pytest.mark.parametrize("run", ["torch_xla_dynamo", "synthetic_transformer_2_tpu_cores"])
+def test_views_that_are_asked_for_at_once_answer_as_one_by_one(run: str) -> None:
+    logdir = str(Path(LOGDIR) / run)
+    [session] = (it.name for it in (Path(LOGDIR) / run / "plugins/profile").iterdir())
+
+    alone = tensorboard("--logdir", logdir)
+    assert opened(alone, session)["state"] == "ready"
+    wanted = {route: get(alone, f"data/{route}", session=session, **more) for route, more in VIEWS}
+    assert {answer.status_code for answer in wanted.values()} == {200}
+
+    several = tensorboard("--logdir", logdir)
+    assert opened(several, session)["state"] == "ready"
+    together = threading.Barrier(2 * len(VIEWS), timeout=60)
+
+    def ask(view: tuple[str, dict[str, Any]]) -> tuple[str, bytes]:
+        route, more = view
+        together.wait()
+        return route, get(several, f"data/{route}", session=session, **more).data
+
+    with ThreadPoolExecutor(together.parties) as pool:
+        answers = list(pool.map(ask, 2 * VIEWS))
+    assert [route for route, data in answers if data != wanted[route].data] == []
