@@ -55,9 +55,10 @@ def brief_time(ps: int) -> str:
     return brief_times(ps)[0]
 
 
-def brief_times(*times_ps: int) -> list[str]:
-    """Times of one sentence in the unit of the longest, so that they compare at a glance: `0.034 ms`, `0.561 ms`."""
-    longest = max(map(abs, times_ps), default=0)
+def brief_times(*times_ps: int, like_ps: int | None = None) -> list[str]:
+    """Times of one sentence in the unit of the longest, so that they compare at a glance: `0.034 ms`, `0.561 ms`; or in
+    that of another time, which the sentence begins with."""
+    longest = max(map(abs, times_ps), default=0) if like_ps is None else like_ps
     unit = "s" if longest >= PS_PER["s"] else time_unit(longest)
     return [f"{time_in(ps, unit, _decimals(ps, PS_PER[unit]))}{THIN}{unit}" for ps in times_ps]
 

@@ -31,7 +31,8 @@ class DeviceTime:
 
     `time_ps = work_ps + idle_ps`, and `idle_ps` is `by_class_ps` (a column per class) and `small_ps` (gaps under
     LISTED_PS) together. `edges_ps` is the part of `idle_ps` before the device's first and after its last work, where no
-    gap is. `stall_ps` is the part of the work in which an op only waits.
+    gap is, and `edges_by_class_ps` the part of `by_class_ps` there. `stall_ps` is the part of the work in which an op
+    only waits.
     (docs/definitions.md, "Work and idle time of a step")
     """
 
@@ -41,6 +42,7 @@ class DeviceTime:
     by_class_ps: Int64
     small_ps: Int64
     edges_ps: Int64
+    edges_by_class_ps: Int64
 
     @property
     def idle_ps(self) -> Int64:
@@ -55,7 +57,11 @@ def device_time(trace: Trace, number: int) -> DeviceTime:
     start, end = step_times(trace) if steps_of(trace) else np.array([device.span_ps], np.int64).T.copy()
     work, waits = busy(trace, device), stalls(trace, device)
     worked = covered(work.start_ps, work.end_ps, start, end)
-    shares = shares_inside(partition(trace), _told_apart(trace, number, start, end), start, end)
+    edges = _edges(trace, number, start, end)
+    shares, at_edges = (
+        shares_inside(partition(trace), its, start, end)
+        for its in (union_of([*edges, listed_idle(trace, number)]), union_of(edges))
+    )
     first, last = np.array([device.span_ps], np.int64).T.copy()
     spanned = covered(first, last, start, end)
     return DeviceTime(
@@ -65,15 +71,14 @@ def device_time(trace: Trace, number: int) -> DeviceTime:
         shares,
         end - start - worked - shares.sum(axis=1),
         end - start - spanned,
+        at_edges,
     )
 
 
-def _told_apart(trace: Trace, number: int, start: Int64, end: Int64) -> Intervals:
-    """Idle stretches that are long enough to say what the host did in them, those before the device's first and after
-    its last work among them."""
+def _edges(trace: Trace, number: int, start: Int64, end: Int64) -> list[Intervals]:
+    """What lies before the device's first and after its last work, from the first step to the last one."""
     first, last = trace.devices[number].span_ps
-    before, after = (span_intervals(*ends) for ends in ((int(start.min()), first), (last, int(end.max()))))
-    return union_of([before, listed_idle(trace, number), after])
+    return [span_intervals(*ends) for ends in ((int(start.min()), first), (last, int(end.max())))]
 
 
 def at_work(trace: Trace) -> list[int]:
