@@ -23,10 +23,10 @@ import { createRunStrip } from './strip.js';
 const SCOPES = [['run', 'mean of a run'], ['step', 'per step and core'], ['total', 'total, all cores']];
 
 /** @type {Record<CostName, string>} */
-const HEADS = { host_ps: 'Host', device_ps: 'Device', queue_ps: 'Queue', overhead_ps: 'Overhead' };
+const HEADS = { host_ps: 'Host', device_ps: 'Device run', queue_ps: 'Queue', overhead_ps: 'Overhead' };
 
 /** @type {[CostName, string, string][]} */
-const SIGNS = [['device_ps', 'd', 'device'], ['queue_ps', 'q', 'queue: the device was busy with earlier work'], ['overhead_ps', 'o', 'overhead']];
+const SIGNS = [['device_ps', 'd', 'device run'], ['queue_ps', 'q', 'queue: the device was busy with earlier work'], ['overhead_ps', 'o', 'overhead']];
 
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
 export function executionsView(app) {
