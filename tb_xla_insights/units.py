@@ -113,6 +113,12 @@ def less_text(best: float, worst: float) -> str:
     return f"{shown}{THIN}%" if shown == least else f"{shown} to {least}{THIN}%"
 
 
+def less_time_text(best_ps: int, worst_ps: int) -> str:
+    """The same as times: `−318.4 ms`, `−318.4 ms to −120.0 ms`."""
+    texts = dict.fromkeys(f"{MINUS}{time_text(ps, 1)}" for ps in (best_ps, worst_ps))
+    return " to ".join(texts)
+
+
 def count(value: int | None) -> str:
     """A count with its digits in groups: `11 520`."""
     return MISSING if value is None else _grouped(value)

@@ -245,7 +245,11 @@ def _most_of_it(facts: Facts, places: dict[str, list[tuple[str, int]]], most: st
     """` Building takes 4.12 ms a step in forward and 3.17 ms in backward.`: the phases, so many, in which the host
     spends most of that time; by class where there are several, of each one less."""
     names = sorted((name for name in places if places[name]), key=lambda name: name != most)
-    its = [(name, *it) for name in names for it in places[name][: phases if len(names) == 1 else max(0, phases - 1)]]
+    its = [
+        (name, *it)
+        for name in names
+        for it in places[name][: phases if len(names) == 1 else max(0, phases - 1)]
+    ]
     texts = brief_times(*(time // facts.steps for *_, time in its))
     told: dict[str, list[str]] = {}
     for (name, place, _), text in zip(its, texts, strict=True):
