@@ -174,7 +174,7 @@ def _causes(
     if not first and not mistakes:
         return [f": {limit}"]
     text = f"{first}. {_together(mistakes, together, steps)}" if mistakes else first
-    several = "istakes cost " in text
+    several = " cost " in text
     return [f"{text}; beyond {'them' if several else 'that'} {limit}" if limit else text, text]
 
 
