@@ -1,20 +1,26 @@
 # make demo   TensorBoard on demo_logs, in a virtual environment of its own (PORT=6006; another one if it is taken)
 # make test   everything that must hold: lint, types, unit tests of both languages, the page in a real browser
 # make sanitize   tests of whatever reads files, with kernels that check indices, addresses and undefined behaviour
+# make fuzz   hostile captures, texts and requests without end, or for MINUTES=…; what fails is in build/fuzz/failures
 # make schema  JSON Schemas and docs/report.md, from the types in tb_xla_insights/schema
 # make pictures   the pictures of the README, taken from the demo in a browser
 # make matrix the report against captures of many versions of JAX, TensorFlow and PyTorch/XLA, made on this machine
+# make wheel   dist/: the source distribution and this machine's wheel, checked, with their hashes
+# make reproducible   builds both again elsewhere and compares the bytes
+# make ranges  the wheel with the oldest and newest releases of all it depends on, with each Python that is here, or
+#              with some: make ranges RANGES="--only 3.14 --ends newest"
 # A second run only does what changed. PYTHON=python3.12 picks the interpreter.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test lint types unit page browser sanitize matrix schema pictures clean
+.PHONY: demo test lint types unit page browser sanitize fuzz matrix schema pictures wheel reproducible ranges clean
 
 PYTHON ?= python3
 PORT ?= 6006
 MATRIX ?= build/matrix
 ENVIRONMENTS ?= build/environments
+RANGES ?=
 BIN := .venv/bin
 # A new pip passes on what setuptools warns its own developers of.
 INSTALL := PYTHONWARNINGS=ignore $(BIN)/pip install --quiet
@@ -81,6 +87,11 @@ sanitize: .venv/installed-test
 		XLA_INSIGHTS_TRACES="$${XLA_INSIGHTS_TRACES:-$(CURDIR)/../shared/traces}" \
 		$(CURDIR)/$(BIN)/python -m pytest -q -n 2 -p no:cacheprovider $(SANITIZE)
 
+# A second run goes on where the first one was stopped.
+FUZZ ?= build/fuzz
+fuzz: .venv/installed-test
+	PYTHONPATH=$(CURDIR):$(CURDIR)/tests:$(CURDIR)/demo_logs $(BIN)/python -m fuzz --folder $(FUZZ) $(if $(MINUTES),--minutes $(MINUTES))
+
 # As root it leaves nothing of this machine in the files.
 matrix: .venv/installed
 	$(BIN)/python benchmarks/matrix/capture.py $(MATRIX) --environments $(ENVIRONMENTS)
@@ -92,9 +103,28 @@ schema: .venv/installed-test
 pictures: .venv/installed-test frontend/packed/sources.sha256
 	CHROMIUM="$$(.ci/browser)" $(BIN)/python docs/pictures/take.py
 
+.make/tools/installed: .venv/pyvenv.cfg .ci/tools.txt .ci/build.txt
+	@rm -rf .make/tools
+	$(BIN)/python -m venv .make/tools
+	PYTHONWARNINGS=ignore .make/tools/bin/pip install --quiet --requirement .ci/tools.txt
+	@touch $@
+
+# The wheel is built from the source distribution, as pip builds it where no wheel fits.
+wheel: .make/tools/installed frontend/packed/sources.sha256
+	rm -rf dist .make/lib.* .make/bdist.*
+	.make/tools/bin/python -m build --no-isolation --outdir dist . > .make/build.log 2>&1 || { cat .make/build.log; exit 1; }
+	.make/tools/bin/twine check --strict dist/*
+	cd dist && sha256sum *
+
+reproducible: wheel
+	.ci/reproducible $(CURDIR)/.make/tools/bin/python
+
+ranges: wheel
+	.make/tools/bin/python .ci/ranges.py dist/*.whl $(RANGES)
+
 clean:
 	find tb_xla_insights -name '*.so' -delete
-	rm -rf .make .venv node_modules frontend/packed build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .make .venv node_modules frontend/packed build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
 
 .venv/pyvenv.cfg:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

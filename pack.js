@@ -31,6 +31,9 @@ async function scripts() {
     dir: PACKED, minify: true, sourcemap: true, sourcemapExcludeSources: true,
     chunkFileNames: ({ facadeModuleId, name }) => `${facadeModuleId ? basename(dirname(facadeModuleId)) : name}.js`,
   });
+  // What is sent is the project's own, and no notice of somebody else's licence is due.
+  const others = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : [])).filter((id) => !id.startsWith(PAGE));
+  if (others.length) throw new Error(`what is packed is not of ${PAGE} alone: ${others.join(', ')}`);
   return output.map((file) => [file.fileName, file.type === 'chunk' ? file.code : file.source]);
 }
 

@@ -1,17 +1,21 @@
-"""What pyproject.toml cannot say: the kernels are compiled, and the page's files are a package of their own, without a
-second copy, and packed where npm is."""
+"""What pyproject.toml cannot say: the kernels are compiled, the page's files are a package of their own, without a
+second copy, and packed where npm is, and the same sources give the same wheel and source distribution."""
 
+import gzip
 import importlib.util
 import os
 import shlex
 import shutil
+import stat
 import subprocess
 import sys
 import sysconfig
+import tarfile
 from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, find_packages, setup
+from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
 from setuptools.command.sdist import sdist
@@ -28,6 +32,24 @@ STABLE = not sysconfig.get_config_var("Py_GIL_DISABLED")  # a Python without the
 WINDOWS = sys.platform == "win32"  # where setuptools finds Microsoft's compiler by itself
 COMPILER = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"
 OWN_COMPILER = WINDOWS or bool(shutil.which(shlex.split(COMPILER)[0]))
+
+
+def date_of_sources():
+    """Of the commit, as seconds since 1970. A source distribution's files carry it."""
+    date = os.environ.get("SOURCE_DATE_EPOCH")
+    if not date and (ROOT / ".git").exists():
+        # In the containers in which wheels are built the checkout belongs to somebody else.
+        command = ["git", "-c", "safe.directory=*", "log", "-1", "--format=%ct"]
+        try:
+            date = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True).stdout
+        except (OSError, subprocess.CalledProcessError):
+            date = None  # no git: the files' own date, as in an archive of the sources
+    return int(date or Path(__file__).stat().st_mtime)
+
+
+def neutral_mode(mode):
+    """Without what the umask of whoever checked the sources out made of it."""
+    return 0o755 if mode & stat.S_IXUSR else 0o644
 
 
 def pack_page(command):
@@ -59,6 +81,33 @@ class DistributeWithPage(sdist):
     def run(self):
         pack_page(self)
         super().run()
+
+    def make_archive(self, base_name, *_, base_dir, **__):
+        """A .tar.gz that tells nothing of the machine: all files are of one date, and of nobody."""
+
+        def neutral(entry):
+            entry.mtime, entry.mode = DATE, neutral_mode(entry.mode)
+            entry.uid = entry.gid = 0
+            entry.uname = entry.gname = ""
+            return entry
+
+        path = f"{base_name}.tar.gz"
+        with (
+            gzip.GzipFile(path, "wb", mtime=DATE) as packed,
+            tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
+        ):
+            archive.add(base_dir, filter=neutral)
+        return path
+
+
+class NeutralWheel(bdist_wheel):
+    """Setuptools dates the files by SOURCE_DATE_EPOCH, and takes their modes as they are."""
+
+    def write_wheelfile(self, wheelfile_base, **options):
+        super().write_wheelfile(wheelfile_base, **options)
+        for path in Path(wheelfile_base).parent.rglob("*"):
+            if path.is_file():
+                path.chmod(neutral_mode(path.stat().st_mode))
 
 
 class BuildKernels(build_ext):
@@ -109,8 +158,15 @@ def kernels():
     )
 
 
+DATE = date_of_sources()
+os.environ["SOURCE_DATE_EPOCH"] = str(DATE)
 setup(
-    cmdclass={"build_py": BuildWithPage, "build_ext": BuildKernels, "sdist": DistributeWithPage},
+    cmdclass={
+        "build_py": BuildWithPage,
+        "build_ext": BuildKernels,
+        "sdist": DistributeWithPage,
+        "bdist_wheel": NeutralWheel,
+    },
     ext_modules=kernels(),
     options={
         "build": {"build_base": ".make", "parallel": True},

@@ -9,9 +9,10 @@ What is behind these names is imported when first used, so that TensorBoard and 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # as type checkers know it; importing `typing` takes longer than all else here
 if TYPE_CHECKING:
+    from typing import Any
+
     from tb_xla_insights.errors import InputError
     from tb_xla_insights.session import Session, load
     from tb_xla_insights.table import Table

@@ -6,11 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from tb_xla_insights.visible import visible
+
 Severity = Literal["info", "warning", "error"]
 
 
 class InputError(Exception):
-    """The input cannot be read. The message is one line: which file, where in it, what to do."""
+    """The input cannot be read. The message is one line: which file, where in it, what to do; names in it are as they
+    may be printed."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(visible(message))
 
 
 class NoDeviceError(InputError):
@@ -25,14 +31,17 @@ class NoDeviceError(InputError):
 class Diagnostic:
     """Something a reader of the answers must know about the input.
 
-    `id` is one of the documented diagnostic ids, `message` one sentence or two on one line,
-    `host` the host whose file it is about, or None for the whole session.
+    `id` is one of the documented diagnostic ids, `message` one sentence or two on one line, in which
+    names are as they may be printed, `host` the host whose file it is about, or None for the whole session.
     """
 
     id: str
     severity: Severity
     message: str
     host: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", visible(self.message))
 
     def as_json(self) -> dict[str, Any]:
         document: dict[str, Any] = {"id": self.id, "severity": self.severity, "message": self.message}

@@ -31,7 +31,8 @@ def give_back() -> None:
 def keep_one_heap() -> None:
     """All threads to come take memory from one heap (glibc). Each would have its own otherwise, and what one of them
     has freed would be of no use to the others: a report on a capture of 120 MB takes 367 MB at its peak then, and
-    341 MB with one heap."""
+    341 MB with one heap. A server of four sessions of 40 MB each that has answered on 16 threads keeps 440 MB then,
+    340 MB of them once the sessions are gone, and with one heap 230 MB and 120 MB."""
     with contextlib.suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).mallopt(_ARENAS, 1)
 

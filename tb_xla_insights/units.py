@@ -12,6 +12,8 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+MOST_SAMPLES = 10**15
+"""Of a step; sums of more would be no numbers any longer."""
 THIN = "\u202f"
 MISSING = "–"
 MINUS = "\u2212"

@@ -17,8 +17,11 @@ from synthetic.hlo import Instruction
 from tb_xla_insights.analysis.propagation import propagation_report, propagation_view
 from tb_xla_insights.analysis.propagation.kernels import distinct, own_times, tally
 from tb_xla_insights.analysis.propagation.ops import find_ops
+from tb_xla_insights.analysis.propagation.report import propagation_diagnostics
+from tb_xla_insights.analysis.propagation.scopes import MOST_LEVELS
 from tb_xla_insights.analysis.propagation.tree import annotation_rows
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.timeline import Timeline
 from tb_xla_insights.trace.model import SessionTrace
 
 PHASES = [("forward", 300_000), ("backward", 300_000)]
@@ -226,3 +229,32 @@ def test_an_empty_session_has_an_empty_view() -> None:
         view = propagation_view(empty)
         assert (view["state"], view["tree"], view["ribbons"]) == ("no_ops", [], [])
         assert sums(propagation_report(empty)) == (0, 0)
+
+
+def test_annotations_that_lie_too_deep_have_no_row_and_that_is_said() -> None:
+    deep = [(f"level_{at}", at, 1000 - 2 * at) for at in range(MOST_LEVELS + 3)]
+    op = (
+        "dot",
+        2000,
+        10,
+        {"tf_op": "/".join(f"level_{at}.1" for at in range(MOST_LEVELS + 3)) + "/aten__mm:"},
+    )
+    found = session(capture(thread("python", *deep), Core([op])))
+    told = rows(found)
+    innermost = "/".join(f"level_{at}" for at in range(MOST_LEVELS))
+    assert max(told, key=len) == innermost
+    assert told[innermost] == (1, 1000 - 2 * (MOST_LEVELS - 1), 10, 1)
+    assert [(it.id, it.message.split()[0]) for it in propagation_diagnostics(found)] == [
+        ("deep_annotations", "3")
+    ]
+    timeline = Timeline(found)
+    assert timeline.annotation_at("h0.ann", MOST_LEVELS, MOST_LEVELS)["path"] is None
+
+
+def test_names_without_end_are_cut() -> None:
+    names = [("x" * 10_000, 0, 100), ("a/" * 10_000 + "a", 200, 100)]
+    found = session(
+        capture(thread("python", *names), Core([("dot", 10, 10, {"tf_op": "a/" * 10_000 + "mm:"})]))
+    )
+    assert next(iter(rows(found))) == "x" * 250 + "…"
+    assert max(rows(found), key=lambda path: path.count("/")) == "/".join("a" * MOST_LEVELS)

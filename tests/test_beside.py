@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
 
 import fsspec
 import pytest
-from helpers import small_space
+from helpers import raising, small_space
 from test_debug_text import block
 from test_metrics_text import EXPLAIN, REPORT
 
 import tb_xla_insights as xi
 from tb_xla_insights.analysis.beside import RECORD
 from tb_xla_insights.cli.main import main
+from tb_xla_insights.errors import InputError
 from tb_xla_insights.html.page import report_html
+from tb_xla_insights.json_text import json_bytes
 from tb_xla_insights.report.beside import beside
 from tb_xla_insights.report.metrics import metrics_document
+from tb_xla_insights.xplane.source import Source, open_source
 
 DEMO = Path(__file__).parents[1] / "demo_logs/torch_xla_baseline"
 
@@ -126,10 +130,97 @@ class TestFinding:
         (run / f"plugins/profile/s/{RECORD}").write_text(json.dumps(written))
         assert report_of(run)["recorded"] == written
 
-    @pytest.mark.parametrize("text", ["", "{", "[]", "\x00"])
-    def test_a_damaged_one_is_none(self, run: Path, text: str) -> None:
+    @pytest.mark.parametrize(
+        ("text", "reason"),
+        [
+            ("", "Expecting value, line 1, column 1"),
+            ("{", "Expecting property name enclosed in double quotes, line 1, column 2"),
+            ("\x00", "Expecting value, line 1, column 1"),
+            ("[]", "no JSON object"),
+            ("3", "no JSON object"),
+            ("[" * 100_000, "nested too deeply"),
+            ('{"versions":' * 100_000, "nested too deeply"),
+            (f'{{"samples_per_step": {"9" * 5000}}}', "a number has too many digits"),
+            ('{"samples_per_step": NaN}', "NaN is no JSON"),
+            ('{"samples_per_step": -Infinity}', "-Infinity is no JSON"),
+            (f'{{"samples_per_step": {"9" * 400}}}', "samples_per_step is no number of samples"),
+            ('{"versions": [1], "flags": 3}', "versions is no object of texts; flags is no object of texts"),
+            ('{"flags": {"XLA_X": {"a": 1}}}', "flags is no object of texts"),
+            ('{"files": {"a": 1}, "python": []}', "files is no list of texts; python is no text"),
+        ],
+        ids=range(14),
+    )
+    def test_a_damaged_one_is_none_and_told(
+        self, run: Path, text: str, reason: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         (run / f"plugins/profile/s/{RECORD}").write_text(text)
+        report = report_of(run)
+        assert report["recorded"] is None
+        [message] = diagnostics(report, "text_not_understood")
+        assert message == f"{RECORD} is not used, or not all of it: {reason}."
+        assert main(["report", str(run)]) == 0
+        assert reason in " ".join(capsys.readouterr().out.split())
+
+    def test_what_is_whole_in_a_damaged_one_is_kept(self, run: Path) -> None:
+        document = {"versions": {"jax": "0.10"}, "flags": 3, "of a later version": {"a": [1]}}
+        (run / f"plugins/profile/s/{RECORD}").write_text(json.dumps(document), encoding="utf-8-sig")
+        assert report_of(run)["recorded"] == {"versions": {"jax": "0.10"}}
+
+    def test_a_large_one_is_no_load(self, run: Path) -> None:
+        with (run / f"plugins/profile/s/{RECORD}").open("wb") as file:
+            file.truncate(10 << 30)
         assert report_of(run)["recorded"] is None
+
+    @pytest.mark.parametrize(
+        "name", ["description.txt", "metrics_report.txt", "dynamo_explain.txt", "pt_xla_debug.txt", RECORD]
+    )
+    def test_no_text_beside_ends_a_report(self, name: str, run: Path) -> None:
+        digits = "9" * 5000
+        nasty = [
+            b"",
+            b"\0" * 5000,
+            bytes(range(256)) * 20,
+            b"\xff\xfe\x00",
+            b"\xef\xbb\xbf",
+            f"Metric: A\n  TotalSamples: {digits}\n  Accumulator: {digits}s\n".encode(),
+            f"Counter: A\n  Value: {digits}\nCounter: B\n  Value: \u00b2\n".encode(),
+            f"Graph Break Count: {digits}\nGraph Count: \u00b2\nOp Count: NaN\n".encode(),
+            f"Dynamo produced {digits} graphs with {digits} graph breaks and {digits} ops\n".encode(),
+            f"pt-xla-profiler: FRAME (count={digits}):\n".encode(),
+            f"W [1] [1/8] torch._dynamo hit config.recompile_limit ({digits})\n".encode(),
+            b"Compilation Analysis: ====\nCompilation Analysis: Compilation Cause\nCompilation Analysis:  x",
+        ]
+        place = run / "plugins/profile/s" / name
+        for content in (nasty[2], nasty[3], b"\n".join(nasty)):
+            place.write_bytes(content)
+            report = report_of(run)
+            assert report["steps"]
+            json_bytes(report)
+
+    def test_what_is_no_file_is_left_out(self, run: Path) -> None:
+        session = run / "plugins/profile/s"
+        os.mkfifo(session / "description.txt")
+        (session / "metrics_report.txt").symlink_to("/dev/zero")
+        (session / RECORD).mkdir()
+        (session / "a.log").symlink_to("a.log")
+        assert report_of(run)["recorded"] is None
+
+    def test_what_cannot_be_read_is_told(self, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def refused(path: str, **options: Any) -> Source:
+            if path.endswith(".txt"):
+                raise InputError(f"{path}: permission denied; make the file readable for this user")
+            return open_source(path, **options)
+
+        monkeypatch.setattr("tb_xla_insights.report.beside.open_source", refused)
+        (run / "notes.txt").write_text("x")
+        [message] = diagnostics(report_of(run), "text_not_understood")
+        assert message.startswith("notes.txt is not used, or not all of it: permission denied; make the file")
+
+    def test_a_fault_of_a_parser_ends_no_report(self, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("tb_xla_insights.report.metrics_text.parse_metrics", raising(ZeroDivisionError()))
+        (run / "m.txt").write_text("x")
+        [message] = diagnostics(report_of(run), "text_not_understood")
+        assert message == "m.txt is not used, or not all of it: ZeroDivisionError, a fault of xla-insights."
 
 
 class TestBeforeAndAfter:

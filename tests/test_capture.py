@@ -40,6 +40,19 @@ def capture(addresses: Sequence[str], logdir: str, options: Options) -> Capture:
     return made
 
 
+class Refusal(grpc.RpcError):
+    """A server's, as gRPC raises it."""
+
+    def __init__(self, code: str, details: str) -> None:
+        self._code, self._details = code, details
+
+    def code(self) -> Any:
+        return grpc.StatusCode[self._code]
+
+    def details(self) -> str:
+        return self._details
+
+
 @pytest.mark.parametrize(
     ("text", "addresses"),
     [
@@ -252,9 +265,12 @@ class TestRefusals:
     def test_another_server(self, tmp_path: Path) -> None:
         with http.server.ThreadingHTTPServer(("localhost", 0), http.server.BaseHTTPRequestHandler) as server:
             threading.Thread(target=server.serve_forever).start()
+            address = f"localhost:{server.server_port}"
+            refused = Refusal("UNAVAILABLE", "last error: ipv6:[::1]: Connection refused")
             try:
                 with pytest.raises(InputError, match="no profiler server; check the port"):
-                    capture([f"localhost:{server.server_port}"], str(tmp_path), SHORT)
+                    capture([address], str(tmp_path), SHORT)
+                assert "no profiler server" in refusal(address, "/logs/s", refused).message
             finally:
                 server.shutdown()
 
@@ -272,14 +288,7 @@ class TestRefusals:
         ],
     )
     def test_what_a_refusal_means(self, code: str, details: str, said: str, again: bool) -> None:
-        class Refused(grpc.RpcError):
-            def code(self) -> Any:
-                return grpc.StatusCode[code]
-
-            def details(self) -> str:
-                return details
-
-        problem = refusal("a:1", "/logs/s", Refused())
+        problem = refusal("a:1", "/logs/s", Refusal(code, details))
         assert said in problem.message
         assert "\n" not in problem.message
         assert problem.again is again

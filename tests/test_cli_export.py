@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers import MS, small_space
 from synthetic.__main__ import LOGDIR
 
 import tb_xla_insights as xi
@@ -104,6 +105,31 @@ def test_a_folder_of_another_session_keeps_none_of_its_tables(
     assert told[str(tmp_path / f"compiles.{kind}")] == "taken away, no rows"
     written = {path for path, what in told.items() if what.endswith(("row", "rows")) and "away" not in what}
     assert {str(path) for path in tmp_path.iterdir()} == written | {str(tmp_path / "notes.csv")}
+
+
+def test_no_cell_is_a_formula(tmp_path: Path) -> None:
+    """Spreadsheets run what begins so; numbers stay numbers, and no other text changes."""
+    guarded = ["=1+1", "+1+1", "-1+1", "@SUM(1)", "\t=1", "\r=1", "\n=1", '=HYPERLINK("x";"y")', "-"]
+    names = [*guarded, "a=1", "'x", "-1", "+2.5e3"]
+    space = small_space()
+    line = space.plane("/host:extra").line("python", timestamp_ns=1_700_000_000_000_000_000)
+    for number, name in enumerate(names):
+        line.event(name, number * MS, MS, _r=1)
+    space.write(tmp_path / "vm.xplane.pb")
+    assert main(["export", str(tmp_path / "vm.xplane.pb"), "--format", "csv", "-o", str(tmp_path)]) == 0
+    told = {row["name"] for row in rows(tmp_path / "annotation_events.csv")}
+    assert told >= {f"'{name}" for name in guarded} | set(names[len(guarded) :])
+    for path in tmp_path.glob("*.csv"):
+        for row in rows(path):
+            assert not [it for it in row.values() if it[:1] in "=+-@\t\r\n" and it and not _is_number(it)]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])

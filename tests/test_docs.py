@@ -63,9 +63,11 @@ def test_every_command_and_option_is_listed() -> None:
     listed = set(re.findall(r"^    xla-insights (\w+)", COMMAND_LINE, re.MULTILINE))
     assert listed == set(commands())
     for name, command in commands().items():
+        told = command.format_help()
         for option in command._option_string_actions:
             if option.startswith("--") and option != "--help":
                 assert option in COMMAND_LINE, f"{name} {option}"
+                assert option in told
 
 
 def test_every_flag_of_tensorboard_is_listed() -> None:
@@ -73,6 +75,7 @@ def test_every_flag_of_tensorboard_is_listed() -> None:
     XlaInsights().define_flags(flags)
     listed = set(re.findall(r"^\| `(--xla_insights\w+)", PAGES["docs/routes.md"], re.MULTILINE))
     assert listed == set(flags._option_string_actions)
+    assert all(flag in flags.format_help() for flag in listed)
 
 
 def test_every_class_is_named() -> None:

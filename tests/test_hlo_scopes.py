@@ -229,3 +229,22 @@ def test_a_damaged_index_ends_the_stack() -> None:
 
 def test_an_op_without_frames_has_no_stack(tmp_path: Path) -> None:
     assert op_stack(find_ops(training(tmp_path, RUN, GOOD).traces[0]), 0) == []
+
+
+def test_computations_that_call_each_other_tell_a_bounded_number_of_scopes() -> None:
+    many = 300
+    bodies = {
+        n: [*ops(f"step.1/part{n}.1/aten__mm"), Instruction(n, f"call.{n}", "call", calls=[n + 1])]
+        for n in range(2000, 2000 + many)
+    }
+    its = program([Instruction(1, "call", "call", calls=[2000])], bodies | {2000 + many: ops(A)})
+    assert len(its.origin("call").parts) == 64
+    names = ["call", *(f"call.{n}" for n in bodies)]
+    assert its.holders(names) == dict(zip(names[1:], names, strict=False))
+
+
+def test_computations_that_each_call_the_next_twice_are_counted_no_further_than_weights_go() -> None:
+    bodies = {n: [Instruction(n, f"call.{n}", "call", calls=[n + 1, n + 1])] for n in range(2000, 2200)}
+    its = program([Instruction(1, "call", "call", calls=[2000])], bodies | {2200: ops(A, B)})
+    [(_, one), (_, other)] = its.origin("call").parts
+    assert one == other <= 1 << 40

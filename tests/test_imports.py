@@ -13,8 +13,9 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "tb_xla_insights"
 # From the top of the design's list to its bottom: a module imports its own layer and those before it.
 LAYERS = [
-    "errors host_order json_text memory parallel units",
-    "built",
+    "visible",
+    "errors held host_order json_text memory parallel texts units",
+    "built replace",
     "arrays page",
     "xplane",
     "catalog",
@@ -123,3 +124,41 @@ for module in {modules}:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path
     )
     assert done.stdout == f"{line}\n" * len(modules)
+
+
+def test_requests_import_nothing_of_analyses_side_by_side() -> None:
+    """What answers import inside functions is there before the first answer; else two threads might import it."""
+    modules = set()
+    for part in (
+        "plugin",
+        "logdir",
+        "analysis",
+        "device_work",
+        "pod",
+        "report",
+        "compare",
+        "timeline",
+        "trace",
+        "xplane",
+    ):
+        for path in (PACKAGE / part).rglob("*.py"):
+            functions = [
+                it for it in ast.walk(ast.parse(path.read_text())) if isinstance(it, ast.FunctionDef)
+            ]
+            for node in (
+                node for it in functions for node in ast.walk(it) if isinstance(node, ast.ImportFrom)
+            ):
+                modules.add(node.module or "")
+    ours = {
+        it
+        for it in modules
+        if it.startswith("tb_xla_insights.") and not it.startswith("tb_xla_insights.capture")
+    }
+    check = (
+        "import sys, tb_xla_insights.plugin.plugin, tb_xla_insights.plugin.imports as i; i.import_answers(); "
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", f"{check}print(*sys.modules)"], capture_output=True, text=True, check=True
+    )
+    assert ours
+    assert ours <= set(found.stdout.split())

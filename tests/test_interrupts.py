@@ -1,4 +1,4 @@
-"""Ctrl-C ends a command at once, with one line, whatever it waits for."""
+"""A signal ends a command at once, with one line and its own exit code, whatever it waits for, and nothing stays."""
 
 from __future__ import annotations
 
@@ -36,10 +36,16 @@ class Stall:
         return self.over.wait()
 
 
-def interrupted(command: Sequence[str], stall: Stall, env: Mapping[str, str]) -> tuple[int, str, str]:
-    """Exit code, stdout and stderr of a command that gets Ctrl-C while it waits, as a terminal sends it: to all of its
-    processes."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs the tests may ignore it
+def interrupted(
+    command: Sequence[str],
+    stall: Stall,
+    env: Mapping[str, str],
+    number: signal.Signals = signal.SIGINT,
+    times: int = 1,
+) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of a command that gets a signal while it waits, as a terminal sends it: to all
+    of its processes. All of them have ended then: they would hold the ends of the pipes."""
+    before = signal.signal(number, signal.default_int_handler)  # what runs the tests may ignore it
     try:
         process = subprocess.Popen(
             command,
@@ -50,10 +56,11 @@ def interrupted(command: Sequence[str], stall: Stall, env: Mapping[str, str]) ->
             start_new_session=True,
         )
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(number, before)
     try:
         assert stall.asked.wait(60)
-        os.killpg(process.pid, signal.SIGINT)
+        for _ in range(times):
+            os.killpg(process.pid, number)
         out, said = process.communicate(timeout=60)
     finally:
         stall.over.set()
@@ -66,6 +73,73 @@ def test_a_command_whose_store_stalls(store: WebStore, stalled: str) -> None:
     store.faults[stalled] = stall = Stall()
     command = [sys.executable, "-m", "tb_xla_insights.cli.main", "report", f"{store.address}/logs"]
     assert interrupted(command, stall, os.environ) == (130, "", "xla-insights: stopped\n")
+
+
+@pytest.mark.parametrize(
+    ("number", "times"), [(signal.SIGINT, 1), (signal.SIGTERM, 1), (signal.SIGHUP, 1), (signal.SIGTERM, 2)]
+)
+def test_no_half_file_stays(number: signal.Signals, times: int, store: WebStore, tmp_path: Path) -> None:
+    """The signal comes twice where what started the command passes it on. The file is begun, as all but the last host
+    are read; with it goes what is kept for later."""
+    store.faults[HOSTS[3]] = stall = Stall()
+    out, kept = tmp_path / "out", tmp_path / "kept"
+    out.mkdir()
+    kept.mkdir()
+    (out / "t.json").write_text("old")
+    command = [sys.executable, "-m", "tb_xla_insights.cli.main", "export", f"{store.address}/logs"]
+    command += ["--format", "chrome", "-o", str(out / "t.json")]
+    told = interrupted(command, stall, os.environ | {"TMPDIR": str(kept)}, number, times)
+    assert told == (128 + number, "", "xla-insights: stopped\n")
+    assert [it.name for it in [*out.iterdir(), *kept.iterdir()]] == ["t.json"]
+    assert (out / "t.json").read_text() == "old"
+
+
+@pytest.mark.parametrize(
+    ("module", "number"),
+    [
+        ("signals", signal.SIGINT),
+        *(("main", number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)),
+    ],
+)
+def test_while_modules_are_imported(module: str, number: signal.Signals) -> None:
+    program = (
+        "import os, signal, sys\n"
+        f"signal.signal({number:d}, signal.default_int_handler)\n"  # what runs the tests may ignore it
+        "class Waiting:\n"
+        "    def find_spec(self, name, *_):\n"
+        f"        if name == 'tb_xla_insights.cli.{module}':\n"
+        f"            os.kill(os.getpid(), {number:d})\n"
+        "sys.meta_path.insert(0, Waiting())\n"
+        "from tb_xla_insights.cli.start import command\n"
+        "command()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (128 + number, "", "xla-insights: stopped\n")
+
+
+def test_what_is_imported_before_signals_are_handled() -> None:
+    """A signal that comes meanwhile would be a traceback, so it is next to nothing."""
+    program = (
+        "import __future__, sys, os; known = set(sys.modules)\n"
+        "import tb_xla_insights.cli.start\n"
+        "print(*sorted(set(sys.modules) - known))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [f"tb_xla_insights{it}" for it in ("", ".cli", ".cli.start")]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_is_ignored_stays_so(number: signal.Signals) -> None:
+    """As `nohup` and `&` have it."""
+    program = (
+        "import os, signal\n"
+        f"signal.signal({number:d}, signal.SIG_IGN)\n"
+        "from tb_xla_insights.cli import main\n"
+        f"main.main = lambda: os.kill(os.getpid(), {number:d}) or 0\n"
+        "main.command()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("stalled", [HOSTS[1], "/started"])

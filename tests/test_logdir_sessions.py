@@ -71,7 +71,7 @@ def test_a_time_that_is_no_date_hides_no_session(
 
     def stat(path: str) -> SimpleNamespace:
         found = real(path)
-        names = ("st_mode", "st_dev", "st_ino", "st_size")
+        names = ("st_mode", "st_dev", "st_ino", "st_size", "st_ctime_ns")
         return SimpleNamespace(**{name: getattr(found, name) for name in names}, st_mtime_ns=time_ns)
 
     monkeypatch.setattr("tb_xla_insights.logdir.files.os.stat", stat)

@@ -7,12 +7,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import numpy as np
 import pytest
 from helpers import raising, write_session
 
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.logdir.hosts import held_estimate
 from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.loaded import Loaded
+from tb_xla_insights.logdir.room import Room
 from tb_xla_insights.logdir.sessions import Root, SessionFiles, find_sessions
 from tb_xla_insights.logdir.store import (
     Load,
@@ -20,6 +23,7 @@ from tb_xla_insights.logdir.store import (
     Store,
     UnknownSessionError,
     default_budget,
+    opener,
 )
 
 OLD, NEW = "2026_01_01_00_00_00", "run/2026_01_02_00_00_00"
@@ -37,8 +41,9 @@ class Opener:
     def __call__(self, load: Load) -> Loaded:
         self.may_go_on.wait()
         self.opened.append(load.files.name)
-        part = cast(Any, SimpleNamespace(nbytes=self.size, stopped=load.stopped))
-        return Loaded(load.files, part, cast(Any, SimpleNamespace(nbytes=0)))
+        nothing: Any = SimpleNamespace()
+        held = {"column": np.empty(self.size, np.uint8), "stopped": load.stopped}
+        return Loaded(load.files, nothing, nothing, held)
 
 
 def store_of(logdir: Path, opener: Any, budget: int = 10**9) -> Store:
@@ -137,6 +142,87 @@ def test_a_fault_of_ours_is_one_line_too(logdir: Path, caplog: pytest.LogCapture
     assert "Traceback" in caplog.text
 
 
+def test_sessions_that_would_not_fit_together_are_read_one_after_the_other(logdir: Path) -> None:
+    sizes = {it.name: held_estimate(it) for it in find_sessions([Root(str(logdir))])}
+    opener = Opener()
+    opener.may_go_on.clear()
+    store = store_of(logdir, opener, budget=max(sizes.values()))
+    first, second = store.load(OLD), store.load(NEW)
+    assert not first.wait(0)
+    assert not second.wait(0)
+    second.stop()  # who waits for room hears of it
+    assert store.stop(NEW)
+    opener.may_go_on.set()
+    assert cast(Any, store.loaded(NEW)).report["stopped"]
+    assert not cast(Any, store.loaded(OLD)).report["stopped"]
+
+
+def test_room_is_taken_in_the_order_in_which_it_is_asked_for() -> None:
+    room, order, inside = Room(10), [], [threading.Event() for _ in range(3)]
+    leave = [threading.Event() for _ in range(3)]
+
+    def take(number: int, needed: int) -> None:
+        with room.taken(needed, lambda: False):
+            order.append(number)
+            inside[number].set()
+            leave[number].wait()
+
+    threads = [threading.Thread(target=take, args=it) for it in enumerate((6, 99, 4))]
+    threads[0].start()
+    inside[0].wait()
+    for number in (1, 2):
+        threads[number].start()
+        while len(room._waiting) < number:
+            room.look()
+    assert order == [0]  # the last one would fit, but comes after one that does not
+    leave[0].set()
+    inside[1].wait()
+    assert (order, room.used) == ([0, 1], 99)  # alone, whatever it needs
+    for event in leave:
+        event.set()
+    for thread in threads:
+        thread.join()
+    assert (order, room.used) == ([0, 1, 2], 0)
+
+
+def test_what_views_find_out_counts_once_they_were_looked_at(logdir: Path) -> None:
+    now = [0.0]
+    store = Store(Listing([Root(str(logdir))]), Opener(10**6), 3 * 10**6, clock=lambda: now[0])
+    old, new = store.loaded(OLD), store.loaded(NEW)
+    cast(Any, new).report["views"] = np.empty(10**7, np.uint8)
+    now[0] = 60.0
+    before = set(threading.enumerate())
+    assert store.loaded(NEW) is new
+    for thread in set(threading.enumerate()) - before:
+        thread.join()
+    assert store.loaded(OLD) is not old
+
+
+def test_files_that_could_not_be_read_are_read_once_they_are_others(logdir: Path) -> None:
+    [capture] = (logdir / "plugins/profile" / OLD).iterdir()
+    whole = capture.read_bytes()
+    capture.write_bytes(b"")
+    store = store_of(logdir, opener())
+    for _ in range(2):
+        with pytest.raises(InputError, match="is empty"):
+            store.loaded(OLD)
+    failed = store.load(OLD)
+    assert store.load(OLD) is failed
+    capture.write_bytes(whole)
+    assert store.loaded(OLD)
+
+
+def test_files_are_those_of_when_they_are_read_not_of_when_they_were_listed(logdir: Path) -> None:
+    store = store_of(logdir, opener())
+    store.listing.look(wait=None)
+    write_session(logdir / "plugins/profile" / OLD, "another")
+    loaded = store.loaded(OLD)
+    assert [host.name for host in loaded.files.hosts] == ["another", "vm"]
+    assert not store.changed(store.load(OLD))
+    store.listing.look(wait=None, fresh=0)
+    assert not store.changed(store.load(OLD))
+
+
 def test_waiting_for_a_session_ends(logdir: Path) -> None:
     opener = Opener()
     opener.may_go_on.clear()
@@ -153,7 +239,7 @@ def test_stop_reaches_the_reader_and_only_while_it_reads(logdir: Path) -> None:
     store.load(OLD)
     assert store.stop(OLD)
     opener.may_go_on.set()
-    assert cast(Any, store.loaded(OLD)).trace.stopped
+    assert cast(Any, store.loaded(OLD)).report["stopped"]
     assert not store.stop(OLD)
 
 

@@ -75,7 +75,7 @@ class TestFindings:
         )
         told = row["early_sync"]
         assert told["title"] == "early_sync of w-2"
-        assert told["detail"] == "On all 3 hosts (numbers of w-2, the median): Evidence of w-2."
+        assert told["detail"] == "Evidence of w-2 (w-2, the median of 3 hosts)."
         assert told["gain"] == pytest.approx(0.3)
         assert told["step_if_fixed_ps"] == 70
         assert told["cost_ps"] == 30
@@ -85,7 +85,7 @@ class TestFindings:
         hosts = [with_findings(f"w-{n}") for n in range(6)]
         hosts += [with_findings("w-6", ("early_sync", 0.4)), with_findings("w-7", ("early_sync", 0.2))]
         told = found(*hosts)["early_sync"]
-        assert told["detail"] == "On 2 of 8 hosts (numbers of w-6, the worst): Evidence of w-6."
+        assert told["detail"] == "Evidence of w-6 (w-6, the worst of 2 hosts that have it, of 8)."
         assert told["brief"] == "early_sync on 2 of 8 hosts"
         assert told["gain"] == pytest.approx(0.6 / 8)
         assert told["step_if_fixed_ps"] == round((6 * 100 + 60 + 80) / 8)

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tb_xla_insights.trace.nesting import DEEPEST, nest, self_times
+from tb_xla_insights.trace.nesting import DEEPEST, climb, nearest, nest, self_times
 
 Interval = tuple[int, int]
 INTERVALS = st.lists(
@@ -91,3 +91,15 @@ def test_nothing_nests_in_nothing() -> None:
     assert nested([(0, 5), (0, 5)])[1] == [-1, 0]
     assert nested([(0, 5), (5, 5)])[1] == [-1, 0]
     assert nested([(0, 5), (3, 9), (4, 6)])[1] == [-1, -1, 1]
+
+
+def test_the_nearest_of_some_is_found_however_far_above() -> None:
+    deep = 500
+    parent = np.arange(-1, deep - 1, dtype=np.int32)
+    found = nearest(parent, np.array([0, 7, deep - 1], np.int32))
+    assert found.tolist() == [-1, 0, 7]
+    assert climb(parent, np.array([-1, 6, deep - 1], np.int32), np.array([7], np.int32)).tolist() == [
+        -1,
+        -1,
+        7,
+    ]

@@ -22,10 +22,14 @@ from pathlib import Path
 import pytest
 from helpers import serving
 
+import tb_xla_insights
 from tb_xla_insights.page.folder import page_folder
 from tb_xla_insights.page.packed import is_packed, read_sources
 
 ROOT = Path(__file__).parents[1]
+DATE = 1_700_000_000
+"""Of the sources, as the environment may tell it: 2023-11-14 22:13:20 UTC."""
+
 LARGEST_PAGE = 60_000
 """In bytes, what the first view takes with Brotli: from afar the page is there after a few round trips."""
 
@@ -42,7 +46,8 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 copy = source / path.relative_to(ROOT)
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 copy.write_bytes(path.read_bytes())
-    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE", "pack.js", "package.json"):
+    beside = ("setup.py", "pyproject.toml", "MANIFEST.in", "CHANGELOG.md", "README.md", "LICENSE")
+    for name in (*beside, "pack.js", "package.json"):
         (source / name).write_bytes((ROOT / name).read_bytes())
     assert (ROOT / "node_modules/rolldown").is_dir(), "the page cannot be packed: run npm ci"
     (source / "node_modules").symlink_to(ROOT / "node_modules")
@@ -58,7 +63,8 @@ def build(source: Path, target: Path, **environment: str) -> subprocess.Complete
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env=os.environ | environment,
+        env=os.environ | {"SOURCE_DATE_EPOCH": str(DATE)} | environment,
+        umask=0o002,
     )
 
 
@@ -130,10 +136,17 @@ def test_source_maps_lead_to_the_modules_beside_them(wheel: zipfile.ZipFile, tmp
 
 def test_a_source_distribution_carries_the_page_packed(source: Path, tmp_path: Path) -> None:
     command = [sys.executable, "setup.py", "--quiet", "sdist", "--dist-dir", str(tmp_path)]
-    subprocess.run(command, cwd=source, check=True, capture_output=True)
+    dated = os.environ | {"SOURCE_DATE_EPOCH": str(DATE)}
+    subprocess.run(command, cwd=source, check=True, capture_output=True, env=dated, umask=0o002)
     [path] = tmp_path.glob("*.tar.gz")
+    assert path.read_bytes()[4:8] == DATE.to_bytes(4, "little")  # where gzip has its own
     with tarfile.open(path) as archive:
+        entries = archive.getmembers()
         archive.extractall(tmp_path, filter="data")
+    assert {it.mtime for it in entries} == {DATE}
+    assert {(it.uid, it.gid, it.uname, it.gname) for it in entries} == {(0, 0, "", "")}
+    assert {it.mode for it in entries} == {0o644, 0o755}
+    assert [it.name for it in entries if "/tests/" in it.name] == []
     [unpacked] = (it for it in tmp_path.iterdir() if it.is_dir())
     assert is_packed(unpacked / "frontend")
 
@@ -164,6 +177,20 @@ def test_the_wheel_carries_the_kernels_for_every_python_from_3_11_on(wheel: zipf
     sources = (ROOT / "tb_xla_insights").rglob("kernels.py")
     assert compiled == {path.relative_to(ROOT).with_suffix("").as_posix() for path in sources}
     assert not [it for it in wheel.namelist() if it.endswith(".c")]
+
+
+def test_the_wheel_tells_nothing_of_the_machine(wheel: zipfile.ZipFile, source: Path) -> None:
+    assert {it.date_time for it in wheel.infolist()} == {(2023, 11, 14, 22, 13, 20)}
+    written = [
+        it for it in wheel.infolist() if not it.filename.endswith("/RECORD")
+    ]  # which setuptools adds last
+    assert {it.external_attr >> 16 & 0o777 for it in written} <= {0o644, 0o755}
+    assert not [name for name in wheel.namelist() if str(source).encode() in wheel.read(name)]
+
+
+def test_the_changelog_begins_with_the_version() -> None:
+    [version] = re.findall(r"^## (\S+),", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[:1]
+    assert version == tb_xla_insights.__version__
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="setuptools finds Microsoft's compiler by itself")

@@ -186,7 +186,7 @@ def test_a_file_that_is_not_there_or_no_text(file: Path) -> None:
     with pytest.raises(InputError, match="No such file"):
         read_pairs(str(file), never)
     file.write_bytes(b"\xff\x00m")
-    with pytest.raises(InputError, match="not CSV in UTF-8"):
+    with pytest.raises(InputError, match="byte 0: not UTF-8 or UTF-16 text; give a CSV file"):
         read_pairs(str(file), never)
 
 

@@ -296,6 +296,13 @@ def test_json_is_packed_for_whoever_takes_it(client: Client) -> None:
     assert json.loads(gzip.decompress(packed.data)) == data(client, "sessions")
 
 
+def test_threads_that_answer_share_one_heap(monkeypatch: pytest.MonkeyPatch, logdir: Path) -> None:
+    called: list[bool] = []
+    monkeypatch.setattr("tb_xla_insights.plugin.plugin.keep_one_heap", lambda: called.append(True))
+    tensorboard("--logdir", str(logdir))
+    assert called == [True]
+
+
 @pytest.mark.parametrize("flag", ["--xla_insights_memory_mb=-1", "--xla_insights_memory_mb=much"])
 def test_wrong_flags_are_refused(flag: str, logdir: Path) -> None:
     with pytest.raises((SystemExit, ValueError)):

@@ -156,7 +156,6 @@ def test_hosts_used_longest_ago_are_let_go(pod: Path) -> None:
     again = loaded.choose(["3"]).trace
     assert again is not first
     assert again.traces[0] is not first.traces[0]
-    assert 0 < loaded.bytes < 10**6
 
 
 def test_the_first_hosts_can_be_looked_at_while_others_are_read(

@@ -15,7 +15,7 @@ from synthetic import case_study
 from synthetic.hlo import Computation, HloModule, Instruction
 
 from tb_xla_insights.analysis.propagation import propagation_view
-from tb_xla_insights.cli.common import console
+from tb_xla_insights.cli.printing import console
 from tb_xla_insights.cli.propagation_text import print_annotations
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.document import session_report

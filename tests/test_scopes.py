@@ -7,7 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tb_xla_insights.analysis.propagation.scopes import (
+    LONGEST_PATH,
+    MOST_LEVELS,
     HostPaths,
+    fitting,
     kind_of,
     number_of,
     op_name_of,
@@ -97,3 +100,27 @@ def test_scopes_have_the_hosts_paths(scope: str, path: str) -> None:
 def test_an_annotations_own_name_may_end_like_a_position() -> None:
     paths = HostPaths(["layer.1", "layer.2"])
     assert [paths.path_of(scope) for scope in ("layer.1.1", "layer.2.5")] == ["layer.1", "layer.2"]
+
+
+@pytest.mark.parametrize(
+    "path", ["", "a", "a/b", "a/" * (MOST_LEVELS - 1) + "a", "/".join("abc" * 80 for _ in "1234")]
+)
+def test_paths_that_fit_are_told_whole(path: str) -> None:
+    assert fitting(path) == path
+
+
+@given(st.lists(st.integers(0, 2000), min_size=1, max_size=200))
+def test_of_longer_paths_the_outermost_names_that_fit_are_told(lengths: list[int]) -> None:
+    names = ["x" * length for length in lengths]
+    found = fitting("/".join(names)).split("/")
+    assert len(found) <= MOST_LEVELS
+    assert len("/".join(found)) <= LONGEST_PATH
+    for name, told in zip(names, found, strict=False):
+        assert told == name or (len(told) == 251 and name.startswith(told.removesuffix("…")))
+    assert fitting("/".join(found)) == "/".join(found)
+
+
+def test_ends_of_paths_take_room_by_the_number_of_names_not_its_square() -> None:
+    paths = HostPaths("/".join(f"{first}.{at}" for at in range(60)) for first in range(10))
+    assert paths.path_of("9.58.1/9.59.1") == "/".join(f"9.{at}" for at in range(60))
+    assert len(paths._ends) <= 600

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import fsspec
@@ -96,13 +96,33 @@ def test_a_remote_file_that_is_gone_is_told_with_the_place() -> None:
             source.read(12, 4)
 
 
-def test_a_file_that_loses_its_end_gives_what_is_there(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda path: os.truncate(path, 100),
+        lambda path: path.write_bytes(DATA + b"more"),
+        lambda path: os.utime(path, ns=(0, 1)),
+    ],
+)
+def test_a_file_that_is_written_while_it_is_read_is_told(
+    tmp_path: Path, write: Callable[[Path], None]
+) -> None:
     path = tmp_path / "a.pb"
     path.write_bytes(DATA)
     with open_source(str(path)) as source:
-        os.truncate(path, 100)
-        assert source.read(90, 50).tobytes() == DATA[90:100]
-        assert source.read(100, 50).tobytes() == b""
+        assert source.read(90, 50).tobytes() == DATA[90:140]
+        write(path)
+        with pytest.raises(InputError, match=f"^{path}: the file changed while it was read; read it again"):
+            source.read(90, 50)
+
+
+@pytest.mark.parametrize("away", [Path.unlink, lambda path: path.rename(path.with_name("b.pb"))])
+def test_a_file_that_is_away_by_now_is_read_as_it_was(tmp_path: Path, away: Callable[[Path], None]) -> None:
+    path = tmp_path / "a.pb"
+    path.write_bytes(DATA)
+    with open_source(str(path)) as source:
+        away(path)
+        assert source.read(90, 50).tobytes() == DATA[90:140]
 
 
 @pytest.mark.parametrize(

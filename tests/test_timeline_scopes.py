@@ -117,6 +117,15 @@ def test_the_rows_come_once_below_the_ops(tmp_path: Path, monkeypatch: pytest.Mo
     assert (found["rows"][-1]["depths"], found["rows"][-1]["events"]) == (3, 3)
 
 
+def test_a_row_of_scopes_that_a_page_knows_from_before_is_found_when_it_asks(tmp_path: Path) -> None:
+    before, again = (Timeline(training(tmp_path, steps((100, FIRST)))) for _ in range(2))
+    before.find_scopes()
+    row = before.rows()["rows"][-1]["id"]
+    assert again.view(0, 1000, 100, [row]) == before.view(0, 1000, 100, [row])
+    with pytest.raises(InputError, match=r"no row h0\.d7\.scopes"):
+        again.view(0, 1000, 100, ["h0.d7.scopes"])
+
+
 def test_a_scope_tells_its_annotation_and_its_step(tmp_path: Path) -> None:
     timeline = Timeline(training(tmp_path, steps((100, FORWARD), (200, AGAIN), (300, "aten__t:"), (50, ""))))
     timeline.find_scopes()

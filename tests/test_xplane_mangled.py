@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import bz2
+import gzip
+import io
+import lzma
+import tarfile
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,6 +32,23 @@ def capture() -> bytes:
         (lambda data: data.decode("utf-8", "replace").encode(), "was decoded as text and written as UTF-8"),
         (lambda data: data.decode("latin-1").encode(), "was decoded as text and written as UTF-8"),
         (lambda data: data.replace(b"\n", b"\r\n"), "had its line ends converted as those of text"),
+        (
+            lambda data: data.decode("ascii", "ignore").encode(),
+            "was taken for ASCII text, and has lost its bytes above 127",
+        ),
+        (
+            lambda data: data.decode("ascii", "replace").encode("ascii", "replace"),
+            "was taken for ASCII text, and has lost",
+        ),
+        (
+            lambda data: bytes(it & 0x7F for it in data),
+            "was taken for ASCII text, and has lost its bytes above 127",
+        ),
+        (
+            lambda data: data.decode("cp437").encode("utf-16"),
+            "was written as UTF-16 text, as PowerShell redirects it",
+        ),
+        (lambda data: data.decode("cp437").encode("utf-8-sig"), "was decoded as text and written as UTF-8"),
     ],
 )
 def test_it_is_said_what_was_done(
@@ -34,9 +58,54 @@ def test_it_is_said_what_was_done(
     file.write_bytes(change(capture))
     with pytest.raises(InputError) as error:
         xi.load(str(file))
-    assert str(error.value) == (
-        f"{file}: the file {said}, so numbers in it are lost; copy it again as a binary file, or capture again"
+    assert str(error.value).startswith(f"{file}: the file {said}")
+    assert str(error.value).endswith(
+        ", so numbers in it are lost; copy it again as a binary file, or capture again"
     )
+
+
+def zipped(data: bytes) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr("vm.xplane.pb", data)
+    return made.getvalue()
+
+
+def tarred(data: bytes) -> bytes:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w") as archive:
+        info = tarfile.TarInfo("vm.xplane.pb")
+        info.size = len(data)
+        archive.addfile(info, io.BytesIO(data))
+    return made.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (gzip.compress, "is compressed with gzip; uncompress it (gunzip)"),
+        (bz2.compress, "is compressed with bzip2; uncompress it (bunzip2)"),
+        (lzma.compress, "is compressed with XZ; uncompress it (unxz)"),
+        (lambda data: b"\x28\xb5\x2f\xfd" + data, "is compressed with Zstandard; uncompress it (unzstd)"),
+        (zipped, "is a ZIP archive; unpack it, and name a .xplane.pb file in it"),
+        (tarred, "is a tar archive; unpack it, and name a .xplane.pb file in it"),
+        (base64.b64encode, "is base64 text; decode it (base64 -d)"),
+        (base64.encodebytes, "is base64 text; decode it (base64 -d)"),
+        (lambda data: bytes(len(data)), "begins with zeros alone, as where a disk was full or a transfer was cut"),
+        (lambda _: b'{"displayTimeUnit":"ns","traceEvents":[]}', "is JSON; name the .xplane.pb file of the profile"),
+        (lambda _: b"\n<!DOCTYPE html><html>", "is a web page, as a server sends that wants a login;"),
+        (lambda _: b'<?xml version="1.0"?><Error><Code>AccessDenied', "is XML, as a store answers that refuses;"),
+        (lambda _: b"version https://git-lfs.github.com/spec/v1\n", "is a Git LFS pointer, not the file itself"),
+    ],
+)  # fmt: skip
+def test_what_it_is_instead(
+    capture: bytes, change: Callable[[bytes], bytes], said: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "vm.xplane.pb"
+    file.write_bytes(change(capture[: 1 << 17]))
+    with pytest.raises(InputError) as error:
+        xi.load(str(file))
+    assert str(error.value).startswith(f"{file}: the file {said}")
 
 
 def test_a_file_that_is_cut_short_is_no_text(capture: bytes, tmp_path: Path) -> None:

@@ -64,10 +64,12 @@ def json_schema(name: str) -> Part:
 def _kinds() -> dict[str, Any]:
     """All types by name, ready to take descriptions from the strings below their keys."""
     found = {}
+    config = ConfigDict(use_attribute_docstrings=True, extra="forbid")
     for module in iter_modules(schema.__path__, f"{schema.__name__}."):
-        for name, kind in getmembers(import_module(module.name), isclass):
+        members: list[tuple[str, Any]] = getmembers(import_module(module.name), isclass)
+        for name, kind in members:
             if is_typeddict(kind):
-                kind.__pydantic_config__ = ConfigDict(use_attribute_docstrings=True, extra="forbid")
+                kind.__pydantic_config__ = config
                 found[name] = kind
     return found
 

@@ -5,6 +5,7 @@ import { pause } from '../lib/activity.js';
 import { get, post } from '../lib/api.js';
 import { digits } from '../lib/format.js';
 import { readPref, writePref } from '../lib/prefs.js';
+import { visible } from '../lib/visible.js';
 
 const PAUSE_MS = 250;
 const MOST_ADDRESSES = 5;
@@ -56,7 +57,7 @@ export function createCapture(say, opened, logdir) {
     fill(before, last.map((value) => h('option', { value })));
     addresses.value ||= last[0] ?? '';
     duration.value ||= readPref('duration_ms') ?? '2000';
-    place.textContent = logdir();
+    place.textContent = visible(logdir());
   }
 
   /** An address is remembered once it is known to be one, whether or not a server listens there now. */
@@ -77,12 +78,12 @@ export function createCapture(say, opened, logdir) {
         show(told);
         await pause(PAUSE_MS);
       }
-      message.textContent = told.message;
+      message.textContent = visible(told.message ?? '');
       start.disabled = false;
       if (told.session) opened(told.session);
       if (!told.message) dialog.close();
     } catch (error) {
-      message.textContent = /** @type {Error} */ (error).message;
+      message.textContent = visible(/** @type {Error} */ (error).message);
     } finally {
       start.disabled = false;
       fill(progress);

@@ -19,6 +19,10 @@ const LABELS = 7;
 /** Of more nobody could read any. */
 const MOST_LABELS = 80;
 const NEAR = 0.5;
+/** Where on its line the name of a roof may stand, the best first. */
+const PARTS = [0.62, 0.3, 0.85, 0.15];
+/** px within which dots have their labels. */
+const CROWD = 90;
 
 /** @param {ReturnType<typeof import('../timeline/draw.js').penOn>} pen @param {number} width @param {number} height @param {Palette} palette @param {Picture} picture */
 export function paintRoofline({ g, box, write, textWidth }, width, height, palette, { dots, axes, roof, precision, tone, faint, chosen, lifted, all, kept }) {
@@ -93,8 +97,9 @@ export function paintRoofline({ g, box, write, textWidth }, width, height, palet
     const slope = Math.atan2(corner[1] - low[1], corner[0] - low[0]);
     const memory = `HBM ${digits((roof.bytes ?? 0) / 1e9)} GB/s`;
     if (Math.hypot(corner[0] - low[0], corner[1] - low[1]) > textWidth(memory) * 1.6) {
-      along(memory, low, corner, 0.62, slope, -9, palette.ink);
-      along('50 % of it', low, corner, 0.6, slope, 9 + (y(1) - y(2)) * Math.cos(slope), palette.ink3);
+      const part = freePart(low, corner, textWidth(memory) / 2);
+      along(memory, low, corner, part, slope, -9, palette.ink);
+      along('50 % of it', low, corner, part, slope, 9 + (y(1) - y(2)) * Math.cos(slope), palette.ink3);
     }
     const [text, height14] = [decade0(at), bottom - 11];
     const wide = textWidth(text) + 8;
@@ -104,6 +109,14 @@ export function paintRoofline({ g, box, write, textWidth }, width, height, palet
     if (corner[0] - wide / 2 - 4 - textWidth(left) > LEFT) write(palette.ink2, left, corner[0] - wide / 2 - 4 - textWidth(left), height14);
     if (corner[0] + wide / 2 + 4 + textWidth(rest) < right) write(palette.ink2, rest, corner[0] + wide / 2 + 4, height14);
     taken.push({ x: corner[0] - wide / 2 - 4 - textWidth(left), y: height14 - 8, w: wide + 8 + textWidth(left) + textWidth(rest), h: 16 });
+  }
+
+  /** The place on a line that is away from the dots with labels. @param {[number, number]} from @param {[number, number]} to @param {number} half of the text's width */
+  function freePart(from, to, half) {
+    const long = Math.hypot(to[0] - from[0], to[1] - from[1]);
+    const away = (/** @type {number} */ part) => Math.min(CROWD, ...dots.slice(0, LABELS).map((dot) => (
+      Math.hypot(from[0] + (to[0] - from[0]) * part - dot.x, from[1] + (to[1] - from[1]) * part - dot.y))));
+    return PARTS.filter((part) => Math.min(part, 1 - part) * long > half).reduce((best, part) => (away(part) > away(best) ? part : best), PARTS[0]);
   }
 
   /** Text along a line. @param {string} text @param {[number, number]} from @param {[number, number]} to @param {number} part @param {number} slope @param {number} off @param {string} color */

@@ -5,6 +5,7 @@ import { deviceName } from '../lib/cards.js';
 import { count, share } from '../lib/format.js';
 import { shortNames } from '../lib/hosts.js';
 import { pickSome } from './pick.js';
+import { visible as shown } from '../lib/visible.js';
 
 const COPIED_MS = 1500;
 
@@ -49,7 +50,7 @@ export function createHeader(on, notes, capture) {
       const shorts = new Map(all.map((name, at) => [name, short[at]]));
       const shortOf = (/** @type {string} */ name) => shorts.get(name) ?? name;
       const named = chosen.hosts.length === 2 && all.length > 2 ? `: ${chosen.hosts.map(shortOf).join(', ')}` : '';
-      hosts.textContent = chosen.hosts.length === 1 ? chosen.hosts[0] : `${count(chosen.hosts.length)} of ${count(all.length)}${named}`;
+      hosts.textContent = chosen.hosts.length === 1 ? shown(chosen.hosts[0]) : `${count(chosen.hosts.length)} of ${count(all.length)}${named}`;
       hosts.setAttribute('aria-label', `hosts, ${hosts.textContent}`);
       const whose = new Set(chosen.hosts);
       const visible = ready.devices.filter(({ host }) => whose.has(host));

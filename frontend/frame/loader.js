@@ -1,6 +1,6 @@
 /** Brings a session in: asks, shows progress while the server reads, ends with the session or with an error. */
 
-import { get, post } from '../lib/api.js';
+import { get, opened, post } from '../lib/api.js';
 import { begin, pause } from '../lib/activity.js';
 import { deviceRows } from '../lib/devices.js';
 
@@ -31,6 +31,7 @@ export function createLoader(on) {
           /** @type {import('../lib/types').SessionAnswer} */
           const answer = await (again ? post('reload', { session, hosts, seen }) : get('session', { session, hosts, seen }));
           if (own !== ticket) return;
+          if (answer.state === 'ready' && answer.mark) opened(session, answer.mark);
           if (answer.state === 'ready') return on.ready({ ...answer, devices: deviceRows(answer.devices), of: { session, hosts: answer.chosen ? hosts : null }, loaded_ms: performance.now() - began });
           if (answer.state === 'error') return on.error(answer.message);
           const { head, partial } = answer;

@@ -2,6 +2,7 @@
 
 import { h, fill } from '../lib/dom.js';
 import { count } from '../lib/format.js';
+import { visible } from '../lib/visible.js';
 
 /** @typedef {{value: string, label: string, note?: string}} Choice */
 
@@ -22,7 +23,7 @@ export function pickSome(label, testid, changed) {
     /** @param {Choice[]} choices @param {string[]} chosen @param {number} [all] how many there are beside the choices */
     set(choices, chosen, all = choices.length) {
       element.classList.toggle('none', !choices.length);
-      summary.textContent = chosen.length === 1 ? choices.find(({ value }) => value === chosen[0])?.label ?? '' : `${count(chosen.length)} of ${count(all)}`;
+      summary.textContent = chosen.length === 1 ? visible(choices.find(({ value }) => value === chosen[0])?.label ?? '') : `${count(chosen.length)} of ${count(all)}`;
       summary.ariaLabel = `${label}, ${summary.textContent}`;
       draw = () => drawMenu(choices, chosen);
       if (details.open) draw();

@@ -57,7 +57,7 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
     countColumn('Last in', 'last', { key: 'last' }),
     shareColumn('Share', 'share', { key: 'share', cell: (row) => share(shareOf(row)) }),
     timeColumn('Others wait', unit, ({ waits_us }) => (waits_us ?? 0) * US, { key: 'waits', cell: (row) => (row.waits_us === null ? MISSING : sum([row])) }),
-    { head: '', name: 'Bar', cell: ({ waits_us }) => lengthBar((waits_us ?? 0) / most) },
+    { head: '', name: 'Bar', cell: ({ waits_us }) => waits_us !== null && lengthBar(waits_us / most) },
     shareColumn('Duty cycle', 'duty', { key: 'duty' }),
     ...(apart ? [{ head: 'Against the median host, ms a step', cell: (/** @type {HostRow} */ row) => apartBar(seen(row), side) },
       { key: 'differs', head: 'What differs most', value: (/** @type {HostRow} */ { differs_us }) => Math.abs(differs_us ?? 0), cell: differs }] : []),

@@ -76,5 +76,5 @@ export function verdictBlock(document, rows, range, capture) {
     h('dl', { class: 'figures' },
       figure('step', step_ps, `mean step, ${number}`),
       told && figure('waits', waits_ps, cores ? 'of it waits for other cores, per step and core' : 'of it waits for other hosts, per step and host', true),
-      told && !range && !partial && figure('fixed', step_if_fixed_ps, `mean step at best, ${fixed}`)));
+      told && !range && !partial && (!cores || verdict.core) && figure('fixed', step_if_fixed_ps, `mean step at best, ${fixed}`)));
 }

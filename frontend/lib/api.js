@@ -12,7 +12,31 @@ export class RequestError extends Error {
 }
 
 /** `get('window', {session: 'a', start_ps: 5})` asks for `data/window?session=a&start_ps=5`; null and undefined are left out. @param {string} route @param {Record<string, any>} [query] @param {AbortSignal} [signal] @returns {Promise<any>} */
-export const get = (route, query = {}, signal) => request(`data/${route}?${new URLSearchParams(given(query))}`, { signal });
+export async function get(route, query = {}, signal) {
+  const known = marks.get(query.session);
+  const asked = given({ ...query, ...(known && route !== 'session' ? { mark: known } : {}) });
+  try {
+    return await request(`data/${route}?${new URLSearchParams(asked)}`, { signal });
+  } catch (error) {
+    // Of several requests that were under way the first one tells.
+    if (error instanceof RequestError && error.status === READ_AGAIN && marks.delete(query.session)) readAgain(query.session);
+    throw error;
+  }
+}
+
+const READ_AGAIN = 409;
+
+/** What stands for the files of the sessions that the page has opened, by their names. @type {Map<string, string>} */
+const marks = new Map();
+
+/** @type {(session: string) => void} */
+let readAgain = () => {};
+
+/** From now on what is asked about a session is about these files of it. @param {string} session @param {string} mark */
+export const opened = (session, mark) => { marks.set(session, mark); };
+
+/** Says what to do once the server has read other files of a session that is open. @param {(session: string) => void} run */
+export const whenReadAgain = (run) => { readAgain = run; };
 
 /** Asks for something to be done; only this page may. Null and undefined are left out. @param {string} route @param {Record<string, any>} [body] @returns {Promise<any>} */
 export const post = (route, body = {}) => request(`data/${route}`,

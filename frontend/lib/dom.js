@@ -1,5 +1,7 @@
 /** Elements without HTML strings: text always goes in as text. */
 
+import { visible } from './visible.js';
+
 /** @typedef {Node|string|number|null|undefined|false} Child */
 
 /**
@@ -13,13 +15,15 @@ export const h = (tag, attributes, ...children) => dressed(document.createElemen
 /** The same for what pictures are made of. @param {string} tag @param {Record<string, any>|null} attributes @param {...(Child|Child[])} children */
 export const svg = (tag, attributes, ...children) => dressed(document.createElementNS('http://www.w3.org/2000/svg', tag), attributes, children);
 
+const TOLD = new Set(['title', 'aria-label']);
+
 /** @template {HTMLElement|SVGElement} E @param {E} element @param {Record<string, any>|null|undefined} attributes @param {(Child|Child[])[]} children */
 function dressed(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes ?? {})) {
     if (value == null || value === false) continue;
     if (name === 'style') for (const [key, text] of Object.entries(value)) element.style.setProperty(key, text);
     else if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
-    else element.setAttribute(name, value === true ? '' : String(value));
+    else element.setAttribute(name, value === true ? '' : TOLD.has(name) ? visible(String(value)) : String(value));
   }
   element.append(...present(children));
   return element;
@@ -28,7 +32,7 @@ function dressed(element, attributes, children) {
 /** @param {(Child|Child[])[]} children @returns {(Node|string)[]} */
 function present(children) {
   return children.flat().filter((child) => child != null && child !== false)
-    .map((child) => (child instanceof Node ? child : String(child)));
+    .map((child) => (child instanceof Node ? child : visible(String(child))));
 }
 
 /** Replaces what an element contains. @param {Element} element @param {...(Child|Child[])} children */

@@ -1,6 +1,7 @@
 /** Two regions that screen readers follow: a polite one, at most every 2 s, and one for errors. */
 
 import { h } from './dom.js';
+import { visible } from './visible.js';
 
 const POLITE_MS = 2000;
 
@@ -13,7 +14,7 @@ export function createLive() {
   const flush = () => {
     timer = 0;
     last = performance.now();
-    polite.textContent = next;
+    polite.textContent = visible(next);
   };
   /** @param {string} text */
   const say = (text) => {
@@ -36,7 +37,7 @@ export function createLive() {
       flush();
     },
     /** @param {string} text */
-    alarm(text) { urgent.textContent = text; },
+    alarm(text) { urgent.textContent = visible(text); },
   };
 }
 /** @typedef {ReturnType<typeof createLive>} Live */

@@ -49,6 +49,8 @@ export interface Ready {
   state: "ready";
   /** The files are not those that were read. */
   changed?: boolean;
+  /** Stands for the files that were read. */
+  mark?: string;
   /** What requests about it say: its name, and whose traces they are about where not all hosts are in memory. */
   of: { session: string; hosts: string | null };
   /** Places of the hosts whose rows these are, where not all are in memory; and which to look at first. */

@@ -84,7 +84,7 @@ export function dutyLine(devices, session, app) {
   });
   const [device] = devices;
   return h('div', { class: 'duty-one', 'data-testid': 'duty-one' }, h('span', null, 'Duty cycle ', deviceLink(device, session, app)),
-    body, choice, name, stallNote(devices));
+    body, name, choice, stallNote(devices));
 }
 
 /** Its row in the timeline. @param {DutyDevice} device @param {Ready} session @param {App} app */

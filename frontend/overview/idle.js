@@ -27,16 +27,15 @@ export function idleCard(all, times, { step_idle: { steps: whole }, gap_causes, 
   const each = `${whole ? 'per step and core' : 'per core, first to last run'}${devices.length < all.length ? `, ${cores(all.length, devices.length)}` : ''}`;
   const one = all.length === 1 ? dutyLine(all, session, app) : null;
   if (!items.length) return card('Idle time by cause', { note: each }, h('p', null, 'No core is idle then.'), one);
-  const bar = stackedBar(Object.fromEntries(items.flatMap(({ name, ps }) => (name ? [[name, ps]] : []))));
-  /** Where a class has no gaps, but for none at all, its number leads nowhere. @param {ClassName} name @param {string} text */
-  const placeOf = (name, text) => {
-    if (gap_causes.includes(name)) return link(text, () => app.open({ v: 'gaps', f: `cause:${name}`, sel: '' }), { title: `Gaps caused by ${label(name)}` });
-    const { start_ps: [start], duration_ps: [duration] } = steps.columns;
-    return counts.gaps || start === undefined ? text : link(text, () => app.open(windowPlace(start, start + duration)), { title: 'The first step in the timeline' });
-  };
+  const { start_ps: [start], duration_ps: [duration] } = steps.columns;
+  /** To the gaps that a class causes; without any to the first step, of which the idle time is then. @param {ClassName} name */
+  const show = (name) => app.open(gap_causes.includes(name) || start === undefined ? { v: 'gaps', f: `cause:${name}`, sel: '' } : windowPlace(start, start + duration));
+  const bar = stackedBar(Object.fromEntries(items.flatMap(({ name, ps }) => (name ? [[name, ps]] : []))), show);
   const label = (/** @type {ClassName|null} */ name) => (name ? LABELS[name] : 'in gaps under 10\u202fµs');
-  const mean = partColumns('Idle', items, 'ps', (text, { name }) => (
-    name ? placeOf(name, text) : text));
+  /** A class that causes no gap, though there are some, leads nowhere. @param {ClassName} name @param {string} text */
+  const placeOf = (name, text) => (gap_causes.includes(name) || !counts.gaps
+    ? link(text, () => show(name), { title: gap_causes.includes(name) ? `Gaps caused by ${label(name)}` : 'The first step in the timeline' }) : text);
+  const mean = partColumns('Idle', items, 'ps', (text, { name }) => (name ? placeOf(name, text) : text));
   const summed = partColumns('All cores', items, 'all_ps');
   return card('Idle time by cause', { note: `${mean.unit.name} ${each}`, class: 'idle' },
     h('div', { 'data-testid': 'idle-bar' }, bar),

@@ -227,10 +227,10 @@ export function createSteps(app) {
       const linked = every.find((step) => keyOf(step) === app.link.state.st)?.host;
       takeHost(linked ?? (hosts.includes(host) ? host : hosts.includes(rank(first?.slowest)) ? rank(first?.slowest) : hosts[0] ?? ''));
       const names = namesOf(every);
-      const busy = [h('i', { class: 'line-mark', 'aria-hidden': 'true' }), 'work that the step launched, busiest core'];
+      const busy = every.some(({ device_busy_ps }) => device_busy_ps) ? [[h('i', { class: 'line-mark', 'aria-hidden': 'true' }), 'work that the step launched, busiest core']] : [];
       fill(element, steps.length
         ? card('Step time', { note: 'by class of the driving thread', class: 'steps-card', right: [hosts.length > 0 && whose, toggle] },
-          legend([...names.map(classCell), busy]), body)
+          legend([...names.map(classCell), ...busy]), body)
         : card('Step time', {}, h('p', null, 'This capture has no steps: no step annotation, no StepMarker, no rhythm of modules.'),
           h('p', { class: 'sec' }, 'Wrap the loop in xp.StepTrace, or capture more than one step.')));
       if (steps.length) draw();

@@ -48,7 +48,7 @@ function ribbonPath({ from, to }) {
 
 /**
  * @param {Propagation} answer
- * @param {{tone: (phase: number) => number, phase: (phase: number) => void, run: (at: number) => void}} on `tone` counts from 1
+ * @param {{tone: (phase: number) => number, phase: (phase: number) => void, run: (at: number) => void, leave: () => void}} on `tone` counts from 1; `leave`: the strips have the focus no longer
  */
 export function createOrder(answer, on) {
   const { phases, step, strips, unannotated } = answer;
@@ -83,12 +83,21 @@ export function createOrder(answer, on) {
   const picture = svg('svg', { viewBox: `0 0 ${WIDE} ${TALL}`, preserveAspectRatio: 'none', 'aria-hidden': 'true' },
     svg('pattern', { id: 'ribbon-hatch', width: 7, height: 7, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)' }, svg('path', { d: 'M0 0V7', class: 'hatch-line' })), ribbons);
 
+  /** @param {((shape: typeof shapes[number]) => boolean)|null} which */
+  function lift(which) {
+    picture.classList.toggle('lifting', which !== null);
+    ribbons.forEach((ribbon, index) => ribbon.classList.toggle('on', which?.(shapes[index]) ?? false));
+  }
+
   const move = (/** @type {Element|null} */ to) => /** @type {HTMLElement|null} */ (to)?.focus();
 
   /** A strip: one Tab stop, arrows move within it. @param {HTMLButtonElement[]} pieces @param {string} label */
   function lane(pieces, label) {
     if (pieces[0]) pieces[0].tabIndex = 0;
     const element = h('div', { class: 'piece-lane', role: 'group', 'aria-label': label }, pieces);
+    // What has the focus lifts its ribbons, as the pointer does.
+    element.addEventListener('focusin', ({ target }) => lift((shape) => [host[shape.host], device[shape.device]].includes(/** @type {HTMLButtonElement} */ (target))));
+    element.addEventListener('focusout', on.leave);
     onKeys(element, '*', { ArrowRight: (own) => move(own.nextElementSibling), ArrowLeft: (own) => move(own.previousElementSibling) });
     return element;
   }
@@ -103,10 +112,7 @@ export function createOrder(answer, on) {
     nameOf, length, titleOf: (/** @type {number} */ run) => device[run].title,
     element: h('div', { class: 'order', 'data-testid': 'order-strip' }, rows.flatMap(([label, note, row]) => [h('span', null, label, h('small', null, note)), row])),
     /** Lifts the ribbons of some runs; null lifts none. @param {((own: Stretch, at: number) => boolean)|null} which */
-    lift(which) {
-      picture.classList.toggle('lifting', which !== null);
-      ribbons.forEach((ribbon, index) => ribbon.classList.toggle('on', which?.(strips.device[shapes[index].device], shapes[index].device) ?? false));
-    },
+    lift: (which) => lift(which && (({ device: at }) => which(strips.device[at], at))),
     /** Outlines what is picked. @param {number|null} phase @param {number} run */
     mark(phase, run) {
       host.forEach((own, at) => own.setAttribute('aria-pressed', String(phase !== null && strips.host[at].phase === phase)));

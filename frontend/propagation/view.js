@@ -174,7 +174,7 @@ export function propagationView(app) {
     const { order: told, strips: { device } } = own;
     if (!device.length) return null;
     if (!own.phases.length) return emptyCard('Host order against device order', 'No annotations lie within steps, so there is no order to compare.');
-    const made = order = createOrder(own, { tone: (phase) => toneOf(own.phases[phase].name) || (phase % 6) + 1, run: chooseRun, phase: (phase) => choose(rowAt(phase)?.path) });
+    const made = order = createOrder(own, { tone: (phase) => toneOf(own.phases[phase].name) || (phase % 6) + 1, run: chooseRun, phase: (phase) => choose(rowAt(phase)?.path), leave: () => lift(null) });
     const unit = unitFor(made.length);
     const after = (/** @type {number} */ ps) => ps - device[0].start_ps;
     const each = columnUnit(device, 'device_ps');

@@ -2,12 +2,15 @@
 
 import { mix } from '../lib/theme.js';
 import { digits } from '../lib/format.js';
+import { visible } from '../lib/visible.js';
 
 /** @typedef {import('../lib/theme.js').Palette} Palette */
 /** @typedef {import('../lib/theme.js').Tone} Tone */
 /** @typedef {'hatch'|'dots'|'light'|null} Sign what tells a tone apart beside its hue; `light`: no scope */
 
 const INSET = 5;
+/** px that a text leaves free behind it. */
+const AFTER = 3;
 export const LEAST_TEXT_PX = 22;
 const LEAST_BESIDE_PX = 34;
 /** Bars of merged slices: wide, and from one to the next. */
@@ -43,7 +46,7 @@ export function penOn(canvas, width, height, palette) {
   /** Text that stands on the middle of a line. @param {string} color @param {string} text @param {number} x @param {number} y */
   function write(color, text, x, y) {
     g.fillStyle = color;
-    g.fillText(text, x, y + 0.5);
+    g.fillText(visible(text), x, y + 0.5);
   }
 
   /** Text on a ground of its own, which is `tagWidth` wide. @param {string} ground @param {string} color @param {string} text @param {number} x @param {number} y */
@@ -78,6 +81,9 @@ export function penOn(canvas, width, height, palette) {
     }
     return low >= 3 ? text.slice(0, low) + '…' : '';
   }
+
+  /** Whether a slice has room for all of a text. @param {string} text @param {number} room the slice's, px */
+  const fits = (text, room) => textWidth(text) <= room - INSET - AFTER;
 
   /** @param {number} x @param {number} y @param {number} w @param {number} h @param {() => void} draw */
   function clipped(x, y, w, h, draw) {
@@ -129,7 +135,7 @@ export function penOn(canvas, width, height, palette) {
       g.strokeRect(left + 0.5, y + 0.5, Math.max(1, Math.round(x + w) - left - 1), h - 1);
       g.setLineDash([]);
     }
-    const fitted = room < LEAST_TEXT_PX ? '' : fitText(text, room - INSET - 3);
+    const fitted = room < LEAST_TEXT_PX ? '' : fitText(text, room - INSET - AFTER);
     if (!fitted) return;
     if (sign) box(tone.fill, x + 2, y + 2, Math.min(w - 4, textWidth(fitted) + 6), h - 4);
     write(tone.on, fitted, x + INSET, y + h / 2);
@@ -169,5 +175,5 @@ export function penOn(canvas, width, height, palette) {
     g.strokeRect(Math.round(x) - out, Math.round(y) - out, Math.max(2, Math.round(w)) + 2 * out, Math.round(h) + 2 * out);
   }
 
-  return { g, box, drawBar, write, tag, tagWidth, textWidth, fitText, clipped, drawSlice, drawMerged, outline };
+  return { g, box, drawBar, write, tag, tagWidth, textWidth, fitText, fits, clipped, drawSlice, drawMerged, outline };
 }

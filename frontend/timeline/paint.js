@@ -6,7 +6,7 @@ import { LEAST_TEXT_PX } from './draw.js';
 import { coverage, eachSlice } from './columns.js';
 import { barOrigin, drawFolded, drawMore } from './paint-folded.js';
 import { drawWait } from './paint-waits.js';
-import { lookOf, textOf } from './tones.js';
+import { lookOf, textsOf } from './tones.js';
 import { columnsOf, laneFor, laneTop, visibleLanes } from './scene.js';
 import { rulerTicks } from './scale.js';
 
@@ -41,7 +41,7 @@ export const arrowTimes = ({ from, to }) => ({ start_ps: Math.max(from.start_ps,
 
 /** @param {ReturnType<typeof import('./draw.js').penOn>} pen @param {import('./scene.js').Scene} scene @param {import('../lib/theme.js').Palette} palette @param {Map<string, number>} tones @param {Marks} marks */
 export function paint(pen, scene, palette, tones, { selection, preview, hover, cursor, focused, partners, arrows, waits, delayed, hits, edges, pointer }) {
-  const { g, box, write, tag, tagWidth, textWidth, fitText, clipped, drawSlice, drawMerged, outline } = pen;
+  const { g, box, write, tag, tagWidth, textWidth, fitText, fits, clipped, drawSlice, drawMerged, outline } = pen;
   const { scale, width, height, top, slices } = scene;
   const { left, right } = scale;
   const lanes = visibleLanes(scene);
@@ -101,7 +101,11 @@ export function paint(pen, scene, palette, tones, { selection, preview, hover, c
       if (w < 1) drawn = Math.floor(x);
       const { tone, sign } = lookOf(palette, tones, lane, i, slices);
       if (columns.count[i] > 1) drawMerged(x, y, w, lane.h, tone, columns.count[i], origin, (from, to) => coverage(columns, i, scale.ps(from), scale.ps(to)));
-      else drawSlice(x, y, w, lane.h, tone, sign, w < LEAST_TEXT_PX ? '' : textOf(kind, columns, i, slices.names), roomFor(covering, x, w));
+      else {
+        const room = roomFor(covering, x, w);
+        const texts = room < LEAST_TEXT_PX ? [''] : textsOf(kind, columns, i, slices.names);
+        drawSlice(x, y, w, lane.h, tone, sign, texts.find((text) => fits(text, room)) ?? texts[texts.length - 1], room);
+      }
     });
   }
 

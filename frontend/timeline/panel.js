@@ -13,6 +13,7 @@ import { gapContent } from './panel-gap.js';
 import { windowContent } from './panel-window.js';
 import { devicesTable, eventColumn, quietColumn, tableButton } from './parts.js';
 import { phaseTones } from './tones.js';
+import { visible } from '../lib/visible.js';
 
 /** @typedef {import('../lib/types').Ready} Ready */
 /** @typedef {import('../lib/api.js').RequestError} RequestError */
@@ -55,7 +56,7 @@ export function createPanel(act, on) {
   /** @param {PanelContent} content */
   function show({ title: text, tags = [], note, buttons = [], body }) {
     const again = focused();
-    title.textContent = title.title = text;
+    title.textContent = title.title = visible(text);
     fill(head, title, tags.map((tag) => (tag instanceof Node ? tag : h('span', { class: 'tag' }, tag))), note && h('span', { class: 'sec' }, note),
       h('span', { class: 'grow' }), buttons);
     element.replaceChildren(head, body);

@@ -2,7 +2,7 @@
 
 import { CLASSES } from '../lib/classes.js';
 import { eachSlice, sliceAt } from './columns.js';
-import { hasClass, textOf } from './tones.js';
+import { hasClass, textsOf } from './tones.js';
 
 /** @typedef {import('./layout.js').Lane} Lane */
 /**
@@ -54,7 +54,7 @@ export function foundAt(scene, lane, index) {
   return {
     lane, row: lane.row.id, depth: lane.depth, index, start_ps: start[index], end_ps: end[index],
     real_ps, length_ps: (real?.end ?? end)[index] - real_ps,
-    name: scene.slices.names[name[index]] ?? textOf(lane.row.kind, columns, index, scene.slices.names),
+    name: scene.slices.names[name[index]] ?? textsOf(lane.row.kind, columns, index, scene.slices.names)[0],
     kind: kind[index], count: count[index], busy_ps: busy[index],
     // The index of the host is in the row's id: `h0.t3`.
     event: event[index] < 0 ? null : `${parseInt(lane.row.id.slice(1), 10) || 0}.${event[index]}`,

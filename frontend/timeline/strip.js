@@ -1,10 +1,10 @@
 /** The whole session on one strip: device activity, gaps by cause, and a brush that is the window of the lanes. */
 
 import { clamp } from '../lib/axis.js';
-import { h, onDrag } from '../lib/dom.js';
-import { plural } from '../lib/format.js';
+import { h, onDrag, onKeys } from '../lib/dom.js';
+import { plural, rangeText } from '../lib/format.js';
 import { penOn } from './draw.js';
-import { createScale, isSmall } from './scale.js';
+import { createScale, isSmall, zoomSpan } from './scale.js';
 
 /** @typedef {import('../lib/types').Ready} Ready */
 /** @typedef {import('./scale.js').Span} Span */
@@ -12,6 +12,9 @@ import { createScale, isSmall } from './scale.js';
 const USUAL = { height: 40, linesTop: 4, room: 24, bandTop: 30, band: 6, lines: true };
 const SMALL = { height: 26, linesTop: 3, room: 14, bandTop: 18, band: 5, lines: false };
 const GRIP = 6;
+/** What an arrow moves the window by, as a part of it, and what one enlarges it by. */
+const PAN = 0.2;
+const ZOOM = 1.5;
 
 /**
  * @param {object} on
@@ -22,7 +25,7 @@ const GRIP = 6;
  */
 export function createStrip(on) {
   const [canvas, base] = [h('canvas', null), h('canvas', null)];
-  const element = h('div', { class: 'strip', 'data-testid': 'overview-strip', role: 'img', 'aria-label': 'The whole session' }, canvas);
+  const element = h('div', { class: 'strip', 'data-testid': 'overview-strip', role: 'slider', tabindex: 0, 'aria-label': 'Window of the session', 'aria-valuemin': 0 }, canvas);
   /** @type {Ready|null} */
   let session = null;
   /** What the strip was drawn from. @type {any[]} */
@@ -71,13 +74,15 @@ export function createStrip(on) {
     element.style.height = `${height}px`;
     if (!session || !width) return;
     const chosen = on.devices();
+    const { start_ps, end_ps } = on.shown();
+    for (const [name, value] of Object.entries({ max: Math.round(session.session.duration_ps / 1e9), now: Math.round(start_ps / 1e9), text: rangeText(start_ps, end_ps) })) element.setAttribute(`aria-value${name}`, String(value));
     const now = [session, palette, width, height, devicePixelRatio, chosen.join(), on.causes()];
     if (now.some((value, index) => value !== last[index])) drawSession(session, palette, chosen);
     last = now;
     const { g, box, outline } = penOn(canvas, width, height, palette);
     g.drawImage(base, 0, 0, width, height);
     const { left } = scale();
-    const [from, to] = [on.shown().start_ps, on.shown().end_ps].map(scale().x);
+    const [from, to] = [start_ps, end_ps].map(scale().x);
     box(palette.veil, left, 0, from - left, height);
     box(palette.veil, to, 0, width - to, height);
     outline(palette.sel, 1, from, 0, to - from, height);
@@ -101,6 +106,20 @@ export function createStrip(on) {
       else if (x > from && x < to && end_ps - start_ps < whole.end_ps * 0.999) on.window({ start_ps: start_ps + now - at, end_ps: end_ps + now - at });
       else if (Math.abs(whole.x(now) - x) > 3) on.window(ordered(at, now));
     };
+  });
+  /** @param {number} part of the window; it keeps its length, also where it would go beyond the session */
+  function pan(part) {
+    const { start_ps, end_ps } = on.shown();
+    const by = clamp(part * (end_ps - start_ps), -start_ps, (session?.session.duration_ps ?? end_ps) - end_ps);
+    on.window({ start_ps: start_ps + by, end_ps: end_ps + by });
+  }
+  /** @param {number} factor */
+  function zoom(factor) {
+    const { start_ps, end_ps } = on.shown();
+    on.window(zoomSpan({ start_ps, end_ps }, factor, (start_ps + end_ps) / 2));
+  }
+  onKeys(element, '*', {
+    ArrowLeft: () => pan(-PAN), ArrowRight: () => pan(PAN), ArrowUp: () => zoom(ZOOM), ArrowDown: () => zoom(1 / ZOOM), Home: () => pan(-Infinity), End: () => pan(Infinity),
   });
   element.addEventListener('pointermove', (event) => {
     const { whole, x, near } = place(event);

@@ -1,7 +1,7 @@
 /** Which tone, sign and text a slice has, by the kind of its row, and how it is told to people who do not see it. */
 
 import { CLASSES, LABELS } from '../lib/classes.js';
-import { count, placeText, plural, share, timeText } from '../lib/format.js';
+import { count, headline, placeText, plural, share, timeText } from '../lib/format.js';
 import { sliceOf } from './columns.js';
 
 /** @typedef {import('./columns.js').Columns} Columns */
@@ -43,13 +43,13 @@ export function lookOf(palette, tones, { row: { id, kind }, depth }, i, { names,
   return { tone: palette.classes[CLASSES.indexOf(own)], sign: own === 'wait' ? 'hatch' : own === 'unrecorded' ? 'dots' : null };
 }
 
-/** What stands in a slice. @param {import('../lib/types').RowKind} kind @param {Columns} columns @param {number} i @param {string[]} names */
-export function textOf(kind, { start, end, name: ids, kind: kinds }, i, names) {
+/** What may stand in a slice, the longest first: the last may be cut where it does not fit, as a name, but no number is. @param {import('../lib/types').RowKind} kind @param {Columns} columns @param {number} i @param {string[]} names */
+export function textsOf(kind, { start, end, name: ids, kind: kinds }, i, names) {
   const name = names[ids[i]] ?? '';
-  const length = () => timeText(end[i] - start[i]);
-  if (kind === 'steps') return `${name} · ${length()}`;
-  if (kind === 'gaps') return `${length()} gap`;
-  return kind === 'classes' ? LABELS[CLASSES[kinds[i]]] ?? '' : kind === 'scopes' ? name || 'no scope' : name;
+  const length = end[i] - start[i];
+  if (kind === 'steps') return [`${name} · ${timeText(length)}`, `${name} · ${headline(length)}`, name];
+  if (kind === 'gaps') return [`${timeText(length)} gap`, timeText(length), headline(length), ''];
+  return [kind === 'classes' ? LABELS[CLASSES[kinds[i]]] ?? '' : kind === 'scopes' ? name || 'no scope' : name];
 }
 
 /** Whether the class index of a slice in this lane is one of the thirteen. @param {import('./layout.js').Lane} lane */

@@ -3,6 +3,7 @@
 import { h, fill, button } from '../lib/dom.js';
 import { count, plural, rangeText, timeText } from '../lib/format.js';
 import { latest } from '../lib/api.js';
+import { visible } from '../lib/visible.js';
 
 /** @typedef {import('../lib/types').SearchAnswer} SearchAnswer */
 
@@ -14,7 +15,7 @@ const TYPING_MS = 150;
  * @param {(hits: number[], text: string, said: string) => void} on.found starts; what was searched for; what came out
  * @param {(hit: import('../lib/types').Brief) => void} on.hit @param {(error: Error) => void} on.error
  * @param {() => void} on.leave Escape in a field @param {() => void} on.flows @param {() => void} on.align
- * @param {(step: 1|-1) => void} on.gap
+ * @param {(step: 1|-1) => void} on.gap @param {() => void} on.longest
  * @param {() => void} on.fit @param {(ps: number) => void} on.time
  */
 export function createToolbar(on) {
@@ -27,7 +28,8 @@ export function createToolbar(on) {
   const goto = h('span', { class: 'field none', 'data-testid': 'go-to-time' }, h('span', { class: 'muted' }, 'Go to'), time);
   const gapAt = h('span', { class: 'sec small num', 'data-testid': 'gap-index' });
   const gaps = h('span', { class: 'row none' }, button('‹ gap', () => on.gap(-1), { 'data-testid': 'gap-prev' }, h('kbd', null, '[')), gapAt,
-    button('gap ›', () => on.gap(1), { 'data-testid': 'gap-next' }, h('kbd', null, ']')));
+    button('gap ›', () => on.gap(1), { 'data-testid': 'gap-next' }, h('kbd', null, ']')),
+    button('longest', on.longest, { 'data-testid': 'gap-longest', title: 'The longest gap of all devices shown; again: the next one by length' }, h('kbd', null, 'l')));
 
   /** @type {ReturnType<typeof latest<SearchAnswer>>} */
   const channel = latest('search');
@@ -128,8 +130,8 @@ export function createToolbar(on) {
     /** Which gap of how many on which device; nothing where there is none. @param {number} index -1: none is selected @param {number} all @param {string} device its name @param {string} title with its host */
     setGap(index, all, device, title) {
       gaps.classList.toggle('none', !all);
-      gapAt.textContent = `${index < 0 ? plural(all, 'gap') : ofText(index, all)} on ${device}`;
-      gapAt.title = `${plural(all, 'gap')} on ${title}`;
+      gapAt.textContent = visible(`${index < 0 ? plural(all, 'gap') : ofText(index, all)} on ${device}`);
+      gapAt.title = visible(`${plural(all, 'gap')} on ${title}`);
     },
     /** @param {import('./model.js').TimelineState} state @param {number} duration */
     set({ window: { start_ps, end_ps }, flows: arrows, align: aligned }, duration) {

@@ -20,7 +20,8 @@ SAMPLES = "samples_per_step"
 
 @dataclass(frozen=True)
 class Unread:
-    """A place in a file that was not understood: its line, from 1, and what stands there."""
+    """A place in a file that was not understood: its line, from 1, and what stands there; or line 0, and why nothing of
+    the file, or of a part of it, is used."""
 
     file: str
     line: int

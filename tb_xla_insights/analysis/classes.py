@@ -16,6 +16,7 @@ from tb_xla_insights.analysis.extractions import find_extractions
 from tb_xla_insights.analysis.intervals import Intervals
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.names import tagged
+from tb_xla_insights.analysis.reaching import first_reaching, reached
 from tb_xla_insights.analysis.segments import NOTHING, Ranked, Segments, innermost, overlay
 from tb_xla_insights.catalog.classes import (
     COMPILE,
@@ -92,17 +93,21 @@ def thread_segments(
 def rows_touching(trace: Trace, line: int, start_ps: int, end_ps: int) -> slice:
     """The shortest run of a line's events that holds all that touch the window."""
     rows = trace.lines[line].rows
-    run = events_touching(trace.start_ps[rows], trace.end_ps[rows], start_ps, end_ps)
-    return slice(rows.start + run.start, rows.start + run.stop)
+    starts = trace.start_ps[rows]
 
+    def ends(run: slice) -> Int64:
+        return trace.end_ps[rows.start + run.start : min(rows.start + run.stop, rows.stop)]
 
-def events_touching(its_start_ps: Int64, its_end_ps: Int64, start_ps: int, end_ps: int) -> slice:
-    """The same of events sorted by start."""
-    reached = np.maximum.accumulate(its_end_ps)
+    reaching = first_reaching(_reached(trace, line), ends, start_ps)
     # An instant's event at the window's start touches it although it ends there.
-    first = min(np.searchsorted(reached, start_ps, "right"), np.searchsorted(its_start_ps, start_ps, "left"))
-    last = np.searchsorted(its_start_ps, end_ps, "left")
-    return slice(int(first), int(max(first, last)))
+    first = min(reaching, int(np.searchsorted(starts, start_ps, "left")))
+    last = max(first, int(np.searchsorted(starts, end_ps, "left")))
+    return slice(rows.start + first, rows.start + last)
+
+
+@kept
+def _reached(trace: Trace, line: int) -> Int64:
+    return reached(trace.end_ps[trace.lines[line].rows])
 
 
 @kept

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.busy import busy, stalls
-from tb_xla_insights.analysis.classes import events_touching, partition, rows_touching, thread_segments
+from tb_xla_insights.analysis.classes import partition, rows_touching, thread_segments
 from tb_xla_insights.analysis.intervals import Intervals
 from tb_xla_insights.analysis.op_times import DistinctOps, OpsOfDevice, distinct_ops, ops_of_device
 from tb_xla_insights.analysis.segments import Segments
@@ -31,13 +31,6 @@ class ThreadExcerpt:
     depth: Int16
     is_op: NDArray[np.bool_]
     segments: Segments
-
-    def touching(self, start_ps: int, end_ps: int) -> NDArray[np.intp]:
-        """Which of the events touch a window; an instant's event at its start does."""
-        until = self.start_ps + self.duration_ps
-        run = events_touching(self.start_ps, until, start_ps, end_ps)
-        touches = (until[run] > start_ps) | (self.start_ps[run] >= start_ps)
-        return np.arange(run.start, run.stop)[touches]
 
 
 @dataclass(frozen=True)
@@ -80,9 +73,6 @@ class Excerpt:
 def excerpt(trace: Trace, start_ps: int, end_ps: int, device: str | None = None) -> Excerpt:
     """What a host recorded in [start_ps, end_ps), of one device (by id) or of all."""
     labels = thread_labels(trace)
-    is_op = np.zeros(len(trace), np.bool_)
-    if "hlo_op" in trace.stats:
-        is_op[trace.stats["hlo_op"].rows] = True
     threads = []
     for thread in trace.threads:
         rows = rows_touching(trace, thread.line, start_ps, end_ps)
@@ -96,7 +86,7 @@ def excerpt(trace: Trace, start_ps: int, end_ps: int, device: str | None = None)
                 trace.start_ps[rows],
                 trace.duration_ps[rows],
                 trace.depth[rows],
-                is_op[rows],
+                _is_op(trace, rows),
                 thread_segments(trace, thread.line, start_ps, end_ps),
             )
         )
@@ -123,6 +113,15 @@ def excerpt(trace: Trace, start_ps: int, end_ps: int, device: str | None = None)
         devices,
         distinct_ops(trace) if devices else None,
     )
+
+
+def _is_op(trace: Trace, rows: slice) -> NDArray[np.bool_]:
+    """Which of a run of events a device did."""
+    found = np.zeros(rows.stop - rows.start, np.bool_)
+    if "hlo_op" in trace.stats:
+        ops = trace.stats["hlo_op"].rows
+        found[ops[slice(*np.searchsorted(ops, (rows.start, rows.stop)))] - rows.start] = True
+    return found
 
 
 def _touching(spans: Spans, start_ps: int, end_ps: int) -> tuple[Int64, Int64]:

@@ -43,7 +43,7 @@ _MOST_UNLIKE = 4
 
 _COUNTED_UP = re.compile(r"\.\d+$|(?<=[A-Za-z])_\d+(?=__XlaMustCompile)")
 """What is another number in each graph of a function: XLA's behind its name, TensorFlow's behind the function's."""
-_SHAPE = re.compile(r"(\w+)\[([\d,]*)\]")
+_SHAPE = re.compile(r"(\w+)\[((?:\d{1,18},?)*)\]", re.ASCII)
 
 
 @dataclass(frozen=True)

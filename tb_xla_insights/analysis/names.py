@@ -12,7 +12,7 @@ from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.threads import host_planes
 
 _FRAME = re.compile(r"\$(\S+:\d+) (.+)")
-_PROGRAM = re.compile(r"^(.*)\((-?\d+)\)$")
+_PROGRAM = re.compile(r"^(.*)\((-?\d{1,20})\)$", re.ASCII)
 
 
 def program_of(name: str) -> tuple[str, str]:

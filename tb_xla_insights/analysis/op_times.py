@@ -11,10 +11,13 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.intervals import own_time
 from tb_xla_insights.analysis.kept import kept
+from tb_xla_insights.analysis.named import kernels
 from tb_xla_insights.analysis.opcodes import instruction
 from tb_xla_insights.analysis.propagation.kernels import own_times, tally
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.tree import find_nodes
+from tb_xla_insights.analysis.reaching import first_reaching, reached
+from tb_xla_insights.arrays import cut, room
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
 _OPS_OF_ANNOTATION = 5
@@ -61,9 +64,15 @@ def ops_of_device(trace: Trace, number: int, start_ps: int, end_ps: int) -> OpsO
     """Those of one device (an index into the trace's devices)."""
     device = trace.devices[number]
     ops, key = device.ops, find_ops(trace).devices[number].key
-    run = slice(*_touching(ops.start_ps, ops.end_ps, start_ps, end_ps))
+    first = first_reaching(_reached(trace, number), ops.end_ps.__getitem__, start_ps)
+    run = slice(first, max(first, int(np.searchsorted(ops.start_ps, end_ps, "left"))))
     parent: Int32 = np.maximum(ops.parent[run] - np.int32(run.start), np.int32(-1))
     return OpsOfDevice(ops.start_ps[run], ops.end_ps[run], parent, ops.name[run], key[run], device.made)
+
+
+@kept
+def _reached(trace: Trace, number: int) -> Int64:
+    return reached(trace.devices[number].ops.end_ps)
 
 
 class OpsOfWindow:
@@ -80,11 +89,11 @@ class OpsOfWindow:
 
     def by_name(self, strings: Sequence[str]) -> list[dict[str, Any]]:
         """`op`, `count` and `self_ps`, by name; those with most time first."""
-        order, place = np.unique(self._name, return_inverse=True)
-        count, time = np.bincount(place), np.zeros(len(order), np.int64)
-        np.add.at(time, place, self._own)
+        columns = room(min(len(self._name), len(strings)), np.int32, np.int64, np.int64)
+        its = np.ascontiguousarray(self._name), np.ascontiguousarray(self._own)
+        made = kernels.sums_by_name(*its, np.full(len(strings), -1, np.int32), *columns)
         found: Sums = {}
-        for name, some, ps in zip(order.tolist(), count.tolist(), time.tolist(), strict=True):
+        for name, some, ps in zip(*(column.tolist() for column in cut(made, *columns)), strict=True):
             _add(found, (None, instruction(strings[name])), some, ps)
         return _rows(found)
 

@@ -6,7 +6,6 @@ a key with it; where even that is missing, the order of both decides, and the an
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, get_args
@@ -19,7 +18,7 @@ from tb_xla_insights.analysis.in_order import in_order
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.names import program_of
 from tb_xla_insights.analysis.reach import calls_of, rows_with, ways_back
-from tb_xla_insights.trace.model import Device, Int8, Int32, Int64, Trace
+from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 from tb_xla_insights.trace.run_keys import stat_at
 
 Join = Literal["exact", "ordered", "none"]
@@ -162,7 +161,7 @@ def _by_run_id(trace: Trace, device: Int32, start: Int64, helpers: Int32) -> Int
     for number in np.argsort(trace.start_ps[helpers], kind="stable").tolist():
         id_ = int(own[number]) or int(of_call[number])
         known.setdefault((id_, int(core[number])), []).append(int(helpers[number]))
-    ordinals = np.array([_ordinal(it) for it in trace.devices], np.int64)[device]
+    ordinals = np.array([it.ordinal for it in trace.devices], np.int64)[device]
     keys = zip(run_id.tolist(), ordinals.tolist(), start.tolist(), strict=True)
     for number, (id_, ordinal, begin) in enumerate(keys):
         if id_ and (same := known.get((id_, ordinal))):
@@ -202,14 +201,9 @@ def _enqueues(trace: Trace, device: Int32, row: Int32, start: Int64) -> tuple[In
     ordered = np.full(len(row), -1, np.int32)
     for number in np.unique(device[exact < 0]).tolist():
         mine = np.flatnonzero(device == number)
-        some = candidates[ordinal == _ordinal(trace.devices[number])] if by_core else candidates
+        some = candidates[ordinal == trace.devices[number].ordinal] if by_core else candidates
         ordered[mine] = _left(trace, exact[mine], some, start[mine])
     return _joins(exact, ordered)
-
-
-def _ordinal(device: Device) -> int:
-    digits = re.search(r"(\d+)$", device.name)
-    return int(digits[1]) if digits else -1
 
 
 def _by_key(trace: Trace, device: Int32, row: Int32, candidates: Int32) -> Int32:
@@ -233,7 +227,7 @@ def _by_key(trace: Trace, device: Int32, row: Int32, candidates: Int32) -> Int32
         rows.tolist(), key(rows, trace.stats["device_ordinal"].at(rows, -1)), strict=True
     ):
         known.setdefault(its, []).append(candidate)
-    ordinals = np.array([_ordinal(it) for it in trace.devices], np.int64)[device]
+    ordinals = np.array([it.ordinal for it in trace.devices], np.int64)[device]
     found = none
     for number, its in enumerate(key(row, ordinals)):
         if its[2] >= 0 and its in known:

@@ -31,12 +31,12 @@ class Segments:
         low = int(np.searchsorted(self.end_ps, start_ps, "right"))
         high = max(low, int(np.searchsorted(self.start_ps, end_ps, "left")))
         part = slice(low, high)
-        return Segments(
-            np.maximum(self.start_ps[part], start_ps),
-            np.minimum(self.end_ps[part], end_ps),
-            self.kind[part],
-            self.row[part],
-        )
+        start, end = self.start_ps[part], self.end_ps[part]
+        if low < high and start[0] < start_ps:
+            start = np.concatenate(([start_ps], start[1:]))
+        if low < high and end[-1] > end_ps:
+            end = np.concatenate((end[:-1], [end_ps]))
+        return Segments(start, end, self.kind[part], self.row[part])
 
     def where(self, keep: NDArray[np.bool_]) -> Segments:
         """The stretches that a mask selects."""

@@ -25,7 +25,7 @@ _ALIKE_SHARE = 0.75
 _FEWEST_ALIKE = 2
 """Times between two runs of another program: a loop goes round more than once."""
 
-_NUMBER = re.compile(r"(\d+)\D*$")
+_NUMBER = re.compile(r"(?<!\d)(\d{1,18})\D*$", re.ASCII)
 
 
 @dataclass(frozen=True)

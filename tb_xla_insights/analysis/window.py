@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.excerpt import DeviceExcerpt, Excerpt, ThreadExcerpt, excerpt
+from tb_xla_insights.analysis.named.times import NO_CLASS, Names, NameTimes
 from tb_xla_insights.analysis.op_times import OpsOfWindow, Sums, annotations_of, sum_of_ops
-from tb_xla_insights.analysis.segments import Segments
 from tb_xla_insights.analysis.shares import by_class, class_shares
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.trace.model import Int32, Int64, SessionTrace
+from tb_xla_insights.trace.model import Int64, SessionTrace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.common import ByClass
@@ -48,7 +46,7 @@ def window(session: SessionTrace, start_ps: int, end_ps: int, device: str | None
         for number, trace in session.numbered()
         if device is None or any(it.id == device for it in trace.devices)
     ]
-    names = _top_names([host.own_ps for host in hosts])
+    names = _top_names(_totals([host.own_ps for host in hosts]))
     return windows_together([host.part(names) for host in hosts], start_ps, end_ps)
 
 
@@ -148,39 +146,44 @@ class _HostWindow:
         self._host, self._number = host, number
         self._start_ps, self._end_ps = start_ps, end_ps
         self._told: list[dict[str, Any]] = []
-        self._events: list[tuple[ThreadExcerpt, NDArray[np.intp]]] = []
-        self.own_ps: dict[str, Int64] = {}
+        self._times: list[tuple[ThreadExcerpt, NameTimes]] = []
+        self.own_ps: dict[str, Int64]
         """Per name of an event, its own time in the window by class, the last column without one. What a device did on
         a thread is told with its ops."""
+        names = Names(len(host.strings))
         for thread in host.threads:
-            self._add(thread)
+            times = names.times(thread, start_ps, end_ps)
+            if len(times.name):
+                self._times.append((thread, times))
+                self._told.append(self._thread(thread, times))
+        self.own_ps = self._own_ps()
 
-    def _add(self, thread: ThreadExcerpt) -> None:
-        events = thread.touching(self._start_ps, self._end_ps)
-        if not events.size:
-            return
-        self._events.append((thread, events))
-        segments = thread.segments.clipped(self._start_ps, self._end_ps)
-        strings = self._host.strings
-        sums = _by_name(strings, thread, segments)
-        works = thread.is_op[segments.row - thread.first] & (segments.kind < 0)
-        own = _by_name(strings, thread, segments.where(~works)) if works.any() else sums
-        self.own_ps = _totals([self.own_ps, own])
-        busy_ps = int((segments.end_ps - segments.start_ps).sum())
-        shares = by_class(np.array(segments.sums(len(CLASSES))))
-        self._told.append(
-            {
-                "row": f"t{thread.line}",
-                "name": thread.label,
-                "role": thread.role,
-                "host": self._host.host,
-                "busy_ps": busy_ps,
-                "events": len(events),
-                "by_class_ps": shares,
-                "no_class_ps": busy_ps - sum(shares.values()),
-                **_events_of_thread(strings, thread.name[events], sums),
-            }
+    def _thread(self, thread: ThreadExcerpt, times: NameTimes) -> dict[str, Any]:
+        sums = times.own_ps.sum(axis=0)
+        return {
+            "row": f"t{thread.line}",
+            "name": thread.label,
+            "role": thread.role,
+            "host": self._host.host,
+            "busy_ps": int(sums.sum()),
+            "events": int(times.count.sum()),
+            "by_class_ps": by_class(sums[:NO_CLASS]),
+            "no_class_ps": int(sums[NO_CLASS]),
+            **_events_of_thread(self._host.strings, times),
+        }
+
+    def _own_ps(self) -> dict[str, Int64]:
+        if not self._times:
+            return {}
+        names, place = np.unique(
+            np.concatenate([times.name for _, times in self._times]), return_inverse=True
         )
+        own = np.zeros((len(names), NO_CLASS + 1), np.int64)
+        np.add.at(own, place, np.concatenate([times.own_ps for _, times in self._times]))
+        of_ops = np.concatenate([times.of_ops_ps for _, times in self._times])
+        np.subtract.at(own[:, NO_CLASS], place, of_ops)
+        its = np.flatnonzero(own.any(axis=1))
+        return {self._host.strings[name]: own[at] for name, at in zip(names[its].tolist(), its, strict=True)}
 
     def part(self, names: Iterable[str]) -> HostWindow:
         """What is told of the host, and of events of these names."""
@@ -206,30 +209,19 @@ class _HostWindow:
         )
 
     def _of_names(self, names: Sequence[str]) -> Iterator[tuple[str, _Events]]:
-        place = {name: number for number, name in enumerate(names)}
-        number_of = np.array([place.get(text, -1) for text in self._host.strings], np.int32)
-        found = [events[number_of[thread.name[events]] >= 0] for thread, events in self._events]
-        threads = [thread for thread, _ in self._events]
-        of_thread = np.repeat(np.arange(len(found)), [len(events) for events in found])
-        start_ps, duration_ps, name = (
-            np.concatenate(
-                [getattr(thread, column)[events] for thread, events in zip(threads, found, strict=True)]
+        found: dict[str, list[tuple[ThreadExcerpt, NameTimes, int]]] = {name: [] for name in names}
+        for thread, times in self._times:
+            for place, name in enumerate(times.name.tolist()):
+                if (text := self._host.strings[name]) in found:
+                    found[text].append((thread, times, place))
+        for text, its in found.items():
+            thread, times, place = max(its, key=lambda it: it[0].duration_ps[it[1].longest[it[2]]])
+            brief = self._brief(thread, int(times.longest[place]), _class(self.own_ps[text]))
+            count, total = (
+                sum(int(getattr(times, key)[place]) for _, times, place in its)
+                for key in ("count", "total_ps")
             )
-            if found
-            else np.zeros(0, np.int64)
-            for column in ("start_ps", "duration_ps", "name")
-        )
-        event = np.concatenate([*found, np.zeros(0, np.intp)])
-        end_ps = np.minimum(start_ps + duration_ps, self._end_ps)
-        time_ps = end_ps - np.maximum(start_ps, self._start_ps)
-        number = number_of[name]
-        order = np.argsort(number, kind="stable")
-        bounds = np.searchsorted(number[order], np.arange(len(names) + 1)).tolist()
-        for text, (low, high) in zip(names, pairwise(bounds), strict=True):
-            its = order[low:high]
-            longest = int(its[duration_ps[its].argmax()])
-            brief = self._brief(threads[of_thread[longest]], int(event[longest]), _class(self.own_ps[text]))
-            yield text, _Events(high - low, int(time_ps[its].sum()), brief)
+            yield text, _Events(count, total, brief)
 
     def _brief(self, thread: ThreadExcerpt, event: int, class_: str | None) -> dict[str, Any]:
         return {
@@ -244,58 +236,55 @@ class _HostWindow:
         }
 
 
-def _by_name(strings: Sequence[str], thread: ThreadExcerpt, segments: Segments) -> dict[str, Int64]:
-    """Time per name of the event and class of the stretch, the last column without one."""
-    width = len(CLASSES) + 1
-    names, place = np.unique(thread.name[segments.row - thread.first], return_inverse=True)
-    sums = np.zeros((len(names), width), np.int64)
-    np.add.at(sums, (place, segments.kind % width), segments.end_ps - segments.start_ps)
-    return {strings[name]: some for name, some in zip(names.tolist(), sums, strict=True)}
-
-
 def _class(sums: Int64) -> str | None:
     """The class of most of the time; None for none."""
     return (*CLASSES, None)[int(sums.argmax())]
 
 
-def _events_of_thread(strings: Sequence[str], events: Int32, sums: Mapping[str, Int64]) -> dict[str, Any]:
+def _events_of_thread(strings: Sequence[str], times: NameTimes) -> dict[str, Any]:
     """`top`: the names of events with most time of their own on a thread; `more`: the sums of all others."""
-    found, numbers = np.unique(events, return_counts=True)
-    counts = {strings[name]: some for name, some in zip(found.tolist(), numbers.tolist(), strict=True)}
-    times = {name: int(some.sum()) for name, some in sums.items()}
-    names = sorted(times, key=lambda name: (-times[name], name))[:_TOP_OF_THREAD]
+    self_ps = times.own_ps.sum(axis=1)
+    rows = sorted(
+        (-time, strings[name], place)
+        for place, (name, time) in enumerate(zip(times.name.tolist(), self_ps.tolist(), strict=True))
+        if time
+    )[:_TOP_OF_THREAD]
     shown = [
-        {"name": name, "class": _class(sums[name]), "count": counts[name], "self_ps": times[name]}
-        for name in names
+        {
+            "name": name,
+            "class": _class(times.own_ps[place]),
+            "count": int(times.count[place]),
+            "self_ps": -time,
+        }
+        for time, name, place in rows
     ]
     more = {
-        "names": len(counts) - len(names),
-        "count": len(events) - sum(counts[name] for name in names),
-        "self_ps": sum(times.values()) - sum(times[name] for name in names),
+        "names": len(times.name) - len(shown),
+        "count": int(times.count.sum()) - sum(row["count"] for row in shown),
+        "self_ps": int(self_ps.sum()) - sum(row["self_ps"] for row in shown),
     }
     return {"top": shown, "more": more}
 
 
 def _totals(hosts: Sequence[Mapping[str, Int64]]) -> dict[str, Int64]:
-    totals: dict[str, Int64] = {}
-    for host in hosts:
+    totals = dict(hosts[0]) if hosts else {}
+    for host in hosts[1:]:
         for name, sums in host.items():
             totals[name] = totals.get(name, 0) + sums
     return totals
 
 
-def _top_names(hosts: Sequence[Mapping[str, Int64]]) -> list[str]:
+def _top_names(totals: Mapping[str, Int64]) -> list[str]:
     """The names with most time of their own over all hosts."""
-    totals = _totals(hosts)
-    return sorted(totals, key=lambda name: (-totals[name].sum(), name))[:_TOP]
+    time = {name: int(sums.sum()) for name, sums in totals.items()}
+    return sorted(time, key=lambda name: (-time[name], name))[:_TOP]
 
 
 def _top(parts: Sequence[HostWindow]) -> list[dict[str, Any]]:
     """The names with most time of their own, over all threads."""
-    every = [part.own_ps for part in parts]
-    totals = _totals(every)
+    totals = _totals([part.own_ps for part in parts])
     found = []
-    for name in _top_names(every):
+    for name in _top_names(totals):
         class_ = _class(totals[name])
         here = [part for part in parts if name in part.events]
         longest = max(here, key=lambda it: it.events[name].longest["duration_ps"]).told_longest(name)

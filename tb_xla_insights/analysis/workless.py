@@ -12,7 +12,7 @@ from tb_xla_insights.catalog.classes import DISPATCH
 from tb_xla_insights.trace.model import Int32, Trace
 from tb_xla_insights.trace.threads import host_planes
 
-_GPU = re.compile(r"/device:GPU:(\d+)")
+_GPU = re.compile(r"/device:GPU:(\d{1,18})", re.ASCII)
 
 _OF_AMD = 1000
 """AMD's ids of devices are above this number, NVIDIA's below."""

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import importlib
 import re
+import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from tb_xla_insights.capture.addresses import host_name, port
 from tb_xla_insights.errors import InputError
@@ -166,9 +168,11 @@ def refusal(address: str, directory: str, error: grpc.RpcError) -> Problem:
 def _unreachable(address: str, said: str) -> Problem:
     if re.search(r"resolv|lookup|Domain name", said):
         return Problem(f"{address}: no such host; check the name")
-    if re.search(r"http1|HTTP/1|SETTINGS", said):
+    if re.search(r"http1|HTTP/1|parsing HTTP/2|SETTINGS", said):
         return Problem(f"{address}: what listens there is no profiler server; check the port")
     if re.search(r"refused|failed to connect", said, re.I):
+        if _listens(address):
+            return Problem(f"{address}: what listens there is no profiler server; check the port", again=True)
         at = port(address)
         server = f"xp.start_server({at}), jax.profiler.start_server({at})"
         start = f"start the profiler server in the training process ({server})"
@@ -176,3 +180,13 @@ def _unreachable(address: str, said: str) -> Problem:
     if re.search(r"reset|closed|GOAWAY|broken pipe", said, re.I):
         return Problem(f"{address}: the process ended during the capture; start it and capture again")
     return Problem(f"{address}: cannot be reached ({said}); check host, port and tunnel", again=True)
+
+
+def _listens(address: str) -> bool:
+    """Whether anything does at one of the addresses of a name. gRPC tells what came of only one of them."""
+    place = urlsplit(f"//{address}")
+    try:
+        socket.create_connection((place.hostname, place.port), timeout=1).close()
+    except OSError:
+        return False
+    return True

@@ -39,6 +39,7 @@ from typing import Any
 
 from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.texts import TextError, parsed_json, read_text
 
 __all__ = ["CLASSES", "Catalog", "load_catalog"]
 
@@ -175,17 +176,13 @@ def load_catalog(extra: str | None = None) -> Catalog:
 
 def _read(path: str) -> Mapping[str, Any]:
     try:
-        table = json.loads(Path(path).read_text("utf-8"))
+        table = parsed_json(read_text(path))
     except OSError as error:
         raise InputError(
             f"{path}: cannot be read ({error.strerror}); give a JSON file of event groups"
         ) from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}, byte {error.start}: not UTF-8 text; save the file as UTF-8") from None
-    except json.JSONDecodeError as error:
-        raise InputError(
-            f"{path}, line {error.lineno}, column {error.colno}: {error.msg}; correct the JSON there"
-        ) from None
+    except TextError as error:
+        raise InputError(f"{path}{error.at}: {error}; give a JSON file of event groups") from None
     problem = _problem(table)
     if problem:
         raise InputError(f"{path}, {problem}")
@@ -203,7 +200,7 @@ def _problem(table: Any) -> str | None:
         if not isinstance(group, dict):
             return f"{place}: an object is expected"
         if "class" in group and group["class"] not in CLASSES[:-1]:
-            return f"{place}.class: {group['class']!r} is no class; use one of {', '.join(CLASSES[:-1])}"
+            return f"{place}.class: {group['class']!r:.60} is no class; use one of {', '.join(CLASSES[:-1])}"
         if "class" not in group and not group.get("tags"):
             return f'{place}: a "class" or "tags" is expected'
         for key in (*_LISTS, "tags"):

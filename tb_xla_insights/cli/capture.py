@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tb_xla_insights import units
 from tb_xla_insights.capture.addresses import parse_addresses
 from tb_xla_insights.capture.server import LIMITS, Options
-from tb_xla_insights.cli import common
+from tb_xla_insights.cli import common, printing
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.units import THIN
 
@@ -71,11 +71,11 @@ def run(options: Any) -> int:
         raise InputError(capture.message or "cancelled")
     if options.json:
         hosts = [host.as_json() for host in capture.hosts]
-        common.print_json({"session": capture.session, "path": capture.directory, "hosts": hosts})
+        printing.print_json({"session": capture.session, "path": capture.directory, "hosts": hosts})
     else:
-        print(capture.directory)
+        printing.answer(capture.directory)
     if capture.message:
-        print(f"xla-insights: {capture.message}", file=sys.stderr)
+        printing.tell(f"xla-insights: {capture.message}")
         return INCOMPLETE
     return 0
 
@@ -86,11 +86,10 @@ def _follow(capture: Capture) -> None:
     while not capture.wait(_TELL_SECONDS):
         line = _line(capture, terminal)
         if line != last:
-            sys.stderr.write(f"\r\033[K{line}" if terminal else f"{line}\n")
-            sys.stderr.flush()
+            (printing.tell_anew if terminal else printing.tell)(line)
             last = line
     if terminal:
-        sys.stderr.write("\r\033[K")
+        printing.tell_anew("")
 
 
 def _line(capture: Capture, exact: bool) -> str:

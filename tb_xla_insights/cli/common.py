@@ -1,23 +1,19 @@
-"""What commands share: the options that name a session, reading it with progress, and how answers are printed."""
+"""What commands share: the options that name a session, reading it with progress, and the parts of their text."""
 
 from __future__ import annotations
 
 import argparse
 import importlib
-import json
-import math
-import os
-import sys
 import threading
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
+from tb_xla_insights.cli.printing import tell, telling
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.json_text import json_bytes, rows_of
 from tb_xla_insights.units import THIN
 
 if TYPE_CHECKING:
@@ -29,9 +25,6 @@ if TYPE_CHECKING:
 
 ROWS = 12
 """Rows of a table that may be long; `--json` has all of them."""
-
-# In a file or a pipe a paragraph and a row of a table are a line each.
-_WIDE = 100_000
 
 
 def add_path(parser: argparse.ArgumentParser) -> None:
@@ -78,8 +71,8 @@ def samples(text: str) -> float:
         value = float(text)
     except ValueError:
         value = 0.0
-    if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of samples; give a number above 0")
+    if not 0 < value <= units.MOST_SAMPLES:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no number of samples; give a number above 0")
     return int(value) if value == int(value) else value
 
 
@@ -89,12 +82,13 @@ def peaks(text: str) -> tuple[float, float]:
         return units.peaks_of(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no FLOP/s,bytes/s; give two numbers above 0, as 918e12,1638e9"
+            f"{text[:40]!r} is no FLOP/s,bytes/s; give two numbers above 0, as 918e12,1638e9"
         ) from error
 
 
-def read(options: Any, *, meanwhile: Sequence[str] = ()) -> Session:
-    """The session that the options name, with progress on a terminal. Raises InputError.
+def read(options: Any, *, meanwhile: Sequence[str] = (), outputs: Sequence[Path] = ()) -> Session:
+    """The session that the options name, with progress on a terminal. Raises InputError; where one of the `outputs`,
+    which are to be written then, is an input, the command ends as one that is used wrongly.
 
     A session of several hosts is not read yet: its answers read it. The modules `meanwhile`, which are needed next, are
     imported beside: decoding leaves the interpreter free.
@@ -103,10 +97,15 @@ def read(options: Any, *, meanwhile: Sequence[str] = ()) -> Session:
     from tb_xla_insights.logdir.sessions import resolve
     from tb_xla_insights.session import open_session
 
-    with _telling(lambda _: f"Looking for sessions under {options.path}"):
+    with telling(lambda _: f"Looking for sessions under {options.path}"):
         files = resolve(options.path, options.session)
+    if outputs:
+        from tb_xla_insights.cli.outputs import refusal
+
+        if reason := refusal(outputs, files, options.catalog):
+            options.parser.error(reason)
     readings = readings_of(files)
-    with _telling(partial(_progress_line, readings)), _imported(meanwhile):
+    with telling(partial(_progress_line, readings)), _imported(meanwhile):
         return open_session(files, options.catalog, readings, options.scheduler)
 
 
@@ -116,7 +115,7 @@ def reading(session: Session) -> Iterator[None]:
     if not session.hosts.to_read:
         yield
         return
-    with _telling(partial(_progress_line, session.hosts.readings)):
+    with telling(partial(_progress_line, session.hosts.readings)):
         yield
 
 
@@ -125,46 +124,7 @@ def warn(session: Session) -> None:
     for diagnostic in session.diagnostics:
         if diagnostic.severity != "info":
             host = f" ({diagnostic.host})" if diagnostic.host else ""
-            print(f"{diagnostic.severity}{host}: {diagnostic.message}", file=sys.stderr)
-
-
-def print_json(document: Any) -> None:
-    for_people = sys.stdout.isatty()
-    if (sys.stdout.encoding or "").lower() in ("utf-8", "utf8") and hasattr(sys.stdout, "buffer"):
-        sys.stdout.flush()
-        sys.stdout.buffer.write(json_bytes(document, lines=for_people) + b"\n")
-    else:  # what an encoding lacks is written with backslashes (see main), and JSON knows only some of those
-        text = json.dumps(document, default=rows_of, indent=2 if for_people else None)
-        sys.stdout.write(f"{text}\n")
-
-
-@contextmanager
-def reader_may_leave() -> Iterator[None]:
-    """`| head` has seen enough: what is still to be printed is dropped, and the command goes on."""
-    try:
-        yield
-        sys.stdout.flush()
-    except BrokenPipeError:
-        print_no_more()
-
-
-def print_no_more() -> None:
-    """What is still to be printed is dropped; without this the interpreter tries once more when it ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def console() -> Console:
-    import shutil
-
-    from rich.console import Console
-
-    class Printing(Console):
-        def on_broken_pipe(self) -> None:
-            raise  # what is being handled: rich itself would exit with 1, which means findings
-
-    # rich would ask stdin first, and take 80 for a terminal that it knows nothing of.
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _WIDE
-    return Printing(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
+            tell(f"{diagnostic.severity}{host}: {diagnostic.message}")
 
 
 def say(out: Console, text: str, indent: str = "", style: str | None = None) -> None:
@@ -222,34 +182,6 @@ def _imported(modules: Sequence[str]) -> Iterator[None]:
     finally:
         if thread.ident is not None:
             thread.join()
-
-
-@contextmanager
-def _telling(line_after: Callable[[float], str]) -> Iterator[None]:
-    """One line on a terminal, from 0.3 s on, told anew until the block has ended, by the seconds that it takes."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    import shutil
-
-    done = threading.Event()
-
-    def tell() -> None:
-        began = time.monotonic()
-        while not done.wait(0.3):
-            line = line_after(time.monotonic() - began)
-            # One that goes on below could not be told anew.
-            sys.stderr.write(f"\r\033[K{line[: shutil.get_terminal_size().columns - 1]}")
-            sys.stderr.flush()
-
-    thread = threading.Thread(target=tell, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join()
-        sys.stderr.write("\r\033[K")
 
 
 def _progress_line(readings: Sequence[Reading], elapsed: float) -> str:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
-from tb_xla_insights.cli import common
+from tb_xla_insights.cli import common, printing
 
 if TYPE_CHECKING:
     from tb_xla_insights.compare.pairs import Timed
@@ -40,7 +39,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         metavar="worse[=PERCENT]",
         type=_worse,
         help="exit with 1 if B is worse than A: if its steps are longer, beyond chance, by more than PERCENT of A's "
-        "(3 %, up to which they are the same)",
+        "(3 %%, up to which they are the same)",
     )
     parser.add_argument("--catalog", metavar="FILE", help="a file with more host event names")
     common.add_scheduler(parser)
@@ -81,13 +80,13 @@ def run(options: Any) -> int:
         from tb_xla_insights.compare.pairs import read_pairs
 
         document["pairs"] = read_pairs(options.pairs, lambda path: _steps(options, path))
-    with common.reader_may_leave():
+    with printing.reader_may_leave():
         if options.json:
-            common.print_json(document)
+            printing.print_json(document)
         else:
             from tb_xla_insights.cli.compare_text import print_comparison
 
-            print_comparison(common.console(), document)
+            print_comparison(printing.console(), document)
     return int(options.fail_on is not None and _fails(document, options.fail_on))
 
 
@@ -96,12 +95,12 @@ def _fails(document: dict[str, Any], share: float) -> bool:
     from tb_xla_insights.compare.words import longer, unjudged
 
     if reason := unjudged(document):
-        print(f"warning: --fail-on worse has nothing to judge: {reason}", file=sys.stderr)
+        printing.tell(f"warning: --fail-on worse has nothing to judge: {reason}")
         return False
     by = longer(document)
     if by <= share:
         return False
-    print(f"B is worse than A: its steps are {units.share(by)} longer, beyond chance", file=sys.stderr)
+    printing.tell(f"B is worse than A: its steps are {units.share(by)} longer, beyond chance")
     return True
 
 

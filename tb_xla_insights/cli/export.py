@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from tb_xla_insights.cli import common
-from tb_xla_insights.export.replace import replacing, writing
+from tb_xla_insights.cli import common, printing
+from tb_xla_insights.replace import replacing, writing
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
@@ -25,18 +26,19 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", required=True, type=Path, metavar="OUT",
         help="chrome: a file (compressed where it ends in .gz); tables: a folder, one file each",
     )  # fmt: skip
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, parser=parser)
 
 
 def run(options: Any) -> int:
-    session = common.read(options)
+    tables_there = options.output.glob(f"*.{options.format}") if options.output.is_dir() else ()
+    session = common.read(options, outputs=[options.output, *tables_there])
     if not session.hosts.to_read:
         common.warn(session)
     if options.format == "chrome":
         told = _chrome(session, options.output)
         # What is written to a pipe, a device or a link may be what is printed to: `-o /dev/stdout`.
         plain = options.output.is_file() and not options.output.is_symlink()
-        print(told, file=sys.stdout if plain else sys.stderr)
+        (printing.answer if plain else printing.tell)(told)
         return 0
     from tb_xla_insights.export import tables
 
@@ -45,7 +47,8 @@ def run(options: Any) -> int:
         lines = write(session, options.output)
     if session.hosts.to_read:
         common.warn(session)
-    print("\n".join(lines))
+    for line in lines:
+        printing.answer(line)
     return 0
 
 
@@ -65,5 +68,12 @@ def _chrome(session: Any, path: Path) -> str:
     return f"{path}: {count} events"
 
 
-def _opened(path: Path, packed: bool) -> BinaryIO:
-    return cast("BinaryIO", gzip.open(path, "wb", compresslevel=4)) if packed else path.open("wb")
+@contextmanager
+def _opened(path: Path, packed: bool) -> Iterator[BinaryIO]:
+    with path.open("wb") as file:
+        if not packed:
+            yield file
+            return
+        # Without a name and a time: the same capture gives the same bytes.
+        with gzip.GzipFile("", "wb", 4, file, mtime=0) as packing:
+            yield cast("BinaryIO", packing)

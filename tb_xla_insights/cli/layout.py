@@ -20,6 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tb_xla_insights.units import MISSING
+from tb_xla_insights.visible import visible
 
 _LEAST = {
     "Devices": ("Host", "Ops", "Modules", "Stall", "Span"),
@@ -64,7 +65,8 @@ class _Wrapper(textwrap.TextWrapper):
 
 def wrapped(text: str, width: int, indent: str = "", hanging: str = "") -> list[str]:
     """The lines of a text, at most `width` cells wide; the first begins with `indent`, the others with `hanging`."""
-    if cell_len(text) <= width - len(indent) and "\n" not in text:
+    text = visible(text)
+    if cell_len(text) <= width - len(indent):
         return [indent + text.replace(TOGETHER, " ")]
     words = (
         it if cell_len(it) <= width - len(hanging) else it.replace(TOGETHER, " ") for it in text.split(" ")
@@ -120,7 +122,7 @@ class FittingTable(Table):
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         room = options.max_width
         columns = [
-            _Column(str(it.header), [str(cell) for cell in it.cells], it.justify == "left")
+            _Column(visible(str(it.header)), [visible(str(cell)) for cell in it.cells], it.justify == "left")
             for it in self.columns
         ]
         known = [it for n, it in enumerate(columns) if not (n and it.empty)]
@@ -130,12 +132,16 @@ class FittingTable(Table):
         widths = _widths(shown, room, gap)
         if title:
             yield Text("\n".join(wrapped(title, room)), style="bold")
-        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=gap == 2)
-        for it, width in zip(shown, widths, strict=True):
-            head = "\n".join(wrapped(it.head, width))
-            table.add_column(head, justify="left" if it.text else "right", width=width, no_wrap=True)
+        # Columns begin with what parts them, because releases of rich disagree about padding at the edges.
+        table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=0)
+        parts = [" " * (gap - 1) * bool(n) for n in range(len(shown))]
+        for it, part, width in zip(shown, parts, widths, strict=True):
+            head = _broken(it.head, width, part)
+            table.add_column(
+                head, justify="left" if it.text else "right", width=len(part) + width, no_wrap=True
+            )
         for row in zip(*(it.cells for it in shown), strict=True):
-            table.add_row(*map(_broken, row, widths))
+            table.add_row(*map(_broken, row, widths, parts))
         yield table
         if left_out:
             heads = ", ".join(it.head.partition(",")[0] for it in left_out)
@@ -145,8 +151,9 @@ class FittingTable(Table):
         yield ""
 
 
-def _broken(cell: str, width: int) -> str:
-    return "\n".join(wrapped(cell, width, hanging=" " * (len(cell) - len(cell.lstrip(" ")))))
+def _broken(cell: str, width: int, part: str) -> str:
+    lines = wrapped(cell, width, hanging=" " * (len(cell) - len(cell.lstrip(" "))))
+    return "\n".join(part + line for line in lines)
 
 
 def _fitting(

@@ -1,6 +1,6 @@
 """`xla-insights`: picks the command, and turns what goes wrong into one line and an exit code.
 
-0 done, 1 findings, 2 wrong usage, 3 the input cannot be read.
+0 done, 1 findings, 2 wrong usage, 3 the input cannot be read, 128 + its number where a signal stopped it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from contextlib import suppress
 from typing import NoReturn
 
 from tb_xla_insights import __version__
-from tb_xla_insights.cli import common
+from tb_xla_insights.cli import printing, signals
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.memory import keep_one_heap
 
-WRONG_USAGE, UNREADABLE, INTERRUPTED = 2, 3, 130
+WRONG_USAGE, UNREADABLE = 2, 3
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _DEBUG = "XLA_INSIGHTS_DEBUG"
 
@@ -39,7 +39,8 @@ _COMMANDS = {
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        self.exit(WRONG_USAGE, f"{self.prog}: {message}; see {self.prog} --help\n")
+        printing.tell(f"{self.prog}: {message}; see {self.prog} --help")
+        self.exit(WRONG_USAGE)
 
 
 def parser(command: str | None = None) -> argparse.ArgumentParser:
@@ -73,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _run(arguments)
     except BrokenPipeError:  # `| head` has seen enough
-        common.print_no_more()
+        printing.print_no_more()
         return 0
 
 
@@ -86,13 +87,13 @@ def _run(arguments: Sequence[str]) -> int:
         return code
     except InputError as error:
         return _fail(str(error), UNREADABLE)
-    except KeyboardInterrupt:
-        return _fail("stopped", INTERRUPTED)
+    except KeyboardInterrupt as stop:
+        return _fail("stopped", signals.code_of(stop))
     except BrokenPipeError:
         raise
     except Exception as error:
         if isinstance(error, OSError) and error.errno in _FULL:
-            common.print_no_more()
+            printing.print_no_more()
             return _fail(
                 f"what is printed finds no room ({error.strerror}); make room or print elsewhere", UNREADABLE
             )
@@ -105,7 +106,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _fail(message: str, code: int) -> int:
-    print(f"xla-insights: {' '.join(message.split())}", file=sys.stderr)
+    printing.tell(f"xla-insights: {' '.join(message.split())}")
     return code
 
 
@@ -120,13 +121,18 @@ def command() -> NoReturn:
     code = 0
     # The first one that is registered runs last. What Python does after it ends threads wherever they are, and NumPy's
     # C++ answers with an abort (before Python 3.14).
-    atexit.register(lambda: code == INTERRUPTED and os._exit(code))
-    code = main()
+    atexit.register(lambda: code in signals.STOPPED and os._exit(code))
+    signals.raise_stopped()
+    try:
+        code = main()
+    except KeyboardInterrupt as stop:
+        code = _fail("stopped", signals.code_of(stop))
+    (signals.ignore if code in signals.STOPPED else signals.end_at_once)()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):  # whoever read it has left
             stream.flush()
     logging.shutdown()
-    if code == INTERRUPTED:
+    if code in signals.STOPPED:
         # Semaphores that ended processes shared are released by what else is registered.
         sys.exit(code)
     os._exit(code)

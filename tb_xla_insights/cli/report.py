@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
 from tb_xla_insights.analysis.thresholds import SEVERITIES
-from tb_xla_insights.cli import common
+from tb_xla_insights.cli import common, printing
 from tb_xla_insights.cli.duty import DUTY
 
 FINDINGS = 1
@@ -52,22 +51,26 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         help="FLOP/s and bytes/s that one device reaches at most, as 918e12,1638e9 (the capture's, or those of known "
         "devices)",
     )
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, parser=parser)
 
 
 def run(options: Any) -> int:
     # np.unique imports NumPy's part when it is called first.
-    session = common.read(options, meanwhile=("tb_xla_insights.report.document", "numpy.ma", "orjson"))
+    session = common.read(
+        options,
+        meanwhile=("tb_xla_insights.report.document", "numpy.ma", "orjson"),
+        outputs=[options.html] if options.html else (),
+    )
     with common.reading(session):
         document = session.document(options.all_gaps, options.samples_per_step, options.peaks)
-    with common.reader_may_leave():
+    with printing.reader_may_leave():
         if options.json:
             common.warn(session)
-            common.print_json(document)
+            printing.print_json(document)
         elif options.html is None:
             from tb_xla_insights.cli.report_text import print_report
 
-            print_report(common.console(), document, options.duty)
+            print_report(printing.console(), document, options.duty)
     if options.html is not None:
         _write_page(document, options.html)
     if options.fail_on is None:
@@ -77,10 +80,10 @@ def run(options: Any) -> int:
 
 
 def _write_page(document: Any, path: Path) -> None:
-    from tb_xla_insights.export.replace import replacing, writing
     from tb_xla_insights.html.page import report_html
+    from tb_xla_insights.replace import replacing, writing
 
     page = report_html(document)
     with writing(path, "give a file that can be written with --html"), replacing(path) as place:
         place.write_text(page, encoding="utf-8", errors="backslashreplace")
-    print(f"{path}: the report as a page", file=sys.stderr)
+    printing.tell(f"{path}: the report as a page")

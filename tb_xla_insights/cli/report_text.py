@@ -15,6 +15,7 @@ from tb_xla_insights.cli.many_text import print_devices, print_hosts, print_step
 from tb_xla_insights.cli.propagation_text import print_annotations
 from tb_xla_insights.cli.work_text import print_work
 from tb_xla_insights.report.many import MANY
+from tb_xla_insights.visible import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,8 +33,8 @@ def print_report(out: Console, document: Document, duty: str = "ops") -> None:
     if session["description"]:
         common.say(out, session["description"])
         out.print()
-    out.print(f"Session   {session['name']}")
-    out.print(f"System    {_system(document)}")
+    out.print(f"Session   {visible(session['name'])}")
+    out.print(f"System    {visible(_system(document))}")
     start = int(session["start_unix_ns"])
     out.print(f"Start     {units.moment(start)}{' UTC' if start else ''}")
     out.print(f"Duration  {units.time_text(session['duration_ps'])}\n")

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
-from tb_xla_insights.cli import common
+from tb_xla_insights.cli import common, printing
 
 if TYPE_CHECKING:
     from tb_xla_insights.logdir.files import FileInfo
@@ -25,7 +25,7 @@ def run(options: Any) -> int:
 
     sessions = sessions_at(options.logdir)
     if options.json:
-        common.print_json(
+        printing.print_json(
             {"logdir": options.logdir, "sessions": [_document(session) for session in sessions]}
         )
         return 0
@@ -35,7 +35,7 @@ def run(options: Any) -> int:
             name = session.name if place_in == 0 else ""
             size = units.byte_size(host.file.bytes) if _is_told(host.file) else ""
             listed.add_row(name, host.name, size, units.moment(host.file.modified_ns))
-    common.console().print(listed)
+    printing.console().print(listed)
     return 0
 
 

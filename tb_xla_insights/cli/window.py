@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
-from tb_xla_insights.cli import common
+from tb_xla_insights.cli import common, printing
 from tb_xla_insights.cli.window_many import (
     hosts_apart,
     is_many,
@@ -56,9 +56,9 @@ def run(options: Any) -> int:
         options.parser.error(str(error))
     common.warn(session)
     if options.json:
-        common.print_json(answer)
+        printing.print_json(answer)
     else:
-        _print(common.console(), answer, folded=is_many(answer) and not options.all)
+        _print(printing.console(), answer, folded=is_many(answer) and not options.all)
     return 0
 
 

@@ -25,16 +25,20 @@ from tb_xla_insights.analysis.step_table import steps_report
 from tb_xla_insights.compare.chance import Steps, median_test
 from tb_xla_insights.compare.measures import judgement
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.report.beside import beside, decoded
+from tb_xla_insights.report.beside import beside
 from tb_xla_insights.report.throughput import recorded_samples
+from tb_xla_insights.texts import TextError, read_text
 from tb_xla_insights.trace.model import SessionTrace
 from tb_xla_insights.units import PS_PER
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.compare import PairRow, Pairs, PairValue
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d\d?)?", re.ASCII | re.IGNORECASE)
+_NUMBER = re.compile(r"[+-]?(\d{1,40}\.?\d{0,40}|\.\d{1,40})(e[+-]?\d\d?)?", re.ASCII | re.IGNORECASE)
 """A number, as the page reads it, too; anything else, also `1/2`, may be a path."""
+_LONGEST_PATH = 4096
+_SHOWN = 40
+"""Letters of a cell that a message tells."""
 
 
 class Timed(NamedTuple):
@@ -57,16 +61,15 @@ def read_pairs(path: str, read_steps: StepsOf) -> Pairs:
     those of a comparison of the median step (see `measures.judged`), None unless both are sessions. Raises InputError.
     """
     try:
-        with open(path, "rb") as file:
-            reader = csv.reader(StringIO(decoded(file.read()), newline=""), strict=True)
+        reader = csv.reader(StringIO(read_text(path), newline=""), strict=True)
         lines = [(reader.line_num, line) for line in reader if any(map(str.strip, line))]
     except csv.Error as error:
         raise InputError(
             f"{path}, line {reader.line_num}: {error}; write CSV, its quotes in pairs"
         ) from error
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not CSV in UTF-8 or UTF-16"
-        raise InputError(f"{path}: {reason}; give a CSV file of pairs") from error
+    except (OSError, TextError) as error:
+        reason = f": {error.strerror}" if isinstance(error, OSError) else f"{error.at}: {error}"
+        raise InputError(f"{path}{reason}; give a CSV file of pairs") from error
     if len(lines) < 2:
         raise InputError(f"{path}: no pairs; give a head and one pair per line")
     head = [name.strip() for name in lines[0][1]]
@@ -108,8 +111,10 @@ def _of_pairs(
     def time(number: int, cell: str) -> tuple[int, Timed | None]:
         if _NUMBER.fullmatch(cell):
             return round(Fraction(cell) * PS_PER["ms"]), None
-        if not cell.isprintable() or not cell:
-            raise InputError(f"{path}, line {number}: {cell!r} is no session; give a path or a time in ms")
+        if not cell.isprintable() or not 0 < len(cell) <= _LONGEST_PATH:
+            raise InputError(
+                f"{path}, line {number}: {cell[:_SHOWN]!r} is no session; give a path or a time in ms"
+            )
         try:
             steps = read_steps(cell if "://" in cell else str(folder / os.path.expanduser(cell)))
             return median_low(step["duration_ps"] for step in steps.steps), steps
@@ -160,7 +165,7 @@ def _number(path: str, line: int, cell: str) -> Fraction:
     text = cell[:-1] if cell.endswith(("x", "×")) else cell
     value = Fraction(text) if _NUMBER.fullmatch(text) else Fraction(0)
     if value <= 0:
-        raise InputError(f"{path}, line {line}: {cell!r} is no speed-up; write numbers like 1.344")
+        raise InputError(f"{path}, line {line}: {cell[:_SHOWN]!r} is no speed-up; write numbers like 1.344")
     return value
 
 

@@ -15,8 +15,9 @@ from tb_xla_insights.units import time_text
 
 Row = Mapping[str, Any]
 
-_SHAPE = re.compile(r"(\w+)\[([\d,]*)\](?:\{([\d,]*)(:[^}]*)?\})?")
-_TILE = re.compile(r":T\((\d+),(\d+)\)")
+_SHAPE = re.compile(r"(\w+)\[([\d,]*)\](?:\{([\d,]*)(:[^}]*)?\})?", re.ASCII)
+_TILE = re.compile(r":T\((\d{1,9}),(\d{1,9})\)", re.ASCII)
+_MOST_DIGITS = 18
 _WASTED = 0.25
 """From this share of padding on it is worth another shape."""
 _SHORT_PS = 2_000_000
@@ -74,14 +75,17 @@ def _shapes(text: str | None) -> list[tuple[str, list[int], list[int], str]]:
 
 
 def _numbers(text: str) -> list[int]:
-    return [int(it) for it in text.split(",") if it]
+    """Whole numbers between commas; none where one of them has more digits than any size."""
+    numbers = [it for it in text.split(",") if it]
+    return [int(it) for it in numbers] if all(len(it) <= _MOST_DIGITS for it in numbers) else []
 
 
 def layout_waste(row: Row) -> float:
     """The part of what an op writes that is padding: its two minor dimensions fill whole tiles (8×128, say)."""
     for _, dims, order, tiles in _shapes(row["shape"])[:1]:
         tile = _TILE.match(tiles)
-        if tile and len(dims) == len(order) >= 2 and all(dims):
+        told = len(dims) == len(order) >= 2 and all(dims) and max(order) < len(dims)
+        if tile and told and int(tile[1]) and int(tile[2]):
             filled = [
                 dims[order[1]] / _up(dims[order[1]], int(tile[1])),
                 dims[order[0]] / _up(dims[order[0]], int(tile[2])),

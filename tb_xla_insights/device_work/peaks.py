@@ -33,6 +33,9 @@ TPUS = {
 }
 """By the plane's `device_type_string`, for captures whose planes tell no peaks."""
 
+_SMALLEST, _LARGEST = 1e-6, 1e24
+"""Whatever a plane says beyond is no figure of a device."""
+
 _GB, _MOST = 10**9, 1 << 62
 _ANY = 0, _MOST
 
@@ -133,7 +136,7 @@ def _row(
 
 def _number(stats: Mapping[str, Any], name: str) -> float:
     value = stats.get(name)
-    return float(value) if isinstance(value, (int, float)) else 0.0
+    return float(value) if isinstance(value, (int, float)) and _SMALLEST <= value <= _LARGEST else 0.0
 
 
 def _gpu(stats: Mapping[str, Any]) -> Gpu | None:

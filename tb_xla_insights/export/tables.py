@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.export.replace import replacing, writing
+from tb_xla_insights.replace import replacing, writing
 from tb_xla_insights.session import Session
 
 Rows = list[dict[str, Any]]
@@ -65,6 +66,9 @@ def _flat(rows: Sequence[Mapping[str, Any]]) -> Rows:
     ]
 
 
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?(e[+-]?[0-9]+)?", re.IGNORECASE)
+
 _BY_CLASS = ("host_ps", "by_class_ps")
 """Dicts by class, which are numbers to reckon with."""
 
@@ -86,9 +90,16 @@ def write_csv(session: Session, folder: Path) -> list[str]:
         with path.open("w", encoding="utf-8", newline="") as file:
             writer = csv.DictWriter(file, list(rows[0]))
             writer.writeheader()
-            writer.writerows(rows)
+            writer.writerows({key: _no_formula(value) for key, value in row.items()} for row in rows)
 
     return _put_all(session, folder, "csv", write)
+
+
+def _no_formula(value: Any) -> Any:
+    """A quote before a text that spreadsheets would take for a formula, as OWASP advises against injection; numbers are
+    none, also where they are written as text."""
+    formula = isinstance(value, str) and value.startswith(_FORMULA) and not _NUMBER.fullmatch(value)
+    return f"'{value}" if formula else value
 
 
 def write_parquet(session: Session, folder: Path) -> list[str]:

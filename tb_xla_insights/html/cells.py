@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from tb_xla_insights import units
 from tb_xla_insights.analysis.findings.base import plural
@@ -95,7 +95,7 @@ def table_cell(rows: Sequence[Row]) -> Markup:
 
 def page_cell(document: Row, height: int) -> Markup:
     """The whole report, `height` pixels high, in a frame of its own: its style and the notebook's stay apart."""
-    page = str(report_html(document))
+    page = escape(str(report_html(document)))
     title = f"Report of {document['session']['name']}"
     return _cell(element("iframe", sandbox="", srcdoc=page, title=title, height=height))
 

@@ -1,4 +1,5 @@
-"""HTML without string concatenation: text is escaped unless it is markup already."""
+"""HTML without string concatenation: text is escaped unless it is markup already, and none in it hides or turns round
+what stands beside it."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from markupsafe import Markup, escape
 
 from tb_xla_insights import units
 from tb_xla_insights.catalog.classes import CLASSES, label
+from tb_xla_insights.visible import visible
 
 Child = str | int | None
 Row = Mapping[str, Any]
@@ -19,7 +21,7 @@ def element(name: str, /, *children: Child | Iterable[Child], **attributes: Chil
     """`<name …>children</name>`; what is None is left out. `class_` is written for `class`, `http_equiv` for
     `http-equiv`."""
     given = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{escape(it)}"'
+        f' {key.rstrip("_").replace("_", "-")}="{_escaped(it)}"'
         for key, it in attributes.items()
         if it is not None
     )
@@ -30,7 +32,11 @@ def element(name: str, /, *children: Child | Iterable[Child], **attributes: Chil
 def _markup(child: Child | Iterable[Child]) -> str:
     if child is None:
         return ""
-    return escape(child) if isinstance(child, (str, int)) else "".join(map(_markup, child))
+    return _escaped(child) if isinstance(child, (str, int)) else "".join(map(_markup, child))
+
+
+def _escaped(text: str | int) -> Markup:
+    return escape(visible(text) if isinstance(text, str) and not isinstance(text, Markup) else text)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -67,7 +68,7 @@ def find(place: str) -> Found | None:
             return Found("capture", [_local_info(place)])
         if what is None:
             return None
-        direct = _captures_in(place)
+        direct = captures_in(place)
         return Found("session", direct) if direct else Found("logdir", list(_walk(place, frozenset(), 0)))
     with Remote(place) as remote:
         if is_capture(place):
@@ -100,7 +101,7 @@ def captures_under(root: str) -> list[FileInfo]:
     ]
 
 
-def _captures_in(directory: str) -> list[FileInfo]:
+def captures_in(directory: str) -> list[FileInfo]:
     """The captures that lie directly in a local directory, by name. Raises InputError."""
     try:
         names = os.listdir(directory)
@@ -120,7 +121,8 @@ def _walk(directory: str, above: frozenset[tuple[int, int]], depth: int) -> Iter
     if here in above or depth > DEEPEST:
         return
     if is_session_directory(directory):
-        yield from _captures_in(directory)
+        with suppress(InputError):  # removed just now
+            yield from captures_in(directory)
         return
     for name in names:
         yield from _walk(f"{directory.rstrip('/')}/{name}", above | {here}, depth + 1)

@@ -33,9 +33,14 @@ _HELD_PER_BYTE = 2.5
 """Memory that a trace and its timeline hold, per byte of the file: 270 MB of 120 MB with three million events."""
 
 
+def held_estimate(files: SessionFiles) -> int:
+    """Memory that a session may take that is not read yet; 0 where a store does not tell the sizes of its files."""
+    return int(files.bytes * _HELD_PER_BYTE)
+
+
 def few(files: SessionFiles, budget: int) -> bool:
     """Whether all hosts may be in memory at once, in so many bytes."""
-    return len(files.hosts) <= _FEW and files.bytes * _HELD_PER_BYTE <= budget
+    return len(files.hosts) <= _FEW and held_estimate(files) <= budget
 
 
 @dataclass

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from tb_xla_insights.logdir.sessions import SessionFiles
+from tb_xla_insights.visible import visible
 
 if TYPE_CHECKING:
     from tb_xla_insights.pod.arrivals import Arrivals
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from tb_xla_insights.trace.model import SessionTrace, Trace
 
 _log = logging.getLogger(__name__)
+_COMPARING = threading.Lock()
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,10 +31,6 @@ class Loaded:
     trace: SessionTrace
     timeline: Timeline
     report: dict[str, Any] | None = None
-
-    @property
-    def bytes(self) -> int:
-        return self.trace.nbytes + self.timeline.nbytes
 
     def choose(
         self, _items: Sequence[str] | None, _needed: Iterable[int] = (), _strict: bool = False
@@ -52,7 +52,7 @@ class Loaded:
         try:
             self.timeline.find_scopes()
         except Exception:
-            _log.exception("%s: scopes cannot be told", self.files.path)
+            _log.exception("%s: scopes cannot be told", visible(self.files.path))
 
     @cached_property
     def head(self) -> dict[str, Any]:
@@ -79,6 +79,17 @@ class Loaded:
         from tb_xla_insights.analysis.kept import once
 
         return once(self, "compared", self._compare)
+
+    def beside(self, other: Loaded) -> dict[str, Any]:
+        """The comparison with another session (see `compare.document`), made once as long as both are in memory."""
+        from tb_xla_insights.analysis.kept import once
+        from tb_xla_insights.compare.document import comparison_view
+
+        known: WeakKeyDictionary[Loaded, _Comparison] = once(self, "comparisons", WeakKeyDictionary)
+        with _COMPARING:
+            comparison = known.setdefault(other, _Comparison())
+        found: dict[str, Any] = once(comparison, "view", lambda: comparison_view(self.trace, other.trace))
+        return found
 
     def _find_arrivals(self) -> tuple[Arrivals, list[str]]:
         from tb_xla_insights.pod.arrivals import find_arrivals
@@ -107,6 +118,10 @@ class Loaded:
         from tb_xla_insights.host_order import natural_key
 
         return sorted(self.trace.traces, key=lambda it: natural_key(it.host))
+
+
+class _Comparison:
+    """Where a comparison stays."""
 
 
 def head_without_rows(report: dict[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.errors import Diagnostic, InputError
+from tb_xla_insights.held import held_bytes
 from tb_xla_insights.logdir.choice import WORDS, chosen
 from tb_xla_insights.logdir.hosts import SessionHosts
 from tb_xla_insights.logdir.loaded import Loaded
@@ -55,11 +56,6 @@ class Pod:
         self._unread: dict[int, str] = {}
         """Why a host that is in the report cannot be read again; it is not tried once more."""
         self._shown: dict[tuple[int, ...], Loaded] = {}
-
-    @property
-    def bytes(self) -> int:
-        with self._lock:
-            return sum(map(_bytes_of, self._hosts.values()))
 
     def choose(self, items: Sequence[str] | None, needed: Iterable[int] = (), strict: bool = False) -> Loaded:
         """The hosts that `items` name (see `choice.chosen`) and those of the places `needed`; where there are neither,
@@ -143,7 +139,7 @@ class Pod:
                 found |= {place: host for place, host in zip(missing, read, strict=True) if host}
                 with self._lock:
                     self._hosts |= found
-                    self._release(places)
+                self._release(places)
             give_back()
         return {place: found[place] for place in places if place in found}
 
@@ -166,17 +162,25 @@ class Pod:
 
         host = self._inputs[place]
         trace = read_host(host.path, host.name, self._catalog)
+        host.check(trace)
         trace.shift(host.shift_ps)
         return HostTimeline(place, trace, self.report["session"]["duration_ps"])
 
     def _release(self, keep: tuple[int, ...]) -> None:
-        used = sum(map(_bytes_of, self._hosts.values()))
-        for place in list(self._hosts):
-            if self._budget is None or used <= self._budget:
+        if self._budget is None:
+            return
+        with self._lock:
+            hosts = dict(self._hosts)
+        held = {place: held_bytes(host) for place, host in hosts.items()}
+        used = sum(held.values())
+        for place in held:
+            if used <= self._budget:
                 break
             if place not in keep:
-                used -= _bytes_of(self._hosts.pop(place))
-                self._shown = {key: shown for key, shown in self._shown.items() if place not in key}
+                used -= held[place]
+                with self._lock:
+                    self._hosts.pop(place, None)
+                    self._shown = {key: shown for key, shown in self._shown.items() if place not in key}
 
 
 def reported(files: Any, report: dict[str, Any], parts: list[Parts]) -> SessionTrace:
@@ -189,7 +193,3 @@ def reported(files: Any, report: dict[str, Any], parts: list[Parts]) -> SessionT
     keep_parts(session, parts)
     keep_report(session, report)
     return session
-
-
-def _bytes_of(host: HostTimeline) -> int:
-    return host.trace.nbytes + host.nbytes

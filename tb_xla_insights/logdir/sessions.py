@@ -81,6 +81,18 @@ def find_sessions(places: Iterable[Root]) -> list[SessionFiles]:
     return _sessions((root, files.captures_under(root.path)) for root in places)
 
 
+def as_it_is(session: SessionFiles) -> SessionFiles | None:
+    """A local session as its directory holds it now, which is later than when it was listed, None where it holds none;
+    one of a store as it was listed."""
+    if is_url(session.path):
+        return session
+    try:
+        captures = files.captures_in(session.path)
+    except InputError:
+        return None
+    return _session(session.name, session.path, captures) if captures else None
+
+
 def resolve(path: str, name: str | None = None) -> SessionFiles:
     """The session a command's PATH means: a capture, a session's directory, or a logdir's newest or named session.
 

@@ -6,21 +6,27 @@ import logging
 import os
 import threading
 import time
+import zlib
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.logdir.hosts import Also, SessionHosts, few
+from tb_xla_insights.held import held_bytes
+from tb_xla_insights.logdir.hosts import Also, SessionHosts, few, held_estimate
 from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.loaded import Loaded
 from tb_xla_insights.logdir.pod import Pod
 from tb_xla_insights.logdir.read import ask_sizes, read_session, readings_of
-from tb_xla_insights.logdir.sessions import SessionFiles
+from tb_xla_insights.logdir.room import Room
+from tb_xla_insights.logdir.sessions import SessionFiles, as_it_is
 from tb_xla_insights.logdir.so_far import Reports, SoFar
 from tb_xla_insights.logdir.stages import Stages
 from tb_xla_insights.memory import give_back
+from tb_xla_insights.visible import visible
+
+_WEIGH_SECONDS = 10.0
 
 _log = logging.getLogger(__name__)
 
@@ -33,19 +39,44 @@ class StillReadingError(InputError):
     """A session is not in memory yet: asking again later helps."""
 
 
+class ReadAgainError(InputError):
+    """A session in memory is another one than whoever asks knows: its files have changed since."""
+
+
 class Load:
     """One session on its way into memory. Its attributes may be looked at from any thread at any time."""
 
-    def __init__(self, files: SessionFiles, clock: Callable[[], float] = time.monotonic) -> None:
-        self.files = files
+    def __init__(self, listed: SessionFiles, clock: Callable[[], float] = time.monotonic) -> None:
+        self.listed = listed
+        """The session as it was listed, which may have been before its files were written."""
+        self._there = as_it_is(listed)
+        files = self.files = self._there or listed  # of one that is gone whoever reads it is told
         self.hosts = readings_of(files)
         self.loaded: Loaded | Pod | None = None
         self.so_far: SoFar | None = None
         """The hosts of a session of many that were read by now; None before the first."""
         self.error: str | None = None
         self.stages = Stages(self.hosts, clock)
+        self.weight: int | None = None
+        """Bytes that the session takes, as far as that is known."""
         self._done = threading.Event()
         self._stop = threading.Event()
+
+    @property
+    def mark(self) -> str:
+        """Stands for the content of its files."""
+        return f"{zlib.crc32(repr([(it.name, it.file.mark) for it in self.files.hosts]).encode()):08x}"
+
+    def check(self, mark: str | None) -> None:
+        """Raises ReadAgainError where its files are not those that a mark stands for."""
+        if mark is not None and mark != self.mark:
+            raise ReadAgainError(
+                f"{self.files.name}: its files have changed, and it was read again; reload the page"
+            )
+
+    def mended(self) -> bool:
+        """Whether files that could not be read are others by now."""
+        return self.error is not None and as_it_is(self.listed) != self._there
 
     @property
     def done(self) -> bool:
@@ -81,6 +112,12 @@ class Load:
     def stopped(self) -> bool:
         return self._stop.is_set()
 
+    def weigh(self) -> int:
+        """About how many bytes the session takes, with what views of it have found out."""
+        weight = held_bytes(self.loaded) if self.weight is None else self.weight
+        self.weight = weight
+        return weight
+
     def run(self, open_session: Opener) -> None:
         """Reads the session; never raises. To be called once."""
         try:
@@ -88,7 +125,7 @@ class Load:
         except InputError as error:
             self.error = str(error)
         except Exception as error:  # a fault of ours is this session's, not the server's
-            _log.exception("%s cannot be opened", self.files.path)
+            _log.exception("%s cannot be opened", visible(self.files.path))
             reason = " ".join(f"{type(error).__name__}: {error}".split())
             self.error = f"{self.files.path}: cannot be opened ({reason}); report this with the file"
         finally:
@@ -148,41 +185,52 @@ def _open_pod(load: Load, reader: SessionHosts, budget: int) -> Pod:
 class Store:
     """The sessions of a logdir, read when asked for, within a memory budget in bytes."""
 
-    def __init__(self, listing: Listing, open_session: Opener, budget: int | None = None) -> None:
+    def __init__(
+        self,
+        listing: Listing,
+        open_session: Opener,
+        budget: int | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.listing = listing
-        self.budget = default_budget() if budget is None else budget
         self._open = open_session
         self._lock = threading.Lock()
         self._loads: OrderedDict[str, Load] = OrderedDict()
+        self._room = Room(default_budget() if budget is None else budget)
+        self._clock = clock
+        self._weighed = clock()
 
     def load(self, name: str, reload: bool = False) -> Load:
-        """The session's load, started where there is none; `reload` starts over once the last one has ended.
+        """The session's load, started where there is none; `reload` starts over once the last one has ended, and so
+        does a change of files that could not be read.
 
         Raises UnknownSessionError for a name that is not in the logdir's listing.
         """
         with self._lock:
             load = self._loads.get(name)
-            if load is not None and not (reload and load.done):
-                self._loads.move_to_end(name)
-                return load
+        if load is not None and not (load.done and (reload or load.mended())):
+            self._use(load)
+            return load
         if reload:
             self.listing.look(wait=None, fresh=0)
         files = self.listing.find(name)
         if files is None:
             raise UnknownSessionError(f"{name}: no such session under {self.listing.place}; reload the list")
+        fresh = Load(files)
         with self._lock:
             now = self._loads.get(name)
             if now is not load and now is not None:  # another thread was faster
                 return now
-            fresh = self._loads[name] = Load(files)
+            self._loads[name] = fresh
             self._loads.move_to_end(name)
         threading.Thread(target=self._run, args=(fresh,), daemon=True).start()
         return fresh
 
-    def loaded(self, name: str, wait: float | None = None) -> Loaded | Pod:
+    def loaded(self, name: str, wait: float | None = None, mark: str | None = None) -> Loaded | Pod:
         """The session once it is in memory. Raises InputError where it cannot be read, StillReadingError after `wait`
-        seconds."""
+        seconds, ReadAgainError where its files are not those of a `mark`."""
         load = self.load(name)
+        load.check(mark)
         if not load.wait(wait):
             raise StillReadingError(f"{name}: still being read; ask again")
         if load.loaded is None:
@@ -195,31 +243,47 @@ class Store:
         if load is None or load.done:
             return False
         load.stop()
+        self._room.look()
         return True
 
     def changed(self, load: Load) -> bool:
         """Whether the files differ from those that were read, as far as the last look at the logdir knows."""
         now = self.listing.known(load.files.name)
-        return now is not None and now != load.files
+        return now is not None and now not in (load.files, load.listed)
+
+    def _use(self, load: Load) -> None:
+        """Notes that somebody looks at a session. What views of it have found out stays with it, so every now and then
+        all are weighed anew."""
+        load.weight = None
+        with self._lock:
+            if self._loads.get(load.files.name) is load:
+                self._loads.move_to_end(load.files.name)
+        if self._clock() - self._weighed >= _WEIGH_SECONDS:
+            self._weighed = self._clock()
+            threading.Thread(target=self._release, args=(load,), daemon=True).start()
 
     def _run(self, load: Load) -> None:
-        self._release(load, load.files.bytes)
-        load.run(self._open)
-        self._release(load, load.loaded.bytes if load.loaded else 0)
-        give_back()
+        with self._room.taken(held_estimate(load.files), lambda: load.stopped):
+            self._release(load)
+            load.run(self._open)
+        self._release(load)
 
-    def _release(self, keep: Load, needed: int) -> None:
-        """Lets go of the sessions used longest ago until `needed` more bytes fit, never of the one to keep."""
+    def _release(self, keep: Load) -> None:
+        """Lets go of the sessions used longest ago until the others, and those that are being read, fit; never of the
+        one to keep."""
         with self._lock:
-            others = {
-                name: it.loaded.bytes for name, it in self._loads.items() if it.loaded and it is not keep
-            }
-            used = sum(others.values())
-            for name, size in others.items():
-                if used + needed <= self.budget:
-                    return
-                used -= size
-                del self._loads[name]
+            every = [(name, it) for name, it in self._loads.items() if it.loaded]
+        used = self._room.used + sum(it.weigh() for _, it in every)
+        for name, it in every:
+            if used <= self._room.bytes:
+                break
+            if it is not keep:
+                used -= it.weigh()
+                with self._lock:
+                    if self._loads.get(name) is it:
+                        del self._loads[name]
+        del every  # what was let go lives as long as somebody refers to it
+        give_back()
 
 
 def default_budget() -> int:

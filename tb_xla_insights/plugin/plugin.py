@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from tensorboard.plugins import base_plugin
+from werkzeug import Request, Response
 
 from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.sessions import roots
 from tb_xla_insights.logdir.store import Store, default_budget, opener
+from tb_xla_insights.memory import keep_one_heap
 from tb_xla_insights.page.folder import page_folder
 from tb_xla_insights.plugin.assets import Assets
 from tb_xla_insights.plugin.capture import Captures
+from tb_xla_insights.plugin.imports import after_imports, import_ahead
 from tb_xla_insights.plugin.names import Names, parse_names
 from tb_xla_insights.plugin.respond import Application, application, get, not_found, post
 from tb_xla_insights.plugin.routes import Routes
@@ -24,6 +27,7 @@ class XlaInsightsPlugin(base_plugin.TBPlugin):
     plugin_name = "xla_insights"
 
     def __init__(self, context: base_plugin.TBContext) -> None:
+        keep_one_heap()  # before there are threads that answer
         flags = context.flags
         spec = getattr(flags, "logdir_spec", "") or ""
         memory = getattr(flags, "xla_insights_memory_mb", 0) or 0
@@ -48,15 +52,22 @@ class XlaInsightsPlugin(base_plugin.TBPlugin):
         off = None if self._capture else why
         reads, acts = routes.gets() | captures.gets(), routes.posts()
         return {
-            **{f"/data/{name}": get(f"data/{name}", handler, names) for name, handler in reads.items()},
+            **{
+                f"/data/{name}": get(f"data/{name}", after_imports(handler), names)
+                for name, handler in reads.items()
+            },
             **{f"/data/{name}": post(f"data/{name}", handler, names) for name, handler in acts.items()},
             **{
                 f"/data/{name}": post(f"data/{name}", handler, names, off)
                 for name, handler in captures.posts().items()
             },
-            "/static/*": application(self._assets.serve),
+            "/static/*": application(self._static),
             "/*": application(not_found),
         }
+
+    def _static(self, request: Request) -> Response:
+        import_ahead()
+        return self._assets.serve(request)
 
     def is_active(self) -> bool:
         """Whether a session was seen; answers at once from the last look, and starts another while there is none."""

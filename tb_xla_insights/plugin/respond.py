@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -14,11 +13,12 @@ from werkzeug import wrappers
 
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.json_text import json_bytes
-from tb_xla_insights.logdir.store import StillReadingError, UnknownSessionError
+from tb_xla_insights.logdir.store import ReadAgainError, StillReadingError, UnknownSessionError
 from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.bodies import TooLargeError, body, closing, may_go_on
 from tb_xla_insights.plugin.names import Names
 from tb_xla_insights.plugin.origin import refusal
+from tb_xla_insights.texts import TextError, parsed_json
 
 _log = logging.getLogger(__name__)
 _JSON = "application/json"
@@ -82,8 +82,8 @@ def _document(request: wrappers.Request, route: str) -> dict[str, str]:
     document: Any = None
     content = body(request)
     if request.mimetype == _JSON and content is not None:
-        with suppress(ValueError, RecursionError):
-            document = json.loads(content or b"{}")
+        with suppress(TextError):
+            document = parsed_json(content or b"{}")
     if not isinstance(document, dict) or not all(isinstance(it, str | int) for it in document.values()):
         raise InputError(f"{route}: the body must be a JSON object of texts and whole numbers")
     return {name: str(value) for name, value in document.items()}
@@ -96,6 +96,8 @@ def _answer(
         return respond(request, document())
     except UnknownSessionError as failure:
         return error(request, 404, str(failure))
+    except ReadAgainError as failure:
+        return error(request, 409, str(failure))
     except StillReadingError as failure:
         return error(request, 503, str(failure), [("Retry-After", "1")])
     except TooLargeError as failure:

@@ -83,10 +83,10 @@ class Routes:
     def session(self, arguments: Arguments) -> dict[str, Any]:
         """Starts the reading of a session and tells how far it is; in the end what the page needs to draw it.
 
-        `changed`: the files are no longer those that were read. Where not all hosts are in memory, the answer has the
-        rows of `hosts` (see `choice.chosen`). While the session is read, `partial` has the numbers of hosts (null
-        before views have a report), and `head` the data that the page needs to draw that report, if it covers more than
-        `seen` hosts.
+        `mark` stands for the files that were read; `changed`: they are others by now. Requests with a `mark` fail (409)
+        once other files were read. Where not all hosts are in memory, the answer has the rows of `hosts` (see
+        `choice.chosen`). While the session is read, `partial` has the numbers of hosts (null before views have a
+        report), and `head` the data that the page needs to draw that report, if it covers more than `seen` hosts.
         """
         load = self._store.load(arguments.text("session"))
         load.wait(_POLL_SECONDS)
@@ -95,7 +95,13 @@ class Routes:
         if load.loaded is None:
             return {"state": "error", "message": load.error, "hosts": load.progress()["hosts"]}
         shown = load.loaded.choose(arguments.names("hosts"))
-        told = {"state": "ready", "changed": self._store.changed(load), **shown.head, **shown.timeline.rows()}
+        told = {
+            "state": "ready",
+            "mark": load.mark,
+            "changed": self._store.changed(load),
+            **shown.head,
+            **shown.timeline.rows(),
+        }
         return told if shown.report is None else told | load.hosts_read
 
     def reload(self, arguments: Arguments) -> dict[str, Any]:
@@ -192,10 +198,8 @@ class Routes:
 
     def compare(self, arguments: Arguments) -> dict[str, Any]:
         """Two sessions side by side; the second one is read first where it is not in memory."""
-        from tb_xla_insights.compare.document import comparison_view
-
         other = self._store.loaded(arguments.text("other"), _READ_SECONDS).usual()
-        return comparison_view(self._loaded(arguments).usual().trace, other.trace)
+        return self._loaded(arguments).usual().beside(other)
 
     def propagation(self, arguments: Arguments) -> dict[str, Any]:
         """Where annotations went on the device, in one step on one device: those of `step` (an index into the report's
@@ -244,6 +248,7 @@ class Routes:
         from tb_xla_insights.pod.view import difference, hosts_view
 
         load = self._store.load(arguments.text("session"))
+        load.check(arguments.optional_text("mark"))
         so_far = _so_far(load)
         known = so_far or self._loaded(arguments)
         compared = known.compared
@@ -302,7 +307,7 @@ class Routes:
         )  # fmt: skip
 
     def _loaded(self, arguments: Arguments) -> Loaded | Pod:
-        return self._store.loaded(arguments.text("session"), _READ_SECONDS)
+        return self._store.loaded(arguments.text("session"), _READ_SECONDS, arguments.optional_text("mark"))
 
     def _shown(
         self,
@@ -331,6 +336,7 @@ class Routes:
         """A view of what the report tells of all hosts, with the traces of `_shown`. While hosts are read, it is of
         those that were read by then, and `partial` says so."""
         load = self._store.load(arguments.text("session"))
+        load.check(arguments.optional_text("mark"))
         so_far = _so_far(load)
         if so_far is not None:
             return view(so_far.session) | {"partial": _partial(load, so_far)}

@@ -202,7 +202,7 @@ def _instructions(
 
 def _signed(id_: str) -> str:
     """An id of 64 bits as a signed decimal, as some files name their modules."""
-    return str(int(id_) - 2**64) if id_.isdigit() and int(id_) >= 2**63 else id_
+    return str(int(id_) - 2**64) if id_ and int(id_) >= 2**63 else id_
 
 
 def _kinds(trace: Trace) -> dict[int, str]:
@@ -307,5 +307,4 @@ def _ordinals(trace: Trace) -> tuple[int, ...]:
     """The numbers of the cores among those of all hosts, as the `device_ordinal` of a CPU's ops in JAX tells them."""
     if not all(device.made and device.run_ids is not None for device in trace.devices):
         return (-1,) * len(trace.devices)
-    numbers = [re.search(r"(\d+)$", device.name) for device in trace.devices]
-    return tuple(int(it[1]) if it else -1 for it in numbers)
+    return tuple(device.ordinal for device in trace.devices)

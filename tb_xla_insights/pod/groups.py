@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 
@@ -13,8 +14,11 @@ from tb_xla_insights.xplane.proto.hlo_pb2 import HloInstruction
 Groups = tuple[tuple[int, ...], ...]
 """The members of each group. Empty: all cores that run the program are one."""
 
-_LISTED = re.compile(r"replica_groups=\{((?:\{[\d,]*\},?)*)\}")
-_IOTA = re.compile(r"replica_groups=\[([\d,]+)\]<=\[([\d,]+)\](?:T\(([\d,]+)\))?")
+_LISTED = re.compile(r"replica_groups=\{((?:\{[\d,]*\},?)*)\}", re.ASCII)
+_IOTA = re.compile(r"replica_groups=\[([\d,]+)\]<=\[([\d,]+)\](?:T\(([\d,]+)\))?", re.ASCII)
+_MOST_DIGITS, _MOST_DIMENSIONS = 9, 16
+_MOST_CORES = 1 << 16
+"""More than any cluster has: a text of a few letters must not make groups that fill the memory."""
 
 
 def groups_of_text(text: str) -> Groups | None:
@@ -40,9 +44,14 @@ def groups_of(instruction: HloInstruction) -> Groups:
 
 
 def _iota(shape: Sequence[int], dims: Sequence[int], order: Sequence[int]) -> NDArray[np.int64]:
-    """Groups written as 0, 1, 2, … in some dimensions, turned, and cut into rows."""
-    numbers = np.arange(int(np.prod(dims)), dtype=np.int64).reshape(dims)
-    return numbers.transpose(order or None).reshape(shape)
+    """Groups written as 0, 1, 2, … in some dimensions, turned, and cut into rows; none where they do not fit."""
+    cores = math.prod(dims)
+    turns = not order or sorted(order) == list(range(len(dims)))
+    if not (0 < cores <= _MOST_CORES and math.prod(shape) == cores and len(shape) == 2 and turns):
+        return np.zeros((0, 0), np.int64)
+    if min(*shape, *dims) < 1 or len(dims) > _MOST_DIMENSIONS:
+        return np.zeros((0, 0), np.int64)
+    return np.arange(cores, dtype=np.int64).reshape(dims).transpose(order or None).reshape(shape)
 
 
 def _told(groups: Sequence[Sequence[int]] | NDArray[np.int64]) -> Groups:
@@ -52,4 +61,5 @@ def _told(groups: Sequence[Sequence[int]] | NDArray[np.int64]) -> Groups:
 
 
 def _numbers(text: str) -> list[int]:
-    return [int(number) for number in text.split(",") if number]
+    """Whole numbers between commas, those that have more digits than any core has left out."""
+    return [int(number) for number in text.split(",") if number and len(number) <= _MOST_DIGITS]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 import os
 import platform
 import posixpath
@@ -12,6 +11,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from numbers import Real
+from pathlib import Path
 
 from tb_xla_insights import __version__
 from tb_xla_insights.analysis.beside import DESCRIPTION, RECORD, SAMPLES
@@ -19,6 +19,9 @@ from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir import paths
 from tb_xla_insights.record.stderr import DebugText
 from tb_xla_insights.record.tracers import tracer, versions
+from tb_xla_insights.replace import replacing
+from tb_xla_insights.units import MOST_SAMPLES
+from tb_xla_insights.xplane.reasons import reason
 from tb_xla_insights.xplane.source import is_url
 
 _log = logging.getLogger(__name__)
@@ -157,7 +160,7 @@ def _missing(directory: str) -> list[str]:
 
 def _number_of_samples(samples: float) -> float:
     """As JSON can hold it, also where it is a number of NumPy. Raises InputError."""
-    if not isinstance(samples, Real) or not 0 < samples < math.inf:
+    if not isinstance(samples, Real) or not 0 < samples <= MOST_SAMPLES:
         raise InputError(
             f"record: samples is {samples!r}; give how many samples a step takes, a number above 0"
         )
@@ -184,7 +187,16 @@ def _explanation(explained: object) -> str:
 
 
 def _write(path: str, text: str) -> None:
-    import fsspec
+    """Raises InputError."""
+    content = text.encode(errors="backslashreplace")
+    try:
+        if is_url(path):
+            import fsspec
 
-    with fsspec.open(path, "w", encoding="utf-8") as file:
-        file.write(text)
+            with fsspec.open(path, "wb") as file:
+                file.write(content)
+        else:
+            with replacing(Path(path)) as place:
+                place.write_bytes(content)
+    except Exception as error:  # each file system raises its own kinds
+        raise InputError(_unwritable(path, reason(error))) from error

@@ -19,7 +19,7 @@ class DebugText:
 
     def start(self) -> None:
         self._file = os.environ.get("PT_XLA_DEBUG_FILE")
-        self._length = os.path.getsize(self._file) if self._file and os.path.exists(self._file) else 0
+        self._length = os.path.getsize(self._file) if self._file and os.path.isfile(self._file) else 0
         sys.stderr.flush()
         self._kept = bytearray()
         self._original = os.dup(2)
@@ -47,7 +47,7 @@ class DebugText:
             self._kept += part[: max(0, _MOST_BYTES - len(self._kept))]
 
     def _of_file(self) -> str:
-        if not self._file or not os.path.exists(self._file):
+        if not self._file or not os.path.isfile(self._file):  # such as /dev/stderr, which is kept already
             return ""
         with open(self._file, "rb") as file:
             file.seek(self._length)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import codecs
-import json
+import logging
 import os
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -22,33 +21,29 @@ from tb_xla_insights.analysis.beside import (
     Unread,
 )
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.texts import MOST_BYTES, decoded
 from tb_xla_insights.trace.model import SessionTrace
+from tb_xla_insights.visible import visible
 from tb_xla_insights.xplane.source import file_names, open_source
 
 if TYPE_CHECKING:
     from tb_xla_insights.report.debug_text import DebugText
 
+_log = logging.getLogger(__name__)
 _ENDS = (".txt", ".log", ".out", ".err")
 _MOST_FILES = 32
-_MOST_BYTES = 8_000_000
-"""Of one file; a log that is longer is read up to here."""
 _LONGEST_DESCRIPTION = 300
 _MOST_IN_ALL = 32_000_000
 """Of all files: a session opens without waiting for long logs in a bucket."""
 _LONG_LINE = re.compile(r"(.{2000}).+")
 """No line that is understood is that long, and some patterns take a square of a line's length."""
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
 _BEFORE = {"before", "start", "begin", "pre"}
 _AFTER = {"after", "stop", "end", "post", "final"}
 
 
 def beside(session: SessionTrace) -> Beside:
-    """What lies beside a session's captures, read once. Nothing that goes wrong with these files is an error:
-    they are not what the user asked for.
+    """What lies beside a session's captures, read once. Nothing that goes wrong with these files is an error: they are
+    not what the user asked for. It is told in `unread`.
 
     A file's content says what it is, whatever its name; names that begin with `metrics_report` and `dynamo_explain`
     come first, and of each kind the first file counts. A metrics report whose name has the word before (start, begin,
@@ -73,14 +68,23 @@ def _read(session: SessionTrace) -> Beside:
     description: str | None = None
     files: list[str] = []
     unread: list[Unread] = []
-    for name, text, cut in _texts(session):
+    for name, text, cut in _texts(session, unread):
         if name == RECORD:
-            recorded = recorded or _recorded(text)
+            from tb_xla_insights.report.record_text import parse_record  # few captures have one beside them
+
+            told_of, damaged = parse_record(text, name)
+            recorded = recorded or told_of
+            unread += damaged
             continue
         if name == DESCRIPTION:
             description = description or _description(text)
             continue
-        report, explained, log, failed = _parsed(_LONG_LINE.sub(r"\1…", text), name)
+        try:
+            report, explained, log, failed = _parsed(_LONG_LINE.sub(r"\1…", text), name)
+        except Exception as error:  # a fault of a parser ends no report
+            _log.exception("%s cannot be read", visible(name))
+            unread.append(Unread(name, 0, f"{type(error).__name__}, a fault of xla-insights"))
+            continue
         told = [*(report.unread if report else ()), *(explained.unread if explained else ()), *log.unread]
         if report or explained or failed or log.compilations or log.executions or log.advice:
             files.append(name)
@@ -133,33 +137,35 @@ def _words(file: str) -> set[str]:
     return set(re.findall(r"[a-z]+|\d+", file.lower()))
 
 
-def _recorded(text: str) -> dict[str, Any] | None:
-    with suppress(ValueError):
-        document = json.loads(text)
-        if isinstance(document, dict):
-            return document
-    return None
-
-
 def _description(text: str) -> str | None:
     """The first paragraph, in a line."""
     line = " ".join(text.strip().split("\n\n")[0].split())
     return f"{line[:_LONGEST_DESCRIPTION]}…" if len(line) > _LONGEST_DESCRIPTION else line or None
 
 
-def _texts(session: SessionTrace) -> Iterator[tuple[str, str, bool]]:
-    """Name and content of each file, and whether it goes on after what was read."""
-    directories = dict.fromkeys(
-        place for trace in session.traces if _is_place(trace.path) for place in _places(trace.path)
-    )
+def _texts(session: SessionTrace, unread: list[Unread]) -> Iterator[tuple[str, str, bool]]:
+    """Name and content of each file, and whether it goes on after what was read. Those that cannot be read go to
+    `unread`."""
     left = _MOST_IN_ALL
-    for directory in directories:
+    for directory in _directories(trace.path for trace in session.traces):
         with suppress(Exception):  # each file system raises its own kinds
-            for name, text, cut in _in(directory):
+            for name, text, cut in _in(directory, unread):
                 yield name, text, cut
                 left -= len(text)
                 if left <= 0:
+                    unread.append(Unread(name, 0, "files after it are not read: too much text in all"))
                     return
+
+
+def files_beside(captures: Iterable[str]) -> Iterator[str]:
+    """The paths of all texts that are read beside captures. Those where a folder cannot be listed are left out."""
+    for directory in _directories(captures):
+        with suppress(Exception):
+            yield from (f"{directory}/{name}" for name in _names(directory))
+
+
+def _directories(captures: Iterable[str]) -> Iterable[str]:
+    return dict.fromkeys(place for path in captures if _is_place(path) for place in _places(path))
 
 
 def _is_place(path: str) -> bool:
@@ -176,19 +182,20 @@ def _places(path: str) -> list[str]:
     return [directory, posixpath.dirname(plugins)] if nested else [directory]
 
 
-def _in(directory: str) -> Iterator[tuple[str, str, bool]]:
+def _names(directory: str) -> list[str]:
     names = sorted((it for it in file_names(directory) if it.endswith(_ENDS) or it == RECORD), key=_rank)
-    for name in names[:_MOST_FILES]:
-        with suppress(InputError), open_source(f"{directory}/{name}") as source:
-            content = source.read(0, _MOST_BYTES + 1).tobytes()
-            text = decoded(content[:_MOST_BYTES], "replace")
-            yield name, text, len(content) > _MOST_BYTES
+    return names[:_MOST_FILES]
 
 
-def decoded(content: bytes, errors: str = "strict") -> str:
-    """The text of a file: UTF-8, or what its byte order mark says; PowerShell redirects output into UTF-16."""
-    mark, encoding = next((it for it in _MARKS if content.startswith(it[0])), (b"", "utf-8"))
-    return content[len(mark) :].decode(encoding, errors)
+def _in(directory: str, unread: list[Unread]) -> Iterator[tuple[str, str, bool]]:
+    for name in _names(directory):
+        try:
+            with open_source(f"{directory}/{name}") as source:
+                content = source.read(0, MOST_BYTES + 1).tobytes()
+        except InputError as error:
+            unread.append(Unread(name, 0, str(error).removeprefix(f"{directory}/{name}: ")))
+            continue
+        yield name, decoded(content[:MOST_BYTES], "replace"), len(content) > MOST_BYTES
 
 
 def _rank(name: str) -> tuple[bool, str]:

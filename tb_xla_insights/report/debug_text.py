@@ -28,7 +28,7 @@ _LIBRARY = re.compile(
     r"/(site|dist)-packages/(torch|torch_xla)/|/torch_xla/(core|debug|distributed|torch_xla\.py)|\(<"
 )
 _ADVICE = re.compile(r"\bpt-xla-profiler:(.*)")
-_UNLOWERED = re.compile(r"FRAME \(count=(\d+)\):")
+_UNLOWERED = re.compile(r"FRAME \(count=(\d{1,18})\):")
 _PARTS = ("cause", "graph", "frames")
 
 

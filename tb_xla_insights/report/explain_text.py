@@ -6,12 +6,15 @@ import re
 from typing import TYPE_CHECKING, cast
 
 from tb_xla_insights.analysis.beside import GraphBreaks, Unread
+from tb_xla_insights.report.metrics_text import count as whole
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.texts import GraphBreak
 
 _COUNT = re.compile(r"^(Graph Count|Graph Break Count|Op Count): (\S+)\s*$")
-_OLD_COUNT = re.compile(r"^Dynamo produced (\d+) graphs? with (\d+) graph breaks? and (\d+) ops")
+_OLD_COUNT = re.compile(
+    r"^Dynamo produced (\d{1,18}) graphs? with (\d{1,18}) graph breaks? and (\d{1,18}) ops"
+)
 _REASON = re.compile(r"^\s*Break Reason \d+:\s*$")
 _OLD_REASON = re.compile(r"^\s*\d+\. (\S.*)$")
 _PART = re.compile(r"^\s*(Reason|Explanation|Hint): (.*\S)")
@@ -35,15 +38,15 @@ def parse_explain(text: str, file: str = "") -> GraphBreaks | None:
     for number, line in enumerate(text.splitlines(), 1):
         if count := _COUNT.match(line):
             inside = False
-            if count[2].isdigit():
-                totals[count[1]] += int(count[2])
+            if (value := whole(count[2])) is not None:
+                totals[count[1]] += value
                 found |= count[1] == "Graph Break Count"
             else:
                 unread.append(Unread(file, number, line.strip()))
         elif counts := _OLD_COUNT.match(line):
             found, old, inside = True, True, True
-            for name, value in zip(totals, counts.groups(), strict=True):
-                totals[name] += int(value)
+            for name, number_of in zip(totals, counts.groups(), strict=True):
+                totals[name] += int(number_of)
         elif _REASON.match(line):
             inside, old = True, False
             reasons.append({"reason": None, "place": None})

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from tb_xla_insights.analysis.beside import Guard
 
 _SAID = re.compile(r"(?P<before>.*?\] )\[(?P<frame>\d+)/\d+(_\d+)?\] (\[__recompiles\w*\] )?(?P<said>.*)")
-_LIMIT = re.compile(r"torch\._dynamo hit config\.(?:recompile_limit|cache_size_limit) \((\d+)\)")
+_LIMIT = re.compile(r"torch\._dynamo hit config\.(?:recompile_limit|cache_size_limit) \((\d{1,18})\)")
 _AGAIN = re.compile(r"Recompiling function (\S+) in (\S+:\d+)")
 _FUNCTION = re.compile(r"\s+function: '(.+)' \((\S+:\d+)\)")
 _REASON = re.compile(

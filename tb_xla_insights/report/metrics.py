@@ -39,6 +39,7 @@ _NAMES: dict[Counted, tuple[str, ...]] = {
     "to_device": ("TransferToDeviceTime", "TransferToServerTime"),
     "from_device": ("TransferFromDeviceTime", "TransferFromServerTime"),
 }
+_LONGEST_REASON = 300
 _WORDS = {
     "compile": ("compilation", "compilations"),
     "execute": ("execution", "executions"),
@@ -175,9 +176,9 @@ def _debug(session: SessionTrace, found: Beside) -> DebugLog | None:
 
 def beside_diagnostics(session: SessionTrace) -> list[Diagnostic]:
     """Where texts and trace disagree, and what in the texts is not understood."""
-    if not beside(session).files:
-        return []
-    return [*_disagreements(session), *_unread(beside(session))]
+    found = beside(session)
+    disagreements = _disagreements(session) if found.files else ()
+    return [*disagreements, *_unread(found)] if found.files or found.unread else []
 
 
 def _disagreements(session: SessionTrace) -> Iterator[Diagnostic]:
@@ -242,6 +243,12 @@ def _log_disagrees(session: SessionTrace, found: Beside) -> Iterator[Diagnostic]
 def _unread(found: Beside) -> Iterator[Diagnostic]:
     for file in dict.fromkeys(it.file for it in found.unread):
         mine = [it for it in found.unread if it.file == file]
+        if not mine[0].line:
+            reasons = "; ".join(it.text for it in mine)[:_LONGEST_REASON]
+            yield Diagnostic(
+                "text_not_understood", "info", f"{file} is not used, or not all of it: {reasons}."
+            )
+            continue
         more = f", and {plural(len(mine) - 1, 'more place')}" if len(mine) > 1 else ""
         yield Diagnostic(
             "text_not_understood",

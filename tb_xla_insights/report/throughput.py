@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -47,4 +46,4 @@ def recorded_samples(recorded: Mapping[str, Any] | None) -> float | None:
     samples = (recorded or {}).get(SAMPLES)
     if isinstance(samples, bool) or not isinstance(samples, int | float):
         return None
-    return samples if 0 < samples < math.inf else None
+    return samples if 0 < samples <= units.MOST_SAMPLES else None

@@ -68,9 +68,7 @@ def fitting(annotations: Iterable[Row], most: int) -> list[Row]:
     shown = _longest_first(map(closed, inside.get("", [])))
     hardly_ps = _HARDLY * sum(row["self_ps"] for row in shown)
     tried: set[str] = set()
-    while largest := next(
-        (it for it in shown[: most - 1] if it["name"].endswith(_INSIDE) and it["path"] not in tried), None
-    ):
+    while largest := next((it for it in shown[: most - 1] if "path" in it and it["path"] not in tried), None):
         tried.add(largest["path"])
         more = _longest_first([*(it for it in shown if it is not largest), *opened(largest)])
         if _without_row(more, most) <= hardly_ps:

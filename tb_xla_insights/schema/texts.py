@@ -136,9 +136,9 @@ class UnreadLine(TypedDict):
     file: str
     """Name of the file."""
     line: int
-    """Number of the line."""
+    """Number of the line; 0: the file as a whole, or a part of it."""
     text: str
-    """The line."""
+    """The line, or why the file is not used."""
 
 
 class Metrics(TypedDict):
@@ -173,7 +173,7 @@ class Metrics(TypedDict):
 
 
 Recorded = dict[str, Any]
-"""What `record` wrote into `xla_insights_record.json`, or anybody else."""
+"""What `record` wrote into `xla_insights_record.json`; of what anybody else wrote, the keys of the same kind."""
 
 
 class SamplesPerSecond(TypedDict):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import gc
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from tb_xla_insights.errors import Diagnostic, InputError
 from tb_xla_insights.memory import give_back
+from tb_xla_insights.visible import visible
 
 if TYPE_CHECKING:
     from tb_xla_insights.catalog import Catalog
@@ -25,13 +26,19 @@ Result = TypeVar("Result")
 class HostCapture:
     """The capture of one host, which the task reads itself. `bytes` is its size when the session was listed, `number`
     the host's place in its session, and `shift_ps` where its time 0 lies on the session's time base, once that is
-    known."""
+    known; `fingerprint` stands for the content of a file that was read before."""
 
     name: str
     path: str
     bytes: int
     number: int = 0
     shift_ps: int = 0
+    fingerprint: str = ""
+
+    def check(self, trace: Trace) -> None:
+        """Raises InputError where the trace is of another content than was read before."""
+        if self.fingerprint not in ("", trace.fingerprint):
+            raise InputError(f"{self.path}: the file has changed since it was read; reload the session")
 
 
 @dataclass(frozen=True)
@@ -89,9 +96,11 @@ class Task(Generic[Result]):
                 self.progress.tell(host.number, bytes_read, size)
 
         trace = read_host(host.path, host.name, self.catalog, tell)
+        host.check(trace)
         trace.shift(host.shift_ps)
         value = self.function(trace, host)
-        return HostResult(host, value, trace.base_unix_ns, trace.span_ps[1], trace.diagnostics)
+        read = replace(host, fingerprint=trace.fingerprint)
+        return HostResult(read, value, trace.base_unix_ns, trace.span_ps[1], trace.diagnostics)
 
 
 def read_host(
@@ -127,6 +136,6 @@ def read_host(
 
 def fault_text(path: str, error: Exception) -> str:
     """One line for a fault of this program; the log has the rest."""
-    _log.error("%s cannot be read", path, exc_info=error)
+    _log.error("%s cannot be read", visible(path), exc_info=error)
     reason = " ".join(f"{type(error).__name__}: {error}".split())
     return f"{path}: cannot be read ({reason}); report this with the file"

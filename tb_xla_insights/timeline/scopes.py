@@ -24,6 +24,9 @@ from tb_xla_insights.timeline.tracks import Place, RowHead, Track
 from tb_xla_insights.trace.model import Int32, Trace
 from tb_xla_insights.units import share
 
+SCOPES = ".scopes"
+"""How the ids of these rows end."""
+
 _DEEPEST = 12
 _NO_SCOPE, _NOTHING = -1, -2
 _SOME_KINDS = 4
@@ -135,7 +138,7 @@ def _track(host: int, trace: Trace, number: int, duration_ps: int) -> ScopeTrack
         return None
     scoped = lanes[0].name >= 0
     time = int(kernels.covered(lanes[0].start[scoped], lanes[0].end[scoped]))
-    head = RowHead(f"h{host}.d{number}.scopes", "scopes", "scopes", trace.host, device.id)
+    head = RowHead(f"h{host}.d{number}{SCOPES}", "scopes", "scopes", trace.host, device.id)
     busy = time / duration_ps if duration_ps else None
     return ScopeTrack(
         head, host, trace, lanes, labels.names, busy, None, number, labels.paths, labels.recorded

@@ -12,7 +12,7 @@ from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.steps import with_offsets
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.timeline.host import HostTimeline
-from tb_xla_insights.timeline.scopes import ScopeTrack
+from tb_xla_insights.timeline.scopes import SCOPES, ScopeTrack
 from tb_xla_insights.timeline.search import find, table
 from tb_xla_insights.timeline.tracks import Place, Track
 from tb_xla_insights.timeline.view import prepare, strip, view
@@ -103,7 +103,8 @@ class Timeline:
         elif track.head.kind == "annotations":
             host = host_annotations(track.trace)
             at = int(np.searchsorted(host.row, place.event))
-            path, step = host.names[host.path[at]], int(host.step[at])
+            if at < len(host.row) and host.row[at] == place.event:
+                path, step = host.names[host.path[at]], int(host.step[at])
         elif track.head.kind == "scopes":
             path = "/".join(self.hosts[track.host].details.names(place))
         elif track.head.kind == "steps":
@@ -166,10 +167,17 @@ class Timeline:
         return sum(host.nbytes for host in self.hosts.values())
 
     def _row(self, row: str) -> Track:
-        for host in self.hosts.values():
-            if row in host.tracks:
-                return host.tracks[row]
+        track = self._known(row)
+        if track is None and row.endswith(SCOPES):
+            # The page knows it from before the session was let go and read again.
+            self.find_scopes()
+            track = self._known(row)
+        if track is not None:
+            return track
         raise InputError(f"{self._session.path}: no row {row[:80]} in this session; reload the page")
+
+    def _known(self, row: str) -> Track | None:
+        return next((host.tracks[row] for host in self.hosts.values() if row in host.tracks), None)
 
     def _check(self, start_ps: int, end_ps: int) -> None:
         if end_ps <= start_ps:

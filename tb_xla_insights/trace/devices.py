@@ -22,7 +22,8 @@ _COPY_KERNELS = ("__amd_rocclr_copyBuffer", "__amd_rocclr_fillBuffer")
 
 _OTHER, _COPY, _COPY_KERNEL = range(3)
 
-_PLANE = re.compile(r"^/device:([A-Z]+):(\d+)$")
+_PLANE = re.compile(r"^/device:([A-Z]+):0*(\d+)$", re.ASCII)
+_LONGEST_NAME = 40
 _KINDS: dict[str, DeviceKind] = {"TPU": "tpu", "GPU": "gpu", "CPU": "cpu"}
 
 
@@ -64,11 +65,34 @@ def plane_devices(trace: Trace) -> list[Device]:
     ops are the kernels of all streams, copies apart, and the program runs are made from them.
     """
     named = [
-        (match[1], int(match[2]), plane) for plane in trace.planes if (match := _PLANE.match(plane.name))
+        (match[1], len(match[2]), match[2], plane)
+        for plane in trace.planes
+        if (match := _PLANE.match(plane.name))
     ]
-    named.sort(key=lambda entry: entry[:2])
-    found = side_by_side([partial(_device, trace, plane, kind, number) for kind, number, plane in named])
+    named.sort(key=lambda entry: entry[:3])
+    lines: dict[int, list[Line]] = {}
+    for line in trace.lines:
+        lines.setdefault(line.plane, []).append(line)
+    names = _names([f"{kind}:{number}" for kind, _, number, _ in named])
+    found = side_by_side(
+        [
+            partial(_device, trace, plane, _KINDS.get(kind, "other"), name, lines.get(plane.index, []))
+            for (kind, *_, plane), name in zip(named, names, strict=True)
+        ]
+    )
     return _with_runs(trace, [device for device in found if len(device.modules) or len(device.ops)])
+
+
+def _names(planes: list[str]) -> list[str]:
+    """The names of devices: those of planes that have the name of another one say so, `TPU:0 (2)`, and numbers that no
+    device has are cut."""
+    count: dict[str, int] = {}
+    found = []
+    for plane in planes:
+        name = plane if len(plane) <= _LONGEST_NAME else f"{plane[:_LONGEST_NAME]}…"
+        count[name] = count.get(name, 0) + 1
+        found.append(f"{name} ({count[name]})" if count[name] > 1 else name)
+    return found
 
 
 def _with_runs(trace: Trace, devices: list[Device]) -> list[Device]:
@@ -92,8 +116,7 @@ def _is_stream(line: Line) -> bool:
     return line.name.startswith("Stream #")
 
 
-def _device(trace: Trace, plane: Plane, kind: str, number: int) -> Device:
-    lines = [line for line in trace.lines if line.plane == plane.index]
+def _device(trace: Trace, plane: Plane, kind: DeviceKind, name: str, lines: list[Line]) -> Device:
     ops = [line for line in lines if line.name == OPS]
     streams = [line for line in lines if _is_stream(line)]
     if streams and not any(line.count for line in ops):
@@ -103,9 +126,9 @@ def _device(trace: Trace, plane: Plane, kind: str, number: int) -> Device:
     else:
         spans = line_spans(trace, ops)
     return Device(
-        id=f"{trace.host}/{kind}:{number}",
-        name=f"{kind}:{number}",
-        kind=_KINDS.get(kind, "other"),
+        id=f"{trace.host}/{name}",
+        name=name,
+        kind=kind,
         host=trace.host,
         plane=plane.index,
         made=False,

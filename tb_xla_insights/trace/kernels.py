@@ -75,6 +75,17 @@ def nest(
             open_rows += 1
 
 
+def climb(parent: Int32, member: Bools, found: OutInt32) -> None:
+    """Of each row itself or its nearest ancestor, whichever is a member; -1: neither is. Parents come before what they
+    enclose."""
+    with cython.nogil:
+        for row in range(len(parent)):
+            if member[row]:
+                found[row] = row
+            else:
+                found[row] = found[parent[row]] if parent[row] >= 0 else -1
+
+
 def span(start: Int64, duration: Int64) -> tuple[int, int]:
     """Start of the first and end of the last event; (0, 0) without events. NumPy would first make a column of ends."""
     first: int64_t = start[0] if len(start) else 0

@@ -6,6 +6,7 @@ them or what an event's name means. All times are integer picoseconds from the s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -21,6 +22,7 @@ from tb_xla_insights.trace import kernels
 from tb_xla_insights.trace.entries import count_by_entry, rows_of_entries, told_by_entry
 from tb_xla_insights.xplane.columns import Places, StatColumns
 
+_ORDINAL = re.compile(r"[A-Z]+:(\d{1,18})\b", re.ASCII)
 _ADDING = Lock()
 """Held while a trace's strings get another one: views ask from several threads."""
 
@@ -138,6 +140,12 @@ class Device:
     lines: dict[str, int]
     run_of_op: Int32 | None = None
     run_ids: Int64 | None = None
+
+    @property
+    def ordinal(self) -> int:
+        """The device's number among those of its kind on the host, as its name tells it; -1: none of 63 bits."""
+        digits = _ORDINAL.match(self.name)
+        return int(digits[1]) if digits else -1
 
     @cached_property
     def span_ps(self) -> tuple[int, int]:

@@ -12,6 +12,9 @@ from tb_xla_insights.trace.model import Int16, Int32, Int64, Trace
 
 DEEPEST = 1024
 
+_SHORT_WAY = 64
+"""So many levels up, each event is followed by itself; beyond, looking at all events once costs less."""
+
 
 def in_order(start_ps: Int64, duration_ps: Int64) -> bool:
     """Whether events are sorted by start, the longer first."""
@@ -39,9 +42,18 @@ def climb(parent: Int32, at: Int32, rows: Int32) -> Int32:
     """For each event of `at` (-1: none) itself or its nearest ancestor, whichever is one of `rows`; -1: neither is."""
     member = np.zeros(len(parent), np.bool_)
     member[rows] = True
-    while (goes_on := (at >= 0) & ~member[at]).any():
-        at = np.where(goes_on, parent[at], at)
-    return at
+    found = np.array(at, np.int32)
+    going = np.flatnonzero((found >= 0) & ~member[found])
+    for _ in range(_SHORT_WAY):
+        if not going.size:
+            return found
+        found[going] = parent[found[going]]
+        going = going[(found[going] >= 0) & ~member[found[going]]]
+    if going.size:
+        nearest_of = np.empty(len(parent), np.int32)
+        kernels.climb(parent, member, nearest_of)
+        found[going] = nearest_of[found[going]]
+    return found
 
 
 def nearest(parent: Int32, rows: Int32) -> Int32:

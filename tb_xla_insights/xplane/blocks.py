@@ -26,6 +26,7 @@ KEPT = 128 << 20
 """Bytes of closed files that are kept for whoever opens these files next."""
 
 _POLL_S = 0.2
+_LOOK_S = 0.2
 
 T = TypeVar("T")
 
@@ -46,8 +47,11 @@ def patiently(call: Callable[[], T], seconds: float | None = None) -> T:
     answer: Future[T] = Future()
     threading.Thread(target=_answer, args=(answer, call), daemon=True).start()
     limit = PATIENCE_S if seconds is None else seconds
-    if not wait([answer], limit).done:
-        raise StalledError(f"no answer for {limit:g} s")
+    until = time.monotonic() + limit
+    # A signal that comes between Python's look at signals and the wait is seen after the wait only.
+    while not wait([answer], min(_LOOK_S, max(0.0, until - time.monotonic()))).done:
+        if time.monotonic() >= until:
+            raise StalledError(f"no answer for {limit:g} s")
     return answer.result()
 
 

@@ -7,7 +7,6 @@ what an instruction reads and makes, each once.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 from typing import NamedTuple
@@ -15,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from google.protobuf.message import DecodeError
 
+from tb_xla_insights.texts import parsed_json
 from tb_xla_insights.xplane.hlo import shape_text
 from tb_xla_insights.xplane.proto.hlo_pb2 import HloComputation, HloInstruction, HloModule, Shape, Window
 
@@ -74,7 +74,7 @@ _CONVOLUTIONS = (
 """Custom calls that XLA makes of convolutions for GPUs. Dimension numbers and window of all are those of the forward
 convolution."""
 
-_DAMAGED = (DecodeError, ValueError, KeyError, IndexError, TypeError, AttributeError)
+_DAMAGED = (DecodeError, ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError)
 
 
 class InstructionAmounts(NamedTuple):
@@ -180,7 +180,7 @@ class ProgramAmounts:
             return _convolution(it, read[0], read[1], made)
         target = it.custom_call_target
         if target.startswith(_BLAS):
-            dimensions = json.loads(it.backend_config)["gemm_backend_config"]["dot_dimension_numbers"]
+            dimensions = parsed_json(it.backend_config)["gemm_backend_config"]["dot_dimension_numbers"]
             return _dot(read[0], map(int, dimensions["lhs_contracting_dimensions"]), made)
         if target == _BACKWARD_INPUT:
             return _convolution(it, made, read[1], read[0])

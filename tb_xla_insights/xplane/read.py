@@ -23,7 +23,7 @@ from tb_xla_insights.xplane.columns import (
     stat_columns,
 )
 from tb_xla_insights.xplane.events import Decoder, cut_into_pieces
-from tb_xla_insights.xplane.mangled import mangled
+from tb_xla_insights.xplane.mangled import what_else
 from tb_xla_insights.xplane.metadata import (
     LARGE,
     MISSING,
@@ -140,9 +140,8 @@ class _Reader:
         top: _Parts = {n: [] for n in (1, 2, 3, 4)}
         self._fields(0, source.size, top, "")
         if not top[1]:
-            self._refuse_text()
-            what = "not an XPlane file (it holds no plane); name a .xplane.pb file of a profile"
-            raise InputError(f"{source.path}: byte 0: {what}")
+            what = "byte 0: not an XPlane file (it holds no plane); name a .xplane.pb file of a profile"
+            raise InputError(f"{source.path}: {what_else(source) or what}")
         parts = [
             self._parts_of(number, start, start + length) for number, (start, length) in enumerate(top[1])
         ]
@@ -167,8 +166,9 @@ class _Reader:
         )  # fmt: skip
 
     def _refuse_text(self) -> None:
-        """Raises InputError where the file was taken for text: nothing that could be read of it would be true."""
-        done = mangled(self.source)
+        """Raises InputError where the file was taken for text, or is something else: nothing that could be read of it
+        would be true."""
+        done = what_else(self.source)
         if done:
             raise InputError(f"{self.source.path}: {done}")
 
@@ -179,16 +179,15 @@ class _Reader:
             piece.first, first = first, first + piece.count
         columns = Columns(first)
         planes = zip(self.planes, self.tables, strict=True)
-        work = iter(
-            [(it, line, piece) for plane, it in planes for line in plane.lines for piece in line.pieces]
-        )
+        work = [(it, line, piece) for plane, it in planes for line in plane.lines for piece in line.pieces]
+        waiting = iter(work)
 
         def decode() -> None:
             decoder = Decoder(self.source, columns, len(NUMBER_STATS), len(TEXT_STATS), self.strings.intern)
-            for tables, line, piece in work:  # what no other thread has taken
+            for tables, line, piece in waiting:  # what no other thread has taken
                 decoder.decode(tables, line, piece, self._progress, self.stop)
 
-        side_by_side([decode] * self._workers, self._workers)
+        side_by_side([decode] * min(self._workers, len(work)), self._workers)
         for plane in self.planes:
             for line in plane.lines:
                 line.name = line.name or line.display_name

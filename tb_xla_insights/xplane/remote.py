@@ -8,7 +8,7 @@ from typing import Any
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.xplane.blocks import Blocks, Keep, Kept, StoppedError, cut, patiently
 from tb_xla_insights.xplane.reasons import reason
-from tb_xla_insights.xplane.source import Bytes, Source
+from tb_xla_insights.xplane.source import CHANGED, Bytes, Source
 
 _MARKS = ("ETag", "etag", "md5Hash")
 TIMES = ("LastModified", "last_modified", "mtime", "updated", "created", "Last-Modified")
@@ -57,9 +57,7 @@ class RemoteFile(Source):
         except Exception:  # gone by now, but all of it had come
             return
         if _told(info) != self._told:
-            raise InputError(
-                f"{self.path}: the file changed while it was read; read it again once it is written"
-            )
+            raise InputError(CHANGED.format(self.path))
 
     def keep(self, ranges: Iterable[tuple[int, int]]) -> None:
         # What has no mark may be another content of the same size.

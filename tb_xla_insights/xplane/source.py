@@ -2,7 +2,7 @@
 
 A file is never mapped: a map of a file that somebody truncates kills the process. Reads go into buffers of
 our own, and `fingerprint` tells later reads of single ranges whether the file is still the one that was
-decoded.
+decoded. A file that is written while it is read is told, as nobody knows which bytes are of which content.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from typing import Self
 
 Bytes = NDArray[np.uint8]
+
+CHANGED = "{}: the file changed while it was read; read it again once it is written"
 
 
 class Source(ABC):
@@ -69,6 +71,7 @@ class _LocalFile(Source):
         status = os.fstat(self._descriptor)
         self.size = status.st_size
         self.fingerprint = local_mark(status)
+        self._written = _written(status)
 
     def read_into(self, offset: int, buffer: Bytes) -> int:
         filled = 0
@@ -78,8 +81,11 @@ class _LocalFile(Source):
                 if count == 0:
                     break
                 filled += count
+            written = _written(os.fstat(self._descriptor))
         except OSError as error:
             raise InputError(f"{self.path}: byte {offset + filled}: {reason(error)}") from error
+        if written != self._written:  # what was read before is of another content
+            raise InputError(CHANGED.format(self.path))
         return filled
 
     def close(self) -> None:
@@ -92,8 +98,13 @@ def is_url(path: str) -> bool:
 
 
 def local_mark(status: os.stat_result) -> str:
-    """Differs when a local file was replaced."""
-    return f"{status.st_size}-{status.st_mtime_ns}-{status.st_ino}"
+    """Differs when a local file was replaced or written, even where it was given its size and time from before."""
+    return f"{status.st_size}-{status.st_mtime_ns}-{status.st_ino}-{status.st_ctime_ns}"
+
+
+def _written(status: os.stat_result) -> tuple[int, int]:
+    """Differs when an open file was written. One that was removed, or given another name, still is what it was."""
+    return status.st_size, status.st_mtime_ns
 
 
 def open_source(

@@ -39,6 +39,12 @@ def session_named(prefix: str) -> str:
 
 
 @pytest.fixture(scope="session")
+def axe() -> str:
+    """The checker, which runs within the page."""
+    return (ROOT / "node_modules/axe-core/axe.min.js").read_text()
+
+
+@pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
     """The system's Chromium, or where `CHROMIUM` says."""
     chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import pytest
-from browser.conftest import ROOT, session_named
+from browser.conftest import session_named
 from browser.driver import Xi
 from playwright.sync_api import expect
 
@@ -45,12 +45,6 @@ OPENED: dict[str, tuple[str, str, str]] = {
 
 MOST_STOPS = 160
 """Tab stops of a view: whoever works by keyboard goes through them all."""
-
-
-@pytest.fixture(scope="module")
-def axe() -> str:
-    """The checker, which runs within the page."""
-    return (ROOT / "node_modules/axe-core/axe.min.js").read_text()
 
 
 def faults(xi: Xi, axe: str) -> list[str]:

@@ -1,32 +1,44 @@
-"""Firefox draws every view without a complaint, and is worked by keyboard, as Chromium is."""
+"""Firefox draws every view in both themes without a complaint, and is worked by keyboard, as Chromium is."""
 
 from __future__ import annotations
 
 import os
 import shutil
 from collections.abc import Iterator
+from typing import Literal
 
 import pytest
 from browser.conftest import watched
 from browser.driver import Xi
-from browser.test_access import CASE, VIEWS
+from browser.test_access import CASE, VIEWS, found
 from playwright.sync_api import Browser, Page, Playwright, expect
 
 
+@pytest.fixture(scope="module", params=["light", "dark"])
+def theme(request: pytest.FixtureRequest) -> Literal["light", "dark"]:
+    """The theme of the system that Firefox runs on."""
+    return "dark" if request.param == "dark" else "light"
+
+
 @pytest.fixture(scope="module")
-def firefox(playwright: Playwright) -> Iterator[Browser]:
-    """Firefox as the system has it, by WebDriver BiDi: no build of Playwright's own."""
+def firefox(playwright: Playwright, theme: str) -> Iterator[Browser]:
+    """Firefox as the system has it, by WebDriver BiDi: no build of Playwright's own. That cannot change the theme."""
     path = os.environ.get("FIREFOX") or shutil.which("firefox-esr") or shutil.which("firefox")
     if not path:
         pytest.skip("no Firefox here; set FIREFOX to its path")
-    browser = playwright.firefox.launch(channel="moz-firefox", executable_path=path)
+    browser = playwright.firefox.launch(
+        channel="moz-firefox",
+        executable_path=path,
+        firefox_user_prefs={"layout.css.prefers-color-scheme.content-override": int(theme == "light")},
+    )
     yield browser
     browser.close()
 
 
 @pytest.fixture(scope="module")
 def firefox_page(firefox: Browser) -> Page:
-    return firefox.new_page(viewport={"width": 1440, "height": 900})
+    # As high as all of a view: of what is scrolled away, axe cannot tell the ground that a text stands on.
+    return firefox.new_page(viewport={"width": 1440, "height": 2600})
 
 
 @pytest.fixture
@@ -38,11 +50,16 @@ def page(firefox_page: Page, origins: list[str], complaints: list[str]) -> Itera
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_every_view_is_drawn(xi: Xi, view: str) -> None:
+def test_every_view_is_drawn_and_its_text_stands_out(
+    xi: Xi, axe: str, theme: Literal["light", "dark"], view: str
+) -> None:
     session, state = VIEWS[view]
     xi.open(session, True, v=view, **state)
     expect(xi.page.get_by_test_id(f"tab-{view}")).to_have_attribute("aria-selected", "true")
     expect(xi.page.get_by_role("tabpanel")).not_to_be_empty()
+    expect(xi.page.locator("html")).to_have_attribute("data-theme", theme)
+    xi.page.evaluate(f"window.axe || void (() => {{ {axe} }})()")
+    assert found(xi, theme, {"runOnly": ["color-contrast"]}) == []
 
 
 def test_the_keyboard_goes_from_gap_to_gap_and_along_the_slices(xi: Xi) -> None:

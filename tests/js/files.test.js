@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { csvText } from '../../frontend/lib/csv.js';
+import { visible } from '../../frontend/lib/visible.js';
 import { filtersText, filtersValue } from '../../frontend/lib/filters.js';
 
 test('a file has one head line, quotes where needed, and plain integers', () => {
@@ -16,4 +17,9 @@ test('filters survive the link, whatever a value holds', () => {
   assert.equal(filtersText(filters), 'cause:compile,device:TPU:0,step:a%2Cb%25');
   assert.deepEqual([...filtersValue(filtersText(filters))], [['cause', 'compile'], ['device', 'TPU:0'], ['step', 'a,b%']]);
   assert.deepEqual([...filtersValue('nonsense,step:%')], [['step', '%']]);
+});
+
+test('names show what nobody would see', () => {
+  assert.equal(visible('a\u202eb\x1b\u200b\u2028\u{e0041}\x9b'), 'a\\u202eb\\x1b\\u200b\\u2028\\U000e0041\\x9b');
+  for (const text of ['forward/µ – 3\u202fms', 'two\n\tlines', '日本語 עברית 👩']) assert.equal(visible(text), text);
 });

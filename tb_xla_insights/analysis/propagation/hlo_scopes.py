@@ -48,6 +48,11 @@ _MOVES = frozenset(
 _FAR = 64
 """Instructions that a search among neighbours looks at."""
 
+_MOST_SCOPES = 64
+_MOST_OF_ONE = 1 << 40
+"""A called computation tells so many scopes at most, those of most instructions, and counts so many of one: else n
+computations that call each other could take memory by the square of n, and count to 2^n."""
+
 Parts = dict[str, int]
 """Instructions by scope as recorded; those without a scope under the empty text."""
 
@@ -176,14 +181,25 @@ class Program:
                 for called in calls:
                     if called not in caller or name in chosen:
                         caller[called] = name
+        nearest: dict[int, str | None] = {}  # by computation
         found = {}
         for name in chosen:
-            above = caller.get(self._inside[name]) if name in self._inside else None
-            seen = {name}
-            while above is not None and above not in chosen and above not in seen:
-                seen.add(above)
-                above = caller.get(self._inside[above])
-            if above is not None and above in chosen and above != name:
+            if name not in self._inside:
+                continue
+            way: list[int] = []
+            at = self._inside[name]
+            above: str | None = None
+            while at not in nearest:
+                nearest[at] = None  # also for one that calls itself
+                way.append(at)
+                above = caller.get(at)
+                if above is None or above in chosen:
+                    break
+                at = self._inside[above]
+            else:
+                above = nearest[at]
+            nearest.update(dict.fromkeys(way, above))
+            if above is not None and above != name:
                 found[name] = above
         return found
 
@@ -200,7 +216,7 @@ class Program:
         for called in calls:
             for scope, count in self._parts_in(called).items():
                 total[scope] = total.get(scope, 0) + count
-        return total
+        return _most(total)
 
     def _parts_in(self, computation: int) -> Parts:
         """Computations called further down come first; no recursion, as a damaged module may nest without end."""
@@ -252,7 +268,7 @@ class Program:
                 inner = {self._scope(op_name): 1}
             for scope, count in inner.items():
                 total[scope] = total.get(scope, 0) + count
-        return total
+        return _most(total)
 
     def _near(self, computation: int, id_: int) -> str:
         """The scope of the nearest instruction that makes or needs what this one moves, across other moves without a
@@ -277,6 +293,19 @@ class Program:
                 if body.opcodes[at] in _MOVES and not body.op_names[at]:
                     level.append(number)
         return ""
+
+
+def _most(parts: Parts) -> Parts:
+    """As many of some parts as are told, in their order."""
+    if len(parts) > _MOST_SCOPES:
+        least = sorted((count for scope, count in parts.items() if scope), reverse=True)[_MOST_SCOPES - 1]
+        kept = [scope for scope, count in parts.items() if not scope or count > least]
+        kept += [scope for scope, count in parts.items() if scope and count == least]
+        chosen = set(kept[:_MOST_SCOPES])
+        parts = {scope: count for scope, count in parts.items() if scope in chosen}
+    if parts and max(parts.values()) > _MOST_OF_ONE:
+        return {scope: min(count, _MOST_OF_ONE) for scope, count in parts.items()}
+    return parts
 
 
 class _Body(NamedTuple):

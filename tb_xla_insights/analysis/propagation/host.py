@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.kept import kept
-from tb_xla_insights.analysis.propagation.scopes import HostPaths
+from tb_xla_insights.analysis.propagation.scopes import HostPaths, fits, fitting
 from tb_xla_insights.analysis.steps import annotated_steps, steps_at
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 from tb_xla_insights.trace.nesting import nearest
@@ -18,7 +18,7 @@ from tb_xla_insights.trace.nesting import nearest
 class HostAnnotations:
     """Annotations in row order: `row`, the annotation around each (`up`, index, -1: none), its path (index into
     `names`) and its step (index, -1: outside). `cut` ones lie in a step that was not recorded, whole. `above` is the
-    path around each path, -1 at the top."""
+    path around each path, -1 at the top. `too_deep` is how many more the file has, whose paths do not fit."""
 
     row: Int32
     up: Int32
@@ -28,6 +28,7 @@ class HostAnnotations:
     names: list[str]
     above: list[int]
     paths: HostPaths
+    too_deep: int
 
     def times(self, trace: Trace, step: int | None = None, *, in_steps: bool = False) -> tuple[Int64, Int64]:
         """Per path: time and number of its annotations, of one step, of all steps, or of the whole capture."""
@@ -56,18 +57,26 @@ def host_annotations(trace: Trace) -> HostAnnotations:
         if made.above[path] >= 0 and made.names[path].split("/", 1)[0] in roots:
             inside.setdefault(made.names[path].rpartition("/")[2], made.above[path])
     made.descend(np.flatnonzero((up < 0) & cut), inside)
-    step = steps_at(trace, trace.start_ps[row])
-    return HostAnnotations(row, up, made.path, step, cut, made.names, made.above, HostPaths(made.names))
+    told = made.path >= 0
+    # What encloses an annotation with a path has one, too.
+    place = np.cumsum(told, dtype=np.int32) - np.int32(1)
+    up = np.where(up >= 0, place[up], np.int32(-1))[told]
+    row, cut = row[told], cut[told]
+    step, too_deep = steps_at(trace, trace.start_ps[row]), int((~told).sum())
+    paths = HostPaths(made.names)
+    return HostAnnotations(row, up, made.path[told], step, cut, made.names, made.above, paths, too_deep)
 
 
 class _Paths:
-    """Paths of annotations, found level by level; `up` is the annotation around each, `text` its name."""
+    """Paths of annotations, found level by level; `up` is the annotation around each, `text` its name. An annotation
+    whose path does not fit has none, nor has what lies inside of it."""
 
     def __init__(self, trace: Trace, up: Int32, text: Int32) -> None:
         self.path = np.full(len(up), -1, np.int32)
         self.names: list[str] = []
         self.above: list[int] = []
         self._number: dict[str, int] = {}
+        self._segments: dict[int, str] = {}
         self._strings, self._up, self._text = trace.strings, up, text
 
     def descend(self, level: NDArray[np.intp], outermost: dict[str, int]) -> None:
@@ -80,18 +89,26 @@ class _Paths:
             paths = [self._add(pair // width - 1, pair % width, outermost) for pair in pairs.tolist()]
             self.path[level] = np.array(paths, np.int32)[inverse]
             inside = np.zeros(len(self._up) + 1, np.bool_)  # the last one stands for nothing around
-            inside[level] = True
+            inside[level] = self.path[level] >= 0
             level = np.flatnonzero(inside[self._up])
 
     def _add(self, outer: int, text: int, outermost: dict[str, int]) -> int:
-        segment = self._strings[text].split("#", 1)[0]
+        segment = self._segment(text)
         outer = outermost.get(segment, -1) if outer < 0 else outer
         full = f"{self.names[outer]}/{segment}" if outer >= 0 else segment
+        if not fits(full):
+            return -1
         if full not in self._number:
             self._number[full] = len(self.names)
             self.names.append(full)
             self.above.append(outer)
         return self._number[full]
+
+    def _segment(self, text: int) -> str:
+        """The name of an annotation as paths have it."""
+        if text not in self._segments:
+            self._segments[text] = fitting(self._strings[text].split("#", 1)[0])
+        return self._segments[text]
 
 
 def _cut(trace: Trace, row: Int32, up: Int32) -> tuple[NDArray[np.bool_], set[str]]:

@@ -5,7 +5,7 @@ Metadata of the op (`tf_op`) and the program's HLO proto tell; files of 2020 sto
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -144,7 +144,8 @@ def _origins(
     program: list[str], name: list[str], told: list[str], reading: Reading, names: frozenset[str]
 ) -> tuple[list[Origin], Int32, NDArray[np.bool_]]:
     """Origins of the distinct ops; which one's calls hold each (-1: none), and whether its program tells so."""
-    origin = [origin_of_name(op_name, names) for op_name in told]
+    once = {op_name: origin_of_name(op_name, names) for op_name in dict.fromkeys(told)}
+    origin = [replace(once[op_name]) for op_name in told]
     caller, known = np.full(len(name), -1, np.int32), np.zeros(len(name), np.bool_)
     groups: dict[str, list[int]] = {}
     for number, id_ in enumerate(program):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.environment import framework_of
+from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.lost import (
     AUTOGRAD,
     DYNAMO,
@@ -14,9 +15,10 @@ from tb_xla_insights.analysis.propagation.lost import (
 )
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.order import ProgramOrder, find_order
+from tb_xla_insights.analysis.propagation.scopes import LONGEST_PATH, MOST_LEVELS
 from tb_xla_insights.analysis.propagation.tree import Row, coverage, whole_rows
 from tb_xla_insights.errors import Diagnostic
-from tb_xla_insights.trace.model import SessionTrace
+from tb_xla_insights.trace.model import SessionTrace, Trace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.annotations import ProgramOrder as ProgramOrderRow
@@ -118,9 +120,19 @@ def session_lost(session: SessionTrace) -> dict[str, str]:
 
 
 def propagation_diagnostics(session: SessionTrace) -> list[Diagnostic]:
-    """What scopes could not be told from: damaged programs per host, and a debug flag that was off."""
+    """What scopes could not be told from: damaged programs per host, and a debug flag that was off; and how many
+    annotations have no path."""
     found = [diagnostic for trace in session.traces for diagnostic in find_ops(trace).diagnostics]
+    found += [_deep(trace) for trace in session.traces if host_annotations(trace).too_deep]
     if FLAG_OFF in session_lost(session).values():
         text = "Device ops carry no scopes: the program was traced without XLA_HLO_DEBUG=1."
         found.append(Diagnostic("no_hlo_scopes", "info", text))
     return found
+
+
+def _deep(trace: Trace) -> Diagnostic:
+    text = (
+        f"{host_annotations(trace).too_deep} annotations lie more than {MOST_LEVELS} deep, or have paths of more than "
+        f"{LONGEST_PATH} characters: the timeline shows them, the table of annotations does not."
+    )
+    return Diagnostic("deep_annotations", "info", text, trace.host)

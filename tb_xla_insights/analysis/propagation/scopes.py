@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Literal
 
 ScopeKind = Literal["annotation", "scope"]
@@ -18,7 +19,30 @@ ScopeKind = Literal["annotation", "scope"]
 
 _NUMBERS = re.compile(r"(?:\.\d+)+(?=/|$)")
 _NUMBER = re.compile(r"\.(\d+)$")
+_POSITION = re.compile(r"\d{1,15}", re.ASCII)
 _OPERATION = re.compile(r"(aten|prim|xla|xla_\w+|torch_xla|torchvision|c10d\w*|quantized)__\w")
+
+MOST_LEVELS = 64
+LONGEST_PATH = 1000
+_LONGEST_NAME = 250
+"""Captures nest annotations some ten deep, in paths of some hundred characters. Every path is told with all that
+encloses it: without limits, a file that nests without end would take memory by the square of its size."""
+
+
+def fits(path: str) -> bool:
+    """Whether a path is one that is told: of at most MOST_LEVELS names and LONGEST_PATH characters."""
+    return len(path) <= LONGEST_PATH and path.count("/") < MOST_LEVELS
+
+
+def fitting(path: str) -> str:
+    """A path without what does not fit: long names lose their ends, deep paths their innermost names."""
+    if len(path) <= _LONGEST_NAME and path.count("/") < MOST_LEVELS:
+        return path
+    names = path.split("/", MOST_LEVELS)[:MOST_LEVELS]
+    found = "/".join(it if len(it) <= _LONGEST_NAME else f"{it[:_LONGEST_NAME]}…" for it in names)
+    while not fits(found):
+        found = found.rpartition("/")[0]
+    return found
 
 
 def without_numbers(path: str) -> str:
@@ -29,7 +53,7 @@ def without_numbers(path: str) -> str:
 def number_of(segment: str) -> int:
     """A scope's position within its parent, 0 where its name has none."""
     digits = segment.rpartition(".")[2]
-    return int(digits) if digits != segment and digits.isdecimal() else 0
+    return int(digits) if digits != segment and _POSITION.fullmatch(digits) else 0
 
 
 def op_name_of(tf_op: str) -> str:
@@ -39,13 +63,13 @@ def op_name_of(tf_op: str) -> str:
 
 
 def scope_of(op_name: str, names: frozenset[str] = frozenset()) -> str:
-    """The scope path in an op name, as recorded; empty where the name has none (a bare one). `names` are those of the
-    user's annotations: a scope of such a name is never taken for that of a lowering."""
+    """The scope path in an op name, as recorded, as far as it fits; empty where the name has none (a bare one). `names`
+    are those of the user's annotations: a scope of such a name is never taken for that of a lowering."""
     parts = [part for part in op_name.split("/") if part]
     scope = parts[:-1]
     while scope and without_numbers(scope[-1]) not in names and _is_lowering(scope[-1], parts[-1]):
         scope.pop()
-    return "/".join(scope)
+    return fitting("/".join(scope))
 
 
 def _is_lowering(segment: str, operation: str) -> bool:
@@ -62,30 +86,59 @@ def kind_of(scope: str, names: frozenset[str] = frozenset()) -> ScopeKind:
     return "scope"
 
 
+_Ends = dict[tuple[int, str], tuple[int, str]]
+"""Ends of paths, from the last name outwards: an end is the number of the shorter end that it goes on from, and the
+name before that. Each has its number, and the first path that ends so. As texts, n names would have n^2 in their ends.
+"""
+
+_WHOLE = 0
+"""The number of the end that has no name yet."""
+
+
 class HostPaths:
     """The annotation paths that a host recorded, and how scopes of ops are called there."""
 
     def __init__(self, paths: Iterable[str]) -> None:
         self.paths = dict.fromkeys(paths)
         self.names = frozenset(name for path in self.paths for name in path.split("/"))
-        self._ends: dict[str, str] = {}
+        self._known: dict[str, str] = {}
+
+    @cached_property
+    def _ends(self) -> _Ends:
+        ends: _Ends = {}
         for path in sorted(self.paths, key=lambda it: (it.count("/"), it)):
-            segments = path.split("/")
-            for first in range(1, len(segments)):
-                self._ends.setdefault("/".join(segments[first:]), path)
+            names = path.split("/")
+            end = _WHOLE
+            for name in reversed(names[1:]):
+                end, _ = ends.setdefault((end, name), (len(ends) + 1, path))
+        return ends
+
+    def _ending_with(self, names: list[str]) -> str | None:
+        """The shallowest path that has more names than these and ends with them, the first by name of several."""
+        end, path = _WHOLE, ""
+        for name in reversed(names):
+            if (end, name) not in self._ends:
+                return None
+            end, path = self._ends[end, name]
+        return path or None
 
     def path_of(self, scope: str) -> str:
         """The host's path of a scope, numbers stripped. A graph traced after its step was closed lacks the outer
         scopes; the shallowest path that ends like it has them. What the host does not know keeps its place below what
         it knows. Scopes that are no annotations stay as they are."""
+        if scope not in self._known:
+            self._known[scope] = self._find(scope)
+        return self._known[scope]
+
+    def _find(self, scope: str) -> str:
         if kind_of(scope, self.names) == "scope":
             return scope
         segments = [self._name(segment) for segment in scope.split("/")]
         for length in range(len(segments), 0, -1):
             head = "/".join(segments[:length])
-            known = head if head in self.paths else self._ends.get(head)
+            known = head if head in self.paths else self._ending_with(segments[:length])
             if known is not None:
-                return "/".join((known, *segments[length:]))
+                return fitting("/".join((known, *segments[length:])))
         return "/".join(segments)
 
     def _name(self, segment: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tb_xla_insights.analysis.propagation.scopes import fits, fitting
 from tb_xla_insights.trace.model import Device, Int32, Trace
 
 ROWS = ("TensorFlow Name Scope", "Framework Name Scope")
@@ -26,8 +27,9 @@ def stored_scopes(trace: Trace, device: Device) -> Int32 | None:
         at[outside] = parent[at[outside]]
     path: dict[int, str] = {-1: ""}
     for event in range(rows.stop - rows.start):  # enclosing events come first
-        path[event] = f"{path[int(parent[event])]}/{trace.name(rows.start + event)}".lstrip("/")
-    found = np.full(len(device.ops), -1, np.int32)
-    for event in np.unique(at[at >= 0]).tolist():
-        found[at == event] = trace.intern(path[event])
-    return found
+        around, name = path[int(parent[event])], trace.name(rows.start + event)
+        inside = f"{around}/{name}".lstrip("/")
+        path[event] = inside if fits(inside) else around or fitting(inside)
+    known, which = np.unique(at, return_inverse=True)
+    texts = [trace.intern(path[event]) if event >= 0 else -1 for event in known.tolist()]
+    return np.array(texts, np.int32)[which]

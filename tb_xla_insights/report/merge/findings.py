@@ -87,7 +87,7 @@ def _together(parts: Sequence[Part], rows: dict[int, Row]) -> Finding:
         id=shown["id"],
         title=shown["title"],
         brief=shown["brief"] + _where(len(rows), len(parts), host),
-        detail=f"{_whose(len(rows), len(parts), host, few)}: {after_colon(shown['detail'])}",
+        detail=_told_of(shown["detail"], len(rows), len(parts), host, few),
         advice=shown["advice"],
         cost_ps=sum(row["cost_ps"] for row in rows.values()),
         evidence=shown["evidence"] | {"hosts": len(rows), "of_hosts": len(parts), "host": host},
@@ -111,14 +111,12 @@ def _where(count: int, hosts: int, host: str) -> str:
     return f" on {host}" if count == 1 else f" on {count} of {hosts} hosts"
 
 
-def _whose(count: int, hosts: int, host: str, few: bool) -> str:
-    """Which hosts have it, and whose evidence follows."""
+def _told_of(detail: str, count: int, hosts: int, host: str, few: bool) -> str:
+    """The evidence of one host, with the hosts that have it and whose numbers these are: numbers come first."""
     if count == 1:
-        return f"On {host} alone, of {hosts} hosts"
-    if few:
-        return f"On {count} of {hosts} hosts (numbers of {host}, the worst)"
-    every = "both" if count == hosts == 2 else f"all {hosts}" if count == hosts else f"{count} of {hosts}"
-    return f"On {every} hosts (numbers of {host}, the median)"
+        return f"On {host} alone, of {hosts} hosts: {after_colon(detail)}"
+    of = f"{hosts} hosts" if count == hosts else f"{count} hosts that have it, of {hosts}"
+    return f"{detail.removesuffix('.')} ({host}, the {'worst' if few else 'median'} of {of})."
 
 
 def _weights(parts: Sequence[Part]) -> Callable[[Part], int]:

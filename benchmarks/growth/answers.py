@@ -1,0 +1,145 @@
+"""Everything that is told of a capture: the report in all its forms, every route of the page, what is exported."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, cast
+
+from rich.console import Console
+
+from tb_xla_insights.analysis.window import window
+from tb_xla_insights.catalog import load_catalog
+from tb_xla_insights.cli.report_text import print_report
+from tb_xla_insights.cli.window import _print as print_window
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.export.chrome import write_chrome
+from tb_xla_insights.html.page import report_html
+from tb_xla_insights.json_text import json_bytes
+from tb_xla_insights.logdir.loaded import Loaded
+from tb_xla_insights.logdir.store import Load
+from tb_xla_insights.plugin.arguments import Arguments
+from tb_xla_insights.plugin.routes import Routes
+from tb_xla_insights.report.document import session_report
+from tb_xla_insights.timeline import Timeline
+from tb_xla_insights.trace.build import join_hosts
+from tb_xla_insights.trace.model import SessionTrace
+from tb_xla_insights.trace.read import read_trace
+from tb_xla_insights.xplane.source import Source, open_source
+
+Answer = tuple[str, bytes]
+"""What was asked, and the answer as it is sent or printed."""
+
+_ROWS = 40
+_EVENTS = 12
+
+
+class _Known:
+    """What routes need of a logdir that has one session, in memory."""
+
+    def __init__(self, loaded: Loaded) -> None:
+        self._loaded = loaded
+        self.done, self.loaded_, self.so_far = True, loaded, None
+        self.hosts_read: dict[str, Any] = {}
+        self.hosts: list[Any] = []
+        self.files = type("Files", (), {"hosts": loaded.trace.traces, "path": loaded.trace.path})()
+
+    def load(self, *_: object) -> Load:
+        return cast(Load, self)
+
+    def loaded(self, *_: object) -> Loaded:
+        return self._loaded
+
+
+def session_of(*sources: Source) -> SessionTrace:
+    """The session of some open files, one per host."""
+    catalog = load_catalog()
+    traces = [read_trace(source, catalog, host=f"host{n}") for n, source in enumerate(sources)]
+    return join_hosts("session", "session", traces, [])
+
+
+def session_at(path: Path) -> SessionTrace:
+    with open_source(str(path)) as source:
+        return session_of(source)
+
+
+def answers(session: SessionTrace, parts: bool = True) -> Iterator[Answer]:
+    """Every answer about a session, one after the other, each reckoned when it is asked for; without `parts` only
+    those about all of it. What the product refuses in one line is an answer, too."""
+    report = session_report(session, all_gaps=True)
+    yield "report --json", json_bytes(report)
+    yield "report", _printed(lambda out: print_report(out, report, "ops"))
+    yield "report --html", report_html(report).encode(errors="backslashreplace")
+    timeline = Timeline(session)
+    timeline.prepare()
+    loaded = Loaded(cast(Any, None), session, timeline)
+    known = _Known(loaded)
+    object.__setattr__(loaded, "files", known.files)
+    handlers = Routes(cast(Any, known), cast(Any, known)).gets()
+
+    def ask(route: str, **arguments: object) -> Answer:
+        told = {name: str(value) for name, value in arguments.items()}
+        name = f"{route} {' '.join(f'{key}={text[:40]}' for key, text in told.items())}"
+        try:
+            return name, json_bytes(handlers[route](Arguments(route, {"session": "s", **told})))
+        except InputError as error:
+            return name, f"InputError: {error}".encode()
+
+    yield "session", json_bytes({**loaded.head, **timeline.rows()})
+    yield ask("scopes")
+    rows = [track.as_json() for track in timeline._tracks.values()]
+    ids = ",".join(row["id"] for row in rows)
+    end = max(1, session.duration_ps)
+    whole = {"start_ps": 0, "end_ps": end}
+    for px in (1200, 20_000):
+        yield ask("timeline", **whole, px=px, rows=ids)
+    yield ask("timeline", start_ps=end // 3, end_ps=end // 3 + max(1, end // 100), px=1200, rows=ids)
+    yield ask("table", **whole, limit=500)
+    yield ask("table", **whole, limit=5000, rows=ids)
+    yield ask("window", **whole)
+    yield ask("window", start_ps=end // 3, end_ps=end // 2 + 1)
+    told = window(session, 0, end)
+    yield "window --json", json_bytes(told)
+    yield "window as text", _printed(lambda out: print_window(out, told, False))
+    for query in ("e", "name:Training_Step", "no such name", "a/b"):
+        yield ask("search", q=query)
+    for route in ("overview", "counts", "gaps", "executions", "compiles", "propagation", "hosts", "device"):
+        yield ask(route)
+    yield ask("device", whole=1)
+    yield ask("executions", step=0)
+    yield ask("propagation", step=0)
+    yield ask("waits", **whole, px=1200)
+    yield ask("compare", other="s")
+    file = io.BytesIO()
+    write_chrome(session, file)
+    yield "export chrome", file.getvalue()
+    if not parts:
+        return
+    for device in session.devices[:4]:
+        yield ask("window", **whole, device=device.id)
+        yield ask("propagation", device=device.id)
+        yield ask("executions", devices=device.id)
+        yield ask("device", dd=device.id)
+        for start in device.ops.start_ps[:2].tolist():
+            yield ask("collective", device=device.id, start_ps=start)
+    for gap in report["gaps"]["items"][:_EVENTS]:
+        yield ask("gap", device=gap["device"], start_ps=gap["start_ps"])
+    for row in rows[:_ROWS]:
+        yield ask("neighbor", row=row["id"], depth=0, start_ps=-1, direction="next")
+        yield ask("neighbor", row=row["id"], depth=0, start_ps=end, direction="previous")
+        lanes = timeline._tracks[row["id"]].lanes
+        for depth in sorted({0, len(lanes) - 1}) if lanes else ():
+            for start in lanes[depth].start[:: max(1, len(lanes[depth]) // 2)][:2].tolist():
+                yield ask("event", row=row["id"], start_ps=start, depth=depth)
+                yield ask("propagation", row=row["id"], start_ps=start, depth=depth)
+    for trace in session.traces:
+        host = session.traces.index(trace)
+        for event in range(0, len(trace), max(1, len(trace) // _EVENTS)):
+            yield ask("event", event=f"{host}.{event}")
+
+
+def _printed(print_to: Callable[[Console], None]) -> bytes:
+    out = Console(file=io.StringIO(), width=120, force_terminal=False)
+    print_to(out)
+    return cast(io.StringIO, out.file).getvalue().encode(errors="backslashreplace")

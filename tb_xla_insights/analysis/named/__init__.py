@@ -1,0 +1,1 @@
+"""Events and ops added up by their names."""

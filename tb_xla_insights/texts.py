@@ -1,0 +1,75 @@
+"""Files of text that people and programs write: read up to a limit, whatever lies under their name."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import os
+import stat
+from typing import Any, NoReturn
+
+MOST_BYTES = 8_000_000
+"""Of one file."""
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+class TextError(ValueError):
+    """Why a file is no such text, in some words; `at` is where, as `, line 3, column 2`, where that is known."""
+
+    def __init__(self, reason: str, at: str = "") -> None:
+        super().__init__(reason)
+        self.at = at
+
+
+def read_text(path: str) -> str:
+    """The text of a local file of at most `MOST_BYTES`, UTF-8 or what its byte order mark says.
+
+    A pipe is read to its end, and is empty where nobody has it open to write; a device is read up to the limit.
+    Raises TextError and OSError.
+    """
+    # Without O_NONBLOCK, opening a pipe waits for one who writes into it.
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode) or status.st_size <= MOST_BYTES:
+            os.set_blocking(file.fileno(), True)
+            content = bytearray()
+            while part := file.read(MOST_BYTES + 1 - len(content)):
+                content += part
+            if len(content) <= MOST_BYTES:
+                return decoded(bytes(content))
+    raise TextError(f"larger than {MOST_BYTES // 10**6} MB")
+
+
+def decoded(content: bytes, errors: str = "strict") -> str:
+    """The text of a file: UTF-8, or what its byte order mark says; PowerShell redirects output into UTF-16. Raises
+    TextError."""
+    mark, encoding = next((it for it in _MARKS if content.startswith(it[0])), (b"", "utf-8"))
+    try:
+        return content[len(mark) :].decode(encoding, errors)
+    except UnicodeDecodeError as error:
+        raise TextError("not UTF-8 or UTF-16 text", f", byte {len(mark) + error.start}") from None
+
+
+def parsed_json(text: str | bytes) -> Any:
+    """What JSON says. Raises TextError, also for what Python's parser alone lets through or stumbles over: `NaN` and
+    `Infinity`, numbers of thousands of digits, and values within thousands of others."""
+    try:
+        return json.loads(text, parse_constant=_refuse)
+    except json.JSONDecodeError as error:
+        raise TextError(error.msg, f", line {error.lineno}, column {error.colno}") from None
+    except UnicodeDecodeError as error:
+        raise TextError("not UTF-8 text", f", byte {error.start}") from None
+    except RecursionError:
+        raise TextError("nested too deeply") from None
+    except TextError:
+        raise
+    except ValueError:
+        raise TextError("a number has too many digits") from None
+
+
+def _refuse(name: str) -> NoReturn:
+    raise TextError(f"{name} is no JSON")

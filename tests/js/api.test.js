@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+globalThis.document ??= /** @type {any} */ ({ documentElement: { dataset: {} }, body: { dataset: {} } });
+const { get, opened, whenReadAgain } = await import('../../frontend/lib/api.js');
+
+/** @param {number} status */
+function serve(status, asked = /** @type {string[]} */ ([])) {
+  globalThis.fetch = async (url) => {
+    asked.push(String(url));
+    return /** @type {any} */ ({ ok: status === 200, status, json: async () => (status === 200 ? {} : { error: 'read again' }) });
+  };
+  return asked;
+}
+
+test('requests about an open session say which files they are about', async () => {
+  opened('a', 'f00');
+  const asked = serve(200);
+  await get('window', { session: 'a', start_ps: 5 });
+  await get('window', { session: 'b', start_ps: null });
+  await get('session', { session: 'a' });
+  await get('sessions');
+  assert.deepEqual(asked, ['data/window?session=a&start_ps=5&mark=f00', 'data/window?session=b', 'data/session?session=a', 'data/sessions?']);
+});
+
+test('a session of which other files were read is opened again, once', async () => {
+  /** @type {string[]} */
+  const again = [];
+  whenReadAgain((name) => again.push(name));
+  opened('a', 'f00');
+  serve(409);
+  const answers = await Promise.allSettled([get('gaps', { session: 'a' }), get('counts', { session: 'a' })]);
+  assert.deepEqual(answers.map(({ status }) => status), ['rejected', 'rejected']);
+  assert.deepEqual(again, ['a']);
+});

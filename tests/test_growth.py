@@ -1,0 +1,31 @@
+"""What is told of a capture with twice as much of one thing is about twice as long: nothing grows by the square."""
+
+from __future__ import annotations
+
+import pytest
+from build import MemorySource
+
+from benchmarks.growth.answers import answers, session_of
+from benchmarks.growth.captures import AXES
+
+DEEP = (
+    "nested_annotations",
+    "nested_steps",
+    "slashes_around",
+    "long_scope",
+    "hlo_calls",
+    "hlo_shared",
+    "hlo_deep_scope",
+)
+"""Of what grew by the square once."""
+
+
+def told(axis: str, n: int) -> int:
+    """Bytes of the report and the views of a capture with so much along an axis."""
+    session = session_of(MemorySource(AXES[axis](n).to_bytes()))
+    return sum(len(answer) for _, answer in answers(session, parts=False))
+
+
+@pytest.mark.parametrize("axis", DEEP)
+def test_answers_grow_no_faster_than_files(axis: str) -> None:
+    assert told(axis, 300) < 2.2 * told(axis, 150)

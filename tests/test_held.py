@@ -1,0 +1,78 @@
+"""What objects take in memory, with all that stays with them."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from pathlib import Path
+from sys import getsizeof
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tb_xla_insights.held import held_bytes
+from tb_xla_insights.logdir.listing import Listing
+from tb_xla_insights.logdir.sessions import Root
+from tb_xla_insights.logdir.store import Store, opener
+from tb_xla_insights.plugin.arguments import Arguments
+from tb_xla_insights.plugin.routes import Routes
+
+DEMO = Path(__file__).parents[1] / "demo_logs/torch_xla_baseline"
+NAME = "2026_11_21_00_03_56"
+VIEWS = ("overview", "gaps", "executions", "compiles", "propagation", "scopes", "device", "hosts", "window", "timeline",
+         "table", "search")  # fmt: skip
+
+
+def test_arrays_count_once_and_as_a_whole() -> None:
+    column = np.zeros(1_000_000, np.int64)
+    assert 8_000_000 < held_bytes([column, column[:10], {"part": column[5:]}]) < 8_001_000
+
+
+def test_long_lists_are_weighed_by_samples() -> None:
+    rows = [(f"row {number}", number * 10**12) for number in range(20_000)]
+    exact = getsizeof(rows) + sum(getsizeof(row) + sum(map(getsizeof, row)) for row in rows)
+    assert held_bytes(rows) == pytest.approx(exact, rel=0.05)
+
+
+def test_what_a_view_has_found_out_stays_with_its_session_and_goes_with_it() -> None:
+    """Nothing refers to itself: memory does not wait for a collection of garbage, which the size of arrays does not
+    bring about."""
+    listing = Listing([Root(str(DEMO))])
+    listing.look(wait=None)
+    store = Store(listing, opener())
+    handlers = Routes(listing, store).gets()
+    loaded: Any = store.loaded(NAME)
+    loaded.find_scopes()
+    before = held_bytes(loaded)
+    window = {
+        "start_ps": "0",
+        "end_ps": str(loaded.trace.duration_ps),
+        "px": "1000",
+        "q": "e",
+        "rows": "h0.t0",
+    }
+    for view in VIEWS:
+        handlers[view](Arguments(f"data/{view}", {"session": NAME} | window))
+    assert held_bytes(loaded) > 1.2 * before
+    parts = [weakref.ref(it) for it in (loaded, loaded.trace, loaded.trace.traces[0], loaded.timeline)]
+    gc.collect()
+    gc.disable()
+    try:
+        store._loads.clear()
+        del loaded
+        assert [part() for part in parts] == [None] * len(parts)
+    finally:
+        gc.enable()
+
+
+def test_two_sessions_are_compared_once_as_long_as_both_are_in_memory() -> None:
+    listing = Listing([Root(str(DEMO.parent))])
+    listing.look(wait=None)
+    store = Store(listing, opener())
+    ask = Routes(listing, store).gets()["compare"]
+    both = {"session": f"torch_xla_baseline/{NAME}", "other": "torch_xla_slow_input/2026_11_21_00_04_21"}
+    first = ask(Arguments("data/compare", both))
+    assert ask(Arguments("data/compare", both)) is first
+    store.load(both["other"], reload=True)
+    assert ask(Arguments("data/compare", both)) is not first

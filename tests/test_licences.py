@@ -1,0 +1,84 @@
+"""Whoever installs the project may use all that comes with it as Apache-2.0 allows, and what is shipped is its own."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+FREE = {
+    "0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "MIT-0", "MIT-CMU", "MPL-2.0",
+    "PSF-2.0", "Zlib",
+}  # fmt: skip
+"""They ask for a notice where the code is passed on, MPL-2.0 for changed files too; here it is only installed."""
+
+OLDER_NAMES = {
+    "3-Clause BSD License": "BSD-3-Clause",
+    "Apache 2.0": "Apache-2.0",
+    "Apache Software License": "Apache-2.0",
+    "BSD": "BSD-3-Clause",
+    "BSD License": "BSD-3-Clause",
+    "ISC License (ISCL)": "ISC",
+    "MIT License": "MIT",
+    "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
+    "Python Software Foundation License": "PSF-2.0",
+}
+
+
+def licences(installed: Distribution) -> set[str]:
+    """As SPDX calls them: from the expression of current metadata, else from classifiers, else from free text."""
+    metadata = installed.metadata
+    if expression := metadata["License-Expression"]:
+        return set(re.findall(r"[\w.+-]+", expression)) - {"AND", "OR", "WITH"}
+    classifiers = [text for text in metadata.get_all("Classifier", []) if text.startswith("License ::")]
+    names = [text.rpartition(" :: ")[2] for text in classifiers] or [metadata["License"] or "none"]
+    return {OLDER_NAMES.get(name, name) for name in names}
+
+
+def brought(requirements: list[Requirement]) -> Iterator[Distribution]:
+    """What these requirements bring with what they require in turn, as far as it is installed."""
+    seen: set[tuple[str, str]] = set()
+    while requirements:
+        wanted = requirements.pop()
+        for extra in {"", *wanted.extras}:
+            key = (canonicalize_name(wanted.name), extra)
+            if key in seen:
+                continue
+            seen.add(key)
+            try:
+                installed = distribution(wanted.name)
+            except PackageNotFoundError:
+                continue
+            yield installed
+            required = map(Requirement, installed.requires or [])
+            requirements += [it for it in required if not it.marker or it.marker.evaluate({"extra": extra})]
+
+
+@pytest.mark.parametrize(
+    "extra", ["", *(name for name in PROJECT["optional-dependencies"] if name != "test")]
+)
+def test_what_is_installed_with_the_project_may_be_used_with_it(extra: str) -> None:
+    lines = PROJECT["optional-dependencies"][extra] if extra else PROJECT["dependencies"]
+    found = {it.name: licences(it) - FREE for it in brought([Requirement(line) for line in lines])}
+    if not found:
+        pytest.skip(f"the extra {extra} is not installed")
+    assert {name: names for name, names in found.items() if names} == {}
+
+
+def test_the_page_is_of_its_own_modules_alone() -> None:
+    """`pack.js` holds what it packs to the same."""
+    for path in (ROOT / "frontend").rglob("*.js"):
+        if "packed" not in path.parts:
+            text = path.read_text()
+            imported = re.findall(r"""^(?:import|export)\b[^;]*?from\s*['"](.+?)['"]""", text, re.MULTILINE)
+            imported += re.findall(r"""\bimport\(\s*['"](.+?)['"]""", text)
+            assert all(name.startswith(("../", "./")) for name in imported), path

@@ -1,0 +1,207 @@
+"""Logdirs whose files are replaced, cut, written and removed while somebody looks at them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers import small_space, write_session
+
+from tb_xla_insights.catalog import load_catalog
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.logdir.listing import Listing
+from tb_xla_insights.logdir.pod import Pod
+from tb_xla_insights.logdir.sessions import Root, find_sessions
+from tb_xla_insights.logdir.spool import Spool
+from tb_xla_insights.logdir.store import ReadAgainError, Store, opener
+from tb_xla_insights.plugin.arguments import Arguments
+from tb_xla_insights.plugin.routes import Routes
+from tb_xla_insights.tasks.host import read_host
+from tb_xla_insights.tasks.progress import NOT_BEGUN, shared_progress
+from tb_xla_insights.trace.details import event_stats
+
+SESSION = "2026_01_01_00_00_00"
+STEP_PS = 10**10
+
+
+@pytest.fixture
+def path(logdir: Path) -> Path:
+    """A capture of three steps."""
+    return logdir / "plugins/profile" / SESSION / "vm.xplane.pb"
+
+
+@pytest.fixture
+def store(logdir: Path) -> Store:
+    return Store(Listing([Root(str(logdir))]), opener())
+
+
+def replace(path: Path, steps: int) -> None:
+    beside = path.with_name("copied")
+    small_space(steps).write(beside)
+    beside.replace(path)
+
+
+def steps_of(store: Store) -> int:
+    return round(store.loaded(SESSION).choose(None).trace.duration_ps / STEP_PS)
+
+
+def read_while(path: Path, happens: Callable[[], Any]) -> int:
+    """How many steps are read of a capture that is open when something happens to it."""
+    told: list[int] = []
+
+    def progress(_: int, __: int) -> None:
+        if not told:
+            happens()
+        told.append(1)
+
+    return round(read_host(str(path), "vm", load_catalog(), progress).span_ps[1] / STEP_PS)
+
+
+def test_a_capture_that_is_replaced_while_it_is_read_is_the_old_one_as_a_whole(path: Path) -> None:
+    assert read_while(path, lambda: replace(path, 5)) == 3
+    assert read_while(path, lambda: None) == 5
+
+
+def test_a_capture_that_is_removed_while_it_is_read_is_read(path: Path) -> None:
+    assert read_while(path, lambda: shutil.rmtree(path.parent)) == 3
+
+
+def test_a_session_that_is_renamed_while_it_is_read_is_read(path: Path) -> None:
+    assert read_while(path, lambda: path.parent.rename(path.parent.with_name("other"))) == 3
+
+
+@pytest.mark.parametrize("size", [0, 40, 10_000])
+def test_a_capture_that_is_cut_or_written_while_it_is_read_is_no_mixture(path: Path, size: int) -> None:
+    with pytest.raises(
+        InputError, match="the file changed while it was read; read it again once it is written"
+    ):
+        read_while(path, lambda: os.truncate(path, size))
+
+
+def test_another_content_of_the_same_size_and_time_is_another_file(path: Path, store: Store) -> None:
+    loaded = store.loaded(SESSION).choose(None)
+    status, content = path.stat(), path.read_bytes()
+    path.write_bytes(content.replace(b"forward", b"reverse"))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    with pytest.raises(InputError, match="the file has changed since it was read; reload the session"):
+        event_stats(loaded.trace.traces[0], 0)
+    store.listing.look(wait=None, fresh=0)
+    assert store.changed(store.load(SESSION))
+
+
+@pytest.mark.parametrize("time_ns", [1, 4 * 10**18])
+def test_a_capture_from_another_time_is_read_and_noticed(path: Path, store: Store, time_ns: int) -> None:
+    store.loaded(SESSION)
+    replace(path, 5)
+    os.utime(path, ns=(time_ns, time_ns))
+    store.listing.look(wait=None, fresh=0)
+    assert store.changed(store.load(SESSION))
+    store.load(SESSION, reload=True)
+    assert steps_of(store) == 5
+
+
+def test_a_page_is_not_told_of_files_that_it_does_not_know(path: Path, store: Store) -> None:
+    """It has drawn the rows of one capture; the session is let go, and read again from another one."""
+    mark = store.load(SESSION).mark
+    assert store.loaded(SESSION, mark=mark)
+    replace(path, 5)
+    assert steps_of(store) == 3  # as long as it is in memory the answers are of what the page shows
+    store._loads.clear()
+    routes = Routes(store.listing, store).gets()
+    for route in ("window", "overview", "timeline", "hosts"):
+        asked = {"session": SESSION, "mark": mark, "start_ps": "0", "end_ps": "5", "px": "9"}
+        with pytest.raises(
+            ReadAgainError, match="its files have changed, and it was read again; reload the page"
+        ):
+            routes[route](Arguments(f"data/{route}", asked))
+    assert routes["session"](Arguments("data/session", {"session": SESSION}))["mark"] != mark
+
+
+def test_a_session_that_is_read_again_from_the_same_files_is_the_same(store: Store) -> None:
+    mark = store.load(SESSION).mark
+    store._loads.clear()
+    assert store.loaded(SESSION, mark=mark)
+
+
+def test_a_session_that_is_gone_is_told_and_read_once_it_is_back(path: Path, store: Store) -> None:
+    store.listing.look(wait=None)
+    aside = path.parent.rename(path.parents[1] / "aside")
+    with pytest.raises(InputError, match="no such file; check the path"):
+        store.loaded(SESSION)
+    aside.rename(path.parent)
+    assert steps_of(store) == 3
+
+
+def test_a_session_that_is_removed_while_sessions_are_looked_for_hides_no_other(
+    logdir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.listdir
+
+    def listdir(directory: str) -> list[str]:
+        if SESSION in directory:
+            shutil.rmtree(directory)
+        return real(directory)
+
+    monkeypatch.setattr("tb_xla_insights.logdir.files.os.listdir", listdir)
+    assert [it.name for it in find_sessions([Root(str(logdir))])] == ["run/2026_01_02_00_00_00"]
+
+
+def test_two_servers_of_a_logdir_tell_the_same_of_it(path: Path, store: Store, logdir: Path) -> None:
+    other = Store(Listing([Root(str(logdir))]), opener())
+    assert steps_of(store) == steps_of(other) == 3
+    assert store.load(SESSION).mark == other.load(SESSION).mark
+    replace(path, 5)
+    other.load(SESSION, reload=True)
+    assert (steps_of(store), steps_of(other)) == (3, 5)
+
+
+def test_a_host_that_is_read_again_is_the_one_of_the_report(tmp_path: Path) -> None:
+    directory = write_session(tmp_path / "plugins/profile/s", "a", "b", "c")
+    loaded = Store(Listing([Root(str(tmp_path))]), opener(budget=1)).loaded("s")
+    assert isinstance(loaded, Pod)
+    for host in "abc":
+        replace(directory / f"{host}.xplane.pb", 5)
+    (last,) = set(range(3)) - set(loaded.choose(None).trace.numbers)
+    assert loaded.choose([str(last)]).trace.traces == []
+    with pytest.raises(
+        InputError, match=r"its trace cannot be shown: .*the file has changed since it was read"
+    ):
+        loaded.choose([str(last)], strict=True)
+
+
+@contextmanager
+def no_room(*_: Any, **__: Any) -> Iterator[str]:
+    raise OSError(28, "No space left on device")
+    yield
+
+
+def test_where_no_file_can_be_written_hosts_are_read_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How far they are is then known of this process alone."""
+    monkeypatch.setattr("tb_xla_insights.tasks.progress.TemporaryDirectory", no_room)
+    with shared_progress(2) as progress:
+        progress.tell(1, 5, 9)
+        assert progress.told() == [[NOT_BEGUN, NOT_BEGUN], [5, 9]]
+    write_session(tmp_path / "plugins/profile/s", "a", "b")
+    loaded = Store(Listing([Root(str(tmp_path))]), opener(budget=1)).loaded("s")
+    assert len(loaded.choose(["all"]).trace.traces) == 2
+    assert np.array(progress.told()).shape == (2, 2)
+
+
+def test_results_that_find_no_place_on_the_disk_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tb_xla_insights.logdir.spool._IN_MEMORY", 1)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
+    with (
+        Spool() as spool,
+        pytest.raises(InputError, match=r"^temporary files: .*; free some space for them, or name"),
+    ):
+        spool.put("a", b"more than a byte")

@@ -1,0 +1,133 @@
+"""What is written never destroys what is read, and is whole or not there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from helpers import write_session
+
+from tb_xla_insights.cli.main import main
+from tb_xla_insights.replace import replacing
+
+Capture = pytest.CaptureFixture[str]
+WRITING = [["report", "--html"], ["export", "--format", "chrome", "-o"], ["export", "--format", "csv", "-o"]]
+
+
+def direct(path: Path) -> str:
+    return str(path)
+
+
+def relative(path: Path) -> str:
+    return os.path.relpath(path)
+
+
+def symbolic(path: Path) -> str:
+    (path.parent / "link.html").symlink_to(path)
+    (path.parent / "to link.html").symlink_to("link.html")
+    return str(path.parent / "to link.html")
+
+
+def hard(path: Path) -> str:
+    os.link(path, path.parent / "hard.html")
+    return str(path.parent / "hard.html")
+
+
+def through_a_folder(path: Path) -> str:
+    (path.parents[1] / "folder").symlink_to(path.parent, target_is_directory=True)
+    return str(path.parents[1] / "folder" / path.name)
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Path:
+    directory = write_session(tmp_path / "run/plugins/profile/s", "vm")
+    (directory / "description.txt").write_text("What it is.")
+    (directory / "ours.json").write_text('{"groups": []}')
+    return directory
+
+
+@pytest.mark.parametrize("named", [direct, relative, symbolic, hard, through_a_folder])
+@pytest.mark.parametrize("command", WRITING, ids=" ".join)
+@pytest.mark.parametrize("name", ["vm.xplane.pb", "description.txt", "ours.json"])
+def test_no_output_over_an_input(
+    command: list[str], named: Callable[[Path], str], name: str, session: Path, capsys: Capture
+) -> None:
+    before = (session / name).read_bytes()
+    inputs = [str(session / "vm.xplane.pb"), "--catalog", str(session / "ours.json")]
+    with pytest.raises(SystemExit) as left:
+        main([*command, named(session / name), *inputs])
+    assert left.value.code == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    [line] = printed.err.splitlines()
+    assert "; give another file; see xla-insights " in line
+    assert (session / name).read_bytes() == before
+
+
+def test_a_table_that_is_a_link_to_the_capture(session: Path, tmp_path: Path, capsys: Capture) -> None:
+    capture = session / "vm.xplane.pb"
+    before = capture.read_bytes()
+    (tmp_path / "steps.csv").hardlink_to(capture)
+    with pytest.raises(SystemExit):
+        main(["export", str(session), "--format", "csv", "-o", str(tmp_path)])
+    assert f"{tmp_path / 'steps.csv'} is the capture, {capture}" in capsys.readouterr().err
+    assert capture.read_bytes() == before
+
+
+def test_another_capture_is_none_either(session: Path, tmp_path: Path, capsys: Capture) -> None:
+    with pytest.raises(SystemExit):
+        main(["report", str(session), "--html", str(tmp_path / "other.xplane.pb")])
+    assert "is named as a capture is" in capsys.readouterr().err
+    assert not (tmp_path / "other.xplane.pb").exists()
+
+
+def test_beside_the_inputs_there_is_room(session: Path) -> None:
+    assert main(["report", str(session), "--html", str(session / "page.html")]) == 0
+    assert main(["export", str(session), "--format", "csv", "-o", str(session)]) == 0
+    assert (session / "steps.csv").exists()
+
+
+def write_half(path: Path) -> None:
+    with replacing(path) as place:
+        place.write_text("half")
+        raise KeyboardInterrupt
+
+
+class TestReplacing:
+    def test_what_fails_leaves_what_was_there(self, tmp_path: Path) -> None:
+        file, link = tmp_path / "file", tmp_path / "link"
+        file.write_text("old")
+        file.chmod(0o640)
+        link.symlink_to(file)
+        for path in (file, link):
+            with pytest.raises(KeyboardInterrupt):
+                write_half(path)
+            assert file.read_text() == "old"
+        with replacing(link) as place:
+            place.write_text("new")
+        assert (file.read_text(), link.readlink(), file.stat().st_mode & 0o777) == ("new", file, 0o640)
+        assert sorted(it.name for it in tmp_path.iterdir()) == ["file", "link"]
+
+    def test_a_new_file_has_the_usual_mode(self, tmp_path: Path) -> None:
+        before = os.umask(0o027)
+        try:
+            with replacing(tmp_path / "new") as place:
+                place.write_text("new")
+        finally:
+            os.umask(before)
+        assert (tmp_path / "new").stat().st_mode & 0o777 == 0o640
+
+    def test_a_name_as_long_as_names_may_be(self, tmp_path: Path) -> None:
+        with replacing(tmp_path / ("x" * 255)) as place:
+            place.write_text("new")
+        assert (tmp_path / ("x" * 255)).read_text() == "new"
+
+    def test_what_is_printed_to_is_written_as_it_is(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        out = (tmp_path / "out").open("w")
+        monkeypatch.setattr(os, "fstat", lambda number: os.stat(out.name) if number == 1 else os.stat("/"))
+        with out, replacing(Path(out.name)) as place:
+            assert place == Path(out.name)

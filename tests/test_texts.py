@@ -1,0 +1,140 @@
+"""Texts that people give: whatever lies under the name, one line says what is wrong, and soon."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers import write_session
+
+from tb_xla_insights.cli.main import main
+from tb_xla_insights.texts import MOST_BYTES, TextError, parsed_json, read_text
+
+Capture = pytest.CaptureFixture[str]
+DIGITS = "9" * 5000
+
+
+def zeros(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def no_writer(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def folder(path: Path) -> None:
+    path.mkdir()
+
+
+def sparse(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(10 << 30)
+
+
+def loop(path: Path) -> None:
+    path.symlink_to(path)
+
+
+def text(content: str | bytes) -> Any:
+    return lambda path: path.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+@pytest.mark.parametrize(
+    ("made", "catalog", "pairs"),
+    [
+        (zeros, "larger than 8 MB", "larger than 8 MB"),
+        (no_writer, "Expecting value", "no pairs"),
+        (folder, "Is a directory", "Is a directory"),
+        (sparse, "larger than 8 MB", "larger than 8 MB"),
+        (loop, "Too many levels of symbolic links", "Too many levels of symbolic links"),
+        (text(b"\xff\x00{"), "byte 0: not UTF-8 or UTF-16 text", "byte 0: not UTF-8 or UTF-16 text"),
+        (text(b"\xef\xbb\xbf\xff"), "byte 3: not UTF-8", "byte 3: not UTF-8"),
+        (text(b"a,b\n\0,\0\n"), "line 1, column 1", "'\\x00' is no session"),
+        (text("[" * 100_000), "nested too deeply", "no pairs"),
+        (text('{"groups":' * 100_000), "nested too deeply", "field larger than field limit"),
+        (text('{"groups": [NaN]}'), "NaN is no JSON", "no pairs"),
+        (text('{"groups": [Infinity]}'), "Infinity is no JSON", "no pairs"),
+        (text(f'{{"groups": [{DIGITS}]}}'), "a number has too many digits", "no pairs"),
+        (text(f"a,b\n{DIGITS},2\n"), "line 1, column 1", "is no session; give a path or a time in ms"),
+        (text(f"model,x\nm,{DIGITS}\n"), "line 1, column 1", "is no speed-up; write numbers like"),
+        (text("model,x\nm,NaN\n"), "line 1, column 1", "'NaN' is no speed-up"),
+        (text("model,x\nm,1e400\n"), "line 1, column 1", "'1e400' is no speed-up"),
+        (text("x" * 200_000 + ",b\n1,2\n"), "line 1, column 1", "field larger than field limit"),
+        (
+            text(json.dumps({"groups": [{"class": "x" * 10**6}]})),
+            "is no class",
+            "field larger than field limit",
+        ),
+        (text(json.dumps({"groups": [{"class": {"a": [1]}}]})), "is no class", "no pairs"),
+    ],
+)
+def test_one_line_whatever_it_is(
+    made: Any, catalog: str, pairs: str, tmp_path: Path, capsys: Capture
+) -> None:
+    session, path = write_session(tmp_path / "s", "vm"), tmp_path / "text"
+    made(path)
+    for command, reason in (
+        (["report", str(session), "--catalog", str(path)], catalog),
+        (["compare", "--pairs", str(path)], pairs),
+    ):
+        assert main(command) == 3
+        printed = capsys.readouterr()
+        assert printed.out == ""
+        [line] = printed.err.splitlines()
+        assert line.startswith(f"xla-insights: {path}")
+        assert reason in line
+        assert len(line) < 1000
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--samples-per-step", DIGITS),
+        ("--samples-per-step", "1e308"),
+        ("--samples-per-step", "nan"),
+        ("--peaks", f"{DIGITS},1"),
+        ("--peaks", "inf,1"),
+    ],
+)
+def test_numbers_of_options(option: str, value: str, tmp_path: Path, capsys: Capture) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["report", str(write_session(tmp_path / "s", "vm")), option, value])
+    assert left.value.code == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert len(line) < 1000
+
+
+class TestReading:
+    def test_a_pipe_that_somebody_writes_into(self) -> None:
+        """As a shell's `<(…)` is."""
+        out, into = os.pipe()
+
+        def write() -> None:
+            with os.fdopen(into, "wb") as file:
+                file.write(b"x" * 100_000)
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        assert read_text(f"/dev/fd/{out}") == "x" * 100_000
+        writer.join()
+        os.close(out)
+
+    def test_up_to_the_limit(self, tmp_path: Path) -> None:
+        (tmp_path / "large").write_bytes(b"x" * MOST_BYTES)
+        assert len(read_text(str(tmp_path / "large"))) == MOST_BYTES
+        (tmp_path / "large").write_bytes(b"x" * (MOST_BYTES + 1))
+        with pytest.raises(TextError, match="larger than 8 MB"):
+            read_text(str(tmp_path / "large"))
+
+    def test_what_powershell_writes(self, tmp_path: Path) -> None:
+        (tmp_path / "text").write_text("\ufeffµ", encoding="utf-16-le")
+        assert read_text(str(tmp_path / "text")) == "µ"
+
+    @pytest.mark.parametrize("document", [b'{"a": "\xff"}', "", "{'a': 1}", "1 2", '"\ud800', '{"a": 1e}'])
+    def test_what_is_no_json(self, document: str | bytes) -> None:
+        with pytest.raises(TextError):
+            parsed_json(document)

@@ -1,0 +1,224 @@
+"""No name out of a capture, a path or a text beside it is obeyed by a terminal, or hides in what is printed."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import pty
+import random
+import re
+import subprocess
+import sys
+import unicodedata
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from helpers import MS
+from synthetic.writer import Space
+
+import tb_xla_insights as xi
+from tb_xla_insights.cli.main import main
+from tb_xla_insights.cli.printing import console
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.html.page import report_html
+from tb_xla_insights.visible import visible, visible_json
+
+PACKAGE = Path(__file__).parents[1] / "tb_xla_insights"
+Capture = pytest.CaptureFixture[str]
+
+HIDDEN = [chr(code) for code in range(0x2100) if unicodedata.category(chr(code)) in ("Cc", "Cf", "Zl", "Zp")]
+HIDDEN += ["\ufeff", "\ufff9", "\U000e0041", "\U0001d173"]
+ORDERS = [
+    "\x1b]0;title\x07",
+    "\x1b]8;;http://x\x1b\\link",
+    "\x1b[2J",
+    "\x9b31m",
+    "\x1bP+q\x1b\\",
+    "\rover",
+    "a\nb",
+]
+
+
+def unseen(text: str) -> set[str]:
+    """The characters of a text that a terminal obeys or nobody sees, but for line ends."""
+    return {it for it in text if unicodedata.category(it)[0] in "C" or it in "\u2028\u2029"} - {"\n"}
+
+
+class TestVisible:
+    def test_text_for_people_stays(self) -> None:
+        for text in ("", "forward/µ – 3\u202fms", "日本語 עברית", r"C:\new\x1b", "a\u00a0b", "👩 ü"):
+            assert visible(text) == text
+
+    @pytest.mark.parametrize(
+        ("text", "shown"),
+        [
+            ("\x1b[1mx\x07", r"\x1b[1mx\x07"),
+            ("a\nb\r\tc\x7f\x9b", r"a\nb\r\tc\x7f\x9b"),
+            ("\u202egp\u2066j\u2029\u200b\ufeff\xad", r"\u202egp\u2066j\u2029\u200b\ufeff\xad"),
+            ("x\udc80\ud800\U000e0041", r"x\udc80\ud800\U000e0041"),
+        ],
+    )
+    def test_what_is_obeyed_or_not_seen_is_an_escape(self, text: str, shown: str) -> None:
+        assert visible(text) == shown == visible(shown)
+        assert str(InputError(text)) == shown
+
+    def test_no_character_is_left_out(self) -> None:
+        every = "".join(map(chr, [*range(0x11000), *range(0xE0000, 0xE0200), sys.maxunicode]))
+        assert not unseen(visible(every))
+        assert visible(every).encode()
+
+    def test_json_means_what_it_meant(self) -> None:
+        names = [*HIDDEN, *ORDERS, "\udc80", "ü 3\u202fms"]
+        text = json.dumps(names, ensure_ascii=False, indent=2)
+        assert json.loads(visible_json(text)) == names
+        assert not unseen(visible_json(text))
+
+
+def test_nothing_else_prints() -> None:
+    """`printing` is the one place of the command line that writes to a stream."""
+    printing = set()
+    for path in (PACKAGE / "cli").glob("*.py"):
+        calls = [
+            ast.unparse(it.func) for it in ast.walk(ast.parse(path.read_text())) if isinstance(it, ast.Call)
+        ]
+        if any(re.fullmatch(r"print|.*(stdout|stderr)(\.buffer)?\.write", it) for it in calls):
+            printing.add(path.name)
+    assert printing == {"printing.py"}
+
+
+def test_a_console_lets_nothing_through(capsys: Capture) -> None:
+    console().print("a\x1bb\u202e\nc", style="bold")
+    assert capsys.readouterr().out == "a\\x1bb\\u202e\nc\n"
+
+
+def hostile_run(folder: Path, names: Iterator[str]) -> Path:
+    """A run whose session, host, threads, annotations, programs, ops, stats and texts beside have such names."""
+
+    def name(ends: str = "") -> str:
+        return f"{next(names)}{ends}"
+
+    space = Space(hostnames=[name()])
+    space.errors.append(name())
+    host = space.plane("/host:CPU")
+    device = space.plane("/device:TPU:0", stats={"device_type_string": name()})
+    modules, ops = device.line("XLA Modules"), device.line("XLA Ops")
+    for thread in range(2):
+        line = host.line(name())
+        for step in range(3):
+            at = step * 10 * MS
+            line.event("Training_Step", at, 9 * MS, _r=1, step_num=step + 2)
+            line.event(name(), at + MS, 3 * MS, _r=1)
+            line.event(name(), at + 5 * MS, 3 * MS)
+            if not thread:
+                program = name("(1)")
+                modules.event(program, at + 4 * MS, 5 * MS, run_id=step)
+                kind = device.event_metadata(
+                    name(), stats={"hlo_category": name(), "tf_op": f"{name()}/{name()}"}
+                )
+                ops.event(kind, at + 4 * MS, 5 * MS, hlo_module=program, source=name())
+    session = folder / os.fsdecode(
+        f"s{name()}\udc80".encode("utf-8", "surrogateescape").replace(b"/", b"").replace(b"\0", b"")
+    )
+    path = session / os.fsdecode(
+        f"h{name()}".encode().replace(b"/", b"").replace(b"\0", b"") + b"\xff.xplane.pb"
+    )
+    session.mkdir(parents=True)
+    space.write(path)
+    (session / "description.txt").write_text(name())
+    counters = f"Counter: aten::{name()}\n  Value: 3\nCounter: x\n  Value: {name()}\n"
+    (session / "metrics_report.txt").write_text(
+        f"Metric: ExecuteTime\n  TotalSamples: 9\n  Accumulator: 1s\n{counters}"
+    )
+    (session / "explain.txt").write_text(
+        f"Graph Count: 2\nGraph Break Count: 1\nOp Count: 3\nBreak Reasons:\n  Break Reason 1:\n    Reason: {name()}\n"
+    )
+    (session / "xla_insights_record.json").write_text(
+        json.dumps({"versions": {name(): name()}, "flags": {"XLA_X": name()}})
+    )
+    return session
+
+
+def all_said(session: Path, names: Iterator[str], capsys: Capture, tmp_path: Path) -> str:
+    """Both outputs of every command about a session, and of commands that fail on such names."""
+    where, out = str(session), str(tmp_path / f"out{next(names)}".replace("\0", ""))
+    pairs = tmp_path / "pairs.csv"
+    pairs.write_text(
+        "model,a,b\n" + "".join(f'"{next(names)}",{n},2\n'.replace("\0", "") for n in range(1, 9)), newline=""
+    )
+    (tmp_path / "bad.json").write_text(json.dumps({"groups": [{"class": next(names)}]}))
+    commands = [
+        ["sessions", where],
+        ["report", where],
+        ["report", where, "--html", f"{out}/page.html"],
+        ["report", f"{where}{next(names)}".replace("\0", "")],
+        ["report", where, "--session", next(names)],
+        ["report", where, "--catalog", str(tmp_path / "bad.json")],
+        ["report", where, "--duty", next(names)],
+        ["window", where, "--start-ms", "0", "--end-ms", "25"],
+        ["window", where, "--start-ms", "0", "--end-ms", "25", "--device", next(names)],
+        ["window", where, "--start-ms", next(names), "--end-ms", "25"],
+        ["compare", where, where],
+        ["compare", "--pairs", str(pairs)],
+        ["export", where, "--format", "chrome", "-o", f"{out}.json"],
+        ["export", where, "--format", "csv", "-o", f"{out}.csv"],
+        ["capture", next(names), "logdir"],
+        [next(names)],
+    ]
+    said = ""
+    for command in commands:
+        with suppress(SystemExit):  # wrong usage
+            main(command)
+        told = capsys.readouterr()
+        said += told.out + told.err
+    return said
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_commands(seed: int, tmp_path: Path, capsys: Capture) -> None:
+    chosen = random.Random(seed)
+
+    def names() -> Iterator[str]:
+        while True:
+            yield f"n{chosen.choice(HIDDEN)}{chosen.choice(ORDERS)}{chosen.choice(HIDDEN)}x"
+
+    said = all_said(hostile_run(tmp_path / "run", names()), names(), capsys, tmp_path)
+    assert not unseen(said)
+    assert all(shown in said for shown in (r"\x1b]0;title\x07", r"\udcff", r"\u20"))
+
+
+def test_pages_and_cells(tmp_path: Path) -> None:
+    """A mark of direction in a name turns nothing round in a browser either."""
+    session = xi.load(str(hostile_run(tmp_path, iter(lambda: "n\u202e\u2066\x9b\u200b\x1b]0;t\x07", None))))
+    made = [
+        report_html(session.report()),
+        session._repr_html_(),
+        session.annotations()._repr_html_(),
+        repr(session),
+    ]
+    for text in made:
+        assert not unseen(text)
+        assert r"\u202e" in text
+    assert made[0].count("<main>") == 1
+
+
+def test_json_on_a_terminal(tmp_path: Path) -> None:
+    session = hostile_run(tmp_path, iter(lambda: "n\u202e\x9b\x7f\x1b]0;t\x07", None))
+    main_end, end = pty.openpty()
+    command = [sys.executable, "-m", "tb_xla_insights.cli.main", "sessions", "--json", str(session)]
+    with subprocess.Popen(command, stdout=end, stderr=end) as process:
+        os.close(end)
+        said = b""
+        try:
+            while part := os.read(main_end, 1 << 16):
+                said += part
+        except OSError:  # Linux's way to say that the other end is closed
+            pass
+        assert process.wait() == 0
+    os.close(main_end)
+    text = said.decode().replace("\r\n", "\n")
+    assert not unseen(text)
+    [host] = json.loads(text)["sessions"][0]["hosts"]
+    assert host["name"] == r"hn" + "\u202e\x9b\x7f\x1b]0;t\x07" + r"\udcff"
